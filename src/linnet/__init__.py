@@ -1,0 +1,3 @@
+"""Linnet links named entities in biomedical text to the concepts of a terminology."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,392 @@
+"""The records that travel through Linnet: immutable, and loss-free for every corpus format.
+
+A `Document` holds text and what is known about it; a `Mention` is a span of that text with types, candidates and
+concepts; `Candidates` are columns of rows of one knowledge base; a `Concept` is one entry of a terminology. Offsets
+are code points into ``Document.text``, half-open. Components never change a record: they make a changed copy with
+`dataclasses.replace`.
+
+`dumps` and `loads` are the JSON form of a document, one line each (`docs/formats.md`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, NamedTuple, NoReturn, Protocol, TypeAlias, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from linnet.errors import DataError
+
+__all__ = [
+    "Abbreviation",
+    "Candidates",
+    "Concept",
+    "Document",
+    "FrozenDict",
+    "Mention",
+    "Name",
+    "Passage",
+    "Rows",
+    "Span",
+    "mention_id",
+]
+
+JSON: TypeAlias = "str | int | float | bool | None | Sequence[JSON] | Mapping[str, JSON]"
+Source: TypeAlias = Literal["gold", "user", "pred"]
+Calibration: TypeAlias = Literal["", "joint", "given-span"]
+Scope: TypeAlias = Literal["exact", "broad", "narrow", "related"]
+Ints: TypeAlias = npt.NDArray[np.int32]
+Floats: TypeAlias = npt.NDArray[np.float32]
+
+SOURCES = ("gold", "user", "pred")
+CALIBRATIONS = ("", "joint", "given-span")
+SCOPES = ("exact", "broad", "narrow", "related")
+
+V = TypeVar("V")
+
+
+class FrozenDict(dict[str, V]):
+    """A dictionary that refuses to change, so that records can share it; pickles, compares and prints like a dict.
+
+    >>> FrozenDict(a=1) == {"a": 1}
+    True
+    """
+
+    def _refuse(self, *args: object, **kwargs: object) -> NoReturn:
+        raise TypeError("records are immutable: make a changed copy with dataclasses.replace")
+
+    __setitem__ = __delitem__ = __ior__ = _refuse  # type: ignore[assignment]
+    clear = pop = popitem = setdefault = update = _refuse  # type: ignore[assignment]
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return FrozenDict, (dict(self),)
+
+
+EMPTY: FrozenDict[Any] = FrozenDict()
+
+
+def _freeze(value: Any) -> Any:
+    """Return JSON `value` with tuples for lists and frozen dictionaries for dictionaries, at every level."""
+    if isinstance(value, FrozenDict):
+        return value
+    if isinstance(value, Mapping):
+        return FrozenDict({str(key): _freeze(item) for key, item in value.items()}) if value else EMPTY
+    if isinstance(value, (list, tuple)):
+        return tuple(_freeze(item) for item in value)
+    return value
+
+
+class Span(NamedTuple):
+    """A half-open range of code points."""
+
+    start: int
+    end: int
+
+
+class Abbreviation(NamedTuple):
+    """A short form and the long form that defines it, as spans of the same text (Schwartz & Hearst 2003)."""
+
+    short: Span
+    long: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """One name of a concept, with the scope its source gives it."""
+
+    text: str
+    scope: Scope = "exact"
+    language: str = "en"
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Concept:
+    """One entry of a terminology; ``id`` is a CURIE and ``names[0]`` the preferred name.
+
+    ``replaced_by`` is None for a live concept, the successor's id for a retired one, and ``""`` for one that was
+    retired without a successor. ``origin`` says where it was read (``file:line``) and takes no part in comparison.
+    """
+
+    id: str
+    names: tuple[Name, ...] = ()
+    types: tuple[str, ...] = ()
+    definition: str = ""
+    parents: tuple[str, ...] = ()
+    xrefs: tuple[str, ...] = ()
+    replaced_by: str | None = None
+    origin: str = field(default="", compare=False)
+
+    @property
+    def name(self) -> str:
+        """The preferred name, or the id of a concept without names."""
+        return self.names[0].text if self.names else self.id
+
+
+class Rows(Protocol):
+    """What turns the rows of `Candidates` into ids and back; a `KnowledgeBase` is one.
+
+    An object that also has ``name(name_row) -> Name`` and ``name_row(row, text) -> int`` keeps the names too.
+    """
+
+    def row(self, id: str, /) -> int: ...
+    def id(self, row: int, /) -> str: ...
+
+
+def _column(values: Any, dtype: type[np.generic], what: str) -> Any:
+    array = np.array(values, dtype=dtype)
+    if array.ndim != 1:
+        raise DataError(f"candidates: {what} must have one dimension, has {array.ndim}")
+    array.flags.writeable = False
+    return array
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Candidates:
+    """Candidate concepts of one mention as columns, best first, ties by row.
+
+    ``rows`` int32 (n) are rows of the knowledge base of version ``kb``, -1 stands for NIL; ``scores`` float32 (n) are
+    finite; ``names`` int32 (n) says which name matched, as a row of the KB's names (-1 = none); ``features`` are
+    float32 (n) columns that earlier stages left for later ones. Candidates read without a knowledge base keep
+    their ``ids`` (None = NIL) and ``labels`` and have only -1 in ``rows``; `linnet.codec.resolve` turns them into rows.
+    """
+
+    rows: Ints
+    scores: Floats
+    names: Ints | None = None
+    features: Mapping[str, Floats] = EMPTY
+    kb: str = ""
+    ids: tuple[str | None, ...] = ()
+    labels: tuple[str | None, ...] = ()
+
+    def __post_init__(self) -> None:
+        put = object.__setattr__
+        put(self, "rows", _column(self.rows, np.int32, "rows"))
+        put(self, "scores", _column(self.scores, np.float32, "scores"))
+        if self.names is not None:
+            put(self, "names", _column(self.names, np.int32, "names"))
+        if self.features:
+            columns = {key: _column(value, np.float32, f"feature {key!r}") for key, value in self.features.items()}
+            put(self, "features", FrozenDict(columns))
+        for what, column in self._columns():
+            if len(column) != len(self.rows):
+                raise DataError(f"candidates: {len(self.rows)} rows but {len(column)} {what}")
+        if not np.isfinite(self.scores).all():
+            raise DataError("candidates: scores must be finite numbers")
+
+    def _columns(self) -> list[tuple[str, Any]]:
+        columns: list[tuple[str, Any]] = [("scores", self.scores)]
+        columns += [("names", self.names)] if self.names is not None else []
+        columns += [(f"values of feature {key!r}", value) for key, value in self.features.items()]
+        columns += [(what, value) for what, value in (("ids", self.ids), ("labels", self.labels)) if value]
+        return columns
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Candidates):
+            return NotImplemented
+        same_names = (self.names is None) == (other.names is None) and (
+            self.names is None or other.names is None or np.array_equal(self.names, other.names)
+        )
+        return bool(
+            self.kb == other.kb
+            and self.ids == other.ids
+            and self.labels == other.labels
+            and np.array_equal(self.rows, other.rows)
+            and np.array_equal(self.scores, other.scores)
+            and same_names
+            and self.features.keys() == other.features.keys()
+            and all(np.array_equal(value, other.features[key]) for key, value in self.features.items())
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @classmethod
+    def none(cls, kb: str = "") -> Candidates:
+        """Return the empty list: looked for, nothing found."""
+        return cls(np.empty(0, np.int32), np.empty(0, np.float32), kb=kb)
+
+    def sorted(self) -> Candidates:
+        """Return the same candidates best first, ties by row.
+
+        >>> Candidates([4, 2, 9], [0.5, 0.5, 0.8]).sorted().rows.tolist()
+        [9, 2, 4]
+        """
+        return self.take(np.lexsort((self.rows, -self.scores)))
+
+    def take(self, order: npt.NDArray[np.intp]) -> Candidates:
+        """Return the candidates at the positions `order`, in that order."""
+        return Candidates(
+            rows=self.rows[order],
+            scores=self.scores[order],
+            names=None if self.names is None else self.names[order],
+            features={key: value[order] for key, value in self.features.items()},
+            kb=self.kb,
+            ids=tuple(self.ids[i] for i in order) if self.ids else (),
+            labels=tuple(self.labels[i] for i in order) if self.labels else (),
+        )
+
+    def top(self, k: int) -> Candidates:
+        """Return the first `k` candidates."""
+        return self if k >= len(self) else self.take(np.arange(k))
+
+
+def _check_spans(spans: Sequence[Span], what: str, length: int) -> None:
+    for start, end in spans:
+        if not 0 <= start <= end <= length:
+            raise DataError(f"{what}: span {start}-{end} lies outside the text of {length} characters")
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A stretch of text that names concepts. None means not done yet, ``()`` means nothing found (NIL).
+
+    >>> Mention(0, 13, types=("Phenotype",)).concepts is None
+    True
+    """
+
+    start: int
+    end: int
+    parts: tuple[Span, ...] = ()
+    id: str = ""
+    types: tuple[str, ...] = ()
+    source: Source = "pred"
+    candidates: Candidates | None = None
+    concepts: tuple[str, ...] | None = None
+    alternatives: tuple[tuple[str, ...], ...] = ()
+    probability: float | None = None
+    calibration: Calibration = ""
+    signals: Mapping[str, float] = EMPTY
+    group: str = ""
+    meta: Mapping[str, JSON] = EMPTY
+
+    def __post_init__(self) -> None:
+        where = f"mention {self.id or '(no id)'} {self.start}-{self.end}"
+        if not 0 <= self.start < self.end:
+            raise DataError(f"{where}: the start must be at least 0 and before the end")
+        if self.parts:
+            _check_parts(self.parts, Span(self.start, self.end), where)
+        if self.source not in SOURCES:
+            raise DataError(f"{where}: source {self.source!r} is none of {', '.join(SOURCES)}")
+        if self.calibration not in CALIBRATIONS:
+            raise DataError(f"{where}: calibration {self.calibration!r} is none of '', 'joint', 'given-span'")
+        if self.probability is not None and not 0.0 <= self.probability <= 1.0:
+            raise DataError(f"{where}: probability {self.probability} is not between 0 and 1")
+        for name in ("signals", "meta"):
+            value = getattr(self, name)
+            if value is not EMPTY:
+                object.__setattr__(self, name, _freeze(value))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def span(self) -> Span:
+        """Start and end: the hull of a discontinuous mention."""
+        return Span(self.start, self.end)
+
+    @property
+    def spans(self) -> tuple[Span, ...]:
+        """The parts, or the one span of a continuous mention."""
+        return self.parts or (Span(self.start, self.end),)
+
+
+def _check_parts(parts: tuple[Span, ...], hull: Span, where: str) -> None:
+    if len(parts) < 2:
+        raise DataError(f"{where}: parts are for discontinuous mentions and come in twos or more")
+    if any(start >= end for start, end in parts) or any(a[1] > b[0] for a, b in zip(parts, parts[1:], strict=False)):
+        raise DataError(f"{where}: parts {[tuple(part) for part in parts]} must be ordered and must not overlap")
+    if (parts[0][0], parts[-1][1]) != hull:
+        raise DataError(f"{where}: start and end must be the hull of the parts {[tuple(part) for part in parts]}")
+
+
+def mention_id(document_id: str, spans: Sequence[Span], types: Sequence[str] = ()) -> str:
+    """Return the stable id of a predicted mention: a hash of document id, spans and types.
+
+    >>> mention_id("note", [Span(0, 5)]) == mention_id("note", [Span(0, 5)])
+    True
+    """
+    key = repr((document_id, [tuple(span) for span in spans], tuple(types)))
+    return "p" + hashlib.blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A part of a document: title, abstract, section."""
+
+    start: int
+    end: int
+    kind: str = ""
+    meta: Mapping[str, JSON] = EMPTY
+
+    def __post_init__(self) -> None:
+        if self.meta is not EMPTY:
+            object.__setattr__(self, "meta", _freeze(self.meta))
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A text and what is known about it; None means not looked at yet, ``()`` means looked at and nothing found.
+
+    ``reviewed`` are the spans a person has gone through (None = all of it): no negatives are taken outside them.
+
+    >>> doc = Document.of("Short stature and seizures.")
+    >>> doc.surface(Mention(0, 13))
+    'Short stature'
+    """
+
+    id: str
+    text: str
+    passages: tuple[Passage, ...] = ()
+    sentences: tuple[Span, ...] | None = None
+    abbreviations: tuple[Abbreviation, ...] | None = None
+    mentions: tuple[Mention, ...] | None = None
+    reviewed: tuple[Span, ...] | None = None
+    meta: Mapping[str, JSON] = EMPTY
+
+    def __post_init__(self) -> None:
+        length, where = len(self.text), f"document {self.id!r}"
+        for mention in self.mentions or ():
+            if mention.end > length:
+                span = f"{mention.start}-{mention.end}"
+                raise DataError(f"{where}: mention {span} lies outside the text of {length} characters")
+        _check_spans([Span(p.start, p.end) for p in self.passages], f"{where}, passages", length)
+        _check_spans(self.sentences or (), f"{where}, sentences", length)
+        _check_spans(self.reviewed or (), f"{where}, reviewed", length)
+        _check_spans([span for pair in self.abbreviations or () for span in pair], f"{where}, abbreviations", length)
+        if self.meta is not EMPTY:
+            object.__setattr__(self, "meta", _freeze(self.meta))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @classmethod
+    def of(cls, text: str, id: str | None = None) -> Document:
+        """Return a document of plain text; without an `id` it gets one that depends on the text alone."""
+        if id is None:
+            id = "d" + hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+        return cls(id=id, text=text)
+
+    def surface(self, mention: Mention) -> str:
+        """Return the text of a mention, the parts of a discontinuous one joined by a blank."""
+        return " ".join(self.text[start:end] for start, end in mention.spans)
+
+    def bare(self) -> Document:
+        """Return only what a system may see end to end: id, text, and start, end, kind of the passages."""
+        passages = tuple(Passage(p.start, p.end, p.kind) for p in self.passages)
+        return Document(id=self.id, text=self.text, passages=passages)
+
+    def spans_only(self) -> Document:
+        """Return `bare` plus start, end, parts and id of the mentions: what a system may see given gold spans."""
+        mentions = tuple(Mention(m.start, m.end, parts=m.parts, id=m.id) for m in self.mentions or ())
+        return replace(self.bare(), mentions=mentions)
+
+
+def by_position(mentions: Iterable[Mention]) -> tuple[Mention, ...]:
+    """Return mentions in reading order: by start, then the longer one first, then by parts and id."""
+    return tuple(sorted(mentions, key=lambda m: (m.start, -m.end, m.parts, m.id)))
