@@ -11,6 +11,7 @@ are code points into ``Document.text``, half-open. Components never change a rec
 from __future__ import annotations
 
 import hashlib
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple, NoReturn, Protocol, TypeAlias, TypeVar
@@ -34,7 +35,7 @@ __all__ = [
     "mention_id",
 ]
 
-JSON: TypeAlias = "str | int | float | bool | None | Sequence[JSON] | Mapping[str, JSON]"
+JSON: TypeAlias = "str | int | float | bool | Sequence[JSON] | Mapping[str, JSON] | None"
 Source: TypeAlias = Literal["gold", "user", "pred"]
 Calibration: TypeAlias = Literal["", "joint", "given-span"]
 Scope: TypeAlias = Literal["exact", "broad", "narrow", "related"]
@@ -55,11 +56,14 @@ class FrozenDict(dict[str, V]):
     True
     """
 
-    def _refuse(self, *args: object, **kwargs: object) -> NoReturn:
+    def _refuse(self, *_args: object, **_kwargs: object) -> NoReturn:
         raise TypeError("records are immutable: make a changed copy with dataclasses.replace")
 
     __setitem__ = __delitem__ = __ior__ = _refuse  # type: ignore[assignment]
     clear = pop = popitem = setdefault = update = _refuse  # type: ignore[assignment]
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash(frozenset(self.items()))
 
     def __reduce__(self) -> tuple[object, ...]:
         return FrozenDict, (dict(self),)
@@ -132,8 +136,13 @@ class Rows(Protocol):
     An object that also has ``name(name_row) -> Name`` and ``name_row(row, text) -> int`` keeps the names too.
     """
 
-    def row(self, id: str, /) -> int: ...
-    def id(self, row: int, /) -> str: ...
+    def row(self, id: str, /) -> int:
+        """Return the row of the concept `id`."""
+        ...
+
+    def id(self, row: int, /) -> str:
+        """Return the id of the concept in `row`."""
+        ...
 
 
 def _column(values: Any, dtype: type[np.generic], what: str) -> Any:
@@ -298,7 +307,7 @@ class Mention:
 def _check_parts(parts: tuple[Span, ...], hull: Span, where: str) -> None:
     if len(parts) < 2:
         raise DataError(f"{where}: parts are for discontinuous mentions and come in twos or more")
-    if any(start >= end for start, end in parts) or any(a[1] > b[0] for a, b in zip(parts, parts[1:], strict=False)):
+    if any(start >= end for start, end in parts) or any(a[1] > b[0] for a, b in itertools.pairwise(parts)):
         raise DataError(f"{where}: parts {[tuple(part) for part in parts]} must be ordered and must not overlap")
     if (parts[0][0], parts[-1][1]) != hull:
         raise DataError(f"{where}: start and end must be the hull of the parts {[tuple(part) for part in parts]}")

@@ -1,0 +1,1 @@
+"""Detectors: text to mentions."""

@@ -1,0 +1,1 @@
+"""Retrievers: mentions to candidates."""

@@ -1,0 +1,1 @@
+"""Text without models: files, sentences, abbreviations, tokens, normalisation, coordination."""

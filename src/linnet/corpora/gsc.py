@@ -1,0 +1,106 @@
+r"""GSC+: gold abstracts for the Human Phenotype Ontology, in blocks of lines.
+
+A block is an id line, a line with the text, and a line ``start TAB end TAB text TAB id`` for every annotation; a blank
+line ends it. Offsets are code points into the text line; annotations may nest, and one span may carry several ids, on
+a line each (Groza et al., *Automatic concept recognition using the Human Phenotype Ontology reference and test suite
+corpora*, Database 2015; corrected as GSC+ by Lobo et al., *Identifying human phenotype terms by combining machine
+learning and validation rules*, BioMed Research International 2017).
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TextIO
+
+from linnet.data import Document, Mention
+from linnet.errors import DataError, FormatError, LinnetWarning
+from linnet.text.files import open_text, shown
+
+__all__ = ["read", "write"]
+
+BREAKS = str.maketrans("\r\n", "  ")
+
+
+def read(path: str | Path) -> Iterator[Document]:
+    """Yield the documents of a GSC+ file; each annotation line is one gold mention with one concept.
+
+    Raises:
+        FormatError: a block without text, an annotation with other columns, or one whose text is not what its offsets
+            say; with the line.
+    """
+    block: list[tuple[int, str]] = []
+    for number, line in enumerate(open_text(path), 1):
+        if line.strip():
+            block.append((number, line))
+        elif block:
+            yield _document(block, shown(path))
+            block = []
+    if block:
+        yield _document(block, shown(path))
+
+
+def _document(block: Sequence[tuple[int, str]], path: str) -> Document:
+    (line, id), *rest = block
+    if "\t" in id:
+        raise FormatError(path, f"expected a line with a document's id, found {id[:60]!r}", line=line)
+    if not rest:
+        raise FormatError(path, f"document {id.strip()!r} has no line with its text", line=line)
+    text = rest[0][1]
+    mentions = tuple(_mention(annotation, text, path, number) for number, annotation in rest[1:])
+    return Document(id.strip(), text, mentions=mentions)
+
+
+def _mention(annotation: str, text: str, path: str, line: int) -> Mention:
+    columns = annotation.split("\t", 2)
+    tail = columns[-1].rsplit("\t", 1)  # the text between may hold tabs
+    if len(columns) != 3 or len(tail) != 2:
+        problem = f"expected start, end, text and id with tabs between, found {annotation[:60]!r}"
+        raise FormatError(path, problem, line=line)
+    surface, concept = tail[0], tail[1].strip()
+    if not (columns[0].isdecimal() and columns[1].isdecimal() and concept):
+        problem = f"expected two numbers and an id, found {columns[0]!r}, {columns[1]!r} and {concept!r}"
+        raise FormatError(path, problem, line=line)
+    start, end = int(columns[0]), int(columns[1])
+    if not start < end <= len(text):
+        problem = f"the span {start}-{end} is empty or lies outside the text of {len(text)} characters"
+        raise FormatError(path, problem, line=line)
+    if text[start:end] != surface:
+        problem = f"the offsets {start}-{end} say {text[start:end]!r}, the line says {surface!r}"
+        raise FormatError(path, f"{problem}; offsets count code points of the text line", line=line)
+    return Mention(start, end, source="gold", concepts=(concept,))
+
+
+def write(docs: Iterable[Document], out: TextIO) -> int:
+    """Write documents as GSC+ and return how many.
+
+    A mention with several concepts takes a line for each; of a discontinuous one the hull is written. Line breaks in
+    the text become blanks, one for one, so that offsets hold. Mentions without a concept have no place in the format:
+    they are left out, with one warning that counts them.
+
+    Raises:
+        DataError: a document without text, or an id that does not fit in a line.
+    """
+    count = left_out = 0
+    for doc in docs:
+        text = doc.text.translate(BREAKS)
+        if not text.strip():
+            raise DataError(f"document {doc.id!r} has no text: GSC+ cannot hold it")
+        if not doc.id.strip() or doc.id.split("\n")[0].split("\t")[0].strip() != doc.id:
+            raise DataError(f"document {doc.id!r}: its id is empty or holds blanks at its ends, tabs or line breaks")
+        out.write(f"{doc.id}\n{text}\n")
+        for mention in doc.mentions or ():
+            left_out += not mention.concepts
+            surface = text[mention.start : mention.end]
+            for concept in mention.concepts or ():
+                out.write(f"{mention.start}\t{mention.end}\t{surface}\t{concept}\n")
+        out.write("\n")
+        count += 1
+    if left_out:
+        warnings.warn(
+            f"{left_out:,} mentions without a concept were not written: GSC+ has no place for them",
+            LinnetWarning,
+            stacklevel=2,
+        )
+    return count

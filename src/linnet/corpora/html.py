@@ -1,0 +1,313 @@
+"""Documents -> one self-contained HTML page for people who read the notes: open it, share it, print it, offline.
+
+Documents travel as JSON islands, one each, written as they come; the page's script draws one document at a time. What
+is known of a concept is written once, after the documents. No text becomes markup: islands hold no ``<``, and the
+script only ever makes text nodes. A Content-Security-Policy names the page's own script and style by their hashes and
+forbids everything else, the network included. The page is pure ASCII, so the encoding of the stream does not matter.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import itertools
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from importlib import resources
+from typing import Any, Protocol, TextIO
+
+from linnet.data import Candidates, Concept, Document, Mention, by_position
+from linnet.errors import DataError, UnknownConceptError
+
+__all__ = ["Concepts", "write_html"]
+
+RUNNERS = 6  # candidates shown on a card; the others are counted
+SNIPPET = 60  # characters of text that tell one document of the list from another
+BRANCH_SHARE = 0.8  # a concept above more of the page's concepts than this tells them too little apart to be a branch
+DOCUMENTS = "<!--documents-->"
+
+
+class Concepts(Protocol):
+    """What the page needs of a knowledge base; a `KnowledgeBase` is one.
+
+    The attributes ``version`` (compared with that of candidates) and ``info`` (a mapping with ``name``, ``version`` and
+    ``sources``, a JSON list of mappings of vocabulary, version, licence and citation) are used when they are there.
+    """
+
+    def __getitem__(self, row: int, /) -> Concept:
+        """Return the concept in `row`."""
+        ...
+
+    def row(self, id: str, /) -> int:
+        """Return the row of the concept `id`, of its successor if it is retired; else raise UnknownConceptError."""
+        ...
+
+
+def write_html(
+    docs: Iterable[Document], stream: TextIO, *, kb: Concepts | None, title: str, notice: Sequence[str] = ()
+) -> None:
+    r"""Write `docs` to `stream` as one self-contained page.
+
+    Documents are taken and written one by one; what stays in memory are ids and names of the concepts seen.
+
+    Args:
+        docs: linked documents; their mentions may lack concepts, candidates and probabilities.
+        stream: an open text stream of any encoding.
+        kb: names, definitions and parents of the concepts; without it the page shows ids.
+        title: heading of the page.
+        notice: lines shown at its top, such as the pipeline that made it.
+
+    Raises:
+        DataError: candidates hold rows and `kb` is None or of another version.
+
+    >>> import io
+    >>> page = io.StringIO()
+    >>> write_html([Document.of("A <b> & c.")], page, kb=None, title="Notes")
+    >>> "<b>" in page.getvalue(), "A \\u003cb\\u003e \\u0026 c." in page.getvalue()
+    (False, True)
+    """
+    shelf = _Shelf(kb)
+    style, script = _asset("page.css"), _asset("page.js") + _asset("card.js")
+    provenance = [*_knowledge_base_lines(kb), *notice]
+    values = {
+        "title": _escape(title),
+        "provenance": "".join(f'<li dir="auto">{_escape(line)}</li>' for line in provenance),
+        "style": style,
+        "style_hash": _hash(style),
+        "script": script,
+        "script_hash": _hash(script),
+    }
+    # the values are put in by one pass over the template, so braces inside them mean nothing
+    page = re.sub(r"\{\{(\w+)\}\}", lambda match: values[match[1]], _asset("page.html"))
+    head, tail = page.split(DOCUMENTS)
+    stream.write(head)
+    for doc in docs:
+        stream.write(_document_island(doc, shelf))
+    stream.write('<script type="application/json" id="concepts">{')
+    for position, (id, entry) in enumerate(shelf.entries()):
+        stream.write(f"{',' if position else ''}\n{_json(id)}:{_json(entry)}")
+    stream.write("}</script>")
+    stream.write(tail)
+
+
+@cache
+def _asset(name: str) -> str:
+    return resources.files("linnet.corpora").joinpath(name).read_text(encoding="utf-8")
+
+
+def _hash(code: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()}"
+
+
+def _escape(text: str) -> str:
+    # NUL is the one character that HTML has no way to write
+    escaped = html.escape(text.replace("\x00", "\ufffd"))
+    return escaped.encode("ascii", "xmlcharrefreplace").decode()
+
+
+def _json(value: Any) -> str:
+    """Return `value` as ASCII JSON that cannot end its script element or start a comment in it."""
+    line = json.dumps(value, allow_nan=False, separators=(",", ":"))
+    return line.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+
+
+def _knowledge_base_lines(kb: Concepts | None) -> list[str]:
+    """Return which knowledge base names and definitions come from, and what its sources ask to be said."""
+    if kb is None:
+        return ["No knowledge base was given: concepts are shown by their ids."]
+    info: Mapping[str, str] = getattr(kb, "info", {})
+    version = info.get("version") or getattr(kb, "version", "") or "unknown"
+    lines = [" ".join(filter(None, ["Knowledge base:", info.get("name", ""), f"version {version}"]))]
+    for source in json.loads(info.get("sources", "[]")):
+        facts = [str(source[key]) for key in ("vocabulary", "version", "licence", "citation") if source.get(key)]
+        lines += [f"From {', '.join(facts)}"] if facts else []
+    return lines
+
+
+# --- documents -------------------------------------------------------------------------------------------------------
+
+
+def _document_island(doc: Document, shelf: _Shelf) -> str:
+    """Return `doc` as a script element: what lists and filters need in an attribute, the rest inside."""
+    mentions = None if doc.mentions is None else by_position(doc.mentions)
+    ids = dict.fromkeys(id for mention in mentions or () for id in mention.concepts or ())
+    types = dict.fromkeys(type for mention in mentions or () for type in mention.types)
+    shelf.answers.update(ids)
+    snippet = " ".join(doc.text[: 2 * SNIPPET].split())[:SNIPPET]
+    index = _escape(_json([doc.id, len(mentions or ()), snippet, list(ids), list(types)]))
+    units = _utf16_units(doc.text)
+    value = {
+        "id": doc.id,
+        "text": doc.text,
+        "mentions": None if mentions is None else [_mention(mention, units, shelf) for mention in mentions],
+    }
+    return f'<script type="application/json" data-index="{index}">{_json(value)}</script>\n'
+
+
+def _utf16_units(text: str) -> Sequence[int]:
+    """Return where each code point of `text`, and its end, lies in UTF-16 units: how scripts count.
+
+    >>> list(_utf16_units("a\U0001f600b"))
+    [0, 1, 3, 4]
+    """
+    if text.isascii() or max(text) <= "\uffff":
+        return range(len(text) + 1)
+    return list(itertools.accumulate((1 + (char > "\uffff") for char in text), initial=0))
+
+
+def _mention(mention: Mention, units: Sequence[int], shelf: _Shelf) -> dict[str, Any]:
+    """Return the short form of a mention: defaults are left out and made up for by the script."""
+    value: dict[str, Any] = {"s": [[units[start], units[end]] for start, end in mention.spans]}
+    if mention.concepts is not None:
+        value["c"] = mention.concepts
+    if mention.types:
+        value["t"] = mention.types
+    if mention.source != "pred":
+        value["o"] = mention.source
+    if mention.probability is not None:
+        value["p"] = round(mention.probability, 6)
+        value["k"] = mention.calibration
+    if mention.alternatives:
+        value["a"] = mention.alternatives
+        shelf.others.update(dict.fromkeys(id for ids in mention.alternatives for id in ids))
+    if mention.group:
+        value["g"] = mention.group
+    if mention.candidates is not None and len(mention.candidates):
+        best = mention.candidates.top(RUNNERS)
+        value["x"] = [list(entry) for entry in _candidates(best, shelf)]
+        value["y"] = len(mention.candidates) - len(best)
+    return value
+
+
+def _candidates(candidates: Candidates, shelf: _Shelf) -> Iterator[tuple[Any, ...]]:
+    """Yield (id or None for NIL, score) of each candidate, and its label where it was read without knowledge base."""
+    ids = candidates.ids or tuple(shelf.id(int(row), candidates.kb) for row in candidates.rows)
+    shelf.others.update(dict.fromkeys(id for id in ids if id is not None))
+    labels = candidates.labels or (None,) * len(ids)
+    for id, score, label in zip(ids, candidates.scores, labels, strict=True):
+        number = float(str(score))  # the shortest decimal of a float32
+        yield (id, number) if label is None or shelf.find(id or "") else (id, number, label)
+
+
+# --- concepts --------------------------------------------------------------------------------------------------------
+
+
+class _Shelf:
+    """The concepts a page speaks of: answers are described in full, other candidates by name."""
+
+    def __init__(self, kb: Concepts | None) -> None:
+        self.kb = kb
+        self.version: str = getattr(kb, "version", "")
+        self.answers: dict[str, None] = {}
+        self.others: dict[str, None] = {}
+        self._ids: dict[int, str] = {}
+        self._names: dict[str, str] = {}
+
+    def id(self, row: int, version: str) -> str | None:
+        """Return the id in `row` of the knowledge base `version`, None for NIL."""
+        if row < 0:
+            return None
+        if self.kb is None:
+            raise DataError(f"candidates hold row {row} of a knowledge base that was not given: pass it as kb")
+        if version and self.version and version != self.version:
+            raise DataError(
+                f"candidates belong to knowledge base version {version}, the one given is {self.version}: "
+                "link again, or give the one they were linked with"
+            )
+        if row not in self._ids:
+            concept = self.kb[row]
+            self._ids[row], self._names[concept.id] = concept.id, concept.name
+        return self._ids[row]
+
+    def find(self, id: str) -> Concept | None:
+        """Return the concept `id`, or None if the knowledge base does not hold it."""
+        if self.kb is None:
+            return None
+        try:
+            return self.kb[self.kb.row(id)]
+        except UnknownConceptError:
+            return None
+
+    def entries(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Yield id and description of every concept: name, and for answers definition, synonyms, parents, branch."""
+        lineage = _Lineage(self)
+        branches = lineage.branches(self.answers)
+        for id in self.answers:
+            if concept := self.find(id):
+                yield id, self._describe(concept, id, branches.get(id, ""))
+        for id in dict.fromkeys(itertools.chain(branches.values(), self.others)):
+            if id not in self.answers and (name := self._name(id)):
+                yield id, {"n": name}
+
+    def _describe(self, concept: Concept, id: str, branch: str) -> dict[str, Any]:
+        entry: dict[str, Any] = {"n": concept.name}
+        if concept.id != id:
+            entry["r"] = concept.id
+        entry["d"] = concept.definition
+        spellings: dict[str, str] = {}
+        for name in concept.names:
+            spellings.setdefault(name.text.casefold(), name.text)
+        entry["s"] = list(spellings.values())[1:]
+        entry["p"] = [self._name(parent) or parent for parent in concept.parents]
+        entry["b"] = branch
+        return {key: value for key, value in entry.items() if value}
+
+    def _name(self, id: str) -> str:
+        if id not in self._names:
+            concept = self.find(id)
+            self._names[id] = concept.name if concept else ""
+        return self._names[id]
+
+
+class _Lineage:
+    """The ancestors of some concepts, to sort them into the branches that a reader can tell apart by colour."""
+
+    def __init__(self, shelf: _Shelf) -> None:
+        self.shelf = shelf
+        self.parents: dict[str, tuple[str, ...]] = {}
+
+    def branches(self, ids: Iterable[str]) -> dict[str, str]:
+        """Return a branch for each of `ids` that has one: the nearest by steps, ties by id."""
+        steps = {id: self._ancestors(id) for id in ids}
+        level = self._level(steps)
+        found: dict[str, str] = {}
+        for id, distance in steps.items():
+            near = [(distance[branch], branch) for branch in level if branch in distance]
+            if near:
+                found[id] = min(near)[1]
+        return found
+
+    def _ancestors(self, id: str) -> dict[str, int]:
+        """Return how many steps up each ancestor of `id` is, itself (0) included."""
+        steps, rim = {id: 0}, [id]
+        while rim:
+            above = [parent for child in rim for parent in self._parents(child)]
+            rim = [parent for parent in dict.fromkeys(above) if parent not in steps]
+            steps.update(dict.fromkeys(rim, max(steps.values()) + 1))
+        return steps
+
+    def _parents(self, id: str) -> tuple[str, ...]:
+        if id not in self.parents:
+            concept = self.shelf.find(id)
+            self.parents[id] = concept.parents if concept else ()
+        return self.parents[id]
+
+    def _level(self, steps: Mapping[str, Mapping[str, int]]) -> set[str]:
+        """Return the branches: from the roots down for as long as one concept is above nearly everything."""
+        children: dict[str, list[str]] = {}
+        for child, parents in self.parents.items():
+            for parent in parents:
+                children.setdefault(parent, []).append(child)
+        covered = Counter(node for distance in steps.values() for node in distance)
+        level = {node for node, parents in self.parents.items() if not parents}
+        opened: set[str] = set()
+        while True:
+            wide = {n for n in level if n not in steps and n in children and covered[n] > BRANCH_SHARE * len(steps)}
+            if not wide:
+                return level
+            opened |= wide
+            level = (level - wide) | {child for node in wide for child in children[node] if child not in opened}

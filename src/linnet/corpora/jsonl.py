@@ -1,0 +1,51 @@
+"""JSON Lines: Linnet's own format, one document a line, nothing lost (`linnet.codec`)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TextIO
+
+from linnet.codec import dumps, loads
+from linnet.data import Document, Rows
+from linnet.errors import DataError, FormatError
+from linnet.text.files import open_text, shown
+
+__all__ = ["read", "write"]
+
+SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def read(path: str | Path, *, rows: Rows | None = None) -> Iterator[Document]:
+    """Yield the documents of a JSON Lines file; blank lines are skipped, a file without lines holds no documents.
+
+    Args:
+        path: the file, plain or gzip.
+        rows: turns the ids of stored candidates into rows; without it they stay ids.
+
+    Raises:
+        FormatError: a line that is no document, with its number.
+        UnknownConceptError: a candidate that `rows` does not hold.
+    """
+    for number, line in enumerate(open_text(path, may_be_empty=True), 1):
+        if line and not line.isspace():
+            try:
+                yield loads(line, rows)
+            except DataError as error:
+                raise FormatError(shown(path), str(error), line=number) from error
+
+
+def write(docs: Iterable[Document], out: TextIO, *, rows: Rows | None = None) -> int:
+    """Write documents as JSON Lines and return how many.
+
+    Raises:
+        DataError: candidates of another knowledge base than `rows`, or rows without one.
+    """
+    count = 0
+    for doc in docs:
+        # half a surrogate pair has no UTF-8 form, but JSON can spell it
+        line = SURROGATE.sub(lambda match: f"\\u{ord(match[0]):04x}", dumps(doc, rows))
+        out.write(line + "\n")
+        count += 1
+    return count

@@ -1,0 +1,130 @@
+"""From what a person names (a file, a folder, a pattern) to files, their formats and names for their documents."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from linnet.errors import FormatError
+from linnet.text.files import STDIO
+
+__all__ = ["Found", "find", "sniff", "stem", "suffix", "unique_names"]
+
+WILD = re.compile(r"[*?\[]")
+PUBMED = re.compile(r"<(?:MedlineCitation|PubmedArticle|PubmedBookArticle)")
+GSC_FIRST = re.compile(r"[^\t\r\n]+\r?\n[^\r\n]+\r?\n")
+GSC_MENTION = re.compile(r"^\d+\t\d+\t[^\r\n]+\t[A-Za-z][\w.-]*:\S+\r?$", re.MULTILINE)
+
+
+class Found(NamedTuple):
+    """A file, and its path below the folder that was asked for (or as it was given)."""
+
+    path: Path
+    relative: str
+
+
+def suffix(path: str | Path) -> str:
+    """Return the last suffix in lower case, ``.gz`` aside.
+
+    >>> suffix("a/b.JSONL.gz"), suffix("-")
+    ('.jsonl', '')
+    """
+    name = Path(path).name
+    return Path(re.sub(r"\.gz$", "", name, flags=re.IGNORECASE)).suffix.lower()
+
+
+def stem(path: str | Path) -> str:
+    """Return the file name without its suffix, ``.gz`` aside.
+
+    >>> stem("a/note.1.txt.gz"), stem("-")
+    ('note.1', 'stdin')
+    """
+    if str(path) == STDIO:
+        return "stdin"
+    return Path(re.sub(r"\.gz$", "", Path(path).name, flags=re.IGNORECASE)).stem
+
+
+def find(source: str | Path, suffixes: Sequence[str]) -> list[Found]:
+    """Return the files that `source` means: itself, those below a folder, or those that match a pattern.
+
+    Args:
+        source: a path, a pattern, or ``-``.
+        suffixes: of the files wanted from a folder.
+
+    Raises:
+        FormatError: a folder or pattern without files.
+    """
+    path = Path(source)
+    if path.is_dir():
+        found = sorted(_walk(path, suffixes), key=lambda item: Path(item.relative).parts)
+        if not found:
+            raise FormatError(source, f"this folder holds no file ending in {', '.join(suffixes) or 'a known suffix'}")
+        return found
+    if str(source) == STDIO or not WILD.search(str(source)) or os.path.lexists(path):
+        return [Found(path, str(source))]
+    # Path.glob takes no absolute patterns
+    matches = sorted(name for name in glob.glob(str(source), recursive=True) if not Path(name).is_dir())  # noqa: PTH207
+    if not matches:
+        raise FormatError(source, "no file matches this pattern")
+    return [Found(Path(name), name) for name in matches]
+
+
+def _walk(folder: Path, suffixes: Sequence[str]) -> Iterator[Found]:
+    """Yield the wanted files below `folder`; linked folders too, each folder once, so that circles of links end."""
+
+    def refuse(error: OSError) -> None:
+        raise FormatError(error.filename, f"this folder cannot be read: {error.strerror}") from error
+
+    entered = set()
+    for place, folders, names in os.walk(folder, followlinks=True, onerror=refuse):
+        state = Path(place).stat()
+        if (state.st_dev, state.st_ino) in entered:
+            folders.clear()
+            continue
+        entered.add((state.st_dev, state.st_ino))
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in names:
+            path = Path(place, name)
+            if not name.startswith(".") and suffix(name) in suffixes:
+                yield Found(path, path.relative_to(folder).as_posix())
+
+
+def sniff(head: bytes) -> str | None:
+    r"""Return the format that the first bytes of a file show, or None.
+
+    >>> sniff(b'{"id": "1", "text": ""}'), sniff(b"A note."), sniff(b"7\nFits.\n0\t4\tFits\tHP:0001250\n")
+    ('jsonl', None, 'gsc')
+    """
+    text = head.decode("utf-8", "replace").lstrip("\ufeff \t\r\n")
+    if re.match(r'\{\s*"', text):
+        return "jsonl"
+    if text.startswith("<"):
+        return "pubmed" if PUBMED.search(text) else None
+    return "gsc" if GSC_FIRST.match(text) and GSC_MENTION.search(text) else None
+
+
+def unique_names(files: Sequence[Found]) -> dict[Found, str]:
+    """Return a name for every file: its stem, or with its folders where two stems are the same.
+
+    >>> list(unique_names([Found(Path("x/a/1.txt"), "a/1.txt"), Found(Path("x/b/1.txt"), "b/1.txt")]).values())
+    ['a/1', 'b/1']
+    """
+    names: dict[Found, str] = {}
+    stems = Counter(stem(file.path) for file in files)
+    longer = Counter(_without_suffix(file) for file in files)
+    for file in files:
+        name = stem(file.path)
+        if stems[name] > 1:
+            name = _without_suffix(file)
+            name = str(file.path) if longer[name] > 1 else name
+        names[file] = name
+    return names
+
+
+def _without_suffix(file: Found) -> str:
+    return Path(file.relative).with_name(stem(file.path)).as_posix()

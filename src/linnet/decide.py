@@ -1,0 +1,220 @@
+"""From ordered candidates to the answer: concepts or NIL, with a probability, and composites folded back.
+
+Uncalibrated, the probability is the first candidate's score, cut to 0 … 1 and shared among candidates that tie with it;
+``calibration`` is then ``""``. `Decide.fit` learns from dev documents how often such an answer is right: a logistic
+regression over the score, the margin to the second candidate, the number of ties, the detector's signal and the
+length of the mention. Fitted behind a detector it gives P(span and concept right) (``"joint"``), behind gold spans
+P(concept right | span) (``"given-span"``); the two are different numbers and are never mixed.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from linnet.data import Calibration, Candidates, Document, Mention, by_position
+from linnet.errors import DataError, PipelineError
+from linnet.kb import KnowledgeBase
+from linnet.pipeline import Allow, Stage
+from linnet.roles import Component, Step, align
+
+__all__ = ["Decide"]
+
+FEATURES = ("score", "margin", "ties", "detect", "length", "bias")
+TIE = 1e-6  # scores closer than this are the same score
+
+
+@dataclass(kw_only=True)
+class Decide(Stage):
+    """Sets concepts and probability of every mention; answers that people gave stay.
+
+    Args:
+        kb: the knowledge base of the candidates.
+        threshold: an answer less probable than this becomes NIL, ``()``.
+        fold: put the conjuncts of one group together again as one mention of several concepts.
+        nil: ``keep`` mentions without a concept, or ``drop`` predicted ones.
+    """
+
+    kb: KnowledgeBase
+    threshold: float = 0.0
+    fold: bool = True
+    nil: Literal["keep", "drop"] = "keep"
+    weights: npt.NDArray[np.float64] | None = field(default=None, init=False)
+    calibration: Calibration = field(default="", init=False)
+
+    NEEDS = frozenset({"mentions", "candidates"})
+    GIVES = frozenset({"concepts"})
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.threshold <= 1.0:
+            raise DataError(f"decide: threshold {self.threshold} is not between 0 and 1")
+
+    def __call__(self, docs: Sequence[Document], /, *, allow: Allow | None = None) -> list[Document]:  # noqa: ARG002
+        """Return `docs` with concepts and probabilities."""
+        return [self._document(doc) for doc in docs]
+
+    def _document(self, doc: Document) -> Document:
+        if doc.mentions is None:
+            raise PipelineError(f"Decide needs mentions, document {doc.id!r} has none: put a detector in front")
+        mentions = [self._answer(mention) for mention in doc.mentions]
+        if self.fold:
+            mentions = fold(mentions)
+        if self.nil == "drop":
+            mentions = [mention for mention in mentions if mention.concepts or mention.source != "pred"]
+        return replace(doc, mentions=tuple(mentions))
+
+    def _answer(self, mention: Mention) -> Mention:
+        if mention.source != "pred" and mention.concepts is not None:
+            return mention
+        candidates = mention.candidates
+        if candidates is None:
+            raise PipelineError(f"Decide needs candidates, mention {mention.span} has none: put a retriever in front")
+        if candidates.kb and candidates.kb != self.kb.version:
+            raise PipelineError(
+                f"candidates of knowledge base version {candidates.kb} cannot be decided with {self.kb.version}"
+            )
+        if len(candidates) == 0:
+            return replace(mention, concepts=(), probability=None, calibration="")
+        probability = self._probability(mention, candidates)
+        row = int(candidates.rows[0])
+        nil = row < 0 or probability < self.threshold
+        return replace(
+            mention,
+            concepts=() if nil else (self.kb.id(row),),
+            # of NIL because of the threshold: the probability that the rejected concept is wrong
+            probability=1.0 - probability if nil and row >= 0 else probability,
+            calibration=self.calibration,
+        )
+
+    def _probability(self, mention: Mention, candidates: Candidates) -> float:
+        if self.weights is None:
+            first = float(np.clip(candidates.scores[0], 0.0, 1.0))
+            return first / int((candidates.scores >= candidates.scores[0] - TIE).sum())
+        return float(1.0 / (1.0 + np.exp(-(_features(mention) @ self.weights))))
+
+    # --- calibration -------------------------------------------------------------------------------------------------
+
+    def fit(
+        self,
+        train: Sequence[Document],  # noqa: ARG002
+        dev: Sequence[Document],
+        /,
+        *,
+        before: Component,
+        kb: KnowledgeBase,  # noqa: ARG002
+        args: Mapping[str, Any],  # noqa: ARG002
+    ) -> Iterator[Step]:
+        """Fit the probability on `dev`, which nothing in `before` was trained on; one step.
+
+        Raises:
+            DataError: no mention to learn from, or all of them right or all wrong.
+        """
+        given = "mentions" in before.needs
+        blind = [doc.spans_only() if given else doc.bare() for doc in dev]
+        features, right = [], []
+        for gold, predicted in zip(dev, before(blind), strict=True):
+            for theirs, ours in align(gold, predicted):
+                if ours is not None and ours.candidates is not None and len(ours.candidates):
+                    features.append(_features(ours))
+                    right.append(theirs is not None and self._is_right(theirs, int(ours.candidates.rows[0])))
+        if len(set(right)) < 2:
+            raise DataError(f"decide: cannot calibrate on {len(right)} mentions of which {sum(right)} are right")
+        from sklearn.linear_model import LogisticRegression  # noqa: PLC0415 - slow to import, needed for training alone
+
+        # the bias is a feature; a weak penalty keeps separable data finite
+        model = LogisticRegression(C=10.0, fit_intercept=False, max_iter=1000)
+        model.fit(np.array(features), np.array(right))
+        self.weights = np.asarray(model.coef_[0], np.float64)
+        self.calibration = "given-span" if given else "joint"
+        yield Step(step=1, total=1, losses={"nll": _log_loss(np.array(features) @ self.weights, np.array(right))})
+
+    def _is_right(self, gold: Mention, row: int) -> bool:
+        accepted = {gold.concepts or (), *gold.alternatives}
+        live = {tuple(self.kb.id(self.kb.row(id)) if id in self.kb else id for id in answer) for answer in accepted}
+        return (self.kb.id(row),) in live if row >= 0 else () in live
+
+    def save(self, folder: Path) -> None:
+        """Write the keywords and, if fitted, the weights."""
+        super().save(folder)
+        if self.weights is not None:
+            fitted = {"calibration": self.calibration, "weights": dict(zip(FEATURES, self.weights, strict=True))}
+            (folder / "calibration.json").write_text(json.dumps(fitted, indent=2) + "\n", encoding="utf-8")
+
+    @classmethod
+    def load(cls, folder: Path, *, kb: KnowledgeBase | None = None) -> Self:
+        """Return the component that `save` wrote."""
+        decide = super().load(folder, kb=kb)
+        path = folder / "calibration.json"
+        if path.is_file():
+            fitted = json.loads(path.read_text(encoding="utf-8"))
+            decide.calibration = fitted["calibration"]
+            decide.weights = np.array([fitted["weights"][name] for name in FEATURES], np.float64)
+        return decide
+
+
+def _features(mention: Mention) -> npt.NDArray[np.float64]:
+    """Return the columns `FEATURES` of a mention with candidates."""
+    candidates = mention.candidates
+    assert candidates is not None  # noqa: S101 - callers looked
+    scores = candidates.scores.astype(np.float64)
+    margin = scores[0] - scores[1] if len(scores) > 1 else scores[0]
+    ties = np.log((scores >= scores[0] - TIE).sum())
+    detect = mention.signals.get("detect", 1.0)
+    return np.array([scores[0], margin, ties, detect, np.log(mention.end - mention.start), 1.0])
+
+
+def _log_loss(logits: npt.NDArray[np.float64], right: npt.NDArray[np.bool_]) -> float:
+    return float(np.mean(np.logaddexp(0.0, np.where(right, -logits, logits))))
+
+
+# --- composites ------------------------------------------------------------------------------------------------------
+
+
+def fold(mentions: Sequence[Mention]) -> list[Mention]:
+    """Return `mentions` with those of one group made one: all their concepts, over the hull of their spans."""
+    groups: dict[str, list[Mention]] = {}
+    for mention in mentions:
+        if mention.group and mention.source == "pred":
+            groups.setdefault(mention.group, []).append(mention)
+    alone = [mention for mention in mentions if not (mention.group and mention.source == "pred")]
+    return list(by_position([*alone, *(_fold(group) if len(group) > 1 else group[0] for group in groups.values())]))
+
+
+def _fold(group: Sequence[Mention]) -> Mention:
+    probabilities = [mention.probability for mention in group if mention.probability is not None]
+    return replace(
+        group[0],
+        start=min(mention.start for mention in group),
+        end=max(mention.end for mention in group),
+        parts=(),
+        types=tuple(dict.fromkeys(kind for mention in group for kind in mention.types)),
+        concepts=tuple(dict.fromkeys(id for mention in group for id in mention.concepts or ())),
+        candidates=_merge([mention.candidates for mention in group if mention.candidates is not None]),
+        # all of the concepts hold, taken as independent
+        probability=float(np.prod(probabilities)) if probabilities else None,
+        group="",
+    )
+
+
+def _merge(lists: Sequence[Candidates]) -> Candidates | None:
+    """Return the candidates of all lists, of each concept the best."""
+    if not lists:
+        return None
+    names = [c.names if c.names is not None else np.full(len(c), -1, np.int32) for c in lists]
+    columns = [
+        zip(c.rows.tolist(), c.scores.tolist(), n.tolist(), strict=True) for c, n in zip(lists, names, strict=True)
+    ]
+    best: dict[int, tuple[float, int]] = {}
+    for row, score, name in itertools.chain.from_iterable(columns):
+        if row not in best or score > best[row][0]:
+            best[row] = (score, name)
+    rows, kept = np.array(list(best), np.int32), list(best.values())
+    scores = np.array([score for score, _ in kept], np.float32)
+    return Candidates(rows, scores, names=np.array([name for _, name in kept], np.int32), kb=lists[0].kb).sorted()

@@ -1,0 +1,1 @@
+"""Twelve short fictional clinical notes, in the folder ``notes``, to try Linnet on."""

@@ -1,0 +1,159 @@
+"""How well words of a text agree with a name, as a score between 0 and 1: the rules of the dictionary.
+
+Word by word, the score falls with every step away from the name as it is written: another case, another spelling, an
+inflection, a derivation or a word of the same family. Over all words it is the mean. Words in another order agree only
+where a preposition explains it ("kidney abnormality", "abnormality of the kidney") or the name itself is turned round
+("Carcinoma, Basal Cell").
+
+A name of one word has nothing else to speak for it, so that it must agree by more than family, but for the adjectives
+of findings (hypotonic for hypotonia), and that:
+
+* a name without a letter, of a single character, or of a general or ordinary word is never found;
+* a name of up to three characters, or one that is written like an acronym, must agree in case;
+* an acronym of up to three characters is found only where the document defines it.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import NamedTuple
+
+from linnet.text.normalise import basic
+from linnet.text.tokens import Gap, gap_kind, tokenize
+from linnet.text.variants import GENERAL, ORDINARY, content_words, family, stem
+
+__all__ = ["SCOPES", "Order", "Shape", "agree", "agree_word", "shape"]
+
+CASE, SPELLING, INFLECTION, DERIVATION = 0.99, 0.97, 0.94, 0.8
+REORDERED, INSERTED = 0.9, 0.8
+SCOPES = (1.0, 0.9, 0.9, 0.9)  # exact, broad, narrow, related
+SHORT = 3
+ACRONYM = 6  # characters; longer words with capitals inside are names or headings
+
+
+class Order:
+    """What order the words of a match may have.
+
+    ``STRICT``: the name's; ``FREE``: any, a preposition stands between them; ``CLOSED``: any, but the phrase goes on,
+    so that its last word must not be an adjective of what follows ("hyperplasia of the mandibular condyles").
+    """
+
+    STRICT, FREE, CLOSED = range(3)
+
+
+class Shape(NamedTuple):
+    """A name taken apart: its content words, the same with what follows a comma put in front, how many gaps between
+    its words hold punctuation, and whether stop words stand between the content words."""
+
+    words: tuple[str, ...]
+    turned: tuple[str, ...]
+    punctuation: int
+    linked: bool
+
+
+def shape(name: str) -> Shape:
+    """Take a name apart.
+
+    >>> shape("Carcinoma, Basal Cell").turned
+    ('Basal', 'Cell', 'Carcinoma')
+    """
+    words = content_words(name)
+    parts = name.split(", ")
+    turned = [word for part in reversed(parts) for word in content_words(part)] if len(parts) > 1 else []
+    tokens = tokenize(name)
+    punctuation = sum(gap_kind(gap) > Gap.JOIN for gap in tokens.gaps[1:-1])
+    return Shape(tuple(words), tuple(turned), punctuation, len(words) < len(tokens.surfaces))
+
+
+def agree(text: tuple[str, ...], name: Shape, *, order: int = Order.STRICT, punctuation: int = 0, inserted: bool = False) -> float:
+    """Return how well content words of a text agree with a name; 0 where a rule forbids it.
+
+    Args:
+        text: the words, in the order of the text.
+        name: the name, taken apart.
+        order: an `Order`.
+        punctuation: how many gaps between the words hold punctuation; if any, the name must hold as much and agree
+            to the letter.
+        inserted: whether a word between them was left out; then nothing but inflection may differ besides, and the
+            name must not end in a general word ("heart disease" is not "heart muscle disease").
+
+    >>> agree(("renal", "anomalies"), shape("Anomaly of the kidney")) > 0
+    True
+    >>> agree(("kidneys", "short"), shape("Short kidney"))
+    0.0
+    """
+    if len(text) != len(name.words):
+        return 0.0
+    if len(text) == 1:
+        return _alone(text[0], name.words[0])
+    if inserted:
+        score = _in_order(text, name.words, least=INFLECTION)
+        return 0.0 if stem(basic(name.words[-1])) in GENERAL else score * INSERTED
+    score = max(_in_order(text, name.words), _in_order(text, name.turned))
+    if punctuation:
+        return score if name.punctuation == punctuation and score >= SPELLING else 0.0
+    if not score and (order != Order.STRICT or name.linked):
+        score = _in_any_order(text, name.words, closed=order == Order.CLOSED) * REORDERED
+    return score
+
+
+def _in_order(text: tuple[str, ...], name: tuple[str, ...], *, least: float = DERIVATION) -> float:
+    if not name:
+        return 0.0
+    scores = [agree_word(word, other) for word, other in zip(text, name, strict=True)]
+    return sum(scores) / len(scores) if min(scores) >= least else 0.0
+
+
+def _in_any_order(text: tuple[str, ...], name: tuple[str, ...], *, closed: bool) -> float:
+    left, total, score = list(name), 0.0, 0.0
+    for word in text:
+        best = max(left, key=lambda other: agree_word(word, other))
+        score = agree_word(word, best)
+        if not score:
+            return 0.0
+        left.remove(best)
+        total += score
+    return 0.0 if closed and score <= DERIVATION else total / len(text)
+
+
+def _alone(word: str, name: str) -> float:
+    """Return the score of a name of one word."""
+    score = agree_word(word, name)
+    root = stem(basic(word))
+    if len(word) < 2 or word.isdigit() or root in GENERAL or root in ORDINARY:
+        return 0.0
+    if score <= DERIVATION and not _adjective(word, name):
+        return 0.0
+    if len(word) <= SHORT and not word[1:].islower():
+        return 0.0
+    cased = len(name) <= SHORT or _acronym(name) or _acronym(word)
+    return 0.0 if cased and score < 1 and word != name + "s" else score
+
+
+def _acronym(word: str) -> bool:
+    return len(word) <= ACRONYM and any(letter.isupper() for letter in word[1:])
+
+
+def _adjective(word: str, name: str) -> bool:
+    """Say whether `word` is the adjective of the finding `name`: hypotonic of hypotonia, hypertensive of hypertension."""
+    word, name = word.casefold(), name.casefold()
+    return len(word) > 6 and (word.endswith("ic") or (word.endswith("ive") and name.endswith("ion")))
+
+
+@functools.lru_cache(maxsize=1 << 16)
+def agree_word(word: str, name: str) -> float:
+    """Return how well a word of a text agrees with a word of a name; 0 if they are not even of one family.
+
+    >>> [agree_word(word, "Kidney") for word in ("kidney", "KIDNEY", "kidneys", "renal", "liver")]
+    [1.0, 0.99, 0.94, 0.8, 0.0]
+    """
+    if word == name or (word[1:] == name[1:] and word[1:].islower() and word[0].lower() == name[0].lower()):
+        return 1.0  # a capital at the beginning is the sentence's or the terminology's habit
+    if word.casefold() == name.casefold():
+        return CASE
+    first, second = basic(word), basic(name)
+    if first == second:
+        return SPELLING
+    if [stem(part) for part in first.split()] == [stem(part) for part in second.split()]:
+        return INFLECTION
+    return DERIVATION if [family(part) for part in first.split()] == [family(part) for part in second.split()] else 0.0

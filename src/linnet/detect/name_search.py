@@ -1,0 +1,293 @@
+"""Finding the names of a `NameTable` in texts: windows of words whose hashes add up to a name's, then a close look.
+
+A batch of texts becomes one sequence of content words (stop words left out). Three readings propose windows: words that
+follow each other; the same with one word in between left out; and the conjuncts of coordinations. A window whose sum
+of hashes is in the table is compared with the name word by word (`linnet.detect.name_agreement`).
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from linnet.detect.name_agreement import SCOPES, Order, Shape, agree, shape
+from linnet.detect.name_table import MASK, U64, Kind, NameTable, word_code
+from linnet.text.coordination import Conjunct, Phrase, conjuncts
+from linnet.text.tokens import Gap, gap_kind, tokenize
+
+__all__ = ["Batch", "Match", "Search"]
+
+Ints = npt.NDArray[np.intp]
+
+CONJUNCT = 0.9  # what the score of a conjunct is multiplied by
+SYNONYM = 0.995  # what the score of another than the concept's first name is multiplied by: it only breaks ties
+LONGEST_WITH_INSERTION = 5
+MOST_PHRASES, LONGEST_PHRASE = 8, 6
+
+
+class Match(NamedTuple):
+    """A name found in a text.
+
+    ``words`` are the positions of the words that agree with it; of a conjunct, ``own`` are those that it does not
+    share and ``group`` is the position of the conjunction (-1 outside coordinations).
+    """
+
+    words: tuple[int, ...]
+    name: int
+    concept: int
+    score: float
+    own: tuple[int, ...] = ()
+    group: int = -1
+
+
+class Batch(NamedTuple):
+    """Texts as one sequence of n content words.
+
+    ``hashes`` uint64, ``kinds`` uint8 (`Kind`), ``texts`` (which text a word is of), ``starts`` and ``ends`` (where it
+    stands there), ``runs`` (numbers the stretches that no sentence end, empty line or end of text interrupts), ``gaps``
+    (the strongest `Gap` since the content word before) and ``stops`` (how many stop words came before) are all (n,).
+    """
+
+    surfaces: list[str]
+    hashes: U64
+    kinds: npt.NDArray[np.uint8]
+    texts: Ints
+    starts: Ints
+    ends: Ints
+    runs: Ints
+    gaps: Ints
+    stops: Ints
+
+
+class Vocabulary(dict[str, int]):
+    """Codes of the words met so far: surface -> row of ``hashes`` and ``kinds``, filled in as words come."""
+
+    def __init__(self, table: NameTable) -> None:
+        super().__init__()
+        self.table = table
+        self.hashes = np.zeros(1 << 12, np.uint64)
+        self.kinds = np.zeros(1 << 12, np.uint8)
+        self.size = 1  # code 0 stands for words too long to be kept
+        self.lock = threading.Lock()
+
+    def __missing__(self, surface: str) -> int:
+        hash, kind = word_code(surface)
+        if kind == Kind.UNKNOWN and not hash:
+            return 0
+        with self.lock:
+            if self.size == len(self.hashes):
+                self.hashes = np.concatenate([self.hashes, np.zeros_like(self.hashes)])
+                self.kinds = np.concatenate([self.kinds, np.zeros_like(self.kinds)])
+            code, self.size = self.size, self.size + 1
+            self.hashes[code] = hash
+            self.kinds[code] = Kind.KNOWN if kind == Kind.UNKNOWN and self.table.knows(hash) else kind
+            self[surface] = code
+            return code
+
+
+class Search:
+    """Finds the names of one table; remembers the words it met, so that the next batch is faster."""
+
+    MOST_WORDS = 1 << 19  # remembered words; beyond it, it starts anew
+
+    def __init__(self, table: NameTable) -> None:
+        self.table = table
+        self.vocabulary = Vocabulary(table)
+        self.shape = functools.lru_cache(maxsize=1 << 16)(self._shape)
+        self.agreement = functools.lru_cache(maxsize=1 << 16)(self._agreement)
+
+    def read(self, texts: Sequence[str], borders: Sequence[Sequence[int]]) -> Batch:
+        """Return `texts` as one sequence of content words; `borders` are offsets in each where sentences begin."""
+        vocabulary = self.vocabulary
+        if len(vocabulary) > self.MOST_WORDS:
+            vocabulary = self.vocabulary = Vocabulary(self.table)
+        read = [tokenize(text) for text in texts]
+        surfaces = [surface for tokens in read for surface in tokens.surfaces]
+        codes = np.fromiter(map(vocabulary.__getitem__, surfaces), np.intp, len(surfaces))
+        kinds = vocabulary.kinds[codes]
+        gaps = np.fromiter((_gap(gap) for tokens in read for gap in tokens.gaps[:-1]), np.intp, len(surfaces))
+        number = np.repeat(np.arange(len(read)), [len(tokens.surfaces) for tokens in read])
+        sentence = _joined([np.searchsorted(cuts, t.starts, side="right") for cuts, t in zip(borders, read, strict=True)])
+        breaks = gaps == Gap.PARAGRAPH
+        breaks[1:] |= (number[1:] != number[:-1]) | (sentence[1:] != sentence[:-1])
+        kept = np.flatnonzero(kinds != Kind.STOP)
+        return Batch(
+            surfaces=[surfaces[at] for at in kept.tolist()],
+            hashes=vocabulary.hashes[codes[kept]],
+            kinds=kinds[kept],
+            texts=number[kept],
+            starts=_joined([tokens.starts for tokens in read])[kept],
+            ends=_joined([tokens.ends for tokens in read])[kept],
+            runs=np.cumsum(breaks)[kept],
+            gaps=np.maximum.reduceat(gaps, np.concatenate([[0], kept[:-1] + 1])) if len(kept) else gaps[:0],
+            stops=np.cumsum(kinds == Kind.STOP)[kept],
+        )
+
+    def matches(self, batch: Batch) -> Iterator[Match]:
+        """Yield every name found in `batch`, in no particular order."""
+        if len(batch.surfaces) and len(self.table):
+            view = _View(batch)
+            yield from self._windows(batch, view)
+            yield from self._coordinations(batch, view)
+
+    # --- windows -----------------------------------------------------------------------------------------------------
+
+    def _windows(self, batch: Batch, view: _View) -> Iterator[Match]:
+        soft = np.cumsum(batch.gaps > Gap.JOIN)
+        for starts, length, out, entries in self._proposals(batch):
+            last = starts + length - 1
+            punctuation = (soft[last] - soft[starts]).tolist()
+            linked = (batch.stops[last] > batch.stops[starts]).tolist()
+            for start, entry, marks, link in zip(starts.tolist(), entries.tolist(), punctuation, linked, strict=True):
+                words = tuple(range(start, start + length))
+                if out < 0:
+                    order = view.order(words[-1]) if link else Order.STRICT
+                    yield from self._judge(view, words, entry, order, marks)
+                elif not marks and not link:
+                    words = words[:out] + words[out + 1 :]
+                    yield from self._judge(view, words, entry, Order.STRICT, 0, inserted=True)
+
+    def _proposals(self, batch: Batch) -> Iterator[tuple[Ints, int, int, Ints]]:
+        """Yield windows whose sum is in the table: their starts, length, the place left out or -1, and first entries."""
+        reach = _reach(batch)
+        sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(batch.hashes)])
+        starts = np.flatnonzero(reach)
+        for length in range(1, self.table.longest + 1):
+            starts = starts[reach[starts] >= length]
+            if not len(starts):
+                break
+            hits, entries = self.table.find(sums[starts + length] - sums[starts])
+            yield starts[hits], length, -1, entries
+            if 3 <= length <= LONGEST_WITH_INSERTION:
+                for out in range(1, length - 1):
+                    chosen = starts[batch.kinds[starts + out] == Kind.KNOWN]
+                    hits, entries = self.table.find(sums[chosen + length] - sums[chosen] - batch.hashes[chosen + out])
+                    yield chosen[hits], length, out, entries
+
+    # --- coordinations -----------------------------------------------------------------------------------------------
+
+    def _coordinations(self, batch: Batch, view: _View) -> Iterator[Match]:
+        slashes = batch.gaps == Gap.SLASH
+        slashes[0] = False
+        proposals: list[tuple[int, Conjunct]] = []
+        for at in np.flatnonzero((batch.kinds == Kind.CONJUNCTION) | slashes).tolist():
+            proposals += [(at, reading) for reading in conjuncts(view.phrases(at))]
+        hashes = view.hashes
+        sums = (sum(hashes[word] for word in reading.own + reading.shared) & MASK for _, reading in proposals)
+        hits, entries = self.table.find(np.fromiter(sums, np.uint64, len(proposals)))
+        for hit, entry in zip(hits.tolist(), entries.tolist(), strict=True):
+            at, reading = proposals[hit]
+            words = reading.words
+            order = view.order(words[-1]) if reading.turned else Order.STRICT
+            for match in self._judge(view, words, entry, order, 0):
+                yield match._replace(own=reading.own, group=at, score=match.score * CONJUNCT)
+
+    # --- the close look ----------------------------------------------------------------------------------------------
+
+    def _judge(
+        self, view: _View, words: tuple[int, ...], entry: int, order: int, punctuation: int, *, inserted: bool = False
+    ) -> Iterator[Match]:
+        surfaces = tuple([view.surfaces[at] for at in words])
+        for name, concept, score in self.agreement(surfaces, entry, order, punctuation, inserted):
+            yield Match(words, name, concept, score)
+
+    def _agreement(
+        self, surfaces: tuple[str, ...], first: int, order: int, punctuation: int, inserted: bool
+    ) -> tuple[tuple[int, int, float], ...]:
+        """Return which of the names that share the sum of entry `first` agree: name, concept, score."""
+        table, found = self.table, []
+        for row in range(first, table.after(first)):
+            score = agree(surfaces, self.shape(row), order=order, punctuation=punctuation, inserted=inserted)
+            if score:
+                entry = table.entry(row)
+                score *= SCOPES[entry.scope] * (1.0 if entry.preferred else SYNONYM)
+                found.append((entry.name, entry.concept, score))
+        return tuple(found)
+
+    def _shape(self, row: int) -> Shape:
+        return shape(self.table.entry(row).text)
+
+
+class _View:
+    """What the close look asks of a batch word by word, as lists: faster than arrays for single items."""
+
+    def __init__(self, batch: Batch) -> None:
+        self.surfaces = batch.surfaces
+        self.hashes: list[int] = batch.hashes.tolist()
+        self.kinds: list[int] = batch.kinds.tolist()
+        self.runs: list[int] = batch.runs.tolist()
+        self.gaps: list[int] = batch.gaps.tolist()
+        self.stops: list[int] = batch.stops.tolist()
+
+    def goes_on(self, at: int) -> bool:
+        """Say whether the phrase of the word `at` goes on with the next content word."""
+        after = at + 1
+        return (
+            after < len(self.runs)
+            and self.runs[after] == self.runs[at]
+            and self.gaps[after] == Gap.JOIN
+            and self.stops[after] == self.stops[at]
+            and self.kinds[after] <= Kind.KNOWN
+        )
+
+    def order(self, last: int) -> int:
+        """Return the `Order` that words linked by a preposition may have, the last of them at `last`."""
+        return Order.CLOSED if self.goes_on(last) else Order.FREE
+
+    def phrases(self, at: int) -> list[Phrase]:
+        """Return the phrases that the conjunction at `at`, or the slash before it, joins; [] if it joins none."""
+        word = self.kinds[at] == Kind.CONJUNCTION
+        last = self._forwards(at + 1 if word else at)
+        if not last or (word and (self.gaps[at] > Gap.COMMA or self.gaps[at + 1] != Gap.JOIN)):
+            return []
+        before: list[list[int]] = [[]]
+        back = at - 1
+        while back >= 0 and self.runs[back] == self.runs[at] and self.kinds[back] == Kind.KNOWN:
+            before[0].insert(0, back)
+            if self.gaps[back] in (Gap.COMMA, Gap.SLASH):
+                before.insert(0, [])
+            elif self.gaps[back] != Gap.JOIN or len(before[0]) == LONGEST_PHRASE:
+                break
+            back -= 1
+        lists = [phrase for phrase in before if phrase][-MOST_PHRASES:]
+        return [self._phrase(phrase) for phrase in [*lists, last]] if lists else []
+
+    def _forwards(self, at: int) -> list[int]:
+        """Return the known words from `at` on that no punctuation interrupts."""
+        found: list[int] = []
+        while at < len(self.kinds) and self.kinds[at] == Kind.KNOWN and len(found) < LONGEST_PHRASE:
+            if found and (self.gaps[at] != Gap.JOIN or self.runs[at] != self.runs[found[0]]):
+                break
+            found.append(at)
+            at += 1
+        return found
+
+    def _phrase(self, words: list[int]) -> Phrase:
+        stops = [self.stops[at] for at in words]
+        turn = next((number for number, stop in enumerate(stops) if stop != stops[0]), 0)
+        return Phrase(tuple(words), turn, ended=not self.goes_on(words[-1]))
+
+
+def _joined(arrays: list[Ints]) -> Ints:
+    return np.concatenate(arrays) if arrays else np.empty(0, np.intp)
+
+
+@functools.lru_cache(maxsize=1 << 12)
+def _gap(gap: str) -> int:
+    return gap_kind(gap)
+
+
+def _reach(batch: Batch) -> Ints:
+    """Return for each word how many words from it on, itself included, some name could hold and one run has."""
+    size = len(batch.kinds)
+    ends = np.full(size, size)
+    unknown = np.flatnonzero(batch.kinds == Kind.UNKNOWN)
+    change = np.flatnonzero(np.diff(batch.runs))
+    ends[change] = change + 1
+    ends[unknown] = unknown
+    return np.asarray(np.minimum.accumulate(ends[::-1])[::-1] - np.arange(size))

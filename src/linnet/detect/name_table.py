@@ -1,0 +1,289 @@
+"""The names of a knowledge base as one memory-mapped table, for finding them in text.
+
+A word of a name becomes a 64-bit hash of its family (`linnet.text.variants`); a name becomes the wrapping sum of the
+hashes of its words, so that word order, inflection and derivation do not matter for looking it up, and whoever finds
+a name compares the words themselves afterwards. The table holds, sorted by that sum: the sum, the name's row, the
+concept's row, the number of words, how the name relates to the concept, and the name's text; beside it the hashes of
+all words that occur, and a bit filter that answers most lookups without a search.
+
+The file stands beside the knowledge base, is written aside and renamed, and is built again when the knowledge base or
+the rules have changed. Memory while building is about 60 bytes a name besides the text.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import mmap
+import os
+import tempfile
+import warnings
+from array import array
+from collections.abc import Iterable, Iterator
+from importlib import resources
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from linnet.data import SCOPES
+from linnet.errors import KnowledgeBaseError, LinnetWarning
+from linnet.kb import KbName, KnowledgeBase
+from linnet.text.normalise import basic
+from linnet.text.tokens import words
+from linnet.text.variants import CONJUNCTIONS, TIES, family, is_stopword
+
+__all__ = ["MAX_WORDS", "Entry", "Kind", "NameTable", "word_code"]
+
+FORMAT = 1
+MAGIC = b"linnet names\n"
+MAX_WORDS = 32
+MASK = (1 << 64) - 1
+MAX_WORD = 64  # characters; longer runs are sequences or noise, not words of a name
+ALIGN = 64
+LONGEST_NAME = 0xFFFF  # bytes
+PREFERRED = 4  # bit of the scopes column
+
+U64 = npt.NDArray[np.uint64]
+COLUMNS = {
+    "keys": np.uint64, "offsets": np.uint64, "names": np.int32, "concepts": np.int32, "sizes": np.uint16,
+    "lengths": np.uint8, "scopes": np.uint8, "vocabulary": np.uint64, "filter": np.uint8, "text": np.uint8,
+}  # fmt: skip
+
+
+class Kind:
+    """What a word is to the matcher; ``KNOWN`` words occur in some name of the table."""
+
+    UNKNOWN, KNOWN, STOP, CONJUNCTION, TIE = range(5)
+
+
+class Entry(NamedTuple):
+    """One row of the table: rows of name and concept, the scope as an index into ``data.SCOPES``, whether it is the
+    first name of its concept, and the text."""
+
+    name: int
+    concept: int
+    scope: int
+    preferred: bool
+    text: str
+
+
+def word_code(surface: str) -> tuple[int, int]:
+    """Return hash and `Kind` of a word as it stands in a text or a name, before anyone asks whether it is known.
+
+    Stop words have the hash 0, so that they vanish from sums; so do words too long to be in a name.
+
+    >>> word_code("renal") == word_code("Kidneys"), word_code("of")
+    (True, (0, 2))
+    """
+    if len(surface) > MAX_WORD:
+        return 0, Kind.UNKNOWN
+    if is_stopword(surface):
+        return 0, Kind.STOP
+    forms = basic(surface).split()
+    kind = Kind.CONJUNCTION if forms[0] in CONJUNCTIONS else Kind.TIE if forms[0] in TIES else Kind.UNKNOWN
+    return sum(_hash("and" if form in CONJUNCTIONS else family(form)) for form in forms) & MASK, kind
+
+
+@functools.lru_cache(maxsize=1 << 16)
+def _hash(family: str) -> int:
+    return int.from_bytes(hashlib.blake2b(family.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
+
+
+class NameTable:
+    """An open table; shared between threads, and cheap to pickle because it is opened again from its path."""
+
+    def __init__(self, buffer: mmap.mmap, *, header: dict[str, Any]) -> None:
+        self.header = header
+        for column, dtype in COLUMNS.items():
+            offset, count = header["columns"][column]
+            setattr(self, column, np.frombuffer(buffer, dtype, count, offset))
+        self.shift = np.uint64(64 - header["bits"])
+        self.longest = int(self.lengths.max()) if len(self.lengths) else 0
+
+    keys: U64
+    offsets: U64
+    names: npt.NDArray[np.int32]
+    concepts: npt.NDArray[np.int32]
+    sizes: npt.NDArray[np.uint16]
+    lengths: npt.NDArray[np.uint8]
+    scopes: npt.NDArray[np.uint8]
+    vocabulary: U64
+    filter: npt.NDArray[np.uint8]
+    text: npt.NDArray[np.uint8]
+
+    @classmethod
+    def of(cls, kb: KnowledgeBase) -> NameTable:
+        """Return the table of `kb`: opened if it is there and current, else built beside the knowledge base.
+
+        Where the folder cannot be written to, the table is built in a temporary file, with a warning.
+
+        Raises:
+            KnowledgeBaseError: the table cannot be written anywhere.
+        """
+        path = kb.path.with_name(kb.path.name + ".names")
+        tag = f"{FORMAT}:{kb.version}:{_rules()}"
+        table = _open(path, tag)
+        if table is not None:
+            return table
+        try:
+            return _build_beside(kb.names(), path, tag=tag)
+        except OSError as error:
+            warnings.warn(
+                f"{path.parent} cannot be written to ({error.strerror}): the table of names is built again each time",
+                LinnetWarning,
+                stacklevel=2,
+            )
+        try:
+            with tempfile.TemporaryFile() as file:
+                return _write(kb.names(), file, tag=tag)
+        except OSError as error:
+            raise KnowledgeBaseError(f"the table of names of {kb.path} cannot be written: {error}") from error
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def find(self, keys: U64) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+        """Return for `keys` (n,) which of them are in the table, and the first entry of each that is.
+
+        Returns:
+            positions in `keys` (m,) and entries (m,); the entries of one key follow each other.
+        """
+        slots = keys >> self.shift
+        maybe = np.flatnonzero(self.filter[slots >> np.uint64(3)] >> (slots & np.uint64(7)).astype(np.uint8) & 1)
+        wanted = keys[maybe]
+        entries = np.searchsorted(self.keys, wanted)
+        entries[entries == len(self.keys)] = 0
+        found = self.keys[entries] == wanted
+        return maybe[found], entries[found]
+
+    def knows(self, hash: int) -> bool:
+        """Say whether some name holds a word of this hash."""
+        at = int(np.searchsorted(self.vocabulary, np.uint64(hash)))
+        return at < len(self.vocabulary) and int(self.vocabulary[at]) == hash
+
+    def entry(self, row: int) -> Entry:
+        """Return row `row` of the table."""
+        start = int(self.offsets[row])
+        text = self.text[start : start + int(self.sizes[row])].tobytes().decode("utf-8", "surrogatepass")
+        scope = int(self.scopes[row])
+        return Entry(int(self.names[row]), int(self.concepts[row]), scope & ~PREFERRED, bool(scope & PREFERRED), text)
+
+    def after(self, row: int) -> int:
+        """Return the first row behind `row` that has another key."""
+        return int(np.searchsorted(self.keys, self.keys[row], side="right"))
+
+
+@functools.cache
+def _rules() -> str:
+    """Return a digest of the rules by which words are hashed: a table made under others is stale."""
+    digest = hashlib.blake2b(digest_size=8)
+    for module in ("variants.py", "normalise.py", "tokens.py", "families.tsv"):
+        digest.update((resources.files("linnet.text") / module).read_bytes())
+    return digest.hexdigest()
+
+
+def _open(path: Path, tag: str) -> NameTable | None:
+    """Return the table in `path`, None if there is none or it is of another knowledge base, other rules or cut short."""
+    try:
+        with path.open("rb") as file:
+            if file.read(len(MAGIC)) != MAGIC:
+                return None
+            header = json.loads(file.read(int(file.readline())))
+            if header["tag"] != tag or os.fstat(file.fileno()).st_size != header["size"]:
+                return None
+            return NameTable(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), header=header)
+    except (OSError, ValueError, KeyError):
+        return None
+
+
+def _build_beside(names: Iterable[KbName], path: Path, *, tag: str) -> NameTable:
+    # A name of its own for every build: two processes may build at once, and the last rename wins with equal content.
+    handle, part = tempfile.mkstemp(prefix=path.name, suffix=".part", dir=path.parent)
+    try:
+        with os.fdopen(handle, "w+b") as file:
+            table = _write(names, file, tag=tag)
+        Path(part).chmod(0o644)
+        Path(part).replace(path)
+    except BaseException:
+        Path(part).unlink(missing_ok=True)
+        raise
+    return table
+
+
+def _write(names: Iterable[KbName], file: IO[bytes], *, tag: str) -> NameTable:
+    """Write the table of `names` to an empty file open for reading and writing, and open it."""
+    header: dict[str, Any] = {"tag": tag, "columns": {}, "size": 0, "bits": 16}
+    room = 2048
+    file.write(b" " * room)
+    columns = _collect(names, file)
+    header["columns"]["text"] = (room, file.tell() - room)
+    header["bits"] = max(16, (len(columns["keys"]) * 16).bit_length())
+    columns["filter"] = _filter(columns["keys"], header["bits"])
+    for column, values in columns.items():
+        file.write(b"\0" * (-file.tell() % ALIGN))
+        header["columns"][column] = (file.tell(), len(values))
+        file.write(memoryview(values).cast("B") if len(values) else b"")
+    header["size"] = file.tell()
+    packed = json.dumps(header).encode()
+    file.seek(0)
+    file.write(MAGIC + b"%d\n" % len(packed) + packed)
+    file.flush()
+    return NameTable(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), header=header)
+
+
+def _collect(names: Iterable[KbName], file: IO[bytes]) -> dict[str, Any]:
+    """Write the texts of `names` to `file` and return the other columns, sorted by key, ties in the order given."""
+    raw = {column: array(code) for column, code in _ARRAYS.items()}
+    vocabulary: set[int] = set()
+    codes: dict[str, tuple[int, int]] = {}
+    skipped: list[str] = []
+    concept, offset = -1, 0
+    for name in names:
+        hashes = [code for code, kind in (_code(word, codes) for word in words(name.text)) if kind != Kind.STOP]
+        data = name.text.encode("utf-8", "surrogatepass")
+        if not 0 < len(hashes) <= MAX_WORDS or len(data) > LONGEST_NAME:
+            skipped.append(name.text)
+            continue
+        vocabulary.update(hashes)
+        scope = SCOPES.index(name.scope) | (PREFERRED if name.concept != concept else 0)
+        concept = name.concept
+        row = (sum(hashes) & MASK, offset, name.row, name.concept, len(data), len(hashes), scope)
+        for column, value in zip(raw.values(), row, strict=True):
+            column.append(value)
+        offset += file.write(data)
+    _warn(skipped)
+    columns = {column: np.frombuffer(values, COLUMNS[column]) for column, values in raw.items() if len(values)}
+    columns = columns or {column: np.empty(0, COLUMNS[column]) for column in raw}
+    order = np.argsort(columns["keys"], kind="stable")
+    columns = {column: np.ascontiguousarray(values[order]) for column, values in columns.items()}
+    return columns | {"vocabulary": np.sort(np.fromiter(vocabulary, np.uint64, len(vocabulary)))}
+
+
+_ARRAYS = {"keys": "Q", "offsets": "Q", "names": "i", "concepts": "i", "sizes": "H", "lengths": "B", "scopes": "B"}
+
+
+def _code(word: str, codes: dict[str, tuple[int, int]]) -> tuple[int, int]:
+    code = codes.get(word)
+    if code is None:
+        code = codes[word] = word_code(word)
+    return code
+
+
+def _filter(keys: U64, bits: int) -> npt.NDArray[np.uint8]:
+    """Return a bit array of 2^bits in which the bit of each key's leading bits is set."""
+    slots = np.zeros(1 << bits, np.bool_)
+    slots[keys >> np.uint64(64 - bits)] = True
+    return np.packbits(slots, bitorder="little")
+
+
+def _warn(skipped: list[str]) -> None:
+    if skipped:
+        warnings.warn(
+            f"{len(skipped)} names hold no words, or more than {MAX_WORDS}, and cannot be found in text: "
+            + ", ".join(map(repr, skipped[:3])),
+            LinnetWarning,
+            stacklevel=2,
+        )

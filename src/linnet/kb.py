@@ -1,0 +1,369 @@
+"""A knowledge base: the concepts of one terminology in one SQLite file, opened read-only and lazily.
+
+Rows of concepts and of names are append-only and never reused, so that indexes and saved candidates stay valid;
+``version`` is a sum over all concepts of a hash of (row, concept), so equal versions mean equal rows. The file is
+made by `linnet.kb_build.build`, searched by `linnet.kb_search`.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import sqlite3
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+import numpy as np
+import numpy.typing as npt
+
+from linnet.data import SCOPES, Concept, Name, Scope
+from linnet.errors import KnowledgeBaseError, UnknownConceptError, did_you_mean
+from linnet.home import kb_folder
+from linnet.kb_search import Hit, search
+
+__all__ = ["APPLICATION_ID", "SCHEMA_VERSION", "KbName", "KnowledgeBase", "Mask", "kb_path"]
+
+APPLICATION_ID = 0x4C4E4B42  # "LNKB" in the file's header tells our SQLite files from others
+SCHEMA_VERSION = 1
+MAGIC = b"SQLite format 3\x00"
+
+
+class KbName(NamedTuple):
+    """One name as a row of the knowledge base: its own row, its concept's row, and what `Name` holds."""
+
+    row: int
+    concept: int
+    text: str
+    scope: Scope
+    language: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Mask:
+    """A set of concepts as a bool array over all rows (``array``, shape (rows,)) of knowledge base version ``kb``."""
+
+    array: npt.NDArray[np.bool_]
+    kb: str
+
+    def __len__(self) -> int:
+        return int(self.array.sum())
+
+    def __contains__(self, row: int) -> bool:
+        return 0 <= row < len(self.array) and bool(self.array[row])
+
+    def __and__(self, other: Mask) -> Mask:
+        self._same(other)
+        return Mask(self.array & other.array, self.kb)
+
+    def __or__(self, other: Mask) -> Mask:
+        self._same(other)
+        return Mask(self.array | other.array, self.kb)
+
+    def _same(self, other: Mask) -> None:
+        if self.kb != other.kb:
+            raise KnowledgeBaseError(f"masks of two knowledge base versions, {self.kb} and {other.kb}")
+
+
+def kb_path(name: str | Path) -> Path:
+    """Return the file of a knowledge base given by name or path: a path if it has a suffix, folder or exists.
+
+    >>> kb_path("work/mine.kb").as_posix()
+    'work/mine.kb'
+    """
+    path = Path(name).expanduser()
+    if path.suffix or len(path.parts) > 1 or path.is_file():
+        return path
+    return kb_folder() / f"{name}.kb"
+
+
+class KnowledgeBase:
+    """An open knowledge base; cheap to open and to pickle (it reopens), safe to share between threads.
+
+    ``len(kb)`` counts the rows, tombstones of retired concepts included; ``kb[row]`` is the `Concept` of a row.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._local = threading.local()
+        _check_file(path)
+        self.info: Mapping[str, str] = dict(self._rows("SELECT key, value FROM info"))
+        self.version: str = self.info["version"]
+        self._length: int = self._value("SELECT coalesce(max(row) + 1, 0) FROM concepts")
+        # decide and writers ask for the ids of the same few concepts again and again
+        self.id = functools.lru_cache(maxsize=1 << 16)(self._id)
+
+    @classmethod
+    def open(cls, path: str | Path) -> KnowledgeBase:
+        """Open the knowledge base `path`, a file or the name of one under ``LINNET_HOME``.
+
+        Raises:
+            KnowledgeBaseError: no such file, no knowledge base, truncated, or of another format version.
+        """
+        return cls(kb_path(path))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _reopen, (self.path, self.version)
+
+    def __repr__(self) -> str:
+        return f"KnowledgeBase({str(self.path)!r}, version={self.version!r}, concepts={len(self)})"
+
+    def __len__(self) -> int:
+        return self._length
+
+    def close(self) -> None:
+        """Close this thread's connection; the next use opens it again."""
+        connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
+        if connection is not None:
+            connection.close()
+            self._local.connection = None
+
+    # --- one concept -------------------------------------------------------------------------------------------------
+
+    def row(self, id: str, /) -> int:
+        """Return the row of the live concept `id`; a retired id leads to its successor.
+
+        Raises:
+            UnknownConceptError: no such id, or retired without a live successor.
+        """
+        seen = {id}
+        current = id
+        while True:
+            found = self._first("SELECT row FROM concepts WHERE id = ? AND NOT retired", current)
+            if found is not None:
+                return int(found[0])
+            retired = self._first("SELECT successor FROM retired WHERE id = ?", current)
+            if retired is None:
+                raise UnknownConceptError(f"no concept {current!r} in {self.path.name} (version {self.version})")
+            if not retired[0] or retired[0] in seen:
+                raise UnknownConceptError(f"concept {id!r} was retired from {self.path.name} without a successor")
+            current = retired[0]
+            seen.add(current)
+
+    def __contains__(self, id: str) -> bool:
+        try:
+            self.row(id)
+        except UnknownConceptError:
+            return False
+        return True
+
+    def _id(self, row: int, /) -> str:
+        """Return the id of the concept in `row`."""
+        found = self._first("SELECT id FROM concepts WHERE row = ?", row)
+        if found is None:
+            raise UnknownConceptError(f"{self.path.name} has no row {row}; it has {len(self)} rows")
+        return str(found[0])
+
+    def __getitem__(self, row: int) -> Concept:
+        sql = "SELECT id, definition FROM concepts WHERE row = ?"
+        found = self._first(sql, row)
+        if found is None:
+            raise UnknownConceptError(f"{self.path.name} has no row {row}; it has {len(self)} rows")
+        id, definition = found
+        successor = self._first("SELECT successor FROM retired WHERE id = ?", id)
+        return Concept(
+            id=id,
+            names=tuple(
+                Name(text, SCOPES[scope], language, source)
+                for text, scope, language, source in self._rows(
+                    "SELECT text, scope, language, source FROM names WHERE concept = ? ORDER BY position, row", row
+                )
+            ),
+            types=self._strings(
+                "SELECT t.name FROM types JOIN type_names t USING (type) WHERE concept = ? ORDER BY types.rowid", row
+            ),
+            definition=definition,
+            parents=self._strings(
+                "SELECT c.id FROM parents p JOIN concepts c ON c.row = p.parent WHERE p.concept = ? ORDER BY p.rowid",
+                row,
+            ),
+            xrefs=self._strings("SELECT xref FROM xrefs WHERE concept = ? ORDER BY rowid", row),
+            replaced_by=None if successor is None else successor[0],
+        )
+
+    def name(self, row: int) -> Name:
+        """Return the name in row `row` of the names."""
+        found = self._first("SELECT text, scope, language, source FROM names WHERE row = ?", row)
+        if found is None:
+            raise UnknownConceptError(f"{self.path.name} has no name row {row}")
+        return Name(found[0], SCOPES[found[1]], found[2], found[3])
+
+    def name_row(self, row: int, text: str) -> int:
+        """Return the row of the name `text` of the concept in `row`, -1 if it has no such name."""
+        found = self._first("SELECT row FROM names WHERE concept = ? AND text = ? ORDER BY row", row, text)
+        return -1 if found is None else int(found[0])
+
+    def find(self, norm: str) -> Iterator[KbName]:
+        """Yield the names of live concepts whose `linnet.text.normalise.basic` form is `norm`, by name row."""
+        sql = (
+            "SELECT n.row, n.concept, n.text, n.scope, n.language, n.source FROM names n "
+            "JOIN concepts c ON c.row = n.concept WHERE n.norm = ? AND NOT c.retired ORDER BY n.row"
+        )
+        for row, concept, text, scope, language, source in self._rows(sql, norm):
+            yield KbName(row, concept, text, SCOPES[scope], language, source)
+
+    # --- many concepts -----------------------------------------------------------------------------------------------
+
+    def names(self) -> Iterator[KbName]:
+        """Yield every name of every live concept, by name row."""
+        sql = (
+            "SELECT n.row, n.concept, n.text, n.scope, n.language, n.source FROM names n "
+            "JOIN concepts c ON c.row = n.concept WHERE NOT c.retired ORDER BY n.row"
+        )
+        for row, concept, text, scope, language, source in self._rows(sql):
+            yield KbName(row, concept, text, SCOPES[scope], language, source)
+
+    def concepts(self) -> Iterator[Concept]:
+        """Yield every concept by row, then the retired ids that never had a row."""
+        for (row,) in self._rows("SELECT row FROM concepts ORDER BY row"):
+            yield self[row]
+        sql = "SELECT id, name, successor FROM retired WHERE id NOT IN (SELECT id FROM concepts) ORDER BY rowid"
+        for id, name, successor in self._rows(sql):
+            yield Concept(id, (Name(name),) if name else (), replaced_by=successor)
+
+    def types(self) -> dict[str, int]:
+        """Return how many live concepts each semantic type has."""
+        sql = (
+            "SELECT t.name, count(*) FROM types JOIN type_names t USING (type) "
+            "JOIN concepts c ON c.row = concept WHERE NOT retired GROUP BY type ORDER BY count(*) DESC, t.name"
+        )
+        return dict(self._rows(sql))
+
+    @property
+    def history(self) -> list[dict[str, Any]]:
+        """The versions this file went through, oldest first."""
+        keys = ("version", "at", "action", "concepts", "names")
+        sql = "SELECT version, at, action, concepts, names FROM history ORDER BY rowid"
+        return [dict(zip(keys, values, strict=True)) for values in self._rows(sql)]
+
+    @property
+    def sources(self) -> list[dict[str, Any]]:
+        """What the file was built from: vocabulary, path, sha256, date, licence, citation."""
+        found: list[dict[str, Any]] = json.loads(self.info.get("sources", "[]"))
+        return found
+
+    def search(self, text: str, *, types: Sequence[str] = (), under: Sequence[str] = (), limit: int = 20) -> list[Hit]:
+        """Return concepts for what a person types: by id, exact name, prefix, all words, any word, best first.
+
+        Args:
+            text: an id or words, in any case, order and spelling that normalisation covers.
+            types: only concepts of one of these semantic types.
+            under: only these concepts and their descendants.
+            limit: how many at most.
+        """
+        type_rows = [self._type(name) for name in types]
+        roots = [self.row(id) for id in under]
+        return search(self._rows, text, types=type_rows, under=roots, limit=limit)
+
+    def mask(
+        self,
+        types: Iterable[str] | None = None,
+        ids: Iterable[str] | None = None,
+        under: Iterable[str] | None = None,
+    ) -> Mask:
+        """Return the live concepts that satisfy every given condition (None = no condition)."""
+        array = np.zeros(len(self), np.bool_)
+        array[self._column("SELECT row FROM concepts WHERE NOT retired")] = True
+        if types is not None:
+            array &= self._of([self._type(name) for name in types], "SELECT concept FROM types WHERE type = ?")
+        if ids is not None:
+            rows = np.zeros(len(self), np.bool_)
+            rows[[self.row(id) for id in ids]] = True
+            array &= rows
+        if under is not None:
+            array &= self._of([self.row(id) for id in under], DESCENDANTS)
+        return Mask(array, self.version)
+
+    def ancestors(self, row: int) -> npt.NDArray[np.int64]:
+        """Return the rows of all ancestors of `row`, itself excluded, ascending."""
+        return self._column(ANCESTORS, row)
+
+    # --- SQL ---------------------------------------------------------------------------------------------------------
+
+    def _type(self, name: str) -> int:
+        found = self._first("SELECT type FROM type_names WHERE name = ?", name)
+        if found is None:
+            hint = did_you_mean(name, self.types()) or f"; it has {', '.join(self.types()) or 'none'}"
+            raise KnowledgeBaseError(f"{self.path.name} has no semantic type {name!r}{hint}")
+        return int(found[0])
+
+    def _of(self, keys: Sequence[int], sql: str) -> npt.NDArray[np.bool_]:
+        array = np.zeros(len(self), np.bool_)
+        for key in keys:
+            array[self._column(sql, key)] = True
+        return array
+
+    def _column(self, sql: str, *values: object) -> npt.NDArray[np.int64]:
+        return np.fromiter((row for (row,) in self._rows(sql, *values)), np.int64)
+
+    def _strings(self, sql: str, *values: object) -> tuple[str, ...]:
+        return tuple(value for (value,) in self._rows(sql, *values))
+
+    def _first(self, sql: str, *values: object) -> Any:
+        return next(iter(self._rows(sql, *values)), None)
+
+    def _value(self, sql: str) -> Any:
+        return self._first(sql)[0]
+
+    def _rows(self, sql: str, *values: object) -> Iterator[Any]:
+        try:
+            yield from self._connection().execute(sql, values)
+        except sqlite3.DatabaseError as error:
+            raise KnowledgeBaseError(f"{self.path}: cannot be read as a knowledge base: {error}") from error
+
+    def _connection(self) -> sqlite3.Connection:
+        connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
+        if connection is None:
+            uri = f"file:{quote(str(self.path.absolute()))}?mode=ro"
+            connection = sqlite3.connect(uri, uri=True, check_same_thread=False)
+            self._local.connection = connection
+        return connection
+
+
+DESCENDANTS = (
+    "WITH RECURSIVE below(row) AS (VALUES (?) UNION SELECT concept FROM parents JOIN below ON parent = below.row) "
+    "SELECT row FROM below"
+)
+ANCESTORS = (
+    "WITH RECURSIVE above(row) AS (SELECT parent FROM parents WHERE concept = ?1 UNION "
+    "SELECT parent FROM parents JOIN above ON concept = above.row) SELECT row FROM above WHERE row <> ?1 ORDER BY row"
+)
+
+
+def _reopen(path: Path, version: str) -> KnowledgeBase:
+    kb = KnowledgeBase(path)
+    if kb.version != version:
+        raise KnowledgeBaseError(f"{path} has changed: version {kb.version}, expected {version}; start again with it")
+    return kb
+
+
+def _check_file(path: Path) -> None:
+    """Refuse what is no knowledge base with a message that says why, before SQLite says something cryptic."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(100)
+            size = file.seek(0, 2)
+    except OSError as error:
+        built = sorted(p.stem for p in kb_folder().glob("*.kb"))
+        hint = f"; there are: {', '.join(built)}" if built else "; `linnet kb build` makes one"
+        raise KnowledgeBaseError(f"cannot open the knowledge base {path}: {error.strerror}{hint}") from error
+    if not head.startswith(MAGIC):
+        raise KnowledgeBaseError(f"{path} is not a knowledge base (no SQLite file); `linnet kb build` makes one")
+    application, version = int.from_bytes(head[68:72], "big"), int.from_bytes(head[60:64], "big")
+    if application != APPLICATION_ID:
+        raise KnowledgeBaseError(
+            f"{path} is an SQLite file but not a Linnet knowledge base; `linnet kb build` makes one"
+        )
+    if version != SCHEMA_VERSION:
+        raise KnowledgeBaseError(
+            f"{path} has format version {version}, this Linnet reads {SCHEMA_VERSION}: "
+            "build it again with `linnet kb build`"
+        )
+    page_size, pages = int.from_bytes(head[16:18], "big"), int.from_bytes(head[28:32], "big")
+    expected = (65536 if page_size == 1 else page_size) * pages
+    if size < expected:
+        raise KnowledgeBaseError(f"{path} is truncated: {size} bytes of {expected}; copy or build it again")

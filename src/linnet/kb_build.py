@@ -1,0 +1,323 @@
+"""The builder of knowledge bases: a stream of concepts into one SQLite file, written beside and renamed.
+
+Live concepts get rows in the order they come. Retired ones are kept as ``id -> successor`` (with their preferred
+name), because no index has ever held a row for them. What cannot be kept is refused with the place it was read from:
+duplicate ids, concepts without a name, cyclic parents, a successor that does not exist. Parents outside the stream
+are dropped and counted in a warning, since terminologies refer to imported ones.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sqlite3
+import tempfile
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from linnet.data import SCOPES, Concept
+from linnet.errors import KnowledgeBaseError, LinnetWarning
+from linnet.home import writable
+from linnet.kb import APPLICATION_ID, SCHEMA_VERSION, KnowledgeBase
+from linnet.text.normalise import basic
+
+__all__ = ["build", "concept_hash"]
+
+SCHEMA = """
+CREATE TABLE info (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE history (version TEXT, at TEXT, action TEXT, concepts INTEGER, names INTEGER);
+CREATE TABLE concepts (row INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, definition TEXT NOT NULL,
+                       retired INTEGER NOT NULL DEFAULT 0);
+CREATE TABLE retired (id TEXT NOT NULL UNIQUE, successor TEXT NOT NULL, name TEXT NOT NULL);
+CREATE TABLE names (row INTEGER PRIMARY KEY, concept INTEGER NOT NULL, position INTEGER NOT NULL, text TEXT NOT NULL,
+                    norm TEXT NOT NULL, scope INTEGER NOT NULL, language TEXT NOT NULL, source TEXT NOT NULL);
+CREATE TABLE type_names (type INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+CREATE TABLE types (concept INTEGER NOT NULL, type INTEGER NOT NULL);
+CREATE TABLE parents (concept INTEGER NOT NULL, parent INTEGER NOT NULL);
+CREATE TABLE xrefs (concept INTEGER NOT NULL, xref TEXT NOT NULL);
+CREATE VIRTUAL TABLE words USING fts5 (norm, content='names', content_rowid='row', prefix='2 3',
+                                       tokenize='porter unicode61 remove_diacritics 0');
+"""
+# Read by nobody but the builder, hence temporary: where each concept was read, and parents as ids.
+STAGING = """
+CREATE TEMP TABLE origins (id TEXT, origin TEXT);
+CREATE TEMP TABLE staged (concept INTEGER, parent TEXT);
+"""
+INDEXES = """
+CREATE INDEX names_by_norm ON names (norm);
+CREATE INDEX names_by_concept ON names (concept, position);
+CREATE INDEX types_by_concept ON types (concept);
+CREATE INDEX types_by_type ON types (type, concept);
+CREATE INDEX parents_by_concept ON parents (concept);
+CREATE INDEX parents_by_parent ON parents (parent);
+CREATE INDEX xrefs_by_concept ON xrefs (concept);
+CREATE INDEX xrefs_by_xref ON xrefs (xref);
+INSERT INTO words (words) VALUES ('rebuild');
+"""
+CHUNK = 5000  # concepts a round: enough to amortise a call, small enough not to be noticed in memory
+
+
+def build(
+    concepts: Iterable[Concept],
+    path: str | Path,
+    *,
+    name: str = "",
+    sources: Sequence[Mapping[str, Any]] = (),
+    progress: Callable[[int], None] | None = None,
+) -> KnowledgeBase:
+    """Build the knowledge base file `path` from `concepts` and open it; an existing file is replaced at the end.
+
+    Args:
+        concepts: the stream; nothing of it is held in memory.
+        path: the file to make.
+        name: what to call it; the file's stem by default.
+        sources: provenance, one mapping each of vocabulary, path, sha256, version, licence, citation.
+        progress: called with the number of concepts read so far.
+
+    Raises:
+        KnowledgeBaseError: the stream cannot be kept (see the module), or is empty.
+        LinnetError: the folder cannot be written to.
+
+    >>> import tempfile
+    >>> from linnet.data import Name
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     kb = build([Concept("HP:0001250", (Name("Seizure"),))], f"{folder}/small.kb")
+    ...     kb.search("seizures")[0].id
+    'HP:0001250'
+    """
+    path = Path(path)
+    with _beside(path) as connection:
+        connection.executescript(SCHEMA + STAGING)
+        digest = _insert(connection, concepts, progress)
+        _resolve_parents(connection)
+        _check_successors(connection)
+        _check_cycles(connection)
+        connection.executescript(INDEXES)
+        _describe(connection, digest, name or path.stem, sources)
+    return KnowledgeBase(path)
+
+
+@contextmanager
+def _beside(path: Path) -> Iterator[sqlite3.Connection]:
+    """Open a database beside `path` that takes its place when all went well and vanishes otherwise."""
+    handle, made = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=writable(path.absolute().parent))
+    os.close(handle)
+    connection = sqlite3.connect(made, isolation_level=None)
+    try:
+        # the file is worthless until renamed, so a crash needs no journal
+        connection.executescript("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA temp_store=FILE;")
+        connection.execute("BEGIN")
+        yield connection
+        if connection.in_transaction:
+            connection.execute("COMMIT")
+        connection.execute("PRAGMA optimize")
+        connection.close()
+        _keep(Path(made), path)
+    except sqlite3.Error as error:
+        raise KnowledgeBaseError(f"{path}: cannot be written: {error}") from error
+    finally:
+        connection.close()
+        with suppress(FileNotFoundError):
+            Path(made).unlink()
+
+
+def _keep(made: Path, path: Path) -> None:
+    umask = os.umask(0)
+    os.umask(umask)
+    made.chmod(0o666 & ~umask)  # mkstemp makes private files, a knowledge base is shared like any other
+    with made.open("rb") as file:
+        os.fsync(file.fileno())
+    made.replace(path)
+
+
+def concept_hash(row: int, concept: Concept) -> int:
+    """Return the 64-bit share of one concept in a version; -1 is the row of a retired id that never had one."""
+    key = json.dumps(
+        [
+            row,
+            concept.id,
+            [[n.text, n.scope, n.language, n.source] for n in concept.names],
+            concept.types,
+            concept.definition,
+            concept.parents,
+            concept.xrefs,
+            concept.replaced_by,
+        ],
+        ensure_ascii=False,
+    )
+    return int.from_bytes(hashlib.blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")
+
+
+def _insert(connection: sqlite3.Connection, concepts: Iterable[Concept], progress: Callable[[int], None] | None) -> int:
+    """Insert the stream in chunks; return the sum of the hashes of all concepts."""
+    rows = _Rows()
+    for count, concept in enumerate(concepts, 1):
+        rows.add(concept)
+        if count % CHUNK == 0:
+            rows.flush(connection)
+            if progress:
+                progress(count)
+    rows.flush(connection)
+    if not rows.concept_row:
+        raise KnowledgeBaseError("no concepts to build a knowledge base from: the source is empty")
+    return rows.digest
+
+
+class _Rows:
+    """Rows to be inserted, by table, and the counters that number them."""
+
+    def __init__(self) -> None:
+        self.concept_row = self.name_row = self.digest = 0
+        self.type_rows: dict[str, int] = {}
+        self.lots: dict[str, list[tuple[object, ...]]] = {}
+
+    def add(self, concept: Concept) -> None:
+        where = f"{concept.origin}: " if concept.origin else ""
+        if not concept.id:
+            raise KnowledgeBaseError(f"{where}a concept without an id")
+        self._put("temp.origins", (concept.id, concept.origin))
+        if concept.replaced_by is not None:
+            name = concept.names[0].text if concept.names else ""
+            self._put("retired", (concept.id, concept.replaced_by, name))
+            kept = Concept(concept.id, replaced_by=concept.replaced_by)
+            self.digest += concept_hash(-1, kept)
+            return
+        if not any(name.text.strip() for name in concept.names):
+            raise KnowledgeBaseError(f"{where}concept {concept.id!r} has no name; every live concept needs one")
+        self._add_live(concept, self.concept_row)
+        self.digest += concept_hash(self.concept_row, concept)
+        self.concept_row += 1
+
+    def _add_live(self, concept: Concept, row: int) -> None:
+        self._put("concepts", (row, concept.id, concept.definition, 0))
+        for position, name in enumerate(concept.names):
+            scope = SCOPES.index(name.scope)
+            values = (self.name_row, row, position, name.text, basic(name.text), scope, name.language, name.source)
+            self._put("names", values)
+            self.name_row += 1
+        for kind in concept.types:
+            if kind not in self.type_rows:
+                self.type_rows[kind] = len(self.type_rows)
+                self._put("type_names", (self.type_rows[kind], kind))
+            self._put("types", (row, self.type_rows[kind]))
+        for xref in concept.xrefs:
+            self._put("xrefs", (row, xref))
+        for parent in concept.parents:
+            self._put("temp.staged", (row, parent))
+
+    def _put(self, table: str, values: tuple[object, ...]) -> None:
+        self.lots.setdefault(table, []).append(values)
+
+    def flush(self, connection: sqlite3.Connection) -> None:
+        for table, lot in self.lots.items():
+            try:
+                connection.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(lot[0]))})", lot)
+            except sqlite3.IntegrityError as error:
+                raise KnowledgeBaseError(_duplicate(connection, lot)) from error
+        self.lots = {}
+
+
+def _duplicate(connection: sqlite3.Connection, lot: Sequence[tuple[object, ...]]) -> str:
+    """Return a message that names the id that came twice and both places; concepts and retired share its column."""
+    ids = [str(value) for values in lot for value in values[:2] if isinstance(value, str)]
+    for id in ids:
+        places = [origin for (origin,) in connection.execute("SELECT origin FROM temp.origins WHERE id = ?", (id,))]
+        if len(places) > 1:
+            where = " and ".join(place for place in places if place) or "the source"
+            return f"{where}: concept id {id!r} stands twice; ids must be unique"
+    return "a concept id stands twice; ids must be unique"
+
+
+def _resolve_parents(connection: sqlite3.Connection) -> None:
+    connection.execute(
+        "INSERT INTO parents SELECT s.concept, c.row FROM temp.staged s JOIN concepts c ON c.id = s.parent "
+        "ORDER BY s.rowid"
+    )
+    unknown = connection.execute(
+        "SELECT count(*), min(parent) FROM temp.staged WHERE parent NOT IN (SELECT id FROM concepts)"
+    ).fetchone()
+    if unknown[0]:
+        warnings.warn(
+            f"{unknown[0]} parents are not in the source and were left out, for example {unknown[1]!r}",
+            LinnetWarning,
+            stacklevel=2,
+        )
+
+
+def _origin(connection: sqlite3.Connection, id: str) -> str:
+    found = connection.execute("SELECT origin FROM temp.origins WHERE id = ? AND origin <> ''", (id,)).fetchone()
+    return f"{found[0]}: " if found else ""
+
+
+def _check_successors(connection: sqlite3.Connection) -> None:
+    """Refuse a successor that is neither a concept nor itself retired, an id both live and retired, and circles."""
+    both = connection.execute("SELECT id FROM retired WHERE id IN (SELECT id FROM concepts)").fetchone()
+    if both:
+        raise KnowledgeBaseError(f"{_origin(connection, both[0])}concept {both[0]!r} is both live and retired")
+    lost = connection.execute(
+        "SELECT id, successor FROM retired WHERE successor <> '' AND successor NOT IN (SELECT id FROM concepts) "
+        "AND successor NOT IN (SELECT id FROM retired)"
+    ).fetchone()
+    if lost:
+        where = f"{_origin(connection, lost[0])}retired concept {lost[0]!r}"
+        raise KnowledgeBaseError(f"{where} is replaced by {lost[1]!r}, which is not in the source")
+    successors = dict(
+        connection.execute(
+            "SELECT id, successor FROM retired WHERE successor <> '' AND successor NOT IN (SELECT id FROM concepts)"
+        )
+    )
+    for first, successor in successors.items():
+        seen, current = {first}, successor
+        while current in successors and current not in seen:
+            seen.add(current)
+            current = successors[current]
+        if current in seen:
+            raise KnowledgeBaseError(f"{_origin(connection, first)}retired concept {first!r} is replaced in a circle")
+
+
+def _check_cycles(connection: sqlite3.Connection) -> None:
+    """Refuse concepts that are their own ancestors: strongly connected components of the parent graph.
+
+    Concepts without parents or without children are peeled off until none is left; what remains lies on a cycle or
+    between cycles.
+    """
+    edges = np.array(connection.execute("SELECT concept, parent FROM parents").fetchall(), np.int64).reshape(-1, 2)
+    while len(edges):
+        keep = np.isin(edges[:, 1], edges[:, 0]) & np.isin(edges[:, 0], edges[:, 1])
+        if keep.all():
+            break
+        edges = edges[keep]
+    if not len(edges):
+        return
+    ids = [connection.execute("SELECT id FROM concepts WHERE row = ?", (row,)).fetchone()[0] for row in _cycle(edges)]
+    path = " -> ".join([*ids, ids[0]])
+    raise KnowledgeBaseError(f"{_origin(connection, ids[0])}cyclic parents: {path}")
+
+
+def _cycle(edges: Any) -> list[int]:
+    """Return the rows of one cycle: in a graph where everyone has a parent, walking up must come round."""
+    parent = dict(edges.tolist())
+    walk = [int(edges[0, 0])]
+    while parent[walk[-1]] not in walk:
+        walk.append(parent[walk[-1]])
+    return walk[walk.index(parent[walk[-1]]) :]
+
+
+def _describe(connection: sqlite3.Connection, digest: int, name: str, sources: Sequence[Mapping[str, Any]]) -> None:
+    version = f"{digest % 2**64:016x}"
+    at = datetime.now(UTC).isoformat(timespec="seconds")
+    counts = [connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in ("concepts", "names")]
+    info = {"name": name, "version": version, "built": at, "sources": json.dumps([dict(s) for s in sources])}
+    info |= {"concepts": str(counts[0]), "names": str(counts[1])}
+    info["retired"] = str(connection.execute("SELECT count(*) FROM retired").fetchone()[0])
+    connection.executemany("INSERT INTO info VALUES (?, ?)", info.items())
+    connection.execute("INSERT INTO history VALUES (?, ?, 'built', ?, ?)", (version, at, *counts))
+    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")

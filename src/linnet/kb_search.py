@@ -1,0 +1,94 @@
+"""Concept search for people: what they type is looked up in five tiers, each one query, filters inside the query.
+
+Tiers in order: id, exact name, prefix of a name, all words (any order), any word. Within a tier names of exact scope
+come before related ones, preferred names before synonyms, shorter before longer, then by row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from linnet.text.normalise import basic
+
+__all__ = ["Hit", "search"]
+
+Query = Callable[..., Iterator[Any]]
+
+
+class Hit(NamedTuple):
+    """One found concept: its row, id and preferred name, the name that matched and the tier it matched in."""
+
+    row: int
+    id: str
+    name: str
+    matched: str
+    tier: str
+
+
+# A tier reads at most this many names before it ranks them: a frequent word must not sort a million rows.
+CAP = 2000
+
+ALLOWED_UNDER = (
+    "WITH RECURSIVE below(row) AS (VALUES {roots} UNION SELECT concept FROM parents JOIN below ON parent = below.row) "
+)
+
+
+def search(query: Query, text: str, *, types: Sequence[int], under: Sequence[int], limit: int) -> list[Hit]:
+    """Return up to `limit` hits; `query` runs SQL, `types` and `under` are rows of types and of root concepts."""
+    head, condition = _filters(types, under)
+    hits: dict[int, Hit] = {}
+    for tier, source, values in _tiers(text):
+        sql = (
+            f"{head}SELECT n.concept, c.id, n.text FROM ({source}) n JOIN concepts c ON c.row = n.concept "
+            f"WHERE NOT c.retired{condition} "
+            "ORDER BY n.badness, n.scope, n.position > 0, length(n.text), n.concept, n.row"
+        )
+        for row, id, matched in query(sql, *values):
+            if row not in hits:
+                hits[row] = Hit(row, id, _preferred(query, row), matched, tier)
+            if len(hits) >= limit:
+                return list(hits.values())
+    return list(hits.values())
+
+
+def _filters(types: Sequence[int], under: Sequence[int]) -> tuple[str, str]:
+    """Return the head of a query and its condition; the numbers come from the knowledge base, never from a user."""
+    head = condition = ""
+    if under:
+        head = ALLOWED_UNDER.format(roots=", ".join(f"({int(row)})" for row in under))
+        condition += " AND n.concept IN (SELECT row FROM below)"
+    if types:
+        condition += f" AND n.concept IN (SELECT concept FROM types WHERE type IN ({', '.join(map(str, types))}))"
+    return head, condition
+
+
+def _tiers(text: str) -> Iterator[tuple[str, str, list[object]]]:
+    columns = "n.row, n.concept, n.text, n.scope, n.position"
+    by_id = (
+        f"SELECT {columns}, 0 AS badness FROM names n WHERE n.position = 0 AND n.concept = "
+        "(SELECT coalesce((SELECT row FROM concepts WHERE id = ?1 AND NOT retired), "
+        "(SELECT c.row FROM retired r JOIN concepts c ON c.id = r.successor WHERE r.id = ?1)))"
+    )
+    yield "id", by_id, [text.strip()]
+    norm = basic(text)
+    if not norm:
+        return
+    yield "exact", f"SELECT {columns}, 0 AS badness FROM names n WHERE n.norm = ? LIMIT {CAP}", [norm]
+    beyond = norm + "\U0010ffff"
+    prefix = f"SELECT {columns}, 0 AS badness FROM names n WHERE n.norm > ? AND n.norm < ? LIMIT {CAP}"
+    yield "prefix", prefix, [norm, beyond]
+    words = [f'"{word}"' for word in norm.split()]
+    matching = (
+        f"SELECT {columns}, {{badness}} AS badness FROM (SELECT rowid, rank FROM words WHERE words MATCH ? "
+        f"ORDER BY rank LIMIT {CAP}) w JOIN names n ON n.row = w.rowid"
+    )
+    # the last word may still be half typed
+    yield "all words", matching.format(badness="0"), [" AND ".join([*words[:-1], words[-1] + " *"])]
+    if len(words) > 1:
+        yield "any word", matching.format(badness="w.rank"), [" OR ".join(words)]
+
+
+def _preferred(query: Query, row: int) -> str:
+    (name,) = next(query("SELECT text FROM names WHERE concept = ? ORDER BY position, row LIMIT 1", row))
+    return str(name)

@@ -1,0 +1,360 @@
+"""The roles components play, and how they are put together: ``detector >> (ngram | exact) >> decide``.
+
+A component takes a batch of documents and returns changed copies. It declares what it `needs` and what it `gives`
+among `PROPERTIES`, so that a pipeline that cannot work is refused when it is composed, not after an hour.
+
+* `Detector` finds mentions, `Retriever` gives each mention candidates, `Reranker` reorders them.
+* ``>>`` runs one after the other, ``|`` fuses two retrievers or unites two detectors.
+* People's work stays: detectors replace only mentions with ``source="pred"``; a prediction that covers the very span
+  of a gold or user mention yields to it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from linnet.data import Candidates, Document, Mention, by_position, mention_id
+from linnet.errors import PipelineError
+from linnet.kb import KnowledgeBase
+from linnet.roles import PROPERTIES, Allow, Component, Fits, Step, align
+from linnet.text.abbreviations import find_abbreviations
+from linnet.text.sentences import split_sentences
+
+__all__ = [
+    "PROPERTIES",
+    "Abbreviations",
+    "Allow",
+    "Component",
+    "Detector",
+    "Fits",
+    "Pipeline",
+    "Reranker",
+    "Retriever",
+    "Sentences",
+    "Stage",
+    "Step",
+    "align",
+]
+
+NOTHING: frozenset[str] = frozenset()
+
+
+class Stage(ABC):
+    """Base of Linnet's own components: dataclasses whose fields are their recipe's keywords (``kb`` is handed in)."""
+
+    NEEDS: ClassVar[frozenset[str]] = NOTHING
+    GIVES: ClassVar[frozenset[str]] = NOTHING
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """Which of `PROPERTIES` documents must have."""
+        return self.NEEDS
+
+    @property
+    def gives(self) -> frozenset[str]:
+        """Which of `PROPERTIES` documents have afterwards."""
+        return self.GIVES
+
+    @abstractmethod
+    def __call__(self, docs: Sequence[Document], /, *, allow: Allow | None = None) -> list[Document]:
+        """Return changed copies of `docs`, in order."""
+
+    def __rshift__(self, after: Component) -> Pipeline:
+        return Pipeline(self, after)
+
+    def __or__(self, other: object) -> Stage:
+        raise PipelineError(
+            f"{type(self).__name__} | {type(other).__name__}: only retrievers and detectors can be fused"
+        )
+
+    def config(self) -> dict[str, Any]:
+        """Return the keywords that make this component again, the knowledge base and its own parts aside."""
+        names: list[str] = [item.name for item in fields(self) if item.init] if is_dataclass(self) else []
+        return {name: getattr(self, name) for name in names if name not in ("kb", "of")}
+
+    def save(self, folder: Path) -> None:
+        """Write the component into `folder`; components that learn add their arrays."""
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "config.json").write_text(json.dumps(self.config(), indent=2) + "\n", encoding="utf-8")
+
+    @classmethod
+    def load(cls, folder: Path, *, kb: KnowledgeBase | None = None) -> Self:
+        """Return the component that `save` wrote."""
+        keywords = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+        if kb is not None and "kb" in getattr(cls, "__dataclass_fields__", {}):
+            keywords["kb"] = kb
+        return cls(**keywords)
+
+
+def _require(component: Component, docs: Sequence[Document]) -> None:
+    """Refuse documents that lack what `component` needs, before any work is done."""
+    for needed in (name for name in PROPERTIES if name in component.needs):
+        for doc in docs:
+            if not _has(doc, needed):
+                who = type(component).__name__
+                raise PipelineError(f"{who} needs {needed}, document {doc.id!r} has none: put a component in front")
+
+
+def _has(doc: Document, name: str) -> bool:
+    if name in ("sentences", "abbreviations", "mentions"):
+        return getattr(doc, name) is not None
+    if doc.mentions is None:
+        return False
+    if name == "types":
+        return True  # a mention may have none
+    return all(getattr(mention, name) is not None for mention in doc.mentions)
+
+
+# --- roles -----------------------------------------------------------------------------------------------------------
+
+
+class Detector(Stage):
+    """Finds mentions."""
+
+    GIVES = frozenset({"mentions"})
+
+    @abstractmethod
+    def detect(self, docs: Sequence[Document], /, *, allow: Allow | None = None) -> Sequence[Sequence[Mention]]:
+        """Return the mentions of each document."""
+
+    def __call__(self, docs: Sequence[Document], /, *, allow: Allow | None = None) -> list[Document]:
+        """Return `docs` with predicted mentions replaced by those that `detect` finds."""
+        _require(self, docs)
+        found = self.detect(docs, allow=allow)
+        return [merge(doc, mentions) for doc, mentions in zip(docs, found, strict=True)]
+
+    def __or__(self, other: object) -> Stage:
+        return Union([self, other]) if isinstance(other, Detector) else super().__or__(other)
+
+
+def merge(doc: Document, found: Iterable[Mention]) -> Document:
+    """Return `doc` with its predicted mentions replaced by `found`; gold and user mentions stay and win their span."""
+    kept = [mention for mention in doc.mentions or () if mention.source != "pred"]
+    taken = {mention.spans for mention in kept}
+    new: dict[str, Mention] = {}
+    for mention in found:
+        if mention.spans not in taken:
+            id = mention.id or mention_id(doc.id, mention.spans, mention.types)
+            new.setdefault(id, mention if mention.id else replace(mention, id=id))
+    return replace(doc, mentions=by_position([*kept, *new.values()]))
+
+
+class Retriever(Stage):
+    """Gives every mention its candidates."""
+
+    NEEDS = frozenset({"mentions"})
+    GIVES = frozenset({"candidates"})
+
+    @abstractmethod
+    def retrieve(self, docs: Sequence[Document], /, *, allow: Allow | None = None) -> Sequence[Sequence[Candidates]]:
+        """Return candidates for each mention of each document."""
+
+    def __call__(self, docs: Sequence[Document], /, *, allow: Allow | None = None) -> list[Document]:
+        """Return `docs` with the candidates that `retrieve` finds."""
+        _require(self, docs)
+        return _with_candidates(docs, self.retrieve(docs, allow=allow))
+
+    def __or__(self, other: object) -> Stage:
+        return Fuse([self, other]) if isinstance(other, Retriever) else super().__or__(other)
+
+
+class Reranker(Stage):
+    """Reorders the candidates of every mention."""
+
+    NEEDS = frozenset({"mentions", "candidates"})
+    GIVES = frozenset({"candidates"})
+
+    @abstractmethod
+    def rerank(self, docs: Sequence[Document], /) -> Sequence[Sequence[Candidates]]:
+        """Return the reordered candidates of each mention of each document."""
+
+    def __call__(self, docs: Sequence[Document], /, *, allow: Allow | None = None) -> list[Document]:  # noqa: ARG002
+        """Return `docs` with reordered candidates; `allow` was applied when they were retrieved."""
+        _require(self, docs)
+        return _with_candidates(docs, self.rerank(docs))
+
+
+def _with_candidates(docs: Sequence[Document], found: Sequence[Sequence[Candidates]]) -> list[Document]:
+    return [
+        replace(
+            doc,
+            mentions=tuple(
+                replace(mention, candidates=candidates)
+                for mention, candidates in zip(doc.mentions or (), lists, strict=True)
+            ),
+        )
+        for doc, lists in zip(docs, found, strict=True)
+    ]
+
+
+@dataclass
+class Union(Detector):
+    """Several detectors as one; of mentions with the same spans and types the earlier detector's is kept."""
+
+    of: Sequence[Detector]
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """What any part needs."""
+        return frozenset().union(*(part.needs for part in self.of))
+
+    @property
+    def gives(self) -> frozenset[str]:
+        """What every part gives."""
+        return frozenset.intersection(*(part.gives for part in self.of))
+
+    def detect(self, docs: Sequence[Document], /, *, allow: Allow | None = None) -> Sequence[Sequence[Mention]]:
+        """Return what all parts find, the earlier part first."""
+        found = [part.detect(docs, allow=allow) for part in self.of]
+        return [list(itertools.chain.from_iterable(lists)) for lists in zip(*found, strict=True)]
+
+
+@dataclass
+class Fuse(Retriever):
+    """Several retrievers as one by reciprocal rank (Cormack et al. 2009): score = sum of 1 / (``constant`` + rank)."""
+
+    of: Sequence[Retriever]
+    constant: float = 60.0
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """What any part needs."""
+        return frozenset().union(*(part.needs for part in self.of))
+
+    def retrieve(self, docs: Sequence[Document], /, *, allow: Allow | None = None) -> Sequence[Sequence[Candidates]]:
+        """Return the fused candidates of each mention."""
+        found = [part.retrieve(docs, allow=allow) for part in self.of]
+        return [[self._fuse(lists) for lists in zip(*columns, strict=True)] for columns in zip(*found, strict=True)]
+
+    def _fuse(self, lists: Sequence[Candidates]) -> Candidates:
+        versions = {candidates.kb for candidates in lists}
+        if len(versions) > 1:
+            raise PipelineError(f"candidates of several knowledge base versions cannot be fused: {sorted(versions)}")
+        scores: dict[int, float] = {}
+        names: dict[int, int] = {}
+        for candidates in lists:
+            labels = candidates.names if candidates.names is not None else np.full(len(candidates), -1, np.int32)
+            for rank, (row, name) in enumerate(zip(candidates.rows.tolist(), labels.tolist(), strict=True), 1):
+                scores[row] = scores.get(row, 0.0) + 1.0 / (self.constant + rank)
+                if names.get(row, -1) < 0:
+                    names[row] = name
+        rows = np.array(list(scores), np.int32)
+        values = np.array(list(scores.values()), np.float32)
+        return Candidates(rows, values, names=np.array(list(names.values()), np.int32), kb=versions.pop()).sorted()
+
+
+# --- pieces every document needs -------------------------------------------------------------------------------------
+
+
+@dataclass
+class Sentences(Stage):
+    """Sets the sentences of documents that have none."""
+
+    GIVES = frozenset({"sentences"})
+
+    def __call__(self, docs: Sequence[Document], /, *, allow: Allow | None = None) -> list[Document]:  # noqa: ARG002
+        """Return `docs` with sentences."""
+        return [doc if doc.sentences is not None else replace(doc, sentences=split_sentences(doc.text)) for doc in docs]
+
+
+@dataclass
+class Abbreviations(Stage):
+    """Sets the abbreviations that documents define, for those not looked at yet."""
+
+    NEEDS = frozenset({"sentences"})
+    GIVES = frozenset({"abbreviations"})
+
+    def __call__(self, docs: Sequence[Document], /, *, allow: Allow | None = None) -> list[Document]:  # noqa: ARG002
+        """Return `docs` with abbreviations."""
+        return [
+            doc
+            if doc.abbreviations is not None
+            else replace(doc, abbreviations=find_abbreviations(doc.text, doc.sentences or ()))
+            for doc in docs
+        ]
+
+
+# --- pipelines -------------------------------------------------------------------------------------------------------
+
+
+class Pipeline(Stage):
+    """Components one after the other; itself a component. Checked when made.
+
+    `Sentences` and `Abbreviations` are put in front when a part needs them and nothing gives them.
+
+    ``name`` and ``kb`` say which recipe or folder it was loaded from and which knowledge base it links to.
+
+    Raises:
+        PipelineError: a part needs what only a later part gives.
+    """
+
+    def __init__(self, *parts: Component, name: str = "", kb: KnowledgeBase | None = None) -> None:
+        self.name, self.kb = name, kb
+        flat: list[Component] = []
+        for part in parts:
+            flat += part.parts if isinstance(part, Pipeline) else [part]
+        self.parts: tuple[Component, ...] = tuple(flat)
+        self.front = _front(self.parts)
+        _check_order(self.parts)
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """What the documents themselves must bring."""
+        have: set[str] = set()
+        needed: set[str] = set()
+        for part in (*self.front, *self.parts):
+            needed |= part.needs - have
+            have |= part.gives
+        return frozenset(needed)
+
+    @property
+    def gives(self) -> frozenset[str]:
+        """What any part gives."""
+        return frozenset().union(*(part.gives for part in self.parts))
+
+    def __call__(self, docs: Sequence[Document], /, *, allow: Allow | None = None) -> list[Document]:
+        """Return `docs` after all parts."""
+        out = list(docs)
+        _require(self, out)
+        for part in (*self.front, *self.parts):
+            out = part(out, allow=allow)
+        return out
+
+    def stream(self, docs: Iterable[Document], *, batch: int = 64, allow: Allow | None = None) -> Iterator[Document]:
+        """Yield the documents of an endless source, `batch` at a time."""
+        source = iter(docs)
+        while some := list(itertools.islice(source, batch)):
+            yield from self(some, allow=allow)
+
+    def __repr__(self) -> str:
+        return " >> ".join(type(part).__name__ for part in self.parts)
+
+
+def _front(parts: Sequence[Component]) -> tuple[Component, ...]:
+    needed = frozenset().union(*(part.needs for part in parts))
+    given = frozenset().union(*(part.gives for part in parts))
+    front: list[Component] = []
+    if needed & {"sentences", "abbreviations"} - given:
+        front.append(Sentences())
+    if "abbreviations" in needed - given:
+        front.append(Abbreviations())
+    return tuple(front)
+
+
+def _check_order(parts: Sequence[Component]) -> None:
+    have: set[str] = set()
+    for place, part in enumerate(parts):
+        for name in sorted(part.needs - have):
+            later = next((other for other in parts[place + 1 :] if name in other.gives), None)
+            if later is not None:
+                who, then = type(part).__name__, type(later).__name__
+                raise PipelineError(f"{who} needs {name}, which only the later {then} gives: put {then} before {who}")
+        have |= part.gives

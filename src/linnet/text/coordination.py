@@ -1,0 +1,117 @@
+"""Coordinations expanded into their conjuncts: "breast and ovarian cancer" speaks of breast cancer and ovarian cancer.
+
+What conjuncts share may stand
+
+* at the end: "palmar and plantar pits", "branchial, otic and renal anomalies", "aplasia or hypoplasia of the thumb";
+* at the beginning, before a preposition: "hypoplasia of the thumbs, radii and ulnae";
+* at the beginning, as one adjective of single nouns: "short fingers and toes".
+
+Nothing is known here about names: every reading is proposed, and whoever asks keeps those that are names of something.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+__all__ = ["Conjunct", "Phrase", "conjuncts"]
+
+# Words that conjuncts share, and words that one has for itself, at most: longer readings are hardly ever names.
+SHARED, OWN = 4, 3
+
+
+class Phrase(NamedTuple):
+    """One phrase of a coordination.
+
+    ``words`` are positions of its content words in the text; ``turn`` says how many of them stand before the first
+    preposition ("pain in the arm": 1; 0 if there is none); ``ended`` whether the phrase is known to end here.
+    """
+
+    words: tuple[int, ...]
+    turn: int = 0
+    ended: bool = True
+
+
+class Conjunct(NamedTuple):
+    """One reading: positions of the words a conjunct has for itself and of those it shares, both ascending.
+
+    ``turned`` says that a preposition stands between the two, so that a name may hold them in the other order.
+    """
+
+    own: tuple[int, ...]
+    shared: tuple[int, ...]
+    turned: bool = False
+
+    @property
+    def words(self) -> tuple[int, ...]:
+        """All positions, in the order of the text."""
+        return tuple(sorted(self.own + self.shared))
+
+
+def conjuncts(phrases: Sequence[Phrase]) -> Iterator[Conjunct]:
+    """Yield the readings of a coordination whose phrases, in the order of the text, are `phrases`.
+
+    The first phrase may have words before the coordination and the last words behind it; what a phrase has on its own
+    (the last conjunct of "breast and ovarian cancer") is no reading.
+
+    >>> [reading.words for reading in conjuncts([Phrase((0,)), Phrase((2, 3))])]  # breast [and] ovarian cancer
+    [(0, 3)]
+    >>> [reading.words for reading in conjuncts([Phrase((0, 1)), Phrase((3,))])]  # short fingers [and] toes
+    [(0, 3)]
+    >>> readings = conjuncts([Phrase((0, 1), turn=1), Phrase((2,)), Phrase((4,))])  # hypoplasia of thumbs, radii [and] ulnae
+    >>> [reading.words for reading in readings]
+    [(0, 2), (0, 4)]
+    """
+    if len(phrases) < 2 or not all(phrase.words for phrase in phrases):
+        return
+    yield from _shared_end(phrases)
+    if phrases[0].turn:
+        yield from _shared_before_preposition(phrases)
+    else:
+        yield from _shared_adjective(phrases)
+
+
+def _shared_end(phrases: Sequence[Phrase]) -> Iterator[Conjunct]:
+    *before, last = phrases
+    for cut in range(1, min(len(last.words), OWN + 1)):
+        turned = cut == last.turn
+        if last.turn and cut > last.turn:
+            break
+        for end in range(cut + 1, min(len(last.words), cut + SHARED) + 1):
+            for number, phrase in enumerate(before):
+                for own in _ends(phrase, whole=number > 0):
+                    yield Conjunct(own, last.words[cut:end], turned)
+
+
+def _ends(phrase: Phrase, *, whole: bool) -> list[tuple[int, ...]]:
+    """Return the last words of a phrase, or only all of it where it has borders on both sides."""
+    words = phrase.words
+    if whole:
+        return [words] if len(words) <= OWN else []
+    return [words[-length:] for length in range(1, min(len(words), OWN) + 1)]
+
+
+def _shared_before_preposition(phrases: Sequence[Phrase]) -> Iterator[Conjunct]:
+    first, *behind = phrases
+    for length in range(1, min(first.turn, SHARED) + 1):
+        shared = first.words[first.turn - length : first.turn]
+        for number, phrase in enumerate(behind):
+            if not phrase.turn:
+                for own in _beginnings(phrase, whole=number < len(behind) - 1 or phrase.ended):
+                    yield Conjunct(own, shared, turned=True)
+
+
+def _beginnings(phrase: Phrase, *, whole: bool) -> list[tuple[int, ...]]:
+    words = phrase.words
+    if whole:
+        return [words] if len(words) <= OWN else []
+    return [words[:length] for length in range(1, min(len(words), OWN) + 1)]
+
+
+def _shared_adjective(phrases: Sequence[Phrase]) -> Iterator[Conjunct]:
+    first, *behind = phrases
+    if len(first.words) < 2 or any(len(phrase.words) > 1 or phrase.turn for phrase in behind):
+        return
+    for length in range(1, min(len(first.words) - 1, SHARED) + 1):
+        for phrase in behind:
+            yield Conjunct(phrase.words, first.words[-1 - length : -1])

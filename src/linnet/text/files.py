@@ -1,0 +1,346 @@
+"""Opening and writing files that people hand in: plain or gzip, UTF-8, of any size, possibly hostile.
+
+Reading streams: nothing is held in memory but one chunk and one line (and `read_text`'s one text), and every fault
+becomes a `FormatError` that names the file, the line where there is one, and the way out. Writing goes to a file
+beside the target that takes its name only when it is complete.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import io
+import os
+import secrets
+import stat
+import sys
+import zlib
+from collections.abc import Generator, Iterator
+from pathlib import Path
+from typing import BinaryIO, TextIO, cast
+
+from linnet.errors import FormatError
+
+__all__ = [
+    "BOMB_BYTES",
+    "BOMB_RATIO",
+    "MAX_LINE",
+    "MAX_TEXT",
+    "STDIO",
+    "head",
+    "open_bytes",
+    "open_text",
+    "read_text",
+    "replacing",
+    "shown",
+]
+
+STDIO = "-"  # the path that stands for standard input or output
+BOMB_BYTES = 1 << 30  # a gzip file may grow to this size whatever its ratio: 1 GiB
+BOMB_RATIO = 200  # beyond it, to this many times its packed size (text packs 3 to 20 times, zeros 1,000 times)
+MAX_LINE = 256 << 20  # bytes of one line
+MAX_TEXT = 1 << 30  # bytes of a file that is read as one text
+CHUNK = 1 << 20
+
+UTF8_BOM = b"\xef\xbb\xbf"
+GZIP = b"\x1f\x8b"
+BINARY = (
+    (b"\xff\xfe\x00\x00", "is UTF-32 text, not UTF-8; convert it with: iconv -f UTF-32 -t UTF-8"),
+    (b"\x00\x00\xfe\xff", "is UTF-32 text, not UTF-8; convert it with: iconv -f UTF-32 -t UTF-8"),
+    (b"\xff\xfe", "is UTF-16 text, not UTF-8; convert it with: iconv -f UTF-16 -t UTF-8"),
+    (b"\xfe\xff", "is UTF-16 text, not UTF-8; convert it with: iconv -f UTF-16 -t UTF-8"),
+    (b"PK\x03\x04", "is a ZIP archive (or .xlsx, .docx), not text; unpack or export it first"),
+    (b"%PDF-", "is a PDF, not text; extract its text first, for example with pdftotext"),
+    (b"BZh", "is packed with bzip2; unpack it first, or pack it with gzip"),
+    (b"\xfd7zXZ\x00", "is packed with xz; unpack it first, or pack it with gzip"),
+    (b"\x28\xb5\x2f\xfd", "is packed with zstd; unpack it first, or pack it with gzip"),
+    (b"SQLite format 3\x00", "is an SQLite database, not text"),
+)
+
+
+def shown(path: str | Path) -> str:
+    """Return how messages name `path`.
+
+    >>> shown("-"), shown("notes.txt")
+    ('standard input', 'notes.txt')
+    """
+    return "standard input" if str(path) == STDIO else str(path)
+
+
+# --- bytes -----------------------------------------------------------------------------------------------------------
+
+
+class _Unpacked(io.RawIOBase):
+    """The content of a gzip file as a raw stream that refuses damage and bombs with a FormatError."""
+
+    def __init__(self, packed: BinaryIO, path: str) -> None:
+        self._packed, self._path = packed, path
+        self._taken = self._given = 0
+        self._gzip = gzip.GzipFile(mode="rb", fileobj=_Counting(packed, self))
+
+    def count(self, size: int) -> None:
+        self._taken += size
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: object) -> int:
+        view = memoryview(buffer)  # type: ignore[arg-type]
+        try:
+            size: int = self._gzip.readinto(view)
+        except EOFError as error:
+            raise FormatError(self._path, "the gzip file is truncated: fetch or copy it again") from error
+        except (gzip.BadGzipFile, zlib.error) as error:
+            raise FormatError(self._path, f"the gzip file is damaged ({error}): fetch or copy it again") from error
+        self._given += size
+        if self._given > max(BOMB_BYTES, BOMB_RATIO * self._taken):
+            problem = f"unpacks {self._taken:,} bytes to more than {self._given:,}: refused as a gzip bomb"
+            raise FormatError(self._path, f"{problem}; if it is genuine, unpack it yourself and pass the plain file")
+        return size
+
+    def close(self) -> None:
+        self._gzip.close()
+        super().close()
+
+
+class _Counting:
+    """What GzipFile reads from: the packed stream, with the bytes taken so far counted."""
+
+    def __init__(self, packed: BinaryIO, owner: _Unpacked) -> None:
+        self._packed, self._owner = packed, owner
+
+    def read(self, size: int = -1, /) -> bytes:
+        data = self._packed.read(size)
+        self._owner.count(len(data))
+        return data
+
+    def seek(self, offset: int, /) -> int:
+        raise io.UnsupportedOperation(f"seek to {offset}")
+
+
+def _open_raw(path: str | Path) -> BinaryIO:
+    """Open a regular file, or standard input for ``-``; anything else could block for ever or never end."""
+    if str(path) == STDIO:
+        return cast("BinaryIO", io.BufferedReader(cast("io.RawIOBase", _Borrowed(sys.stdin.buffer)), CHUNK))
+    try:
+        mode = Path(path).stat().st_mode
+        if stat.S_ISDIR(mode):
+            raise FormatError(path, "is a folder, expected a file")
+        if not stat.S_ISREG(mode):
+            raise FormatError(path, "is a pipe or a device, expected a file; to read a stream, pipe it to '-'")
+        return Path(path).open("rb", buffering=CHUNK)
+    except FileNotFoundError as error:
+        raise FormatError(path, "there is no such file") from error
+    except (OSError, ValueError) as error:
+        raise FormatError(path, f"cannot be read: {getattr(error, 'strerror', None) or error}") from error
+
+
+class _Borrowed(io.RawIOBase):
+    """Standard input as a raw stream that leaves it open when closed."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = cast("io.BufferedReader", stream)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: object) -> int:
+        view = memoryview(buffer)  # type: ignore[arg-type]
+        data = self._stream.read1(len(view))  # what is there already: lines typed or piped slowly arrive at once
+        view[: len(data)] = data
+        return len(data)
+
+
+@contextlib.contextmanager
+def open_bytes(path: str | Path) -> Generator[BinaryIO, None, None]:
+    """Open `path` (``-`` is standard input) for reading bytes, unpacked if its content is gzip, whatever its name.
+
+    Yields:
+        A buffered binary stream; reading from it raises FormatError where the gzip data are truncated, damaged or a
+        bomb (more than `BOMB_BYTES` and more than `BOMB_RATIO` times the packed size).
+
+    Raises:
+        FormatError: no such file, a folder, a pipe or device, no permission.
+    """
+    with _open_raw(path) as raw:
+        if cast("io.BufferedReader", raw).peek(2)[:2] != GZIP:
+            yield raw
+        else:
+            with _Unpacked(raw, shown(path)) as unpacked, io.BufferedReader(unpacked, CHUNK) as stream:
+                yield cast("BinaryIO", stream)
+
+
+def head(path: str | Path, size: int = 1 << 16) -> bytes:
+    """Return up to `size` bytes from the start of `path`, unpacked; of standard input without consuming them.
+
+    Raises:
+        FormatError: as `open_bytes`.
+    """
+    if str(path) != STDIO:
+        with open_bytes(path) as stream:
+            return stream.read(size)
+    stdin = sys.stdin.buffer
+    if isinstance(stdin, io.BufferedReader):
+        data = stdin.peek(size)[:size]
+    else:  # a stand-in held in memory
+        place = stdin.tell()
+        data = stdin.read(size)
+        stdin.seek(place)
+    if not data.startswith(GZIP):
+        return data
+    with contextlib.suppress(zlib.error):  # reading will name the damage
+        data = zlib.decompressobj(wbits=31).decompress(data, size)
+    return data
+
+
+# --- text ------------------------------------------------------------------------------------------------------------
+
+
+def _refuse_binary(head: bytes, path: str) -> None:
+    for magic, problem in BINARY:
+        if head.startswith(magic):
+            raise FormatError(path, problem)
+
+
+def _decode(data: bytes, path: str, encoding: str, *, offset: int, line: int) -> str:
+    """Decode `data`, which begins at byte `offset` and in `line` of the file; refuse NUL and undecodable bytes."""
+    nul = data.find(b"\x00")
+    if nul >= 0:
+        problem = f"holds a NUL byte at offset {offset + nul:,}: it is binary, or UTF-16 without its mark"
+        raise FormatError(path, problem, line=line + data.count(b"\n", 0, nul))
+    try:
+        return data.decode(encoding)
+    except UnicodeDecodeError as error:
+        where = f"byte 0x{data[error.start]:02x} at offset {offset + error.start:,}"
+        cure = "convert it with: iconv -f LATIN1 -t UTF-8 (or whatever encoding it has)"
+        name = encoding.upper()
+        problem = f"not {name}: {where}; {cure}"
+        raise FormatError(path, problem, line=line + data.count(b"\n", 0, error.start)) from error
+
+
+def _line_blocks(stream: BinaryIO, path: str) -> Iterator[bytes]:
+    """Yield the stream in blocks that end at the end of a line."""
+    parts: list[bytes] = []
+    pending = 0
+    while chunk := stream.read(CHUNK):
+        cut = chunk.rfind(b"\n") + 1
+        if cut:
+            yield b"".join([*parts, chunk[:cut]])
+            parts, pending = [], 0
+        parts.append(chunk[cut:])
+        pending += len(chunk) - cut
+        if pending > MAX_LINE:
+            raise FormatError(path, f"has a line of more than {MAX_LINE:,} bytes: is it a text file with line breaks?")
+    if pending:
+        yield b"".join(parts)
+
+
+def open_text(
+    path: str | Path, *, encoding: str = "utf-8", keep_ends: bool = False, may_be_empty: bool = False
+) -> Iterator[str]:
+    r"""Yield the lines of a plain or gzip text file (``-`` is standard input), split at ``\n`` only.
+
+    Args:
+        path: the file.
+        encoding: of the file; a superset of ASCII. A UTF-8 byte order mark at the start is dropped.
+        keep_ends: leave the line break on the line (for the csv module); otherwise ``\n`` and ``\r\n`` are cut off.
+        may_be_empty: accept a file without a single byte.
+
+    Raises:
+        FormatError: the file cannot be opened or unpacked, is empty, holds NUL bytes or bytes of another encoding
+            (with their offset and line), or has a line longer than `MAX_LINE`.
+    """
+    name = shown(path)
+    offset, line = 0, 1
+    with open_bytes(path) as stream:
+        for block in _line_blocks(stream, name):
+            data = block
+            if offset == 0:
+                _refuse_binary(data, name)
+                data = data.removeprefix(UTF8_BOM)
+            text = _decode(data, name, encoding, offset=offset + len(block) - len(data), line=line)
+            yield from _split(text, keep_ends)
+            offset += len(block)
+            line += data.count(b"\n")
+    if offset == 0 and not may_be_empty:
+        raise FormatError(name, "is empty")
+
+
+def _split(text: str, keep_ends: bool) -> Iterator[str]:
+    lines = text.split("\n")
+    last = lines.pop()
+    if keep_ends:
+        yield from (line + "\n" for line in lines)
+    elif "\r" in text:
+        yield from (line.removesuffix("\r") for line in lines)
+    else:
+        yield from lines
+    if last:
+        yield last
+
+
+def read_text(path: str | Path, *, encoding: str = "utf-8") -> str:
+    r"""Return a whole file as one text, exactly as it is, line breaks included, less a byte order mark.
+
+    Raises:
+        FormatError: as `open_text`; an empty file is an empty text; more than `MAX_TEXT` bytes are refused.
+    """
+    name = shown(path)
+    with open_bytes(path) as stream:
+        data = stream.read(MAX_TEXT + 1)
+    if len(data) > MAX_TEXT:
+        raise FormatError(name, f"is larger than {MAX_TEXT:,} bytes, too large for one text: split it into documents")
+    _refuse_binary(data, name)
+    bare = data.removeprefix(UTF8_BOM)
+    return _decode(bare, name, encoding, offset=len(data) - len(bare), line=1)
+
+
+# --- writing ---------------------------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def replacing(path: str | Path) -> Generator[TextIO, None, None]:
+    r"""Open `path` for writing UTF-8 text so that it is there in full or not at all; ``-`` is standard output.
+
+    The text goes to a hidden file in the same folder, packed if the name ends in ``.gz``, which replaces `path` when
+    the block ends; if the block raises (Ctrl-C too), it is removed and an older `path` stays as it was. A symbolic
+    link keeps pointing where it points. Pipes and devices are written to directly. Line breaks are ``\n``.
+
+    Raises:
+        FormatError: the folder is missing or may not be written to, or `path` is a folder.
+    """
+    if str(path) == STDIO:
+        yield sys.stdout
+        sys.stdout.flush()
+        return
+    target = Path(os.path.realpath(path))
+    if target.is_dir():
+        raise FormatError(path, "is a folder, expected the name of a file to write")
+    if target.exists() and not target.is_file():
+        with _created(target, path) as out:
+            yield out
+        return
+    part = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
+    try:
+        with _created(part, path) as out:
+            yield out
+        part.replace(target)
+    finally:
+        with contextlib.suppress(OSError):  # the fault that brought us here is the one to report
+            part.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def _created(target: Path, path: str | Path) -> Generator[TextIO, None, None]:
+    try:
+        raw = target.open("wb")
+    except FileNotFoundError as error:
+        raise FormatError(path, f"cannot be written: there is no folder {target.parent}; make it first") from error
+    except OSError as error:
+        raise FormatError(path, f"cannot be written: {error.strerror}") from error
+    with raw, contextlib.ExitStack() as stack:
+        binary: BinaryIO = raw
+        if str(path).lower().endswith(".gz"):
+            # no name and no time inside, so that the same documents give the same bytes
+            binary = cast("BinaryIO", stack.enter_context(gzip.GzipFile("", "wb", fileobj=raw, mtime=0)))
+        yield stack.enter_context(io.TextIOWrapper(binary, encoding="utf-8", newline="\n"))

@@ -1,0 +1,81 @@
+"""Words of a text with their offsets, and what stands between them.
+
+A word is a run of letters and digits, with apostrophes inside ("Alzheimer's", "5'-nucleotidase" is two words) and
+with whatever accents or invisible characters belong to it; everything else is a gap. `linnet.text.normalise.basic`
+of a text is the `basic` forms of its words joined by blanks.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from linnet.text.normalise import APOSTROPHES, INVISIBLE
+
+__all__ = ["Gap", "Tokens", "gap_kind", "tokenize", "words"]
+
+_INSIDE = rf"\u0300-\u036f{INVISIBLE}"
+_WORD = re.compile(rf"([^\W_]+(?:[{_INSIDE}{APOSTROPHES}]+[^\W_]+)*[{_INSIDE}]*)")
+_TIGHT = re.compile(r"[\s\"'\u2018-\u201f`*_\x00]*|[-\u2010-\u2015/+.]?")
+
+
+class Gap:
+    """Kinds of gaps between two words, from the weakest to the strongest.
+
+    ``JOIN``: blanks, one line break, quotes, or a hyphen that touches both words; ``SLASH``: a slash that touches
+    both words; ``COMMA``: a comma and blanks; ``BREAK``: any other punctuation; ``PARAGRAPH``: an empty line.
+    """
+
+    JOIN, SLASH, COMMA, BREAK, PARAGRAPH = range(5)
+
+
+class Tokens(NamedTuple):
+    """The words of one text; offsets are code points, half-open.
+
+    ``surfaces`` has n words, ``starts`` and ``ends`` are int64 (n,), ``gaps`` has n + 1 strings: what stands before
+    the first word, between the words, and after the last one.
+    """
+
+    surfaces: list[str]
+    starts: npt.NDArray[np.int64]
+    ends: npt.NDArray[np.int64]
+    gaps: list[str]
+
+
+def tokenize(text: str) -> Tokens:
+    """Return the words of `text`, with no limit on its length.
+
+    >>> tokens = tokenize("Alzheimer's disease, early-onset")
+    >>> tokens.surfaces, tokens.starts.tolist(), tokens.gaps
+    (["Alzheimer's", 'disease', 'early', 'onset'], [0, 12, 21, 27], ['', ' ', ', ', '-', ''])
+    """
+    pieces = _WORD.split(text)
+    borders = np.cumsum(np.fromiter(map(len, pieces), np.int64, len(pieces)))
+    return Tokens(pieces[1::2], borders[:-1:2], borders[1::2], pieces[::2])
+
+
+def words(text: str) -> list[str]:
+    """Return the words of `text` without their offsets: what `tokenize` calls surfaces.
+
+    >>> words("Alzheimer's disease, early-onset")
+    ["Alzheimer's", 'disease', 'early', 'onset']
+    """
+    return _WORD.findall(text)
+
+
+def gap_kind(gap: str) -> int:
+    r"""Return the `Gap` kind of what stands between two words.
+
+    >>> [gap_kind(gap) for gap in (" ", "-", "\n", "/", ", ", "; ", " - ", "\n\n")]
+    [0, 0, 0, 1, 2, 3, 3, 4]
+    """
+    if _TIGHT.fullmatch(gap):
+        if gap.count("\n") > 1:
+            return Gap.PARAGRAPH
+        return Gap.SLASH if gap == "/" else Gap.BREAK if gap == "." else Gap.JOIN
+    if gap.count("\n") > 1:
+        return Gap.PARAGRAPH
+    return Gap.COMMA if gap.strip() == "," else Gap.BREAK

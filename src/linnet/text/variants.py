@@ -1,0 +1,185 @@
+"""Word variants: which forms of a word may stand for each other inside a name.
+
+Two levels, both functions of one word in its `linnet.text.normalise.basic` form:
+
+* `stem` undoes inflection and spelling: plurals (English, Greek and Latin), British for American;
+* `family` undoes derivation on top of it, where medical English is regular (hypotonic for hypotonia, retarded for
+  retardation), and joins the words that ``families.tsv`` lists as one family (renal for kidney).
+
+Names are looked up by family and then judged: the closer the level at which two names agree, the higher the score.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from importlib import resources
+
+from linnet.text.normalise import basic
+from linnet.text.tokens import words
+
+__all__ = ["CONJUNCTIONS", "GENERAL", "ORDINARY", "STOPWORDS", "TIES", "content_words", "family", "is_stopword", "stem"]
+
+# Words that carry nothing inside a name: they may come and go, but no span starts or ends with one.
+STOPWORDS = frozenset("of the a an in on at to for by from its their his her this these".split())
+CONJUNCTIONS = frozenset(("and", "or"))
+# Words that turn the meaning round or give it to somebody else. They are not interpreted.
+CUES = frozenset(
+    "no not non none never nor neither without absent absence lacking lacks lack denies denied deny denying negative "
+    "negatively exclude excluded excludes excluding rather except cannot free rule ruled unlikely "
+    "family familial mother father maternal paternal brother sister sibling parent grandmother grandfather uncle aunt "
+    "cousin son daughter history".split()
+)  # fmt: skip
+# Words that tie phrases together. Like the cues, they are never skipped, end a phrase, and are part of a span only where
+# the name itself has them.
+TIES = CUES | frozenset(
+    "is are was were be been being has have had having do does did done with which that who whom whose as but when "
+    "while where if than then so both also either may can could might will would should must shall between among "
+    "during after before under over into onto upon due via per through about against within including include "
+    "includes included such like versus vs though although because since until whether there it they he she we".split()
+)  # fmt: skip
+# Words too general to be a finding on their own, even where a terminology has a concept of that name.
+GENERAL = frozenset(
+    "disease disorder syndrome illness condition symptom sign finding phenotype patient deficiency complication "
+    "abnormality abnormal anomaly defect type susceptibility other feature problem".split()
+)  # fmt: skip
+# Ordinary words that are, by accident, names or acronyms somewhere.
+ORDINARY = TIES | STOPWORDS | CONJUNCTIONS | frozenset(
+    "all any each few more most much many some one two three four five six ten new old now out own up off only same "
+    "too very just here how why yet yes you your our us me my him them i am go did get got let may met make made put "
+    "ran run red saw say see seen set sit take top use used way well man men child case cases page table figure data "
+    "day week month year age time end part".split()
+)  # fmt: skip
+
+# Plurals that no rule finds; keys and values after spelling was made American.
+IRREGULAR = {
+    "teeth": "tooth", "feet": "foot", "children": "child", "men": "man", "women": "woman", "mice": "mouse",
+    "lice": "louse", "people": "person", "bacteria": "bacterium", "ganglia": "ganglion", "septa": "septum",
+    "criteria": "criterion", "mitochondria": "mitochondrion", "diverticula": "diverticulum", "atria": "atrium",
+    "foramina": "foramen", "lumina": "lumen", "testes": "testis", "pelves": "pelvis", "viscera": "viscus",
+    "phalanges": "phalanx", "meninges": "meninx", "larynges": "larynx", "corpora": "corpus", "genera": "genus",
+    "ova": "ovum", "sera": "serum", "calculi": "calculus", "femora": "femur", "crura": "crus", "crises": "crisis",
+    "irides": "iris", "halves": "half", "calves": "calf", "metastases": "metastasis", "axes": "axis",
+    "exostoses": "exostosis", "papillomata": "papilloma", "lives": "life", "wolves": "wolf", "geese": "goose",
+    "purposes": "purpose", "lenses": "lens", "gases": "gas", "ptoses": "ptosis",
+    "cortices": "cortex", "vertices": "vertex", "indices": "index", "appendices": "appendix", "matrices": "matrix",
+    "cervices": "cervix", "helices": "helix", "varices": "varix", "apices": "apex", "ilia": "ilium", "crania": "cranium", "sterna": "sternum", "data": "datum", "biases": "bias",
+}  # fmt: skip
+# Words in -s that are no plurals, beyond the endings -ss, -us, -is.
+SINGULAR = frozenset("always as gas has his its lens pancreas pus this was yes bias atlas herpes diabetes rabies scabies "
+                     "caries facies species series biceps triceps forceps tabes pes mumps".split())  # fmt: skip
+
+_SPELLING = (
+    (re.compile(r"(?<=.)ae(?=.)"), "e"),  # anaemia; a final -ae is a plural
+    (re.compile(r"(?<=.)oe(?=[a-z]{2}|a$)|^oe(?=[a-z]{3})"), "e"),  # oedema, diarrhoea; not toe, toes
+    (re.compile(r"^ae(?=.{3})"), "e"),  # aetiology
+    (re.compile(r"(?<=[a-z]{2})our(?=$|s$|al$|ed$|ing$|less$)"), "or"),  # tumour
+    (re.compile(r"is(?=(?:e|es|ed|ing|ation|ations)$)(?<=.{4})"), "iz"),  # generalised
+    (re.compile(r"ys(?=(?:e|ed|ing)$)(?<=.{4})"), "yz"),  # paralysed
+    (re.compile(r"(?<=[a-z]{2}[bt])re(?=s?$)"), "er"),  # fibre, centre
+    (re.compile(r"^sulph"), "sulf"),
+    (re.compile(r"leuc(?=[aeo])"), "leuk"),
+    (re.compile(r"^grey"), "gray"),
+)
+_PLURALS = (
+    (re.compile(r"(?<=[a-z]{3})ies$"), "y"),
+    (re.compile(r"(?<=s[sh])es$|(?<=[^a]ch)es$|(?<=x)es$|(?<=zz)es$|(?<=[bdglmnprtv]us)es$"), ""),
+    (re.compile(r"(?<=[a-z]{3}[oye])ses$"), "sis"),  # stenoses, paralyses, syntheses; not noses, purposes
+    (re.compile(r"(?<=[a-z]{3})omata$"), "oma"),
+    (re.compile(r"(?<=[a-z]{3})itides$"), "itis"),
+    (re.compile(r"(?<=[a-z]{2})ae$"), "a"),
+    (re.compile(r"(?<=[a-z]{3})i$"), "us"),
+    (re.compile(r"(?<=[a-z]{2})(?<!s)(?<!u)(?<!i)s$"), ""),
+)
+
+
+@functools.lru_cache(maxsize=1 << 16)
+def stem(word: str) -> str:
+    """Return `word` without inflection and in American spelling; words with digits stay as they are.
+
+    >>> [stem(word) for word in ("kidneys", "anaemia", "tumours", "vertebrae", "nevi", "diagnoses", "toes", "abscess")]
+    ['kidney', 'anemia', 'tumor', 'vertebra', 'nevus', 'diagnosis', 'toe', 'abscess']
+    """
+    if len(word) < 4 or not word.isalpha() or not word.isascii():
+        return word
+    if word in SINGULAR or word in IRREGULAR:
+        return IRREGULAR.get(word, word)
+    for pattern, replacement in _SPELLING:
+        word = pattern.sub(replacement, word)
+    if word in SINGULAR or word in IRREGULAR:
+        return IRREGULAR.get(word, word)
+    for pattern, replacement in _PLURALS:
+        shorter, count = pattern.subn(replacement, word)
+        if count:
+            return shorter
+    return word
+
+
+# Endings that derive one word from another, longest first where one ends in the other; what they leave is the root.
+# The number is how many letters must be left.
+_ENDINGS = (
+    ("plastic", "plas", 1), ("plasia", "plas", 1), ("eptic", "ept", 3), ("epsy", "ept", 3), ("cular", "cl", 3),
+    ("ification", "ifi", 3), ("ified", "ifi", 3), ("ifying", "ifi", 3),
+    ("ability", "abl", 3), ("ibility", "ibl", 3), ("able", "abl", 3), ("ible", "ibl", 3),
+    ("otic", "ot", 3), ("osis", "ot", 3), ("etic", "et", 3), ("esis", "et", 3), ("ytic", "yt", 3), ("ysis", "yt", 3),
+    ("itic", "it", 3), ("itis", "it", 3), ("istic", "", 3), ("atic", "at", 4), ("asis", "at", 4),
+    ("mental", "", 4), ("ment", "", 4), ("ency", "en", 3), ("ence", "en", 3), ("ent", "en", 4),
+    ("ancy", "an", 3), ("ance", "an", 3), ("ant", "an", 4),
+    ("ically", "", 4), ("ical", "", 4), ("icity", "", 4), ("ics", "", 4), ("ic", "", 4), ("ism", "", 3), ("ia", "", 4),
+    ("arity", "", 5), ("ity", "", 4), ("ational", "", 4), ("ation", "", 4), ("atory", "", 4), ("ated", "", 4), ("ating", "", 4),
+    ("ative", "", 4), ("ate", "", 4), ("ional", "", 4), ("ion", "", 3), ("ive", "", 4),
+    ("ened", "", 4), ("ening", "", 4), ("ed", "", 3), ("ing", "", 3), ("ness", "", 4), ("ious", "", 4), ("ous", "", 4),
+    ("ially", "", 4), ("ial", "", 4), ("ally", "", 4), ("al", "", 4), ("ary", "", 4), ("ar", "", 5),
+    ("um", "", 4), ("us", "", 4), ("on", "", 5), ("y", "", 4), ("a", "", 4), ("e", "", 4),
+)  # fmt: skip
+
+
+def _root(word: str) -> str:
+    """Return what regular derivation leaves of a stem."""
+    for ending, root, least in _ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) >= least:
+            return word[: -len(ending)] + root
+    return word
+
+
+def _roots() -> dict[str, str]:
+    """Return the listed families: root of each word -> first word of its line."""
+    lines = (resources.files("linnet.text") / "families.tsv").read_text("utf-8").splitlines()
+    families = [line.split() for line in lines if line and not line.startswith("#")]
+    return {_root(stem(word)): members[0] for members in families for word in members}
+
+
+_FAMILIES = _roots()
+
+
+@functools.lru_cache(maxsize=1 << 16)
+def family(word: str) -> str:
+    """Return the name of the family of a word: equal for words that may stand for each other inside a name.
+
+    >>> family("hypotonia") == family("hypotonic"), family("retarded") == family("retardation")
+    (True, True)
+    >>> family("renal") == family("kidneys"), family("renal") == family("hepatic")
+    (True, False)
+    """
+    base = stem(word)
+    root = _root(base) if base.isalpha() and base.isascii() else base
+    return _FAMILIES.get(root, root)
+
+
+def is_stopword(surface: str) -> bool:
+    """Say whether a word, as it is written, is a stop word or nothing at all; a single capital A is a letter.
+
+    >>> [is_stopword(word) for word in ("of", "The", "A", "kidney")]
+    [True, True, False, False]
+    """
+    form = basic(surface) if len(surface) <= 64 else surface
+    return not form or (form in STOPWORDS and surface != "A")
+
+
+def content_words(name: str) -> list[str]:
+    """Return the words of a name that count, stop words left out.
+
+    >>> content_words("Abnormality of the kidney")
+    ['Abnormality', 'kidney']
+    """
+    return [word for word in words(name) if not is_stopword(word)]

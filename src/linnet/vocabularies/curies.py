@@ -1,0 +1,47 @@
+"""One spelling for the prefixes of identifiers: the many in use become the Bioregistry's preferred ones."""
+
+from __future__ import annotations
+
+import functools
+import re
+
+__all__ = ["curie"]
+
+# only prefixes that mean one thing wherever they are met; compared in lower case, without a release date at the end
+PREFIXES = {
+    "icd-10": "ICD10",
+    "icd-10-cm": "ICD10CM",
+    "icd-9": "ICD9",
+    "icd-9-cm": "ICD9CM",
+    "icd-o": "ICDO",
+    "medra": "MEDDRA",
+    "mesh": "MESH",
+    "mim": "OMIM",
+    "msh": "MESH",
+    "nci": "NCIT",
+    "ncithesaurus": "NCIT",
+    "omim": "OMIM",
+    "sctid": "SNOMEDCT",
+    "snomed": "SNOMEDCT",
+    "snomed_ct": "SNOMEDCT",
+    "snomedct": "SNOMEDCT",
+    "snomedct_us": "SNOMEDCT",
+    "umls": "UMLS",
+    "umls_cui": "UMLS",
+}
+RELEASE = re.compile(r"_?(?:19|20)\d\d(?:_\d\d?_\d\d?|_\d\d[a-z]|)$", re.IGNORECASE)
+
+
+@functools.lru_cache(maxsize=4096)
+def _prefix(prefix: str) -> str:
+    return PREFIXES.get(RELEASE.sub("", prefix).lower(), prefix)
+
+
+def curie(id: str) -> str:
+    """Return `id` with the preferred spelling of its prefix; ids without a known prefix stay as they are.
+
+    >>> curie("MSH:D006394"), curie("SNOMEDCT_2010_1_31:33176006"), curie("UMLS_CUI:C0018923"), curie("EFO:1")
+    ('MESH:D006394', 'SNOMEDCT:33176006', 'UMLS:C0018923', 'EFO:1')
+    """
+    prefix, colon, local = id.partition(":")
+    return f"{_prefix(prefix)}:{local}" if colon else id

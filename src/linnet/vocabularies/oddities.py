@@ -1,0 +1,42 @@
+"""Oddities of vocabulary files that a stated rule settles: collected while reading, told in one warning a kind."""
+
+from __future__ import annotations
+
+import warnings
+
+from linnet.errors import LinnetWarning
+
+__all__ = ["Oddities"]
+
+SHOWN = 5  # examples in a warning
+
+
+class Oddities:
+    """What was odd in one file: kinds, each with its lines.
+
+    >>> odd = Oddities("hp.obo")
+    >>> odd.add("is_a of a term that is not in the file, left out", 7, "HP:1")
+    >>> with warnings.catch_warnings(record=True) as told:
+    ...     warnings.simplefilter("always")
+    ...     odd.warn()
+    >>> str(told[0].message)
+    'hp.obo: is_a of a term that is not in the file, left out (1): line 7 HP:1'
+    """
+
+    def __init__(self, path: object) -> None:
+        self._path = path
+        self._found: dict[str, tuple[int, list[str]]] = {}
+
+    def add(self, kind: str, line: int, what: str) -> None:
+        """Note one case of `kind` in `line`; only the first few are kept, all are counted."""
+        count, examples = self._found.get(kind, (0, []))
+        if count < SHOWN:
+            examples.append(f"line {line} {what}".rstrip())
+        self._found[kind] = (count + 1, examples)
+
+    def warn(self) -> None:
+        """Issue one LinnetWarning for each kind, with its count and first lines."""
+        for kind, (count, examples) in self._found.items():
+            more = f"; and {count - SHOWN:,} more" if count > SHOWN else ""
+            message = f"{self._path}: {kind} ({count:,}): {'; '.join(examples)}{more}"
+            warnings.warn(message, LinnetWarning, stacklevel=2)

@@ -1,0 +1,277 @@
+r"""Tables to concepts: TSV, CSV or JSON Lines with one concept a row, in named columns.
+
+====================  ==========================================================================================
+column                holds
+====================  ==========================================================================================
+``id``                the concept's id; must be there and unique
+``name``              the preferred name; must be there, may be empty only for retired concepts
+``synonyms``          further names, separated (``a|b``)
+``types``             types, separated
+``definition``        one text
+``parents``           ids, separated
+``xrefs``             ids in other terminologies, separated
+``replaced_by``       for retired concepts: the successor's id, or ``-`` when there is none; empty for live ones
+``language``          of the names in this row; ``en`` where the column is missing or empty
+``scope``             of the synonyms: exact, broad, narrow, related; exact where the column is missing or empty
+====================  ==========================================================================================
+
+Other columns are ignored. The first row names the columns, in any order; upper and lower case are the same. CSV is
+quoted as usual; in TSV a quotation mark is a character like any other. In JSON Lines each line is an object whose
+values are texts or lists of texts.
+"""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias, cast
+
+from linnet.data import SCOPES, Concept, Name, Scope
+from linnet.errors import FormatError, LinnetError, did_you_mean
+from linnet.text.files import open_text, shown
+from linnet.vocabularies.curies import curie
+
+__all__ = ["COLUMNS", "read_table"]
+
+COLUMNS = (
+    "id",
+    "name",
+    "synonyms",
+    "types",
+    "definition",
+    "parents",
+    "xrefs",
+    "replaced_by",
+    "language",
+    "scope",
+)
+REQUIRED = ("id", "name")
+NO_SUCCESSOR = "-"
+DELIMITERS = ("\t", ",", ";")
+PREFIXED = re.compile(r"[A-Za-z][\w.-]*:\S")
+
+Row: TypeAlias = Mapping[str, "str | Sequence[str]"]  # our column -> what the cell holds
+
+
+class _Source(NamedTuple):
+    """Where rows come from and how their cells are to be understood."""
+
+    path: str
+    columns: Mapping[str, str]
+    separator: str
+    prefix: str
+
+
+def read_table(
+    path: str | Path,
+    *,
+    columns: Mapping[str, str] | None = None,
+    delimiter: str | None = None,
+    separator: str = "|",
+    prefix: str = "",
+) -> Iterator[Concept]:
+    """Yield the concepts of a table, plain or gzip, in the file's order.
+
+    Args:
+        path: the file.
+        columns: our column -> the file's, where they differ: ``{"id": "MeSH ID"}``.
+        delimiter: between cells; None takes the first of tab, comma and semicolon that stands in the first row. A
+            file whose first character is ``{`` is JSON Lines.
+        separator: between the values of one cell; empty for cells that hold one value.
+        prefix: put before ids, parents and successors that have none: "MESH" makes D000001 MESH:D000001.
+
+    Raises:
+        LinnetError: `columns` names a column of ours that there is not.
+        FormatError: a missing column, a row of another length, an empty or repeated id, an empty name, a concept that
+            is its own parent or successor; with the line.
+    """
+    wanted = dict(columns or {})
+    for ours in wanted:
+        if ours not in COLUMNS:
+            known = f"columns are {', '.join(COLUMNS)}"
+            raise LinnetError(f"columns: unknown column {ours!r}; {known}{did_you_mean(ours, COLUMNS)}")
+    if delimiter is not None and len(delimiter) != 1:
+        raise LinnetError(f"delimiter is {delimiter!r}, expected one character, such as a tab or a comma")
+    source = _Source(shown(path), wanted, separator, prefix)
+    lines = open_text(path, keep_ends=True)
+    first = next(lines, "")
+    rows = _json_rows if first.lstrip().startswith("{") else _delimited_rows
+    seen: dict[str, int] = {}
+    for line, row in rows(itertools.chain([first], lines), source, delimiter):
+        concept = _concept(row, line, source)
+        if concept.id in seen:
+            problem = f"the id {concept.id} stands in line {seen[concept.id]} already; give each concept one row"
+            raise FormatError(source.path, problem, line=line)
+        seen[concept.id] = line
+        yield concept
+    if not seen:
+        raise FormatError(source.path, "holds no rows below its header")
+
+
+# --- rows ------------------------------------------------------------------------------------------------------------
+
+
+def _delimited_rows(lines: Iterator[str], source: _Source, delimiter: str | None) -> Iterator[tuple[int, Row]]:
+    first = next(lines)
+    cut = delimiter or next((mark for mark in DELIMITERS if mark in first), "")
+    if not cut:
+        problem = f"the first row should name the columns, found {first.strip()[:60]!r} with no tab or comma in it"
+        raise FormatError(source.path, problem, line=1)
+    table = _cells(itertools.chain([first], lines), source.path, cut)
+    header = [cell.strip().removeprefix("#").strip() for cell in next(table, (1, []))[1]]
+    places = _places(header, source)
+    for line, cells in table:
+        if len(cells) != len(header):
+            problem = f"has {len(cells)} columns, the header has {len(header)}: {', '.join(header)}"
+            raise FormatError(source.path, problem, line=line)
+        yield line, {ours: cells[place] for ours, place in places.items()}
+
+
+def _cells(lines: Iterator[str], path: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield (line, cells) of every row that is not blank; the line is where the row begins."""
+    if delimiter == "\t":
+        for number, text in enumerate(lines, 1):
+            if text.strip():
+                yield number, text.rstrip("\r\n").split("\t")
+        return
+    reader = csv.reader(lines, delimiter=delimiter, strict=True)
+    begin = 1
+    try:
+        for cells in reader:
+            if any(cell.strip() for cell in cells):
+                yield begin, cells
+            begin = reader.line_num + 1
+    except csv.Error as error:
+        problem = f"is not valid CSV: {error}; is a quotation mark left open?"
+        raise FormatError(path, problem, line=begin) from error
+
+
+def _places(header: Sequence[str], source: _Source) -> dict[str, int]:
+    """Return our column -> its position."""
+    names = [name.casefold() for name in header]
+    there = f"the columns are {', '.join(header)}"
+    places = {}
+    for ours in COLUMNS:
+        theirs = source.columns.get(ours, ours)
+        count = names.count(theirs.casefold())
+        if count > 1:
+            raise FormatError(source.path, f"two columns are called {theirs!r}; {there}", line=1)
+        if count:
+            places[ours] = names.index(theirs.casefold())
+        elif ours in source.columns or ours in REQUIRED:
+            problem = f"there is no column {theirs!r}; {there}{did_you_mean(theirs, header)}"
+            cure = "" if ours in source.columns else f" (say which it is: columns={{{ours!r}: ...}})"
+            raise FormatError(source.path, problem + cure, line=1)
+    return places
+
+
+def _json_rows(lines: Iterator[str], source: _Source, _delimiter: str | None) -> Iterator[tuple[int, Row]]:
+    met: set[str] = set()
+    for number, text in enumerate(lines, 1):
+        if not text.strip():
+            continue
+        value = _json_object(text, source.path, number)
+        met.update(value)
+        row: dict[str, str | Sequence[str]] = {}
+        for ours in COLUMNS:
+            theirs = source.columns.get(ours, ours)
+            if value.get(theirs) is not None:
+                row[ours] = _json_cell(value[theirs], theirs, source.path, number)
+        for ours in REQUIRED:
+            if ours not in row and not (ours == "name" and row.get("replaced_by")):
+                theirs = source.columns.get(ours, ours)
+                problem = f"there is no field {theirs!r}; the fields are {', '.join(value)}"
+                raise FormatError(source.path, problem + did_you_mean(theirs, value), line=number)
+        yield number, row
+    for theirs in source.columns.values():
+        if theirs not in met:
+            there = f"the fields are {', '.join(sorted(met))}"
+            raise FormatError(source.path, f"no line has a field {theirs!r}; {there}{did_you_mean(theirs, met)}")
+
+
+def _json_object(text: str, path: str, line: int) -> dict[str, Any]:
+    try:
+        value = json.loads(text)
+        if "\\u" in text:  # half a surrogate pair is valid JSON but no text
+            json.dumps(value, ensure_ascii=False).encode()
+    except (ValueError, RecursionError) as error:
+        raise FormatError(path, f"not JSON: {error}", line=line) from error
+    if not isinstance(value, dict):
+        raise FormatError(path, f"expected a JSON object, found {type(value).__name__}", line=line)
+    return value
+
+
+def _json_cell(value: Any, field: str, path: str, line: int) -> str | list[str]:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    if isinstance(value, list) and all(isinstance(item, str) for item in value):
+        return value
+    raise FormatError(path, f"field {field!r}: expected a text or a list of texts, found {value!r:.60}", line=line)
+
+
+# --- one concept -----------------------------------------------------------------------------------------------------
+
+
+def _one(row: Row, column: str, line: int, source: _Source) -> str:
+    value = row.get(column, "")
+    if not isinstance(value, str):
+        raise FormatError(source.path, f"column {column!r}: expected one text, found a list", line=line)
+    return " ".join(value.split())
+
+
+def _many(row: Row, column: str, source: _Source) -> tuple[str, ...]:
+    value = row.get(column, "")
+    if isinstance(value, str):
+        value = value.split(source.separator) if source.separator else [value]
+    texts = (" ".join(text.split()) for text in value)
+    return tuple(dict.fromkeys(text for text in texts if text))
+
+
+def _id(text: str, line: int, source: _Source) -> str:
+    if " " in text:
+        raise FormatError(source.path, f"the id {text!r} holds a blank", line=line)
+    return f"{source.prefix}:{text}" if source.prefix and not PREFIXED.match(text) else curie(text)
+
+
+def _concept(row: Row, line: int, source: _Source) -> Concept:
+    text = _one(row, "id", line, source)
+    if not text:
+        raise FormatError(source.path, "the id is empty", line=line)
+    id = _id(text, line, source)
+    successor = _one(row, "replaced_by", line, source)
+    replaced_by = None if not successor else "" if successor == NO_SUCCESSOR else _id(successor, line, source)
+    parents = tuple(_id(parent, line, source) for parent in _many(row, "parents", source))
+    if id in parents:
+        raise FormatError(source.path, f"{id} is its own parent", line=line)
+    if id == replaced_by:
+        raise FormatError(source.path, f"{id} is its own successor", line=line)
+    return Concept(
+        id,
+        names=_names(row, line, source, live=replaced_by is None),
+        types=_many(row, "types", source),
+        definition=_one(row, "definition", line, source),
+        parents=parents,
+        xrefs=tuple(curie(xref) for xref in _many(row, "xrefs", source)),
+        replaced_by=replaced_by,
+        origin=f"{source.path}:{line}",
+    )
+
+
+def _names(row: Row, line: int, source: _Source, *, live: bool) -> tuple[Name, ...]:
+    language = _one(row, "language", line, source) or "en"
+    scope = _one(row, "scope", line, source).lower() or "exact"
+    if scope not in SCOPES:
+        problem = f"the scope {scope!r} is none of {', '.join(SCOPES)}{did_you_mean(scope, SCOPES)}"
+        raise FormatError(source.path, problem, line=line)
+    name = _one(row, "name", line, source)
+    if not name and live:
+        raise FormatError(source.path, "the name is empty", line=line)
+    names = [Name(name, language=language)] if name else []
+    synonyms = (Name(text, cast("Scope", scope), language) for text in _many(row, "synonyms", source))
+    return (*names, *(synonym for synonym in synonyms if synonym not in names))

@@ -1,0 +1,333 @@
+"""The page that `write_html` makes, as a person with a browser meets it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from linnet.corpora.html import write_html
+from linnet.data import Candidates, Concept, Document, Mention, Name, Span
+from linnet.errors import UnknownConceptError
+
+from .chromium import Browser, Page, find_chromium
+
+pytestmark = pytest.mark.browser
+
+CONCEPTS = [
+    Concept("HP:0000001", (Name("All"),)),
+    Concept("HP:0000707", (Name("Nervous system"),), parents=("HP:0000001",)),
+    Concept("HP:0000152", (Name("Head or neck"),), parents=("HP:0000001",)),
+    Concept(
+        "HP:0001250", (Name("Seizure"), Name("Fit")), definition="Too much firing at once.", parents=("HP:0000707",)
+    ),
+    Concept("HP:0000175", (Name("Cleft palate"),), definition="A gap in the roof of the mouth. " * 30),
+    Concept("HP:0001251", (Name("Ataxia"),), parents=("HP:0000707",)),
+    Concept("HP:0000268", (Name("Dolichocephaly"),), parents=("HP:0000152",)),
+]
+
+
+class Fake:
+    """Seven concepts."""
+
+    version = "v1"
+
+    def __getitem__(self, row: int, /) -> Concept:
+        return CONCEPTS[row]
+
+    def row(self, id: str, /) -> int:
+        for row, concept in enumerate(CONCEPTS):
+            if concept.id == id:
+                return row
+        raise UnknownConceptError(id)
+
+
+def linked(start: int, end: int, row: int, probability: float | None = None, **more: object) -> Mention:
+    candidates = Candidates(np.array([row, 5, -1], np.int32), np.array([0.9, 0.25, 0.125], np.float32), kb="v1")
+    fields = {"concepts": (CONCEPTS[row].id,), "candidates": candidates, "probability": probability, **more}
+    return Mention(start, end, **fields)  # type: ignore[arg-type]
+
+
+ATTACK = "<script>document.title = 'gone'</script><img src=x onerror=alert(1)> </script>\x00 \u202e"
+DOCS = [
+    Document(
+        "first",
+        "Seizures, ataxia; no cleft palate. Fits again.",
+        mentions=(
+            linked(0, 8, 3, 0.81, calibration="joint"),
+            linked(10, 16, 5, 0.4),
+            linked(21, 33, 4, 0.999),
+            Mention(21, 26, concepts=()),
+            linked(0, 33, 6, parts=(Span(0, 8), Span(27, 33)), source="user"),
+        ),
+    ),
+    Document("attack <b>", ATTACK, mentions=(linked(0, 8, 3, 0.9),)),
+    Document("wide \U0001f9e0", "\U0001f600 \u0645\u0631\u064a\u0636 ataxia", mentions=(linked(7, 13, 5),)),
+    Document("empty", "", mentions=()),
+    Document("untouched", "Seizures."),
+    Document(
+        "edges",
+        ("seizure " * 12 + "\n") * 60,
+        mentions=tuple(linked(i * 8 + i // 12, i * 8 + i // 12 + 7, 4, 0.7) for i in range(720)),
+    ),
+]
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    executable = find_chromium()
+    if executable is None:
+        pytest.skip("no Chromium on the search path; set CHROMIUM to one to test the page")
+    with Browser(executable, tmp_path_factory.mktemp("profile")) as browser:
+        yield browser
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("page") / "page.html"
+    with path.open("w", encoding="ascii") as file:
+        write_html(DOCS, file, kb=Fake(), title="Notes & <i>more</i>", notice=["Pipeline: dictionary"])
+    return path
+
+
+@pytest.fixture
+def page(browser: Browser, path: Path) -> Iterator[Page]:
+    page = browser.open(path)
+    yield page
+    # whatever a test did, the page stayed silent and asked the network for nothing
+    assert page.complaints() == []
+    assert page.requests() == [path.as_uri()]
+    page.close()
+
+
+def body(page: Page) -> str:
+    return str(page.js("document.querySelector('#text').textContent"))
+
+
+def test_opens_with_its_notices(page: Page) -> None:
+    assert page.js("document.title") == "Notes & <i>more</i>"
+    assert "‘no cleft palate’ is still marked as cleft palate" in page.text("header")
+    assert "version v1" in page.text("header")
+    assert "Pipeline: dictionary" in page.text("header")
+    assert body(page) == DOCS[0].text
+    assert page.text("#summary") == "5 mentions"
+    assert page.js("document.querySelectorAll('*').length") < 250
+
+
+def test_hover_shows_the_concept_and_the_card_can_be_entered(page: Page) -> None:
+    assert page.text("#card") == ""
+    page.hover("[data-seg='2']")
+    card = page.text("#card")
+    for fact in ("Ataxia", "HP:0001251", "40%", "not calibrated", "predicted", "No definition"):
+        assert fact in card
+    page.hover("[data-seg='0']")
+    card = page.text("#card")
+    for fact in ("Seizure", "Too much firing at once.", "Also called", "Fit", "81%", "0.9", "Nervous system"):
+        assert fact in card
+    assert "No concept (NIL)\n0.125" in card
+    assert "Also marked here" in card
+    page.hover("#card .others")  # across the gap and with time to hide
+    page.js("new Promise((done) => setTimeout(done, 500))")
+    assert "Seizure" in page.text("#card")
+    page.click("#card .others button")
+    assert "Dolichocephaly" in page.text("#card h3")
+    assert "marked by a person" in page.text("#card")
+    assert page.js("[...document.querySelectorAll('.on')].map((e) => e.textContent).join('|')") == "Seizures|palate"
+    page.hover("h1")
+    page.press("Escape")
+    assert page.text("#card") == ""
+
+
+def test_a_pinned_card_stays_until_escape(page: Page) -> None:
+    page.click("[data-seg='2']")
+    page.hover("h1")
+    page.js("new Promise((done) => setTimeout(done, 500))")
+    assert "Ataxia" in page.text("#card h3")
+    page.press("Escape")
+    assert page.text("#card") == ""
+
+
+def test_links_are_plain_and_tell_no_referrer(page: Page) -> None:
+    page.click("[data-seg='0']")
+    link = page.js("(() => { const a = document.querySelector('#card a'); return [a.href, a.rel, a.textContent]; })()")
+    assert link == ["https://hpo.jax.org/browse/term/HP:0001250", "noreferrer noopener", "HP:0001250"]
+
+
+def test_keys_walk_through_mentions_and_documents(page: Page) -> None:
+    heads = []
+    for key in "njnnnnpk":
+        page.press(key)
+        heads.append(page.text("#card h3"))
+    order = ["Dolichocephaly", "Seizure", "Ataxia", "Cleft palate", "No concept (NIL)"]
+    assert heads == [*order, "No concept (NIL)", "Cleft palate", "Ataxia"]
+    assert page.js("document.activeElement.textContent") == "ataxia"
+    assert page.js("document.activeElement.ariaExpanded") == "true"
+    assert "Ataxia, 40% not calibrated. Mention 3 of 5" in page.js("document.querySelector('#live').textContent")
+    page.press("Enter")
+    assert page.js("document.activeElement.id") == "card"
+    page.press("Escape")
+    assert page.js("document.activeElement.textContent") == "ataxia"
+    assert page.text("#card") == ""
+    page.press("ArrowRight")
+    assert page.text("#name") == "attack <b>"
+    page.press("ArrowLeft")
+    page.press("ArrowLeft")
+    assert page.text("#name") == "first"
+    page.press("?")
+    assert page.js("document.querySelector('#help').open") is True
+    page.press("Escape")
+    assert page.js("document.querySelector('#help').open") is False
+
+
+def test_tab_reaches_mentions_and_shows_their_card(page: Page) -> None:
+    page.js("document.querySelector('#next').focus()")
+    page.press("Tab")
+    assert page.text("#card h3") == "Dolichocephaly"
+    page.press("Tab")
+    assert page.text("#card h3") == "Ataxia"
+
+
+def test_filter_finds_documents_by_concept_and_synonym(page: Page) -> None:
+    page.press("/")
+    page.type("fit")
+    assert page.text("#documents-count") == "2 of 6"
+    assert page.js("[...document.querySelectorAll('#documents bdi:first-child')].map((e) => e.textContent)") == [
+        "first",
+        "attack <b>",
+    ]
+    assert "Seizure" in page.text("#found")
+    assert "Ataxia" not in page.text("#found")
+    page.press("Escape")
+    assert page.text("#documents-count") == "6"
+    assert "Ataxia" in page.text("#found")
+    page.press("/")
+    page.type("untou")
+    page.press("Enter")
+    assert page.text("#name") == "untouched"
+    assert "not been looked at yet" in page.text("#found-more")
+
+
+def test_threshold_dims_only_predictions_below_it(page: Page) -> None:
+    def move(percent: int) -> None:
+        page.js(f"threshold.value = {percent}; threshold.dispatchEvent(new Event('input'))")
+
+    def dimmed() -> object:
+        return page.js("[...document.querySelectorAll('.seg.dim')].map((e) => e.textContent)")
+
+    assert dimmed() == []
+    move(60)
+    assert dimmed() == ["ataxia"]
+    assert page.text("#below").startswith("1 of 5 below")
+    assert page.text("tr.faint .jump") == "Ataxia"
+    for _ in range(3):
+        page.press("n")
+    assert page.text("#card h3") == "Cleft palate"
+    move(0)
+    assert dimmed() == []
+
+
+def test_the_table_jumps_to_the_first_mention(page: Page) -> None:
+    page.js("[...document.querySelectorAll('.jump')].find((b) => b.textContent === 'Cleft palate').click()")
+    assert page.text("#card h3") == "Cleft palate"
+    assert page.js("document.querySelector('.seg.on').textContent") == "cleft"
+
+
+def test_text_is_shown_literally(page: Page) -> None:
+    page.press("ArrowRight")
+    assert body(page) == ATTACK.replace("\x00", "\u2400")
+    assert page.js("document.querySelectorAll('#text script, #text img').length") == 0
+    assert page.js("document.title") == "Notes & <i>more</i>"
+    page.press("ArrowRight")
+    assert page.text(".seg") == "ataxia"
+    page.press("ArrowRight")
+    assert page.text("#text") == "This document has no text."
+    assert page.text("#found-more") == "No mentions were found in this document."
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 800), (390, 700), (900, 320)])
+def test_the_card_never_leaves_the_window(browser: Browser, path: Path, width: int, height: int) -> None:
+    page = browser.open(path, width=width, height=height)
+    page.js("location.hash")
+    for _ in range(5):
+        page.press("ArrowRight")
+    outside = page.js("""(() => {
+      const wrong = [];
+      for (let i = 0; i < 720; i += 7) {
+        const seg = document.querySelectorAll(".seg")[i];
+        seg.scrollIntoView({ block: ["start", "center", "end"][i % 3] });
+        const at = seg.getClientRects()[0];
+        seg.dispatchEvent(new MouseEvent("mouseover", { bubbles: true, clientY: at.top + 1 }));
+        const box = document.querySelector("#card").getBoundingClientRect();
+        const inside = box.left >= 0 && box.top >= 0 && box.right <= innerWidth && box.bottom <= innerHeight;
+        const clear = innerHeight < 400 || box.top >= at.bottom || box.bottom <= at.top;
+        if (!inside || !clear || box.height < 100) wrong.push([i, box.left, box.top, box.right, box.bottom]);
+      }
+      return wrong;
+    })()""")
+    assert outside == []
+    assert page.js("document.documentElement.scrollWidth") <= width
+    page.close()
+
+
+def test_many_mentions_and_deep_nesting_render(browser: Browser, tmp_path: Path) -> None:
+    text = "ataxia of gait " * 14_000  # 210 kB on one line
+    many = tuple(linked(i * 21, i * 21 + 20, 5, 0.5) for i in range(9_000))
+    deep = tuple(Mention(i, 15_000 - i, concepts=()) for i in range(1_000))
+    path = tmp_path / "many.html"
+    with path.open("w", encoding="utf-8") as file:
+        write_html([Document("many", text, mentions=many + deep)], file, kb=Fake(), title="many")
+    page = browser.open(path)
+    assert page.text("#summary") == "10,000 mentions"
+    assert page.js("document.querySelector('#text').textContent.length") == len(text)
+    page.press("n")
+    assert page.text("#card h3") == "No concept (NIL)"  # the longest of those that start here
+    page.hover("[data-seg='1999']")
+    assert page.text("#card h3") == "Ataxia"
+    assert page.complaints() == []
+    page.close()
+
+
+def test_a_thousand_documents_keep_the_page_small(browser: Browser, tmp_path: Path) -> None:
+    path = tmp_path / "thousand.html"
+    docs = [Document(f"note-{i}", "ataxia " * 40, mentions=(linked(0, 6, 5, 0.5),)) for i in range(1_000)]
+    with path.open("w", encoding="utf-8") as file:
+        write_html(docs, file, kb=Fake(), title="thousand")
+    page = browser.open(path)
+    assert page.js("document.querySelectorAll('#documents button').length") == 1_000
+    assert page.js("document.querySelectorAll('#text *').length") == 1
+    page.press("/")
+    page.type("note-777")
+    page.press("Enter")
+    assert page.text("#name") == "note-777"
+    assert page.js("location.hash") == "#778"
+    page.close()
+
+
+def test_dark_theme_follows_the_system(browser: Browser, path: Path) -> None:
+    colours = []
+    for dark in (False, True):
+        page = browser.open(path, dark=dark)
+        colours.append(page.js("getComputedStyle(document.body).backgroundColor"))
+        page.close()
+    assert json.dumps(colours) == json.dumps(["rgb(255, 255, 255)", "rgb(20, 23, 27)"])
+
+
+def test_a_narrow_window_opens_at_its_top_with_the_text_before_the_controls(browser: Browser, path: Path) -> None:
+    page = browser.open(path, width=390, height=700)
+    assert page.js("scrollY") == 0
+    page.press("ArrowRight")
+    assert page.js("scrollY") == 0
+    tops = page.js("['main', 'nav'].map((e) => document.querySelector(e).getBoundingClientRect().top)")
+    assert tops[0] < tops[1]
+    page.close()
+
+
+def test_print_leaves_out_the_controls(page: Page) -> None:
+    page.press("n")
+    page.call("Emulation.setEmulatedMedia", media="print")
+    assert page.text("nav") == page.text("#card") == page.text("#help-button") == ""
+    assert "Ataxia" in page.text("aside")
+    assert "Negation" in page.text("header")

@@ -1,0 +1,195 @@
+"""Reading and writing by path: files, folders, patterns, standard input; formats found out; nothing half-written."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from linnet.corpora import FORMATS, read, write
+from linnet.corpora.sources import sniff
+from linnet.data import Document, Mention
+from linnet.errors import FormatError, LinnetError
+
+GSC = b"7\nFits.\n0\t4\tFits\tHP:0001250\n"
+PUBMED = b"""<?xml version="1.0"?>
+<PubmedArticleSet><PubmedArticle><MedlineCitation><PMID>9</PMID><Article><ArticleTitle>T</ArticleTitle></Article>
+</MedlineCitation></PubmedArticle></PubmedArticleSet>"""
+
+
+@pytest.fixture
+def notes(tmp_path: Path) -> Path:
+    folder = tmp_path / "notes"
+    for name, content in {
+        "b.txt": b"B",
+        "a/1.txt": b"A1",
+        "c/1.txt": b"C1",
+        "c/2.txt.gz": gzip.compress(b"C2"),
+        "d.jsonl": b'{"id":"d1","text":"D"}\n',
+        "e.tsv": GSC,
+        "f.xml": PUBMED,
+        ".hidden.txt": b"H",
+        ".git/x.txt": b"H",
+        "image.png": b"\x89PNG",
+    }.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    return folder
+
+
+def ids(docs: Iterator[Document]) -> list[str]:
+    return [doc.id for doc in docs]
+
+
+def test_folder(notes: Path) -> None:
+    assert ids(read(notes)) == ["a/1", "b", "c/1", "2", "d1", "7", "9"]
+    assert ids(read(notes, format="text")) == ["a/1", "b", "c/1", "2"]
+    assert ids(read(str(notes / "a"))) == ["1"]
+
+
+def test_links_are_followed_once(notes: Path, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "z.txt").write_text("Z")
+    (notes / "link").symlink_to(tmp_path / "elsewhere")
+    (notes / "a" / "circle").symlink_to(notes)
+    (notes / "y.txt").symlink_to(tmp_path / "elsewhere" / "z.txt")
+    found = ids(read(notes, format="text"))
+    assert found.count("z") == found.count("y") == found.count("b") == 1
+
+
+def test_patterns_and_lists(notes: Path) -> None:
+    assert ids(read(f"{notes}/**/*.txt")) == [f"{notes}/a/1", "b", f"{notes}/c/1"]
+    assert ids(read([notes / "b.txt", notes / "d.jsonl", Document("x", "")])) == ["b", "d1", "x"]
+    odd = notes / "[1].txt"
+    odd.write_text("odd")
+    assert ids(read(odd)) == ["[1]"]
+
+
+def test_same_stem_twice(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_bytes(b"x")
+    (tmp_path / "a.txt.gz").write_bytes(gzip.compress(b"y"))
+    assert ids(read(tmp_path)) == [f"{tmp_path}/a.txt", f"{tmp_path}/a.txt.gz"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "wanted"),
+    [
+        ("note", b"Just text.", "note"),
+        ("note.TXT", b'{"id":"x","text":"still text"}', "note"),
+        ("export", b'\xef\xbb\xbf{"id":"j","text":""}', "j"),
+        ("packed.tsv.gz", gzip.compress(GSC.replace(b"\n", b"\r\n")), "7"),
+        ("export.dat", PUBMED, "9"),
+        ("l.ndjson", b'\n{"id":"j","text":""}\n', "j"),
+    ],
+)
+def test_format_is_found_out(tmp_path: Path, name: str, content: bytes, wanted: str) -> None:
+    (tmp_path / name).write_bytes(content)
+    assert ids(read(tmp_path / name)) == [wanted]
+
+
+@pytest.mark.parametrize("content", [b'{"id":"j","text":""}\n', gzip.compress(b'{"id":"j","text":""}\n')])
+@pytest.mark.parametrize("buffered", [True, False])
+def test_standard_input(content: bytes, buffered: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    raw = io.BytesIO(content)
+    stdin = io.TextIOWrapper(io.BufferedReader(raw) if buffered else raw)
+    monkeypatch.setattr("sys.stdin", stdin)
+    assert ids(read("-")) == ["j"]
+    stdin.detach()
+
+
+def test_text_on_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"Fits.")))
+    assert list(read("-")) == [Document("stdin", "Fits.")]
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("no.txt", "there is no such file"),
+        ("*.none", "no file matches this pattern"),
+        ("empty", r"this folder holds no file ending in .jsonl, .*\.xml"),
+        ("pipe.txt", "is a pipe or a device"),
+        ("x.docx", "cannot tell its format from the suffix '.docx'.*text_lines"),
+        ("x.xml", "cannot tell its format"),
+    ],
+)
+def test_what_cannot_be_read(tmp_path: Path, name: str, problem: str) -> None:
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "x.docx").write_bytes(b"words")
+    (tmp_path / "x.xml").write_bytes(b"<html/>")
+    os.mkfifo(tmp_path / "pipe.txt")
+    with pytest.raises(FormatError, match=problem):
+        list(read(tmp_path / name))
+
+
+def test_folder_without_permission(notes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(path: object) -> None:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    with pytest.raises(FormatError, match="folder cannot be read: Permission denied"):
+        list(read(notes))
+
+
+def test_wrong_format_names() -> None:
+    with pytest.raises(LinnetError, match=r"unknown corpus format 'jsnl'.*did you mean 'jsonl'"):
+        read("x", format="jsnl")
+    with pytest.raises(LinnetError, match=r"'csv' cannot be read; jsonl, text"):
+        read("x", format="csv")
+    with pytest.raises(LinnetError, match=r"'pubmed' cannot be written; jsonl, gsc"):
+        write([], "x", format="pubmed")
+    with pytest.raises(FormatError, match=r"no format is written with the suffix '.xyz'.*jsonl"):
+        write([], "x.xyz")
+
+
+DOC = Document("d", "Fits.", mentions=(Mention(0, 4, source="gold", concepts=("HP:0001250",)),))
+
+
+@pytest.mark.parametrize("name", ["o.jsonl", "o.jsonl.gz", "o.tsv"])
+def test_round_trip(tmp_path: Path, name: str) -> None:
+    assert write([DOC, DOC], tmp_path / name) == 2
+    assert list(read(tmp_path / name)) == [DOC, DOC]
+
+
+def test_interrupted_writing_leaves_nothing(tmp_path: Path) -> None:
+    def docs() -> Iterator[Document]:
+        yield DOC
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write(docs(), tmp_path / "o.jsonl")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_standard_output(capsys: pytest.CaptureFixture[str]) -> None:
+    write([DOC], "-")
+    assert capsys.readouterr().out.startswith('{"id":"d"')
+
+
+def test_text_without_utf8_form(tmp_path: Path) -> None:
+    doc = Document("d", "a\ud800", mentions=(Mention(0, 2, concepts=("X:1",)),))
+    write([doc], tmp_path / "o.jsonl")
+    assert list(read(tmp_path / "o.jsonl")) == [doc]
+    with pytest.raises(FormatError, match="cannot be written as utf-8"):
+        write([doc], tmp_path / "o.csv")
+    assert [path.name for path in tmp_path.iterdir()] == ["o.jsonl"]
+
+
+def test_formats_are_importable() -> None:
+    import importlib
+
+    for format in FORMATS.values():
+        for place in (format.read, format.write):
+            if place:
+                module, _, function = place.partition(":")
+                assert callable(getattr(importlib.import_module(module), function))
+
+
+def test_prose_with_tabs_is_not_gsc() -> None:
+    assert sniff(b"a\tb\nc\n1\t2\tx\tHP:1\n") is None
+    assert sniff(b"\xff\xfe") is None

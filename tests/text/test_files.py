@@ -1,0 +1,193 @@
+"""Opening and writing files: gzip, encodings, damage, bombs, and nothing half-written."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+from pathlib import Path
+
+import pytest
+
+from linnet.errors import FormatError
+from linnet.text import files
+from linnet.text.files import open_bytes, open_text, read_text, replacing
+
+
+def made(folder: Path, content: bytes, name: str = "f.txt") -> Path:
+    path = folder / name
+    path.write_bytes(content)
+    return path
+
+
+@pytest.mark.parametrize("pack", [lambda data: data, gzip.compress], ids=["plain", "gzip"])
+def test_lines_are_split_at_newlines_only(tmp_path: Path, pack: object) -> None:
+    text = "a\r\nb\x0bc\u2028d\n\ne\rf"
+    path = made(tmp_path, pack(text.encode()), "whatever.name")  # type: ignore[operator]
+    assert list(open_text(path)) == ["a", "b\x0bc\u2028d", "", "e\rf"]
+    assert "".join(open_text(path, keep_ends=True)) == read_text(path) == text
+
+
+def test_gzip_of_several_members(tmp_path: Path) -> None:
+    assert list(open_text(made(tmp_path, gzip.compress(b"a\n") + gzip.compress(b"b\n")))) == ["a", "b"]
+
+
+def test_blocks_do_not_change_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "CHUNK", 7)
+    lines = ["é" * n for n in range(12)]
+    assert list(open_text(made(tmp_path, "\n".join(lines).encode()))) == lines
+
+
+def test_byte_order_mark_is_dropped(tmp_path: Path) -> None:
+    path = made(tmp_path, b"\xef\xbb\xbfid\tname\n")
+    assert list(open_text(path)) == ["id\tname"]
+    assert read_text(path) == "id\tname\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "problem", "line"),
+    [
+        ("ok\ncafé\n".encode("latin-1"), "byte 0xe9 at offset 6; convert it with: iconv", 2),
+        (b"\xef\xbb\xbfok\n\xff", "byte 0xff at offset 6", 2),
+        (b"ok\n\nab\x00c", "NUL byte at offset 6", 3),
+        ("word".encode("utf-16"), "iconv -f UTF-16", None),
+        ("word".encode("utf-32"), "iconv -f UTF-32", None),
+        ("word".encode("utf-16-le"), "NUL byte at offset 1", 1),
+        (b"PK\x03\x04rest", "ZIP archive", None),
+        (b"%PDF-1.7", "PDF", None),
+        (gzip.compress(b"word" * 1000)[:-9], "truncated", None),
+        (gzip.compress(b"word" * 1000)[:20], "truncated", None),
+        (b"\x1f\x8b\x08\x00garbage that is no deflate stream", "damaged", None),
+        (b"\x1f\x8bno method of deflating", "damaged", None),
+    ],
+)
+def test_what_is_no_text_is_refused(tmp_path: Path, content: bytes, problem: str, line: int | None) -> None:
+    path = made(tmp_path, content)
+    for read in (read_text, lambda p: list(open_text(p))):
+        with pytest.raises(FormatError, match=problem) as caught:
+            read(path)
+        assert caught.value.line == line
+        assert caught.value.path == str(path)
+
+
+def test_damage_after_the_first_block_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "CHUNK", 4)
+    with pytest.raises(FormatError, match="byte 0xe9 at offset 11") as caught:
+        list(open_text(made(tmp_path, b"one\ntwo\ncaf\xe9\n")))
+    assert caught.value.line == 3
+
+
+def test_empty(tmp_path: Path) -> None:
+    path = made(tmp_path, b"")
+    with pytest.raises(FormatError, match="is empty"):
+        list(open_text(path))
+    assert list(open_text(path, may_be_empty=True)) == []
+    assert read_text(path) == ""
+
+
+def test_bomb_is_refused_and_dense_text_is_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "BOMB_BYTES", 1 << 16)
+    bomb = made(tmp_path, gzip.compress(b"a\n" * (1 << 22)))
+    with pytest.raises(FormatError, match="gzip bomb"):
+        list(open_text(bomb))
+    dense = made(tmp_path, gzip.compress(os.urandom(1 << 17).hex().encode()))
+    assert len(read_text(dense)) == 1 << 18
+
+
+def test_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "CHUNK", 16)
+    monkeypatch.setattr(files, "MAX_LINE", 100)
+    monkeypatch.setattr(files, "MAX_TEXT", 100)
+    path = made(tmp_path, b"x" * 200)
+    with pytest.raises(FormatError, match="line of more than 100 bytes"):
+        list(open_text(path))
+    with pytest.raises(FormatError, match="larger than 100 bytes"):
+        read_text(path)
+
+
+def test_other_encodings_are_read_when_asked_for(tmp_path: Path) -> None:
+    assert list(open_text(made(tmp_path, "café\n".encode("latin-1")), encoding="latin-1")) == ["café"]
+
+
+def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for path, problem in ((tmp_path, "folder"), (tmp_path / "pipe", "pipe"), (tmp_path / "no", "no such file")):
+        with pytest.raises(FormatError, match=problem), open_bytes(path):
+            pass
+    with pytest.raises(FormatError, match="cannot be read"), open_bytes("a\x00b"):
+        pass
+
+
+def test_file_without_permission(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_args: object, **_kwargs: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    path = made(tmp_path, b"x")
+    monkeypatch.setattr(Path, "open", refuse)
+    with pytest.raises(FormatError, match="cannot be read: Permission denied"), open_bytes(path):
+        pass
+
+
+@pytest.mark.parametrize("content", [b"a\nb\n", gzip.compress(b"a\nb\n")])
+def test_standard_input_stays_open(content: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    stdin = io.TextIOWrapper(io.BytesIO(content))
+    monkeypatch.setattr("sys.stdin", stdin)
+    assert list(open_text("-")) == ["a", "b"]
+    assert not stdin.closed
+    stdin.detach()
+
+
+def test_writing_replaces_at_the_end(tmp_path: Path) -> None:
+    path = made(tmp_path, b"old")
+    with replacing(path) as out:
+        out.write("né\r\n")
+        assert path.read_bytes() == b"old"
+    assert path.read_bytes() == "né\r\n".encode()
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_interrupted_writing_leaves_the_old_file(tmp_path: Path) -> None:
+    path = made(tmp_path, b"old")
+    with pytest.raises(KeyboardInterrupt), replacing(path) as out:
+        out.write("new")
+        raise KeyboardInterrupt
+    assert path.read_bytes() == b"old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_writing_gzip_gives_the_same_bytes_each_time(tmp_path: Path) -> None:
+    for name in ("a.gz", "b.GZ"):
+        with replacing(tmp_path / name) as out:
+            out.write("text\n")
+    assert (tmp_path / "a.gz").read_bytes() == (tmp_path / "b.GZ").read_bytes()
+    assert read_text(tmp_path / "a.gz") == "text\n"
+
+
+def test_writing_through_a_link_and_to_a_device(tmp_path: Path) -> None:
+    path = made(tmp_path, b"old")
+    link = tmp_path / "link"
+    link.symlink_to(path)
+    with replacing(link) as out:
+        out.write("new")
+    assert link.is_symlink()
+    assert path.read_text() == "new"
+    with replacing("/dev/null") as out:
+        out.write("gone")
+    assert Path("/dev/null").is_char_device()
+
+
+def test_writing_where_it_cannot_be(tmp_path: Path) -> None:
+    path = made(tmp_path, b"old")
+    for target, problem in (
+        (tmp_path, "is a folder"),
+        (tmp_path / "no" / "x", "no folder"),
+        (path / "x", "cannot be written"),
+    ):
+        with pytest.raises(FormatError, match=problem), replacing(target):
+            pass
+
+
+def test_standard_output(capsys: pytest.CaptureFixture[str]) -> None:
+    with replacing("-") as out:
+        out.write("é\n")
+    assert capsys.readouterr().out == "é\n"

@@ -1,0 +1,169 @@
+"""Tables: TSV, CSV and JSON Lines with named columns, and every fault with its line."""
+
+from __future__ import annotations
+
+import gzip
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from linnet.data import Concept, Name
+from linnet.errors import FormatError, LinnetError
+from linnet.vocabularies import VOCABULARIES, read_vocabulary
+from linnet.vocabularies.table import read_table
+
+
+def read(folder: Path, text: str, name: str = "t.tsv", **options: Any) -> list[Concept]:
+    path = folder / name
+    path.write_bytes(text.encode())
+    return list(read_table(path, **options))
+
+
+FULL = [
+    Concept(
+        "Z:1",
+        names=(Name("Lion", language="de"), Name("leo", "broad", "de"), Name("big cat", "broad", "de")),
+        types=("Animal", "Cat"),
+        definition="A cat, big.",
+        parents=("Z:2",),
+        xrefs=("MESH:D007949",),
+    ),
+    Concept("Z:2", names=(Name("Cat"),)),
+    Concept("Z:3", replaced_by="Z:2"),
+    Concept("Z:4", replaced_by=""),
+]
+HEADER = ["id", "Name", "synonyms", "types", "definition", "parents", "xrefs", "replaced_by", "language", "scope", "x"]
+ROWS = [
+    ["Z:1", " Lion ", "leo| big  cat||leo", "Animal|Cat", "A cat, big.", "Z:2", "MSH:D007949", "", "de", "Broad", "?"],
+    ["Z:2", "Cat", "", "", "", "", "", "", "", "", ""],
+    ["Z:3", "", "", "", "", "", "", "Z:2", "", "", ""],
+    ["Z:4", "", "", "", "", "", "", "-", "", "", ""],
+]
+
+
+def test_tsv(tmp_path: Path) -> None:
+    text = "\r\n".join("\t".join(cells) for cells in [HEADER, *ROWS[:1], [], *ROWS[1:]])
+    concepts = read(tmp_path, text)
+    assert concepts == FULL
+    assert [concept.origin.rpartition(":")[2] for concept in concepts] == ["2", "4", "5", "6"]
+
+
+@pytest.mark.parametrize("mark", [",", ";", "/"])
+def test_csv(tmp_path: Path, mark: str) -> None:
+    text = "\n".join(mark.join(f'"{cell}"' for cell in cells) for cells in [HEADER, *ROWS]) + "\n"
+    assert read(tmp_path, text, delimiter="/" if mark == "/" else None) == FULL
+
+
+def test_json_lines(tmp_path: Path) -> None:
+    text = """{"id": "Z:1", "name": "Lion", "synonyms": ["leo", "big cat"], "types": "Animal|Cat", "definition":
+"A cat, big.", "parents": ["Z:2"], "xrefs": "MESH:D007949", "language": "de", "scope": "broad", "other": {}}
+{"id": "Z:2", "name": "Cat", "synonyms": [], "replaced_by": null}
+
+{"id": "Z:3", "replaced_by": "Z:2"}
+{"id": "Z:4", "replaced_by": "-"}""".replace('definition":\n', 'definition":')
+    assert read(tmp_path, text) == FULL
+
+
+def test_columns_and_prefix(tmp_path: Path) -> None:
+    text = "#UI\tLabel\tParent\nD1\tone\tD2\nOMIM:7\ttwo\t\n12\tthree\tMESH:D1\n"
+    options: dict[str, Any] = {"columns": {"id": "ui", "name": "Label", "parents": "Parent"}, "prefix": "MESH"}
+    concepts = read(tmp_path, text, **options)
+    assert [(concept.id, concept.parents) for concept in concepts] == [
+        ("MESH:D1", ("MESH:D2",)),
+        ("OMIM:7", ()),
+        ("MESH:12", ("MESH:D1",)),
+    ]
+    records = '{"ui": 12, "Label": "one", "Parent": "D2"}'
+    options["columns"]["id"] = "ui"
+    assert read(tmp_path, records, **options)[0].id == "MESH:12"
+
+
+def test_quotes_and_separators(tmp_path: Path) -> None:
+    assert read(tmp_path, 'id\tname\tsynonyms\nZ:1\t"half\ta|b\n', separator="")[0].names == (
+        Name('"half'),
+        Name("a|b"),
+    )
+    concepts = read(tmp_path, 'id,name\nZ:1,"two\nlines"\nZ:2,"a ""b"""\n')
+    assert [concept.name for concept in concepts] == ["two lines", 'a "b"']
+    assert concepts[1].origin.endswith(":4")
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "problem"),
+    [
+        ("id\tnames\nZ:1\ta\n", 1, "there is no column 'name'; the columns are id, names; did you mean 'names'"),
+        ("id\tname\tname\nZ:1\ta\tb\n", 1, "two columns are called 'name'"),
+        ("id\tname\nZ:1\ta\nZ:2\n", 3, "has 1 columns, the header has 2: id, name"),
+        ("id\tname\nZ:1\ta\tb\n", 2, "has 3 columns"),
+        ("id\tname\nZ:1\ta\nZ:1\tb\n", 3, "the id Z:1 stands in line 2 already"),
+        ("id\tname\n\tb\n", 2, "the id is empty"),
+        ("id\tname\nZ:1\t \n", 2, "the name is empty"),
+        ("id\tname\nZ 1\ta\n", 2, "holds a blank"),
+        ("id\tname\tparents\nZ:1\ta\tZ:2|Z:1\n", 2, "Z:1 is its own parent"),
+        ("id\tname\treplaced_by\nZ:1\ta\tZ:1\n", 2, "Z:1 is its own successor"),
+        ("id\tname\tscope\nZ:1\ta\texakt\n", 2, "the scope 'exakt' is none of .*did you mean 'exact'"),
+        ("id\tname\n", None, "no rows"),
+        ("just words\n", 1, "the first row should name the columns"),
+        ("\nid\tname\n", 1, "the first row should name the columns"),
+        (",,\n", 1, "there is no column 'id'"),
+        ('id,name\nZ:1,"open\nZ:2,b\n', 2, "is a quotation mark left open"),
+        ('{"id": "Z:1", "name": "a"}\n{"id": "Z:2"', 2, "not JSON"),
+        ('{"id": "Z:1", "nam": "a"}', 1, "there is no field 'name'; the fields are id, nam; did you mean 'nam'"),
+        ('{"id": ["Z:1"], "name": "a"}', 1, "column 'id': expected one text, found a list"),
+        ('{"id": "Z:1", "name": 1.5}', 1, "field 'name': expected a text or a list of texts, found 1.5"),
+        ('{"id": "Z:1", "name": "\\ud800"}', 1, "not JSON: .*surrogates"),
+        ('{"id": "Z:1", "name": "a"}\n[1]', 2, "expected a JSON object, found list"),
+        ("{}", 1, "there is no field 'id'"),
+        ("", None, "is empty"),
+    ],
+)
+def test_faults_name_their_line(tmp_path: Path, text: str, line: int | None, problem: str) -> None:
+    with pytest.raises(FormatError, match=problem) as caught:
+        read(tmp_path, text)
+    assert caught.value.line == line
+
+
+def test_wrong_options(tmp_path: Path) -> None:
+    with pytest.raises(LinnetError, match=r"unknown column 'nam'.*did you mean 'name'"):
+        read(tmp_path, "id\tname\nZ:1\ta\n", columns={"nam": "name"})
+    with pytest.raises(FormatError, match="there is no column 'label'; the columns are id, name"):
+        read(tmp_path, "id\tname\nZ:1\ta\n", columns={"name": "label"})
+    with pytest.raises(FormatError, match=r"no line has a field 'syns'.*did you mean 'syn'"):
+        read(tmp_path, '{"id": "Z:1", "name": "a", "syn": []}', columns={"synonyms": "syns"})
+    with pytest.raises(LinnetError, match="expected one character"):
+        read(tmp_path, "id\tname\nZ:1\ta\n", delimiter="tab")
+
+
+def test_wrong_encoding_names_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "t.tsv.gz"
+    path.write_bytes(gzip.compress("id\tname\nZ:1\tcafé\n".encode("latin-1")))
+    with pytest.raises(FormatError, match="byte 0xe9") as caught:
+        list(read_table(path))
+    assert caught.value.line == 2
+
+
+def test_vocabularies_by_name(tmp_path: Path) -> None:
+    path = tmp_path / "t.tsv"
+    path.write_text("id\tname\n1\ta\n")
+    assert [concept.id for concept in read_vocabulary("table", path, prefix="Z")] == ["Z:1"]
+    assert next(read_vocabulary("hpo")).id == "HP:0000001"
+    with pytest.raises(LinnetError, match=r"unknown vocabulary format 'tabel'.*did you mean 'table'"):
+        read_vocabulary("tabel", path)
+    with pytest.raises(LinnetError, match=r"table has no option 'prefxi'.*did you mean 'prefix'"):
+        read_vocabulary("table", path, prefxi="Z")
+    with pytest.raises(LinnetError, match="needs the path of a file"):
+        read_vocabulary("obo")
+    assert set(VOCABULARIES) == {"hpo", "obo", "table"}
+
+
+@pytest.mark.data
+def test_mesh() -> None:
+    if "LINNET_DATA" not in os.environ:
+        pytest.skip("set LINNET_DATA to the folder with the real terminologies")
+    path = Path(os.environ["LINNET_DATA"]) / "kb" / "mesh_merged.tsv.gz"
+    concepts = list(read_table(path, prefix="MESH"))
+    assert len(concepts) == 47_246
+    assert concepts[0] == Concept("MESH:D000001", names=(Name("Calcimycin"),))
+    assert all(concept.id.startswith("MESH:") for concept in concepts)
