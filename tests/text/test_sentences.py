@@ -31,6 +31,7 @@ PROSE = [
     ["This was shown by Smith et al.", "The cohort was small."],
     ["Seen by J. A. Smith and P. Jones.", "He was well."],
     ["Cultures grew E. coli and S. aureus.", "They were treated."],
+    ["Contrast was given i.v. MRI followed at 5 p.m. EEG next."],
     ["Vitamin D.", "Serum calcium was low."],
     ["She has hepatitis C.", "Ribavirin was stopped."],
     ["The difference was small (p < .05).", "It was 0.05."],
@@ -74,6 +75,10 @@ LAYOUT = [
     ("short stature\nhypertelorism\r\nseizures", ["short stature", "hypertelorism", "seizures"]),
     ("• one\n• two", ["• one", "• two"]),
     ("1) one thing\n2) another\n(c) third", ["1) one thing", "2) another", "(c) third"]),
+    (
+        "no fever. no rash seen. squint of one eye. no blood in wee. ok",
+        ["no fever.", "no rash seen.", "squint of one eye.", "no blood in wee.", "ok"],
+    ),
     ("Weight: 3 kg\nLength: 50 cm", ["Weight: 3 kg", "Length: 50 cm"]),
     ("Short stature,\nseizures and\nataxia", ["Short stature,\nseizures and\nataxia"]),
     ("The patient has\nof late\nbeen well", ["The patient has\nof late", "been well"]),
@@ -110,6 +115,21 @@ def test_wrapping_makes_no_sentences(width: int) -> None:
     )
     wrapped = textwrap.fill(text, width, break_on_hyphens=False)
     assert [" ".join(sentence.split()) for sentence in split(wrapped)] == split(text)
+
+
+def test_lines_broken_by_hand_are_wrapped() -> None:
+    text = (
+        "The parents describe a floppy baby with a weak cry who tires at the breast. He was fed\n"
+        "by tube from day 2 because of feeding difficulties. Failure to thrive\n"
+        "(FTT) so far is mild, and the weight is followed closely by the community nurses.\n"
+        "Plan: see again"
+    )
+    assert [sentence.split()[0] for sentence in split(text)] == ["The", "He", "Failure", "Plan:"]
+
+
+def test_labels_begin_sentences() -> None:
+    lines = ["Head: mild enlargement of both ventricles, no agenesis of the corpus callosum", "Face: cleft lip"]
+    assert split("\n".join(lines)) == lines
 
 
 def test_long_lines_are_paragraphs() -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from lxml import etree
 
@@ -54,8 +54,7 @@ def read(path: str | Path) -> Iterator[Document]:
                     count += 1
                 _forget(element)
         except etree.XMLSyntaxError as error:
-            fault: Any = error  # its stubs have no type for the line
-            raise FormatError(name, f"no well-formed XML: {fault.msg}", line=fault.lineno) from error
+            raise FormatError(name, f"no well-formed XML: {error.msg}", line=error.lineno) from error
     if not count:
         raise FormatError(name, f"holds no citation (no element {' or '.join(CITATIONS)}): is it PubMed XML?")
 
@@ -77,7 +76,7 @@ def _forget(element: etree._Element) -> None:
 def _document(citation: etree._Element, name: str) -> Document:
     id = (citation.findtext("PMID") or "").strip()
     if not id:
-        raise FormatError(name, "this citation has no PMID", line=citation.sourceline)
+        raise FormatError(name, "this citation has no PMID", line=cast("int | None", citation.sourceline))
     article = citation.find("Article")
     article = citation if article is None else article
     parts: list[tuple[str, str, dict[str, JSON]]] = []

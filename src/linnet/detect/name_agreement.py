@@ -22,28 +22,40 @@ from linnet.text.normalise import basic
 from linnet.text.tokens import Gap, gap_kind, tokenize
 from linnet.text.variants import GENERAL, ORDINARY, content_words, family, stem
 
-__all__ = ["SCOPES", "Order", "Shape", "agree", "agree_word", "shape"]
+__all__ = ["PLAIN", "SCOPES", "How", "Shape", "agree", "agree_word", "shape"]
 
 CASE, SPELLING, INFLECTION, DERIVATION = 0.99, 0.97, 0.94, 0.8
-REORDERED, INSERTED = 0.9, 0.8
+REORDERED, INSERTED = 0.97, 0.8
 SCOPES = (1.0, 0.9, 0.9, 0.9)  # exact, broad, narrow, related
 SHORT = 3
+ADJECTIVE = ("al", "ar", "ic", "ous", "ary")
 ACRONYM = 6  # characters; longer words with capitals inside are names or headings
 
 
-class Order:
-    """What order the words of a match may have.
+class How(NamedTuple):
+    """How the words of a match stand in the text.
 
-    ``STRICT``: the name's; ``FREE``: any, a preposition stands between them; ``CLOSED``: any, but the phrase goes on,
-    so that its last word must not be an adjective of what follows ("hyperplasia of the mandibular condyles").
+    ``linked``: a preposition stands between them, so that they may have another order than the name's;
+    ``closed``: nothing belongs to the last word behind it, so that it may be the adjective of a noun in the name
+    (not so in "hyperplasia of the mandibular condyles"); ``inserted``: a word between them was left out;
+    ``punctuation``: how many gaps between them hold punctuation.
     """
 
-    STRICT, FREE, CLOSED = range(3)
+    linked: bool = False
+    closed: bool = True
+    inserted: bool = False
+    punctuation: int = 0
+
+
+PLAIN = How()
 
 
 class Shape(NamedTuple):
-    """A name taken apart: its content words, the same with what follows a comma put in front, how many gaps between
-    its words hold punctuation, and whether stop words stand between the content words."""
+    """A name taken apart.
+
+    ``words`` are its content words, ``turned`` the same with what follows a comma put in front (empty without one),
+    ``punctuation`` how many gaps between its words hold punctuation, ``linked`` whether it has stop words.
+    """
 
     words: tuple[str, ...]
     turned: tuple[str, ...]
@@ -65,17 +77,12 @@ def shape(name: str) -> Shape:
     return Shape(tuple(words), tuple(turned), punctuation, len(words) < len(tokens.surfaces))
 
 
-def agree(text: tuple[str, ...], name: Shape, *, order: int = Order.STRICT, punctuation: int = 0, inserted: bool = False) -> float:
-    """Return how well content words of a text agree with a name; 0 where a rule forbids it.
+def agree(text: tuple[str, ...], name: Shape, how: How = PLAIN) -> float:
+    """Return how well content words of a text, in the order of the text, agree with a name; 0 where a rule forbids it.
 
-    Args:
-        text: the words, in the order of the text.
-        name: the name, taken apart.
-        order: an `Order`.
-        punctuation: how many gaps between the words hold punctuation; if any, the name must hold as much and agree
-            to the letter.
-        inserted: whether a word between them was left out; then nothing but inflection may differ besides, and the
-            name must not end in a general word ("heart disease" is not "heart muscle disease").
+    Where there is punctuation between the words, the name must hold as much and agree to the letter. Where a word was
+    left out, nothing but inflection may differ besides, and the name must not end in a general word ("heart disease"
+    is not "heart muscle disease").
 
     >>> agree(("renal", "anomalies"), shape("Anomaly of the kidney")) > 0
     True
@@ -86,15 +93,24 @@ def agree(text: tuple[str, ...], name: Shape, *, order: int = Order.STRICT, punc
         return 0.0
     if len(text) == 1:
         return _alone(text[0], name.words[0])
-    if inserted:
-        score = _in_order(text, name.words, least=INFLECTION)
-        return 0.0 if stem(basic(name.words[-1])) in GENERAL else score * INSERTED
+    if how.inserted:
+        return _around(text, name, how)
     score = max(_in_order(text, name.words), _in_order(text, name.turned))
-    if punctuation:
-        return score if name.punctuation == punctuation and score >= SPELLING else 0.0
-    if not score and (order != Order.STRICT or name.linked):
-        score = _in_any_order(text, name.words, closed=order == Order.CLOSED) * REORDERED
+    if how.punctuation:
+        return score if name.punctuation == how.punctuation and score >= SPELLING else 0.0
+    if not score and (how.linked or name.linked):
+        score = _in_any_order(text, name.words) * REORDERED
+    if not how.closed and text[-1].endswith(ADJECTIVE) and (how.linked or not name.words[-1].endswith(ADJECTIVE)):
+        return 0.0
     return score
+
+
+def _around(text: tuple[str, ...], name: Shape, how: How) -> float:
+    """Return the score of words between which one was left out."""
+    words = name.turned or name.words
+    if how.punctuation or (how.linked and not name.linked) or stem(basic(words[-1])) in GENERAL:
+        return 0.0
+    return _in_order(text, words, least=INFLECTION) * INSERTED
 
 
 def _in_order(text: tuple[str, ...], name: tuple[str, ...], *, least: float = DERIVATION) -> float:
@@ -104,8 +120,8 @@ def _in_order(text: tuple[str, ...], name: tuple[str, ...], *, least: float = DE
     return sum(scores) / len(scores) if min(scores) >= least else 0.0
 
 
-def _in_any_order(text: tuple[str, ...], name: tuple[str, ...], *, closed: bool) -> float:
-    left, total, score = list(name), 0.0, 0.0
+def _in_any_order(text: tuple[str, ...], name: tuple[str, ...]) -> float:
+    left, total = list(name), 0.0
     for word in text:
         best = max(left, key=lambda other: agree_word(word, other))
         score = agree_word(word, best)
@@ -113,7 +129,7 @@ def _in_any_order(text: tuple[str, ...], name: tuple[str, ...], *, closed: bool)
             return 0.0
         left.remove(best)
         total += score
-    return 0.0 if closed and score <= DERIVATION else total / len(text)
+    return total / len(text)
 
 
 def _alone(word: str, name: str) -> float:
@@ -135,7 +151,7 @@ def _acronym(word: str) -> bool:
 
 
 def _adjective(word: str, name: str) -> bool:
-    """Say whether `word` is the adjective of the finding `name`: hypotonic of hypotonia, hypertensive of hypertension."""
+    """Say whether `word` is the adjective of the finding `name`, as hypotonic is of hypotonia."""
     word, name = word.casefold(), name.casefold()
     return len(word) > 6 and (word.endswith("ic") or (word.endswith("ive") and name.endswith("ion")))
 

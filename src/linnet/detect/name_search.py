@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from linnet.detect.name_agreement import SCOPES, Order, Shape, agree, shape
+from linnet.detect.name_agreement import SCOPES, How, Shape, agree, shape
 from linnet.detect.name_table import MASK, U64, Kind, NameTable, word_code
 from linnet.text.coordination import Conjunct, Phrase, conjuncts
 from linnet.text.tokens import Gap, gap_kind, tokenize
@@ -112,7 +112,9 @@ class Search:
         kinds = vocabulary.kinds[codes]
         gaps = np.fromiter((_gap(gap) for tokens in read for gap in tokens.gaps[:-1]), np.intp, len(surfaces))
         number = np.repeat(np.arange(len(read)), [len(tokens.surfaces) for tokens in read])
-        sentence = _joined([np.searchsorted(cuts, t.starts, side="right") for cuts, t in zip(borders, read, strict=True)])
+        sentence = _joined(
+            [np.searchsorted(cuts, t.starts, side="right") for cuts, t in zip(borders, read, strict=True)]
+        )
         breaks = gaps == Gap.PARAGRAPH
         breaks[1:] |= (number[1:] != number[:-1]) | (sentence[1:] != sentence[:-1])
         kept = np.flatnonzero(kinds != Kind.STOP)
@@ -141,19 +143,16 @@ class Search:
         soft = np.cumsum(batch.gaps > Gap.JOIN)
         for starts, length, out, entries in self._proposals(batch):
             last = starts + length - 1
-            punctuation = (soft[last] - soft[starts]).tolist()
-            linked = (batch.stops[last] > batch.stops[starts]).tolist()
-            for start, entry, marks, link in zip(starts.tolist(), entries.tolist(), punctuation, linked, strict=True):
+            columns = (batch.stops[last] > batch.stops[starts], ~view.goes_on[last], soft[last] - soft[starts])
+            rows = zip(starts.tolist(), entries.tolist(), *(column.tolist() for column in columns), strict=True)
+            for start, entry, linked, closed, punctuation in rows:
                 words = tuple(range(start, start + length))
-                if out < 0:
-                    order = view.order(words[-1]) if link else Order.STRICT
-                    yield from self._judge(view, words, entry, order, marks)
-                elif not marks and not link:
+                if out >= 0:
                     words = words[:out] + words[out + 1 :]
-                    yield from self._judge(view, words, entry, Order.STRICT, 0, inserted=True)
+                yield from self._judge(view, words, entry, How(linked, closed, out >= 0, punctuation))
 
     def _proposals(self, batch: Batch) -> Iterator[tuple[Ints, int, int, Ints]]:
-        """Yield windows whose sum is in the table: their starts, length, the place left out or -1, and first entries."""
+        """Yield windows whose sum is in the table: starts, length, the place left out or -1, entries."""
         reach = _reach(batch)
         sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(batch.hashes)])
         starts = np.flatnonzero(reach)
@@ -183,26 +182,22 @@ class Search:
         for hit, entry in zip(hits.tolist(), entries.tolist(), strict=True):
             at, reading = proposals[hit]
             words = reading.words
-            order = view.order(words[-1]) if reading.turned else Order.STRICT
-            for match in self._judge(view, words, entry, order, 0):
+            how = How(linked=reading.turned, closed=not view.goes_on[words[-1]])
+            for match in self._judge(view, words, entry, how):
                 yield match._replace(own=reading.own, group=at, score=match.score * CONJUNCT)
 
     # --- the close look ----------------------------------------------------------------------------------------------
 
-    def _judge(
-        self, view: _View, words: tuple[int, ...], entry: int, order: int, punctuation: int, *, inserted: bool = False
-    ) -> Iterator[Match]:
+    def _judge(self, view: _View, words: tuple[int, ...], entry: int, how: How) -> Iterator[Match]:
         surfaces = tuple([view.surfaces[at] for at in words])
-        for name, concept, score in self.agreement(surfaces, entry, order, punctuation, inserted):
+        for name, concept, score in self.agreement(surfaces, entry, how):
             yield Match(words, name, concept, score)
 
-    def _agreement(
-        self, surfaces: tuple[str, ...], first: int, order: int, punctuation: int, inserted: bool
-    ) -> tuple[tuple[int, int, float], ...]:
+    def _agreement(self, surfaces: tuple[str, ...], first: int, how: How) -> tuple[tuple[int, int, float], ...]:
         """Return which of the names that share the sum of entry `first` agree: name, concept, score."""
         table, found = self.table, []
         for row in range(first, table.after(first)):
-            score = agree(surfaces, self.shape(row), order=order, punctuation=punctuation, inserted=inserted)
+            score = agree(surfaces, self.shape(row), how)
             if score:
                 entry = table.entry(row)
                 score *= SCOPES[entry.scope] * (1.0 if entry.preferred else SYNONYM)
@@ -223,21 +218,7 @@ class _View:
         self.runs: list[int] = batch.runs.tolist()
         self.gaps: list[int] = batch.gaps.tolist()
         self.stops: list[int] = batch.stops.tolist()
-
-    def goes_on(self, at: int) -> bool:
-        """Say whether the phrase of the word `at` goes on with the next content word."""
-        after = at + 1
-        return (
-            after < len(self.runs)
-            and self.runs[after] == self.runs[at]
-            and self.gaps[after] == Gap.JOIN
-            and self.stops[after] == self.stops[at]
-            and self.kinds[after] <= Kind.KNOWN
-        )
-
-    def order(self, last: int) -> int:
-        """Return the `Order` that words linked by a preposition may have, the last of them at `last`."""
-        return Order.CLOSED if self.goes_on(last) else Order.FREE
+        self.goes_on = _goes_on(batch)
 
     def phrases(self, at: int) -> list[Phrase]:
         """Return the phrases that the conjunction at `at`, or the slash before it, joins; [] if it joins none."""
@@ -247,7 +228,7 @@ class _View:
             return []
         before: list[list[int]] = [[]]
         back = at - 1
-        while back >= 0 and self.runs[back] == self.runs[at] and self.kinds[back] == Kind.KNOWN:
+        while back >= 0 and self.runs[back] == self.runs[at] and self.kinds[back] <= Kind.KNOWN:
             before[0].insert(0, back)
             if self.gaps[back] in (Gap.COMMA, Gap.SLASH):
                 before.insert(0, [])
@@ -258,19 +239,21 @@ class _View:
         return [self._phrase(phrase) for phrase in [*lists, last]] if lists else []
 
     def _forwards(self, at: int) -> list[int]:
-        """Return the known words from `at` on that no punctuation interrupts."""
+        """Return the words from `at` on that no punctuation interrupts, up to the last known one."""
         found: list[int] = []
-        while at < len(self.kinds) and self.kinds[at] == Kind.KNOWN and len(found) < LONGEST_PHRASE:
+        while at < len(self.kinds) and self.kinds[at] <= Kind.KNOWN and len(found) < LONGEST_PHRASE:
             if found and (self.gaps[at] != Gap.JOIN or self.runs[at] != self.runs[found[0]]):
                 break
             found.append(at)
             at += 1
+        while found and self.kinds[found[-1]] == Kind.UNKNOWN:
+            found.pop()
         return found
 
     def _phrase(self, words: list[int]) -> Phrase:
         stops = [self.stops[at] for at in words]
         turn = next((number for number, stop in enumerate(stops) if stop != stops[0]), 0)
-        return Phrase(tuple(words), turn, ended=not self.goes_on(words[-1]))
+        return Phrase(tuple(words), turn, ended=not self.goes_on[words[-1]])
 
 
 def _joined(arrays: list[Ints]) -> Ints:
@@ -280,6 +263,18 @@ def _joined(arrays: list[Ints]) -> Ints:
 @functools.lru_cache(maxsize=1 << 12)
 def _gap(gap: str) -> int:
     return gap_kind(gap)
+
+
+def _goes_on(batch: Batch) -> npt.NDArray[np.bool_]:
+    """Return for each word whether its phrase goes on with the next content word."""
+    found = np.zeros(len(batch.kinds), np.bool_)
+    found[:-1] = (
+        (batch.runs[1:] == batch.runs[:-1])
+        & (batch.stops[1:] == batch.stops[:-1])
+        & (batch.gaps[1:] == Gap.JOIN)
+        & (batch.kinds[1:] <= Kind.KNOWN)
+    )
+    return found
 
 
 def _reach(batch: Batch) -> Ints:

@@ -20,7 +20,7 @@ import os
 import tempfile
 import warnings
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from importlib import resources
 from pathlib import Path
 from typing import IO, Any, NamedTuple
@@ -60,8 +60,11 @@ class Kind:
 
 
 class Entry(NamedTuple):
-    """One row of the table: rows of name and concept, the scope as an index into ``data.SCOPES``, whether it is the
-    first name of its concept, and the text."""
+    """One row of the table.
+
+    ``name`` and ``concept`` are rows of the knowledge base, ``scope`` is an index into ``data.SCOPES``, and
+    ``preferred`` says whether it is the first name of its concept.
+    """
 
     name: int
     concept: int
@@ -180,13 +183,13 @@ class NameTable:
 def _rules() -> str:
     """Return a digest of the rules by which words are hashed: a table made under others is stale."""
     digest = hashlib.blake2b(digest_size=8)
-    for module in ("variants.py", "normalise.py", "tokens.py", "families.tsv"):
+    for module in ("variants.py", "normalise.py", "tokens.py", "families.tsv", "words.tsv"):
         digest.update((resources.files("linnet.text") / module).read_bytes())
     return digest.hexdigest()
 
 
 def _open(path: Path, tag: str) -> NameTable | None:
-    """Return the table in `path`, None if there is none or it is of another knowledge base, other rules or cut short."""
+    """Return the table in `path`, None if there is none, or it is stale or cut short."""
     try:
         with path.open("rb") as file:
             if file.read(len(MAGIC)) != MAGIC:

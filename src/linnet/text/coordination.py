@@ -58,8 +58,8 @@ def conjuncts(phrases: Sequence[Phrase]) -> Iterator[Conjunct]:
     [(0, 3)]
     >>> [reading.words for reading in conjuncts([Phrase((0, 1)), Phrase((3,))])]  # short fingers [and] toes
     [(0, 3)]
-    >>> readings = conjuncts([Phrase((0, 1), turn=1), Phrase((2,)), Phrase((4,))])  # hypoplasia of thumbs, radii [and] ulnae
-    >>> [reading.words for reading in readings]
+    >>> phrases = [Phrase((0, 1), turn=1), Phrase((2,)), Phrase((4,))]  # hypoplasia of thumbs, radii [and] ulnae
+    >>> [reading.words for reading in conjuncts(phrases)]
     [(0, 2), (0, 4)]
     """
     if len(phrases) < 2 or not all(phrase.words for phrase in phrases):

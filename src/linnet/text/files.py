@@ -39,7 +39,7 @@ STDIO = "-"  # the path that stands for standard input or output
 BOMB_BYTES = 1 << 30  # a gzip file may grow to this size whatever its ratio: 1 GiB
 BOMB_RATIO = 200  # beyond it, to this many times its packed size (text packs 3 to 20 times, zeros 1,000 times)
 MAX_LINE = 256 << 20  # bytes of one line
-MAX_TEXT = 1 << 30  # bytes of a file that is read as one text
+MAX_TEXT = 256 << 20  # bytes of a file that is read as one text
 CHUNK = 1 << 20
 
 UTF8_BOM = b"\xef\xbb\xbf"

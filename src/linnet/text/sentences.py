@@ -42,6 +42,7 @@ FIGURE: Final = re.compile(r"[A-Z]|[A-Z]{1,2}\d\w*")
 DAMAGED: Final = re.compile(r"\d{1,3}(?! [(\[]| ?[^\W\d])")  # the decimals in "0. 048)", not the "7" in "7 patients"
 DOTTED: Final = re.compile(r"(?:[^\W\d_]{1,2}\.){1,4}[^\W\d_]{1,2}")
 LIST_NUMBER: Final = re.compile(r"\(?(?:\d{1,2}|[A-Za-z]|[ivx]{1,4})[.)]\s")
+LABEL: Final = re.compile(r"[A-Z][\w /-]{1,30}+:\s")
 BULLET: Final = re.compile(r"[-*+•·▪●◦‣–—►✓]\s")
 
 
@@ -168,7 +169,7 @@ def _is_wrap(line: str, following: str, width: int, sure: int) -> bool:
 
     From the length `sure` on this is believed of a line that a capital follows, too.
     """
-    if BULLET.match(following):
+    if BULLET.match(following) or LABEL.match(following):
         return False
     word = following[: width + 1].split(None, 1)[0]
     full = width < len(line) + 1 + len(word) and len(line) <= WRAP_MOST
@@ -178,6 +179,8 @@ def _is_wrap(line: str, following: str, width: int, sure: int) -> bool:
         return True
     if line[-REACH:].rsplit(None, 1)[-1].lower() in JOINING or word in JOINING:
         return True
+    if not following[0].isupper() and WRAP_SURE <= len(line) <= WRAP_MOST:
+        return len(line) > 0.75 * width  # wrapped by hand, and not exactly
     return full and (line[-1] in ".!?:;" or not following[0].isupper() or len(line) >= sure)
 
 
@@ -212,7 +215,11 @@ def _is_full_stop(text: str, first: int, stop: int, resume: int, *, word: str, b
         verdict = _judge_short(token, word, previous, at_start=at_start, starter=starter)
         if verdict is not None:
             return verdict and begins
-    return begins or (_is_whole(token) and text[stop + 1].isspace() and not UNIT.match(text, resume))
+    return begins or (
+        _is_whole(token, least=3 if text[first].islower() else 4)
+        and text[stop + 1].isspace()
+        and not UNIT.match(text, resume)
+    )
 
 
 def _is_symbol(word: str) -> bool:
@@ -221,10 +228,13 @@ def _is_symbol(word: str) -> bool:
     return "α" <= word[:1] <= "ω" or (mixed and not UNIT.match(word))
 
 
-def _is_whole(token: str) -> bool:
-    """Whether `token` is surely no abbreviation, so that its full stop counts even in notes typed without capitals."""
+def _is_whole(token: str, *, least: int) -> bool:
+    """Whether `token` is surely no abbreviation, so that its full stop counts even in notes typed without capitals.
+
+    A word of `least` letters is: fewer are needed in a sentence that itself begins without a capital.
+    """
     if token.isalpha():
-        return len(token) > 6 or (len(token) > 3 and token.islower())
+        return len(token) > 6 or (len(token) >= least and token.islower())
     return token[-1] in ")]%" or (len(token) > 2 and token[-1].isdigit())
 
 
@@ -244,6 +254,6 @@ def _judge_short(token: str, word: str, previous: str, *, at_start: bool, starte
         return token.islower() or starter or previous.lower() in LETTERED or previous[-1:].isdigit()
     if len(token) < 3 and token.isdigit():
         return not at_start and previous[-1:] not in {":", ";"}
-    if DOTTED.fullmatch(token):
-        return starter or (token.islower() and word[:1].isalpha())
+    if DOTTED.fullmatch(token):  # "q.d. The", "q.d. Aspirin", but "i.v. MRI contrast"
+        return starter or (token.islower() and word[:1].isalpha() and not word[1:].isupper())
     return None

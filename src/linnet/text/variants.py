@@ -20,54 +20,28 @@ from linnet.text.tokens import words
 
 __all__ = ["CONJUNCTIONS", "GENERAL", "ORDINARY", "STOPWORDS", "TIES", "content_words", "family", "is_stopword", "stem"]
 
-# Words that carry nothing inside a name: they may come and go, but no span starts or ends with one.
-STOPWORDS = frozenset("of the a an in on at to for by from its their his her this these".split())
-CONJUNCTIONS = frozenset(("and", "or"))
-# Words that turn the meaning round or give it to somebody else. They are not interpreted.
-CUES = frozenset(
-    "no not non none never nor neither without absent absence lacking lacks lack denies denied deny denying negative "
-    "negatively exclude excluded excludes excluding rather except cannot free rule ruled unlikely "
-    "family familial mother father maternal paternal brother sister sibling parent grandmother grandfather uncle aunt "
-    "cousin son daughter history".split()
-)  # fmt: skip
-# Words that tie phrases together. Like the cues, they are never skipped, end a phrase, and are part of a span only where
-# the name itself has them.
-TIES = CUES | frozenset(
-    "is are was were be been being has have had having do does did done with which that who whom whose as but when "
-    "while where if than then so both also either may can could might will would should must shall between among "
-    "during after before under over into onto upon due via per through about against within including include "
-    "includes included such like versus vs though although because since until whether there it they he she we".split()
-)  # fmt: skip
-# Words too general to be a finding on their own, even where a terminology has a concept of that name.
-GENERAL = frozenset(
-    "disease disorder syndrome illness condition symptom sign finding phenotype patient deficiency complication "
-    "abnormality abnormal anomaly defect type susceptibility other feature problem".split()
-)  # fmt: skip
-# Ordinary words that are, by accident, names or acronyms somewhere.
-ORDINARY = TIES | STOPWORDS | CONJUNCTIONS | frozenset(
-    "all any each few more most much many some one two three four five six ten new old now out own up off only same "
-    "too very just here how why yet yes you your our us me my him them i am go did get got let may met make made put "
-    "ran run red saw say see seen set sit take top use used way well man men child case cases page table figure data "
-    "day week month year age time end part".split()
-)  # fmt: skip
 
-# Plurals that no rule finds; keys and values after spelling was made American.
-IRREGULAR = {
-    "teeth": "tooth", "feet": "foot", "children": "child", "men": "man", "women": "woman", "mice": "mouse",
-    "lice": "louse", "people": "person", "bacteria": "bacterium", "ganglia": "ganglion", "septa": "septum",
-    "criteria": "criterion", "mitochondria": "mitochondrion", "diverticula": "diverticulum", "atria": "atrium",
-    "foramina": "foramen", "lumina": "lumen", "testes": "testis", "pelves": "pelvis", "viscera": "viscus",
-    "phalanges": "phalanx", "meninges": "meninx", "larynges": "larynx", "corpora": "corpus", "genera": "genus",
-    "ova": "ovum", "sera": "serum", "calculi": "calculus", "femora": "femur", "crura": "crus", "crises": "crisis",
-    "irides": "iris", "halves": "half", "calves": "calf", "metastases": "metastasis", "axes": "axis",
-    "exostoses": "exostosis", "papillomata": "papilloma", "lives": "life", "wolves": "wolf", "geese": "goose",
-    "purposes": "purpose", "lenses": "lens", "gases": "gas", "ptoses": "ptosis",
-    "cortices": "cortex", "vertices": "vertex", "indices": "index", "appendices": "appendix", "matrices": "matrix",
-    "cervices": "cervix", "helices": "helix", "varices": "varix", "apices": "apex", "ilia": "ilium", "crania": "cranium", "sterna": "sternum", "data": "datum", "biases": "bias",
-}  # fmt: skip
-# Words in -s that are no plurals, beyond the endings -ss, -us, -is.
-SINGULAR = frozenset("always as gas has his its lens pancreas pus this was yes bias atlas herpes diabetes rabies scabies "
-                     "caries facies species series biceps triceps forceps tabes pes mumps".split())  # fmt: skip
+def _lines(file: str) -> list[str]:
+    """Return the lines of a table of this package, comments left out."""
+    lines = (resources.files("linnet.text") / file).read_text("utf-8").splitlines()
+    return [line for line in lines if line and not line.startswith("#")]
+
+
+_WORDS = [line.partition("\t") for line in _lines("words.tsv")]
+
+
+def _kind(kind: str) -> list[str]:
+    return [word for name, _, listed in _WORDS if name == kind for word in listed.split()]
+
+
+# What each kind of word is treated like stands at the head of words.tsv.
+CONJUNCTIONS = frozenset(("and", "or"))
+STOPWORDS = frozenset(_kind("stop"))
+TIES = frozenset(_kind("tie") + _kind("cue"))
+GENERAL = frozenset(_kind("general"))
+ORDINARY = TIES | STOPWORDS | CONJUNCTIONS | frozenset(_kind("ordinary"))
+SINGULAR = frozenset(_kind("singular"))
+IRREGULAR = {plural: singular for plural, _, singular in (pair.partition("=") for pair in _kind("plural"))}
 
 _SPELLING = (
     (re.compile(r"(?<=.)ae(?=.)"), "e"),  # anaemia; a final -ae is a plural
@@ -126,8 +100,8 @@ _ENDINGS = (
     ("mental", "", 4), ("ment", "", 4), ("ency", "en", 3), ("ence", "en", 3), ("ent", "en", 4),
     ("ancy", "an", 3), ("ance", "an", 3), ("ant", "an", 4),
     ("ically", "", 4), ("ical", "", 4), ("icity", "", 4), ("ics", "", 4), ("ic", "", 4), ("ism", "", 3), ("ia", "", 4),
-    ("arity", "", 5), ("ity", "", 4), ("ational", "", 4), ("ation", "", 4), ("atory", "", 4), ("ated", "", 4), ("ating", "", 4),
-    ("ative", "", 4), ("ate", "", 4), ("ional", "", 4), ("ion", "", 3), ("ive", "", 4),
+    ("arity", "", 5), ("ity", "", 4), ("ational", "", 4), ("ation", "", 4), ("atory", "", 4), ("ated", "", 4),
+    ("ating", "", 4), ("ative", "", 4), ("ate", "", 4), ("ional", "", 4), ("ion", "", 3), ("ive", "", 4),
     ("ened", "", 4), ("ening", "", 4), ("ed", "", 3), ("ing", "", 3), ("ness", "", 4), ("ious", "", 4), ("ous", "", 4),
     ("ially", "", 4), ("ial", "", 4), ("ally", "", 4), ("al", "", 4), ("ary", "", 4), ("ar", "", 5),
     ("um", "", 4), ("us", "", 4), ("on", "", 5), ("y", "", 4), ("a", "", 4), ("e", "", 4),
@@ -144,8 +118,7 @@ def _root(word: str) -> str:
 
 def _roots() -> dict[str, str]:
     """Return the listed families: root of each word -> first word of its line."""
-    lines = (resources.files("linnet.text") / "families.tsv").read_text("utf-8").splitlines()
-    families = [line.split() for line in lines if line and not line.startswith("#")]
+    families = [line.split() for line in _lines("families.tsv")]
     return {_root(stem(word)): members[0] for members in families for word in members}
 
 

@@ -1,0 +1,306 @@
+"""The dictionary: every name of a knowledge base, found in text.
+
+Names are found word by word (`linnet.detect.name_search`): inflected, derived, in another order around a preposition,
+with one word in between, and inside coordinations; how far a match is from the name as it is written lowers its score.
+Where a document defines an abbreviation, its occurrences mean what the definition means, and nothing else.
+
+Negation, family history and the like are not interpreted: "no cleft palate" yields a mention of cleft palate.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from linnet.data import Candidates, Document, Mention, Span, by_position
+from linnet.detect.name_search import Match, Search
+from linnet.detect.name_table import NameTable
+from linnet.kb import KnowledgeBase
+from linnet.pipeline import Allow, Detector
+
+__all__ = ["Dictionary"]
+
+# Texts are read in lots of so many characters: enough to make array operations worth while, and a bound on memory.
+LOT = 1 << 18
+# A longer text is read in pieces, cut at the last sentence border before this many characters, or at a blank.
+PIECE = 1 << 20
+
+Choice = tuple[tuple[int, ...], tuple[int, ...], tuple[float, ...]]  # rows, names, scores, best first
+
+
+class Finding(NamedTuple):
+    """The names found for one set of words of a document."""
+
+    words: tuple[int, ...]
+    own: tuple[int, ...]
+    group: int
+    choice: Choice
+
+
+@dataclass
+class _Read:
+    """What was read of one document: where its content words stand, and the names found."""
+
+    starts: list[int] = field(default_factory=list)
+    ends: list[int] = field(default_factory=list)
+    matches: list[Match] = field(default_factory=list)
+
+
+@dataclass(kw_only=True)
+class Dictionary(Detector):
+    """Finds the names of `kb` in documents and gives each mention the concepts it names, best first.
+
+    Args:
+        kb: the knowledge base.
+        overlaps: "longest" keeps, of overlapping matches, the one with the most words; "all" keeps nested ones too,
+            but for those inside a longer match of the same concept.
+        types: only concepts of one of these semantic types; none = all.
+        under: only these concepts and their descendants; none = all.
+
+    >>> import tempfile
+    >>> from linnet.data import Concept, Name
+    >>> from linnet.kb_build import build
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     kb = build([Concept("HP:0000175", (Name("Cleft palate"),))], f"{folder}/small.kb")
+    ...     [found] = Dictionary(kb=kb).detect([Document.of("No cleft lip or palate.")])
+    >>> found[0].spans
+    (Span(start=3, end=8), Span(start=16, end=22))
+    """
+
+    kb: KnowledgeBase
+    overlaps: Literal["longest", "all"] = "longest"
+    types: Sequence[str] = ()
+    under: Sequence[str] = ()
+
+    NEEDS = frozenset({"sentences", "abbreviations"})
+    GIVES = frozenset({"mentions", "candidates"})
+
+    def detect(self, docs: Sequence[Document], /, *, allow: Allow | None = None) -> list[list[Mention]]:
+        """Return the mentions of each document, in reading order."""
+        allowed = [Allow(types=tuple(self.types) or None, under=tuple(self.under) or None), allow]
+        masks = [item.mask(self.kb).array for item in allowed if item is not None and item != Allow()]
+        wanted = functools.reduce(np.logical_and, masks).tolist() if masks else None
+        return [self._mentions(doc, read) for doc, read in zip(docs, _read(self._search, docs, wanted), strict=True)]
+
+    @functools.cached_property
+    def _search(self) -> Search:
+        return Search(NameTable.of(self.kb))
+
+    def __getstate__(self) -> dict[str, object]:
+        return {key: value for key, value in self.__dict__.items() if key in self.__dataclass_fields__}
+
+    def _mentions(self, doc: Document, read: _Read) -> list[Mention]:
+        findings = _findings(read.matches)
+        if doc.abbreviations:
+            findings = _abbreviated(findings, doc, read)
+        findings.sort(key=lambda found: (-len(found.words), -found.choice[2][0], found.words, found.own))
+        findings = _longest(findings) if self.overlaps == "longest" else _nested(findings)
+        groups = _groups(findings)
+        mentions: dict[tuple[Span, ...], Mention] = {}
+        for found in findings:
+            parts = _parts(found, read)
+            if parts not in mentions:
+                group = f"coordination-{read.starts[groups[found.words]]}" if found.words in groups else ""
+                mentions[parts] = self._mention(parts, found.choice, group)
+        return list(by_position(mentions.values()))
+
+    def _mention(self, parts: tuple[Span, ...], choice: Choice, group: str) -> Mention:
+        return Mention(
+            parts[0].start,
+            parts[-1].end,
+            parts=parts if len(parts) > 1 else (),
+            types=self._types(choice[0][0]),
+            candidates=self._candidates(choice),
+            signals={"detect": choice[2][0]},
+            group=group,
+        )
+
+    @functools.cached_property
+    def _types(self) -> functools._lru_cache_wrapper[tuple[str, ...]]:
+        return functools.lru_cache(maxsize=1 << 14)(lambda row: self.kb[row].types)
+
+    @functools.cached_property
+    def _candidates(self) -> functools._lru_cache_wrapper[Candidates]:
+        # The same name is found again and again, and candidates never change, so that mentions may share them.
+        return functools.lru_cache(maxsize=1 << 14)(self._make_candidates)
+
+    def _make_candidates(self, choice: Choice) -> Candidates:
+        rows, names, scores = choice
+        return Candidates(rows, scores, names=np.array(names, np.int32), kb=self.kb.version)  # type: ignore[arg-type]
+
+
+# --- reading ---------------------------------------------------------------------------------------------------------
+
+
+class _Piece(NamedTuple):
+    document: int
+    offset: int
+    text: str
+    borders: list[int]
+
+
+def _read(search: Search, docs: Sequence[Document], wanted: list[bool] | None) -> list[_Read]:
+    """Return what `search` finds in each document, of the concepts `wanted`."""
+    found = [_Read() for _ in docs]
+    for lot in _lots(docs):
+        batch = search.read([piece.text for piece in lot], [piece.borders for piece in lot])
+        edges = np.searchsorted(batch.texts, np.arange(len(lot) + 1)).tolist()
+        shifts = []
+        for number, piece in enumerate(lot):
+            read, words = found[piece.document], slice(edges[number], edges[number + 1])
+            shifts.append(len(read.starts) - edges[number])
+            read.starts += (batch.starts[words] + piece.offset).tolist()
+            read.ends += (batch.ends[words] + piece.offset).tolist()
+        texts = batch.texts.tolist()
+        for match in search.matches(batch):
+            if wanted is None or wanted[match.concept]:
+                number = texts[match.words[0]]
+                found[lot[number].document].matches.append(_shifted(match, shifts[number]))
+    return found
+
+
+def _shifted(match: Match, by: int) -> Match:
+    if not by:
+        return match
+    words, name, concept, score, own, group = match
+    moved = tuple([word + by for word in words])
+    return Match(moved, name, concept, score, tuple([word + by for word in own]), group + by if own else group)
+
+
+def _lots(docs: Sequence[Document]) -> Iterator[list[_Piece]]:
+    lot: list[_Piece] = []
+    size = 0
+    for number, doc in enumerate(docs):
+        for piece in _pieces(number, doc):
+            if lot and size + len(piece.text) > LOT:
+                yield lot
+                lot, size = [], 0
+            lot.append(piece)
+            size += len(piece.text)
+    if lot:
+        yield lot
+
+
+def _pieces(number: int, doc: Document) -> Iterator[_Piece]:
+    """Yield a document in pieces that are short enough to be read at once; nearly always it is one."""
+    borders = [sentence.start for sentence in doc.sentences or ()]
+    if len(doc.text) <= PIECE:
+        yield _Piece(number, 0, doc.text, borders)
+        return
+    starts = np.array(borders, np.int64)
+    start = 0
+    while start < len(doc.text):
+        end = min(start + PIECE, len(doc.text))
+        inside = starts[np.searchsorted(starts, start, side="right") : np.searchsorted(starts, end, side="right")]
+        if end < len(doc.text):
+            blank = doc.text.rfind(" ", start + 1, end) + 1
+            end = int(inside[-1]) if len(inside) else blank or end
+        yield _Piece(number, start, doc.text[start:end], [int(at) - start for at in inside if at < end])
+        start = end
+
+
+# --- choosing --------------------------------------------------------------------------------------------------------
+
+
+def _findings(matches: Iterable[Match]) -> list[Finding]:
+    """Return matches put together by the words they hold; of several names of a concept the best one speaks for it."""
+    spans: dict[tuple[tuple[int, ...], tuple[int, ...], int], dict[int, tuple[float, int]]] = {}
+    for match in matches:
+        concepts = spans.setdefault((match.words, match.own, match.group), {})
+        known = concepts.get(match.concept)
+        if known is None or (-known[0], known[1]) > (-match.score, match.name):
+            concepts[match.concept] = (match.score, match.name)
+    return [Finding(*span, _choice(concepts)) for span, concepts in spans.items()]
+
+
+def _choice(concepts: dict[int, tuple[float, int]]) -> Choice:
+    rows = sorted(concepts, key=lambda row: (-concepts[row][0], row)) if len(concepts) > 1 else list(concepts)
+    return tuple(rows), tuple([concepts[row][1] for row in rows]), tuple([concepts[row][0] for row in rows])
+
+
+def _longest(findings: Sequence[Finding]) -> list[Finding]:
+    """Return the findings, best first, that claim no word which a better one claims; conjuncts may share theirs."""
+    taken: set[int] = set()
+    kept = []
+    for found in findings:
+        claimed = found.own or range(found.words[0], found.words[-1] + 1)
+        if taken.isdisjoint(claimed):
+            taken.update(claimed)
+            kept.append(found)
+    return kept
+
+
+def _nested(findings: Sequence[Finding]) -> list[Finding]:
+    """Return the findings, longest first, but for those inside another one of the same concept."""
+    hulls: dict[int, list[tuple[int, int]]] = {}
+    kept = []
+    for found in findings:
+        first, last = found.words[0], found.words[-1]
+        others = hulls.setdefault(found.choice[0][0], [])
+        if not any(start <= first and last <= end for start, end in others):
+            others.append((first, last))
+            kept.append(found)
+    return kept
+
+
+def _groups(findings: Sequence[Finding]) -> dict[tuple[int, ...], int]:
+    """Return the words of findings that belong to one coordination with others -> the position of its conjunction."""
+    groups: dict[tuple[int, ...], int] = {}
+    for conjunct in (found for found in findings if found.own):
+        shared = set(conjunct.words) - set(conjunct.own)
+        partners = [found.words for found in findings if found is not conjunct and shared <= set(found.words)]
+        if partners:
+            groups[conjunct.words] = conjunct.group
+            groups.update(dict.fromkeys(partners, conjunct.group))
+    return groups
+
+
+def _parts(found: Finding, read: _Read) -> tuple[Span, ...]:
+    """Return where the words of a finding stand: in one stretch, or in the parts of a conjunct."""
+    if not found.own:
+        return (Span(read.starts[found.words[0]], read.ends[found.words[-1]]),)
+    parts: list[Span] = []
+    previous = None
+    for word in found.words:
+        if previous is not None and word == previous + 1:
+            parts[-1] = Span(parts[-1].start, read.ends[word])
+        else:
+            parts.append(Span(read.starts[word], read.ends[word]))
+        previous = word
+    return tuple(parts)
+
+
+# --- abbreviations ---------------------------------------------------------------------------------------------------
+
+
+def _abbreviated(findings: list[Finding], doc: Document, read: _Read) -> list[Finding]:
+    """Give every occurrence of a defined short form the concepts of its long form, or none if that names none."""
+    starts, ends = np.array(read.starts, np.int64), np.array(read.ends, np.int64)
+    meanings: dict[str, Finding | None] = {}
+    for short, long in doc.abbreviations or ():
+        text = doc.text[short.start : short.end]
+        meanings[text] = meanings.get(text) or _meaning(findings, read, long)
+    means: dict[tuple[int, ...], Finding | None] = {}
+    for text, meaning in meanings.items():
+        for match in re.finditer(rf"(?<!\w){re.escape(text)}s?(?!\w)", doc.text):
+            first, last = np.searchsorted(starts, match.start()), np.searchsorted(ends, match.end(), side="right")
+            if last > first:
+                means[tuple(range(int(first), int(last)))] = meaning
+    blocked = {word for words in means for word in words}
+    kept = [found for found in findings if not blocked.issuperset(found.words)]
+    return kept + [Finding(words, (), -1, found.choice) for words, found in means.items() if found is not None]
+
+
+def _meaning(findings: Sequence[Finding], read: _Read, long: Span) -> Finding | None:
+    """Return the best finding that ends where the long form ends and begins no later than it does."""
+    fitting = [
+        found
+        for found in findings
+        if not found.own and read.ends[found.words[-1]] == long.end and read.starts[found.words[0]] <= long.start
+    ]
+    return max(fitting, key=lambda found: (len(found.words), found.choice[2][0], found.words), default=None)

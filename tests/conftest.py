@@ -1,0 +1,78 @@
+"""Fixtures for all tests: no network, a home of their own, a small knowledge base, the real data where it is."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from linnet.data import Concept, Name
+from linnet.kb import KnowledgeBase
+from linnet.kb_build import build
+
+OFFLINE = Path(__file__).parent / "offline"
+
+
+def _block_network() -> None:
+    spec = importlib.util.spec_from_file_location("linnet_tests_offline", OFFLINE / "sitecustomize.py")
+    assert spec is not None
+    assert spec.loader is not None
+    spec.loader.exec_module(importlib.util.module_from_spec(spec))
+
+
+_block_network()
+os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(OFFLINE), os.environ.get("PYTHONPATH", "")]))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep every test out of the user's own LINNET_HOME."""
+    before = os.environ.get("LINNET_HOME")
+    os.environ["LINNET_HOME"] = str(tmp_path_factory.mktemp("home"))
+    yield
+    if before is None:
+        del os.environ["LINNET_HOME"]
+    else:
+        os.environ["LINNET_HOME"] = before
+
+
+@pytest.fixture(scope="session")
+def data() -> Path:
+    """The folder of real corpora and terminologies, or a skip."""
+    folder = os.environ.get("LINNET_DATA", "")
+    if not folder or not Path(folder).is_dir():
+        pytest.skip("needs the real data: set LINNET_DATA to its folder")
+    return Path(folder)
+
+
+CONCEPTS = (
+    Concept("HP:0000118", (Name("Phenotypic abnormality"),), ("Phenotype",)),
+    Concept(
+        "HP:0001250",
+        (Name("Seizure"), Name("Epileptic seizure"), Name("Fits", "related")),
+        ("Phenotype", "Neurology"),
+        "An event of abnormal electrical activity in the brain.",
+        ("HP:0000118",),
+        ("UMLS:C0036572",),
+    ),
+    Concept("HP:0002069", (Name("Tonic-clonic seizure"),), ("Phenotype", "Neurology"), parents=("HP:0001250",)),
+    Concept("HP:0004322", (Name("Short stature"), Name("Small stature")), ("Phenotype",), parents=("HP:0000118",)),
+    Concept("HP:0000175", (Name("Cleft palate"),), ("Phenotype",), parents=("HP:0000118",)),
+    Concept("HP:0009381", (Name("Short finger"), Name("Short fingers")), ("Phenotype",), parents=("HP:0000118",)),
+    Concept("HP:0001831", (Name("Short toe"), Name("Short toes")), ("Phenotype",), parents=("HP:0000118",)),
+    Concept("HP:0001631", (Name("Atrial septal defect"),), ("Phenotype",), parents=("HP:0000118",)),
+    Concept("X:1", (Name("Cold"),), ("Temperature",)),
+    Concept("X:2", (Name("Cold"), Name("Common cold")), ("Disease",)),
+    Concept("HP:0009999", (Name("Old seizure"),), replaced_by="HP:0001250"),
+    Concept("HP:0009998", (), replaced_by="HP:0009999"),
+    Concept("HP:0009997", (Name("Nothing"),), replaced_by=""),
+)
+
+
+@pytest.fixture(scope="session")
+def kb(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
+    """A knowledge base of ten concepts: homonyms, a hierarchy, retired ids."""
+    return build(CONCEPTS, tmp_path_factory.mktemp("kb") / "small.kb", sources=[{"vocabulary": "test"}])
