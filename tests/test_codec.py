@@ -173,13 +173,20 @@ def test_whether_a_probability_is_calibrated_is_always_said() -> None:
         ({"id": "d", "text": "ab", "mentions": [{"start": 0, "end": 1, "text": "b"}]}, "code points"),
         ({"id": "d", "text": "x", "mentions": [{"start": 0, "end": 1, "probability": "1"}]}, "expected a number"),
         ({"id": "d", "text": "x", "mentions": [{"start": 0, "end": 1, "concepts": "HP:1"}]}, "expected a list"),
-        ({"id": "d", "text": "x", "mentions": [{"start": 0, "end": 1, "candidates": {"ids": []}}]}, "'scores' is missing"),
+        (
+            {"id": "d", "text": "x", "mentions": [{"start": 0, "end": 1, "candidates": {"ids": []}}]},
+            "'scores' is missing",
+        ),
         (
             {"id": "d", "text": "x", "mentions": [{"start": 0, "end": 1, "candidates": {"ids": ["a"], "scores": []}}]},
             "1 rows but 0 scores",
         ),
         (
-            {"id": "d", "text": "x", "mentions": [{"start": 0, "end": 1, "candidates": {"ids": [], "scores": [1e999]}}]},
+            {
+                "id": "d",
+                "text": "x",
+                "mentions": [{"start": 0, "end": 1, "candidates": {"ids": [], "scores": [1e999]}}],
+            },
             "finite|rows",
         ),
         ({"id": "d", "text": "x", "sentences": [[0]]}, r"expected \[start, end\]"),

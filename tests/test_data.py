@@ -203,7 +203,11 @@ def test_candidates_sort_best_first_ties_by_row_and_take_everything_along() -> N
 def test_mention_ids_depend_on_document_span_and_types() -> None:
     base = mention_id("d", [Span(0, 5)], ("A",))
     assert base == mention_id("d", [Span(0, 5)], ["A"])
-    others = [mention_id("e", [Span(0, 5)], ("A",)), mention_id("d", [Span(0, 6)], ("A",)), mention_id("d", [Span(0, 5)])]
+    others = [
+        mention_id("e", [Span(0, 5)], ("A",)),
+        mention_id("d", [Span(0, 6)], ("A",)),
+        mention_id("d", [Span(0, 5)]),
+    ]
     assert len({base, *others}) == 4
 
 

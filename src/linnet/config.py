@@ -263,7 +263,8 @@ def load(source: str | Path, *, kb: str | Path | KnowledgeBase | None = None, ch
     opened = kb if isinstance(kb, KnowledgeBase) else open_kb(kb or recipe.kb)
     if recipe.kb_version not in ("", opened.version):
         raise KnowledgeBaseError(
-            f"{source} was made with version {recipe.kb_version} of its knowledge base, {opened.path} is {opened.version}"
+            f"{source} was made with version {recipe.kb_version} of its knowledge base, "
+            f"{opened.path} has version {opened.version}"
         )
     saved = folder if trained else None
     return Pipeline(*_make_all(recipe.pipeline, opened, saved), name=str(source), kb=opened)

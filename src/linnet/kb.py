@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import functools
 import json
+import os
 import sqlite3
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,11 +26,13 @@ from linnet.errors import KnowledgeBaseError, UnknownConceptError, did_you_mean
 from linnet.home import kb_folder
 from linnet.kb_search import Hit, search
 
-__all__ = ["APPLICATION_ID", "SCHEMA_VERSION", "KbName", "KnowledgeBase", "Mask", "kb_path"]
+__all__ = ["APPLICATION_ID", "SCHEMA_VERSION", "KbName", "KnowledgeBase", "Mask", "kb_path", "read_concept"]
 
 APPLICATION_ID = 0x4C4E4B42  # "LNKB" in the file's header tells our SQLite files from others
 SCHEMA_VERSION = 1
 MAGIC = b"SQLite format 3\x00"
+Query = Callable[[str, tuple[object, ...]], Iterable[Any]]
+HEADER = 100  # bytes of the header of an SQLite file
 
 
 class KbName(NamedTuple):
@@ -69,6 +72,25 @@ class Mask:
             raise KnowledgeBaseError(f"masks of two knowledge base versions, {self.kb} and {other.kb}")
 
 
+def read_concept(query: Query, row: int) -> Concept | None:
+    """Return the concept in `row`, None if there is none; `query` runs SQL with the values that follow it in a tuple."""
+    found = next(iter(query("SELECT id, definition FROM concepts WHERE row = ?", (row,))), None)
+    if found is None:
+        return None
+    id, definition = found
+    successor = next(iter(query("SELECT successor FROM retired WHERE id = ?", (id,))), None)
+    names, types, parents, xrefs = (list(query(sql, (row,))) for sql in COLUMNS)
+    return Concept(
+        id=id,
+        names=tuple(Name(text, SCOPES[scope], language, source) for text, scope, language, source in names),
+        types=tuple(kind for (kind,) in types),
+        definition=definition,
+        parents=tuple(parent for (parent,) in parents),
+        xrefs=tuple(xref for (xref,) in xrefs),
+        replaced_by=None if successor is None else successor[0],
+    )
+
+
 def kb_path(name: str | Path) -> Path:
     """Return the file of a knowledge base given by name or path: a path if it has a suffix, folder or exists.
 
@@ -91,8 +113,11 @@ class KnowledgeBase:
         self.path = path
         self._local = threading.local()
         _check_file(path)
-        self.info: Mapping[str, str] = dict(self._rows("SELECT key, value FROM info"))
-        self.version: str = self.info["version"]
+        self.version = ""
+        self.info: Mapping[str, str] = dict(self._rows(INFO))
+        if "version" not in self.info:
+            raise KnowledgeBaseError(f"{path} is damaged: it does not say its version; build it again")
+        self.version = self.info["version"]
         self._length: int = self._value("SELECT coalesce(max(row) + 1, 0) FROM concepts")
         # decide and writers ask for the ids of the same few concepts again and again
         self.id = functools.lru_cache(maxsize=1 << 16)(self._id)
@@ -153,48 +178,27 @@ class KnowledgeBase:
 
     def _id(self, row: int, /) -> str:
         """Return the id of the concept in `row`."""
-        found = self._first("SELECT id FROM concepts WHERE row = ?", row)
+        found = self._first("SELECT id FROM concepts WHERE row = ?", int(row))
         if found is None:
             raise UnknownConceptError(f"{self.path.name} has no row {row}; it has {len(self)} rows")
         return str(found[0])
 
     def __getitem__(self, row: int) -> Concept:
-        sql = "SELECT id, definition FROM concepts WHERE row = ?"
-        found = self._first(sql, row)
-        if found is None:
+        concept = read_concept(self._query, int(row))
+        if concept is None:
             raise UnknownConceptError(f"{self.path.name} has no row {row}; it has {len(self)} rows")
-        id, definition = found
-        successor = self._first("SELECT successor FROM retired WHERE id = ?", id)
-        return Concept(
-            id=id,
-            names=tuple(
-                Name(text, SCOPES[scope], language, source)
-                for text, scope, language, source in self._rows(
-                    "SELECT text, scope, language, source FROM names WHERE concept = ? ORDER BY position, row", row
-                )
-            ),
-            types=self._strings(
-                "SELECT t.name FROM types JOIN type_names t USING (type) WHERE concept = ? ORDER BY types.rowid", row
-            ),
-            definition=definition,
-            parents=self._strings(
-                "SELECT c.id FROM parents p JOIN concepts c ON c.row = p.parent WHERE p.concept = ? ORDER BY p.rowid",
-                row,
-            ),
-            xrefs=self._strings("SELECT xref FROM xrefs WHERE concept = ? ORDER BY rowid", row),
-            replaced_by=None if successor is None else successor[0],
-        )
+        return concept
 
     def name(self, row: int) -> Name:
         """Return the name in row `row` of the names."""
-        found = self._first("SELECT text, scope, language, source FROM names WHERE row = ?", row)
+        found = self._first("SELECT text, scope, language, source FROM names WHERE row = ?", int(row))
         if found is None:
             raise UnknownConceptError(f"{self.path.name} has no name row {row}")
         return Name(found[0], SCOPES[found[1]], found[2], found[3])
 
     def name_row(self, row: int, text: str) -> int:
         """Return the row of the name `text` of the concept in `row`, -1 if it has no such name."""
-        found = self._first("SELECT row FROM names WHERE concept = ? AND text = ? ORDER BY row", row, text)
+        found = self._first("SELECT row FROM names WHERE concept = ? AND text = ? ORDER BY row", int(row), text)
         return -1 if found is None else int(found[0])
 
     def find(self, norm: str) -> Iterator[KbName]:
@@ -228,8 +232,8 @@ class KnowledgeBase:
     def types(self) -> dict[str, int]:
         """Return how many live concepts each semantic type has."""
         sql = (
-            "SELECT t.name, count(*) FROM types JOIN type_names t USING (type) "
-            "JOIN concepts c ON c.row = concept WHERE NOT retired GROUP BY type ORDER BY count(*) DESC, t.name"
+            "SELECT t.name, count(DISTINCT concept) FROM types JOIN type_names t USING (type) "
+            "JOIN concepts c ON c.row = concept WHERE NOT retired GROUP BY type ORDER BY 2 DESC, t.name"
         )
         return dict(self._rows(sql))
 
@@ -280,7 +284,7 @@ class KnowledgeBase:
 
     def ancestors(self, row: int) -> npt.NDArray[np.int64]:
         """Return the rows of all ancestors of `row`, itself excluded, ascending."""
-        return self._column(ANCESTORS, row)
+        return self._column(ANCESTORS, int(row))
 
     # --- SQL ---------------------------------------------------------------------------------------------------------
 
@@ -300,9 +304,6 @@ class KnowledgeBase:
     def _column(self, sql: str, *values: object) -> npt.NDArray[np.int64]:
         return np.fromiter((row for (row,) in self._rows(sql, *values)), np.int64)
 
-    def _strings(self, sql: str, *values: object) -> tuple[str, ...]:
-        return tuple(value for (value,) in self._rows(sql, *values))
-
     def _first(self, sql: str, *values: object) -> Any:
         return next(iter(self._rows(sql, *values)), None)
 
@@ -312,18 +313,31 @@ class KnowledgeBase:
     def _rows(self, sql: str, *values: object) -> Iterator[Any]:
         try:
             yield from self._connection().execute(sql, values)
+        except (UnicodeEncodeError, OverflowError):
+            return  # no file can hold a lone surrogate or a number of more than 64 bits, so nothing matches it
         except sqlite3.DatabaseError as error:
             raise KnowledgeBaseError(f"{self.path}: cannot be read as a knowledge base: {error}") from error
+
+    def _query(self, sql: str, values: tuple[object, ...]) -> Iterator[Any]:
+        return self._rows(sql, *values)
 
     def _connection(self) -> sqlite3.Connection:
         connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
         if connection is None:
-            uri = f"file:{quote(str(self.path.absolute()))}?mode=ro"
+            uri = f"file://{quote(os.fsencode(self.path.absolute()))}?mode=ro"
             connection = sqlite3.connect(uri, uri=True, check_same_thread=False)
+            _same_version(self.path, self.version, dict(connection.execute(INFO)).get("version", ""))
             self._local.connection = connection
         return connection
 
 
+COLUMNS = (
+    "SELECT text, scope, language, source FROM names WHERE concept = ? ORDER BY position, row",
+    "SELECT t.name FROM types JOIN type_names t USING (type) WHERE concept = ? ORDER BY types.rowid",
+    "SELECT c.id FROM parents p JOIN concepts c ON c.row = p.parent WHERE p.concept = ? ORDER BY p.rowid",
+    "SELECT xref FROM xrefs WHERE concept = ? ORDER BY rowid",
+)
+INFO = "SELECT key, value FROM info"
 DESCENDANTS = (
     "WITH RECURSIVE below(row) AS (VALUES (?) UNION SELECT concept FROM parents JOIN below ON parent = below.row) "
     "SELECT row FROM below"
@@ -336,23 +350,32 @@ ANCESTORS = (
 
 def _reopen(path: Path, version: str) -> KnowledgeBase:
     kb = KnowledgeBase(path)
-    if kb.version != version:
-        raise KnowledgeBaseError(f"{path} has changed: version {kb.version}, expected {version}; start again with it")
+    _same_version(path, version, kb.version)
     return kb
+
+
+def _same_version(path: Path, expected: str, found: str) -> None:
+    """Refuse a file that was replaced since it was opened: its rows are others."""
+    if expected and found != expected:
+        raise KnowledgeBaseError(f"{path} has changed: version {found}, expected {expected}; start again with it")
 
 
 def _check_file(path: Path) -> None:
     """Refuse what is no knowledge base with a message that says why, before SQLite says something cryptic."""
     try:
         with path.open("rb") as file:
-            head = file.read(100)
+            head = file.read(HEADER)
             size = file.seek(0, 2)
-    except OSError as error:
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         built = sorted(p.stem for p in kb_folder().glob("*.kb"))
+        reason = error.strerror if isinstance(error, OSError) else str(error)
         hint = f"; there are: {', '.join(built)}" if built else "; `linnet kb build` makes one"
-        raise KnowledgeBaseError(f"cannot open the knowledge base {path}: {error.strerror}{hint}") from error
+        raise KnowledgeBaseError(f"cannot open the knowledge base {path}: {reason}{hint}") from error
     if not head.startswith(MAGIC):
-        raise KnowledgeBaseError(f"{path} is not a knowledge base (no SQLite file); `linnet kb build` makes one")
+        what = "no SQLite file" if size else "the file is empty"
+        raise KnowledgeBaseError(f"{path} is not a knowledge base ({what}); `linnet kb build` makes one")
+    if len(head) < HEADER:
+        raise KnowledgeBaseError(f"{path} is truncated: {size} bytes of at least {HEADER}; copy or build it again")
     application, version = int.from_bytes(head[68:72], "big"), int.from_bytes(head[60:64], "big")
     if application != APPLICATION_ID:
         raise KnowledgeBaseError(

@@ -9,6 +9,7 @@ are dropped and counted in a warning, since terminologies refer to imported ones
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import os
 import sqlite3
@@ -16,7 +17,9 @@ import tempfile
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from datetime import UTC, datetime
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +28,7 @@ import numpy as np
 from linnet.data import SCOPES, Concept
 from linnet.errors import KnowledgeBaseError, LinnetWarning
 from linnet.home import writable
-from linnet.kb import APPLICATION_ID, SCHEMA_VERSION, KnowledgeBase
+from linnet.kb import APPLICATION_ID, SCHEMA_VERSION, KnowledgeBase, read_concept
 from linnet.text.normalise import basic
 
 __all__ = ["build", "concept_hash"]
@@ -61,6 +64,7 @@ CREATE INDEX xrefs_by_concept ON xrefs (concept);
 CREATE INDEX xrefs_by_xref ON xrefs (xref);
 INSERT INTO words (words) VALUES ('rebuild');
 """
+SHOWN = 10  # concepts of a cycle that a message names
 CHUNK = 5000  # concepts a round: enough to amortise a call, small enough not to be noticed in memory
 
 
@@ -95,11 +99,14 @@ def build(
     path = Path(path)
     with _beside(path) as connection:
         connection.executescript(SCHEMA + STAGING)
+        connection.execute("BEGIN")
         digest = _insert(connection, concepts, progress)
         _resolve_parents(connection)
         _check_successors(connection)
         _check_cycles(connection)
+        connection.execute("COMMIT")
         connection.executescript(INDEXES)
+        digest += _dropped_parents(connection)
         _describe(connection, digest, name or path.stem, sources)
     return KnowledgeBase(path)
 
@@ -107,16 +114,17 @@ def build(
 @contextmanager
 def _beside(path: Path) -> Iterator[sqlite3.Connection]:
     """Open a database beside `path` that takes its place when all went well and vanishes otherwise."""
-    handle, made = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=writable(path.absolute().parent))
+    folder = writable(path.absolute().parent)
+    try:
+        handle, made = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=folder)
+    except OSError as error:
+        raise KnowledgeBaseError(f"{path}: cannot be written: {error.strerror}") from error
     os.close(handle)
     connection = sqlite3.connect(made, isolation_level=None)
     try:
         # the file is worthless until renamed, so a crash needs no journal
         connection.executescript("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA temp_store=FILE;")
-        connection.execute("BEGIN")
         yield connection
-        if connection.in_transaction:
-            connection.execute("COMMIT")
         connection.execute("PRAGMA optimize")
         connection.close()
         _keep(Path(made), path)
@@ -131,10 +139,13 @@ def _beside(path: Path) -> Iterator[sqlite3.Connection]:
 def _keep(made: Path, path: Path) -> None:
     umask = os.umask(0)
     os.umask(umask)
-    made.chmod(0o666 & ~umask)  # mkstemp makes private files, a knowledge base is shared like any other
-    with made.open("rb") as file:
-        os.fsync(file.fileno())
-    made.replace(path)
+    try:
+        made.chmod(0o666 & ~umask)  # mkstemp makes private files, a knowledge base is shared like any other
+        with made.open("rb") as file:
+            os.fsync(file.fileno())
+        made.replace(path)
+    except OSError as error:
+        raise KnowledgeBaseError(f"{path}: cannot be written: {error.strerror}") from error
 
 
 def concept_hash(row: int, concept: Concept) -> int:
@@ -220,19 +231,20 @@ class _Rows:
             try:
                 connection.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(lot[0]))})", lot)
             except sqlite3.IntegrityError as error:
-                raise KnowledgeBaseError(_duplicate(connection, lot)) from error
+                raise KnowledgeBaseError(_duplicate(connection)) from error
+            except UnicodeEncodeError as error:
+                raise KnowledgeBaseError(
+                    f"{error.object[:80]!r} holds half a character, which no file can hold: the source was decoded wrongly"
+                ) from error
         self.lots = {}
 
 
-def _duplicate(connection: sqlite3.Connection, lot: Sequence[tuple[object, ...]]) -> str:
-    """Return a message that names the id that came twice and both places; concepts and retired share its column."""
-    ids = [str(value) for values in lot for value in values[:2] if isinstance(value, str)]
-    for id in ids:
-        places = [origin for (origin,) in connection.execute("SELECT origin FROM temp.origins WHERE id = ?", (id,))]
-        if len(places) > 1:
-            where = " and ".join(place for place in places if place) or "the source"
-            return f"{where}: concept id {id!r} stands twice; ids must be unique"
-    return "a concept id stands twice; ids must be unique"
+def _duplicate(connection: sqlite3.Connection) -> str:
+    """Return a message that names the first id that came twice and its places."""
+    twice = "SELECT id FROM temp.origins GROUP BY id HAVING count(*) > 1 ORDER BY min(rowid) LIMIT 1"
+    found = connection.execute(f"SELECT id, origin FROM temp.origins WHERE id = ({twice}) ORDER BY rowid").fetchall()
+    where = " and ".join(place for _, place in found if place) or "the source"
+    return f"{where}: concept id {found[0][0]!r} stands twice; ids must be unique"
 
 
 def _resolve_parents(connection: sqlite3.Connection) -> None:
@@ -249,6 +261,20 @@ def _resolve_parents(connection: sqlite3.Connection) -> None:
             LinnetWarning,
             stacklevel=2,
         )
+
+
+def _dropped_parents(connection: sqlite3.Connection) -> int:
+    """Return by how much dropping unknown parents changes the sum of hashes: it is of what the file holds."""
+    sql = (
+        "SELECT concept, parent FROM temp.staged WHERE concept IN (SELECT concept FROM temp.staged "
+        "WHERE parent NOT IN (SELECT id FROM concepts)) ORDER BY concept, rowid"
+    )
+    change = 0
+    for row, pairs in itertools.groupby(connection.execute(sql).fetchall(), key=itemgetter(0)):
+        kept = read_concept(connection.execute, row)
+        assert kept is not None  # noqa: S101 - it was staged when it was inserted
+        change += concept_hash(row, kept) - concept_hash(row, replace(kept, parents=tuple(p for _, p in pairs)))
+    return change
 
 
 def _origin(connection: sqlite3.Connection, id: str) -> str:
@@ -283,31 +309,34 @@ def _check_successors(connection: sqlite3.Connection) -> None:
 
 
 def _check_cycles(connection: sqlite3.Connection) -> None:
-    """Refuse concepts that are their own ancestors: strongly connected components of the parent graph.
+    """Refuse concepts that are their own ancestors: edges inside a strongly connected component of the parent graph."""
+    from scipy.sparse import coo_array, csgraph  # noqa: PLC0415 - slow to import, needed for building alone
 
-    Concepts without parents or without children are peeled off until none is left; what remains lies on a cycle or
-    between cycles.
-    """
     edges = np.array(connection.execute("SELECT concept, parent FROM parents").fetchall(), np.int64).reshape(-1, 2)
-    while len(edges):
-        keep = np.isin(edges[:, 1], edges[:, 0]) & np.isin(edges[:, 0], edges[:, 1])
-        if keep.all():
-            break
-        edges = edges[keep]
     if not len(edges):
         return
-    ids = [connection.execute("SELECT id FROM concepts WHERE row = ?", (row,)).fetchone()[0] for row in _cycle(edges)]
-    path = " -> ".join([*ids, ids[0]])
+    size = int(edges.max()) + 1
+    graph = coo_array((np.ones(len(edges), np.int8), (edges[:, 0], edges[:, 1])), shape=(size, size))
+    component = csgraph.connected_components(graph, connection="strong")[1]
+    edges = edges[component[edges[:, 0]] == component[edges[:, 1]]]
+    if not len(edges):
+        return
+    cycle = _cycle(edges)
+    ids = [connection.execute("SELECT id FROM concepts WHERE row = ?", (row,)).fetchone()[0] for row in cycle[:SHOWN]]
+    rest = [f"… ({len(cycle) - SHOWN} more)"] if len(cycle) > SHOWN else []
+    path = " -> ".join([*ids, *rest, ids[0]])
     raise KnowledgeBaseError(f"{_origin(connection, ids[0])}cyclic parents: {path}")
 
 
 def _cycle(edges: Any) -> list[int]:
     """Return the rows of one cycle: in a graph where everyone has a parent, walking up must come round."""
     parent = dict(edges.tolist())
-    walk = [int(edges[0, 0])]
-    while parent[walk[-1]] not in walk:
-        walk.append(parent[walk[-1]])
-    return walk[walk.index(parent[walk[-1]]) :]
+    row = int(edges[0, 0])
+    place: dict[int, int] = {}
+    while row not in place:
+        place[row] = len(place)
+        row = parent[row]
+    return list(place)[place[row] :]
 
 
 def _describe(connection: sqlite3.Connection, digest: int, name: str, sources: Sequence[Mapping[str, Any]]) -> None:

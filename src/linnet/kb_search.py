@@ -28,6 +28,8 @@ class Hit(NamedTuple):
 
 # A tier reads at most this many names before it ranks them: a frequent word must not sort a million rows.
 CAP = 2000
+# More words than a person types are text pasted by mistake: each one costs a lookup.
+WORDS = 32
 
 ALLOWED_UNDER = (
     "WITH RECURSIVE below(row) AS (VALUES {roots} UNION SELECT concept FROM parents JOIN below ON parent = below.row) "
@@ -38,11 +40,10 @@ def search(query: Query, text: str, *, types: Sequence[int], under: Sequence[int
     """Return up to `limit` hits; `query` runs SQL, `types` and `under` are rows of types and of root concepts."""
     head, condition = _filters(types, under)
     hits: dict[int, Hit] = {}
-    for tier, source, values in _tiers(text):
+    for tier, source, values in _tiers(text, condition) if limit > 0 else ():
         sql = (
             f"{head}SELECT n.concept, c.id, n.text FROM ({source}) n JOIN concepts c ON c.row = n.concept "
-            f"WHERE NOT c.retired{condition} "
-            "ORDER BY n.badness, n.scope, n.position > 0, length(n.text), n.concept, n.row"
+            "WHERE NOT c.retired ORDER BY n.badness, n.scope, n.position > 0, length(n.text), n.concept, n.row"
         )
         for row, id, matched in query(sql, *values):
             if row not in hits:
@@ -53,7 +54,7 @@ def search(query: Query, text: str, *, types: Sequence[int], under: Sequence[int
 
 
 def _filters(types: Sequence[int], under: Sequence[int]) -> tuple[str, str]:
-    """Return the head of a query and its condition; the numbers come from the knowledge base, never from a user."""
+    """Return the head of a query and a condition on ``n.concept``; all numbers in them are rows, never a user's."""
     head = condition = ""
     if under:
         head = ALLOWED_UNDER.format(roots=", ".join(f"({int(row)})" for row in under))
@@ -63,25 +64,26 @@ def _filters(types: Sequence[int], under: Sequence[int]) -> tuple[str, str]:
     return head, condition
 
 
-def _tiers(text: str) -> Iterator[tuple[str, str, list[object]]]:
+def _tiers(text: str, condition: str) -> Iterator[tuple[str, str, list[object]]]:
+    """Yield name, query and values of each tier; `condition` stands inside, so that `CAP` counts what it lets in."""
     columns = "n.row, n.concept, n.text, n.scope, n.position"
     by_id = (
-        f"SELECT {columns}, 0 AS badness FROM names n WHERE n.position = 0 AND n.concept = "
-        "(SELECT coalesce((SELECT row FROM concepts WHERE id = ?1 AND NOT retired), "
-        "(SELECT c.row FROM retired r JOIN concepts c ON c.id = r.successor WHERE r.id = ?1)))"
+        "WITH RECURSIVE ids(id) AS (VALUES (?1) UNION SELECT successor FROM retired JOIN ids USING (id)) "
+        f"SELECT {columns}, 0 AS badness FROM names n WHERE n.position = 0{condition} "
+        "AND n.concept IN (SELECT row FROM concepts JOIN ids USING (id) WHERE NOT retired)"
     )
     yield "id", by_id, [text.strip()]
     norm = basic(text)
     if not norm:
         return
-    yield "exact", f"SELECT {columns}, 0 AS badness FROM names n WHERE n.norm = ? LIMIT {CAP}", [norm]
+    yield "exact", f"SELECT {columns}, 0 AS badness FROM names n WHERE n.norm = ?{condition} LIMIT {CAP}", [norm]
     beyond = norm + "\U0010ffff"
-    prefix = f"SELECT {columns}, 0 AS badness FROM names n WHERE n.norm > ? AND n.norm < ? LIMIT {CAP}"
+    prefix = f"SELECT {columns}, 0 AS badness FROM names n WHERE n.norm > ? AND n.norm < ?{condition} LIMIT {CAP}"
     yield "prefix", prefix, [norm, beyond]
-    words = [f'"{word}"' for word in norm.split()]
+    words = [f'"{word}"' for word in dict.fromkeys(norm.split())][:WORDS]
     matching = (
-        f"SELECT {columns}, {{badness}} AS badness FROM (SELECT rowid, rank FROM words WHERE words MATCH ? "
-        f"ORDER BY rank LIMIT {CAP}) w JOIN names n ON n.row = w.rowid"
+        f"SELECT {columns}, {{badness}} AS badness FROM words w JOIN names n ON n.row = w.rowid "
+        f"WHERE words MATCH ?{condition} ORDER BY w.rank LIMIT {CAP}"
     )
     # the last word may still be half typed
     yield "all words", matching.format(badness="0"), [" AND ".join([*words[:-1], words[-1] + " *"])]

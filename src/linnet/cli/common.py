@@ -6,7 +6,8 @@ import logging
 import sys
 import time
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -15,9 +16,10 @@ import typer
 from linnet import __version__
 from linnet.errors import LinnetWarning
 
-__all__ = ["Quiet", "Verbose", "listen", "progress", "show_version", "table"]
+__all__ = ["Quiet", "Verbose", "counter", "file_size", "listen", "progress", "show_version", "table"]
 
 T = TypeVar("T")
+EVERY = 10.0  # seconds between lines of progress
 
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Only errors.")]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Say more about what is done.")]
@@ -46,37 +48,51 @@ def _show_warning(message: Warning | str, category: type[Warning], *_where: Any,
     print(f"linnet: {kind}: {message}", file=sys.stderr)
 
 
-def progress(items: Iterable[T], *, what: str, total: int | None = None, quiet: bool = False) -> Iterator[T]:
-    """Yield `items` while stderr shows how far we are: a bar on a terminal, a line every ten seconds elsewhere."""
+@contextmanager
+def counter(what: str, *, total: int | None = None, quiet: bool = False) -> Iterator[Callable[[int], None]]:
+    """Give a function that is told how many are done; stderr shows a bar on a terminal, lines elsewhere."""
     if quiet:
-        yield from items
+        yield lambda _count: None
     elif sys.stderr.isatty():
-        yield from _bar(items, what, total)
+        with _bar(what, total) as count:
+            yield count
     else:
-        yield from _lines(items, what)
+        yield _lines(what)
 
 
-def _bar(items: Iterable[T], what: str, total: int | None) -> Iterator[T]:
+def progress(items: Iterable[T], *, what: str, total: int | None = None, quiet: bool = False) -> Iterator[T]:
+    """Yield `items` while stderr shows how many are done."""
+    with counter(what, total=total, quiet=quiet) as count:
+        for number, item in enumerate(items, 1):
+            yield item
+            count(number)
+
+
+@contextmanager
+def _bar(what: str, total: int | None) -> Iterator[Callable[[int], None]]:
     from rich.console import Console  # noqa: PLC0415 - imported by those who see it
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn  # noqa: PLC0415
 
-    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[rate]}"), TimeRemainingColumn())
+    rate = TextColumn("{task.fields[rate]}")
+    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), rate, TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(what, total=total, rate="")
         start = time.monotonic()
-        for count, item in enumerate(items, 1):
-            yield item
-            bar.update(task, completed=count, rate=f"{count / (time.monotonic() - start):,.0f}/s")
+        yield lambda count: bar.update(task, completed=count, rate=f"{count / (time.monotonic() - start):,.0f}/s")
 
 
-def _lines(items: Iterable[T], what: str) -> Iterator[T]:
+def _lines(what: str) -> Callable[[int], None]:
+    """Return a function that prints a line, but not more often than `EVERY` seconds."""
     start = said = time.monotonic()
-    for count, item in enumerate(items, 1):
-        yield item
+
+    def say(count: int) -> None:
+        nonlocal said
         now = time.monotonic()
-        if now - said >= 10:
+        if now - said >= EVERY:
             said = now
             print(f"linnet: {what}: {count:,} done, {count / (now - start):,.0f}/s", file=sys.stderr)
+
+    return say
 
 
 def table(title: str, columns: Iterable[str], rows: Iterable[Iterable[object]], *, right: Iterable[int] = ()) -> None:

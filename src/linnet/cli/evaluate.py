@@ -44,7 +44,7 @@ def evaluate(
         return
     labels = {"mention": "exact span + concept", "document": "concepts of each document"}
     rows = [
-        [labels[name], *(f"{item[key]:.3f}" for key in ("precision", "recall", "f1")), item["right"], item["predicted"], item["gold"]]
+        [labels[name], *(f"{item[key]:.3f}" for key in list(item)[:3]), *(item[key] for key in list(item)[3:])]
         for name, item in values.items()
     ]
     columns = ("micro", "precision", "recall", "F1", "right", "predicted", "gold")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import sys
 import time
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from linnet.cli.common import Quiet, Verbose, file_size, listen, progress, table
+from linnet.cli.common import Quiet, Verbose, counter, file_size, listen, progress, table
 from linnet.config import open_kb
 from linnet.errors import LinnetError
 from linnet.home import kb_folder
@@ -27,7 +26,8 @@ app = typer.Typer(help="Build, list, describe, search and export knowledge bases
 def build(
     files: Annotated[list[Path] | None, typer.Argument(help="Source files; none for hpo.")] = None,
     vocabulary: Annotated[
-        list[str] | None, typer.Option("--from", help="What reads them: obo, hpo, table; one, or one for each file.")
+        list[str] | None,
+        typer.Option("--from", help="What reads them: hpo, obo, table, concepts; one for all or one for each."),
     ] = None,
     output: Annotated[str | None, typer.Option("--output", "-o", help="File, or a name under LINNET_HOME.")] = None,
     prefix: Annotated[str, typer.Option(help="Prefix for the ids of a table without one: MESH.")] = "",
@@ -44,8 +44,8 @@ def build(
     if not name:
         raise LinnetError("say what to build: -o NAME (under LINNET_HOME) or -o FILE.kb")
     started = time.perf_counter()
-    counting = progress(itertools.count(1), what="concepts", quiet=quiet)
-    kb = build_from(sources, kb_path(name), progress=lambda _count: next(counting, None) and None)
+    with counter("concepts", quiet=quiet) as count:
+        kb = build_from(sources, kb_path(name), progress=count)
     if not quiet:
         took = time.perf_counter() - started
         print(
@@ -56,7 +56,7 @@ def build(
 
 def _sources(files: list[Path], vocabularies: list[str], prefix: str, columns: list[str]) -> list[Source]:
     if not vocabularies:
-        raise LinnetError("say what the files are: --from obo, hpo or table")
+        raise LinnetError("say what the files are: --from hpo, obo, table or concepts")
     if not files:
         if vocabularies != ["hpo"]:
             raise LinnetError(f"--from {' --from '.join(vocabularies)} needs files; only hpo comes with the package")
@@ -146,7 +146,7 @@ def export(
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Write a knowledge base as a table that `kb build --from table` reads: JSON Lines keep everything."""
+    """Write a knowledge base to a file: .jsonl keeps everything (`--from concepts` reads it), .tsv is for people."""
     listen(quiet=quiet, verbose=verbose)
     base = open_kb(kb)
     concepts = progress(base.concepts(), what="concepts", total=len(base), quiet=quiet)

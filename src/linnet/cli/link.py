@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import glob
-from collections.abc import Iterable, Iterator
+import logging
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from linnet import __version__
 from linnet.cli.common import Quiet, Verbose, listen, progress, table
 from linnet.config import load
 from linnet.corpora import read, write
+from linnet.corpora.html import write_html
 from linnet.data import Document
 from linnet.errors import LinnetError
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Pipeline
+from linnet.text.files import replacing
 
-__all__ = ["NOTICE", "link"]
+__all__ = ["NOTICE", "documents", "hide_gold", "link"]
+
+logger = logging.getLogger(__name__)
 
 NOTICE = "Negation and family history are not interpreted: 'no cleft palate' still links cleft palate."
 WIDTH = 46  # of the table's column for text
@@ -31,23 +38,31 @@ def link(
     to: Annotated[str | None, typer.Option(help="Output format: jsonl or csv; by default what -o ends in.")] = None,
     source: Annotated[str | None, typer.Option("--from", help="Input format; guessed by default.")] = None,
     html: Annotated[Path | None, typer.Option(help="Also write a page with highlighted mentions.")] = None,
+    keep_gold: Annotated[
+        bool, typer.Option(help="Keep gold mentions of the input; they are hidden by default.")
+    ] = False,
     changes: Annotated[list[str] | None, typer.Option("--set", help="Change a recipe's key=value.")] = None,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
     """Link the concepts in texts and show them in a table, a file or a page."""
     listen(quiet=quiet, verbose=verbose)
-    docs = documents(inputs, source)
     linker = load(pipeline, kb=kb, changes=changes or ())
-    linked: Iterable[Document] = progress(linker.stream(docs), what="linking", quiet=quiet)
+    docs = documents(inputs, source)
+    seen = docs if keep_gold else hide_gold(docs, spans="mentions" in linker.needs)
+    linked: Iterable[Document] = progress(linker.stream(seen), what="linking", quiet=quiet)
     if html is not None:
-        kept = list(linked)  # two outputs from one pass
-        write(kept, html, format="html", kb=linker.kb, title=f"{len(kept)} documents", notice=[NOTICE, _made_by(linker)])
-        linked = kept
+        linked = list(linked)  # two outputs from one pass
+        with replacing(html) as page:
+            write_html(linked, page, kb=linker.kb, title=_title(linked), notice=[_made_by(linker)])
     if output or to:
-        write(linked, output or "-", format=to, kb=linker.kb)
+        write(linked, output or "-", format=to, rows=linker.kb)
     elif linker.kb is not None:
         show(linked, linker.kb)
+
+
+def _title(docs: Sequence[Document]) -> str:
+    return docs[0].id if len(docs) == 1 else f"{len(docs)} documents"
 
 
 def documents(inputs: Iterable[str], format: str | None) -> Iterator[Document]:
@@ -66,6 +81,28 @@ def documents(inputs: Iterable[str], format: str | None) -> Iterator[Document]:
             yield doc
 
 
+def hide_gold(docs: Iterable[Document], *, spans: bool) -> Iterator[Document]:
+    """Yield `docs` without gold answers, which a system must not see: only text, passages and user mentions are left.
+
+    With `spans`, for pipelines that link given mentions, start and end of the mentions are left too.
+    """
+    hidden = 0
+    for doc in docs:
+        gold = sum(mention.source == "gold" for mention in doc.mentions or ())
+        if spans:
+            yield doc.spans_only()
+        elif gold:
+            users = tuple(mention for mention in doc.mentions or () if mention.source == "user")
+            yield replace(doc.bare(), mentions=users)
+        else:
+            yield doc
+        hidden += gold
+    if hidden and not spans:
+        logger.info(
+            "%d gold mentions of the input were hidden and are not in the output; --keep-gold keeps them", hidden
+        )
+
+
 def _is_source(text: str) -> bool:
     if text == "-":
         return True
@@ -79,14 +116,15 @@ def _is_source(text: str) -> bool:
     spaced = any(character.isspace() for character in text)
     if glob.has_magic(text) and not spaced:
         return True
-    return not spaced and ("/" in text or "\\" in text or Path(text).suffix in (".txt", ".xml", ".jsonl", ".tsv", ".gz"))
+    return not spaced and (
+        "/" in text or "\\" in text or Path(text).suffix in (".txt", ".xml", ".jsonl", ".tsv", ".gz")
+    )
 
 
 def _made_by(linker: Pipeline) -> str:
     kb = linker.kb
-    base = f"{kb.info['name']}, version {kb.version}" if kb is not None else "none"
-    releases = ", ".join(source.get("release", "") for source in kb.sources) if kb is not None else ""
-    return f"Knowledge base: {base}{f' ({releases})' if releases else ''}; pipeline: {linker.name} ({linker!r})"
+    releases = ", ".join(source["release"] for source in kb.sources if source.get("release")) if kb is not None else ""
+    return f"Pipeline: {linker.name} ({linker!r}), Linnet {__version__}{f'; release {releases}' if releases else ''}"
 
 
 def show(docs: Iterable[Document], kb: KnowledgeBase) -> None:

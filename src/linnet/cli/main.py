@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 
 import typer
@@ -12,6 +11,8 @@ from linnet.cli.common import show_version
 from linnet.errors import LinnetError
 
 __all__ = ["app", "main"]
+
+INTERRUPTED = 130
 
 app = typer.Typer(
     name="linnet",
@@ -29,7 +30,7 @@ app.add_typer(bench.app, name="bench")
 
 @app.callback()
 def linnet(
-    version: bool = typer.Option(False, "--version", callback=show_version, is_eager=True, help="Print the version."),  # noqa: ARG001
+    version: bool = typer.Option(False, "--version", callback=show_version, is_eager=True, help="Print the version."),
 ) -> None:
     """Link the diseases, drugs and phenotypes in text to the concepts of a terminology, offline."""
 
@@ -40,12 +41,12 @@ def main() -> None:
         app()
     except LinnetError as error:
         _stop(f"linnet: error: {error}", 2)
-    except KeyboardInterrupt:
-        _stop("linnet: interrupted; no file was changed, and what went to standard output is incomplete", 130)
-    except BrokenPipeError:
-        # the reader of our output has gone (`linnet … | head`): nothing to say, and nothing left to flush into
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(141)
+    except SystemExit as stop:
+        if stop.code == INTERRUPTED:  # what Typer makes of Ctrl-C
+            _stop(
+                "linnet: interrupted; no file was changed, and what went to standard output is incomplete", INTERRUPTED
+            )
+        raise
 
 
 def _stop(message: str, code: int) -> None:

@@ -10,7 +10,6 @@ Negation, family history and the like are not interpreted: "no cleft palate" yie
 from __future__ import annotations
 
 import functools
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
@@ -18,7 +17,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from linnet.data import Candidates, Document, Mention, Span, by_position
-from linnet.detect.name_search import Match, Search
+from linnet.detect.name_search import Match, Search, Text
 from linnet.detect.name_table import NameTable
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Allow, Detector
@@ -85,7 +84,7 @@ class Dictionary(Detector):
         allowed = [Allow(types=tuple(self.types) or None, under=tuple(self.under) or None), allow]
         masks = [item.mask(self.kb).array for item in allowed if item is not None and item != Allow()]
         wanted = functools.reduce(np.logical_and, masks).tolist() if masks else None
-        return [self._mentions(doc, read) for doc, read in zip(docs, _read(self._search, docs, wanted), strict=True)]
+        return [self._mentions(read) for read in _read(self._search, docs, wanted)]
 
     @functools.cached_property
     def _search(self) -> Search:
@@ -94,10 +93,8 @@ class Dictionary(Detector):
     def __getstate__(self) -> dict[str, object]:
         return {key: value for key, value in self.__dict__.items() if key in self.__dataclass_fields__}
 
-    def _mentions(self, doc: Document, read: _Read) -> list[Mention]:
+    def _mentions(self, read: _Read) -> list[Mention]:
         findings = _findings(read.matches)
-        if doc.abbreviations:
-            findings = _abbreviated(findings, doc, read)
         findings.sort(key=lambda found: (-len(found.words), -found.choice[2][0], found.words, found.own))
         findings = _longest(findings) if self.overlaps == "longest" else _nested(findings)
         groups = _groups(findings)
@@ -122,7 +119,8 @@ class Dictionary(Detector):
 
     @functools.cached_property
     def _types(self) -> functools._lru_cache_wrapper[tuple[str, ...]]:
-        return functools.lru_cache(maxsize=1 << 14)(lambda row: self.kb[row].types)
+        typed = bool(self.kb.types())
+        return functools.lru_cache(maxsize=1 << 14)(lambda row: self.kb[row].types if typed else ())
 
     @functools.cached_property
     def _candidates(self) -> functools._lru_cache_wrapper[Candidates]:
@@ -140,15 +138,14 @@ class Dictionary(Detector):
 class _Piece(NamedTuple):
     document: int
     offset: int
-    text: str
-    borders: list[int]
+    text: Text
 
 
 def _read(search: Search, docs: Sequence[Document], wanted: list[bool] | None) -> list[_Read]:
     """Return what `search` finds in each document, of the concepts `wanted`."""
     found = [_Read() for _ in docs]
     for lot in _lots(docs):
-        batch = search.read([piece.text for piece in lot], [piece.borders for piece in lot])
+        batch = search.read([piece.text for piece in lot])
         edges = np.searchsorted(batch.texts, np.arange(len(lot) + 1)).tolist()
         shifts = []
         for number, piece in enumerate(lot):
@@ -177,11 +174,11 @@ def _lots(docs: Sequence[Document]) -> Iterator[list[_Piece]]:
     size = 0
     for number, doc in enumerate(docs):
         for piece in _pieces(number, doc):
-            if lot and size + len(piece.text) > LOT:
+            if lot and size + len(piece.text.text) > LOT:
                 yield lot
                 lot, size = [], 0
             lot.append(piece)
-            size += len(piece.text)
+            size += len(piece.text.text)
     if lot:
         yield lot
 
@@ -189,8 +186,10 @@ def _lots(docs: Sequence[Document]) -> Iterator[list[_Piece]]:
 def _pieces(number: int, doc: Document) -> Iterator[_Piece]:
     """Yield a document in pieces that are short enough to be read at once; nearly always it is one."""
     borders = [sentence.start for sentence in doc.sentences or ()]
+    # The first definition of a short form holds for the whole document.
+    meanings = {doc.text[slice(*short)]: doc.text[slice(*long)] for short, long in reversed(doc.abbreviations or ())}
     if len(doc.text) <= PIECE:
-        yield _Piece(number, 0, doc.text, borders)
+        yield _Piece(number, 0, Text(doc.text, borders, meanings))
         return
     starts = np.array(borders, np.int64)
     start = 0
@@ -200,7 +199,8 @@ def _pieces(number: int, doc: Document) -> Iterator[_Piece]:
         if end < len(doc.text):
             blank = doc.text.rfind(" ", start + 1, end) + 1
             end = int(inside[-1]) if len(inside) else blank or end
-        yield _Piece(number, start, doc.text[start:end], [int(at) - start for at in inside if at < end])
+        inner = [int(at) - start for at in inside if at < end]
+        yield _Piece(number, start, Text(doc.text[start:end], inner, meanings))
         start = end
 
 
@@ -273,34 +273,3 @@ def _parts(found: Finding, read: _Read) -> tuple[Span, ...]:
             parts.append(Span(read.starts[word], read.ends[word]))
         previous = word
     return tuple(parts)
-
-
-# --- abbreviations ---------------------------------------------------------------------------------------------------
-
-
-def _abbreviated(findings: list[Finding], doc: Document, read: _Read) -> list[Finding]:
-    """Give every occurrence of a defined short form the concepts of its long form, or none if that names none."""
-    starts, ends = np.array(read.starts, np.int64), np.array(read.ends, np.int64)
-    meanings: dict[str, Finding | None] = {}
-    for short, long in doc.abbreviations or ():
-        text = doc.text[short.start : short.end]
-        meanings[text] = meanings.get(text) or _meaning(findings, read, long)
-    means: dict[tuple[int, ...], Finding | None] = {}
-    for text, meaning in meanings.items():
-        for match in re.finditer(rf"(?<!\w){re.escape(text)}s?(?!\w)", doc.text):
-            first, last = np.searchsorted(starts, match.start()), np.searchsorted(ends, match.end(), side="right")
-            if last > first:
-                means[tuple(range(int(first), int(last)))] = meaning
-    blocked = {word for words in means for word in words}
-    kept = [found for found in findings if not blocked.issuperset(found.words)]
-    return kept + [Finding(words, (), -1, found.choice) for words, found in means.items() if found is not None]
-
-
-def _meaning(findings: Sequence[Finding], read: _Read, long: Span) -> Finding | None:
-    """Return the best finding that ends where the long form ends and begins no later than it does."""
-    fitting = [
-        found
-        for found in findings
-        if not found.own and read.ends[found.words[-1]] == long.end and read.starts[found.words[0]] <= long.start
-    ]
-    return max(fitting, key=lambda found: (len(found.words), found.choice[2][0], found.words), default=None)

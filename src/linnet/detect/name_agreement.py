@@ -5,8 +5,9 @@ inflection, a derivation or a word of the same family. Over all words it is the 
 where a preposition explains it ("kidney abnormality", "abnormality of the kidney") or the name itself is turned round
 ("Carcinoma, Basal Cell").
 
-A name of one word has nothing else to speak for it, so that it must agree by more than family, but for the adjectives
-of findings (hypotonic for hypotonia), and that:
+A name of one word has nothing else to speak for it. It must agree by more than family, but for adjectives of findings
+(hypotonic for hypotonia) where nothing follows that they could describe but a person or an animal; and
+
 
 * a name without a letter, of a single character, or of a general or ordinary word is never found;
 * a name of up to three characters, or one that is written like an acronym, must agree in case;
@@ -36,13 +37,13 @@ class How(NamedTuple):
     """How the words of a match stand in the text.
 
     ``linked``: a preposition stands between them, so that they may have another order than the name's;
-    ``closed``: nothing belongs to the last word behind it, so that it may be the adjective of a noun in the name
-    (not so in "hyperplasia of the mandibular condyles"); ``inserted``: a word between them was left out;
-    ``punctuation``: how many gaps between them hold punctuation.
+    ``goes_on``: whether their phrase goes on behind them (0 no, 1 with somebody who has findings, 2 with anything
+    else), so that the last of them may be the adjective of something else ("hyperplasia of the mandibular condyles");
+    ``inserted``: a word between them was left out; ``punctuation``: how many gaps between them hold punctuation.
     """
 
     linked: bool = False
-    closed: bool = True
+    goes_on: int = 0
     inserted: bool = False
     punctuation: int = 0
 
@@ -92,7 +93,7 @@ def agree(text: tuple[str, ...], name: Shape, how: How = PLAIN) -> float:
     if len(text) != len(name.words):
         return 0.0
     if len(text) == 1:
-        return _alone(text[0], name.words[0])
+        return _alone(text[0], name.words[0], how)
     if how.inserted:
         return _around(text, name, how)
     score = max(_in_order(text, name.words), _in_order(text, name.turned))
@@ -100,7 +101,7 @@ def agree(text: tuple[str, ...], name: Shape, how: How = PLAIN) -> float:
         return score if name.punctuation == how.punctuation and score >= SPELLING else 0.0
     if not score and (how.linked or name.linked):
         score = _in_any_order(text, name.words) * REORDERED
-    if not how.closed and text[-1].endswith(ADJECTIVE) and (how.linked or not name.words[-1].endswith(ADJECTIVE)):
+    if how.goes_on and text[-1].endswith(ADJECTIVE) and (how.linked or not name.words[-1].endswith(ADJECTIVE)):
         return 0.0
     return score
 
@@ -132,13 +133,13 @@ def _in_any_order(text: tuple[str, ...], name: tuple[str, ...]) -> float:
     return total / len(text)
 
 
-def _alone(word: str, name: str) -> float:
+def _alone(word: str, name: str, how: How) -> float:
     """Return the score of a name of one word."""
     score = agree_word(word, name)
     root = stem(basic(word))
     if len(word) < 2 or word.isdigit() or root in GENERAL or root in ORDINARY:
         return 0.0
-    if score <= DERIVATION and not _adjective(word, name):
+    if score <= DERIVATION and (how.goes_on > 1 or not _adjective(word, name)):
         return 0.0
     if len(word) <= SHORT and not word[1:].islower():
         return 0.0

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import Iterator, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -18,9 +19,10 @@ import numpy.typing as npt
 from linnet.detect.name_agreement import SCOPES, How, Shape, agree, shape
 from linnet.detect.name_table import MASK, U64, Kind, NameTable, word_code
 from linnet.text.coordination import Conjunct, Phrase, conjuncts
-from linnet.text.tokens import Gap, gap_kind, tokenize
+from linnet.text.tokens import Gap, Tokens, gap_kind, tokenize, words
+from linnet.text.variants import BEARERS, content_words, stem
 
-__all__ = ["Batch", "Match", "Search"]
+__all__ = ["Batch", "Match", "Search", "Text"]
 
 Ints = npt.NDArray[np.intp]
 
@@ -43,6 +45,14 @@ class Match(NamedTuple):
     score: float
     own: tuple[int, ...] = ()
     group: int = -1
+
+
+class Text(NamedTuple):
+    """A text to read: offsets where its sentences begin, and its abbreviations, short form -> long form."""
+
+    text: str
+    borders: Sequence[int] = ()
+    abbreviations: Mapping[str, str] = {}
 
 
 class Batch(NamedTuple):
@@ -76,7 +86,7 @@ class Vocabulary(dict[str, int]):
         self.lock = threading.Lock()
 
     def __missing__(self, surface: str) -> int:
-        hash, kind = word_code(surface)
+        hash, kind = self._phrase(surface) if " " in surface else word_code(surface)
         if kind == Kind.UNKNOWN and not hash:
             return 0
         with self.lock:
@@ -88,6 +98,12 @@ class Vocabulary(dict[str, int]):
             self.kinds[code] = Kind.KNOWN if kind == Kind.UNKNOWN and self.table.knows(hash) else kind
             self[surface] = code
             return code
+
+    def _phrase(self, surface: str) -> tuple[int, int]:
+        """Return hash and kind of several words in the place of one: the long form of an abbreviation."""
+        codes = [self[word] for word in words(surface)]
+        known = all(self.kinds[code] != Kind.UNKNOWN for code in codes)
+        return sum(int(self.hashes[code]) for code in codes) & MASK, Kind.KNOWN if known else Kind.UNKNOWN
 
 
 class Search:
@@ -101,19 +117,19 @@ class Search:
         self.shape = functools.lru_cache(maxsize=1 << 16)(self._shape)
         self.agreement = functools.lru_cache(maxsize=1 << 16)(self._agreement)
 
-    def read(self, texts: Sequence[str], borders: Sequence[Sequence[int]]) -> Batch:
-        """Return `texts` as one sequence of content words; `borders` are offsets in each where sentences begin."""
+    def read(self, texts: Sequence[Text]) -> Batch:
+        """Return `texts` as one sequence of content words."""
+        if len(self.vocabulary) > self.MOST_WORDS:
+            self.vocabulary = Vocabulary(self.table)
         vocabulary = self.vocabulary
-        if len(vocabulary) > self.MOST_WORDS:
-            vocabulary = self.vocabulary = Vocabulary(self.table)
-        read = [tokenize(text) for text in texts]
+        read = [_tokenize(text) for text in texts]
         surfaces = [surface for tokens in read for surface in tokens.surfaces]
         codes = np.fromiter(map(vocabulary.__getitem__, surfaces), np.intp, len(surfaces))
         kinds = vocabulary.kinds[codes]
         gaps = np.fromiter((_gap(gap) for tokens in read for gap in tokens.gaps[:-1]), np.intp, len(surfaces))
         number = np.repeat(np.arange(len(read)), [len(tokens.surfaces) for tokens in read])
         sentence = _joined(
-            [np.searchsorted(cuts, t.starts, side="right") for cuts, t in zip(borders, read, strict=True)]
+            [np.searchsorted(x.borders, t.starts, side="right") for x, t in zip(texts, read, strict=True)]
         )
         breaks = gaps == Gap.PARAGRAPH
         breaks[1:] |= (number[1:] != number[:-1]) | (sentence[1:] != sentence[:-1])
@@ -143,13 +159,12 @@ class Search:
         soft = np.cumsum(batch.gaps > Gap.JOIN)
         for starts, length, out, entries in self._proposals(batch):
             last = starts + length - 1
-            columns = (batch.stops[last] > batch.stops[starts], ~view.goes_on[last], soft[last] - soft[starts])
+            columns = (batch.stops[last] > batch.stops[starts], view.goes_on[last], soft[last] - soft[starts])
             rows = zip(starts.tolist(), entries.tolist(), *(column.tolist() for column in columns), strict=True)
-            for start, entry, linked, closed, punctuation in rows:
-                words = tuple(range(start, start + length))
-                if out >= 0:
-                    words = words[:out] + words[out + 1 :]
-                yield from self._judge(view, words, entry, How(linked, closed, out >= 0, punctuation))
+            for start, entry, linked, goes_on, punctuation in rows:
+                words = tuple([at for at in range(start, start + length) if at != start + out or out < 0])
+                how = How(linked, goes_on and view.follows(start + length), out >= 0, punctuation)
+                yield from self._judge(view, words, entry, how)
 
     def _proposals(self, batch: Batch) -> Iterator[tuple[Ints, int, int, Ints]]:
         """Yield windows whose sum is in the table: starts, length, the place left out or -1, entries."""
@@ -176,13 +191,13 @@ class Search:
         proposals: list[tuple[int, Conjunct]] = []
         for at in np.flatnonzero((batch.kinds == Kind.CONJUNCTION) | slashes).tolist():
             proposals += [(at, reading) for reading in conjuncts(view.phrases(at))]
-        hashes = view.hashes
-        sums = (sum(hashes[word] for word in reading.own + reading.shared) & MASK for _, reading in proposals)
+        hash_of = view.hashes.__getitem__
+        sums = (sum(map(hash_of, reading.own), sum(map(hash_of, reading.shared))) & MASK for _, reading in proposals)
         hits, entries = self.table.find(np.fromiter(sums, np.uint64, len(proposals)))
         for hit, entry in zip(hits.tolist(), entries.tolist(), strict=True):
             at, reading = proposals[hit]
             words = reading.words
-            how = How(linked=reading.turned, closed=not view.goes_on[words[-1]])
+            how = How(linked=reading.turned, goes_on=2 * int(view.goes_on[words[-1]]))
             for match in self._judge(view, words, entry, how):
                 yield match._replace(own=reading.own, group=at, score=match.score * CONJUNCT)
 
@@ -190,6 +205,9 @@ class Search:
 
     def _judge(self, view: _View, words: tuple[int, ...], entry: int, how: How) -> Iterator[Match]:
         surfaces = tuple([view.surfaces[at] for at in words])
+        if view.expanded and not view.expanded.isdisjoint(words):
+            surfaces = tuple([word for surface in surfaces for word in content_words(surface)])
+            how = how._replace(linked=True)
         for name, concept, score in self.agreement(surfaces, entry, how):
             yield Match(words, name, concept, score)
 
@@ -219,6 +237,11 @@ class _View:
         self.gaps: list[int] = batch.gaps.tolist()
         self.stops: list[int] = batch.stops.tolist()
         self.goes_on = _goes_on(batch)
+        self.expanded = {at for at, surface in enumerate(batch.surfaces) if " " in surface}
+
+    def follows(self, at: int) -> int:
+        """Return how a phrase that goes on with the word `at` does so: 1 with a bearer of findings, else 2."""
+        return 1 if stem(self.surfaces[at].lower()) in BEARERS else 2
 
     def phrases(self, at: int) -> list[Phrase]:
         """Return the phrases that the conjunction at `at`, or the slash before it, joins; [] if it joins none."""
@@ -251,9 +274,38 @@ class _View:
         return found
 
     def _phrase(self, words: list[int]) -> Phrase:
-        stops = [self.stops[at] for at in words]
-        turn = next((number for number, stop in enumerate(stops) if stop != stops[0]), 0)
+        turn, before = 0, self.stops[words[0]]
+        if self.stops[words[-1]] != before:
+            turn = next(number for number, at in enumerate(words) if self.stops[at] != before)
         return Phrase(tuple(words), turn, ended=not self.goes_on[words[-1]])
+
+
+def _tokenize(text: Text) -> Tokens:
+    """Return the words of a text, its short forms replaced by their long forms."""
+    tokens = tokenize(text.text)
+    if not text.abbreviations:
+        return tokens
+    surfaces, ends = tokens.surfaces, tokens.ends.copy()
+    starts_list, ends_list = tokens.starts.tolist(), tokens.ends.tolist()
+    for short, long in text.abbreviations.items():
+        for start, end in _occurrences(short, text.text):
+            first, last = bisect_left(starts_list, start), bisect_right(ends_list, end)
+            if first < last:
+                # Its other words become stop words, so that the short form counts as one.
+                surfaces[first:last] = [" ".join(words(long))] + ["of"] * (last - first - 1)
+                ends[first] = ends_list[last - 1]
+    return tokens._replace(ends=ends)
+
+
+def _occurrences(short: str, text: str) -> Iterator[tuple[int, int]]:
+    """Yield where `short`, or its plural in -s, stands in `text` as a word of its own."""
+    start = text.find(short)
+    while start >= 0:
+        end = start + len(short)
+        end += text.startswith("s", end)
+        if not (text[start - 1 : start].isalnum() or text[end : end + 1].isalnum()):
+            yield start, end
+        start = text.find(short, end)
 
 
 def _joined(arrays: list[Ints]) -> Ints:

@@ -12,6 +12,7 @@ the rules have changed. Memory while building is about 60 bytes a name besides t
 
 from __future__ import annotations
 
+import bisect
 import functools
 import hashlib
 import json
@@ -103,6 +104,9 @@ class NameTable:
         for column, dtype in COLUMNS.items():
             offset, count = header["columns"][column]
             setattr(self, column, np.frombuffer(buffer, dtype, count, offset))
+        self._known = memoryview(buffer)[_slice(header, "vocabulary")].cast(
+            "Q"
+        )  # its items are plain numbers, which is faster one by one
         self.shift = np.uint64(64 - header["bits"])
         self.longest = int(self.lengths.max()) if len(self.lengths) else 0
 
@@ -164,8 +168,8 @@ class NameTable:
 
     def knows(self, hash: int) -> bool:
         """Say whether some name holds a word of this hash."""
-        at = int(np.searchsorted(self.vocabulary, np.uint64(hash)))
-        return at < len(self.vocabulary) and int(self.vocabulary[at]) == hash
+        at = bisect.bisect_left(self._known, hash)
+        return at < len(self._known) and self._known[at] == hash
 
     def entry(self, row: int) -> Entry:
         """Return row `row` of the table."""
@@ -177,6 +181,11 @@ class NameTable:
     def after(self, row: int) -> int:
         """Return the first row behind `row` that has another key."""
         return int(np.searchsorted(self.keys, self.keys[row], side="right"))
+
+
+def _slice(header: dict[str, Any], column: str) -> slice:
+    offset, count = header["columns"][column]
+    return slice(offset, offset + count * np.dtype(COLUMNS[column]).itemsize)
 
 
 @functools.cache

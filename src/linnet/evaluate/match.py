@@ -76,11 +76,13 @@ def evaluate(gold: Sequence[Document], predicted: Sequence[Document], *, kb: Kno
         kb: maps retired ids of both sides to their successors, so that releases can be compared.
 
     Raises:
-        MismatchError: documents are missing on one side, stand twice, or differ in their text.
+        MismatchError: documents are missing on one side, stand twice, or differ in their text, or the predicted ones
+            hold gold mentions, which would count as right.
     """
     ours = _by_id(predicted, "predicted")
     theirs = _by_id(gold, "gold")
     _same_documents(theirs, ours)
+    _no_gold(predicted)
     live = _successor(kb)
     mention = [0, 0, 0]
     document = [0, 0, 0]
@@ -130,6 +132,14 @@ def _same_documents(gold: dict[str, Document], predicted: dict[str, Document]) -
             raise MismatchError(f"{len(missing)} documents are not among the {what} ones: {_some(missing)}")
     if changed := [id for id, doc in gold.items() if doc.text != predicted[id].text]:
         raise MismatchError(f"{len(changed)} documents have another text on the other side: {_some(changed)}")
+
+
+def _no_gold(predicted: Sequence[Document]) -> None:
+    if holding := [doc.id for doc in predicted if any(mention.source == "gold" for mention in doc.mentions or ())]:
+        raise MismatchError(
+            f"{len(holding)} predicted documents hold gold mentions, which are no predictions: {_some(holding)}; "
+            "hide them from the pipeline (doc.bare(), doc.spans_only())"
+        )
 
 
 def _some(ids: Sequence[str]) -> str:

@@ -73,14 +73,11 @@ def conjuncts(phrases: Sequence[Phrase]) -> Iterator[Conjunct]:
 
 def _shared_end(phrases: Sequence[Phrase]) -> Iterator[Conjunct]:
     *before, last = phrases
-    for cut in range(1, min(len(last.words), OWN + 1)):
-        turned = cut == last.turn
-        if last.turn and cut > last.turn:
-            break
+    owns = [own for number, phrase in enumerate(before) for own in _ends(phrase, whole=number > 0)]
+    for cut in range(1, min(len(last.words) - 1, last.turn or OWN, OWN) + 1):
         for end in range(cut + 1, min(len(last.words), cut + SHARED) + 1):
-            for number, phrase in enumerate(before):
-                for own in _ends(phrase, whole=number > 0):
-                    yield Conjunct(own, last.words[cut:end], turned)
+            for own in owns:
+                yield Conjunct(own, last.words[cut:end], cut == last.turn)
 
 
 def _ends(phrase: Phrase, *, whole: bool) -> list[tuple[int, ...]]:

@@ -18,7 +18,18 @@ from importlib import resources
 from linnet.text.normalise import basic
 from linnet.text.tokens import words
 
-__all__ = ["CONJUNCTIONS", "GENERAL", "ORDINARY", "STOPWORDS", "TIES", "content_words", "family", "is_stopword", "stem"]
+__all__ = [
+    "BEARERS",
+    "CONJUNCTIONS",
+    "GENERAL",
+    "ORDINARY",
+    "STOPWORDS",
+    "TIES",
+    "content_words",
+    "family",
+    "is_stopword",
+    "stem",
+]
 
 
 def _lines(file: str) -> list[str]:
@@ -39,6 +50,7 @@ CONJUNCTIONS = frozenset(("and", "or"))
 STOPWORDS = frozenset(_kind("stop"))
 TIES = frozenset(_kind("tie") + _kind("cue"))
 GENERAL = frozenset(_kind("general"))
+BEARERS = frozenset(_kind("bearer"))
 ORDINARY = TIES | STOPWORDS | CONJUNCTIONS | frozenset(_kind("ordinary"))
 SINGULAR = frozenset(_kind("singular"))
 IRREGULAR = {plural: singular for plural, _, singular in (pair.partition("=") for pair in _kind("plural"))}

@@ -17,6 +17,7 @@ from linnet.errors import LinnetError, did_you_mean
 __all__ = ["VOCABULARIES", "read_vocabulary"]
 
 VOCABULARIES: dict[str, str] = {
+    "concepts": "linnet.vocabularies.concepts:read_concepts",
     "hpo": "linnet.vocabularies.hpo:read_hpo",
     "obo": "linnet.vocabularies.obo:read_obo",
     "table": "linnet.vocabularies.table:read_table",

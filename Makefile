@@ -1,0 +1,54 @@
+# Everything Linnet needs, from an empty clone: make demo, make test. Needs Python 3.11-3.13, nothing else.
+PYTHON ?= $(shell for v in 3.12 3.11 3.13; do if python$$v -c 'import venv' >/dev/null 2>&1; then echo python$$v; exit; fi; done; echo python3)
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
+OUT := demo/out
+export LINNET_HOME ?= $(CURDIR)/.linnet
+
+.PHONY: demo test lint docs bench clean
+
+# Two stamps: what running needs, and what developing needs on top of it.
+$(VENV)/run.stamp: pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(0 if (3, 11) <= sys.version_info < (3, 14) else "Linnet needs Python 3.11, 3.12 or 3.13; set PYTHON=...")'
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "installing Linnet into $(VENV) ..."
+	@$(PIP) --editable .
+	@touch $@
+
+$(VENV)/dev.stamp: $(VENV)/run.stamp
+	@echo "installing the tools for tests ..."
+	@$(PIP) --editable '.[dev]'
+	@touch $@
+
+demo: $(VENV)/run.stamp  ## build the HPO knowledge base and link a dozen notes
+	@mkdir -p $(OUT)
+	@$(BIN)/linnet kb build --from hpo
+	@$(BIN)/linnet link src/linnet/demo/notes --html $(OUT)/notes.html
+	@echo
+	@echo "The same as a page to read: $(OUT)/notes.html"
+	@echo "Next, try your own text:"
+	@echo "  export LINNET_HOME=$(LINNET_HOME)"
+	@echo "  $(BIN)/linnet link \"Floppy baby with wide-set eyes and a cleft palate.\""
+	@echo "  $(BIN)/linnet link your-notes/*.txt -o concepts.csv --html concepts.html"
+	@echo "  $(BIN)/linnet kb search hpo short fingers"
+
+test: $(VENV)/dev.stamp  ## all tests, with branch coverage
+	@$(BIN)/python -m pytest --quiet --numprocesses 2 --cov --cov-report=term:skip-covered --cov-fail-under=90
+
+lint: $(VENV)/dev.stamp  ## ruff, format, mypy strict, generated docs up to date
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check --quiet .
+	@$(BIN)/mypy
+	@$(BIN)/python docs/generate.py --check
+
+docs: $(VENV)/dev.stamp  ## generate the reference pages from the code
+	@$(BIN)/python docs/generate.py
+
+bench: $(VENV)/run.stamp  ## speed on real text (needs LINNET_DATA)
+	@$(BIN)/linnet kb build --from hpo --quiet
+	@$(BIN)/linnet bench dictionary
+
+clean:  ## remove everything that make made
+	rm -rf $(VENV) .linnet $(OUT) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage .coverage.*
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,65 @@
+"""Concepts out to files: ``.jsonl`` keeps everything, ``.tsv`` is for spreadsheets and says what it drops."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TextIO
+
+from linnet.data import Concept
+from linnet.errors import FormatError, LinnetWarning
+from linnet.text.files import STDIO, replacing
+from linnet.vocabularies.concepts import write_concepts
+
+__all__ = ["write_table"]
+
+COLUMNS = ("id", "name", "synonyms", "types", "definition", "parents", "xrefs", "replaced_by")
+
+
+def write_table(concepts: Iterable[Concept], path: str | Path) -> int:
+    """Write concepts to `path` in the format its suffix says and return how many; ``-`` is JSON Lines on stdout.
+
+    ``.jsonl`` is read back by the vocabulary ``concepts``, ``.tsv`` by ``table``; both may end in ``.gz``.
+
+    Raises:
+        FormatError: another suffix, or a place that cannot be written to.
+    """
+    ending = "".join(Path(path).suffixes[-2:]).removesuffix(".gz").rpartition(".")[2]
+    if str(path) == STDIO or ending == "jsonl":
+        with replacing(path) as out:
+            return write_concepts(concepts, out)
+    if ending != "tsv":
+        raise FormatError(path, "expected a name that ends in .jsonl (keeps everything) or .tsv, plain or .gz")
+    with replacing(path) as out:
+        return _write_tsv(concepts, out)
+
+
+def _write_tsv(concepts: Iterable[Concept], out: TextIO) -> int:
+    out.write("\t".join(COLUMNS) + "\n")
+    count = scopes = 0
+    for concept in concepts:
+        out.write("\t".join(_cells(concept)) + "\n")
+        count += 1
+        scopes += sum((name.scope, name.language, name.source) != ("exact", "en", "") for name in concept.names)
+    if scopes:
+        message = f"{scopes} names have a scope, language or source, which a .tsv cannot hold; .jsonl keeps them"
+        warnings.warn(message, LinnetWarning, stacklevel=3)
+    return count
+
+
+def _cells(concept: Concept) -> Iterator[str]:
+    yield concept.id
+    names = [_plain(name.text) for name in concept.names]
+    yield names[0] if names else ""
+    yield "|".join(names[1:])
+    yield "|".join(_plain(kind) for kind in concept.types)
+    yield " ".join(concept.definition.split())
+    yield "|".join(concept.parents)
+    yield "|".join(_plain(xref) for xref in concept.xrefs)
+    yield "" if concept.replaced_by is None else concept.replaced_by or "-"
+
+
+def _plain(text: str) -> str:
+    """Return `text` without what would end its cell or its value."""
+    return " ".join(text.replace("|", "/").split())

@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from linnet.kb import KnowledgeBase
+
+from .conftest import Run
+
+TABLE = (
+    "id\tname\tsynonyms\ttypes\treplaced_by\nD1\tFever\tPyrexia|High temperature\tFinding\t\nD2\tOld fever\t\t\tD1\n"
+)
+
+
+def test_a_table_becomes_a_knowledge_base_under_home(run: Run, home: Path, tmp_path: Path) -> None:
+    source = tmp_path / "terms.tsv"
+    source.write_text(TABLE)
+    done = run("kb", "build", source, "--from", "table", "--prefix", "MESH", "-o", "mine")
+    assert done.code == 0
+    assert "1 concepts, 3 names, 1 retired ids" in done.out
+    assert (home / "kb" / "mine.kb").is_file()
+    assert "mine" in run("kb", "list").out
+    info = run("kb", "info", "mine").out
+    assert "terms.tsv" in info
+    assert "type Finding: 1" in info
+    assert "MESH:D1" in run("kb", "search", "mine", "high", "temp").out
+    assert "MESH:D1" in run("kb", "search", "mine", "MESH:D2").out, "a retired id leads to its successor"
+    assert "nothing found" in run("kb", "search", "mine", "zzz").out
+
+
+def test_columns_of_other_names(run: Run, tmp_path: Path, home: Path) -> None:
+    source = tmp_path / "terms.csv"
+    source.write_text("Code,Label,Alias\nA:1,Fever,Pyrexia\n")
+    columns = [f"--column={pair}" for pair in ("id=Code", "name=Label", "synonyms=Alias")]
+    assert run("kb", "build", source, "--from", "table", "-o", "mine", *columns).code == 0
+    assert "A:1" in run("kb", "search", "mine", "pyrexia").out
+    done = run("kb", "build", source, "--from", "table", "-o", "mine", "--column", "Code")
+    assert (done.code, "expected OURS=THEIRS" in done.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("kb", "build", "-o", "x"), "--from"),
+        (("kb", "build", "--from", "obo", "-o", "x"), "needs files"),
+        (("kb", "build", "terms.tsv", "--from", "table"), "-o"),
+        (("kb", "build", "terms.tsv", "--from", "tabel", "-o", "x"), "did you mean 'table'"),
+        (("kb", "build", "a", "b", "--from", "obo", "--from", "obo", "--from", "obo", "-o", "x"), "2 files but 3"),
+        (("kb", "build", "none.tsv", "--from", "table", "-o", "x"), "none.tsv"),
+        (("kb", "info", "none"), "none.kb"),
+        (("kb", "search", "none", "x"), "none.kb"),
+    ],
+)
+def test_what_cannot_be_done_is_said(run: Run, home: Path, arguments: tuple[str, ...], said: str) -> None:
+    done = run(*arguments)
+    assert done.code == 2
+    assert said in done.err
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ("id\tlabel\nA\tx\n", "bad.tsv:1"),
+        ("id\tname\nA\tx\nA\ty\n", "bad.tsv:3"),
+        ("id\tname\tparents\nA\tx\tB\nB\ty\tA\n", "bad.tsv:2"),
+        ("id\tname\treplaced_by\nA\tx\t\nB\ty\tC\n", "bad.tsv:3"),
+    ],
+    ids=["missing column", "duplicate id", "cyclic parents", "successor that leads nowhere"],
+)
+def test_bad_tables_name_file_and_line_and_leave_nothing(
+    run: Run, home: Path, tmp_path: Path, rows: str, said: str
+) -> None:
+    source = tmp_path / "bad.tsv"
+    source.write_text(rows)
+    done = run("kb", "build", source, "--from", "table", "-o", "bad")
+    assert done.code == 2
+    assert said in done.err
+    assert not list((home / "kb").glob("*")) if (home / "kb").exists() else True
+
+
+def test_export_and_build_again_give_the_same_version(run: Run, home: Path, tmp_path: Path, kb: KnowledgeBase) -> None:
+    for name in ("all.jsonl", "all.jsonl.gz"):
+        out = tmp_path / name
+        assert run("kb", "export", kb.path, "-o", out).code == 0
+        assert run("kb", "build", out, "--from", "concepts", "-o", "again").code == 0
+        assert KnowledgeBase.open("again").version == kb.version
+    assert gzip.decompress((tmp_path / "all.jsonl.gz").read_bytes()) == (tmp_path / "all.jsonl").read_bytes()
+
+
+def test_export_for_spreadsheets_says_what_it_drops(run: Run, home: Path, tmp_path: Path, kb: KnowledgeBase) -> None:
+    out = tmp_path / "all.tsv"
+    done = run("kb", "export", kb.path, "-o", out)
+    assert "1 names have a scope" in done.err
+    assert run("kb", "build", out, "--from", "table", "-o", "again").code == 0
+    assert len(KnowledgeBase.open("again")) == len(kb)
+    assert run("kb", "export", kb.path, "-o", tmp_path / "all.xlsx").code == 2
+
+
+def test_a_read_only_home_is_said(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("LINNET_HOME", str(tmp_path / "file" / "home"))
+    source = tmp_path / "terms.tsv"
+    source.write_text(TABLE)
+    done = run("kb", "build", source, "--from", "table", "-o", "mine")
+    assert done.code == 2
+    assert "LINNET_HOME" in done.err
+
+
+def test_an_empty_home_and_a_damaged_file_are_listed(run: Run, home: Path) -> None:
+    assert "no knowledge bases" in run("kb", "list").out
+    (home / "kb").mkdir(parents=True)
+    (home / "kb" / "odd.kb").write_text("not SQLite")
+    assert "is not a knowledge base" in " ".join(run("kb", "list").out.split())
+
+
+def test_search_filters(run: Run, kb: KnowledgeBase) -> None:
+    out = run("kb", "search", kb.path, "cold", "--type", "Disease").out
+    assert ("X:2" in out, "X:1" in out) == (True, False)
+    out = run("kb", "search", kb.path, "seizure", "--under", "HP:0002069").out
+    assert ("HP:0002069" in out, "HP:0001250" in out) == (True, False)
+    done = run("kb", "search", kb.path, "cold", "--type", "Diseases")
+    assert (done.code, "did you mean 'Disease'" in done.err) == (2, True)

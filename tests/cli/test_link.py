@@ -1,0 +1,225 @@
+from __future__ import annotations
+
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import linnet
+from linnet.kb import KnowledgeBase
+
+from .conftest import Run
+
+NOTE = "Short stature and seizures; no cleft palate.\n"
+
+
+def lines(text: str) -> list[dict[str, object]]:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def ids(out: str) -> set[str]:
+    return {id for doc in lines(out) for mention in doc["mentions"] for id in mention["concepts"]}  # type: ignore[attr-defined]
+
+
+def test_a_text_becomes_a_table(run: Run, recipe: Path) -> None:
+    done = run("link", NOTE, "--pipeline", recipe)
+    assert done.code == 0
+    for said in (
+        "short stature",
+        "HP:0004322",
+        "Short stature",
+        "1.00*",
+        "cleft palate",
+        "not interpreted",
+        "not calib",
+    ):
+        assert said.lower() in done.out.lower()
+
+
+def test_json_lines_say_probability_and_calibration(run: Run, recipe: Path) -> None:
+    done = run("link", NOTE, "--pipeline", recipe, "--to", "jsonl")
+    assert ids(done.out) == {"HP:0004322", "HP:0001250", "HP:0000175"}
+    for mention in lines(done.out)[0]["mentions"]:  # type: ignore[attr-defined]
+        assert 0 < mention["probability"] <= 1
+        assert mention["calibration"] == "uncalibrated"
+
+
+def test_the_human_phenotype_ontology_is_built_at_first_use(run: Run, home: Path) -> None:
+    text = "Patient with short stature, hypertelorism and recurrent seizures; no cleft palate."
+    done = run("link", "-q", text, "--to", "jsonl")
+    assert ids(done.out) == {"HP:0004322", "HP:0000316", "HP:0001250", "HP:0000175"}
+    surfaces = [mention["text"] for mention in lines(done.out)[0]["mentions"]]  # type: ignore[attr-defined]
+    assert surfaces[-1] == "cleft palate"
+    assert (home / "kb" / "hpo.kb").is_file()
+
+
+def test_files_folders_globs_and_standard_input(
+    run: Run, recipe: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    (notes / "a.txt").write_text("Seizures.")
+    (notes / "b.txt").write_text("Cleft palate.")
+    for source in (notes, notes / "*.txt"):
+        done = run("link", "-q", source, "--pipeline", recipe, "--to", "jsonl")
+        assert [doc["id"] for doc in lines(done.out)] == ["a", "b"]
+        assert ids(done.out) == {"HP:0001250", "HP:0000175"}
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"Seizures.")))
+    done = run("link", "-q", "-", "--from", "text", "--pipeline", recipe, "--to", "jsonl")
+    assert ids(done.out) == {"HP:0001250"}
+
+
+def test_what_cannot_be_read_is_named(run: Run, recipe: Path, tmp_path: Path) -> None:
+    (tmp_path / "binary.txt").write_bytes(b"MZ\x00\x01\x02")
+    (tmp_path / "latin.txt").write_bytes("Sj\u00f6gren".encode("latin-1"))
+    for argument, said in (
+        (tmp_path / "binary.txt", "binary.txt"),
+        (tmp_path / "latin.txt", "not UTF-8"),
+        ("notes/none.txt", "none.txt"),
+        (tmp_path / "*.nothing", "nothing"),
+        ("  ", "empty text"),
+    ):
+        done = run("link", argument, "--pipeline", recipe)
+        assert done.code == 2, argument
+        assert said in done.err
+        assert "Traceback" not in done.err
+        assert done.err.startswith("linnet: error: ")
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".csv", ".jsonl.gz"])
+def test_output_to_a_file(run: Run, recipe: Path, tmp_path: Path, suffix: str) -> None:
+    out = tmp_path / f"out{suffix}"
+    done = run("link", "-q", NOTE, "--pipeline", recipe, "-o", out)
+    assert (done.code, done.out) == (0, "")
+    if suffix == ".csv":
+        assert "HP:0001250,Seizure" in out.read_text()
+    else:
+        assert [doc.text for doc in linnet.read(out)] == [NOTE]
+
+
+def test_a_page_beside_the_table(run: Run, recipe: Path, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    done = run("link", "-q", NOTE, "--pipeline", recipe, "--html", page)
+    assert "Short stature" in done.out
+    text = page.read_text()
+    assert "Cleft palate" in text
+    assert "Negation and family history are not interpreted" in text
+
+
+def test_unknown_formats_and_places_are_refused_and_leave_nothing(run: Run, recipe: Path, tmp_path: Path) -> None:
+    for place in (tmp_path / "out.docx", tmp_path / "no" / "folder" / "out.jsonl"):
+        done = run("link", NOTE, "--pipeline", recipe, "-o", place)
+        assert done.code == 2
+        assert str(place) in done.err
+    assert not list(tmp_path.glob("*out*"))
+    assert run("link", NOTE, "--pipeline", recipe, "--to", "jsnol").code == 2
+
+
+def test_wrong_recipes_and_knowledge_bases_are_named(run: Run, recipe: Path, home: Path) -> None:
+    done = run("link", NOTE, "--pipeline", recipe, "--set", "dictionary.overlap=all", "--set", "decide.threshold=x")
+    assert done.code == 2
+    assert "did you mean 'overlaps'" in done.err
+    assert "threshold" in done.err
+    assert run("link", NOTE, "--pipeline", "hpoo").err.count("did you mean 'hpo'") == 1
+    done = run("link", NOTE, "--pipeline", recipe, "--kb", "mesh")
+    assert done.code == 2
+    assert "mesh.kb" in done.err
+
+
+def test_the_same_id_twice_is_refused(run: Run, recipe: Path, tmp_path: Path) -> None:
+    path = tmp_path / "twice.jsonl"
+    path.write_text('{"id":"a","text":"x"}\n{"id":"a","text":"y"}\n')
+    done = run("link", "-q", path, "--pipeline", recipe, "-o", tmp_path / "out.jsonl")
+    assert done.code == 2
+    assert "'a' comes twice" in done.err
+    assert not (tmp_path / "out.jsonl").exists()
+
+
+GOLD = (
+    '{"id":"g","text":"seizure seizure","mentions":[{"start":0,"end":7,"source":"gold","concepts":["X:9"]},'
+    '{"start":8,"end":15,"source":"user","concepts":["X:1"]}]}\n'
+)
+
+
+def test_gold_is_hidden_unless_asked_for(run: Run, recipe: Path, tmp_path: Path) -> None:
+    path = tmp_path / "gold.jsonl"
+    path.write_text(GOLD)
+    done = run("link", path, "--pipeline", recipe, "--to", "jsonl")
+    assert ids(done.out) == {"HP:0001250", "X:1"}, "gold hidden, the user's answer kept"
+    assert "1 gold mentions of the input were hidden" in done.err
+    done = run("link", "-q", path, "--pipeline", recipe, "--to", "jsonl", "--keep-gold")
+    assert ids(done.out) == {"X:9", "X:1"}
+
+
+def test_given_spans_are_linked_without_their_answers(run: Run, tmp_path: Path, kb: KnowledgeBase) -> None:
+    recipe = tmp_path / "given.toml"
+    parts = "".join(f'[[pipeline]]\nuse = "{name}"\n' for name in ("gold", "exact", "decide"))
+    recipe.write_text(f'kb = "{kb.path}"\n{parts}')
+    path = tmp_path / "gold.jsonl"
+    path.write_text(GOLD)
+    done = run("link", "-q", path, "--pipeline", recipe, "--to", "jsonl")
+    assert [mention["concepts"] for mention in lines(done.out)[0]["mentions"]] == [["HP:0001250"]] * 2  # type: ignore[attr-defined]
+
+
+# --- as a process ----------------------------------------------------------------------------------------------------
+
+
+def linnet_process(*arguments: object) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "linnet", *map(str, arguments)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def test_a_cold_start_imports_nothing_heavy(recipe: Path) -> None:
+    code = (
+        "import sys; sys.argv = ['linnet', 'link', '-q', 'Seizures.', '--to', 'jsonl', '--pipeline', sys.argv[1]]\n"
+        "from linnet.cli import main\n"
+        "try: main()\n"
+        "except SystemExit: pass\n"
+        "print(sorted({'sklearn', 'torch', 'pandas', 'pyhpo', 'scipy', 'networkx'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code, recipe], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_ctrl_c_says_what_is_left(recipe: Path, tmp_path: Path) -> None:
+    source = tmp_path / "many.jsonl"
+    source.write_text("".join(f'{{"id":"{i}","text":"{"Seizures and cleft palate. " * 200}"}}\n' for i in range(4000)))
+    out = tmp_path / "out.jsonl"
+    out.write_text("old\n")
+    process = linnet_process("link", source, "--pipeline", recipe, "-o", out)
+    deadline = time.monotonic() + 30
+    while not list(tmp_path.glob(".out.jsonl.*")) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "interrupted" in err
+    assert "Traceback" not in err
+    assert out.read_text() == "old\n"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["many.jsonl", "out.jsonl", "small.toml"]
+
+
+def test_a_closed_pipe_ends_quietly(recipe: Path, tmp_path: Path) -> None:
+    source = tmp_path / "many.jsonl"
+    source.write_text("".join(f'{{"id":"{i}","text":"{"Seizures. " * 500}"}}\n' for i in range(500)))
+    process = linnet_process("link", source, "--pipeline", recipe, "--to", "jsonl")
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.readline()
+    process.stdout.close()
+    err = process.stderr.read()
+    process.stderr.close()
+    assert process.wait(timeout=30) == 1
+    assert "Traceback" not in err
+
+
+def test_sockets_are_blocked_in_the_tests() -> None:
+    code = "import socket\ntry: socket.create_connection(('192.0.2.1', 80), 1)\nexcept OSError as e: print(e)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=os.environ)
+    assert "blocked in tests" in done.stdout

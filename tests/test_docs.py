@@ -1,0 +1,49 @@
+"""The documents are tested: README's Python runs, the reference is what the code says, links lead somewhere."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import linnet
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+def test_the_reference_is_what_the_code_says() -> None:
+    done = subprocess.run(
+        [sys.executable, ROOT / "docs" / "generate.py", "--check"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_readme_python_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LINNET_HOME", str(tmp_path))
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+    assert len(blocks) >= 2
+    script = "import warnings; warnings.simplefilter('ignore')\n" + "\n".join(blocks)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, env=os.environ, cwd=tmp_path, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Short stature ('HP:0004322',)" in done.stdout
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
+        assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_public_names_exist() -> None:
+    for name in linnet.__all__:
+        assert getattr(linnet, name).__doc__
+    assert set(linnet.__all__) <= set(dir(linnet))
+    with pytest.raises(AttributeError, match="linnnet"):
+        linnet.linnnet  # noqa: B018

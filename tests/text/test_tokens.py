@@ -1,0 +1,56 @@
+"""Words and gaps."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from linnet.text.tokens import Gap, gap_kind, tokenize, words
+
+
+@given(st.text())
+def test_words_and_gaps_make_the_text(text: str) -> None:
+    tokens = tokenize(text)
+    pieces = [tokens.gaps[0]]
+    for surface, gap in zip(tokens.surfaces, tokens.gaps[1:], strict=True):
+        pieces += [surface, gap]
+    assert "".join(pieces) == text
+    found = zip(tokens.surfaces, tokens.starts.tolist(), tokens.ends.tolist(), strict=True)
+    assert all(text[start:end] == surface for surface, start, end in found)
+    assert words(text) == tokens.surfaces
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", []),
+        ("... !", []),
+        ("Alzheimer's", ["Alzheimer's"]),
+        ("'quoted'", ["quoted"]),
+        ("x-linked IL-2/3", ["x", "linked", "IL", "2", "3"]),
+        ("snake_case", ["snake", "case"]),
+        ("Me\u0301nie\u0300re's", ["Me\u0301nie\u0300re's"]),
+        ("a\x00b", ["a", "b"]),
+        ("𝒳😀y", ["𝒳", "y"]),
+    ],
+)
+def test_words(text: str, expected: list[str]) -> None:
+    assert words(text) == expected
+
+
+def test_offsets_are_code_points() -> None:
+    assert tokenize("😀 β").starts.tolist() == [2]
+
+
+@pytest.mark.parametrize(
+    ("gap", "kind"),
+    [
+        (" ", Gap.JOIN), ("\n", Gap.JOIN), ("  ", Gap.JOIN), ("-", Gap.JOIN), ("\u2013", Gap.JOIN), (' "', Gap.JOIN),
+        ("\x00", Gap.JOIN), ("", Gap.JOIN), ("/", Gap.SLASH), (",", Gap.COMMA), (", ", Gap.COMMA), (",\n", Gap.COMMA),
+        (" - ", Gap.BREAK), (". ", Gap.BREAK), (".", Gap.BREAK), ("; ", Gap.BREAK), (" (", Gap.BREAK), (": ", Gap.BREAK),
+        (" / ", Gap.BREAK), ("+", Gap.BREAK), ("\n\n", Gap.PARAGRAPH), (".\n \n", Gap.PARAGRAPH),
+    ],
+)  # fmt: skip
+def test_gap_kinds(gap: str, kind: int) -> None:
+    assert gap_kind(gap) == kind
