@@ -14,7 +14,7 @@ import inspect
 import json
 import logging
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import metadata, resources
 from pathlib import Path
 from typing import Any, cast, get_type_hints
@@ -22,6 +22,7 @@ from typing import Any, cast, get_type_hints
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from linnet.errors import KnowledgeBaseError, LinnetError, RecipeError, did_you_mean
+from linnet.home import writable
 from linnet.kb import KnowledgeBase, kb_path
 from linnet.pipeline import Component, Pipeline, Stage
 
@@ -68,7 +69,10 @@ def components() -> dict[str, str]:
 
 def _component(name: str) -> type[Stage]:
     module, _, attribute = components()[name].partition(":")
-    return cast("type[Stage]", getattr(importlib.import_module(module), attribute))
+    try:
+        return cast("type[Stage]", getattr(importlib.import_module(module), attribute))
+    except (ImportError, AttributeError) as error:
+        raise LinnetError(f"the component {name!r} is {module}:{attribute}, which cannot be loaded: {error}") from error
 
 
 def _recipe_folder() -> Path:
@@ -104,7 +108,7 @@ def read_recipe(source: str | Path, *, changes: Sequence[str] = ()) -> Recipe:
         raise RecipeError(source, [f"no such recipe or file{hint}"]) from error
     except OSError as error:
         raise RecipeError(source, [f"cannot be read: {error.strerror}"]) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:  # a NUL in the name, no UTF-8, no TOML, brackets without end
         raise RecipeError(path, [f"not TOML: {error}"]) from error
     return _check(values, path, changes)
 
@@ -198,25 +202,31 @@ def _messages(error: ValidationError, known: Iterable[str]) -> list[str]:
 def _apply(change: str, values: dict[str, Any]) -> list[str]:
     """Change `values` in place; return what is wrong with the change."""
     key, equals, text = change.partition("=")
-    if not equals:
+    if not equals or not key.strip():
         return [f"--set {change}: expected key=value"]
     try:
         value = tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
-        value = text  # a bare word is a string
-    target, _, field = key.rpartition(".")
+        value = text.strip()  # a bare word is a string
+    target, _, field = (step.strip().strip("\"'") for step in key.rpartition("."))
     if not target:
         values[field] = value
         return []
-    parts = [part for part in values.get("pipeline", []) if isinstance(part, dict) and _is_called(part, target)]
-    for part in parts:
+    parts = list(_parts(values.get("pipeline")))
+    called = [part for part in parts if _is_called(part, target)]
+    for part in called:
         part[field] = value
-    used = [str(part.get("use")) for part in values.get("pipeline", []) if isinstance(part, dict)]
-    return (
-        []
-        if parts
-        else [f"--set {change}: no part {target!r} in the pipeline{did_you_mean(target, used) or _list(used)}"]
-    )
+    used = [str(part.get("use")) for part in parts]
+    hint = did_you_mean(target, used) or f"; it has: {', '.join(used) or 'none'}"
+    return [] if called else [f"--set {change}: no part {target!r} in the pipeline{hint}"]
+
+
+def _parts(tables: Any) -> Iterator[dict[str, Any]]:
+    """Yield all tables of a pipeline, those of fused parts included, whatever else a wrong recipe holds there."""
+    for part in tables if isinstance(tables, list) else ():
+        if isinstance(part, dict):
+            yield part
+            yield from _parts(part.get("of"))
 
 
 def _is_called(part: Mapping[str, Any], name: str) -> bool:
@@ -279,15 +289,24 @@ def _make_all(parts: Sequence[Mapping[str, Any]], kb: KnowledgeBase, saved: Path
 
 def _make(part: Mapping[str, Any], kb: KnowledgeBase, saved: Path | None) -> Component:
     name = part["use"]
-    if saved is not None and "of" not in part:
-        return _component(name).load(saved, kb=kb)
     known = _keywords(name)
     keywords = {key: known[key].validate_python(value) for key, value in part.items() if key not in ("use", "of")}
+    if saved is not None and "of" not in part:
+        return _changed(_component(name).load(saved, kb=kb), keywords)
     if "kb" in _parameters(name):
         keywords["kb"] = kb
     if "of" in part:
         keywords["of"] = _make_all(part["of"], kb, saved)
     return _component(name)(**keywords)
+
+
+def _changed(component: Stage, keywords: Mapping[str, Any]) -> Stage:
+    """Return a loaded component with the keywords of its table, which ``--set`` may have changed since it was saved."""
+    for key, value in keywords.items():
+        setattr(component, key, value)
+    check: Callable[[], None] = getattr(component, "__post_init__", lambda: None)
+    check()
+    return component
 
 
 # --- saving ----------------------------------------------------------------------------------------------------------
@@ -300,11 +319,12 @@ def save(pipeline: Pipeline, folder: str | Path) -> None:
         LinnetError: the folder holds something already, or a component has no name to load it by.
     """
     folder = Path(folder)
-    if folder.exists() and any(folder.iterdir()):
-        raise LinnetError(f"{folder} is not empty: give a new folder, nothing is overwritten")
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise LinnetError(f"{folder} is no empty folder: give a new one, nothing is overwritten")
     if pipeline.kb is None:
         raise KnowledgeBaseError("the pipeline has no knowledge base to name in its folder: make it with linnet.load")
-    folder.mkdir(parents=True, exist_ok=True)
+    _name_all(pipeline.parts)  # before anything is written
+    writable(folder)
     head = f"kb = {_toml(str(pipeline.kb.path.absolute()))}\nkb_version = {_toml(pipeline.kb.version)}\n"
     tables = _save_all(pipeline.parts, folder, "pipeline")
     (folder / "pipeline.toml").write_text("\n".join([head, *tables]), encoding="utf-8")
@@ -314,17 +334,25 @@ def save(pipeline: Pipeline, folder: str | Path) -> None:
 def _save_all(parts: Sequence[Component], folder: Path, table: str) -> list[str]:
     """Save components into subfolders ``0-use``, …; return their tables of the recipe."""
     tables = []
-    for index, part in enumerate(parts):
-        if not isinstance(part, Stage):
-            raise LinnetError(f"{type(part).__name__} cannot be saved: it is not a linnet.pipeline.Stage")
-        name = _name_of(part)
+    for index, (name, part) in enumerate(_name_all(parts)):
         place = folder / f"{index}-{name}"
         tables.append(f"[[{table}]]\nuse = {_toml(name)}\n{_keyword_lines(part)}")
-        if "of" in _parameters(name):
-            tables += _save_all(cast("Any", part).of, place, f"{table}.of")
+        if inner := getattr(part, "of", ()):
+            tables += _save_all(inner, place, f"{table}.of")
         else:
             part.save(place)
     return tables
+
+
+def _name_all(parts: Sequence[Component]) -> list[tuple[str, Stage]]:
+    """Return components with the names that recipes call them by, or refuse those that cannot be saved."""
+    named = []
+    for part in parts:
+        if not isinstance(part, Stage):
+            raise LinnetError(f"{type(part).__name__} cannot be saved: it is not a linnet.pipeline.Stage")
+        named.append((_name_of(part), part))
+        _name_all(getattr(part, "of", ()))
+    return named
 
 
 def _name_of(part: Component) -> str:
@@ -348,7 +376,8 @@ def _toml(value: Any) -> str:
         return repr(value)
     if isinstance(value, (list, tuple)):
         return f"[{', '.join(_toml(item) for item in value)}]"
-    return json.dumps(str(value))  # TOML's basic strings know all of JSON's escapes
+    # TOML's basic strings know JSON's escapes, but for halves of characters, and want one more
+    return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _card(pipeline: Pipeline, kb: KnowledgeBase) -> str:

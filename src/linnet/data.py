@@ -44,7 +44,7 @@ Floats: TypeAlias = npt.NDArray[np.float32]
 
 SOURCES = ("gold", "user", "pred")
 CALIBRATIONS = ("", "joint", "given-span")
-SCOPES = ("exact", "broad", "narrow", "related")
+SCOPES: tuple[Scope, ...] = ("exact", "broad", "narrow", "related")
 
 V = TypeVar("V")
 
@@ -59,8 +59,7 @@ class FrozenDict(dict[str, V]):
     def _refuse(self, *_args: object, **_kwargs: object) -> NoReturn:
         raise TypeError("records are immutable: make a changed copy with dataclasses.replace")
 
-    __setitem__ = __delitem__ = __ior__ = _refuse  # type: ignore[assignment]
-    clear = pop = popitem = setdefault = update = _refuse  # type: ignore[assignment]
+    __setitem__ = __delitem__ = __ior__ = clear = pop = popitem = setdefault = update = _refuse
 
     def __hash__(self) -> int:  # type: ignore[override]
         return hash(frozenset(self.items()))

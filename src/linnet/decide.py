@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -19,8 +20,10 @@ from typing import Any, Literal, Self
 import numpy as np
 import numpy.typing as npt
 
+from linnet.codec import resolve
 from linnet.data import Calibration, Candidates, Document, Mention, by_position
-from linnet.errors import DataError, PipelineError
+from linnet.errors import DataError, FormatError, PipelineError
+from linnet.home import read_json
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Allow, Stage
 from linnet.roles import Component, Step, align
@@ -83,7 +86,8 @@ class Decide(Stage):
         if len(candidates) == 0:
             return replace(mention, concepts=(), probability=None, calibration="")
         probability = self._probability(mention, candidates)
-        row = int(candidates.rows[0])
+        # candidates read without a knowledge base still hold ids
+        row = int(resolve(candidates.top(1), self.kb).rows[0])
         nil = row < 0 or probability < self.threshold
         return replace(
             mention,
@@ -97,7 +101,7 @@ class Decide(Stage):
         if self.weights is None:
             first = float(np.clip(candidates.scores[0], 0.0, 1.0))
             return first / int((candidates.scores >= candidates.scores[0] - TIE).sum())
-        return float(1.0 / (1.0 + np.exp(-(_features(mention) @ self.weights))))
+        return float(np.exp(-np.logaddexp(0.0, -(_features(mention) @ self.weights))))  # never overflows
 
     # --- calibration -------------------------------------------------------------------------------------------------
 
@@ -153,9 +157,12 @@ class Decide(Stage):
         decide = super().load(folder, kb=kb)
         path = folder / "calibration.json"
         if path.is_file():
-            fitted = json.loads(path.read_text(encoding="utf-8"))
-            decide.calibration = fitted["calibration"]
-            decide.weights = np.array([fitted["weights"][name] for name in FEATURES], np.float64)
+            fitted = read_json(path)
+            try:
+                decide.weights = np.array([fitted["weights"][name] for name in FEATURES], np.float64)
+                decide.calibration = fitted["calibration"]
+            except (KeyError, TypeError, ValueError) as error:
+                raise FormatError(path, f"no calibration that this Linnet can use ({error!r}); fit it again") from error
         return decide
 
 
@@ -188,7 +195,7 @@ def fold(mentions: Sequence[Mention]) -> list[Mention]:
 
 
 def _fold(group: Sequence[Mention]) -> Mention:
-    probabilities = [mention.probability for mention in group if mention.probability is not None]
+    answered = [mention for mention in group if mention.probability is not None]
     return replace(
         group[0],
         start=min(mention.start for mention in group),
@@ -198,7 +205,8 @@ def _fold(group: Sequence[Mention]) -> Mention:
         concepts=tuple(dict.fromkeys(id for mention in group for id in mention.concepts or ())),
         candidates=_merge([mention.candidates for mention in group if mention.candidates is not None]),
         # all of the concepts hold, taken as independent
-        probability=float(np.prod(probabilities)) if probabilities else None,
+        probability=math.prod(mention.probability or 0.0 for mention in answered) if answered else None,
+        calibration=answered[0].calibration if answered else "",
         group="",
     )
 

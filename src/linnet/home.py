@@ -1,13 +1,15 @@
-"""Where knowledge bases and models live: ``LINNET_HOME``, else the XDG data folder of the user."""
+"""Where knowledge bases and models live (``LINNET_HOME``, else the XDG data folder of the user) and their settings."""
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
+from typing import Any
 
-from linnet.errors import LinnetError
+from linnet.errors import FormatError, LinnetError
 
-__all__ = ["home", "kb_folder", "writable"]
+__all__ = ["home", "kb_folder", "read_json", "writable"]
 
 
 def home() -> Path:
@@ -37,3 +39,20 @@ def writable(folder: Path) -> Path:
     if not os.access(folder, os.W_OK):
         raise LinnetError(f"the folder {folder} is read-only; set LINNET_HOME to one you may write to, or use -o")
     return folder
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Return the object in a file of a saved component.
+
+    Raises:
+        FormatError: it cannot be read, or holds no JSON object.
+    """
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise FormatError(path, f"cannot be read: {error.strerror}; save the pipeline again") from error
+    except ValueError as error:
+        raise FormatError(path, f"not JSON: {error}; save the pipeline again") from error
+    if not isinstance(value, dict):
+        raise FormatError(path, "holds no JSON object; save the pipeline again")
+    return value

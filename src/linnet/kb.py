@@ -73,7 +73,7 @@ class Mask:
 
 
 def read_concept(query: Query, row: int) -> Concept | None:
-    """Return the concept in `row`, None if there is none; `query` runs SQL with the values that follow it in a tuple."""
+    """Return the concept in `row`, None if there is none; `query` runs SQL with values."""
     found = next(iter(query("SELECT id, definition FROM concepts WHERE row = ?", (row,))), None)
     if found is None:
         return None

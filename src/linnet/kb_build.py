@@ -234,7 +234,7 @@ class _Rows:
                 raise KnowledgeBaseError(_duplicate(connection)) from error
             except UnicodeEncodeError as error:
                 raise KnowledgeBaseError(
-                    f"{error.object[:80]!r} holds half a character, which no file can hold: the source was decoded wrongly"
+                    f"{error.object[:80]!r} holds a lone surrogate, which is no character: decode the source properly"
                 ) from error
         self.lots = {}
 

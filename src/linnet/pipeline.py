@@ -21,8 +21,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from linnet.data import Candidates, Document, Mention, by_position, mention_id
-from linnet.errors import PipelineError
+from linnet.data import Candidates, Document, Mention, Span, by_position, mention_id
+from linnet.errors import FormatError, PipelineError
+from linnet.home import read_json
 from linnet.kb import KnowledgeBase
 from linnet.roles import PROPERTIES, Allow, Component, Fits, Step, align
 from linnet.text.abbreviations import find_abbreviations
@@ -42,6 +43,7 @@ __all__ = [
     "Stage",
     "Step",
     "align",
+    "merge",
 ]
 
 NOTHING: frozenset[str] = frozenset()
@@ -88,10 +90,13 @@ class Stage(ABC):
     @classmethod
     def load(cls, folder: Path, *, kb: KnowledgeBase | None = None) -> Self:
         """Return the component that `save` wrote."""
-        keywords = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+        keywords = read_json(folder / "config.json")
         if kb is not None and "kb" in getattr(cls, "__dataclass_fields__", {}):
             keywords["kb"] = kb
-        return cls(**keywords)
+        try:
+            return cls(**keywords)
+        except TypeError as error:
+            raise FormatError(folder / "config.json", f"{error}; save the pipeline again") from error
 
 
 def _require(component: Component, docs: Sequence[Document]) -> None:
@@ -139,11 +144,11 @@ def merge(doc: Document, found: Iterable[Mention]) -> Document:
     """Return `doc` with its predicted mentions replaced by `found`; gold and user mentions stay and win their span."""
     kept = [mention for mention in doc.mentions or () if mention.source != "pred"]
     taken = {mention.spans for mention in kept}
-    new: dict[str, Mention] = {}
+    new: dict[tuple[str, tuple[Span, ...]], Mention] = {}
     for mention in found:
         if mention.spans not in taken:
             id = mention.id or mention_id(doc.id, mention.spans, mention.types)
-            new.setdefault(id, mention if mention.id else replace(mention, id=id))
+            new.setdefault((id, mention.spans), mention if mention.id else replace(mention, id=id))
     return replace(doc, mentions=by_position([*kept, *new.values()]))
 
 
@@ -201,6 +206,12 @@ class Union(Detector):
 
     of: Sequence[Detector]
 
+    def __post_init__(self) -> None:
+        _check_parts(self, self.of, Detector)
+
+    def __or__(self, other: object) -> Stage:
+        return Union([*self.of, other]) if isinstance(other, Detector) else super().__or__(other)
+
     @property
     def needs(self) -> frozenset[str]:
         """What any part needs."""
@@ -214,7 +225,22 @@ class Union(Detector):
     def detect(self, docs: Sequence[Document], /, *, allow: Allow | None = None) -> Sequence[Sequence[Mention]]:
         """Return what all parts find, the earlier part first."""
         found = [part.detect(docs, allow=allow) for part in self.of]
-        return [list(itertools.chain.from_iterable(lists)) for lists in zip(*found, strict=True)]
+        return [_united(lists) for lists in zip(*found, strict=True)]
+
+
+def _united(lists: Sequence[Sequence[Mention]]) -> list[Mention]:
+    kept: list[Mention] = []
+    for mentions in lists:
+        taken = {(mention.spans, mention.types) for mention in kept}
+        kept += [mention for mention in mentions if (mention.spans, mention.types) not in taken]
+    return kept
+
+
+def _check_parts(whole: Stage, parts: Sequence[object], role: type) -> None:
+    wrong = [type(part).__name__ for part in parts if not isinstance(part, role)]
+    if wrong or not parts:
+        who, what = type(whole).__name__.lower(), role.__name__.lower()
+        raise PipelineError(f"{who} puts {what}s together; {', '.join(wrong) or 'nothing'} is no {what}")
 
 
 @dataclass
@@ -223,6 +249,15 @@ class Fuse(Retriever):
 
     of: Sequence[Retriever]
     constant: float = 60.0
+
+    def __post_init__(self) -> None:
+        _check_parts(self, self.of, Retriever)
+        if not self.constant >= 0:
+            raise PipelineError(f"fuse: constant {self.constant} must be at least 0")
+
+    def __or__(self, other: object) -> Stage:
+        # `a | b | c` fuses three lists as equals; a fusion in brackets on the right stays one list
+        return replace(self, of=[*self.of, other]) if isinstance(other, Retriever) else super().__or__(other)
 
     @property
     def needs(self) -> frozenset[str]:
@@ -289,18 +324,21 @@ class Pipeline(Stage):
     """Components one after the other; itself a component. Checked when made.
 
     `Sentences` and `Abbreviations` are put in front when a part needs them and nothing gives them.
-
     ``name`` and ``kb`` say which recipe or folder it was loaded from and which knowledge base it links to.
 
     Raises:
-        PipelineError: a part needs what only a later part gives.
+        PipelineError: a part is no component, or needs what only a later part gives.
     """
 
     def __init__(self, *parts: Component, name: str = "", kb: KnowledgeBase | None = None) -> None:
         self.name, self.kb = name, kb
         flat: list[Component] = []
         for part in parts:
+            if isinstance(part, type) or not isinstance(part, Component):
+                what = part.__name__ if isinstance(part, type) else type(part).__name__
+                raise PipelineError(f"{what} is no component that a pipeline can hold: give an object, not a class")
             flat += part.parts if isinstance(part, Pipeline) else [part]
+            self.kb = self.kb or getattr(part, "kb", None)
         self.parts: tuple[Component, ...] = tuple(flat)
         self.front = _front(self.parts)
         _check_order(self.parts)
@@ -330,6 +368,8 @@ class Pipeline(Stage):
 
     def stream(self, docs: Iterable[Document], *, batch: int = 64, allow: Allow | None = None) -> Iterator[Document]:
         """Yield the documents of an endless source, `batch` at a time."""
+        if batch < 1:
+            raise PipelineError(f"batch {batch} must be at least 1")
         source = iter(docs)
         while some := list(itertools.islice(source, batch)):
             yield from self(some, allow=allow)

@@ -31,6 +31,12 @@ class Allow:
     under: tuple[str, ...] | None = None
     by_type: tuple[tuple[str, Allow], ...] = ()
 
+    def __post_init__(self) -> None:
+        for name in ("types", "ids", "under"):
+            value = getattr(self, name)
+            if value is not None:  # lists are what people write, tuples are what can be remembered
+                object.__setattr__(self, name, (value,) if isinstance(value, str) else tuple(value))
+
     def mask(self, kb: KnowledgeBase, mention_types: Sequence[str] = ()) -> Mask:
         """Return the rows that are allowed for a mention of these types."""
         mask = _mask(kb, self.types, self.ids, self.under)
@@ -98,12 +104,18 @@ def align(gold: Document, predicted: Document) -> list[tuple[Mention | None, Men
 
     Gold mentions come in their order, then the predicted ones that found no partner.
     """
-    left = list(predicted.mentions or ())
-    pairs: list[tuple[Mention | None, Mention | None]] = []
-    for mention in gold.mentions or ():
-        same = [m for m in left if m.spans == mention.spans]
-        partner = next((m for m in same if m.id and m.id == mention.id), same[0] if same else None)
-        if partner is not None:
-            left = [m for m in left if m is not partner]
-        pairs.append((mention, partner))
-    return pairs + [(None, mention) for mention in left]
+    theirs, ours = gold.mentions or (), predicted.mentions or ()
+    partners: dict[int, int] = {}  # place in gold -> place in predicted
+    left = set(range(len(ours)))
+    for key in (lambda m: (m.id, m.spans) if m.id else None, lambda m: m.spans):
+        places: dict[Any, list[int]] = {}
+        for place in sorted(left, reverse=True):
+            places.setdefault(key(ours[place]), []).append(place)
+        for place, mention in enumerate(theirs):
+            if place not in partners and key(mention) is not None and (same := places.get(key(mention))):
+                partners[place] = same.pop()
+        left.difference_update(partners.values())
+    pairs: list[tuple[Mention | None, Mention | None]] = [
+        (mention, ours[partners[place]] if place in partners else None) for place, mention in enumerate(theirs)
+    ]
+    return pairs + [(None, ours[place]) for place in sorted(left)]

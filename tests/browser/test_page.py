@@ -111,6 +111,7 @@ def test_opens_with_its_notices(page: Page) -> None:
     assert page.js("document.title") == "Notes & <i>more</i>"
     assert "‘no cleft palate’ is still marked as cleft palate" in page.text("header")
     assert "version v1" in page.text("header")
+    page.js("document.querySelector('details').open = true")
     assert "Pipeline: dictionary" in page.text("header")
     assert body(page) == DOCS[0].text
     assert page.text("#summary") == "5 mentions"

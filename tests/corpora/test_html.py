@@ -190,10 +190,11 @@ def test_branches_survive_cycles_and_missing_parents() -> None:
 
 def test_the_top_names_knowledge_base_and_sources() -> None:
     kb = tree()
-    sources = [{"vocabulary": "hpo", "version": "2026-01-01", "licence": "<free>", "path": "/home/someone/hp.obo"}, {}]
+    sources = [{"vocabulary": "hpo", "release": "2026-01-01", "licence": "<free>", "path": "/home/someone/hp.obo"}, {}]
     vars(kb)["info"] = {"name": "hp", "version": "abc", "sources": json.dumps(sources)}
     written = page(kb=kb, notice=("Pipeline: dictionary",))
-    for line in ("Knowledge base: hp version abc", "From hpo, 2026-01-01, &lt;free&gt;", "Pipeline: dictionary"):
+    assert '<summary dir="auto">Knowledge base: hp (2026-01-01) version abc</summary>' in written
+    for line in ("From hpo, 2026-01-01, &lt;free&gt;", "Pipeline: dictionary"):
         assert f'<li dir="auto">{line}</li>' in written
     assert "someone" not in written
     assert "Knowledge base: version v1" in page(kb=tree())

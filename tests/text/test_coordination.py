@@ -7,8 +7,6 @@ from hypothesis import strategies as st
 
 from linnet.text.coordination import Phrase, conjuncts
 
-WORDS = "breast ovarian cancer".split()
-
 
 def readings(text: str, *phrases: Phrase) -> set[str]:
     """Return the proposed conjuncts in words."""

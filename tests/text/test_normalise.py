@@ -73,27 +73,33 @@ def test_stem_leaves_alone(word: str) -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        "hypotonia hypotonic", "retarded retardation", "macrocephaly macrocephalic macrocephalia", "renal kidneys kidney",
+        "hypotonia hypotonic", "retarded retardation", "macrocephaly macrocephalic macrocephalia",
+        "renal kidneys kidney",
         "stenosis stenotic", "obese obesity", "absent absence", "dilated dilatation dilation", "epilepsy epileptic",
         "hypoplasia hypoplastic underdeveloped", "abnormality anomalies malformed", "calcified calcification",
         "ventricle ventricular", "retina retinal", "spastic spasticity", "tumor neoplasms", "cardiac heart", "ii 2",
-        "deformity deformed deformities", "vertebral vertebrae", "itching pruritus", "fused fusion", "irregularity irregular",
+        "deformity deformed deformities", "vertebral vertebrae", "itching pruritus", "fused fusion",
+        "irregularity irregular",
     ],
 )  # fmt: skip
 def test_family_joins(line: str) -> None:
     assert len({family(word) for word in line.split()}) == 1
 
 
-@pytest.mark.parametrize("line", ["arteritis artery", "iris iritis", "hypertension hypotension", "macrocephaly microcephaly",
-                                  "ilium ileum", "aplasia dysplasia", "colon colitis", "neurosis neuritis"])  # fmt: skip
+@pytest.mark.parametrize(
+    "line",
+    [
+        "arteritis artery", "iris iritis", "hypertension hypotension", "macrocephaly microcephaly", "ilium ileum",
+        "aplasia dysplasia", "colon colitis", "neurosis neuritis",
+    ],
+)  # fmt: skip
 def test_family_keeps_apart(line: str) -> None:
     one, other = line.split()
     assert family(one) != family(other)
 
 
 @given(st.text())
-def test_families_follow_stems(word: str) -> None:
-    assert family(stem(word)) == family(stem(stem(word))) or not word.isascii() or len(word) > 0
+def test_every_word_has_a_family(word: str) -> None:
     assert isinstance(family(word), str)
 
 

@@ -48,8 +48,9 @@ def test_offsets_are_code_points() -> None:
     [
         (" ", Gap.JOIN), ("\n", Gap.JOIN), ("  ", Gap.JOIN), ("-", Gap.JOIN), ("\u2013", Gap.JOIN), (' "', Gap.JOIN),
         ("\x00", Gap.JOIN), ("", Gap.JOIN), ("/", Gap.SLASH), (",", Gap.COMMA), (", ", Gap.COMMA), (",\n", Gap.COMMA),
-        (" - ", Gap.BREAK), (". ", Gap.BREAK), (".", Gap.BREAK), ("; ", Gap.BREAK), (" (", Gap.BREAK), (": ", Gap.BREAK),
-        (" / ", Gap.BREAK), ("+", Gap.BREAK), ("\n\n", Gap.PARAGRAPH), (".\n \n", Gap.PARAGRAPH),
+        (" - ", Gap.BREAK), (". ", Gap.BREAK), (".", Gap.BREAK), ("; ", Gap.BREAK), (" (", Gap.BREAK),
+        (": ", Gap.BREAK), ("\u2014", Gap.BREAK), (" / ", Gap.BREAK), ("+", Gap.BREAK),
+        ("\n\n", Gap.PARAGRAPH), (".\n \n", Gap.PARAGRAPH),
     ],
 )  # fmt: skip
 def test_gap_kinds(gap: str, kind: int) -> None:

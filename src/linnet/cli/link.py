@@ -122,9 +122,7 @@ def _is_source(text: str) -> bool:
 
 
 def _made_by(linker: Pipeline) -> str:
-    kb = linker.kb
-    releases = ", ".join(source["release"] for source in kb.sources if source.get("release")) if kb is not None else ""
-    return f"Pipeline: {linker.name} ({linker!r}), Linnet {__version__}{f'; release {releases}' if releases else ''}"
+    return f"Pipeline: {linker.name} ({linker!r}), Linnet {__version__}"
 
 
 def show(docs: Iterable[Document], kb: KnowledgeBase) -> None:

@@ -35,7 +35,7 @@ class Concepts(Protocol):
     """What the page needs of a knowledge base; a `KnowledgeBase` is one.
 
     The attributes ``version`` (compared with that of candidates) and ``info`` (a mapping with ``name``, ``version`` and
-    ``sources``, a JSON list of mappings of vocabulary, version, licence and citation) are used when they are there.
+    ``sources``, a JSON list of mappings of vocabulary, release, licence and citation) are used when they are there.
     """
 
     def __getitem__(self, row: int, /) -> Concept:
@@ -72,9 +72,10 @@ def write_html(
     """
     shelf = _Shelf(kb)
     style, script = _asset("page.css"), _asset("page.js") + _asset("card.js")
-    provenance = [*_knowledge_base_lines(kb), *notice]
+    source, *provenance = [*_knowledge_base_lines(kb), *notice]
     values = {
         "title": _escape(title),
+        "source": _escape(source),
         "provenance": "".join(f'<li dir="auto">{_escape(line)}</li>' for line in provenance),
         "style": style,
         "style_hash": _hash(style),
@@ -121,9 +122,12 @@ def _knowledge_base_lines(kb: Concepts | None) -> list[str]:
         return ["No knowledge base was given: concepts are shown by their ids."]
     info: Mapping[str, str] = getattr(kb, "info", {})
     version = info.get("version") or getattr(kb, "version", "") or "unknown"
-    lines = [" ".join(filter(None, ["Knowledge base:", info.get("name", ""), f"version {version}"]))]
-    for source in json.loads(info.get("sources", "[]")):
-        facts = [str(source[key]) for key in ("vocabulary", "version", "licence", "citation") if source.get(key)]
+    sources = json.loads(info.get("sources", "[]"))
+    releases = ", ".join(str(source["release"]) for source in sources if source.get("release"))
+    name = " ".join(filter(None, [info.get("name", ""), f"({releases})" if releases else ""]))
+    lines = [" ".join(filter(None, ["Knowledge base:", name, f"version {version}"]))]
+    for source in sources:
+        facts = [str(source[key]) for key in ("vocabulary", "release", "licence", "citation") if source.get(key)]
         lines += [f"From {', '.join(facts)}"] if facts else []
     return lines
 

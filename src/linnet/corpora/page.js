@@ -234,7 +234,7 @@ function rows() {
     for (const id of m.c?.length ? m.c : [null]) {
       const row = found.get(id) ?? { id, first: m.i, count: 0, best: -1, dim: true };
       row.count++;
-      row.best = Math.max(row.best, m.p ?? -1);
+      if ((m.p ?? -1) > row.best) [row.best, row.star] = [m.p, m.k ? "" : "*"];
       row.dim &&= m.dim;
       found.set(id, row);
     }
@@ -249,10 +249,11 @@ function drawFound() {
     const jump = el("button", { type: "button", className: "jump", textContent });
     jump.dataset.mention = row.first;
     const id = el("div", { className: "small", textContent: row.id ?? "" });
-    const best = row.best < 0 ? "\u2013" : percent(row.best);
+    const best = row.best < 0 ? "\u2013" : percent(row.best) + row.star;
     return el("tr", { className: row.dim ? "faint" : "" }, el("th", { scope: "row" }, jump, id),
       el("td", { textContent: row.count }), el("td", { textContent: best }));
   }));
+  $("star").hidden = !list.some((row) => row.star);
   const hidden = all.length - Math.min(list.length, LIST_LIMIT);
   const none = doc.looked ? "No mentions were found in this document." : "This document has not been looked at yet.";
   $("found-more").textContent = all.length ? (hidden ? `${plural(hidden, "concept")} not shown (filter)` : "") : none;

@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 
 from linnet.data import Candidates, Document
+from linnet.errors import RecipeError
 from linnet.kb import KbName, KnowledgeBase, Mask
 from linnet.pipeline import Allow, Retriever
 from linnet.retrieve.queries import query_texts
@@ -38,6 +39,10 @@ class Exact(Retriever):
     level: Literal["case", "basic"] = "basic"
 
     NEEDS = frozenset({"mentions", "abbreviations"})
+
+    def __post_init__(self) -> None:
+        if self.k < 1:
+            raise RecipeError("exact", [f"k: {self.k} must be at least 1"])
 
     def retrieve(self, docs: Sequence[Document], /, *, allow: Allow | None = None) -> list[list[Candidates]]:
         """Return candidates for each mention of each document."""

@@ -50,8 +50,10 @@ class Ngram(Retriever):
     def __post_init__(self) -> None:
         self.ngram_range = (self.ngram_range[0], self.ngram_range[1])
         low, high = self.ngram_range
-        if not 1 <= low <= high:
-            raise RecipeError("ngram", [f"ngram_range: {[low, high]} must be 1 <= shortest <= longest"])
+        problems = [] if 1 <= low <= high else [f"ngram_range: {[low, high]} must be 1 <= shortest <= longest"]
+        problems += [] if self.k >= 1 else [f"k: {self.k} must be at least 1"]
+        if problems:
+            raise RecipeError("ngram", problems)
 
     @functools.cached_property
     def index(self) -> _Index:
@@ -147,7 +149,10 @@ class _Index:
 
 
 def _ngrams(text: str, ngram_range: tuple[int, int]) -> Iterable[str]:
-    padded = f" {basic(text)} "
+    norm = basic(text)
+    if not norm:
+        return  # or all texts without letters would be the same
+    padded = f" {norm} "
     low, high = ngram_range
     for size in range(low, high + 1):
         for start in range(len(padded) - size + 1):

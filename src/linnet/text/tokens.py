@@ -19,7 +19,7 @@ __all__ = ["Gap", "Tokens", "gap_kind", "tokenize", "words"]
 
 _INSIDE = rf"\u0300-\u036f{INVISIBLE}"
 _WORD = re.compile(rf"([^\W_]+(?:[{_INSIDE}{APOSTROPHES}]+[^\W_]+)*[{_INSIDE}]*)")
-_TIGHT = re.compile(r"[\s\"'\u2018-\u201f`*_\x00]*|[-\u2010-\u2015/+.]?")
+_TIGHT = re.compile(r"[\s\"'\u2018-\u201f`*_\x00]*|[-\u2010-\u2013]")
 
 
 class Gap:
@@ -72,10 +72,8 @@ def gap_kind(gap: str) -> int:
     >>> [gap_kind(gap) for gap in (" ", "-", "\n", "/", ", ", "; ", " - ", "\n\n")]
     [0, 0, 0, 1, 2, 3, 3, 4]
     """
-    if _TIGHT.fullmatch(gap):
-        if gap.count("\n") > 1:
-            return Gap.PARAGRAPH
-        return Gap.SLASH if gap == "/" else Gap.BREAK if gap == "." else Gap.JOIN
     if gap.count("\n") > 1:
         return Gap.PARAGRAPH
-    return Gap.COMMA if gap.strip() == "," else Gap.BREAK
+    if _TIGHT.fullmatch(gap):
+        return Gap.JOIN
+    return Gap.SLASH if gap == "/" else Gap.COMMA if gap.strip() == "," else Gap.BREAK

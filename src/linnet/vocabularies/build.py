@@ -59,8 +59,11 @@ def build_from(
         FormatError: a source cannot be read.
         KnowledgeBaseError: its concepts cannot be kept, for example an id that two sources hold.
     """
-    concepts = itertools.chain.from_iterable(source.concepts() for source in sources)
-    # the provenance is taken after reading, so that a missing file is reported by its reader
-    first = list(itertools.islice(concepts, 1))
+    # every source is begun before its provenance is taken, so that a missing file is reported by its reader
+    begun = [_begun(source.concepts()) for source in sources]
     provenance = [source.provenance() for source in sources]
-    return build(itertools.chain(first, concepts), path, name=name, sources=provenance, progress=progress)
+    return build(itertools.chain.from_iterable(begun), path, name=name, sources=provenance, progress=progress)
+
+
+def _begun(concepts: Iterator[Concept]) -> Iterator[Concept]:
+    return itertools.chain(list(itertools.islice(concepts, 1)), concepts)

@@ -10,9 +10,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TextIO, cast
+from typing import Any, TextIO
 
-from linnet.data import SCOPES, Concept, Name, Scope
+from linnet.data import SCOPES, Concept, Name
 from linnet.errors import FormatError, did_you_mean
 from linnet.text.files import open_text, shown
 
@@ -100,7 +100,7 @@ def _read_name(value: Any) -> Name:
     if scope not in SCOPES:
         raise ValueError(f"the scope {scope!r} is none of {', '.join(SCOPES)}{did_you_mean(scope, SCOPES)}")
     language = _text(value, "language") or DEFAULTS.language
-    return Name(_text(value, "text", required=True), cast("Scope", scope), language, _text(value, "source"))
+    return Name(_text(value, "text", required=True), scope, language, _text(value, "source"))
 
 
 def _known(value: Any, fields: Sequence[str], what: str) -> None:

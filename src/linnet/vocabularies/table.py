@@ -28,9 +28,9 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias, cast
+from typing import Any, NamedTuple, TypeAlias
 
-from linnet.data import SCOPES, Concept, Name, Scope
+from linnet.data import SCOPES, Concept, Name
 from linnet.errors import FormatError, LinnetError, did_you_mean
 from linnet.text.files import open_text, shown
 from linnet.vocabularies.curies import curie
@@ -273,5 +273,5 @@ def _names(row: Row, line: int, source: _Source, *, live: bool) -> tuple[Name, .
     if not name and live:
         raise FormatError(source.path, "the name is empty", line=line)
     names = [Name(name, language=language)] if name else []
-    synonyms = (Name(text, cast("Scope", scope), language) for text in _many(row, "synonyms", source))
+    synonyms = (Name(text, scope, language) for text in _many(row, "synonyms", source))
     return (*names, *(synonym for synonym in synonyms if synonym not in names))

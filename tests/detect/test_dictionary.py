@@ -1,0 +1,465 @@
+"""The dictionary: what is found, what is not, and that it holds whatever the text."""
+
+from __future__ import annotations
+
+import itertools
+import pickle
+import random
+import threading
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from linnet.data import Concept, Document, Mention, Name, Span
+from linnet.detect.dictionary import Dictionary
+from linnet.detect.name_agreement import How, agree, shape
+from linnet.detect.name_search import Search, Text
+from linnet.detect.name_table import NameTable
+from linnet.errors import LinnetWarning
+from linnet.kb import KnowledgeBase
+from linnet.kb_build import build
+from linnet.pipeline import Abbreviations, Allow, Pipeline, Sentences
+
+NAMES: dict[str, Sequence[str | Name]] = {
+    "stature": ["Short stature"],
+    "seizure": ["Seizure", "Epileptic seizure"],
+    "hypotonia": ["Hypotonia"],
+    "kidney": ["Abnormality of the kidney"],
+    "kidney malformation": ["Kidney malformation"],
+    "thumb": ["Hypoplasia of the thumb"],
+    "thumb aplasia": ["Thumb agenesis"],
+    "radius": ["Hypoplastic radius"],
+    "finger": ["Short finger"],
+    "toe": ["Short toe"],
+    "palate": ["Cleft palate"],
+    "breast": ["Carcinoma, Breast", "Breast cancer"],
+    "ovary": ["Ovarian cancer"],
+    "cancer": ["Cancer"],
+    "nose": ["Short nose"],
+    "face": ["Long face"],
+    "recurrent infections": ["Infections, recurrent"],
+    "anemia": ["Hemolytic anemia"],
+    "heart": ["Heart disease"],
+    "disease": ["Disease"],
+    "cat": ["CAT"],
+    "ms": ["MS", "Multiple sclerosis"],
+    "adhd": ["ADHD", "Attention deficit hyperactivity disorder"],
+    "tic": ["Tic"],
+    "history": ["Family history of cancer"],
+    "no speech": ["No speech"],
+    "hepatitis a": ["Hepatitis A"],
+    "tumor": ["Tumor", Name("Growth", "related")],
+    "growth": ["Growth"],
+    "mandible": ["Mandibular hyperplasia"],
+    "oral": ["Oral and maxillofacial tumor"],
+    "branchial": ["Branchial anomaly"],
+    "ear": ["Ear anomaly"],
+}
+MakeDictionary = Callable[..., Dictionary]
+
+
+def concept(id: str, names: Sequence[str | Name]) -> Concept:
+    texts = [Name(name) if isinstance(name, str) else name for name in names]
+    return Concept(f"X:{id.replace(' ', '_')}", tuple(texts), types=("Finding",))
+
+
+@pytest.fixture(scope="module")
+def names(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
+    concepts = [concept(id, texts) for id, texts in NAMES.items()]
+    return build(concepts, tmp_path_factory.mktemp("names") / "names.kb")
+
+
+def found(kb: KnowledgeBase, text: str, **options: object) -> set[tuple[str, str]]:
+    """Return (surface, id) of what is found in a text on its own."""
+    [doc] = Pipeline(Dictionary(kb=kb, **options))([Document.of(text)])  # type: ignore[arg-type]
+    return {(doc.surface(m), kb.id(int(m.candidates.rows[0]))[2:]) for m in doc.mentions or () if m.candidates}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Short stature and seizures.", {("Short stature", "stature"), ("seizures", "seizure")}),
+        ("SHORT STATURE", {("SHORT STATURE", "stature")}),
+        ("short-stature", {("short-stature", "stature")}),
+        ("shortstature, seizuresx", set()),
+        ("a hypotonic infant", {("hypotonic", "hypotonia")}),
+        ("the child is hypotonic.", {("hypotonic", "hypotonia")}),
+        ("hypotonic solutions", set()),
+        ("renal abnormality", {("renal abnormality", "kidney")}),
+        ("renal malformations", {("renal malformations", "kidney_malformation")}),
+        ("malformations of both the kidneys", set()),
+        ("malformations of the kidneys", {("malformations of the kidneys", "kidney_malformation")}),
+        ("thumb hypoplasia", {("thumb hypoplasia", "thumb")}),
+        ("stature short", set()),
+        ("a long nose, short of breath", set()),
+        ("nose; short", set()),
+        ("nose. Short", set()),
+        ("nose\n\nshort", set()),
+        ("infections, recurrent", {("infections, recurrent", "recurrent_infections")}),
+        ("recurrent infections", {("recurrent infections", "recurrent_infections")}),
+        ("breast carcinoma", {("breast carcinoma", "breast")}),
+        ("hyperplasia of the mandibular condyles", set()),
+        ("hyperplasia of the mandible", {("hyperplasia of the mandible", "mandible")}),
+        ("hemolytic nonspherocytic anemia", set()),  # "nonspherocytic" is in no name
+        ("short breast finger", {("short breast finger", "finger")}),
+        ("heart kidney disease", set()),
+        ("short with finger", set()),
+        ("hepatitis A", {("hepatitis A", "hepatitis_a")}),
+        ("hepatitis a", set()),
+        ("oral and maxillofacial tumours", {("oral and maxillofacial tumours", "oral")}),
+    ],
+)
+def test_found(names: KnowledgeBase, text: str, expected: set[tuple[str, str]]) -> None:
+    assert found(names, text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("breast and ovarian cancer", {("breast cancer", "breast"), ("ovarian cancer", "ovary")}),
+        ("breast/ovarian cancer", {("breast cancer", "breast"), ("ovarian cancer", "ovary")}),
+        ("breast, skin, or ovarian cancer", {("breast cancer", "breast"), ("ovarian cancer", "ovary")}),
+        ("short fingers and toes", {("short fingers", "finger"), ("short toes", "toe")}),
+        ("short fingers and long toes", {("short fingers", "finger")}),
+        ("cleft lip and palate", {("cleft palate", "palate")}),
+        ("hypoplasia of the thumbs and radii", {("hypoplasia of the thumbs", "thumb"), ("hypoplasia radii", "radius")}),
+        (
+            "aplasia or hypoplasia of the thumb",
+            {("aplasia thumb", "thumb_aplasia"), ("hypoplasia of the thumb", "thumb")},
+        ),
+        ("branchial and ear anomalies", {("branchial anomalies", "branchial"), ("ear anomalies", "ear")}),
+        ("breast cancer and ovarian cancer", {("breast cancer", "breast"), ("ovarian cancer", "ovary")}),
+        ("short and tall", set()),
+        ("and", set()),
+        ("or cancer and", {("cancer", "cancer")}),
+    ],
+)
+def test_coordination(names: KnowledgeBase, text: str, expected: set[tuple[str, str]]) -> None:
+    assert found(names, text) == expected
+
+
+def test_conjuncts_have_parts_and_share_a_group(names: KnowledgeBase) -> None:
+    doc = Document.of("Familial breast and ovarian cancer.")
+    breast, ovary = Dictionary(kb=names).detect([doc])[0]
+    assert breast.spans == (Span(9, 15), Span(28, 34))
+    assert breast.span == Span(9, 34)
+    assert ovary.spans == (Span(20, 34),)
+    assert breast.group == ovary.group != ""
+    [alone] = Dictionary(kb=names).detect([Document.of("cleft lip and palate")])[0]
+    assert alone.group == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("no cleft palate", {("cleft palate", "palate")}),
+        ("without seizures", {("seizures", "seizure")}),
+        ("denies short stature", {("short stature", "stature")}),
+        ("short no finger", set()),
+        ("cleft not palate", set()),
+        ("Family history of cancer", {("Family history of cancer", "history")}),
+        ("mother with cancer", {("cancer", "cancer")}),
+        ("no speech", {("no speech", "no_speech")}),
+        ("no clear speech", set()),
+    ],
+)
+def test_negation_and_family_are_never_part_of_a_span(
+    names: KnowledgeBase, text: str, expected: set[tuple[str, str]]
+) -> None:
+    assert found(names, text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a cat", set()),
+        ("CAT", set()),  # an acronym of three letters that nothing defines
+        ("MS", set()),
+        ("multiple sclerosis (MS). MS is treated", {("multiple sclerosis", "ms"), ("MS", "ms")}),
+        ("ADHD", {("ADHD", "adhd")}),
+        ("adhd", set()),
+        ("a tic, Tics", {("tic", "tic"), ("Tics", "tic")}),
+        ("TIC", set()),
+        ("disease", set()),
+        ("the patient's diseases", set()),
+        ("1, 2", set()),
+    ],
+)
+def test_short_and_general_names(names: KnowledgeBase, text: str, expected: set[tuple[str, str]]) -> None:
+    assert found(names, text) == expected
+
+
+def test_abbreviations(names: KnowledgeBase) -> None:
+    text = "Short stature (SS) and a careful assessment test (CAT). CAT was done; SS, SSs, SSX, xSS. SS-type."
+    assert found(names, text) == {("Short stature", "stature"), ("SS", "stature"), ("SSs", "stature")}
+    # a short form stands for its long form inside names too
+    assert ("OV cancer", "ovary") in found(names, "ovarian (OV) cells; OV cancer")
+
+
+def test_an_abbreviation_of_something_else_is_not_linked(names: KnowledgeBase) -> None:
+    text = "Anxious dogs have doors (ADHD). ADHD again."
+    assert found(names, text) == set()
+
+
+def test_longest_and_all(names: KnowledgeBase) -> None:
+    text = "epileptic seizures and ovarian cancer"
+    assert found(names, text) == {("epileptic seizures", "seizure"), ("ovarian cancer", "ovary")}
+    nested = found(names, text, overlaps="all")
+    assert nested == {("epileptic seizures", "seizure"), ("ovarian cancer", "ovary"), ("cancer", "cancer")}
+
+
+def test_ambiguous_names_give_several_candidates(names: KnowledgeBase) -> None:
+    [mention] = Dictionary(kb=names).detect([Document.of("growth")])[0]
+    assert mention.candidates is not None
+    assert [names.id(row) for row in mention.candidates.rows] == ["X:growth", "X:tumor"]
+    assert mention.candidates.kb == names.version
+    assert mention.candidates.names is not None
+    assert [names.name(row).text for row in mention.candidates.names] == ["Growth", "Growth"]
+    assert mention.signals["detect"] == pytest.approx(1.0)
+    assert mention.types == ("Finding",)
+
+
+def test_scores_fall_with_the_distance_from_the_name() -> None:
+    kidney = shape("Abnormality of the kidney")
+    texts = [
+        ("Abnormality", "kidney"),
+        ("ABNORMALITY", "kidney"),
+        ("abnormalities", "kidney"),
+        ("abnormality", "renal"),
+    ]
+    scores = [agree(text, kidney) for text in texts]
+    assert scores == sorted(scores, reverse=True)
+    assert scores[0] == 1.0
+    assert len(set(scores)) == 4
+    assert 0 < agree(("kidney", "abnormality"), kidney) < 1
+    assert agree(("kidney", "cat"), kidney) == 0
+    assert agree(("kidney",), kidney) == 0
+    assert agree(("nose", "short"), shape("Short nose"), How(linked=True)) > 0
+
+
+def test_types_under_and_allow(kb: KnowledgeBase) -> None:
+    text = "Seizure, short stature, cold."
+
+    def rows(**options: object) -> set[str]:
+        return {id for _, id in found(kb, text, **options)}
+
+    assert rows() == {":0001250", ":0004322", "1"}
+    assert rows(types=("Neurology",)) == {":0001250"}
+    assert rows(under=["HP:0000118"]) == {":0001250", ":0004322"}
+    dictionary = Dictionary(kb=kb)
+    [mentions] = dictionary.detect([Document.of(text)], allow=Allow(types=("Disease",)))
+    assert [kb.id(int(m.candidates.rows[0])) for m in mentions if m.candidates] == ["X:2"]
+
+
+# --- whatever the text ------------------------------------------------------------------------------------------------
+
+
+def test_empty(names: KnowledgeBase) -> None:
+    dictionary = Dictionary(kb=names)
+    assert dictionary.detect([]) == []
+    assert dictionary.detect([Document.of(""), Document.of(" .\x00 "), Document.of("of the")]) == [[], [], []]
+
+
+def test_odd_characters(names: KnowledgeBase) -> None:
+    assert found(names, "😀 short\x00stature 𝒳") == {("short\x00stature", "stature")}
+    assert len(Dictionary(kb=names).detect([Document.of("short\nstature")])[0]) == 1
+    assert found(names, "hypo\u00adtonia") == {("hypo\u00adtonia", "hypotonia")}
+    assert found(names, "s\u0301eizure") == {("s\u0301eizure", "seizure")}
+    assert found(names, "\ud800 seizure") == {("seizure", "seizure")}
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.text(st.sampled_from("short stature and of, cancer breast. MS(no)/-\n ")), max_size=6))
+def test_any_text(names: KnowledgeBase, texts: list[str]) -> None:
+    docs = Abbreviations()(Sentences()([Document.of(text, str(n)) for n, text in enumerate(texts)]))
+    together = Dictionary(kb=names).detect(docs)
+    assert together == [Dictionary(kb=names).detect([doc])[0] for doc in docs]
+    for doc, mentions in zip(docs, together, strict=True):
+        for mention in mentions:
+            first, last = doc.text[mention.start], doc.text[mention.end - 1]
+            assert first.isalnum()
+            assert last.isalnum()
+
+
+def sample(count: int) -> list[Document]:
+    rng = random.Random(3)
+    words = [word for texts in NAMES.values() for name in texts if isinstance(name, str) for word in name.split()]
+    words += ["and", "of", "the", "patient,", "no", "with.", "MS", "Multiple sclerosis (MS)"]
+    texts = [" ".join(rng.choices(words, k=rng.randrange(5, 60))) for _ in range(count)]
+    return Abbreviations()(Sentences()([Document.of(text, str(n)) for n, text in enumerate(texts)]))
+
+
+@pytest.mark.parametrize("overlaps", ["longest", "all"])
+def test_batches_do_not_matter(names: KnowledgeBase, overlaps: str) -> None:
+    docs = sample(40)
+    dictionary = Dictionary(kb=names, overlaps=overlaps)  # type: ignore[arg-type]
+    together = dictionary(docs)
+    assert together == [doc for at in range(0, 40, 8) for doc in dictionary(docs[at : at + 8])]
+    assert together == [doc for one in docs for doc in dictionary([one])]
+    assert together == Dictionary(kb=names, overlaps=overlaps)(docs)  # type: ignore[arg-type]
+    assert sum(len(doc.mentions or ()) for doc in together) > 100
+
+
+def test_longest_mentions_do_not_overlap(names: KnowledgeBase) -> None:
+    for doc in Dictionary(kb=names)(sample(40)):
+        plain = [m for m in doc.mentions or () if not m.parts]
+        assert all(one.end <= other.start for one, other in itertools.pairwise(plain))
+
+
+def test_long_texts_are_read_in_pieces(names: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
+    [whole] = Sentences()([Document.of("Short stature with seizures was seen. " * 50 + "multiple sclerosis (MS), MS")])
+    [whole] = Abbreviations()([whole])
+    expected = Dictionary(kb=names).detect([whole])
+    monkeypatch.setattr("linnet.detect.dictionary.PIECE", 100)
+    monkeypatch.setattr("linnet.detect.dictionary.LOT", 150)
+    assert Dictionary(kb=names).detect([whole]) == expected
+    assert len(expected[0]) == 103
+    no_sentences = Document.of("seizures " * 100)
+    assert len(Dictionary(kb=names).detect([no_sentences])[0]) == 100
+    assert Dictionary(kb=names).detect([Document.of("x" * 1000)]) == [[]]
+
+
+def test_a_sentence_of_ten_thousand_words(names: KnowledgeBase) -> None:
+    text = "short and stature of cancer or " * 2500
+    begin = time.perf_counter()
+    assert len(Dictionary(kb=names).detect([Document.of(text)])[0]) > 2000
+    assert time.perf_counter() - begin < 10
+
+
+# --- the table --------------------------------------------------------------------------------------------------------
+
+
+def small(folder: Path, *names: str, name: str = "small.kb") -> KnowledgeBase:
+    return build([Concept(f"X:{n}", (Name(text),)) for n, text in enumerate(names)], folder / name)
+
+
+def test_a_table_of_one_name(tmp_path: Path) -> None:
+    kb = small(tmp_path, "Seizure")
+    assert found(kb, "Two seizures.") == {("seizures", "0")}
+    assert (tmp_path / "small.kb.names").is_file()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["small.kb", "small.kb.names"]
+
+
+def test_names_that_hold_nothing_are_counted(tmp_path: Path) -> None:
+    kb = small(tmp_path, "Seizure", "+/-", "of the", "x " * 40)
+    with pytest.warns(LinnetWarning, match="3 names hold no words"):
+        table = NameTable.of(kb)
+    assert len(table) == 1
+
+
+def test_a_table_of_nothing(tmp_path: Path) -> None:
+    kb = small(tmp_path, "+")
+    with pytest.warns(LinnetWarning):
+        assert found(kb, "Two seizures.") == set()
+    assert len(NameTable.of(kb)) == 0
+
+
+def test_tables_are_reused_and_rebuilt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kb = small(tmp_path, "Seizure")
+    NameTable.of(kb)
+    path = tmp_path / "small.kb.names"
+    made = path.stat().st_mtime_ns, path.stat().st_ino
+    NameTable.of(kb)
+    assert (path.stat().st_mtime_ns, path.stat().st_ino) == made
+    kb = small(tmp_path, "Seizure", "Cough")
+    assert len(NameTable.of(kb)) == 2
+    monkeypatch.setattr("linnet.detect.name_table.FORMAT", 0)
+    inode = path.stat().st_ino
+    NameTable.of(kb)
+    assert path.stat().st_ino != inode
+
+
+@pytest.mark.parametrize("damage", [b"", b"linnet names\n", b"linnet names\n7\n{", b"something else", None])
+def test_damaged_tables_are_rebuilt(tmp_path: Path, damage: bytes | None) -> None:
+    kb = small(tmp_path, "Seizure")
+    NameTable.of(kb)
+    path = tmp_path / "small.kb.names"
+    path.write_bytes(path.read_bytes()[:-10] if damage is None else damage)
+    assert len(NameTable.of(kb)) == 1
+    assert found(kb, "seizure") == {("seizure", "0")}
+
+
+def test_a_folder_that_cannot_be_written_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kb = small(tmp_path, "Seizure")
+
+    def refuse(**_options: object) -> None:
+        raise OSError(30, "Read-only file system")
+
+    monkeypatch.setattr("linnet.detect.name_table.tempfile.mkstemp", refuse)
+    with pytest.warns(LinnetWarning, match="Read-only"):
+        assert len(NameTable.of(kb)) == 1
+    assert not (tmp_path / "small.kb.names").exists()
+
+
+def test_a_build_that_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kb = small(tmp_path, "Seizure")
+
+    def fail(*_values: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("linnet.detect.name_table._filter", fail)
+    with pytest.raises(KeyboardInterrupt):
+        NameTable.of(kb)
+    assert [path.name for path in tmp_path.iterdir()] == ["small.kb"]
+
+
+def test_equal_sums_are_told_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("linnet.detect.name_table._hash", lambda _family: 5)
+    kb = small(tmp_path, "Seizure", "Cough", "Short stature")
+    assert found(kb, "Fever, cough, short nose.") == {("cough", "1")}
+
+
+def test_pickles_and_threads(names: KnowledgeBase) -> None:
+    docs = sample(30)
+    dictionary = Dictionary(kb=names)
+    expected = Dictionary(kb=names).detect(docs)
+    copy = pickle.loads(pickle.dumps(dictionary))
+    assert copy.detect(docs) == expected
+    results: list[list[list[Mention]]] = []
+    threads = [threading.Thread(target=lambda: results.append(dictionary.detect(docs))) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == [expected] * 4
+
+
+def test_remembered_words_are_bounded(names: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
+    search = Search(NameTable.of(names))
+    monkeypatch.setattr(Search, "MOST_WORDS", 10)
+    many = [" ".join(f"w{n}x{m}" for m in range(2000)) for n in range(5)]
+    for text in many:
+        assert len(search.read([Text(text)]).surfaces) == 2000
+    assert len(search.vocabulary) == 2000
+    assert np.all(search.read([Text("x" * 100)]).hashes == 0)
+
+
+# --- real data --------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def hpo(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
+    from linnet.vocabularies.hpo import read_hpo
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LinnetWarning)
+        return build(read_hpo(), tmp_path_factory.mktemp("hpo") / "hpo.kb")
+
+
+def link(kb: KnowledgeBase, text: str) -> dict[str, str]:
+    """Return id -> surface of the findings in a text."""
+    [doc] = Pipeline(Dictionary(kb=kb, types=("Phenotypic abnormality",)))([Document.of(text)])
+    return {kb.id(int(m.candidates.rows[0])): doc.surface(m) for m in doc.mentions or () if m.candidates}
+
+
+def test_hpo(hpo: KnowledgeBase) -> None:
+    text = "Patient with short stature, hypertelorism and recurrent seizures; no cleft palate."
+    linked = link(hpo, text)
+    assert {"HP:0004322", "HP:0000316", "HP:0001250", "HP:0000175"} <= set(linked)
+    assert linked["HP:0000175"] == "cleft palate"
