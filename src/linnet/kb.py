@@ -229,6 +229,10 @@ class KnowledgeBase:
         for id, name, successor in self._rows(sql):
             yield Concept(id, (Name(name),) if name else (), replaced_by=successor)
 
+    def types_of(self, row: int) -> tuple[str, ...]:
+        """Return the semantic types of the concept in `row`, without reading the rest of it."""
+        return tuple(name for (name,) in self._rows(COLUMNS[1], row))
+
     def types(self) -> dict[str, int]:
         """Return how many live concepts each semantic type has."""
         sql = (

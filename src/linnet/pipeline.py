@@ -309,10 +309,11 @@ class Abbreviations(Stage):
 
     def __call__(self, docs: Sequence[Document], /, *, allow: Allow | None = None) -> list[Document]:  # noqa: ARG002
         """Return `docs` with abbreviations."""
+        _require(self, [doc for doc in docs if doc.abbreviations is None])
         return [
-            doc
-            if doc.abbreviations is not None
-            else replace(doc, abbreviations=find_abbreviations(doc.text, doc.sentences or ()))
+            replace(doc, abbreviations=find_abbreviations(doc.text, doc.sentences or ()))
+            if doc.abbreviations is None
+            else doc
             for doc in docs
         ]
 
@@ -335,7 +336,7 @@ class Pipeline(Stage):
         flat: list[Component] = []
         for part in parts:
             if isinstance(part, type) or not isinstance(part, Component):
-                what = part.__name__ if isinstance(part, type) else type(part).__name__
+                what = getattr(part, "__name__", type(part).__name__)
                 raise PipelineError(f"{what} is no component that a pipeline can hold: give an object, not a class")
             flat += part.parts if isinstance(part, Pipeline) else [part]
             self.kb = self.kb or getattr(part, "kb", None)
@@ -360,8 +361,7 @@ class Pipeline(Stage):
 
     def __call__(self, docs: Sequence[Document], /, *, allow: Allow | None = None) -> list[Document]:
         """Return `docs` after all parts."""
-        out = list(docs)
-        _require(self, out)
+        _require(self, out := list(docs))
         for part in (*self.front, *self.parts):
             out = part(out, allow=allow)
         return out

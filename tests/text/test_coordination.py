@@ -38,6 +38,14 @@ def test_shared_adjective() -> None:
     assert "severe hearing loss" not in readings("severe cough and hearing loss", Phrase((0, 1)), Phrase((3, 4)))
 
 
+def test_a_list_before_a_coordination() -> None:
+    text = "squint , short fingers and toes"
+    assert readings(text, Phrase((0,)), Phrase((2, 3)), Phrase((5,))) == {"short toes"}
+    text = "pain of heads , hypoplasia of thumbs and radii"
+    phrases = Phrase((0, 2), turn=1), Phrase((4, 6), turn=1), Phrase((8,))
+    assert readings(text, *phrases) == {"hypoplasia radii"}
+
+
 def test_shared_before_a_preposition() -> None:
     text = "hypoplasia of thumbs radii and ulnae"
     phrases = Phrase((0, 2), turn=1), Phrase((3,)), Phrase((5,))

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linnet.text.tokens import Gap, gap_kind, tokenize, words
+from linnet.text.tokens import Gap, form, gap_kind, tokenize, words
 
 
 @given(st.text())
@@ -30,6 +30,11 @@ def test_words_and_gaps_make_the_text(text: str) -> None:
         ("'quoted'", ["quoted"]),
         ("x-linked IL-2/3", ["x", "linked", "IL", "2", "3"]),
         ("snake_case", ["snake", "case"]),
+        ("pre-auricular non-small-cell", ["pre-auricular", "non-small", "cell"]),
+        (
+            "pre- and post-op, non-non-abc, pre-x1, Pre-\n",
+            ["pre", "and", "post", "op", "non-non", "abc", "pre", "x1", "Pre"],
+        ),
         ("Me\u0301nie\u0300re's", ["Me\u0301nie\u0300re's"]),
         ("a\x00b", ["a", "b"]),
         ("𝒳😀y", ["𝒳", "y"]),
@@ -37,6 +42,10 @@ def test_words_and_gaps_make_the_text(text: str) -> None:
 )
 def test_words(text: str, expected: list[str]) -> None:
     assert words(text) == expected
+
+
+def test_a_prefix_is_joined() -> None:
+    assert form("Pre-eclampsia") == form("preeclampsia") == "preeclampsia"
 
 
 def test_offsets_are_code_points() -> None:

@@ -11,6 +11,7 @@ import typer
 
 from linnet.cli.common import Quiet, Verbose, counter, file_size, listen, progress, table
 from linnet.config import open_kb
+from linnet.detect.name_table import NameTable
 from linnet.errors import LinnetError
 from linnet.home import kb_folder
 from linnet.kb import KnowledgeBase, kb_path
@@ -46,6 +47,7 @@ def build(
     started = time.perf_counter()
     with counter("concepts", quiet=quiet) as count:
         kb = build_from(sources, kb_path(name), progress=count)
+    NameTable.of(kb)  # so that the first text to be linked need not wait for it
     if not quiet:
         took = time.perf_counter() - started
         print(

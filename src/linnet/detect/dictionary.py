@@ -10,6 +10,7 @@ Negation, family history and the like are not interpreted: "no cleft palate" yie
 from __future__ import annotations
 
 import functools
+from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
@@ -25,7 +26,7 @@ from linnet.pipeline import Allow, Detector
 __all__ = ["Dictionary"]
 
 # Texts are read in lots of so many characters: enough to make array operations worth while, and a bound on memory.
-LOT = 1 << 18
+LOT = 1 << 16
 # A longer text is read in pieces, cut at the last sentence border before this many characters, or at a blank.
 PIECE = 1 << 20
 
@@ -45,8 +46,8 @@ class Finding(NamedTuple):
 class _Read:
     """What was read of one document: where its content words stand, and the names found."""
 
-    starts: list[int] = field(default_factory=list)
-    ends: list[int] = field(default_factory=list)
+    starts: array[int] = field(default_factory=lambda: array("q"))
+    ends: array[int] = field(default_factory=lambda: array("q"))
     matches: list[Match] = field(default_factory=list)
 
 
@@ -120,7 +121,7 @@ class Dictionary(Detector):
     @functools.cached_property
     def _types(self) -> functools._lru_cache_wrapper[tuple[str, ...]]:
         typed = bool(self.kb.types())
-        return functools.lru_cache(maxsize=1 << 14)(lambda row: self.kb[row].types if typed else ())
+        return functools.lru_cache(maxsize=1 << 14)(lambda row: self.kb.types_of(row) if typed else ())
 
     @functools.cached_property
     def _candidates(self) -> functools._lru_cache_wrapper[Candidates]:
@@ -151,8 +152,8 @@ def _read(search: Search, docs: Sequence[Document], wanted: list[bool] | None) -
         for number, piece in enumerate(lot):
             read, words = found[piece.document], slice(edges[number], edges[number + 1])
             shifts.append(len(read.starts) - edges[number])
-            read.starts += (batch.starts[words] + piece.offset).tolist()
-            read.ends += (batch.ends[words] + piece.offset).tolist()
+            read.starts.frombytes((batch.starts[words] + piece.offset).astype(np.int64).tobytes())
+            read.ends.frombytes((batch.ends[words] + piece.offset).astype(np.int64).tobytes())
         texts = batch.texts.tolist()
         for match in search.matches(batch):
             if wanted is None or wanted[match.concept]:
@@ -237,26 +238,31 @@ def _longest(findings: Sequence[Finding]) -> list[Finding]:
 
 def _nested(findings: Sequence[Finding]) -> list[Finding]:
     """Return the findings, longest first, but for those inside another one of the same concept."""
-    hulls: dict[int, list[tuple[int, int]]] = {}
+    inside: dict[tuple[int, int], Finding] = {}  # concept and word -> the longest finding whose hull holds the word
     kept = []
     for found in findings:
-        first, last = found.words[0], found.words[-1]
-        others = hulls.setdefault(found.choice[0][0], [])
-        if not any(start <= first and last <= end for start, end in others):
-            others.append((first, last))
+        concept, first, last = found.choice[0][0], found.words[0], found.words[-1]
+        outer = inside.get((concept, first))
+        if outer is None or outer is not inside.get((concept, last)):
             kept.append(found)
+            for word in range(first, last + 1):
+                inside.setdefault((concept, word), found)
     return kept
 
 
 def _groups(findings: Sequence[Finding]) -> dict[tuple[int, ...], int]:
     """Return the words of findings that belong to one coordination with others -> the position of its conjunction."""
+    conjuncts = [found for found in findings if found.own]
+    shared = [frozenset(found.words).difference(found.own) for found in conjuncts]
+    holders: dict[int, list[Finding]] = {word: [] for words in shared for word in words}
+    for found in findings if holders else ():
+        for word in [word for word in found.words if word in holders]:
+            holders[word].append(found)
     groups: dict[tuple[int, ...], int] = {}
-    for conjunct in (found for found in findings if found.own):
-        shared = set(conjunct.words) - set(conjunct.own)
-        partners = [found.words for found in findings if found is not conjunct and shared <= set(found.words)]
-        if partners:
-            groups[conjunct.words] = conjunct.group
-            groups.update(dict.fromkeys(partners, conjunct.group))
+    for conjunct, words in zip(conjuncts, shared, strict=True):
+        others = [other.words for other in holders[min(words)] if other is not conjunct and words.issubset(other.words)]
+        if others:
+            groups.update(dict.fromkeys([conjunct.words, *others], conjunct.group))
     return groups
 
 

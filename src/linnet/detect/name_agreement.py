@@ -8,7 +8,6 @@ where a preposition explains it ("kidney abnormality", "abnormality of the kidne
 A name of one word has nothing else to speak for it. It must agree by more than family, but for adjectives of findings
 (hypotonic for hypotonia) where nothing follows that they could describe but a person or an animal; and
 
-
 * a name without a letter, of a single character, or of a general or ordinary word is never found;
 * a name of up to three characters, or one that is written like an acronym, must agree in case;
 * an acronym of up to three characters is found only where the document defines it.
@@ -19,9 +18,8 @@ from __future__ import annotations
 import functools
 from typing import NamedTuple
 
-from linnet.text.normalise import basic
-from linnet.text.tokens import Gap, gap_kind, tokenize
-from linnet.text.variants import GENERAL, ORDINARY, content_words, family, stem
+from linnet.text.tokens import Gap, form, gap_kind, tokenize
+from linnet.text.variants import GENERAL, ORDINARY, TIES, content_words, family, stem
 
 __all__ = ["PLAIN", "SCOPES", "How", "Shape", "agree", "agree_word", "shape"]
 
@@ -109,7 +107,7 @@ def agree(text: tuple[str, ...], name: Shape, how: How = PLAIN) -> float:
 def _around(text: tuple[str, ...], name: Shape, how: How) -> float:
     """Return the score of words between which one was left out."""
     words = name.turned or name.words
-    if how.punctuation or (how.linked and not name.linked) or stem(basic(words[-1])) in GENERAL:
+    if how.punctuation or (how.linked and not name.linked) or stem(form(words[-1])) in GENERAL:
         return 0.0
     return _in_order(text, words, least=INFLECTION) * INSERTED
 
@@ -122,6 +120,8 @@ def _in_order(text: tuple[str, ...], name: tuple[str, ...], *, least: float = DE
 
 
 def _in_any_order(text: tuple[str, ...], name: tuple[str, ...]) -> float:
+    if not TIES.isdisjoint(map(form, text)):
+        return 0.0  # "born with a tooth" is not "with a tooth borne"
     left, total = list(name), 0.0
     for word in text:
         best = max(left, key=lambda other: agree_word(word, other))
@@ -136,7 +136,7 @@ def _in_any_order(text: tuple[str, ...], name: tuple[str, ...]) -> float:
 def _alone(word: str, name: str, how: How) -> float:
     """Return the score of a name of one word."""
     score = agree_word(word, name)
-    root = stem(basic(word))
+    root = stem(form(word))
     if len(word) < 2 or word.isdigit() or root in GENERAL or root in ORDINARY:
         return 0.0
     if score <= DERIVATION and (how.goes_on > 1 or not _adjective(word, name)):
@@ -168,7 +168,7 @@ def agree_word(word: str, name: str) -> float:
         return 1.0  # a capital at the beginning is the sentence's or the terminology's habit
     if word.casefold() == name.casefold():
         return CASE
-    first, second = basic(word), basic(name)
+    first, second = form(word), form(name)
     if first == second:
         return SPELLING
     if [stem(part) for part in first.split()] == [stem(part) for part in second.split()]:

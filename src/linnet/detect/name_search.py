@@ -126,7 +126,7 @@ class Search:
         surfaces = [surface for tokens in read for surface in tokens.surfaces]
         codes = np.fromiter(map(vocabulary.__getitem__, surfaces), np.intp, len(surfaces))
         kinds = vocabulary.kinds[codes]
-        gaps = np.fromiter((_gap(gap) for tokens in read for gap in tokens.gaps[:-1]), np.intp, len(surfaces))
+        gaps = np.fromiter(map(_gap, (gap for tokens in read for gap in tokens.gaps[:-1])), np.intp, len(surfaces))
         number = np.repeat(np.arange(len(read)), [len(tokens.surfaces) for tokens in read])
         sentence = _joined(
             [np.searchsorted(x.borders, t.starts, side="right") for x, t in zip(texts, read, strict=True)]
@@ -186,10 +186,8 @@ class Search:
     # --- coordinations -----------------------------------------------------------------------------------------------
 
     def _coordinations(self, batch: Batch, view: _View) -> Iterator[Match]:
-        slashes = batch.gaps == Gap.SLASH
-        slashes[0] = False
         proposals: list[tuple[int, Conjunct]] = []
-        for at in np.flatnonzero((batch.kinds == Kind.CONJUNCTION) | slashes).tolist():
+        for at in _joints(batch):
             proposals += [(at, reading) for reading in conjuncts(view.phrases(at))]
         hash_of = view.hashes.__getitem__
         sums = (sum(map(hash_of, reading.own), sum(map(hash_of, reading.shared))) & MASK for _, reading in proposals)
@@ -206,7 +204,7 @@ class Search:
     def _judge(self, view: _View, words: tuple[int, ...], entry: int, how: How) -> Iterator[Match]:
         surfaces = tuple([view.surfaces[at] for at in words])
         if view.expanded and not view.expanded.isdisjoint(words):
-            surfaces = tuple([word for surface in surfaces for word in content_words(surface)])
+            surfaces = tuple([word for surface in surfaces for word in _content_words(surface)])
             how = how._replace(linked=True)
         for name, concept, score in self.agreement(surfaces, entry, how):
             yield Match(words, name, concept, score)
@@ -244,22 +242,20 @@ class _View:
         return 1 if stem(self.surfaces[at].lower()) in BEARERS else 2
 
     def phrases(self, at: int) -> list[Phrase]:
-        """Return the phrases that the conjunction at `at`, or the slash before it, joins; [] if it joins none."""
-        word = self.kinds[at] == Kind.CONJUNCTION
-        last = self._forwards(at + 1 if word else at)
-        if not last or (word and (self.gaps[at] > Gap.COMMA or self.gaps[at + 1] != Gap.JOIN)):
+        """Return the phrases that the conjunction at `at`, or the slash before it, joins, in the order of the text."""
+        last = self._forwards(at + 1 if self.kinds[at] == Kind.CONJUNCTION else at)
+        if not last:
             return []
         before: list[list[int]] = [[]]
         back = at - 1
         while back >= 0 and self.runs[back] == self.runs[at] and self.kinds[back] <= Kind.KNOWN:
-            before[0].insert(0, back)
-            if self.gaps[back] in (Gap.COMMA, Gap.SLASH):
-                before.insert(0, [])
-            elif self.gaps[back] != Gap.JOIN or len(before[0]) == LONGEST_PHRASE:
+            before[-1].append(back)
+            if self.gaps[back] in (Gap.COMMA, Gap.SLASH) and len(before) < MOST_PHRASES:
+                before.append([])
+            elif self.gaps[back] != Gap.JOIN or len(before[-1]) == LONGEST_PHRASE:
                 break
             back -= 1
-        lists = [phrase for phrase in before if phrase][-MOST_PHRASES:]
-        return [self._phrase(phrase) for phrase in [*lists, last]] if lists else []
+        return [self._phrase(phrase[::-1]) for phrase in reversed(before) if phrase] + [self._phrase(last)]
 
     def _forwards(self, at: int) -> list[int]:
         """Return the words from `at` on that no punctuation interrupts, up to the last known one."""
@@ -277,7 +273,8 @@ class _View:
         turn, before = 0, self.stops[words[0]]
         if self.stops[words[-1]] != before:
             turn = next(number for number, at in enumerate(words) if self.stops[at] != before)
-        return Phrase(tuple(words), turn, ended=not self.goes_on[words[-1]])
+        apart = words[0] > 0 and self.stops[words[0] - 1] != before
+        return Phrase(tuple(words), turn, ended=not self.goes_on[words[-1]], apart=apart)
 
 
 def _tokenize(text: Text) -> Tokens:
@@ -313,6 +310,11 @@ def _joined(arrays: list[Ints]) -> Ints:
 
 
 @functools.lru_cache(maxsize=1 << 12)
+def _content_words(surface: str) -> list[str]:
+    return content_words(surface)
+
+
+@functools.lru_cache(maxsize=1 << 12)
 def _gap(gap: str) -> int:
     return gap_kind(gap)
 
@@ -327,6 +329,21 @@ def _goes_on(batch: Batch) -> npt.NDArray[np.bool_]:
         & (batch.kinds[1:] <= Kind.KNOWN)
     )
     return found
+
+
+def _joints(batch: Batch) -> list[int]:
+    """Return the conjunctions, and the words behind a slash, on both sides of which a coordination may stand."""
+    word = batch.kinds == Kind.CONJUNCTION
+    joints = np.flatnonzero(word | (batch.gaps == Gap.SLASH))
+    right = joints + word[joints]
+    inside = (joints > 0) & (right < len(word))
+    joints, right = joints[inside], right[inside]
+    left, word = joints - 1, word[joints]
+    kinds = batch.kinds
+    fit = (batch.runs[left] == batch.runs[right]) & (kinds[left] <= Kind.KNOWN) & (kinds[right] <= Kind.KNOWN)
+    fit &= (kinds[left] == Kind.KNOWN) | (kinds[right] == Kind.KNOWN)
+    fit &= ~word | ((batch.gaps[joints] <= Gap.COMMA) & (batch.gaps[right] == Gap.JOIN))
+    return [int(at) for at in joints[fit]]
 
 
 def _reach(batch: Batch) -> Ints:

@@ -10,7 +10,7 @@ __all__ = ["query_texts"]
 def query_texts(doc: Document) -> list[str]:
     """Return for every mention its surface, or the long form if the document defines the surface as an abbreviation.
 
-    >>> from linnet.data import Abbreviation, Span
+    >>> from linnet.data import Abbreviation, Mention, Span
     >>> doc = Document("n", "Atrial septal defect (ASD). The ASD closed.", mentions=(Mention(32, 35),),
     ...                abbreviations=(Abbreviation(Span(22, 25), Span(0, 20)),))
     >>> query_texts(doc)

@@ -24,12 +24,14 @@ class Phrase(NamedTuple):
     """One phrase of a coordination.
 
     ``words`` are positions of its content words in the text; ``turn`` says how many of them stand before the first
-    preposition ("pain in the arm": 1; 0 if there is none); ``ended`` whether the phrase is known to end here.
+    preposition ("pain in the arm": 1; 0 if there is none); ``ended`` whether the phrase is known to end here;
+    ``apart`` whether it begins with an article or a preposition, so that what stands before it cannot share its end.
     """
 
     words: tuple[int, ...]
     turn: int = 0
     ended: bool = True
+    apart: bool = False
 
 
 class Conjunct(NamedTuple):
@@ -64,15 +66,20 @@ def conjuncts(phrases: Sequence[Phrase]) -> Iterator[Conjunct]:
     """
     if len(phrases) < 2 or not all(phrase.words for phrase in phrases):
         return
-    yield from _shared_end(phrases)
-    if phrases[0].turn:
-        yield from _shared_before_preposition(phrases)
-    else:
-        yield from _shared_adjective(phrases)
+    if not phrases[-1].apart:
+        yield from _shared_end(phrases)
+    # What stands before a coordination may be a list of its own ("a squint, short fingers and toes").
+    for start in reversed(range(len(phrases) - 1)):
+        if phrases[start].turn:
+            yield from _shared_before_preposition(phrases[start:])
+            break
+        yield from _shared_adjective(phrases[start:])
 
 
 def _shared_end(phrases: Sequence[Phrase]) -> Iterator[Conjunct]:
     *before, last = phrases
+    if len(last.words) < 2:
+        return
     owns = [own for number, phrase in enumerate(before) for own in _ends(phrase, whole=number > 0)]
     for cut in range(1, min(len(last.words) - 1, last.turn or OWN, OWN) + 1):
         for end in range(cut + 1, min(len(last.words), cut + SHARED) + 1):

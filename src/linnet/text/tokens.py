@@ -1,8 +1,8 @@
 """Words of a text with their offsets, and what stands between them.
 
-A word is a run of letters and digits, with apostrophes inside ("Alzheimer's", "5'-nucleotidase" is two words) and
-with whatever accents or invisible characters belong to it; everything else is a gap. `linnet.text.normalise.basic`
-of a text is the `basic` forms of its words joined by blanks.
+A word is a run of letters and digits, with apostrophes inside ("Alzheimer's", "5'-nucleotidase" is two words), with a
+prefix that a hyphen sets off ("pre-auricular", but not "low-set"), and with whatever accents or invisible characters
+belong to it; everything else is a gap. `form` is the normal form of one word.
 """
 
 from __future__ import annotations
@@ -13,12 +13,16 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from linnet.text.normalise import APOSTROPHES, INVISIBLE
+from linnet.text.normalise import APOSTROPHES, INVISIBLE, basic
+from linnet.text.wordlists import listed
 
-__all__ = ["Gap", "Tokens", "gap_kind", "tokenize", "words"]
+__all__ = ["Gap", "Tokens", "form", "gap_kind", "tokenize", "words"]
 
 _INSIDE = rf"\u0300-\u036f{INVISIBLE}"
 _WORD = re.compile(rf"([^\W_]+(?:[{_INSIDE}{APOSTROPHES}]+[^\W_]+)*[{_INSIDE}]*)")
+_PREFIXES = frozenset(listed("prefix"))
+_HYPHEN = "-"
+_THREE_LETTERS = re.compile(r"[^\W\d_]{3}")
 _TIGHT = re.compile(r"[\s\"'\u2018-\u201f`*_\x00]*|[-\u2010-\u2013]")
 
 
@@ -52,9 +56,24 @@ def tokenize(text: str) -> Tokens:
     >>> tokens.surfaces, tokens.starts.tolist(), tokens.gaps
     (["Alzheimer's", 'disease', 'early', 'onset'], [0, 12, 21, 27], ['', ' ', ', ', '-', ''])
     """
-    pieces = _WORD.split(text)
+    pieces = _pieces(text)
     borders = np.cumsum(np.fromiter(map(len, pieces), np.int64, len(pieces)))
     return Tokens(pieces[1::2], borders[:-1:2], borders[1::2], pieces[::2])
+
+
+def _pieces(text: str) -> list[str]:
+    """Return gaps and words in turn, beginning and ending with a gap."""
+    pieces = _WORD.split(text)
+    hyphens = [at for at in range(2, len(pieces) - 2, 2) if pieces[at] == _HYPHEN] if _HYPHEN in text else []
+    prefixed = [at for at in hyphens if pieces[at - 1].lower() in _PREFIXES and _THREE_LETTERS.match(pieces[at + 1])]
+    if not prefixed:
+        return pieces
+    joined, done = [], 0
+    for at in prefixed:
+        if at > done:  # not behind a prefix that has just been joined
+            joined += [*pieces[done : at - 1], pieces[at - 1] + _HYPHEN + pieces[at + 1]]
+            done = at + 2
+    return joined + pieces[done:]
 
 
 def words(text: str) -> list[str]:
@@ -63,7 +82,16 @@ def words(text: str) -> list[str]:
     >>> words("Alzheimer's disease, early-onset")
     ["Alzheimer's", 'disease', 'early', 'onset']
     """
-    return _WORD.findall(text)
+    return _pieces(text)[1::2]
+
+
+def form(word: str) -> str:
+    """Return the normal form of a word: `basic` of it, a prefix joined to it.
+
+    >>> form("Pre-auricular"), form("β2")
+    ('preauricular', 'beta 2')
+    """
+    return basic(word.replace(_HYPHEN, ""))
 
 
 def gap_kind(gap: str) -> int:

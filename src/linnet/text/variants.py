@@ -13,10 +13,9 @@ from __future__ import annotations
 
 import functools
 import re
-from importlib import resources
 
-from linnet.text.normalise import basic
-from linnet.text.tokens import words
+from linnet.text.tokens import form, words
+from linnet.text.wordlists import families, listed
 
 __all__ = [
     "BEARERS",
@@ -32,28 +31,15 @@ __all__ = [
 ]
 
 
-def _lines(file: str) -> list[str]:
-    """Return the lines of a table of this package, comments left out."""
-    lines = (resources.files("linnet.text") / file).read_text("utf-8").splitlines()
-    return [line for line in lines if line and not line.startswith("#")]
-
-
-_WORDS = [line.partition("\t") for line in _lines("words.tsv")]
-
-
-def _kind(kind: str) -> list[str]:
-    return [word for name, _, listed in _WORDS if name == kind for word in listed.split()]
-
-
 # What each kind of word is treated like stands at the head of words.tsv.
 CONJUNCTIONS = frozenset(("and", "or"))
-STOPWORDS = frozenset(_kind("stop"))
-TIES = frozenset(_kind("tie") + _kind("cue"))
-GENERAL = frozenset(_kind("general"))
-BEARERS = frozenset(_kind("bearer"))
-ORDINARY = TIES | STOPWORDS | CONJUNCTIONS | frozenset(_kind("ordinary"))
-SINGULAR = frozenset(_kind("singular"))
-IRREGULAR = {plural: singular for plural, _, singular in (pair.partition("=") for pair in _kind("plural"))}
+STOPWORDS = frozenset(listed("stop"))
+TIES = frozenset(listed("tie") + listed("cue"))
+GENERAL = frozenset(listed("general"))
+BEARERS = frozenset(listed("bearer"))
+ORDINARY = TIES | STOPWORDS | CONJUNCTIONS | frozenset(listed("ordinary"))
+SINGULAR = frozenset(listed("singular"))
+IRREGULAR = {plural: singular for plural, _, singular in (pair.partition("=") for pair in listed("plural"))}
 
 _SPELLING = (
     (re.compile(r"(?<=.)ae(?=.)"), "e"),  # anaemia; a final -ae is a plural
@@ -130,8 +116,7 @@ def _root(word: str) -> str:
 
 def _roots() -> dict[str, str]:
     """Return the listed families: root of each word -> first word of its line."""
-    families = [line.split() for line in _lines("families.tsv")]
-    return {_root(stem(word)): members[0] for members in families for word in members}
+    return {_root(stem(word)): members[0] for members in families() for word in members}
 
 
 _FAMILIES = _roots()
@@ -157,8 +142,8 @@ def is_stopword(surface: str) -> bool:
     >>> [is_stopword(word) for word in ("of", "The", "A", "kidney")]
     [True, True, False, False]
     """
-    form = basic(surface) if len(surface) <= 64 else surface
-    return not form or (form in STOPWORDS and surface != "A")
+    normal = form(surface) if len(surface) <= 64 else surface
+    return not normal or (normal in STOPWORDS and surface != "A")
 
 
 def content_words(name: str) -> list[str]:

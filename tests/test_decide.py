@@ -1,0 +1,309 @@
+from __future__ import annotations
+
+import json
+import math
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from linnet.data import Candidates, Document, Mention, Span
+from linnet.decide import Decide, fold
+from linnet.detect.gold import Gold
+from linnet.errors import DataError, FormatError, PipelineError, UnknownConceptError
+from linnet.kb import KnowledgeBase
+from linnet.pipeline import Allow, Detector, Pipeline, Retriever
+
+TEXT = "x" * 100
+
+
+def found(kb: KnowledgeBase, *pairs: tuple[str | None, float], names: Sequence[int] | None = None) -> Candidates:
+    rows = [-1 if id is None else kb.row(id) for id, _ in pairs]
+    return Candidates(rows, [score for _, score in pairs], names=names, kb=kb.version)  # type: ignore[arg-type]
+
+
+def decided(decide: Decide, *mentions: Mention) -> list[Mention]:
+    [doc] = decide([Document("d", TEXT, mentions=mentions)])
+    return list(doc.mentions or ())
+
+
+def answer(decide: Decide, candidates: Candidates, **fields: Any) -> tuple[tuple[str, ...] | None, float | None]:
+    [mention] = decided(decide, Mention(0, 5, candidates=candidates, **fields))
+    assert mention.calibration == ""
+    return mention.concepts, mention.probability
+
+
+# --- uncalibrated ----------------------------------------------------------------------------------------------------
+
+
+def test_the_first_candidate_is_the_answer(kb: KnowledgeBase) -> None:
+    decide = Decide(kb=kb)
+    assert answer(decide, found(kb, ("X:1", 0.75), ("X:2", 0.5))) == (("X:1",), 0.75)
+    assert answer(decide, found(kb, ("X:1", 12.0))) == (("X:1",), 1.0)
+    assert answer(decide, found(kb, ("X:1", -3.0))) == (("X:1",), 0.0)
+
+
+def test_ties_share(kb: KnowledgeBase) -> None:
+    decide = Decide(kb=kb)
+    assert answer(decide, found(kb, ("X:1", 0.5), ("X:2", 0.5))) == (("X:1",), 0.25)
+    assert answer(decide, found(kb, ("X:1", 1), ("X:2", 1 - 1e-7), ("HP:0001250", 0.9))) == (("X:1",), 0.5)
+    assert answer(decide, found(kb, ("X:1", 1), ("X:2", 1 - 1e-5))) == (("X:1",), 1.0)
+
+
+def test_thresholds(kb: KnowledgeBase) -> None:
+    candidates = found(kb, ("X:1", 0.75))
+    assert answer(Decide(kb=kb, threshold=0.75), candidates) == (("X:1",), 0.75)
+    assert answer(Decide(kb=kb, threshold=0.76), candidates) == ((), 0.25)
+    for threshold in (-0.1, 1.1, math.nan):
+        with pytest.raises(DataError, match="is not between 0 and 1"):
+            Decide(kb=kb, threshold=threshold)
+
+
+def test_nil(kb: KnowledgeBase) -> None:
+    decide = Decide(kb=kb, threshold=0.5)
+    assert answer(decide, Candidates.none(kb.version)) == ((), None)
+    assert answer(decide, Candidates.none()) == ((), None)
+    assert answer(decide, found(kb, (None, 0.75), ("X:1", 0.5))) == ((), 0.75)
+    assert answer(decide, found(kb, (None, 0.25))) == ((), 0.25)
+
+
+def test_drop(kb: KnowledgeBase) -> None:
+    nil = Candidates.none(kb.version)
+    mentions = (
+        Mention(0, 5, candidates=nil),
+        Mention(6, 9, candidates=nil, source="user"),
+        Mention(10, 12, candidates=found(kb, ("X:1", 1))),
+    )
+    kept = decided(Decide(kb=kb, nil="drop"), *mentions)
+    assert [(mention.source, mention.concepts) for mention in kept] == [("user", ()), ("pred", ("X:1",))]
+    assert len(decided(Decide(kb=kb), *mentions)) == 3
+
+
+def test_answers_of_people_stay(kb: KnowledgeBase) -> None:
+    candidates = found(kb, ("X:1", 1))
+    user = Mention(0, 5, source="user", concepts=("X:2",), candidates=candidates)
+    nil = Mention(0, 6, source="gold", concepts=())
+    open_one = Mention(0, 4, source="user", candidates=candidates)
+    assert decided(Decide(kb=kb, fold=False, nil="drop"), user, nil, open_one) == [
+        user,
+        nil,
+        replace(open_one, concepts=("X:1",), probability=1.0),
+    ]
+
+
+def test_ids_without_rows_are_looked_up(kb: KnowledgeBase) -> None:
+    read = Candidates([-1, -1], [0.9, 0.1], ids=("HP:0009999", None), kb=kb.version)  # type: ignore[arg-type]
+    assert answer(Decide(kb=kb), read)[0] == ("HP:0001250",)
+    with pytest.raises(UnknownConceptError, match="NO:1"):
+        answer(Decide(kb=kb), Candidates([-1], [0.9], ids=("NO:1",)))  # type: ignore[arg-type]
+
+
+def test_what_cannot_be_decided(kb: KnowledgeBase) -> None:
+    decide = Decide(kb=kb)
+    with pytest.raises(PipelineError, match=f"version other cannot be decided with {kb.version}"):
+        answer(decide, replace(found(kb, ("X:1", 1)), kb="other"))
+    with pytest.raises(PipelineError, match=r"mention .*5.* has none: put a retriever in front"):
+        decided(decide, Mention(0, 5))
+    with pytest.raises(PipelineError, match="needs mentions, document 'd' has none: put a detector"):
+        decide([Document("d", TEXT)])
+    assert answer(decide, replace(found(kb, ("X:1", 1)), kb=""))[0] == ("X:1",)
+
+
+# --- composites ------------------------------------------------------------------------------------------------------
+
+
+def test_groups_are_folded(kb: KnowledgeBase) -> None:
+    one = found(kb, ("X:1", 0.8), ("HP:0001250", 0.2), names=[10, 1])
+    two = found(kb, ("X:2", 0.5), ("X:1", 0.9), ("HP:0001250", 0.3)).sorted()
+    mentions = (
+        Mention(30, 35, candidates=one, source="user", group="g"),
+        Mention(10, 20, parts=(Span(10, 12), Span(16, 20)), types=("A", "B"), candidates=one, group="g", id="p1"),
+        Mention(0, 5, candidates=one, group="alone"),
+        Mention(2, 14, types=("B", "C"), candidates=replace(two, names=None), group="g", id="p2"),
+        Mention(40, 45, candidates=one),
+    )
+    out = decided(Decide(kb=kb), *mentions)
+    assert [mention.span for mention in out] == [(0, 5), (2, 20), (30, 35), (40, 45)]
+    folded = out[1]
+    assert (folded.parts, folded.group, folded.types, folded.id) == ((), "", ("A", "B", "C"), "p1")
+    assert folded.concepts == ("X:1",)  # the first of both
+    assert folded.probability == pytest.approx(0.8 * 0.9)
+    assert folded.candidates is not None
+    assert folded.candidates.rows.tolist() == [kb.row("X:1"), kb.row("X:2"), kb.row("HP:0001250")]
+    assert folded.candidates.scores.tolist() == pytest.approx([0.9, 0.5, 0.3])
+    assert folded.candidates.names is not None
+    assert folded.candidates.names.tolist() == [-1, -1, -1]
+    assert folded.candidates.kb == kb.version
+    unfolded = decided(Decide(kb=kb, fold=False), *mentions)
+    assert [mention.span for mention in unfolded] == [mention.span for mention in mentions]
+    assert unfolded[1].group == "g"
+
+
+def test_folding_takes_what_it_gets() -> None:
+    nil = Mention(0, 3, group="g", concepts=())
+    sure = Mention(4, 8, group="g", concepts=("X:1",), probability=0.5, calibration="joint")
+    assert fold([nil, sure]) == [Mention(0, 8, concepts=("X:1",), probability=0.5, calibration="joint")]
+    assert fold([nil, replace(nil, start=1)]) == [Mention(0, 3, concepts=())]
+    assert fold([sure, replace(sure, start=5, concepts=("X:2",))])[0].concepts == ("X:1", "X:2")
+    assert fold([]) == []
+
+
+# --- calibration -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(kw_only=True)
+class Finds(Detector):
+    """Finds what the gold documents hold, and as much again beside it."""
+
+    gold: dict[str, Document]
+
+    def detect(self, docs: Sequence[Document], /, *, allow: Allow | None = None) -> list[list[Mention]]:
+        return [
+            [Mention(m.start, m.end, signals={"detect": 1.0}) for m in self.gold[doc.id].mentions or ()]
+            + [Mention(50 + m.start, 50 + m.end, signals={"detect": 0.2}) for m in self.gold[doc.id].mentions or ()]
+            for doc in docs
+        ]
+
+
+@dataclass(kw_only=True)
+class Overconfident(Retriever):
+    """Says 0.99 to everything; is right where the second candidate is far."""
+
+    kb: KnowledgeBase
+    gold: dict[str, Document]
+
+    def retrieve(self, docs: Sequence[Document], /, *, allow: Allow | None = None) -> list[list[Candidates]]:
+        return [[self._one(doc, mention) for mention in doc.mentions or ()] for doc in docs]
+
+    def _one(self, doc: Document, mention: Mention) -> Candidates:
+        assert not mention.concepts, "gold has leaked"
+        chance = random.Random(f"{doc.id} {mention.start}")
+        right = {m.start: (m.concepts or ("X:1",))[0] for m in self.gold[doc.id].mentions or ()}.get(mention.start, "X:1")
+        if chance.random() < 0.6:
+            return found(self.kb, (right, 0.99), ("HP:0000175", 0.3 + 0.1 * chance.random()))
+        return found(self.kb, ("HP:0000175", 0.99), (right, 0.8 + 0.1 * chance.random()))
+
+
+def corpus(prefix: str, size: int = 40) -> list[Document]:
+    made = []
+    for number in range(size):
+        chance = random.Random(f"{prefix}{number}")
+        mentions = tuple(
+            Mention(at, at + chance.randint(2, 8), source="gold", concepts=(chance.choice(["X:1", "X:2", "HP:0009999"]),))
+            for at in (0, 10, 20, 30)
+        )
+        made.append(Document(f"{prefix}{number}", TEXT, mentions=mentions))
+    return made
+
+
+def loss(decide: Decide, before: Pipeline, docs: list[Document], *, given: bool) -> float:
+    """Return the mean negative log probability of what turned out."""
+    losses = []
+    for gold in docs:
+        want = {(m.span, decide.kb.id(decide.kb.row((m.concepts or ("",))[0]))) for m in gold.mentions or ()}
+        [out] = decide(before([gold.spans_only() if given else gold.bare()]))
+        for mention in out.mentions or ():
+            right = (mention.span, (mention.concepts or ("",))[0]) in want
+            probability = min(max(mention.probability or 0.0, 1e-9), 1 - 1e-9)
+            losses.append(-math.log(probability if right else 1 - probability))
+    return float(np.mean(losses))
+
+
+@pytest.mark.parametrize("given", [True, False])
+def test_calibration_helps_on_unseen_documents(kb: KnowledgeBase, tmp_path: Path, given: bool) -> None:
+    dev, test = corpus("dev"), corpus("test")
+    gold = {doc.id: doc for doc in (*dev, *test)}
+    before = Pipeline(Gold() if given else Finds(gold=gold), Overconfident(kb=kb, gold=gold))
+    decide = Decide(kb=kb)
+    raw = loss(decide, before, test, given=given)
+    [step] = decide.fit([], dev, before=before, kb=kb, args={})
+    assert (step.step, step.total) == (1, 1)
+    fitted = loss(decide, before, test, given=given)
+    assert fitted < 0.4 < raw / 2
+    assert step.losses["nll"] == pytest.approx(loss(decide, before, dev, given=given), rel=1e-6)
+    [out] = decide(before([test[0].spans_only()]))
+    assert {mention.calibration for mention in out.mentions or ()} == {"given-span" if given else "joint"}
+
+    decide.save(tmp_path / "decide")
+    again = Decide.load(tmp_path / "decide", kb=kb)
+    assert again.calibration == decide.calibration
+    docs = before([doc.spans_only() for doc in test])
+    assert again(docs) == decide(docs)
+
+
+def test_a_calibrated_answer_may_be_nil(kb: KnowledgeBase) -> None:
+    decide = Decide(kb=kb)
+    decide.weights, decide.calibration = np.array([0, 0, 0, 0, 0, -2.0]), "joint"
+    [mention] = decided(decide, Mention(0, 5, candidates=found(kb, ("X:1", 1))))
+    assert (mention.concepts, mention.calibration) == (("X:1",), "joint")
+    assert mention.probability == pytest.approx(1 / (1 + math.exp(2)))
+    decide.threshold = 0.5
+    [mention] = decided(decide, Mention(0, 5, candidates=found(kb, ("X:1", 1))))
+    assert (mention.concepts, mention.probability) == ((), pytest.approx(1 / (1 + math.exp(-2))))
+    [nothing] = decided(decide, Mention(0, 5, candidates=Candidates.none()))
+    assert (nothing.concepts, nothing.probability, nothing.calibration) == ((), None, "")
+
+
+@pytest.mark.parametrize(("bias", "probability"), [(5000.0, 1.0), (-5000.0, 0.0)])
+def test_extreme_weights_do_not_overflow(kb: KnowledgeBase, bias: float, probability: float) -> None:
+    decide = Decide(kb=kb)
+    decide.weights = np.array([0, 0, 0, 0, 0, bias])
+    assert answer(decide, found(kb, ("X:1", 1)))[1] == probability
+
+
+def test_every_feature_counts(kb: KnowledgeBase) -> None:
+    mention = Mention(0, 5, candidates=found(kb, ("X:1", 0.75), ("X:2", 0.5)), signals={"detect": 0.5})
+    changed = (
+        mention,
+        replace(mention, candidates=found(kb, ("X:1", 0.5), ("X:2", 0.25))),
+        replace(mention, candidates=found(kb, ("X:1", 0.75), ("X:2", 0.25))),
+        replace(mention, signals={}),
+        replace(mention, end=9),
+    )
+    decide = Decide(kb=kb)
+    decide.weights = np.array([1.0, 0.1, 0.01, 0.001, 0.0001, 0.0])
+    assert len({decided(decide, one)[0].probability for one in changed}) == len(changed)
+    decide.weights = np.array([0, 0, 1.0, 0, 0, 0])
+    tied = replace(mention, candidates=found(kb, ("X:1", 0.5), ("X:2", 0.5)))
+    assert decided(decide, tied)[0].probability == pytest.approx(2 / 3)  # sigmoid(log 2)
+    decide.weights = np.array([0, 1.0, 0, 0, 0, 0])
+    single = replace(mention, candidates=found(kb, ("X:1", 0.5)))
+    assert decided(decide, single)[0].probability == pytest.approx(1 / (1 + math.exp(-0.5)))
+
+
+def test_what_cannot_be_learnt_from(kb: KnowledgeBase) -> None:
+    dev = corpus("dev", 2)
+    gold = {doc.id: doc for doc in dev}
+    before = Pipeline(Gold(), Overconfident(kb=kb, gold=gold))
+    with pytest.raises(DataError, match="cannot calibrate on 0 mentions of which 0 are right"):
+        list(Decide(kb=kb).fit([], [], before=before, kb=kb, args={}))
+    wrong = [replace(doc, mentions=tuple(replace(m, concepts=("HP:0001831",)) for m in doc.mentions or ())) for doc in dev]
+    with pytest.raises(DataError, match="cannot calibrate on 8 mentions of which 0 are right"):
+        list(Decide(kb=kb).fit([], wrong, before=before, kb=kb, args={}))
+
+
+def test_what_counts_as_right(kb: KnowledgeBase) -> None:
+    decide = Decide(kb=kb)
+    gold = Mention(0, 5, concepts=("HP:0009998",), alternatives=(("X:1",), ("X:1", "X:2")))
+    assert decide._is_right(gold, kb.row("HP:0001250"))
+    assert decide._is_right(gold, kb.row("X:1"))
+    assert not decide._is_right(gold, kb.row("X:2"))
+    assert not decide._is_right(gold, -1)
+    assert decide._is_right(Mention(0, 5, concepts=()), -1)
+    assert not decide._is_right(Mention(0, 5, concepts=("NO:1",)), 0)
+
+
+@pytest.mark.parametrize(
+    "content", ["{", "[]", "{}", '{"calibration": "joint", "weights": {}}', '{"calibration": "joint", "weights": 3}']
+)
+def test_damaged_calibrations(kb: KnowledgeBase, tmp_path: Path, content: str) -> None:
+    Decide(kb=kb, threshold=0.5).save(tmp_path)
+    assert Decide.load(tmp_path, kb=kb).threshold == 0.5
+    (tmp_path / "calibration.json").write_text(content)
+    with pytest.raises(FormatError, match=r"calibration\.json"):
+        Decide.load(tmp_path, kb=kb)
+    assert json.loads((tmp_path / "config.json").read_text()) == {"threshold": 0.5, "fold": True, "nil": "keep"}
