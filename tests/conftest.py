@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from linnet.data import Concept, Name
 from linnet.kb import KnowledgeBase
@@ -23,6 +24,8 @@ def _block_network() -> None:
     spec.loader.exec_module(importlib.util.module_from_spec(spec))
 
 
+settings.register_profile("linnet", deadline=None)  # machines differ, and no test measures time
+settings.load_profile("linnet")
 _block_network()
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(OFFLINE), os.environ.get("PYTHONPATH", "")]))
 

@@ -31,7 +31,7 @@ def decided(decide: Decide, *mentions: Mention) -> list[Mention]:
     return list(doc.mentions or ())
 
 
-def answer(decide: Decide, candidates: Candidates, **fields: Any) -> tuple[tuple[str, ...] | None, float | None]:
+def answer(decide: Decide, candidates: Candidates, **fields: Any) -> Any:
     [mention] = decided(decide, Mention(0, 5, candidates=candidates, **fields))
     assert mention.calibration == ""
     return mention.concepts, mention.probability
@@ -43,6 +43,7 @@ def answer(decide: Decide, candidates: Candidates, **fields: Any) -> tuple[tuple
 def test_the_first_candidate_is_the_answer(kb: KnowledgeBase) -> None:
     decide = Decide(kb=kb)
     assert answer(decide, found(kb, ("X:1", 0.75), ("X:2", 0.5))) == (("X:1",), 0.75)
+    assert answer(decide, found(kb, ("HP:0000118", 0.5))) == (("HP:0000118",), 0.5)  # row 0 is a row
     assert answer(decide, found(kb, ("X:1", 12.0))) == (("X:1",), 1.0)
     assert answer(decide, found(kb, ("X:1", -3.0))) == (("X:1",), 0.0)
 
@@ -182,7 +183,9 @@ class Overconfident(Retriever):
     def _one(self, doc: Document, mention: Mention) -> Candidates:
         assert not mention.concepts, "gold has leaked"
         chance = random.Random(f"{doc.id} {mention.start}")
-        right = {m.start: (m.concepts or ("X:1",))[0] for m in self.gold[doc.id].mentions or ()}.get(mention.start, "X:1")
+        right = {m.start: (m.concepts or ("X:1",))[0] for m in self.gold[doc.id].mentions or ()}.get(
+            mention.start, "X:1"
+        )
         if chance.random() < 0.6:
             return found(self.kb, (right, 0.99), ("HP:0000175", 0.3 + 0.1 * chance.random()))
         return found(self.kb, ("HP:0000175", 0.99), (right, 0.8 + 0.1 * chance.random()))
@@ -193,7 +196,9 @@ def corpus(prefix: str, size: int = 40) -> list[Document]:
     for number in range(size):
         chance = random.Random(f"{prefix}{number}")
         mentions = tuple(
-            Mention(at, at + chance.randint(2, 8), source="gold", concepts=(chance.choice(["X:1", "X:2", "HP:0009999"]),))
+            Mention(
+                at, at + chance.randint(2, 8), source="gold", concepts=(chance.choice(["X:1", "X:2", "HP:0009999"]),)
+            )
             for at in (0, 10, 20, 30)
         )
         made.append(Document(f"{prefix}{number}", TEXT, mentions=mentions))
@@ -243,7 +248,8 @@ def test_a_calibrated_answer_may_be_nil(kb: KnowledgeBase) -> None:
     assert mention.probability == pytest.approx(1 / (1 + math.exp(2)))
     decide.threshold = 0.5
     [mention] = decided(decide, Mention(0, 5, candidates=found(kb, ("X:1", 1))))
-    assert (mention.concepts, mention.probability) == ((), pytest.approx(1 / (1 + math.exp(-2))))
+    assert mention.concepts == ()
+    assert mention.probability == pytest.approx(1 / (1 + math.exp(-2)))
     [nothing] = decided(decide, Mention(0, 5, candidates=Candidates.none()))
     assert (nothing.concepts, nothing.probability, nothing.calibration) == ((), None, "")
 
@@ -281,7 +287,9 @@ def test_what_cannot_be_learnt_from(kb: KnowledgeBase) -> None:
     before = Pipeline(Gold(), Overconfident(kb=kb, gold=gold))
     with pytest.raises(DataError, match="cannot calibrate on 0 mentions of which 0 are right"):
         list(Decide(kb=kb).fit([], [], before=before, kb=kb, args={}))
-    wrong = [replace(doc, mentions=tuple(replace(m, concepts=("HP:0001831",)) for m in doc.mentions or ())) for doc in dev]
+    wrong = [
+        replace(doc, mentions=tuple(replace(m, concepts=("HP:0001831",)) for m in doc.mentions or ())) for doc in dev
+    ]
     with pytest.raises(DataError, match="cannot calibrate on 8 mentions of which 0 are right"):
         list(Decide(kb=kb).fit([], wrong, before=before, kb=kb, args={}))
 

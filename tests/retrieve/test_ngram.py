@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from linnet.data import Candidates, Concept, Document, Mention, Name
@@ -106,6 +106,7 @@ def test_it_is_tf_idf_cosine(names: KnowledgeBase, text: str, low: int, min_df: 
     agree(names, text, found(ngram, text), slowly(names, text, low, 4, min_df))
 
 
+@settings(deadline=None)
 @given(text=st.text("seizure shortβλ癫", min_size=1, max_size=12))
 def test_any_mention(names: KnowledgeBase, text: str) -> None:
     agree(names, text, found(SHARED.setdefault(names.version, Ngram(kb=names)), text), slowly(names, text))

@@ -1,0 +1,274 @@
+"""One contract for every component that recipes can name, and for pipelines of them."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from linnet import config
+from linnet.config import COMPONENTS
+from linnet.data import Document, Mention, Span
+from linnet.decide import Decide
+from linnet.detect.dictionary import Dictionary
+from linnet.detect.gold import Gold
+from linnet.errors import PipelineError
+from linnet.kb import KnowledgeBase
+from linnet.pipeline import Abbreviations, Allow, Component, Fuse, Pipeline, Sentences, Union
+from linnet.retrieve.exact import Exact
+from linnet.retrieve.ngram import Ngram
+
+Make = Callable[[KnowledgeBase], Component]
+
+# A component is registered in config.COMPONENTS and here, or the first test fails.
+CASES: dict[str, list[Make]] = {
+    "abbreviations": [lambda kb: Abbreviations()],
+    "decide": [
+        lambda kb: Decide(kb=kb),
+        lambda kb: Decide(kb=kb, threshold=0.6, fold=False),
+        lambda kb: Decide(kb=kb, nil="drop"),
+    ],
+    "dictionary": [lambda kb: Dictionary(kb=kb), lambda kb: Dictionary(kb=kb, overlaps="all", types=["Neurology"])],
+    "exact": [lambda kb: Exact(kb=kb), lambda kb: Exact(kb=kb, k=1, level="case")],
+    "fuse": [lambda kb: Exact(kb=kb) | Ngram(kb=kb, k=3)],
+    "gold": [lambda kb: Gold(), lambda kb: Gold(types=True)],
+    "ngram": [lambda kb: Ngram(kb=kb), lambda kb: Ngram(kb=kb, k=2, ngram_range=(3, 3), min_df=2)],
+    "sentences": [lambda kb: Sentences()],
+    "union": [lambda kb: Dictionary(kb=kb) | Dictionary(kb=kb, overlaps="all")],
+}
+PIPELINES: dict[str, Make] = {
+    "dictionary-decide": lambda kb: Dictionary(kb=kb) >> Decide(kb=kb),
+    "gold-fused-decide": lambda kb: Gold() >> (Exact(kb=kb) | Ngram(kb=kb)) >> Decide(kb=kb, threshold=0.01),
+    "nested-union": lambda kb: (
+        Union([Dictionary(kb=kb), Union([Dictionary(kb=kb, overlaps="all")])])
+        >> Fuse([Fuse([Exact(kb=kb)]), Ngram(kb=kb)], constant=10.0)
+        >> Decide(kb=kb)
+    ),
+}
+ALL = [(name, make) for name, makes in CASES.items() for make in makes] + list(PIPELINES.items())
+
+TEXTS = (
+    "Short stature and recurrent seizures; no cleft palate.",
+    "",
+    "Atrial septal defect (ASD) was closed. The ASD had been small. Short fingers and toes.",
+    "Nothing to see here.",
+    " \n\t ",
+    "Cold, cold and a common cold. 😀 癫痫 Fits\u200b!",
+    "Seizure",
+    "EPILEPTIC SEIZURES of tonic-clonic type",
+    "short \ud800 stature\0 seizure",
+)
+
+
+@pytest.fixture(params=ALL, ids=[f"{name}-{place}" for place, (name, _) in enumerate(ALL)])
+def component(request: pytest.FixtureRequest, kb: KnowledgeBase) -> Component:
+    made: Component = request.param[1](kb)
+    return made
+
+
+def blind(component: Component) -> bool:
+    """Whether gold detection is part of it, which refuses to see answers."""
+    return isinstance(component, Gold) or (
+        isinstance(component, Pipeline) and any(isinstance(part, Gold) for part in component.parts)
+    )
+
+
+def documents(component: Component, kb: KnowledgeBase) -> list[Document]:
+    """Return documents that bring what `component` needs, with mentions of people among them."""
+    docs = []
+    for number, text in enumerate(TEXTS):
+        mentions = [
+            Mention(at, at + 7, id=f"u{at}", source="user", concepts=None if blind(component) else ("X:1",))
+            for at in [text.find("seizure")]
+            if at >= 0
+        ]
+        mentions += (
+            [Mention(0, 13, id="g", source="gold", concepts=None if blind(component) else ())] if number == 0 else []
+        )
+        if "mentions" in component.needs and text.strip():
+            end = len(text.split()[0])
+            mentions += [Mention(0, end), Mention(0, len(text), parts=(Span(0, 1), Span(len(text) - 1, len(text))))]
+        keep = mentions or "mentions" in component.needs
+        docs.append(Document(f"d{number}", text, mentions=tuple(mentions) if keep else None))
+    if component.needs & {"sentences", "abbreviations"}:
+        docs = Sentences()(docs)
+    if "abbreviations" in component.needs:
+        docs = Abbreviations()(docs)
+    return Pipeline(Exact(kb=kb))(docs) if "candidates" in component.needs else docs
+
+
+def holds(doc: Document, name: str) -> bool:
+    """Whether a document has what a component says it gives; for mentions of people it need not."""
+    if name in ("sentences", "abbreviations", "mentions"):
+        return getattr(doc, name) is not None
+    return all(getattr(mention, name) is not None for mention in doc.mentions or () if mention.source == "pred")
+
+
+def settled(doc: Document) -> list[Mention]:
+    """The mentions of people, without the suggestions that components may add."""
+    people = [mention for mention in doc.mentions or () if mention.source != "pred"]
+    people = [m if m.concepts is not None else replace(m, concepts=None) for m in people]
+    return sorted((replace(m, candidates=None) for m in people), key=lambda m: (m.start, m.end, m.id))
+
+
+def test_every_component_has_a_case_that_makes_it(kb: KnowledgeBase) -> None:
+    assert set(CASES) == set(COMPONENTS), "give the new component a case in CASES"
+    for name, makes in CASES.items():
+        assert makes, name
+        for make in makes:
+            made = type(make(kb))
+            assert f"{made.__module__}:{made.__qualname__}" == COMPONENTS[name]
+
+
+def test_it_is_a_component(component: Component) -> None:
+    assert isinstance(component, Component)
+    assert isinstance(component.needs, frozenset)
+    assert isinstance(component.gives, frozenset)
+    assert component.gives
+
+
+def test_same_ids_and_texts_come_out(component: Component, kb: KnowledgeBase) -> None:
+    docs = documents(component, kb)
+    out = component(docs)
+    assert isinstance(out, list)
+    assert [(doc.id, doc.text) for doc in out] == [(doc.id, doc.text) for doc in docs]
+    assert [doc.meta for doc in out] == [doc.meta for doc in docs]
+
+
+def test_an_empty_batch(component: Component) -> None:
+    assert component([]) == []
+    assert component(()) == []
+
+
+def test_documents_without_mentions_and_without_text(component: Component) -> None:
+    docs = [Document("a", "", mentions=(), sentences=(), abbreviations=()), Document("b", "x y", (), (), (), ())]
+    out = component(docs)
+    assert [doc.mentions for doc in out] == [(), ()]
+
+
+def test_what_it_needs_is_asked_for(component: Component) -> None:
+    lacking = [Document("bare", "Seizure")]
+    if component.needs:
+        with pytest.raises(PipelineError, match="'bare'"):
+            component(lacking)
+    else:
+        assert len(component(lacking)) == 1
+
+
+@pytest.mark.parametrize("size", [1, 2, 8])
+def test_batches_agree(component: Component, kb: KnowledgeBase, size: int) -> None:
+    docs = documents(component, kb)
+    pieces = [docs[start : start + size] for start in range(0, len(docs), size)]
+    assert [doc for piece in pieces for doc in component(piece)] == component(docs)
+
+
+def test_the_same_twice(component: Component, kb: KnowledgeBase) -> None:
+    docs = documents(component, kb)
+    assert component(docs) == component(docs) == component(tuple(docs))
+
+
+def test_again_on_its_own_output(component: Component, kb: KnowledgeBase) -> None:
+    if blind(component):
+        pytest.skip("refuses answers, its own included")
+    once = component(documents(component, kb))
+    assert component(once) == once
+
+
+def test_documents_that_go_in_are_not_changed(component: Component, kb: KnowledgeBase) -> None:
+    docs = documents(component, kb)
+    before = copy.deepcopy(docs)
+    component(docs)
+    assert docs == before
+
+
+def test_what_it_gives_is_there(component: Component, kb: KnowledgeBase) -> None:
+    for doc in component(documents(component, kb)):
+        for name in component.gives:
+            assert holds(doc, name), (doc.id, name)
+
+
+def test_people_keep_what_they_did(component: Component, kb: KnowledgeBase) -> None:
+    docs = documents(component, kb)
+    for doc, out in zip(docs, component(docs), strict=True):
+        before, after = settled(doc), settled(out)
+        if blind(component):  # nothing is answered there yet, so an answer may be suggested
+            after = [replace(m, concepts=None, probability=None, calibration="") for m in after]
+        assert after == before
+        theirs = {mention.spans for mention in before}
+        if "mentions" not in component.needs:
+            assert not [m for m in out.mentions or () if m.source == "pred" and m.spans in theirs]
+
+
+def test_predicted_mentions_have_ids_and_lie_inside(component: Component, kb: KnowledgeBase) -> None:
+    if "mentions" not in component.gives:
+        pytest.skip("finds no mentions")
+    for doc in component(documents(component, kb)):
+        ids = [mention.id for mention in doc.mentions or ()]
+        assert all(ids)
+        assert len(set(ids)) == len(ids)
+        assert list(doc.mentions or ()) == sorted(doc.mentions or (), key=lambda m: (m.start, -m.end, m.parts, m.id))
+
+
+def test_candidates_are_ordered_and_of_this_knowledge_base(component: Component, kb: KnowledgeBase) -> None:
+    for doc in component(documents(component, kb)):
+        for mention in doc.mentions or ():
+            if mention.candidates is not None:
+                assert mention.candidates == mention.candidates.sorted()
+                assert mention.candidates.kb == kb.version
+                assert len(set(mention.candidates.rows.tolist())) == len(mention.candidates)
+
+
+def test_allow_is_kept_to(component: Component, kb: KnowledgeBase) -> None:
+    if "candidates" not in component.gives:
+        pytest.skip("makes no candidates")
+    allow = Allow(types=("Disease", "Neurology"))
+    mask = allow.mask(kb)
+    docs = [replace(doc, mentions=tuple(replace(m, candidates=None) for m in doc.mentions))
+            if doc.mentions is not None else doc for doc in documents(component, kb)]  # fmt: skip
+    rows = {
+        row
+        for doc in component(docs, allow=allow)
+        for mention in doc.mentions or ()
+        if mention.candidates is not None
+        for row in mention.candidates.rows.tolist()
+    }
+    assert rows
+    assert all(row in mask for row in rows)
+
+
+def test_a_saved_pipeline_agrees(component: Component, kb: KnowledgeBase, tmp_path: Path) -> None:
+    pipeline = Pipeline(component, kb=kb)
+    config.save(pipeline, tmp_path / "saved")
+    docs = documents(component, kb)
+    want = pipeline(docs)
+    assert config.load(tmp_path / "saved")(docs) == want
+    again = config.load(tmp_path / "saved", kb=kb)
+    assert repr(again) == repr(pipeline)
+    config.save(again, tmp_path / "twice")
+    assert (tmp_path / "twice" / "pipeline.toml").read_text() == (tmp_path / "saved" / "pipeline.toml").read_text()
+
+
+def test_documents_and_components_pickle(component: Component, kb: KnowledgeBase) -> None:
+    docs = documents(component, kb)
+    out = component(docs)
+    assert pickle.loads(pickle.dumps(out)) == out
+    moved: Component = pickle.loads(pickle.dumps(component))
+    assert moved(pickle.loads(pickle.dumps(docs))) == out
+
+
+def test_mentions_are_not_given_to_the_wrong_documents(kb: KnowledgeBase) -> None:
+    pipeline = PIPELINES["dictionary-decide"](kb)
+    docs = [Document(f"d{i}", text) for i, text in enumerate(TEXTS)]
+
+    def answers(some: Sequence[Document]) -> dict[str, list[tuple[str, tuple[str, ...] | None]]]:
+        return {doc.id: [(doc.surface(m), m.concepts) for m in doc.mentions or ()] for doc in pipeline(some)}
+
+    found = answers(docs)
+    assert found == answers(docs[::-1])
+    assert ("cleft palate", ("HP:0000175",)) in found["d0"]
+    assert ("Short stature", ("HP:0004322",)) in found["d0"]
+    assert ("ASD", ("HP:0001631",)) in found["d2"]

@@ -1,0 +1,151 @@
+"""The rules of the tree, checked on the source itself."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import linnet
+
+ROOT = Path(linnet.__file__).parent
+# Imports only go to rooms earlier in this list, and never between the rooms of one line.
+LINES = (
+    "errors", "data", "codec", "home", "text", "kb_search", "kb", "kb_build", "vocabularies", "corpora", "roles",
+    "pipeline", "nn", "index", "train", "detect retrieve rerank joint", "decide", "evaluate", "config", "scale",
+    "serve", "annotate", "cli",
+)  # fmt: skip
+PLACE = {room: place for place, line in enumerate(LINES) for room in line.split()}
+DATA_FOLDERS = {"demo", "recipes"}  # hold files, and import nothing
+MODULES = sorted(ROOT.rglob("*.py"))
+LONGEST_FILE, LONGEST_FUNCTION = 400, 60
+SLOW = ("numpy", "pydantic", "scipy", "sklearn", "torch", "typer", "rich", "lxml")
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def room_of(path: Path) -> str:
+    return path.relative_to(ROOT).parts[0].removesuffix(".py")
+
+
+def imported(tree: ast.AST) -> Iterator[str]:
+    """Yield every module that is imported anywhere in `tree`, inside functions too."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "imports are absolute"
+            yield node.module or ""
+            yield from (f"{node.module}.{alias.name}" for alias in node.names if node.module == "linnet")
+
+
+@pytest.fixture(params=MODULES, ids=[name_of(path) for path in MODULES])
+def path(request: pytest.FixtureRequest) -> Path:
+    found: Path = request.param
+    return found
+
+
+@pytest.fixture
+def tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"), str(path))
+
+
+def test_imports_go_to_earlier_rooms(path: Path, tree: ast.Module) -> None:
+    room = room_of(path)
+    if room in ("__init__", "__main__"):  # the front doors show what is inside
+        return
+    rooms = {name.split(".")[1] for name in imported(tree) if name.startswith("linnet.")} - {"__version__"}
+    if room in DATA_FOLDERS:
+        assert not rooms
+        return
+    assert room in PLACE, f"{room} has no place in the order of rooms"
+    late = {other for other in rooms - {room} if PLACE.get(other, 99) >= PLACE[room]}
+    assert not late, f"{room} must not import {late}"
+
+
+def test_only_config_names_components_by_string(path: Path) -> None:
+    if room_of(path) in ("detect", "retrieve", "rerank", "joint", "cli", "config"):
+        return
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    strings = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+    assert not [text for text in strings if text.startswith(("linnet.detect.", "linnet.retrieve."))]
+
+
+def test_nothing_prints_evaluates_or_unpickles(path: Path, tree: ast.Module) -> None:
+    calls = {ast.unparse(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    forbidden = {"eval", "exec", "torch.load", "os.system", "yaml.load", "np.load", "joblib.load"}
+    forbidden |= set() if room_of(path) == "cli" else {"print", "input"}
+    assert not calls & forbidden
+    modules = {name.split(".")[0] for name in imported(tree)}
+    assert not modules & {"pickle", "cPickle", "dill", "shelve", "marshal", "joblib", "requests"}
+
+
+def test_modules_say_what_they_are_and_what_they_offer(path: Path, tree: ast.Module) -> None:
+    assert ast.get_docstring(tree)
+    if path.name in ("__main__.py",) or room_of(path) in DATA_FOLDERS:
+        return
+    offered = [
+        ast.literal_eval(node.value)
+        for node in tree.body
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"
+    ]
+    bare = not any(isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.ImportFrom)) for node in tree.body)
+    if bare and path.name == "__init__.py":  # a folder whose modules are imported one by one
+        return
+    assert len(offered) == 1, "an explicit __all__"
+    [names] = offered
+    assert len(set(names)) == len(names)
+    known = {
+        *(node.name for node in tree.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))),
+        *(ast.unparse(t) for node in tree.body if isinstance(node, ast.Assign) for t in node.targets),
+        *(ast.unparse(node.target) for node in tree.body if isinstance(node, ast.AnnAssign)),
+        *(a.asname or a.name for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for a in node.names),
+    }
+    assert set(names) <= known
+
+
+def test_everything_offered_is_described(path: Path, tree: ast.Module) -> None:
+    for node in tree.body:
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and not node.name.startswith("_"):
+            assert ast.get_docstring(node), node.name
+
+
+def test_files_and_functions_are_short(path: Path, tree: ast.Module) -> None:
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= LONGEST_FILE
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            assert (node.end_lineno or 0) - node.lineno < LONGEST_FUNCTION, node.name
+
+
+def test_there_are_modules_to_look_at() -> None:
+    assert len(MODULES) > 30
+    assert {room_of(path) for path in MODULES} >= {"errors", "data", "kb", "pipeline", "detect", "config", "cli"}
+
+
+def loaded_by(code: str) -> set[str]:
+    script = f"import sys\n{code}\nsys.stdout.write(' '.join(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True, text=True)
+    return set(done.stdout.split())
+
+
+def test_importing_linnet_costs_next_to_nothing() -> None:
+    assert not loaded_by("import linnet") & set(SLOW)
+    assert not loaded_by("import linnet; dir(linnet); linnet.__version__") & set(SLOW)
+
+
+def test_linking_needs_no_learning_library() -> None:
+    assert not loaded_by("import linnet.config, linnet.decide, linnet.kb_build, linnet.corpora") & {"sklearn", "torch"}
+
+
+def test_everything_public_can_be_had() -> None:
+    for name in linnet.__all__:
+        assert getattr(linnet, name) is not None
+    assert set(dir(linnet)) == {*linnet.__all__, "__version__"}
+    with pytest.raises(AttributeError, match="no attribute 'Linker'"):
+        _ = linnet.Linker
