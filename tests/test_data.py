@@ -35,7 +35,7 @@ def test_records_do_not_change() -> None:
 
 
 def test_frozen_dict_pickles_and_hashes() -> None:
-    value = FrozenDict({"a": 1})
+    value: FrozenDict[int] = FrozenDict({"a": 1})
     assert pickle.loads(pickle.dumps(value)) == value == {"a": 1}
     assert hash(value) == hash(FrozenDict({"a": 1}))
 

@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from linnet.data import Candidates, Document, Mention, Span
-from linnet.decide import Decide, fold
+from linnet.data import Candidates, Document, Mention, Span, mention_id
+from linnet.decide import Decide, calibrate, fold
+from linnet.detect.dictionary import Dictionary
 from linnet.detect.gold import Gold
-from linnet.errors import DataError, FormatError, PipelineError, UnknownConceptError
+from linnet.errors import DataError, FormatError, LinnetWarning, PipelineError, UnknownConceptError
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Allow, Detector, Pipeline, Retriever
 
@@ -130,7 +131,8 @@ def test_groups_are_folded(kb: KnowledgeBase) -> None:
     out = decided(Decide(kb=kb), *mentions)
     assert [mention.span for mention in out] == [(0, 5), (2, 20), (30, 35), (40, 45)]
     folded = out[1]
-    assert (folded.parts, folded.group, folded.types, folded.id) == ((), "", ("A", "B", "C"), "p1")
+    assert (folded.parts, folded.group, folded.types) == ((), "", ("A", "B", "C"))
+    assert folded.id == mention_id("d", [Span(2, 20)], ("A", "B", "C"))
     assert folded.concepts == ("X:1",)  # the first of both
     assert folded.probability == pytest.approx(0.8 * 0.9)
     assert folded.candidates is not None
@@ -144,13 +146,35 @@ def test_groups_are_folded(kb: KnowledgeBase) -> None:
     assert unfolded[1].group == "g"
 
 
-def test_folding_takes_what_it_gets() -> None:
-    nil = Mention(0, 3, group="g", concepts=())
-    sure = Mention(4, 8, group="g", concepts=("X:1",), probability=0.5, calibration="joint")
-    assert fold([nil, sure]) == [Mention(0, 8, concepts=("X:1",), probability=0.5, calibration="joint")]
-    assert fold([nil, replace(nil, start=1)]) == [Mention(0, 3, concepts=())]
-    assert fold([sure, replace(sure, start=5, concepts=("X:2",))])[0].concepts == ("X:1", "X:2")
-    assert fold([]) == []
+def folded(kb: KnowledgeBase, *mentions: Mention) -> list[Mention]:
+    return list(fold(Document("d", TEXT, mentions=mentions), kb).mentions or ())
+
+
+def test_folding_takes_what_it_gets(kb: KnowledgeBase) -> None:
+    nil = Mention(0, 3, group="g", concepts=(), probability=0.9, signals={"detect": 0.8, "odd": 1.0})
+    sure = Mention(4, 8, group="g", concepts=("X:1",), probability=0.5, calibration="joint", signals={"detect": 0.7})
+    [one] = folded(kb, nil, sure)
+    assert (one.span, one.concepts, one.signals) == (Span(0, 8), ("X:1",), {"detect": 0.7})
+    assert (one.probability, one.calibration) == (0.5, "joint"), "a conjunct without a concept has no part in it"
+    [none] = folded(kb, nil, replace(nil, start=1))
+    assert (none.concepts, none.probability, none.calibration) == ((), None, "")
+    [two] = folded(kb, sure, replace(sure, start=5, concepts=("X:2",)))
+    assert (two.concepts, two.probability) == (("X:1", "X:2"), 0.25)
+    assert folded(kb) == []
+
+
+def test_a_composite_yields_to_a_persons_mention(kb: KnowledgeBase) -> None:
+    theirs = Mention(0, 8, source="user", concepts=("X:1", "X:2"))
+    conjunct = Mention(0, 3, group="g", concepts=("X:1",), probability=0.5)
+    assert folded(kb, theirs, conjunct, replace(conjunct, start=4, end=8)) == [theirs]
+
+
+def test_candidates_that_hold_ids_are_folded_as_rows(kb: KnowledgeBase) -> None:
+    parts = [Candidates([-1], [0.9], ids=(id,)) for id in ("X:1", "X:2")]  # type: ignore[arg-type]
+    mentions = [Mention(4 * i, 4 * i + 3, group="g", candidates=part) for i, part in enumerate(parts)]
+    [one] = folded(kb, *mentions)
+    assert one.candidates is not None
+    assert sorted(one.candidates.rows.tolist()) == [kb.row("X:1"), kb.row("X:2")]
 
 
 # --- calibration -----------------------------------------------------------------------------------------------------
@@ -315,3 +339,43 @@ def test_damaged_calibrations(kb: KnowledgeBase, tmp_path: Path, content: str) -
     with pytest.raises(FormatError, match=r"calibration\.json"):
         Decide.load(tmp_path, kb=kb)
     assert json.loads((tmp_path / "config.json").read_text()) == {"threshold": 0.5, "fold": True, "nil": "keep"}
+
+
+@dataclass(kw_only=True)
+class Given(Detector):
+    """Finds what it is told, candidates included."""
+
+    mentions: tuple[Mention, ...]
+
+    def detect(self, docs: Sequence[Document], /, *, allow: Allow | None = None) -> list[list[Mention]]:
+        return [list(self.mentions) for _ in docs]
+
+
+def test_what_nobody_reviewed_is_neither_right_nor_wrong(kb: KnowledgeBase) -> None:
+    right = Mention(0, 7, source="gold", concepts=("X:1",))
+    gold = [Document(f"d{i}", "seizure seizure", mentions=(right,), reviewed=(Span(0, 7),)) for i in range(3)]
+    row = found(kb, ("X:1", 0.9))
+    before = Given(mentions=(Mention(0, 7, candidates=row), Mention(8, 15, candidates=row)))
+    with pytest.raises(DataError, match="3 mentions of which 3 are right"):
+        list(Decide(kb=kb).fit((), gold, before=before, kb=kb, args={}))
+
+
+def test_any_of_several_gold_mentions_of_one_span_may_be_meant(kb: KnowledgeBase) -> None:
+    gold = Mention(0, 7, source="gold", concepts=("X:2",))
+    doc = Document("d", "seizure seizure", mentions=(gold, replace(gold, concepts=("X:1",))))
+    before = Given(mentions=(Mention(0, 7, candidates=found(kb, ("X:1", 0.9))),))
+    with pytest.raises(DataError, match="1 mentions of which 1 are right"):
+        list(Decide(kb=kb).fit((), [doc], before=before, kb=kb, args={}))
+
+
+def test_calibrate_fits_the_last_part_of_a_pipeline(kb: KnowledgeBase) -> None:
+    gold = Document("d", "seizure, cold", mentions=(Mention(0, 7, source="gold", concepts=("HP:0001250",)),))
+    pipeline = Pipeline(Dictionary(kb=kb), Decide(kb=kb), kb=kb, name="n")
+    with pytest.warns(LinnetWarning, match="calibrated on 2 mentions: too few"):
+        fitted = calibrate(pipeline, [gold])
+    [doc] = fitted([gold.bare()])
+    assert [mention.calibration for mention in doc.mentions or ()] == ["joint", "joint"]
+    assert (fitted.name, fitted.kb) == ("n", kb)
+    assert pipeline([gold.bare()])[0].mentions[0].calibration == "", "the pipeline itself stays as it was"  # type: ignore[index]
+    with pytest.raises(PipelineError, match="ends in decide"):
+        calibrate(Pipeline(Dictionary(kb=kb)), [gold])

@@ -324,14 +324,14 @@ def test_fusion_by_reciprocal_rank() -> None:
     assert isinstance(fuse, Fuse)
     assert len(fuse.of) == 3
     [[found]] = fuse.retrieve([doc])
-    want = {5: 1 / 62 + 1 / 61 + 1 / 61, 7: 1 / 61 + 1 / 62, 9: 1 / 62, 3: 1 / 63}
+    want = {5: (61 / 62 + 1 + 1) / 3, 7: (1 + 61 / 62) / 3, 9: 61 / 62 / 3, 3: 61 / 63 / 3}
     assert found.rows.tolist() == list(want)
     assert found.scores.tolist() == pytest.approx(list(want.values()))
     assert found.names is not None
     assert found.names.tolist() == [50, 70, -1, 30]
     assert found.kb == "v"
     [[flat]] = Fuse([fixed([1, 2]), fixed([2, 1])], constant=0).retrieve([doc])
-    assert (flat.rows.tolist(), flat.scores.tolist()) == ([1, 2], [1.5, 1.5])
+    assert (flat.rows.tolist(), flat.scores.tolist()) == ([1, 2], [0.75, 0.75])
     with pytest.raises(PipelineError, match=r"several knowledge base versions cannot be fused: \['v', 'w'\]"):
         Fuse([fixed([1]), fixed([1], kb="w")]).retrieve([doc])
     assert (fixed([1]) | Exact.__new__(Exact)).needs == {"mentions", "abbreviations"}

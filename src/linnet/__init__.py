@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from linnet.config import load, save
     from linnet.corpora import read, write
     from linnet.data import Candidates, Concept, Document, Mention, Name, Passage, Span
-    from linnet.evaluate import evaluate
+    from linnet.decide import calibrate
     from linnet.kb import KnowledgeBase
     from linnet.pipeline import Allow, Pipeline
 
@@ -36,7 +36,7 @@ _PLACES = {
     "Passage": "linnet.data",
     "Pipeline": "linnet.pipeline",
     "Span": "linnet.data",
-    "evaluate": "linnet.evaluate",
+    "calibrate": "linnet.decide",
     "load": "linnet.config",
     "read": "linnet.corpora",
     "save": "linnet.config",
@@ -54,7 +54,7 @@ __all__ = [
     "Passage",
     "Pipeline",
     "Span",
-    "evaluate",
+    "calibrate",
     "load",
     "read",
     "save",

@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linnet.data import EMPTY, Abbreviation, Candidates, Document, Mention, Passage, Rows, Span
+from linnet.data import Abbreviation, Candidates, Document, Mention, Passage, Rows, Span
 from linnet.errors import DataError, did_you_mean
+from linnet.frozen import EMPTY
 
 __all__ = ["dumps", "from_json", "loads", "resolve", "to_json"]
 
@@ -32,7 +33,7 @@ def dumps(doc: Document, rows: Rows | None = None) -> str:
     """
     try:
         return json.dumps(to_json(doc, rows), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    except ValueError as error:
+    except (TypeError, ValueError) as error:
         raise DataError(f"document {doc.id!r} cannot be written as JSON: {error}") from error
 
 
@@ -128,7 +129,7 @@ def _ids(candidates: Candidates, rows: Rows | None) -> list[str | None]:
     if rows is None:
         if (candidates.rows == -1).all():
             return [None] * len(candidates)
-        raise DataError("candidates hold rows of a knowledge base: pass it to write their ids")
+        raise DataError("candidates hold rows of a knowledge base: pass it to write their ids (rows=kb)")
     _same_version(candidates.kb, rows)
     return [None if row < 0 else rows.id(int(row)) for row in candidates.rows]
 

@@ -326,10 +326,15 @@ def save(pipeline: Pipeline, folder: str | Path) -> None:
         raise KnowledgeBaseError("the pipeline has no knowledge base to name in its folder: make it with linnet.load")
     _name_all(pipeline.parts)  # before anything is written
     writable(folder)
-    head = f"kb = {_toml(str(pipeline.kb.path.absolute()))}\nkb_version = {_toml(pipeline.kb.version)}\n"
+    head = f"kb = {_toml(_kb_name(pipeline.kb))}\nkb_version = {_toml(pipeline.kb.version)}\n"
     tables = _save_all(pipeline.parts, folder, "pipeline")
     (folder / "pipeline.toml").write_text("\n".join([head, *tables]), encoding="utf-8")
     (folder / "card.md").write_text(_card(pipeline, pipeline.kb), encoding="utf-8")
+
+
+def _kb_name(kb: KnowledgeBase) -> str:
+    """Return what opens a knowledge base again: its name, where it has one, so that a folder can travel."""
+    return kb.path.stem if kb.path == kb_path(kb.path.stem).absolute() else str(kb.path)
 
 
 def _save_all(parts: Sequence[Component], folder: Path, table: str) -> list[str]:

@@ -14,12 +14,13 @@ import hashlib
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, NamedTuple, NoReturn, Protocol, TypeAlias, TypeVar
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from linnet.errors import DataError
+from linnet.frozen import EMPTY, FrozenDict, freeze
 
 __all__ = [
     "Abbreviation",
@@ -45,41 +46,6 @@ Floats: TypeAlias = npt.NDArray[np.float32]
 SOURCES = ("gold", "user", "pred")
 CALIBRATIONS = ("", "joint", "given-span")
 SCOPES: tuple[Scope, ...] = ("exact", "broad", "narrow", "related")
-
-V = TypeVar("V")
-
-
-class FrozenDict(dict[str, V]):
-    """A dictionary that refuses to change, so that records can share it; pickles, compares and prints like a dict.
-
-    >>> FrozenDict(a=1) == {"a": 1}
-    True
-    """
-
-    def _refuse(self, *_args: object, **_kwargs: object) -> NoReturn:
-        raise TypeError("records are immutable: make a changed copy with dataclasses.replace")
-
-    __setitem__ = __delitem__ = __ior__ = clear = pop = popitem = setdefault = update = _refuse
-
-    def __hash__(self) -> int:  # type: ignore[override]
-        return hash(frozenset(self.items()))
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return FrozenDict, (dict(self),)
-
-
-EMPTY: FrozenDict[Any] = FrozenDict()
-
-
-def _freeze(value: Any) -> Any:
-    """Return JSON `value` with tuples for lists and frozen dictionaries for dictionaries, at every level."""
-    if isinstance(value, FrozenDict):
-        return value
-    if isinstance(value, Mapping):
-        return FrozenDict({str(key): _freeze(item) for key, item in value.items()}) if value else EMPTY
-    if isinstance(value, (list, tuple)):
-        return tuple(_freeze(item) for item in value)
-    return value
 
 
 class Span(NamedTuple):
@@ -182,8 +148,13 @@ class Candidates:
         for what, column in self._columns():
             if len(column) != len(self.rows):
                 raise DataError(f"candidates: {len(self.rows)} rows but {len(column)} {what}")
-        if not np.isfinite(self.scores).all():
-            raise DataError("candidates: scores must be finite numbers")
+        if not all(np.isfinite(column).all() for column in (self.scores, *self.features.values())):
+            raise DataError("candidates: scores and features must be finite numbers")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # through the constructor: arrays come out of a pickle writeable
+        values = (self.rows, self.scores, self.names, dict(self.features), self.kb, self.ids, self.labels)
+        return Candidates, values
 
     def _columns(self) -> list[tuple[str, Any]]:
         columns: list[tuple[str, Any]] = [("scores", self.scores)]
@@ -274,21 +245,26 @@ class Mention:
     meta: Mapping[str, JSON] = EMPTY
 
     def __post_init__(self) -> None:
-        where = f"mention {self.id or '(no id)'} {self.start}-{self.end}"
         if not 0 <= self.start < self.end:
-            raise DataError(f"{where}: the start must be at least 0 and before the end")
+            raise DataError(f"{self._where()}: the start must be at least 0 and before the end")
         if self.parts:
-            _check_parts(self.parts, Span(self.start, self.end), where)
+            _check_parts(self.parts, Span(self.start, self.end), self._where())
+        lists: tuple[object, ...] = (self.types, self.concepts)
+        if any(isinstance(value, str) for value in lists):
+            raise DataError(f"{self._where()}: types and concepts are tuples of texts, found one text")
         if self.source not in SOURCES:
-            raise DataError(f"{where}: source {self.source!r} is none of {', '.join(SOURCES)}")
+            raise DataError(f"{self._where()}: source {self.source!r} is none of {', '.join(SOURCES)}")
         if self.calibration not in CALIBRATIONS:
-            raise DataError(f"{where}: calibration {self.calibration!r} is none of '', 'joint', 'given-span'")
+            raise DataError(f"{self._where()}: calibration {self.calibration!r} is none of '', 'joint', 'given-span'")
         if self.probability is not None and not 0.0 <= self.probability <= 1.0:
-            raise DataError(f"{where}: probability {self.probability} is not between 0 and 1")
-        for name in ("signals", "meta"):
-            value = getattr(self, name)
-            if value is not EMPTY:
-                object.__setattr__(self, name, _freeze(value))
+            raise DataError(f"{self._where()}: probability {self.probability} is not between 0 and 1")
+        if self.signals is not EMPTY:
+            object.__setattr__(self, "signals", freeze(self.signals))
+        if self.meta is not EMPTY:
+            object.__setattr__(self, "meta", freeze(self.meta))
+
+    def _where(self) -> str:
+        return f"mention {self.id or '(no id)'} {self.start}-{self.end}"
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -333,7 +309,7 @@ class Passage:
 
     def __post_init__(self) -> None:
         if self.meta is not EMPTY:
-            object.__setattr__(self, "meta", _freeze(self.meta))
+            object.__setattr__(self, "meta", freeze(self.meta))
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -367,9 +343,12 @@ class Document:
         _check_spans([Span(p.start, p.end) for p in self.passages], f"{where}, passages", length)
         _check_spans(self.sentences or (), f"{where}, sentences", length)
         _check_spans(self.reviewed or (), f"{where}, reviewed", length)
-        _check_spans([span for pair in self.abbreviations or () for span in pair], f"{where}, abbreviations", length)
+        short_and_long = [span for pair in self.abbreviations or () for span in pair]
+        _check_spans(short_and_long, f"{where}, abbreviations", length)
+        if any(start == end for start, end in short_and_long):
+            raise DataError(f"{where}: an abbreviation has an empty span")
         if self.meta is not EMPTY:
-            object.__setattr__(self, "meta", _freeze(self.meta))
+            object.__setattr__(self, "meta", freeze(self.meta))
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -391,7 +370,9 @@ class Document:
 
     def spans_only(self) -> Document:
         """Return `bare` plus start, end, parts and id of the mentions: what a system may see given gold spans."""
-        mentions = tuple(Mention(m.start, m.end, parts=m.parts, id=m.id) for m in self.mentions or ())
+        if self.mentions is None:
+            return self.bare()
+        mentions = tuple(Mention(m.start, m.end, parts=m.parts, id=m.id) for m in self.mentions)
         return replace(self.bare(), mentions=mentions)
 
 

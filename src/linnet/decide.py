@@ -12,6 +12,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -21,16 +22,17 @@ import numpy as np
 import numpy.typing as npt
 
 from linnet.codec import resolve
-from linnet.data import Calibration, Candidates, Document, Mention, by_position
-from linnet.errors import DataError, FormatError, PipelineError
+from linnet.data import Calibration, Candidates, Document, Mention, Span, by_position, mention_id
+from linnet.errors import DataError, FormatError, LinnetWarning, PipelineError
 from linnet.home import read_json
 from linnet.kb import KnowledgeBase
-from linnet.pipeline import Allow, Stage
-from linnet.roles import Component, Step, align
+from linnet.pipeline import Allow, Pipeline, Stage
+from linnet.roles import Component, Step
 
-__all__ = ["Decide"]
+__all__ = ["Decide", "calibrate", "fold"]
 
 FEATURES = ("score", "margin", "ties", "detect", "length", "bias")
+FEW = 50  # mentions; fewer teach no frequencies
 TIE = 1e-6  # scores closer than this are the same score
 
 
@@ -56,8 +58,9 @@ class Decide(Stage):
     GIVES = frozenset({"concepts"})
 
     def __post_init__(self) -> None:
-        if not 0.0 <= self.threshold <= 1.0:
-            raise DataError(f"decide: threshold {self.threshold} is not between 0 and 1")
+        number = isinstance(self.threshold, (int, float, np.number)) and not isinstance(self.threshold, bool)
+        if not number or not 0.0 <= self.threshold <= 1.0:
+            raise DataError(f"decide: threshold {self.threshold!r} is not between 0 and 1")
 
     def __call__(self, docs: Sequence[Document], /, *, allow: Allow | None = None) -> list[Document]:  # noqa: ARG002
         """Return `docs` with concepts and probabilities."""
@@ -66,12 +69,13 @@ class Decide(Stage):
     def _document(self, doc: Document) -> Document:
         if doc.mentions is None:
             raise PipelineError(f"Decide needs mentions, document {doc.id!r} has none: put a detector in front")
-        mentions = [self._answer(mention) for mention in doc.mentions]
-        if self.fold:
-            mentions = fold(mentions)
-        if self.nil == "drop":
-            mentions = [mention for mention in mentions if mention.concepts or mention.source != "pred"]
-        return replace(doc, mentions=tuple(mentions))
+        answered = replace(doc, mentions=tuple(self._answer(mention) for mention in doc.mentions))
+        if self.fold and any(mention.group for mention in answered.mentions or ()):
+            answered = fold(answered, self.kb)
+        if self.nil == "keep":
+            return answered
+        kept = (mention for mention in answered.mentions or () if mention.concepts or mention.source != "pred")
+        return replace(answered, mentions=tuple(kept))
 
     def _answer(self, mention: Mention) -> Mention:
         candidates = mention.candidates
@@ -122,14 +126,17 @@ class Decide(Stage):
         """
         given = "mentions" in before.needs
         blind = [doc.spans_only() if given else doc.bare() for doc in dev]
+        pipeline = before if isinstance(before, Pipeline) else Pipeline(before)
         features, right = [], []
-        for gold, predicted in zip(dev, before(blind), strict=True):
-            for theirs, ours in align(gold, predicted):
-                if ours is not None and ours.candidates is not None and len(ours.candidates):
-                    features.append(_features(ours))
-                    right.append(theirs is not None and self._is_right(theirs, int(ours.candidates.rows[0])))
+        for gold, predicted in zip(dev, pipeline(blind), strict=True):
+            for mention, is_right in self._judged(gold, predicted):
+                features.append(_features(mention))
+                right.append(is_right)
         if len(set(right)) < 2:
             raise DataError(f"decide: cannot calibrate on {len(right)} mentions of which {sum(right)} are right")
+        if len(right) < FEW:
+            message = f"decide was calibrated on {len(right)} mentions: too few for frequencies that can be trusted"
+            warnings.warn(message, LinnetWarning, stacklevel=2)
         from sklearn.linear_model import LogisticRegression  # noqa: PLC0415 - slow to import, needed for training alone
 
         # the bias is a feature; a weak penalty keeps separable data finite
@@ -138,6 +145,23 @@ class Decide(Stage):
         self.weights = np.asarray(model.coef_[0], np.float64)
         self.calibration = "given-span" if given else "joint"
         yield Step(step=1, total=1, losses={"nll": _log_loss(np.array(features) @ self.weights, np.array(right))})
+
+    def _judged(self, gold: Document, predicted: Document) -> Iterator[tuple[Mention, bool]]:
+        """Yield the predicted mentions that have candidates and whether the first is right.
+
+        Where a corpus gives one span several mentions, any of them may be meant; what lies outside the spans that a
+        person went through is neither right nor wrong.
+        """
+        answers: dict[tuple[Span, ...], list[Mention]] = {}
+        for mention in gold.mentions or ():
+            answers.setdefault(mention.spans, []).append(mention)
+        for mention in predicted.mentions or ():
+            if mention.candidates is None or not len(mention.candidates):
+                continue
+            theirs = answers.get(mention.spans, [])
+            if theirs or _is_reviewed(gold, mention):
+                row = int(resolve(mention.candidates.top(1), self.kb).rows[0])
+                yield mention, any(self._is_right(answer, row) for answer in theirs)
 
     def _is_right(self, gold: Mention, row: int) -> bool:
         accepted = {gold.concepts or (), *gold.alternatives}
@@ -166,6 +190,27 @@ class Decide(Stage):
         return decide
 
 
+def _is_reviewed(doc: Document, mention: Mention) -> bool:
+    spans = doc.reviewed
+    return spans is None or any(start <= mention.start and mention.end <= end for start, end in spans)
+
+
+def calibrate(pipeline: Pipeline, dev: Sequence[Document]) -> Pipeline:
+    """Return `pipeline` with its last part, a `Decide`, fitted on `dev`: documents with gold mentions.
+
+    Raises:
+        PipelineError: the last part is no `Decide`.
+        DataError: no mention to learn from, or all of them right or all wrong.
+    """
+    last = pipeline.parts[-1]
+    if not isinstance(last, Decide):
+        raise PipelineError(f"calibrate needs a pipeline that ends in decide, found {pipeline!r}")
+    fitted = replace(last)
+    for _ in fitted.fit((), dev, before=Pipeline(*pipeline.parts[:-1]), kb=last.kb, args={}):
+        pass
+    return Pipeline(*pipeline.parts[:-1], fitted, name=pipeline.name, kb=pipeline.kb)
+
+
 def _features(mention: Mention) -> npt.NDArray[np.float64]:
     """Return the columns `FEATURES` of a mention with candidates."""
     candidates = mention.candidates
@@ -184,29 +229,42 @@ def _log_loss(logits: npt.NDArray[np.float64], right: npt.NDArray[np.bool_]) -> 
 # --- composites ------------------------------------------------------------------------------------------------------
 
 
-def fold(mentions: Sequence[Mention]) -> list[Mention]:
-    """Return `mentions` with those of one group made one: all their concepts, over the hull of their spans."""
+def fold(doc: Document, kb: KnowledgeBase) -> Document:
+    """Return `doc` with the predicted mentions of one group made one: all their concepts, over the hull of their spans.
+
+    A composite over the very span of a person's mention yields to it, as any prediction does.
+    """
     groups: dict[str, list[Mention]] = {}
-    for mention in mentions:
+    alone: list[Mention] = []
+    for mention in doc.mentions or ():
         if mention.group and mention.source == "pred":
             groups.setdefault(mention.group, []).append(mention)
-    alone = [mention for mention in mentions if not (mention.group and mention.source == "pred")]
-    return list(by_position([*alone, *(_fold(group) if len(group) > 1 else group[0] for group in groups.values())]))
+        else:
+            alone.append(mention)
+    taken = {mention.spans for mention in alone if mention.source != "pred"}
+    folded = [_fold(doc, group, kb) if len(group) > 1 else group[0] for group in groups.values()]
+    kept = [mention for mention in folded if mention.spans not in taken]
+    return replace(doc, mentions=by_position([*alone, *kept]))
 
 
-def _fold(group: Sequence[Mention]) -> Mention:
-    answered = [mention for mention in group if mention.probability is not None]
+def _fold(doc: Document, group: Sequence[Mention], kb: KnowledgeBase) -> Mention:
+    start, end = min(mention.start for mention in group), max(mention.end for mention in group)
+    types = tuple(dict.fromkeys(kind for mention in group for kind in mention.types))
+    answered = [mention for mention in group if mention.concepts and mention.probability is not None]
+    known = set.intersection(*(set(mention.signals) for mention in group))
     return replace(
         group[0],
-        start=min(mention.start for mention in group),
-        end=max(mention.end for mention in group),
+        start=start,
+        end=end,
         parts=(),
-        types=tuple(dict.fromkeys(kind for mention in group for kind in mention.types)),
+        id=mention_id(doc.id, [Span(start, end)], types),
+        types=types,
         concepts=tuple(dict.fromkeys(id for mention in group for id in mention.concepts or ())),
-        candidates=_merge([mention.candidates for mention in group if mention.candidates is not None]),
-        # all of the concepts hold, taken as independent
+        candidates=_merge([resolve(mention.candidates, kb) for mention in group if mention.candidates is not None]),
+        # all of its concepts hold, taken as independent; a conjunct that names none has no part in that
         probability=math.prod(mention.probability or 0.0 for mention in answered) if answered else None,
         calibration=answered[0].calibration if answered else "",
+        signals={name: min(mention.signals[name] for mention in group) for name in known},
         group="",
     )
 

@@ -9,16 +9,30 @@ from typing import Any
 
 from linnet.errors import FormatError, LinnetError
 
-__all__ = ["home", "kb_folder", "read_json", "writable"]
+__all__ = ["expanded", "home", "kb_folder", "read_json", "writable"]
 
 
 def home() -> Path:
     """Return the folder of everything Linnet builds; it need not exist yet."""
     if path := os.environ.get("LINNET_HOME"):
-        return Path(path).expanduser()
+        return expanded(path)
     if path := os.environ.get("XDG_DATA_HOME"):
-        return Path(path).expanduser() / "linnet"
-    return Path.home() / ".local" / "share" / "linnet"
+        return expanded(path) / "linnet"
+    return expanded("~") / ".local" / "share" / "linnet"
+
+
+def expanded(path: str | Path) -> Path:
+    """Return `path` with ``~`` written out.
+
+    Raises:
+        LinnetError: nobody knows whose home that is, as in a container without users.
+    """
+    try:
+        return Path(path).expanduser()
+    except RuntimeError as error:
+        raise LinnetError(
+            f"{path}: there is no such home folder ({error}); set LINNET_HOME or give a full path"
+        ) from error
 
 
 def kb_folder() -> Path:

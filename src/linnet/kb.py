@@ -9,21 +9,19 @@ from __future__ import annotations
 
 import functools
 import json
-import os
 import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.parse import quote
 
 import numpy as np
 import numpy.typing as npt
 
 from linnet.data import SCOPES, Concept, Name, Scope
 from linnet.errors import KnowledgeBaseError, UnknownConceptError, did_you_mean
-from linnet.home import kb_folder
+from linnet.home import expanded, kb_folder
 from linnet.kb_search import Hit, search
 
 __all__ = ["APPLICATION_ID", "SCHEMA_VERSION", "KbName", "KnowledgeBase", "Mask", "kb_path", "read_concept"]
@@ -97,7 +95,7 @@ def kb_path(name: str | Path) -> Path:
     >>> kb_path("work/mine.kb").as_posix()
     'work/mine.kb'
     """
-    path = Path(name).expanduser()
+    path = expanded(name)
     if path.suffix or len(path.parts) > 1 or path.is_file():
         return path
     return kb_folder() / f"{name}.kb"
@@ -110,7 +108,7 @@ class KnowledgeBase:
     """
 
     def __init__(self, path: Path) -> None:
-        self.path = path
+        self.path = path.absolute()  # other threads and processes may stand in another folder
         self._local = threading.local()
         _check_file(path)
         self.version = ""
@@ -330,7 +328,7 @@ class KnowledgeBase:
     def _connection(self) -> sqlite3.Connection:
         connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
         if connection is None:
-            uri = f"file://{quote(os.fsencode(self.path.absolute()))}?mode=ro"
+            uri = f"{self.path.as_uri()}?mode=ro"
             connection = sqlite3.connect(uri, uri=True, check_same_thread=False)
             _same_version(self.path, self.version, dict(connection.execute(INFO)).get("version", ""))
             self._local.connection = connection

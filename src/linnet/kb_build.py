@@ -28,7 +28,7 @@ import numpy as np
 from linnet.data import SCOPES, Concept
 from linnet.errors import KnowledgeBaseError, LinnetWarning
 from linnet.home import writable
-from linnet.kb import APPLICATION_ID, SCHEMA_VERSION, KnowledgeBase, read_concept
+from linnet.kb import APPLICATION_ID, MAGIC, SCHEMA_VERSION, KnowledgeBase, read_concept
 from linnet.text.normalise import basic
 
 __all__ = ["build", "concept_hash"]
@@ -86,7 +86,7 @@ def build(
         progress: called with the number of concepts read so far.
 
     Raises:
-        KnowledgeBaseError: the stream cannot be kept (see the module), or is empty.
+        KnowledgeBaseError: the stream cannot be kept (see the module), or is empty; `path` is something else already.
         LinnetError: the folder cannot be written to.
 
     >>> import tempfile
@@ -97,6 +97,7 @@ def build(
     'HP:0001250'
     """
     path = Path(path)
+    _check_target(path)
     with _beside(path) as connection:
         connection.executescript(SCHEMA + STAGING)
         connection.execute("BEGIN")
@@ -109,6 +110,16 @@ def build(
         digest += _dropped_parents(connection)
         _describe(connection, digest, name or path.stem, sources)
     return KnowledgeBase(path)
+
+
+def _check_target(path: Path) -> None:
+    """Refuse to put a knowledge base in the place of anything else, the source for example."""
+    if not path.is_file() or path.stat().st_size == 0:
+        return
+    with path.open("rb") as file:
+        head = file.read(100)
+    if not head.startswith(MAGIC) or int.from_bytes(head[68:72], "big") != APPLICATION_ID:
+        raise KnowledgeBaseError(f"{path} exists and is no knowledge base: give another name, or remove it first")
 
 
 @contextmanager

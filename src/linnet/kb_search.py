@@ -6,6 +6,7 @@ come before related ones, preferred names before synonyms, shorter before longer
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -27,6 +28,7 @@ class Hit(NamedTuple):
 
 
 # A tier reads at most this many names before it ranks them: a frequent word must not sort a million rows.
+CURIE = re.compile(r"^([A-Z]+)[_ ]?(?=\d)(\w+)$")
 CAP = 2000
 # More words than a person types are text pasted by mistake: each one costs a lookup.
 WORDS = 32
@@ -68,11 +70,13 @@ def _tiers(text: str, condition: str) -> Iterator[tuple[str, str, list[object]]]
     """Yield name, query and values of each tier; `condition` stands inside, so that `CAP` counts what it lets in."""
     columns = "n.row, n.concept, n.text, n.scope, n.position"
     by_id = (
-        "WITH RECURSIVE ids(id) AS (VALUES (?1) UNION SELECT successor FROM retired JOIN ids USING (id)) "
+        "WITH RECURSIVE ids(id) AS (VALUES (?1), (?2) UNION SELECT successor FROM retired JOIN ids USING (id)) "
         f"SELECT {columns}, 0 AS badness FROM names n WHERE n.position = 0{condition} "
         "AND n.concept IN (SELECT row FROM concepts JOIN ids USING (id) WHERE NOT retired)"
     )
-    yield "id", by_id, [text.strip()]
+    # hp:0000118, HP_0000118 and HP0000118 are ways people write HP:0000118
+    as_curie = CURIE.sub(r"\1:\2", text.strip().upper())
+    yield "id", by_id, [text.strip(), as_curie]
     norm = basic(text)
     if not norm:
         return

@@ -21,11 +21,11 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from linnet.data import Candidates, Document, Mention, Span, by_position, mention_id
+from linnet.data import Candidates, Document, Mention
 from linnet.errors import FormatError, PipelineError
 from linnet.home import read_json
 from linnet.kb import KnowledgeBase
-from linnet.roles import PROPERTIES, Allow, Component, Fits, Step, align
+from linnet.roles import PROPERTIES, Allow, Component, Fits, Step, align, merge, require
 from linnet.text.abbreviations import find_abbreviations
 from linnet.text.sentences import split_sentences
 
@@ -80,7 +80,9 @@ class Stage(ABC):
     def config(self) -> dict[str, Any]:
         """Return the keywords that make this component again, the knowledge base and its own parts aside."""
         names: list[str] = [item.name for item in fields(self) if item.init] if is_dataclass(self) else []
-        return {name: getattr(self, name) for name in names if name not in ("kb", "of")}
+        values = {name: getattr(self, name) for name in names if name not in ("kb", "of")}
+        # a tuned number is often NumPy's, which no file format knows
+        return {name: value.item() if isinstance(value, np.generic) else value for name, value in values.items()}
 
     def save(self, folder: Path) -> None:
         """Write the component into `folder`; components that learn add their arrays."""
@@ -99,25 +101,6 @@ class Stage(ABC):
             raise FormatError(folder / "config.json", f"{error}; save the pipeline again") from error
 
 
-def _require(component: Component, docs: Sequence[Document]) -> None:
-    """Refuse documents that lack what `component` needs, before any work is done."""
-    for needed in (name for name in PROPERTIES if name in component.needs):
-        for doc in docs:
-            if not _has(doc, needed):
-                who = type(component).__name__
-                raise PipelineError(f"{who} needs {needed}, document {doc.id!r} has none: put a component in front")
-
-
-def _has(doc: Document, name: str) -> bool:
-    if name in ("sentences", "abbreviations", "mentions"):
-        return getattr(doc, name) is not None
-    if doc.mentions is None:
-        return False
-    if name == "types":
-        return True  # a mention may have none
-    return all(getattr(mention, name) is not None for mention in doc.mentions)
-
-
 # --- roles -----------------------------------------------------------------------------------------------------------
 
 
@@ -132,24 +115,12 @@ class Detector(Stage):
 
     def __call__(self, docs: Sequence[Document], /, *, allow: Allow | None = None) -> list[Document]:
         """Return `docs` with predicted mentions replaced by those that `detect` finds."""
-        _require(self, docs)
+        require(self, docs)
         found = self.detect(docs, allow=allow)
         return [merge(doc, mentions) for doc, mentions in zip(docs, found, strict=True)]
 
     def __or__(self, other: object) -> Stage:
         return Union([self, other]) if isinstance(other, Detector) else super().__or__(other)
-
-
-def merge(doc: Document, found: Iterable[Mention]) -> Document:
-    """Return `doc` with its predicted mentions replaced by `found`; gold and user mentions stay and win their span."""
-    kept = [mention for mention in doc.mentions or () if mention.source != "pred"]
-    taken = {mention.spans for mention in kept}
-    new: dict[tuple[str, tuple[Span, ...]], Mention] = {}
-    for mention in found:
-        if mention.spans not in taken:
-            id = mention.id or mention_id(doc.id, mention.spans, mention.types)
-            new.setdefault((id, mention.spans), mention if mention.id else replace(mention, id=id))
-    return replace(doc, mentions=by_position([*kept, *new.values()]))
 
 
 class Retriever(Stage):
@@ -164,7 +135,7 @@ class Retriever(Stage):
 
     def __call__(self, docs: Sequence[Document], /, *, allow: Allow | None = None) -> list[Document]:
         """Return `docs` with the candidates that `retrieve` finds."""
-        _require(self, docs)
+        require(self, docs)
         return _with_candidates(docs, self.retrieve(docs, allow=allow))
 
     def __or__(self, other: object) -> Stage:
@@ -183,7 +154,7 @@ class Reranker(Stage):
 
     def __call__(self, docs: Sequence[Document], /, *, allow: Allow | None = None) -> list[Document]:  # noqa: ARG002
         """Return `docs` with reordered candidates; `allow` was applied when they were retrieved."""
-        _require(self, docs)
+        require(self, docs)
         return _with_candidates(docs, self.rerank(docs))
 
 
@@ -245,7 +216,10 @@ def _check_parts(whole: Stage, parts: Sequence[object], role: type) -> None:
 
 @dataclass
 class Fuse(Retriever):
-    """Several retrievers as one by reciprocal rank (Cormack et al. 2009): score = sum of 1 / (``constant`` + rank)."""
+    """Several retrievers as one by reciprocal rank (Cormack et al. 2009): the mean of 1 / (``constant`` + rank).
+
+    It is divided by what a candidate gets that all parts put first, so that scores lie between 0 and 1.
+    """
 
     of: Sequence[Retriever]
     constant: float = 60.0
@@ -278,7 +252,7 @@ class Fuse(Retriever):
         for candidates in lists:
             labels = candidates.names if candidates.names is not None else np.full(len(candidates), -1, np.int32)
             for rank, (row, name) in enumerate(zip(candidates.rows.tolist(), labels.tolist(), strict=True), 1):
-                scores[row] = scores.get(row, 0.0) + 1.0 / (self.constant + rank)
+                scores[row] = scores.get(row, 0.0) + (self.constant + 1) / (self.constant + rank) / len(lists)
                 if names.get(row, -1) < 0:
                     names[row] = name
         rows = np.array(list(scores), np.int32)
@@ -309,7 +283,7 @@ class Abbreviations(Stage):
 
     def __call__(self, docs: Sequence[Document], /, *, allow: Allow | None = None) -> list[Document]:  # noqa: ARG002
         """Return `docs` with abbreviations."""
-        _require(self, [doc for doc in docs if doc.abbreviations is None])
+        require(self, [doc for doc in docs if doc.abbreviations is None])
         return [
             replace(doc, abbreviations=find_abbreviations(doc.text, doc.sentences or ()))
             if doc.abbreviations is None
@@ -361,7 +335,7 @@ class Pipeline(Stage):
 
     def __call__(self, docs: Sequence[Document], /, *, allow: Allow | None = None) -> list[Document]:
         """Return `docs` after all parts."""
-        _require(self, out := list(docs))
+        require(self, out := _checked(docs))
         for part in (*self.front, *self.parts):
             out = part(out, allow=allow)
         return out
@@ -376,6 +350,13 @@ class Pipeline(Stage):
 
     def __repr__(self) -> str:
         return " >> ".join(type(part).__name__ for part in self.parts)
+
+
+def _checked(docs: Sequence[Document]) -> list[Document]:
+    """Return the batch as a list; a single text or document is the mistake everybody makes once."""
+    if isinstance(docs, (str, Document)) or not all(isinstance(doc, Document) for doc in docs):
+        raise PipelineError("a pipeline takes a list of documents: link([linnet.Document.of(text)])")
+    return list(docs)
 
 
 def _front(parts: Sequence[Component]) -> tuple[Component, ...]:

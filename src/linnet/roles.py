@@ -6,15 +6,17 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
-from linnet.data import EMPTY, Document, Mention
+from linnet.data import Document, Mention, Span, by_position, mention_id
+from linnet.errors import PipelineError
+from linnet.frozen import EMPTY
 from linnet.kb import KnowledgeBase, Mask
 
-__all__ = ["PROPERTIES", "Allow", "Component", "Fits", "Step", "align"]
+__all__ = ["PROPERTIES", "Allow", "Component", "Fits", "Step", "align", "merge", "require"]
 
 PROPERTIES = ("sentences", "abbreviations", "mentions", "types", "candidates", "concepts")
 
@@ -119,3 +121,34 @@ def align(gold: Document, predicted: Document) -> list[tuple[Mention | None, Men
         (mention, ours[partners[place]] if place in partners else None) for place, mention in enumerate(theirs)
     ]
     return pairs + [(None, ours[place]) for place in sorted(left)]
+
+
+def require(component: Component, docs: Sequence[Document]) -> None:
+    """Refuse documents that lack what `component` needs, before any work is done."""
+    for needed in (name for name in PROPERTIES if name in component.needs):
+        for doc in docs:
+            if not _holds(doc, needed):
+                who = type(component).__name__
+                raise PipelineError(f"{who} needs {needed}, document {doc.id!r} has none: put a component in front")
+
+
+def _holds(doc: Document, name: str) -> bool:
+    if name in ("sentences", "abbreviations", "mentions"):
+        return getattr(doc, name) is not None
+    if doc.mentions is None:
+        return False
+    if name == "types":
+        return True  # a mention may have none
+    return all(getattr(mention, name) is not None for mention in doc.mentions)
+
+
+def merge(doc: Document, found: Iterable[Mention]) -> Document:
+    """Return `doc` with its predicted mentions replaced by `found`; gold and user mentions stay and win their span."""
+    kept = [mention for mention in doc.mentions or () if mention.source != "pred"]
+    taken = {mention.spans for mention in kept}
+    new: dict[tuple[str, tuple[Span, ...]], Mention] = {}
+    for mention in found:
+        if mention.spans not in taken:
+            id = mention.id or mention_id(doc.id, mention.spans, mention.types)
+            new.setdefault((id, mention.spans), mention if mention.id else replace(mention, id=id))
+    return replace(doc, mentions=by_position([*kept, *new.values()]))

@@ -122,3 +122,34 @@ def test_search_filters(run: Run, kb: KnowledgeBase) -> None:
     assert ("HP:0002069" in out, "HP:0001250" in out) == (True, False)
     done = run("kb", "search", kb.path, "cold", "--type", "Diseases")
     assert (done.code, "did you mean 'Disease'" in done.err) == (2, True)
+
+
+def test_nothing_but_a_knowledge_base_is_replaced(run: Run, home: Path, tmp_path: Path) -> None:
+    source = tmp_path / "terms.tsv"
+    source.write_text(TABLE)
+    done = run("kb", "build", source, "--from", "table", "-o", source)
+    assert (done.code, "is no knowledge base" in done.err, source.read_text()) == (2, True, TABLE)
+    done = run("kb", "build", source, "--from", "table", "-o", "hpo")
+    assert (done.code, "give your knowledge base another" in done.err) == (2, True)
+
+
+def test_misspelt_columns_and_other_separators(run: Run, home: Path, tmp_path: Path) -> None:
+    source = tmp_path / "terms.tsv"
+    source.write_text("id\tname\tsynonym\nA:1\tFever\tPyrexia;Heat\n")
+    done = run("kb", "build", source, "--from", "table", "-o", "mine")
+    assert "'synonym' is not used; did you mean 'synonyms'?" in done.err
+    source.write_text("id\tname\tsynonyms\nA:1\tFever\tPyrexia;Heat\n")
+    done = run("kb", "build", source, "--from", "table", "-o", "mine", "--separator", ";")
+    assert "1 concepts, 3 names" in done.out
+
+
+def test_ids_as_people_write_them(run: Run, kb: KnowledgeBase) -> None:
+    for text in ("hp:0001250", "HP_0001250", "HP0001250", " HP:0001250 "):
+        assert "HP:0001250" in run("kb", "search", kb.path, text).out
+
+
+def test_own_knowledge_bases_link_with_the_plain_recipe(run: Run, home: Path, tmp_path: Path) -> None:
+    source = tmp_path / "terms.tsv"
+    source.write_text(TABLE)
+    assert run("kb", "build", source, "--from", "table", "-o", "mine").code == 0
+    assert "D1" in run("link", "-q", "High temperature.", "--kb", "mine").out

@@ -150,7 +150,7 @@ def test_wrong_format_names() -> None:
 DOC = Document("d", "Fits.", mentions=(Mention(0, 4, source="gold", concepts=("HP:0001250",)),))
 
 
-@pytest.mark.parametrize("name", ["o.jsonl", "o.jsonl.gz", "o.tsv"])
+@pytest.mark.parametrize("name", ["o.jsonl", "o.jsonl.gz", "o.gsc"])
 def test_round_trip(tmp_path: Path, name: str) -> None:
     assert write([DOC, DOC], tmp_path / name) == 2
     assert list(read(tmp_path / name)) == [DOC, DOC]

@@ -18,6 +18,7 @@ from linnet.detect.dictionary import Dictionary
 from linnet.detect.name_agreement import How, agree, shape
 from linnet.detect.name_search import Search, Text
 from linnet.detect.name_table import NameTable
+from linnet.errors import DataError
 from linnet.kb import KnowledgeBase
 from linnet.kb_build import build
 from linnet.pipeline import Abbreviations, Allow, Pipeline, Sentences
@@ -57,6 +58,21 @@ NAMES: dict[str, Sequence[str | Name]] = {
     "branchial": ["Branchial anomaly"],
     "ear": ["Ear anomaly"],
     "tooth": ["Born with a tooth"],
+    "sclerosis": ["Multiple sclerosis lesion"],
+    "mitral": ["Mitral stenosis"],
+    "insulin": ["Insulin-dependent diabetes"],
+    "not insulin": ["Non-insulin-dependent diabetes"],
+    "febrile": ["Febrile seizure"],
+    "vomiting": ["Vomiting"],
+    "septal": ["Septal defect"],
+    "septal e": ["Septal defect E"],
+    "hormone": ["Releasing hormone (RH) low in blood"],
+    "variant": ["Copy number variant"],
+    "lung": ["Chronic obstructive lung disease"],
+    "hypo": ["Hypothyroidism"],
+    "hyper": ["Hyperthyroidism"],
+    "low ear": ["Low-set ears"],
+    "rotated ear": ["Posteriorly rotated ears"],
 }
 MakeDictionary = Callable[..., Dictionary]
 
@@ -111,6 +127,13 @@ def found(kb: KnowledgeBase, text: str, **options: object) -> set[tuple[str, str
         ("with a tooth-borne", set()),
         ("a born tooth", set()),
         ("hypo-tonia", {("hypo-tonia", "hypotonia")}),
+        ("hypo\u2010tonia", {("hypo\u2010tonia", "hypotonia")}),
+        ("insulin\u2013dependent diabetes", {("insulin\u2013dependent diabetes", "insulin")}),
+        ("non\u2013insulin-dependent diabetes", {("non\u2013insulin-dependent diabetes", "not_insulin")}),
+        ("non insulin dependent diabetes", {("non insulin dependent diabetes", "not_insulin")}),
+        ("non\u2011febrile seizures", {("seizures", "seizure")}),
+        ("Non febrile seizures", {("seizures", "seizure")}),
+        ("Has short\nstature.", {("short\nstature", "stature")}),
         ("non-hemolytic anemia, anti-tumor, pre-seizure", set()),
         ("hepatitis A", {("hepatitis A", "hepatitis_a")}),
         ("hepatitis a", set()),
@@ -138,6 +161,23 @@ def test_found(names: KnowledgeBase, text: str, expected: set[tuple[str, str]]) 
         ("branchial and ear anomalies", {("branchial anomalies", "branchial"), ("ear anomalies", "ear")}),
         ("breast cancer and ovarian cancer", {("breast cancer", "breast"), ("ovarian cancer", "ovary")}),
         ("short and tall", set()),
+        ("a febrile illness, vomiting and seizures", {("vomiting", "vomiting"), ("seizures", "seizure")}),
+        ("short fingers, vomiting and toes", {("short fingers", "finger"), ("vomiting", "vomiting")}),
+        (
+            "short fingers, toes and noses",
+            {("short fingers", "finger"), ("short toes", "toe"), ("short noses", "nose")},
+        ),
+        ("cleft lip and/or palate", {("cleft palate", "palate")}),
+        ("breast and/or ovarian cancer", {("breast cancer", "breast"), ("ovarian cancer", "ovary")}),
+        ("hypo- and hyperthyroidism", {("hypo", "hypo"), ("hyperthyroidism", "hyper")}),
+        ("hyper\u2010 or hypo-thyroidism", {("hyper", "hyper"), ("hypo-thyroidism", "hypo")}),
+        ("hypo- and thyroid", set()),
+        ("and- and", set()),
+        (
+            "low-set, posteriorly rotated ears",
+            {("low-set ears", "low_ear"), ("posteriorly rotated ears", "rotated_ear")},
+        ),
+        ("breast, ovarian cancer", {("ovarian cancer", "ovary")}),
         ("an ear anomaly and a long face", {("ear anomaly", "ear"), ("long face", "face")}),
         ("and", set()),
         ("or cancer and", {("cancer", "cancer")}),
@@ -210,6 +250,56 @@ def test_an_abbreviation_of_something_else_is_not_linked(names: KnowledgeBase) -
     assert found(names, text) == set()
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "Multiple sclerosis (MS) is common, MS. Mitral stenosis (MS) is not. MS.",
+            ["Multiple sclerosis=ms", "MS=ms", "MS=ms", "Mitral stenosis=mitral", "MS=mitral", "MS=mitral"],
+        ),
+        ("MS. Mitral stenosis (MS).", ["MS=mitral", "Mitral stenosis=mitral", "MS=mitral"]),
+        (
+            "Septal defect (SD), septal defect E (SD E). SD E. SD.",
+            ["Septal defect=septal", "SD=septal", "septal defect E=septal_e", "SD E=septal_e", "SD E=septal_e",
+             "SD=septal"],
+        ),
+        ("Cleft palate (CP). CP-1 CP-L1 CP/CP CP-DOS LC-CP 2\u2013CP.", ["Cleft palate=palate", "CP=palate"]),
+        ("Cleft palate (CP). CP-like, CP's", ["Cleft palate=palate", "CP=palate", "CP=palate", "CP=palate"]),
+        (
+            "Cleft palate (CP), short nose (SN): CP/SN",
+            ["Cleft palate=palate", "CP=palate", "short nose=nose", "SN=nose", "CP=palate", "SN=nose"],
+        ),
+        (
+            "CNVs (copy number variants): a CNV.",
+            ["CNVs=variant", "copy number variants=variant", "CNV=variant"],
+        ),
+        ("Cleft palate (CP): all CPs.", ["Cleft palate=palate", "CP=palate", "CPs=palate"]),
+        ("Cleft palate (CP). Non-CP patients, non CP patients", ["Cleft palate=palate", "CP=palate"]),
+        (
+            "Chronic obstructive lung disease (COLD). COLD. ALL OF THEM HAD COLD HANDS.",
+            ["Chronic obstructive lung disease=lung", "COLD=lung", "COLD=lung"],
+        ),
+        ("Releasing hormone (RH) low in blood", ["Releasing hormone (RH) low in blood=hormone"]),
+        ("Releasing hormone low in blood", ["Releasing hormone low in blood=hormone"]),
+        ("Septal defect (SD) E", ["Septal defect (SD) E=septal_e"]),
+        ("Septal defect (SD), E", ["Septal defect=septal", "SD=septal"]),
+    ],
+)  # fmt: skip
+def test_what_short_forms_mean(names: KnowledgeBase, text: str, expected: list[str]) -> None:
+    [doc] = Pipeline(Dictionary(kb=names))([Document.of(text)])
+    linked = [(doc.surface(m), names.id(int(m.candidates.rows[0]))[2:]) for m in doc.mentions or () if m.candidates]
+    assert [f"{surface}={id}" for surface, id in linked] == expected
+
+
+def test_scope_of_definitions_in_a_text_read_in_pieces(names: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "Multiple sclerosis (MS) is common. MS. Mitral stenosis (MS) is not. MS."
+    [doc] = Abbreviations()(Sentences()([Document.of(text)]))
+    expected = Dictionary(kb=names).detect([doc])
+    monkeypatch.setattr("linnet.detect.dictionary.PIECE", 36)
+    assert Dictionary(kb=names).detect([doc]) == expected
+    assert len(expected[0]) == 6
+
+
 def test_longest_and_all(names: KnowledgeBase) -> None:
     text = "epileptic seizures and ovarian cancer"
     assert found(names, text) == {("epileptic seizures", "seizure"), ("ovarian cancer", "ovary")}
@@ -258,6 +348,33 @@ def test_types_under_and_allow(kb: KnowledgeBase) -> None:
     dictionary = Dictionary(kb=kb)
     [mentions] = dictionary.detect([Document.of(text)], allow=Allow(types=("Disease",)))
     assert [kb.id(int(m.candidates.rows[0])) for m in mentions if m.candidates] == ["X:2"]
+
+
+def test_one_string_is_one_type(kb: KnowledgeBase) -> None:
+    assert {id for _, id in found(kb, "Seizure, cold.", types="Disease")} == {"2"}
+    assert {id for _, id in found(kb, "Seizure, cold.", under="HP:0000118")} == {":0001250"}
+
+
+def test_what_a_type_allows(kb: KnowledgeBase) -> None:
+    doc = Document.of("Seizure, short stature, cold.")
+
+    def rows(**by_type: Allow) -> set[str]:
+        [mentions] = Dictionary(kb=kb).detect([doc], allow=Allow(by_type=tuple(by_type.items())))
+        return {kb.id(int(row)) for m in mentions if m.candidates for row in m.candidates.rows}
+
+    everything = {"HP:0001250", "HP:0004322", "X:1", "X:2"}
+    assert rows(Disease=Allow(ids=("X:2",))) == everything
+    assert rows(Disease=Allow(ids=("X:1",))) == everything - {"X:2"}
+    assert rows(Nowhere=Allow(ids=("X:1",))) == everything
+    neurology = Allow(ids=("HP:0001250",))
+    assert rows(Phenotype=Allow(ids=("X:1",)), Neurology=neurology) == {"HP:0001250", "X:1", "X:2"}
+
+
+def test_wrong_options(kb: KnowledgeBase) -> None:
+    with pytest.raises(DataError, match="overlaps is 'some', must be 'longest' or 'all'"):
+        Dictionary(kb=kb, overlaps="some")  # type: ignore[arg-type]
+    with pytest.raises(DataError, match=r"kb is a str, give what KnowledgeBase\.open returns"):
+        Dictionary(kb="hpo")  # type: ignore[arg-type]
 
 
 # --- whatever the text ------------------------------------------------------------------------------------------------

@@ -38,6 +38,24 @@ def test_shared_adjective() -> None:
     assert "severe hearing loss" not in readings("severe cough and hearing loss", Phrase((0, 1)), Phrase((3, 4)))
 
 
+def test_adjectives_of_a_list_hold_for_all_of_it_or_for_none() -> None:
+    phrases = [Phrase((0, 1)), Phrase((3,)), Phrase((5,))]  # a febrile illness, vomiting and seizures
+    found = list(conjuncts(phrases))
+    assert [(reading.words, reading.of) for reading in found] == [((0, 3), 2), ((0, 5), 2)]
+    assert not list(conjuncts(phrases, unknown={3}))
+
+
+def test_readings_with_unknown_words_are_left_out() -> None:
+    phrases = [Phrase((0, 1)), Phrase((3, 4, 5))]
+    everything = list(conjuncts(phrases))
+    for word in range(6):
+        expected = [reading for reading in everything if word not in reading.words]
+        assert list(conjuncts(phrases, unknown={word})) == expected
+    turned = [Phrase((0, 2), turn=1), Phrase((3,)), Phrase((5,))]
+    assert [reading.words for reading in conjuncts(turned, unknown={3})] == [(0, 5)]
+    assert not list(conjuncts(turned, unknown={0}))
+
+
 def test_a_list_before_a_coordination() -> None:
     text = "squint , short fingers and toes"
     assert readings(text, Phrase((0,)), Phrase((2, 3)), Phrase((5,))) == {"short toes"}

@@ -80,6 +80,15 @@ LAYOUT = [
     ),
     ("Weight: 3 kg\nLength: 50 cm", ["Weight: 3 kg", "Length: 50 cm"]),
     ("Short stature,\nseizures and\nataxia", ["Short stature,\nseizures and\nataxia"]),
+    ("Has short\nstature.", ["Has short\nstature."]),
+    (
+        "He has short\nstature, a cleft\npalate. He is\nwell.",
+        ["He has short\nstature, a cleft\npalate.", "He is\nwell."],
+    ),
+    ("HISTORY\nshort stature\nseizures.", ["HISTORY", "short stature", "seizures."]),
+    ("Findings:\nshort stature\nlong face.", ["Findings:", "short stature", "long face."]),
+    ("Plan: see\nagain soon.", ["Plan: see", "again soon."]),
+    ("Found today\nshort stature\nlong face", ["Found today", "short stature", "long face"]),
     ("The patient has\nof late\nbeen well", ["The patient has\nof late", "been well"]),
     (
         "Findings were normal.The boy is well. See www.Site.org now",

@@ -31,6 +31,10 @@ def test_words_and_gaps_make_the_text(text: str) -> None:
         ("x-linked IL-2/3", ["x", "linked", "IL", "2", "3"]),
         ("snake_case", ["snake", "case"]),
         ("pre-auricular non-small-cell", ["pre-auricular", "non-small", "cell"]),
+        ("non-AD Anti-D anti-5 non-1 pre-AD", ["non-AD", "Anti-D", "anti-5", "non-1", "pre", "AD"]),
+        ("non\u2010x non\u2011x non\u2013x non\u2212x", ["non\u2010x", "non\u2011x", "non\u2013x", "non\u2212x"]),
+        ("Non febrile, non\nfebrile, non, x anti x", ["Non febrile", "non\nfebrile", "non", "x", "anti", "x"]),
+        ("lip and/or palate, hand/or, And/Or.", ["lip", "and/or", "palate", "hand", "or", "And/Or"]),
         (
             "pre- and post-op, non-non-abc, pre-x1, Pre-\n",
             ["pre", "and", "post", "op", "non-non", "abc", "pre", "x1", "Pre"],
@@ -46,6 +50,8 @@ def test_words(text: str, expected: list[str]) -> None:
 
 def test_a_prefix_is_joined() -> None:
     assert form("Pre-eclampsia") == form("preeclampsia") == "preeclampsia"
+    assert form("non\u2013insulin") == form("Non insulin") == form("non-insulin") == "noninsulin"
+    assert form("and/or") == "and"
 
 
 def test_offsets_are_code_points() -> None:
@@ -57,6 +63,7 @@ def test_offsets_are_code_points() -> None:
     [
         (" ", Gap.JOIN), ("\n", Gap.JOIN), ("  ", Gap.JOIN), ("-", Gap.JOIN), ("\u2013", Gap.JOIN), (' "', Gap.JOIN),
         ("\x00", Gap.JOIN), ("", Gap.JOIN), ("/", Gap.SLASH), (",", Gap.COMMA), (", ", Gap.COMMA), (",\n", Gap.COMMA),
+        ("\u2212", Gap.JOIN),
         (" - ", Gap.BREAK), (". ", Gap.BREAK), (".", Gap.BREAK), ("; ", Gap.BREAK), (" (", Gap.BREAK),
         (": ", Gap.BREAK), ("\u2014", Gap.BREAK), (" / ", Gap.BREAK), ("+", Gap.BREAK),
         ("\n\n", Gap.PARAGRAPH), (".\n \n", Gap.PARAGRAPH),

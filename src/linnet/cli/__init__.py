@@ -1,5 +1,42 @@
 """The command line: ``linnet COMMAND …``. Errors a user can mend go to stderr in one sentence, with exit code 2."""
 
-from linnet.cli.main import main
+from __future__ import annotations
+
+import signal
+import sys
+from typing import Any, NoReturn
 
 __all__ = ["main"]
+
+INTERRUPTED, TERMINATED = 130, 143
+MESSAGE = "linnet: interrupted: files are written whole or not at all; what went to standard output is incomplete"
+
+
+def main() -> None:
+    """Run the command line; the console script's entry point."""
+    signal.signal(signal.SIGTERM, _terminate)
+    try:
+        # imported here, so that Ctrl-C in the first moments is answered like any other
+        from linnet.cli.main import run  # noqa: PLC0415
+
+        run()
+    except KeyboardInterrupt:
+        stop(MESSAGE, INTERRUPTED)
+    except SystemExit as ended:
+        if ended.code == INTERRUPTED:  # what Typer makes of Ctrl-C
+            stop(MESSAGE, INTERRUPTED)
+        raise
+
+
+def _terminate(_number: int, _frame: Any) -> NoReturn:
+    """Turn SIGTERM into an ordinary exit, so that half-written files are cleared away."""
+    sys.exit(TERMINATED)
+
+
+def stop(message: str, code: int) -> NoReturn:
+    """Print `message` to stderr and leave."""
+    print(
+        "".join(character if character.isprintable() or character == "\n" else " " for character in message),
+        file=sys.stderr,
+    )
+    sys.exit(code)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import resource
 import statistics
 import time
 from pathlib import Path
@@ -52,6 +51,8 @@ def dictionary(
         started = time.perf_counter()
         linked = list(linker.stream(docs, batch=batch))
         times.append(time.perf_counter() - started)
+    import resource  # noqa: PLC0415 - Unix alone has it
+
     characters = sum(len(doc.text) for doc in docs)
     mentions = sum(len(doc.mentions or ()) for doc in linked)
     warm = statistics.median(times[1:])

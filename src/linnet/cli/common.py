@@ -16,7 +16,7 @@ import typer
 from linnet import __version__
 from linnet.errors import LinnetWarning
 
-__all__ = ["Quiet", "Verbose", "counter", "file_size", "listen", "progress", "show_version", "table"]
+__all__ = ["Quiet", "Verbose", "clean", "counter", "file_size", "listen", "progress", "show_version", "table"]
 
 T = TypeVar("T")
 EVERY = 10.0  # seconds between lines of progress
@@ -102,18 +102,18 @@ def table(title: str, columns: Iterable[str], rows: Iterable[Iterable[object]], 
     from rich.text import Text  # noqa: PLC0415
 
     numbers = set(right)
-    made = Table(title=title or None, title_justify="left", header_style="bold")
+    made = Table(title=Text(clean(title)) if title else None, title_justify="left", header_style="bold")
     for index, column in enumerate(columns):
         made.add_column(column, justify="right" if index in numbers else "left", overflow="fold")
     for row in rows:
-        made.add_row(*(Text(_clean(str(cell))) for cell in row))
+        made.add_row(*(Text(clean(str(cell))) for cell in row))
     console = Console(highlight=False)
     if not console.is_terminal:
         console.width = max(console.width, 120)
     console.print(made)
 
 
-def _clean(text: str) -> str:
+def clean(text: str) -> str:
     """Return `text` without characters that could move a terminal's cursor or switch its colours."""
     return "".join(character if character.isprintable() else " " for character in text)
 

@@ -31,6 +31,7 @@ def build(
         typer.Option("--from", help="What reads them: hpo, obo, table, concepts; one for all or one for each."),
     ] = None,
     output: Annotated[str | None, typer.Option("--output", "-o", help="File, or a name under LINNET_HOME.")] = None,
+    separator: Annotated[str, typer.Option(help="Between the values of one cell of a table.")] = "|",
     prefix: Annotated[str, typer.Option(help="Prefix for the ids of a table without one: MESH.")] = "",
     columns: Annotated[
         list[str] | None, typer.Option("--column", help="Name of a table's column: synonyms=Synonyms.")
@@ -38,12 +39,18 @@ def build(
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Build a knowledge base from the files of a terminology."""
+    """Build a knowledge base from the files of a terminology.
+
+    A table has the columns id, name, and any of synonyms, types, definition, parents, xrefs, replaced_by, language,
+    scope; several values in a cell are separated by |.
+    """
     listen(quiet=quiet, verbose=verbose)
-    sources = _sources(files or [], vocabulary or [], prefix, columns or [])
+    sources = _sources(files or [], vocabulary or [], columns or [], {"prefix": prefix, "separator": separator})
     name = output or (sources[0].vocabulary if sources[0].path is None else "")
     if not name:
         raise LinnetError("say what to build: -o NAME (under LINNET_HOME) or -o FILE.kb")
+    if name == "hpo" and any(source.vocabulary not in ("hpo", "obo") for source in sources):
+        raise LinnetError("the name hpo is the Human Phenotype Ontology's: give your knowledge base another with -o")
     started = time.perf_counter()
     with counter("concepts", quiet=quiet) as count:
         kb = build_from(sources, kb_path(name), progress=count)
@@ -56,7 +63,7 @@ def build(
         )
 
 
-def _sources(files: list[Path], vocabularies: list[str], prefix: str, columns: list[str]) -> list[Source]:
+def _sources(files: list[Path], vocabularies: list[str], columns: list[str], table: dict[str, str]) -> list[Source]:
     if not vocabularies:
         raise LinnetError("say what the files are: --from hpo, obo, table or concepts")
     if not files:
@@ -67,7 +74,7 @@ def _sources(files: list[Path], vocabularies: list[str], prefix: str, columns: l
         vocabularies *= len(files)
     if len(vocabularies) != len(files):
         raise LinnetError(f"{len(files)} files but {len(vocabularies)} --from: give one for all, or one for each")
-    options: dict[str, object] = {"prefix": prefix} if prefix else {}
+    options: dict[str, object] = dict(table)
     if columns:
         options["columns"] = dict(_pair(column) for column in columns)
     return [

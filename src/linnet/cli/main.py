@@ -1,18 +1,17 @@
-"""The commands put together, and what happens when one of them ends early."""
+"""The commands put together, and what becomes of their errors."""
 
 from __future__ import annotations
 
+import io
 import sys
 
 import typer
 
-from linnet.cli import bench, evaluate, kb, link
+from linnet.cli import bench, evaluate, kb, link, stop
 from linnet.cli.common import show_version
 from linnet.errors import LinnetError
 
-__all__ = ["app", "main"]
-
-INTERRUPTED = 130
+__all__ = ["app", "run"]
 
 app = typer.Typer(
     name="linnet",
@@ -35,20 +34,17 @@ def linnet(
     """Link the diseases, drugs and phenotypes in text to the concepts of a terminology, offline."""
 
 
-def main() -> None:
-    """Run the command line; the console script's entry point."""
+def run() -> None:
+    """Run a command; errors that a user can mend end it with exit code 2."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a terminal without UTF-8 shows escapes, not a traceback
     try:
         app()
     except LinnetError as error:
-        _stop(f"linnet: error: {error}", 2)
-    except SystemExit as stop:
-        if stop.code == INTERRUPTED:  # what Typer makes of Ctrl-C
-            _stop(
-                "linnet: interrupted; no file was changed, and what went to standard output is incomplete", INTERRUPTED
-            )
-        raise
-
-
-def _stop(message: str, code: int) -> None:
-    print(message, file=sys.stderr)
-    sys.exit(code)
+        stop(f"linnet: error: {error}", 2)
+    except OSError as error:
+        if isinstance(error, BrokenPipeError):
+            raise
+        where = f"{error.filename}: " if error.filename else ""
+        stop(f"linnet: error: {where}{error.strerror or error}", 2)

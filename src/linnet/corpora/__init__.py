@@ -17,7 +17,7 @@ from linnet.data import Document, Rows
 from linnet.errors import FormatError, LinnetError, did_you_mean
 from linnet.text.files import STDIO, head, replacing, shown
 
-__all__ = ["FORMATS", "Format", "read", "write"]
+__all__ = ["FORMATS", "Format", "format_of", "read", "write"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ FORMATS: dict[str, Format] = {
     ),
     "text": Format("linnet.corpora.text:read", None, (".txt", ".text"), options=("name",), alone=True),
     "text_lines": Format("linnet.corpora.text:read_lines", None, (), options=("name",)),
-    "gsc": Format("linnet.corpora.gsc:read", "linnet.corpora.gsc:write", (".tsv",)),
+    "gsc": Format("linnet.corpora.gsc:read", "linnet.corpora.gsc:write", (".gsc", ".tsv")),
     "pubmed": Format("linnet.corpora.pubmed:read", None, (".xml",)),
     "csv": Format(None, "linnet.corpora.mentions_csv:write", (".csv",), options=("rows",)),
 }
@@ -109,7 +109,7 @@ def write(docs: Iterable[Document], path: str | Path, *, format: str | None = No
         DataError: a document that the format cannot hold.
     """
     if format is None:
-        format = _by_suffix(path)
+        format = format_of(path)
     _check(format, WRITABLE, "written")
     options = {"rows": rows} if "rows" in FORMATS[format].options else {}
     try:
@@ -147,15 +147,16 @@ def _guess(path: str | Path) -> str:
     if not ending:
         return "text"
     problem = f"cannot tell its format from the suffix {ending!r} and the content"
-    raise FormatError(shown(path), f"{problem}; say which it is with format: {', '.join(READABLE)}")
+    raise FormatError(shown(path), f"{problem}; say which it is (--from, or format=): {', '.join(READABLE)}")
 
 
-def _by_suffix(path: str | Path) -> str:
+def format_of(path: str | Path) -> str:
+    """Return the format that is written to a path with this suffix, the first of a format's own."""
     if str(path) == STDIO:
         return "jsonl"
     ending = suffix(path)
     for name in WRITABLE:
-        if ending in FORMATS[name].suffixes:
+        if ending in FORMATS[name].suffixes[:1]:
             return name
     problem = f"no format is written with the suffix {ending!r}"
-    raise FormatError(shown(path), f"{problem}; say which you want with format: {', '.join(WRITABLE)}")
+    raise FormatError(shown(path), f"{problem}; say which you want (--to, or format=): {', '.join(WRITABLE)}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import logging
 import os
 import re
 from collections import Counter
@@ -14,6 +15,8 @@ from linnet.errors import FormatError
 from linnet.text.files import STDIO
 
 __all__ = ["Found", "find", "sniff", "stem", "suffix", "unique_names"]
+
+logger = logging.getLogger(__name__)
 
 WILD = re.compile(r"[*?\[]")
 PUBMED = re.compile(r"<(?:MedlineCitation|PubmedArticle|PubmedBookArticle)")
@@ -61,9 +64,15 @@ def find(source: str | Path, suffixes: Sequence[str]) -> list[Found]:
     """
     path = Path(source)
     if path.is_dir():
-        found = sorted(_walk(path, suffixes), key=lambda item: Path(item.relative).parts)
+        everything = sorted(_walk(path), key=lambda item: Path(item.relative).parts)
+        found = [item for item in everything if suffix(item.path) in suffixes]
         if not found:
             raise FormatError(source, f"this folder holds no file ending in {', '.join(suffixes) or 'a known suffix'}")
+        if others := Counter(suffix(item.path) or "no suffix" for item in everything if item not in set(found)):
+            named = ", ".join(f"{ending} ({count})" for ending, count in others.most_common(5))
+            logger.warning(
+                "%s: %d files were not read, their suffixes are of other kinds: %s", source, others.total(), named
+            )
         return found
     if str(source) == STDIO or not WILD.search(str(source)) or os.path.lexists(path):
         return [Found(path, str(source))]
@@ -74,8 +83,8 @@ def find(source: str | Path, suffixes: Sequence[str]) -> list[Found]:
     return [Found(Path(name), name) for name in matches]
 
 
-def _walk(folder: Path, suffixes: Sequence[str]) -> Iterator[Found]:
-    """Yield the wanted files below `folder`; linked folders too, each folder once, so that circles of links end."""
+def _walk(folder: Path) -> Iterator[Found]:
+    """Yield the files below `folder`; linked folders too, each folder once, so that circles of links end."""
 
     def refuse(error: OSError) -> None:
         raise FormatError(error.filename, f"this folder cannot be read: {error.strerror}") from error
@@ -90,7 +99,7 @@ def _walk(folder: Path, suffixes: Sequence[str]) -> Iterator[Found]:
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in names:
             path = Path(place, name)
-            if not name.startswith(".") and suffix(name) in suffixes:
+            if not name.startswith("."):
                 yield Found(path, path.relative_to(folder).as_posix())
 
 

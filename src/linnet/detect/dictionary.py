@@ -10,18 +10,20 @@ Negation, family history and the like are not interpreted: "no cleft palate" yie
 from __future__ import annotations
 
 import functools
-from array import array
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
+import numpy.typing as npt
 
-from linnet.data import Candidates, Document, Mention, Span, by_position
-from linnet.detect.name_search import Match, Search, Text
+from linnet.data import Candidates, Document, FrozenDict, Mention, Span, by_position, mention_id
+from linnet.detect.name_search import Batch, Match, Search, Text
 from linnet.detect.name_table import NameTable
+from linnet.errors import DataError
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Allow, Detector
+from linnet.text.short_forms import ShortForms
 
 __all__ = ["Dictionary"]
 
@@ -30,6 +32,7 @@ LOT = 1 << 16
 # A longer text is read in pieces, cut at the last sentence border before this many characters, or at a blank.
 PIECE = 1 << 20
 
+Overlaps = Literal["longest", "all"]
 Choice = tuple[tuple[int, ...], tuple[int, ...], tuple[float, ...]]  # rows, names, scores, best first
 
 
@@ -42,15 +45,6 @@ class Finding(NamedTuple):
     choice: Choice
 
 
-@dataclass
-class _Read:
-    """What was read of one document: where its content words stand, and the names found."""
-
-    starts: array[int] = field(default_factory=lambda: array("q"))
-    ends: array[int] = field(default_factory=lambda: array("q"))
-    matches: list[Match] = field(default_factory=list)
-
-
 @dataclass(kw_only=True)
 class Dictionary(Detector):
     """Finds the names of `kb` in documents and gives each mention the concepts it names, best first.
@@ -59,8 +53,11 @@ class Dictionary(Detector):
         kb: the knowledge base.
         overlaps: "longest" keeps, of overlapping matches, the one with the most words; "all" keeps nested ones too,
             but for those inside a longer match of the same concept.
-        types: only concepts of one of these semantic types; none = all.
-        under: only these concepts and their descendants; none = all.
+        types: only concepts of one of these semantic types; none = all, and a string is one.
+        under: only these concepts and their descendants; none = all, and a string is one.
+
+    Raises:
+        DataError: `kb` is no knowledge base, or `overlaps` neither of the two.
 
     >>> import tempfile
     >>> from linnet.data import Concept, Name
@@ -73,19 +70,40 @@ class Dictionary(Detector):
     """
 
     kb: KnowledgeBase
-    overlaps: Literal["longest", "all"] = "longest"
+    overlaps: Overlaps = "longest"
     types: Sequence[str] = ()
     under: Sequence[str] = ()
 
     NEEDS = frozenset({"sentences", "abbreviations"})
     GIVES = frozenset({"mentions", "candidates"})
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.kb, KnowledgeBase):
+            raise DataError(f"dictionary: kb is a {type(self.kb).__name__}, give what KnowledgeBase.open returns")
+        if self.overlaps not in get_args(Overlaps):
+            choices = " or ".join(map(repr, get_args(Overlaps)))
+            raise DataError(f"dictionary: overlaps is {self.overlaps!r}, must be {choices}")
+        self.types = (self.types,) if isinstance(self.types, str) else tuple(self.types)
+        self.under = (self.under,) if isinstance(self.under, str) else tuple(self.under)
+
     def detect(self, docs: Sequence[Document], /, *, allow: Allow | None = None) -> list[list[Mention]]:
         """Return the mentions of each document, in reading order."""
+        mentions: list[list[Mention]] = [[] for _ in docs]
+        wanted = self._wanted(allow)
+        for lot in _lots(docs):
+            batch = self._search.read([piece.text for piece in lot])
+            matches = self._search.matches(batch)
+            chosen = [match for match in matches if wanted[match.concept]] if wanted else matches
+            for number, mention in self._mentions(batch, chosen, lot, docs):
+                mentions[number].append(mention)
+        return [list(by_position(found)) for found in mentions]
+
+    def _wanted(self, allow: Allow | None) -> list[bool] | None:
+        """Return for each row of the knowledge base whether it may be found; None = any."""
         allowed = [Allow(types=tuple(self.types) or None, under=tuple(self.under) or None), allow]
-        masks = [item.mask(self.kb).array for item in allowed if item is not None and item != Allow()]
-        wanted = functools.reduce(np.logical_and, masks).tolist() if masks else None
-        return [self._mentions(read) for read in _read(self._search, docs, wanted)]
+        masks = [_mask(item, self.kb) for item in allowed if item is not None and item != Allow()]
+        wanted: list[bool] = functools.reduce(np.logical_and, masks).tolist() if masks else []
+        return wanted or None
 
     @functools.cached_property
     def _search(self) -> Search:
@@ -94,27 +112,35 @@ class Dictionary(Detector):
     def __getstate__(self) -> dict[str, object]:
         return {key: value for key, value in self.__dict__.items() if key in self.__dataclass_fields__}
 
-    def _mentions(self, read: _Read) -> list[Mention]:
-        findings = _findings(read.matches)
+    def _mentions(
+        self, batch: Batch, matches: Iterable[Match], lot: Sequence[_Piece], docs: Sequence[Document]
+    ) -> Iterator[tuple[int, Mention]]:
+        """Yield which document a mention is of, and the mention, of what was found in one lot of texts."""
+        findings = _findings(matches)
         findings.sort(key=lambda found: (-len(found.words), -found.choice[2][0], found.words, found.own))
         findings = _longest(findings) if self.overlaps == "longest" else _nested(findings)
         groups = _groups(findings)
-        mentions: dict[tuple[Span, ...], Mention] = {}
+        offsets = np.array([piece.offset for piece in lot], np.int64)[batch.texts]
+        starts, ends = (batch.starts + offsets).tolist(), (batch.ends + offsets).tolist()
+        texts: list[int] = batch.texts.tolist()
+        seen: set[tuple[int, tuple[Span, ...]]] = set()
         for found in findings:
-            parts = _parts(found, read)
-            if parts not in mentions:
-                group = f"coordination-{read.starts[groups[found.words]]}" if found.words in groups else ""
-                mentions[parts] = self._mention(parts, found.choice, group)
-        return list(by_position(mentions.values()))
+            number, parts = lot[texts[found.words[0]]].document, _parts(found, starts, ends)
+            if (number, parts) not in seen:
+                seen.add((number, parts))
+                group = f"coordination-{starts[groups[found.words]]}" if found.words in groups else ""
+                yield number, self._mention(docs[number].id, parts, found.choice, group)
 
-    def _mention(self, parts: tuple[Span, ...], choice: Choice, group: str) -> Mention:
+    def _mention(self, document: str, parts: tuple[Span, ...], choice: Choice, group: str) -> Mention:
+        types = self._types(choice[0][0])
         return Mention(
             parts[0].start,
             parts[-1].end,
             parts=parts if len(parts) > 1 else (),
-            types=self._types(choice[0][0]),
+            id=mention_id(document, parts, types),
+            types=types,
             candidates=self._candidates(choice),
-            signals={"detect": choice[2][0]},
+            signals=_signals(choice[2][0]),
             group=group,
         )
 
@@ -142,34 +168,6 @@ class _Piece(NamedTuple):
     text: Text
 
 
-def _read(search: Search, docs: Sequence[Document], wanted: list[bool] | None) -> list[_Read]:
-    """Return what `search` finds in each document, of the concepts `wanted`."""
-    found = [_Read() for _ in docs]
-    for lot in _lots(docs):
-        batch = search.read([piece.text for piece in lot])
-        edges = np.searchsorted(batch.texts, np.arange(len(lot) + 1)).tolist()
-        shifts = []
-        for number, piece in enumerate(lot):
-            read, words = found[piece.document], slice(edges[number], edges[number + 1])
-            shifts.append(len(read.starts) - edges[number])
-            read.starts.frombytes((batch.starts[words] + piece.offset).astype(np.int64).tobytes())
-            read.ends.frombytes((batch.ends[words] + piece.offset).astype(np.int64).tobytes())
-        texts = batch.texts.tolist()
-        for match in search.matches(batch):
-            if wanted is None or wanted[match.concept]:
-                number = texts[match.words[0]]
-                found[lot[number].document].matches.append(_shifted(match, shifts[number]))
-    return found
-
-
-def _shifted(match: Match, by: int) -> Match:
-    if not by:
-        return match
-    words, name, concept, score, own, group = match
-    moved = tuple([word + by for word in words])
-    return Match(moved, name, concept, score, tuple([word + by for word in own]), group + by if own else group)
-
-
 def _lots(docs: Sequence[Document]) -> Iterator[list[_Piece]]:
     lot: list[_Piece] = []
     size = 0
@@ -187,10 +185,9 @@ def _lots(docs: Sequence[Document]) -> Iterator[list[_Piece]]:
 def _pieces(number: int, doc: Document) -> Iterator[_Piece]:
     """Yield a document in pieces that are short enough to be read at once; nearly always it is one."""
     borders = [sentence.start for sentence in doc.sentences or ()]
-    # The first definition of a short form holds for the whole document.
-    meanings = {doc.text[slice(*short)]: doc.text[slice(*long)] for short, long in reversed(doc.abbreviations or ())}
+    forms = ShortForms.of(doc) if doc.abbreviations else None
     if len(doc.text) <= PIECE:
-        yield _Piece(number, 0, Text(doc.text, borders, meanings))
+        yield _Piece(number, 0, Text(doc.text, borders, forms))
         return
     starts = np.array(borders, np.int64)
     start = 0
@@ -201,7 +198,7 @@ def _pieces(number: int, doc: Document) -> Iterator[_Piece]:
             blank = doc.text.rfind(" ", start + 1, end) + 1
             end = int(inside[-1]) if len(inside) else blank or end
         inner = [int(at) - start for at in inside if at < end]
-        yield _Piece(number, start, Text(doc.text[start:end], inner, meanings))
+        yield _Piece(number, start, Text(doc.text[start:end], inner, forms, start))
         start = end
 
 
@@ -266,16 +263,35 @@ def _groups(findings: Sequence[Finding]) -> dict[tuple[int, ...], int]:
     return groups
 
 
-def _parts(found: Finding, read: _Read) -> tuple[Span, ...]:
+def _parts(found: Finding, starts: Sequence[int], ends: Sequence[int]) -> tuple[Span, ...]:
     """Return where the words of a finding stand: in one stretch, or in the parts of a conjunct."""
     if not found.own:
-        return (Span(read.starts[found.words[0]], read.ends[found.words[-1]]),)
+        return (Span(starts[found.words[0]], ends[found.words[-1]]),)
     parts: list[Span] = []
     previous = None
     for word in found.words:
         if previous is not None and word == previous + 1:
-            parts[-1] = Span(parts[-1].start, read.ends[word])
+            parts[-1] = Span(parts[-1].start, ends[word])
         else:
-            parts.append(Span(read.starts[word], read.ends[word]))
+            parts.append(Span(starts[word], ends[word]))
         previous = word
     return tuple(parts)
+
+
+@functools.lru_cache(maxsize=1 << 12)
+def _signals(score: float) -> Mapping[str, float]:
+    """Return the signals of a mention; those with the same score share them, because they never change."""
+    return FrozenDict(detect=score)
+
+
+def _mask(allow: Allow, kb: KnowledgeBase) -> npt.NDArray[np.bool_]:
+    """Return which rows `allow` lets be found: the types of a mention will be those of its concept."""
+    allowed = allow.mask(kb).array
+    special, fits = np.zeros_like(allowed), np.zeros_like(allowed)
+    known = kb.types() if allow.by_type else {}
+    for kind, further in allow.by_type:
+        if kind in known:  # others are types of mentions that some other detector makes
+            rows = kb.mask(types=(kind,)).array
+            special |= rows
+            fits |= rows & further.mask(kb).array
+    return allowed & (fits | ~special)

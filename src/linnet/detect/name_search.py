@@ -8,27 +8,28 @@ of hashes is in the table is compared with the name word by word (`linnet.detect
 from __future__ import annotations
 
 import functools
-import threading
-from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from linnet.detect.name_agreement import SCOPES, How, Shape, agree, shape
-from linnet.detect.name_table import MASK, U64, Kind, NameTable, word_code
-from linnet.text.coordination import Conjunct, Phrase, conjuncts
-from linnet.text.tokens import Gap, Tokens, gap_kind, tokenize, words
+from linnet.detect.name_batch import Batch, Ints, Text, Vocabulary, read_texts
+from linnet.detect.name_table import MASK, Kind, NameTable
+from linnet.text.abbreviations import without_short_forms
+from linnet.text.coordination import Conjunct, Phrase, conjuncts, shared_end
+from linnet.text.tokens import Gap
 from linnet.text.variants import BEARERS, content_words, stem
 
 __all__ = ["Batch", "Match", "Search", "Text"]
 
-Ints = npt.NDArray[np.intp]
-
 CONJUNCT = 0.9  # what the score of a conjunct is multiplied by
 SYNONYM = 0.995  # what the score of another than the concept's first name is multiplied by: it only breaks ties
 LONGEST_WITH_INSERTION = 5
+# Endings of words that describe another, as two of them do that a comma joins ("low-set, posteriorly rotated ears").
+ADJECTIVE = ("al", "ar", "ary", "ed", "ic", "ive", "less", "ous", "set")
+DESCRIBING = (*ADJECTIVE, "ly")
 MOST_PHRASES, LONGEST_PHRASE = 8, 6
 
 
@@ -47,65 +48,6 @@ class Match(NamedTuple):
     group: int = -1
 
 
-class Text(NamedTuple):
-    """A text to read: offsets where its sentences begin, and its abbreviations, short form -> long form."""
-
-    text: str
-    borders: Sequence[int] = ()
-    abbreviations: Mapping[str, str] = {}
-
-
-class Batch(NamedTuple):
-    """Texts as one sequence of n content words.
-
-    ``hashes`` uint64, ``kinds`` uint8 (`Kind`), ``texts`` (which text a word is of), ``starts`` and ``ends`` (where it
-    stands there), ``runs`` (numbers the stretches that no sentence end, empty line or end of text interrupts), ``gaps``
-    (the strongest `Gap` since the content word before) and ``stops`` (how many stop words came before) are all (n,).
-    """
-
-    surfaces: list[str]
-    hashes: U64
-    kinds: npt.NDArray[np.uint8]
-    texts: Ints
-    starts: Ints
-    ends: Ints
-    runs: Ints
-    gaps: Ints
-    stops: Ints
-
-
-class Vocabulary(dict[str, int]):
-    """Codes of the words met so far: surface -> row of ``hashes`` and ``kinds``, filled in as words come."""
-
-    def __init__(self, table: NameTable) -> None:
-        super().__init__()
-        self.table = table
-        self.hashes = np.zeros(1 << 12, np.uint64)
-        self.kinds = np.zeros(1 << 12, np.uint8)
-        self.size = 1  # code 0 stands for words too long to be kept
-        self.lock = threading.Lock()
-
-    def __missing__(self, surface: str) -> int:
-        hash, kind = self._phrase(surface) if " " in surface else word_code(surface)
-        if kind == Kind.UNKNOWN and not hash:
-            return 0
-        with self.lock:
-            if self.size == len(self.hashes):
-                self.hashes = np.concatenate([self.hashes, np.zeros_like(self.hashes)])
-                self.kinds = np.concatenate([self.kinds, np.zeros_like(self.kinds)])
-            code, self.size = self.size, self.size + 1
-            self.hashes[code] = hash
-            self.kinds[code] = Kind.KNOWN if kind == Kind.UNKNOWN and self.table.knows(hash) else kind
-            self[surface] = code
-            return code
-
-    def _phrase(self, surface: str) -> tuple[int, int]:
-        """Return hash and kind of several words in the place of one: the long form of an abbreviation."""
-        codes = [self[word] for word in words(surface)]
-        known = all(self.kinds[code] != Kind.UNKNOWN for code in codes)
-        return sum(int(self.hashes[code]) for code in codes) & MASK, Kind.KNOWN if known else Kind.UNKNOWN
-
-
 class Search:
     """Finds the names of one table; remembers the words it met, so that the next batch is faster."""
 
@@ -121,30 +63,7 @@ class Search:
         """Return `texts` as one sequence of content words."""
         if len(self.vocabulary) > self.MOST_WORDS:
             self.vocabulary = Vocabulary(self.table)
-        vocabulary = self.vocabulary
-        read = [_tokenize(text) for text in texts]
-        surfaces = [surface for tokens in read for surface in tokens.surfaces]
-        codes = np.fromiter(map(vocabulary.__getitem__, surfaces), np.intp, len(surfaces))
-        kinds = vocabulary.kinds[codes]
-        gaps = np.fromiter(map(_gap, (gap for tokens in read for gap in tokens.gaps[:-1])), np.intp, len(surfaces))
-        number = np.repeat(np.arange(len(read)), [len(tokens.surfaces) for tokens in read])
-        sentence = _joined(
-            [np.searchsorted(x.borders, t.starts, side="right") for x, t in zip(texts, read, strict=True)]
-        )
-        breaks = gaps == Gap.PARAGRAPH
-        breaks[1:] |= (number[1:] != number[:-1]) | (sentence[1:] != sentence[:-1])
-        kept = np.flatnonzero(kinds != Kind.STOP)
-        return Batch(
-            surfaces=[surfaces[at] for at in kept.tolist()],
-            hashes=vocabulary.hashes[codes[kept]],
-            kinds=kinds[kept],
-            texts=number[kept],
-            starts=_joined([tokens.starts for tokens in read])[kept],
-            ends=_joined([tokens.ends for tokens in read])[kept],
-            runs=np.cumsum(breaks)[kept],
-            gaps=np.maximum.reduceat(gaps, np.concatenate([[0], kept[:-1] + 1])) if len(kept) else gaps[:0],
-            stops=np.cumsum(kinds == Kind.STOP)[kept],
-        )
+        return read_texts(texts, self.vocabulary)
 
     def matches(self, batch: Batch) -> Iterator[Match]:
         """Yield every name found in `batch`, in no particular order."""
@@ -156,31 +75,39 @@ class Search:
     # --- windows -----------------------------------------------------------------------------------------------------
 
     def _windows(self, batch: Batch, view: _View) -> Iterator[Match]:
-        soft = np.cumsum(batch.gaps > Gap.JOIN)
+        soft = np.cumsum(batch.soft > Gap.JOIN)
         for starts, length, out, entries in self._proposals(batch):
             last = starts + length - 1
             columns = (batch.stops[last] > batch.stops[starts], view.goes_on[last], soft[last] - soft[starts])
             rows = zip(starts.tolist(), entries.tolist(), *(column.tolist() for column in columns), strict=True)
             for start, entry, linked, goes_on, punctuation in rows:
                 words = tuple([at for at in range(start, start + length) if at != start + out or out < 0])
+                if length > 1 and view.silent:
+                    words = tuple([at for at in words if at not in view.silent])
                 how = How(linked, goes_on and view.follows(start + length), out >= 0, punctuation)
                 yield from self._judge(view, words, entry, how)
 
     def _proposals(self, batch: Batch) -> Iterator[tuple[Ints, int, int, Ints]]:
         """Yield windows whose sum is in the table: starts, length, the place left out or -1, entries."""
         reach = _reach(batch)
-        sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(batch.hashes)])
         starts = np.flatnonzero(reach)
-        for length in range(1, self.table.longest + 1):
+        hits, entries = self.table.find(batch.hashes[starts])
+        yield starts[hits], 1, -1, entries
+        hashes, loud = batch.hashes.copy(), np.ones(len(reach), np.bool_)
+        hashes[list(batch.silent)], loud[list(batch.silent)] = 0, False
+        starts = starts[loud[starts]]
+        sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(hashes)])
+        for length in range(2, self.table.longest + 1 + bool(batch.silent)):
             starts = starts[reach[starts] >= length]
             if not len(starts):
                 break
-            hits, entries = self.table.find(sums[starts + length] - sums[starts])
-            yield starts[hits], length, -1, entries
+            whole = starts[loud[starts + length - 1]]
+            hits, entries = self.table.find(sums[whole + length] - sums[whole])
+            yield whole[hits], length, -1, entries
             if 3 <= length <= LONGEST_WITH_INSERTION:
                 for out in range(1, length - 1):
-                    chosen = starts[batch.kinds[starts + out] == Kind.KNOWN]
-                    hits, entries = self.table.find(sums[chosen + length] - sums[chosen] - batch.hashes[chosen + out])
+                    chosen = whole[(batch.kinds[whole + out] == Kind.KNOWN) & loud[whole + out]]
+                    hits, entries = self.table.find(sums[chosen + length] - sums[chosen] - hashes[chosen + out])
                     yield chosen[hits], length, out, entries
 
     # --- coordinations -----------------------------------------------------------------------------------------------
@@ -188,22 +115,32 @@ class Search:
     def _coordinations(self, batch: Batch, view: _View) -> Iterator[Match]:
         proposals: list[tuple[int, Conjunct]] = []
         for at in _joints(batch):
-            proposals += [(at, reading) for reading in conjuncts(view.phrases(at))]
+            proposals += [(at, reading) for reading in conjuncts(view.phrases(at), unknown=view.unknown)]
+        for at in _commas(batch):
+            proposals += [(at, reading) for reading in shared_end(view.phrases(at)[-2:], unknown=view.unknown)]
         hash_of = view.hashes.__getitem__
         sums = (sum(map(hash_of, reading.own), sum(map(hash_of, reading.shared))) & MASK for _, reading in proposals)
         hits, entries = self.table.find(np.fromiter(sums, np.uint64, len(proposals)))
+        together: dict[tuple[int, tuple[int, ...]], dict[tuple[int, ...], list[Match]]] = {}
         for hit, entry in zip(hits.tolist(), entries.tolist(), strict=True):
             at, reading = proposals[hit]
             words = reading.words
             how = How(linked=reading.turned, goes_on=2 * int(view.goes_on[words[-1]]))
-            for match in self._judge(view, words, entry, how):
-                yield match._replace(own=reading.own, group=at, score=match.score * CONJUNCT)
+            matches = [
+                match._replace(own=reading.own, group=at, score=match.score * CONJUNCT)
+                for match in self._judge(view, words, entry, how)
+            ]
+            if reading.of > 1 and matches:
+                found = together.setdefault((at, reading.shared), {})
+                found[reading.own] = matches
+                matches = [match for some in found.values() for match in some] if len(found) == reading.of else []
+            yield from matches
 
     # --- the close look ----------------------------------------------------------------------------------------------
 
     def _judge(self, view: _View, words: tuple[int, ...], entry: int, how: How) -> Iterator[Match]:
         surfaces = tuple([view.surfaces[at] for at in words])
-        if view.expanded and not view.expanded.isdisjoint(words):
+        if view.expanded and not view.expanded.isdisjoint(words):  # what stands there is the long form
             surfaces = tuple([word for surface in surfaces for word in _content_words(surface)])
             how = how._replace(linked=True)
         for name, concept, score in self.agreement(surfaces, entry, how):
@@ -221,7 +158,7 @@ class Search:
         return tuple(found)
 
     def _shape(self, row: int) -> Shape:
-        return shape(self.table.entry(row).text)
+        return shape(without_short_forms(self.table.entry(row).text))
 
 
 class _View:
@@ -235,7 +172,8 @@ class _View:
         self.gaps: list[int] = batch.gaps.tolist()
         self.stops: list[int] = batch.stops.tolist()
         self.goes_on = _goes_on(batch)
-        self.expanded = {at for at, surface in enumerate(batch.surfaces) if " " in surface}
+        self.unknown = frozenset(np.flatnonzero(batch.kinds == Kind.UNKNOWN).tolist())
+        self.expanded, self.silent = batch.expanded, batch.silent
 
     def follows(self, at: int) -> int:
         """Return how a phrase that goes on with the word `at` does so: 1 with a bearer of findings, else 2."""
@@ -277,46 +215,9 @@ class _View:
         return Phrase(tuple(words), turn, ended=not self.goes_on[words[-1]], apart=apart)
 
 
-def _tokenize(text: Text) -> Tokens:
-    """Return the words of a text, its short forms replaced by their long forms."""
-    tokens = tokenize(text.text)
-    if not text.abbreviations:
-        return tokens
-    surfaces, ends = tokens.surfaces, tokens.ends.copy()
-    starts_list, ends_list = tokens.starts.tolist(), tokens.ends.tolist()
-    for short, long in text.abbreviations.items():
-        for start, end in _occurrences(short, text.text):
-            first, last = bisect_left(starts_list, start), bisect_right(ends_list, end)
-            if first < last:
-                # Its other words become stop words, so that the short form counts as one.
-                surfaces[first:last] = [" ".join(words(long))] + ["of"] * (last - first - 1)
-                ends[first] = ends_list[last - 1]
-    return tokens._replace(ends=ends)
-
-
-def _occurrences(short: str, text: str) -> Iterator[tuple[int, int]]:
-    """Yield where `short`, or its plural in -s, stands in `text` as a word of its own."""
-    start = text.find(short)
-    while start >= 0:
-        end = start + len(short)
-        end += text.startswith("s", end)
-        if not (text[start - 1 : start].isalnum() or text[end : end + 1].isalnum()):
-            yield start, end
-        start = text.find(short, end)
-
-
-def _joined(arrays: list[Ints]) -> Ints:
-    return np.concatenate(arrays) if arrays else np.empty(0, np.intp)
-
-
 @functools.lru_cache(maxsize=1 << 12)
 def _content_words(surface: str) -> list[str]:
     return content_words(surface)
-
-
-@functools.lru_cache(maxsize=1 << 12)
-def _gap(gap: str) -> int:
-    return gap_kind(gap)
 
 
 def _goes_on(batch: Batch) -> npt.NDArray[np.bool_]:
@@ -346,11 +247,24 @@ def _joints(batch: Batch) -> list[int]:
     return [int(at) for at in joints[fit]]
 
 
+def _commas(batch: Batch) -> list[int]:
+    """Return the words behind a comma between what is written like two adjectives of one noun."""
+    known = batch.kinds == Kind.KNOWN
+    fit = (batch.gaps[1:-1] == Gap.COMMA) & known[:-2] & known[1:-1] & known[2:] & (batch.gaps[2:] == Gap.JOIN)
+    fit &= (batch.runs[:-2] == batch.runs[2:]) & (batch.stops[:-2] == batch.stops[1:-1])
+    places: list[int] = (np.flatnonzero(fit) + 1).tolist()
+    return [
+        at for at in places if batch.surfaces[at - 1].endswith(ADJECTIVE) and batch.surfaces[at].endswith(DESCRIBING)
+    ]
+
+
 def _reach(batch: Batch) -> Ints:
     """Return for each word how many words from it on, itself included, some name could hold and one run has."""
     size = len(batch.kinds)
     ends = np.full(size, size)
-    unknown = np.flatnonzero(batch.kinds == Kind.UNKNOWN)
+    unknown = batch.kinds == Kind.UNKNOWN
+    unknown[list(batch.silent)] = False
+    unknown = np.flatnonzero(unknown)
     change = np.flatnonzero(np.diff(batch.runs))
     ends[change] = change + 1
     ends[unknown] = unknown

@@ -32,18 +32,20 @@ import numpy.typing as npt
 from linnet.data import SCOPES
 from linnet.errors import KnowledgeBaseError, LinnetWarning
 from linnet.kb import KbName, KnowledgeBase
+from linnet.text.abbreviations import without_short_forms
 from linnet.text.tokens import form, words
 from linnet.text.variants import CONJUNCTIONS, TIES, family, is_stopword
 
 __all__ = ["MAX_WORDS", "Entry", "Kind", "NameTable", "word_code"]
 
-FORMAT = 1
+FORMAT = 2
 MAGIC = b"linnet names\n"
 MAX_WORDS = 32
 MASK = (1 << 64) - 1
 MAX_WORD = 64  # characters; longer runs are sequences or noise, not words of a name
 ALIGN = 64
 LONGEST_NAME = 0xFFFF  # bytes
+_RULES = ["abbreviations.py", "variants.py", "normalise.py", "tokens.py", "wordlists.py", "families.tsv", "words.tsv"]
 PREFERRED = 4  # bit of the scopes column
 
 U64 = npt.NDArray[np.uint64]
@@ -194,7 +196,7 @@ def _slice(header: dict[str, Any], column: str) -> slice:
 def _rules() -> str:
     """Return a digest of the rules by which words are hashed: a table made under others is stale."""
     digest = hashlib.blake2b(digest_size=8)
-    for module in ("variants.py", "normalise.py", "tokens.py", "wordlists.py", "families.tsv", "words.tsv"):
+    for module in _RULES:
         digest.update((resources.files("linnet.text") / module).read_bytes())
     return digest.hexdigest()
 
@@ -256,7 +258,8 @@ def _collect(names: Iterable[KbName], file: IO[bytes]) -> dict[str, Any]:
     skipped: list[str] = []
     concept, offset = -1, 0
     for name in names:
-        hashes = [code for code, kind in (_code(word, codes) for word in words(name.text)) if kind != Kind.STOP]
+        found = words(without_short_forms(name.text))
+        hashes = [code for code, kind in (_code(word, codes) for word in found) if kind != Kind.STOP]
         data = name.text.encode("utf-8", "surrogatepass")
         if not 0 < len(hashes) <= MAX_WORDS or len(data) > LONGEST_NAME:
             skipped.append(name.text)

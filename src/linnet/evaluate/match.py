@@ -2,7 +2,8 @@
 
 ``mention``: a predicted (span, concept) pair is right if gold holds the same pair; the span of a discontinuous mention
 is its hull. ``document``: a predicted concept of a document is right if gold names it anywhere in that document. Both
-compare sets, so that saying the same thing twice counts once; NIL answers make no pairs.
+compare sets, so that saying the same thing twice counts once; NIL answers make no pairs. Where gold accepts
+alternatives, the one that was predicted counts.
 """
 
 from __future__ import annotations
@@ -87,7 +88,8 @@ def evaluate(gold: Sequence[Document], predicted: Sequence[Document], *, kb: Kno
     mention = [0, 0, 0]
     document = [0, 0, 0]
     for id, doc in theirs.items():
-        want, have = _pairs(doc, live), _pairs(ours[id], live)
+        have = _pairs(ours[id], live)
+        want = _wanted(doc, live, have)
         _add(mention, want, have)
         _add(document, {id for _, _, id in want}, {id for _, _, id in have})
     measures = {"mention": Counts(*mention), "document": Counts(*document)}
@@ -105,6 +107,16 @@ def _successor(kb: KnowledgeBase | None) -> Callable[[str], str]:
         return known[id]
 
     return live
+
+
+def _wanted(doc: Document, live: Callable[[str], str], have: set[Pair]) -> set[Pair]:
+    """Return the gold pairs; of the alternative answers of a mention those that were predicted, else the first."""
+    want: set[Pair] = set()
+    for mention in doc.mentions or ():
+        answers = [mention.concepts or (), *mention.alternatives]
+        pairs = [{(mention.start, mention.end, live(id)) for id in answer} for answer in answers]
+        want |= next((answer for answer in pairs if answer and answer <= have), pairs[0])
+    return want
 
 
 def _pairs(doc: Document, live: Callable[[str], str]) -> set[Pair]:

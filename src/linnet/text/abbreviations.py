@@ -34,14 +34,17 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from linnet.data import Abbreviation, Span
+from linnet.text.tokens import HYPHENS
 
-__all__ = ["find_abbreviations"]
+__all__ = ["find_abbreviations", "without_short_forms"]
 
 SHORTEST, LONGEST = 2, 10  # characters of a short form
 REACH: Final = 240  # characters of a long form at most, also of what a bracket may hold
 PIECES_MOST: Final = 3  # short forms tried in one bracket
 
 BRACKET: Final = re.compile(r"[()\[\]]")
+LETTER: Final = re.compile(r"[^\W\d_]")
+BRACKETS: Final = ("(", "[")
 PARTNER: Final = {")": "(", "]": "["}
 # One short form: a word or two, of letters, digits and the signs that stand inside names.
 SHORT: Final = re.compile(r"[^\W_][\w/.'’+&*‐‑–-]*(?: [^\W_][\w/.'’+&*‐‑–-]*)?(?<=[\w.'’+*])")
@@ -60,6 +63,7 @@ NOT_SHORT: Final = frozenset([*_ORDINARY.split(), "ie", "eg", "i.e.", "e.g."])
 NOT_FIRST: Final = frozenset(_JOINING.split())
 SPELLED: Final = re.compile(r"[Aa]lpha|[Bb]eta|[Gg]amma|[Dd]elta|[Kk]appa")
 PREFIXES: Final = ("anti-", "non-", "post-", "pre-")
+HYPHENS_ALIKE: Final = str.maketrans(dict.fromkeys(HYPHENS, "-"))
 
 
 def find_abbreviations(text: str, sentences: Sequence[Span]) -> tuple[Abbreviation, ...]:
@@ -88,6 +92,21 @@ def find_abbreviations(text: str, sentences: Sequence[Span]) -> tuple[Abbreviati
     return tuple(sorted(found))
 
 
+def without_short_forms(name: str) -> str:
+    """Return a name without the brackets in which it abbreviates itself.
+
+    >>> without_short_forms("Thyrotropin releasing hormone (TRH) low in blood"), without_short_forms("Cough (dry)")
+    ('Thyrotropin releasing hormone low in blood', 'Cough (dry)')
+    """
+    if "(" not in name and "[" not in name:
+        return name
+    for short, long in reversed(find_abbreviations(name, [Span(0, len(name))])):
+        before, after = name[: short.start], name[short.end :]
+        if long.end <= short.start and before[-1:] in BRACKETS and PARTNER.get(after[:1]) == before[-1:]:
+            name = f"{before[:-1].rstrip()} {after[1:].lstrip()}".rstrip()
+    return name
+
+
 def _brackets(text: str, sentences: Sequence[Span]) -> Iterator[tuple[int, int, int]]:
     """Yield, of each pair of brackets inside one sentence, both positions and where the text before it begins."""
     remaining = iter(sentences)
@@ -114,6 +133,8 @@ def _definitions(text: str, opening: int, closing: int, floor: int) -> Iterator[
     """Yield what the bracket from `opening` to `closing` defines; text before `floor` takes no part."""
     if text[closing + 1 : closing + 2].isalnum():
         return  # inside a word: "(S)-ketamine" has a hyphen and stays, "[3H]thymidine" and "Ca(2)ATP" do not
+    if not LETTER.search(text, opening, closing):
+        return  # many brackets hold but a number
     nothing = True
     for start, end in _pieces(text, opening + 1, closing):
         if _is_short(text[start:end]):
@@ -264,7 +285,7 @@ def _word_start(window: str, at: int) -> int:
     while start and not window[start - 1].isspace() and window[start - 1] != "/":
         start -= 1
     word = window[start:at]
-    if word.lower() in PREFIXES:
+    if word.lower().translate(HYPHENS_ALIKE) in PREFIXES:
         return at
     return start + len(word) - len(word.lstrip("([{\"'“‘«"))
 

@@ -6,15 +6,17 @@ What conjuncts share may stand
 * at the beginning, before a preposition: "hypoplasia of the thumbs, radii and ulnae";
 * at the beginning, as one adjective of single nouns: "short fingers and toes".
 
-Nothing is known here about names: every reading is proposed, and whoever asks keeps those that are names of something.
+Nothing is known here about names: every reading is proposed, and whoever asks keeps those that are names of something;
+of those that share one adjective, all or none.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
-__all__ = ["Conjunct", "Phrase", "conjuncts"]
+__all__ = ["Conjunct", "Phrase", "conjuncts", "shared_end"]
 
 # Words that conjuncts share, and words that one has for itself, at most: longer readings are hardly ever names.
 SHARED, OWN = 4, 3
@@ -38,11 +40,14 @@ class Conjunct(NamedTuple):
     """One reading: positions of the words a conjunct has for itself and of those it shares, both ascending.
 
     ``turned`` says that a preposition stands between the two, so that a name may hold them in the other order.
+    ``of`` is how many readings with the same shared words, this one included, must all be names for any of them to
+    hold: in "a febrile illness, vomiting and seizures" nothing but the illness is febrile.
     """
 
     own: tuple[int, ...]
     shared: tuple[int, ...]
     turned: bool = False
+    of: int = 1
 
     @property
     def words(self) -> tuple[int, ...]:
@@ -50,11 +55,11 @@ class Conjunct(NamedTuple):
         return tuple(sorted(self.own + self.shared))
 
 
-def conjuncts(phrases: Sequence[Phrase]) -> Iterator[Conjunct]:
+def conjuncts(phrases: Sequence[Phrase], *, unknown: AbstractSet[int] = frozenset()) -> Iterator[Conjunct]:
     """Yield the readings of a coordination whose phrases, in the order of the text, are `phrases`.
 
     The first phrase may have words before the coordination and the last words behind it; what a phrase has on its own
-    (the last conjunct of "breast and ovarian cancer") is no reading.
+    (the last conjunct of "breast and ovarian cancer") is no reading, and nor is what holds one of the `unknown` words.
 
     >>> [reading.words for reading in conjuncts([Phrase((0,)), Phrase((2, 3))])]  # breast [and] ovarian cancer
     [(0, 3)]
@@ -67,22 +72,30 @@ def conjuncts(phrases: Sequence[Phrase]) -> Iterator[Conjunct]:
     if len(phrases) < 2 or not all(phrase.words for phrase in phrases):
         return
     if not phrases[-1].apart:
-        yield from _shared_end(phrases)
+        yield from shared_end(phrases, unknown=unknown)
     # What stands before a coordination may be a list of its own ("a squint, short fingers and toes").
     for start in reversed(range(len(phrases) - 1)):
         if phrases[start].turn:
-            yield from _shared_before_preposition(phrases[start:])
+            yield from _shared_before_preposition(phrases[start:], unknown)
             break
-        yield from _shared_adjective(phrases[start:])
+        yield from _shared_adjective(phrases[start:], unknown)
 
 
-def _shared_end(phrases: Sequence[Phrase]) -> Iterator[Conjunct]:
+def shared_end(phrases: Sequence[Phrase], *, unknown: AbstractSet[int] = frozenset()) -> Iterator[Conjunct]:
+    """Yield the readings in which phrases share the end of the last: all there is to two adjectives and a comma.
+
+    >>> [reading.words for reading in shared_end([Phrase((0,)), Phrase((1, 2))])]  # short, broad fingers
+    [(0, 2)]
+    """
     *before, last = phrases
     if len(last.words) < 2:
         return
     owns = [own for number, phrase in enumerate(before) for own in _ends(phrase, whole=number > 0)]
-    for cut in range(1, min(len(last.words) - 1, last.turn or OWN, OWN) + 1):
+    owns = [own for own in owns if unknown.isdisjoint(own)]
+    for cut in range(1, min(len(last.words) - 1, last.turn or OWN, OWN) + 1 if owns else 0):
         for end in range(cut + 1, min(len(last.words), cut + SHARED) + 1):
+            if last.words[end - 1] in unknown:
+                break
             for own in owns:
                 yield Conjunct(own, last.words[cut:end], cut == last.turn)
 
@@ -95,14 +108,17 @@ def _ends(phrase: Phrase, *, whole: bool) -> list[tuple[int, ...]]:
     return [words[-length:] for length in range(1, min(len(words), OWN) + 1)]
 
 
-def _shared_before_preposition(phrases: Sequence[Phrase]) -> Iterator[Conjunct]:
+def _shared_before_preposition(phrases: Sequence[Phrase], unknown: AbstractSet[int]) -> Iterator[Conjunct]:
     first, *behind = phrases
     for length in range(1, min(first.turn, SHARED) + 1):
         shared = first.words[first.turn - length : first.turn]
+        if shared[0] in unknown:
+            return
         for number, phrase in enumerate(behind):
             if not phrase.turn:
                 for own in _beginnings(phrase, whole=number < len(behind) - 1 or phrase.ended):
-                    yield Conjunct(own, shared, turned=True)
+                    if unknown.isdisjoint(own):
+                        yield Conjunct(own, shared, turned=True)
 
 
 def _beginnings(phrase: Phrase, *, whole: bool) -> list[tuple[int, ...]]:
@@ -112,10 +128,14 @@ def _beginnings(phrase: Phrase, *, whole: bool) -> list[tuple[int, ...]]:
     return [words[:length] for length in range(1, min(len(words), OWN) + 1)]
 
 
-def _shared_adjective(phrases: Sequence[Phrase]) -> Iterator[Conjunct]:
+def _shared_adjective(phrases: Sequence[Phrase], unknown: AbstractSet[int]) -> Iterator[Conjunct]:
     first, *behind = phrases
     if len(first.words) < 2 or any(len(phrase.words) > 1 or phrase.turn for phrase in behind):
         return
+    if not unknown.isdisjoint([phrase.words[0] for phrase in behind]):
+        return  # all of them or none
     for length in range(1, min(len(first.words) - 1, SHARED) + 1):
+        if first.words[-1 - length] in unknown:
+            return
         for phrase in behind:
-            yield Conjunct(phrase.words, first.words[-1 - length : -1])
+            yield Conjunct(phrase.words, first.words[-1 - length : -1], of=len(behind))

@@ -106,7 +106,8 @@ def split_sentences(text: str) -> tuple[Span, ...]:
     r"""Return the sentences of `text`: trimmed, in order, and together holding every character that is not blank.
 
     A single line break is a boundary where the next word would still have fitted on the line (lists, headings,
-    ``key: value`` lines) and before bullets, and is none inside wrapped prose; a blank line always is one.
+    ``key: value`` lines) and before bullets, and is none inside wrapped prose, which is also what begins with a
+    capital and goes on in lower case up to a full stop; a blank line always is one.
 
     Args:
         text: Any string; offsets in the result are code points into it.
@@ -156,12 +157,29 @@ def _paragraphs(block: Sequence[tuple[int, str]]) -> Iterator[tuple[int, int]]:
     # Four lines or more of nearly one length are wrapped prose even where the margin is narrow.
     even = len(lengths) > 3 and sum(length > 0.75 * width for length in lengths) >= 0.75 * len(block)
     sure = WRAP_LEAST if even else WRAP_SURE
-    for offset, content in block[1:]:
-        if not _is_wrap(line, content, width, sure):
+    prose = _prose(block)
+    capital = line[0].isupper()
+    for number, (offset, content) in enumerate(block[1:]):
+        if not ((capital and prose[number] and not _is_item(line)) or _is_wrap(line, content, width, sure)):
             yield start, end
-            start = offset
+            start, capital = offset, content[0].isupper()
         line, end = content, offset + len(content)
     yield start, end
+
+
+def _prose(block: Sequence[tuple[int, str]]) -> list[bool]:
+    """Return for each line whether lower-case lines follow it up to one with a full stop: a sentence, not a list."""
+    prose, stopped = [False] * len(block), False
+    for number in range(len(block) - 1, 0, -1):
+        line = block[number][1]
+        stopped = stopped or line[-1] in ".!?" or ". " in line
+        stopped = prose[number - 1] = stopped and line[0].islower()
+    return prose
+
+
+def _is_item(line: str) -> bool:
+    """Whether a line is a heading or an item of a list, or ends with punctuation of its own."""
+    return line[-1] in ".!?:;" or line.isupper() or any(sign.match(line) for sign in (BULLET, LABEL, LIST_NUMBER))
 
 
 def _is_wrap(line: str, following: str, width: int, sure: int) -> bool:

@@ -2,7 +2,9 @@
 
 A word is a run of letters and digits, with apostrophes inside ("Alzheimer's", "5'-nucleotidase" is two words), with a
 prefix that a hyphen sets off ("pre-auricular", but not "low-set"), and with whatever accents or invisible characters
-belong to it; everything else is a gap. `form` is the normal form of one word.
+belong to it; everything else is a gap. "Non" and "anti" turn whatever follows into something else, so that they belong
+to an acronym or a number, too ("non-AD"), and "non" even to what a blank sets off ("non febrile"). "And/or" is one
+word. `form` is the normal form of one word.
 """
 
 from __future__ import annotations
@@ -16,14 +18,19 @@ import numpy.typing as npt
 from linnet.text.normalise import APOSTROPHES, INVISIBLE, basic
 from linnet.text.wordlists import listed
 
-__all__ = ["Gap", "Tokens", "form", "gap_kind", "tokenize", "words"]
+__all__ = ["HYPHENS", "Gap", "Tokens", "form", "gap_kind", "tokenize", "words"]
 
 _INSIDE = rf"\u0300-\u036f{INVISIBLE}"
 _WORD = re.compile(rf"([^\W_]+(?:[{_INSIDE}{APOSTROPHES}]+[^\W_]+)*[{_INSIDE}]*)")
 _PREFIXES = frozenset(listed("prefix"))
-_HYPHEN = "-"
+_TURNING = frozenset(("non", "anti"))
+HYPHENS = "-\u2010\u2011\u2013\u2212"  # also the dash and the minus sign, which are taken for one
+_INNER = str.maketrans("", "", HYPHENS + " \n")
+_HYPHEN_SET = frozenset(HYPHENS)
+_RARE = ("non ", "non\n", "and/or")  # looked for first: hyphens between words are few, blanks are all there is
+_MORE_INNER = _HYPHEN_SET | {" ", "\n", "/"}
 _THREE_LETTERS = re.compile(r"[^\W\d_]{3}")
-_TIGHT = re.compile(r"[\s\"'\u2018-\u201f`*_\x00]*|[-\u2010-\u2013]")
+_TIGHT = re.compile(r"[\s\"'\u2018-\u201f`*_\x00]*|[-\u2010-\u2013\u2212]")
 
 
 class Gap:
@@ -64,16 +71,28 @@ def tokenize(text: str) -> Tokens:
 def _pieces(text: str) -> list[str]:
     """Return gaps and words in turn, beginning and ending with a gap."""
     pieces = _WORD.split(text)
-    hyphens = [at for at in range(2, len(pieces) - 2, 2) if pieces[at] == _HYPHEN] if _HYPHEN in text else []
-    prefixed = [at for at in hyphens if pieces[at - 1].lower() in _PREFIXES and _THREE_LETTERS.match(pieces[at + 1])]
-    if not prefixed:
+    folded = text.lower()
+    signs = _MORE_INNER if any(map(folded.__contains__, _RARE)) else _HYPHEN_SET
+    inner = [2 * at for at, gap in enumerate(pieces[2:-2:2], 1) if gap in signs]
+    inside = [at for at in inner if _belongs(pieces[at - 1], pieces[at], pieces[at + 1])] if inner else inner
+    if not inside:
         return pieces
     joined, done = [], 0
-    for at in prefixed:
+    for at in inside:
         if at > done:  # not behind a prefix that has just been joined
-            joined += [*pieces[done : at - 1], pieces[at - 1] + _HYPHEN + pieces[at + 1]]
+            joined += [*pieces[done : at - 1], pieces[at - 1] + pieces[at] + pieces[at + 1]]
             done = at + 2
     return joined + pieces[done:]
+
+
+def _belongs(word: str, gap: str, following: str) -> bool:
+    """Return whether `word` is the first part of the word that goes on with `following` behind `gap`."""
+    prefix = word.lower()
+    if gap == "/":
+        return prefix == "and" and following.lower() == "or"
+    if gap.isspace():
+        return prefix == "non"
+    return prefix in _PREFIXES and (prefix in _TURNING or _THREE_LETTERS.match(following) is not None)
 
 
 def words(text: str) -> list[str]:
@@ -86,12 +105,12 @@ def words(text: str) -> list[str]:
 
 
 def form(word: str) -> str:
-    """Return the normal form of a word: `basic` of it, a prefix joined to it.
+    """Return the normal form of a word: `basic` of it, a prefix joined to it, "and" for "and/or".
 
-    >>> form("Pre-auricular"), form("β2")
-    ('preauricular', 'beta 2')
+    >>> form("Pre-auricular"), form("non febrile"), form("β2")
+    ('preauricular', 'nonfebrile', 'beta 2')
     """
-    return basic(word.replace(_HYPHEN, ""))
+    return basic(word.partition("/")[0].translate(_INNER))
 
 
 def gap_kind(gap: str) -> int:

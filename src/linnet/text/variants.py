@@ -22,6 +22,7 @@ __all__ = [
     "CONJUNCTIONS",
     "GENERAL",
     "ORDINARY",
+    "PREFIXES",
     "STOPWORDS",
     "TIES",
     "content_words",
@@ -36,6 +37,7 @@ CONJUNCTIONS = frozenset(("and", "or"))
 STOPWORDS = frozenset(listed("stop"))
 TIES = frozenset(listed("tie") + listed("cue"))
 GENERAL = frozenset(listed("general"))
+PREFIXES = frozenset(listed("prefix") + listed("combining"))
 BEARERS = frozenset(listed("bearer"))
 ORDINARY = TIES | STOPWORDS | CONJUNCTIONS | frozenset(listed("ordinary"))
 SINGULAR = frozenset(listed("singular"))

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from linnet.data import EMPTY, Concept
+from linnet.data import Concept
+from linnet.frozen import EMPTY
 from linnet.kb import KnowledgeBase
 from linnet.kb_build import build
 from linnet.text.files import STDIO

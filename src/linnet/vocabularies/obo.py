@@ -260,7 +260,7 @@ class _Terms:
         for line, text in list(self._texts(stanza, "name"))[1:]:
             self.odd.add("second name of a term, taken as an exact synonym", line, f"{id} {text!r}")
         if not names:
-            self.odd.add("term without a name", stanza.line, id)
+            self.odd.add("term without a name, called by its first synonym or its id", stanza.line, id)
         names += [synonym(value, self.path) for value in stanza.tags.get("synonym", ())]
         for tag, scope in OLD_SYNONYMS.items():
             names += [synonym(value, self.path, scope) for value in stanza.tags.get(tag, ())]
@@ -268,4 +268,6 @@ class _Terms:
         for name in names:
             if name.text:
                 unique.setdefault((name.text, name.scope), name)
+        if not unique and id not in self.retired:
+            return (Name(id),)  # one nameless term must not keep the others out
         return tuple(unique.values())

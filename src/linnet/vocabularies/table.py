@@ -26,12 +26,13 @@ import csv
 import itertools
 import json
 import re
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from linnet.data import SCOPES, Concept, Name
-from linnet.errors import FormatError, LinnetError, did_you_mean
+from linnet.errors import FormatError, LinnetError, LinnetWarning, did_you_mean
 from linnet.text.files import open_text, shown
 from linnet.vocabularies.curies import curie
 
@@ -164,9 +165,22 @@ def _places(header: Sequence[str], source: _Source) -> dict[str, int]:
             places[ours] = names.index(theirs.casefold())
         elif ours in source.columns or ours in REQUIRED:
             problem = f"there is no column {theirs!r}; {there}{did_you_mean(theirs, header)}"
-            cure = "" if ours in source.columns else f" (say which it is: columns={{{ours!r}: ...}})"
+            cure = (
+                "" if ours in source.columns else f" (say which it is: --column {ours}=…, or columns={{{ours!r}: …}})"
+            )
             raise FormatError(source.path, problem + cure, line=1)
+    _warn_unused(header, places, source)
     return places
+
+
+def _warn_unused(header: Sequence[str], places: Mapping[str, int], source: _Source) -> None:
+    """Warn of columns whose names are nearly ours: a table that says "synonym" means its synonyms to be read."""
+    free = [ours for ours in COLUMNS if ours not in places]
+    for place, theirs in enumerate(header):
+        hint = "" if place in places.values() else did_you_mean(theirs.casefold(), free)
+        if hint:
+            message = f"{source.path}:1: the column {theirs!r} is not used{hint}"
+            warnings.warn(message, LinnetWarning, stacklevel=2)
 
 
 def _json_rows(lines: Iterator[str], source: _Source, _delimiter: str | None) -> Iterator[tuple[int, Row]]:

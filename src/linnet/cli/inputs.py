@@ -1,0 +1,112 @@
+"""What command line arguments stand for: texts, files, folders, globs, standard input."""
+
+from __future__ import annotations
+
+import errno
+import glob
+import logging
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from linnet.corpora import FORMATS, read
+from linnet.data import Document
+from linnet.errors import LinnetError
+from linnet.kb import KnowledgeBase
+
+__all__ = ["documents", "hide_gold", "refuse_overwriting"]
+
+logger = logging.getLogger(__name__)
+
+STDIO = "-"
+PACKED = (".gz", ".zip", ".docx", ".doc", ".pdf", ".rtf", ".html", ".htm", ".md")
+SUFFIXES = frozenset(PACKED).union(*(format.suffixes for format in FORMATS.values()))
+
+
+def documents(inputs: Sequence[str], format: str | None, *, rows: KnowledgeBase | None = None) -> Iterator[Document]:
+    """Yield the documents that command line arguments name, with unique ids.
+
+    An argument that is ``-``, an existing path, or a glob is read; one that looks like a path but is none is an error;
+    anything else is a text.
+
+    Raises:
+        LinnetError: an empty text, or a document id that comes twice.
+        FormatError: a file that cannot be read.
+    """
+    texts = {text: Document.of(text, f"text-{number}") for number, text in enumerate(inputs, 1) if not _is_source(text)}
+    seen: set[str] = set()
+    for doc in read([texts.get(text, text) for text in inputs], format=format, rows=rows):
+        if doc.id in seen:
+            raise LinnetError(
+                f"document id {doc.id!r} comes twice in the input; ids must be unique: "
+                "is a file named twice, or an output read as input?"
+            )
+        seen.add(doc.id)
+        yield doc
+
+
+def _is_source(text: str) -> bool:
+    if text == STDIO:
+        return True
+    if not text.strip():
+        raise LinnetError("an empty text was given: nothing to link")
+    try:
+        Path(text).lstat()
+    except OSError as error:
+        if error.errno not in (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG):
+            raise LinnetError(f"{text}: cannot be read: {error.strerror}") from error
+    except ValueError:  # a NUL character
+        return False
+    else:
+        return True
+    return "\n" not in text and _looks_like_path(text)
+
+
+def _looks_like_path(text: str) -> bool:
+    """Return whether a text that names no file was meant to: it ends like a file name, or is one word with a slash."""
+    spaced = any(character.isspace() for character in text)
+    if Path(text).suffix.lower() in SUFFIXES or ("*" in text and "/" in text):
+        return True
+    return not spaced and (glob.has_magic(text) or "/" in text or "\\" in text)
+
+
+def refuse_overwriting(inputs: Iterable[str], outputs: Iterable[str | Path | None]) -> None:
+    """Refuse to write to what is read, into a folder that is read, or to one place twice.
+
+    Raises:
+        LinnetError: naming the place.
+    """
+    places = [Path(output).resolve() for output in outputs if output is not None and str(output) != STDIO]
+    for place in places:
+        if places.count(place) > 1:
+            raise LinnetError(f"{place} is to be written twice: give each output a place of its own")
+    for text in inputs:
+        if text == STDIO or not _is_source(text):
+            continue
+        for path in map(Path, glob.iglob(text, recursive=True) if glob.has_magic(text) else [text]):  # noqa: PTH207 - takes absolute patterns
+            read_path = path.resolve()
+            for place in places:
+                if place == read_path or (read_path.is_dir() and place.is_relative_to(read_path)):
+                    raise LinnetError(f"{place} is read as input ({text}): give another place to write to")
+
+
+def hide_gold(docs: Iterable[Document], *, spans: bool) -> Iterator[Document]:
+    """Yield `docs` without gold answers, which a system must not see: only text, passages and user mentions are left.
+
+    With `spans`, for pipelines that link given mentions, start and end of the mentions are left too.
+    """
+    hidden = 0
+    for doc in docs:
+        gold = sum(mention.source == "gold" for mention in doc.mentions or ())
+        if spans and doc.mentions is not None:
+            yield doc.spans_only()
+        elif gold:
+            users = tuple(mention for mention in doc.mentions or () if mention.source == "user")
+            yield replace(doc.bare(), mentions=users)
+        else:
+            yield doc
+        hidden += gold
+    if hidden and not spans:
+        logger.info(
+            "%s gold mentions of the input were hidden and are not in the output; see --keep-gold", f"{hidden:,}"
+        )

@@ -1,0 +1,118 @@
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from .conftest import Run
+
+NOTE = "Seizures."
+
+
+@pytest.fixture
+def note(tmp_path: Path) -> Path:
+    path = tmp_path / "my notes" / "a.txt"
+    path.parent.mkdir()
+    path.write_text(NOTE)
+    return path
+
+
+@pytest.mark.parametrize("option", ["-o", "--html"])
+def test_what_is_read_is_never_overwritten(run: Run, recipe: Path, note: Path, option: str) -> None:
+    for source in (note, note.parent, note.parent / "*.txt"):
+        done = run("link", source, "--pipeline", recipe, option, note, "--to", "jsonl")
+        assert done.code == 2
+        assert "is read as input" in done.err
+        assert note.read_text() == NOTE
+    done = run("link", note.parent, "--pipeline", recipe, option, note.parent / "out.jsonl", "--to", "jsonl")
+    assert "is read as input" in done.err, "the next run would read its own output"
+
+
+def test_two_outputs_need_two_places(run: Run, recipe: Path, tmp_path: Path) -> None:
+    place = tmp_path / "out.html"
+    done = run("link", NOTE, "--pipeline", recipe, "-o", place, "--to", "jsonl", "--html", place)
+    assert (done.code, "written twice" in done.err, place.exists()) == (2, True, False)
+
+
+def test_paths_with_blanks_are_paths(run: Run, recipe: Path, note: Path) -> None:
+    for source in (note, note.parent / "*.txt", f"{note.parent}/**/*"):
+        done = run("link", "-q", source, "--pipeline", recipe, "--to", "jsonl")
+        assert json.loads(done.out)["id"] == "a"
+    for source in (note.parent / "b.txt", note.parent / "*.jsonl", "my notes/letter.docx"):
+        done = run("link", source, "--pipeline", recipe)
+        assert done.code == 2, source
+        assert str(source) in done.err
+
+
+def test_texts_that_look_a_little_like_paths_are_texts(run: Run, recipe: Path) -> None:
+    for text in ("Seizures and/or fits?", "Seizures [two]\nfits/absences.txt", "Seizures", "x" * 5000):
+        assert run("link", "-q", text, "--pipeline", recipe, "--to", "jsonl").code == 0
+
+
+def test_an_empty_text_is_no_folder(run: Run, recipe: Path) -> None:
+    assert "empty text" in run("link", "", "--pipeline", recipe).err
+
+
+def test_the_same_file_name_in_two_folders(run: Run, recipe: Path, tmp_path: Path) -> None:
+    for name in ("p1", "p2"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "note.txt").write_text(NOTE)
+    done = run("link", "-q", tmp_path / "p1/note.txt", tmp_path / "p2/note.txt", "--pipeline", recipe, "--to", "jsonl")
+    ids = [json.loads(line)["id"] for line in done.out.splitlines()]
+    assert len(set(ids)) == 2
+    assert all(id.endswith("note") for id in ids)
+
+
+def test_files_left_out_are_named(run: Run, recipe: Path, note: Path) -> None:
+    for name in ("b.md", "c.docx", "README"):
+        (note.parent / name).write_text("x")
+    done = run("link", note.parent, "--pipeline", recipe)
+    assert "3 files were not read" in done.err
+    assert "no suffix (1)" in done.err
+
+
+def test_a_missing_mention_is_said(run: Run, tmp_path: Path, recipe: Path) -> None:
+    only = tmp_path / "only.toml"
+    only.write_text(recipe.read_text().replace('[[pipeline]]\nuse = "dictionary"\n', ""))
+    done = run("link", NOTE, "--pipeline", only)
+    assert (done.code, "needs mentions" in done.err) == (2, True)
+    found = tmp_path / "found.toml"
+    found.write_text(recipe.read_text().split('[[pipeline]]\nuse = "decide"')[0])
+    assert "(not linked)" in run("link", NOTE, "--pipeline", found).out
+
+
+def test_markup_and_control_characters_are_shown_harmlessly(run: Run, recipe: Path, tmp_path: Path) -> None:
+    path = tmp_path / "odd.jsonl"
+    path.write_text(
+        json.dumps({"id": "[/x]\x1b[31m", "text": NOTE}) + "\n" + json.dumps({"id": "\x1b]0;y\x07", "text": ""})
+    )
+    done = run("link", path, "--pipeline", recipe)
+    assert done.code == 0
+    assert "[/x]" in done.out
+    assert "\x1b" not in done.out
+
+
+def test_a_full_disk_is_said(run: Run, recipe: Path) -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("this system has no /dev/full")
+    done = run("link", NOTE, "--pipeline", recipe, "-o", "/dev/full", "--to", "jsonl")
+    assert (done.code, "No space left" in done.err) == (2, True)
+
+
+def test_sigterm_leaves_no_half_file(recipe: Path, tmp_path: Path) -> None:
+    source = tmp_path / "many.jsonl"
+    source.write_text("".join(f'{{"id":"{i}","text":"{"Seizures and cleft palate. " * 200}"}}\n' for i in range(4000)))
+    out = tmp_path / "out.jsonl"
+    command = [sys.executable, "-m", "linnet", "link", str(source), "--pipeline", str(recipe), "-o", str(out)]
+    process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 30
+    while not list(tmp_path.glob(".out.jsonl.*")) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(timeout=30) == 143
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["many.jsonl", "small.toml"]
