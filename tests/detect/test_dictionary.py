@@ -415,6 +415,10 @@ def sample(count: int) -> list[Document]:
     return Abbreviations()(Sentences()([Document.of(text, str(n)) for n, text in enumerate(texts)]))
 
 
+def test_stop_words_behind_the_last_word_do_not_matter(names: KnowledgeBase) -> None:
+    assert found(names, "short stature, the.") == {("short stature", "stature")}
+
+
 @pytest.mark.parametrize("overlaps", ["longest", "all"])
 def test_batches_do_not_matter(names: KnowledgeBase, overlaps: str) -> None:
     docs = sample(40)

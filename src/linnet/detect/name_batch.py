@@ -138,7 +138,10 @@ def read_texts(texts: Sequence[Text], vocabulary: Vocabulary) -> Batch:
 
 
 def _strongest(gaps: Ints, kept: Ints) -> Ints:
-    return np.maximum.reduceat(gaps, np.concatenate([[0], kept[:-1] + 1])) if len(kept) else gaps[:0]
+    """Return for each of the `kept` words the strongest gap since the one before it."""
+    if not len(kept):
+        return gaps[:0]
+    return np.maximum.reduceat(gaps[: kept[-1] + 1], np.concatenate([[0], kept[:-1] + 1]))
 
 
 def _places(words: list[int], kept: Ints) -> frozenset[int]:
