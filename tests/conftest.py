@@ -26,6 +26,8 @@ def _block_network() -> None:
 
 settings.register_profile("linnet", deadline=None)  # machines differ, and no test measures time
 settings.load_profile("linnet")
+if not Path(os.environ.get("LINNET_DATA") or "/nowhere").is_dir():
+    os.environ.pop("LINNET_DATA", None)  # tests of real data look for the variable, and skip without it
 _block_network()
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(OFFLINE), os.environ.get("PYTHONPATH", "")]))
 
