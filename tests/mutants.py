@@ -87,10 +87,8 @@ MUTANTS = (
         "return mask & functools.reduce(Mask.__and__, special)",
         "tests/retrieve/test_exact.py",
     ),
-    Mutant("pipeline.py", 'if mention.source != "pred"]', 'if mention.source == "gold"]', "tests/test_pipeline.py"),
-    Mutant(
-        "pipeline.py", "        if mention.spans not in taken:", "        if mention.spans:", "tests/test_pipeline.py"
-    ),
+    Mutant("roles.py", 'if mention.source != "pred"]', 'if mention.source == "gold"]', "tests/test_pipeline.py"),
+    Mutant("roles.py", "        if mention.spans not in taken:", "        if mention.spans:", "tests/test_pipeline.py"),
     Mutant("pipeline.py", "tolist(), strict=True), 1):", "tolist(), strict=True), 0):", "tests/test_pipeline.py"),
     Mutant("pipeline.py", "needed |= part.needs - have", "needed |= part.needs", "tests/test_pipeline.py"),
     Mutant(

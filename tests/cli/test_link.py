@@ -173,7 +173,11 @@ def test_given_spans_are_linked_without_their_answers(run: Run, tmp_path: Path, 
 def linnet_process(*arguments: object) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "linnet", *map(str, arguments)]
     return subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=_listen_to_ctrl_c
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=_listen_to_ctrl_c,  # noqa: PLW1509 - no threads here
     )
 
 
