@@ -17,6 +17,8 @@ import typer
 from linnet.cli.main import app
 from linnet.config import COMPONENTS, HANDED_IN, read_recipe, recipes
 from linnet.corpora import FORMATS
+from linnet.corpora.catalog import CORPORA
+from linnet.corpora.losses import KINDS
 from linnet.vocabularies import VOCABULARIES
 
 REFERENCE = Path(__file__).parent / "reference"
@@ -48,6 +50,10 @@ def _parameter(item: typing.Any) -> str:
 
 def _first(text: str) -> str:
     return " ".join(text.split())
+
+
+def _cell(text: str) -> str:
+    return _first(text).replace("|", "\\|")
 
 
 def components() -> str:
@@ -83,8 +89,16 @@ def formats() -> str:
     for name, item in FORMATS.items():
         place = (item.read or item.write or "").partition(":")[0]
         said = _first((importlib.import_module(place).__doc__ or "").split("\n\n")[0])
-        yes = ("yes" if item.read else "no", "yes" if item.write else "no")
+        yes = ("yes" if item.read else "no", "yes" if item.write or item.write_folder else "no")
         lines.append(f"| `{name}` | {yes[0]} | {yes[1]} | {' '.join(item.suffixes)} | {said} |")
+    lines += ["", *_held()]
+    lines.append(
+        "\n## Corpora known by name (`bc5cdr:dev`)\n\n| name | splits | what it is | terms |\n|---|---|---|---|"
+    )
+    lines += [
+        f"| `{corpus.name}` | {' '.join(corpus.splits)} | {_cell(corpus.about)} | {_cell(corpus.licence)} |"
+        for corpus in CORPORA.values()
+    ]
     lines.append("\n## Vocabularies (`linnet kb build --from`)\n\n| name | what it reads |\n|---|---|")
     for name, place in VOCABULARIES.items():
         module = importlib.import_module(place.partition(":")[0])
@@ -92,6 +106,21 @@ def formats() -> str:
     lines.append("\n## Recipes (`linnet link --pipeline`)\n\n| name | what it does |\n|---|---|")
     lines += [f"| `{name}` | {read_recipe(path).description} |" for name, path in recipes().items()]
     return "\n".join(lines) + "\n"
+
+
+def _held() -> list[str]:
+    """Return the table of what each written format holds beyond id and text."""
+    written = {name: item for name, item in FORMATS.items() if item.write or item.write_folder}
+    lines = [
+        "### What a format can hold",
+        "",
+        "`linnet corpus convert` counts what is in a document and not in its column.",
+        "",
+    ]
+    lines.append("| | " + " | ".join(f"`{name}`" for name in written) + " |\n|---" + "|---" * len(written) + "|")
+    marks = {kind: ["yes" if kind in item.holds else "" for item in written.values()] for kind in KINDS}
+    lines += [f"| {kind} | {' | '.join(row)} |" for kind, row in marks.items()]
+    return lines
 
 
 PAGES = {"commands.md": commands, "components.md": components, "formats.md": formats}

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import statistics
+import sys
+import tempfile
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -12,7 +15,8 @@ import typer
 
 from linnet.cli.common import Quiet, Verbose, listen, table
 from linnet.config import load
-from linnet.corpora import read
+from linnet.corpora import read, write
+from linnet.corpora.catalog import read_corpus
 from linnet.data import Document
 from linnet.errors import LinnetError
 
@@ -51,8 +55,6 @@ def dictionary(
         started = time.perf_counter()
         linked = list(linker.stream(docs, batch=batch))
         times.append(time.perf_counter() - started)
-    import resource  # noqa: PLC0415 - Unix alone has it
-
     characters = sum(len(doc.text) for doc in docs)
     mentions = sum(len(doc.mentions or ()) for doc in linked)
     warm = statistics.median(times[1:])
@@ -63,10 +65,47 @@ def dictionary(
         ("first run", f"{len(docs) / times[0]:,.0f} abstracts/s"),
         (f"median of {repeats} warm runs", f"{len(docs) / warm:,.0f} abstracts/s, {mentions / warm:,.0f} mentions/s"),
         ("fastest and slowest warm run", f"{len(docs) / min(times[1:]):,.0f}, {len(docs) / max(times[1:]):,.0f}"),
-        ("peak memory", f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:,.0f} MiB"),
+        ("peak memory", f"{_peak_mib():,.0f} MiB"),
         ("one core", "yes" if one_core else "no (this system cannot pin a process)"),
     ]
     table(f"dictionary over {kb}", ("", "measured"), rows)
+
+
+@app.command("formats")
+def formats(
+    data: Annotated[
+        Path | None, typer.Option(envvar="LINNET_DATA", help="Folder of the known corpora.", show_default=False)
+    ] = None,
+    repeats: Annotated[int, typer.Option(min=1, help="Runs; the median is reported.")] = 3,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+) -> None:
+    """Read the derived MedMentions as PubTator and as BioC XML, validated, on one core; the same for writing."""
+    listen(quiet=quiet, verbose=verbose)
+    one_core = _pin()
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        for name in ("pubtator", "bioc", "bioc_json", "jsonl"):
+            path = Path(folder) / f"medmentions.{name}"
+            written = [_timed(lambda: write(_medmentions(data), path, format=name)) for _ in range(repeats)]  # noqa: B023
+            read_all = [_timed(lambda: sum(1 for _ in read(path, format=name))) for _ in range(repeats)]  # noqa: B023
+            size = path.stat().st_size / 1e6
+            speeds = (f"{size / statistics.median(times):,.1f}" for times in (read_all, written))
+            rows.append((name, f"{size:,.1f}", *speeds))
+    columns = ("format", "MB", "read MB/s", "read PubTator + write MB/s")
+    table("2,135 abstracts with 98,644 mentions", columns, rows, right=(1, 2, 3))
+    pinned = "one core" if one_core else "not pinned"
+    print(f"median of {repeats} runs, {pinned}, peak memory {_peak_mib():,.0f} MiB; one document in memory at a time")
+
+
+def _medmentions(data: Path | None) -> Iterator[Document]:
+    return read_corpus("medmentions_st21pv_derived", split="train", data=data)
+
+
+def _timed(work: Callable[[], object]) -> float:
+    started = time.perf_counter()
+    work()
+    return time.perf_counter() - started
 
 
 def _sample(data: Path | None) -> list[str | Path | Document]:
@@ -80,6 +119,13 @@ def _sample(data: Path | None) -> list[str | Path | Document]:
 
 def _has_abstract(doc: Document) -> bool:
     return any(passage.kind != "title" for passage in doc.passages)
+
+
+def _peak_mib() -> float:
+    import resource  # noqa: PLC0415 - Unix alone has it
+
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / 2**20 if sys.platform == "darwin" else peak / 2**10  # bytes there, KiB elsewhere
 
 
 def _pin() -> bool:

@@ -7,7 +7,7 @@ import sys
 
 import typer
 
-from linnet.cli import bench, evaluate, kb, link, stop
+from linnet.cli import bench, corpus, evaluate, kb, link, stop
 from linnet.cli.common import show_version
 from linnet.errors import LinnetError
 
@@ -23,6 +23,7 @@ app = typer.Typer(
 )
 app.command("link")(link.link)
 app.add_typer(kb.app, name="kb")
+app.add_typer(corpus.app, name="corpus")
 app.command("evaluate")(evaluate.evaluate)
 app.add_typer(bench.app, name="bench")
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from linnet.corpora.losses import ALL
 from linnet.corpora.sources import Found, find, sniff, suffix, unique_names
 from linnet.data import Document, Rows
 from linnet.errors import FormatError, LinnetError, did_you_mean
@@ -26,7 +27,8 @@ class Format:
 
     A reader is called with the path, a writer with the documents and the open text file, both with those of the
     keywords ``rows`` (a knowledge base) and ``name`` (what to call documents that have no id) that ``options`` names.
-    ``alone`` tells formats that their suffix alone identifies; the others are recognised by content.
+    ``alone`` tells formats that their suffix alone identifies; the others are recognised by content. ``holds`` names
+    what the format can hold (`linnet.corpora.losses`); a format with ``write_folder`` makes several files.
     """
 
     read: str | None
@@ -34,7 +36,12 @@ class Format:
     suffixes: tuple[str, ...]
     options: tuple[str, ...] = ()
     alone: bool = False
+    holds: frozenset[str] = frozenset()
+    write_folder: str | None = None
 
+
+LINKS = frozenset({"mentions", "overlapping mentions", "concepts"})
+ANNOTATIONS = LINKS | {"types", "several concepts", "NIL mentions", "mentions not linked"}
 
 FORMATS: dict[str, Format] = {
     "jsonl": Format(
@@ -43,15 +50,60 @@ FORMATS: dict[str, Format] = {
         (".jsonl", ".ndjson"),
         options=("rows",),
         alone=True,
+        holds=ALL,
+    ),
+    "pubtator": Format(
+        "linnet.corpora.pubtator:read",
+        "linnet.corpora.pubtator:write",
+        (".pubtator",),
+        holds=ANNOTATIONS | {"passages", "several types", "relations", "line breaks", "id spellings"},
+    ),
+    "bioc": Format(
+        "linnet.corpora.bioc_xml:read",
+        "linnet.corpora.bioc_xml:write",
+        (".xml",),
+        options=("rows",),
+        holds=ALL,
+    ),
+    "bioc_json": Format(
+        "linnet.corpora.bioc_json:read",
+        "linnet.corpora.bioc_json:write",
+        (".json",),
+        options=("rows",),
+        holds=ALL,
+    ),
+    "brat": Format(
+        "linnet.corpora.brat:read",
+        None,
+        (".ann",),
+        options=("rows", "name"),
+        alone=True,
+        holds=ALL,
+        write_folder="linnet.corpora.brat_write:write_folder",
+    ),
+    "conll": Format(
+        "linnet.corpora.conll:read",
+        "linnet.corpora.conll_write:write",
+        (".conll", ".bio", ".iob"),
+        options=("name",),
+        holds=(ANNOTATIONS | {"line breaks", "several types"}) - {"overlapping mentions"},
     ),
     "text": Format("linnet.corpora.text:read", None, (".txt", ".text"), options=("name",), alone=True),
     "text_lines": Format("linnet.corpora.text:read_lines", None, (), options=("name",)),
-    "gsc": Format("linnet.corpora.gsc:read", "linnet.corpora.gsc:write", (".gsc", ".tsv")),
+    "gsc": Format("linnet.corpora.gsc:read", "linnet.corpora.gsc:write", (".gsc", ".tsv"), holds=LINKS),
     "pubmed": Format("linnet.corpora.pubmed:read", None, (".xml",)),
-    "csv": Format(None, "linnet.corpora.mentions_csv:write", (".csv",), options=("rows",)),
+    "csv": Format(
+        "linnet.corpora.mentions_csv:read",
+        "linnet.corpora.mentions_csv:write",
+        (".csv",),
+        options=("rows",),
+        alone=True,
+        holds=(ANNOTATIONS | {"several types", "discontinuous mentions", "sources other than gold", "probabilities"})
+        - {"mentions not linked"},
+    ),
 }
 READABLE = tuple(name for name, format in FORMATS.items() if format.read)
-WRITABLE = tuple(name for name, format in FORMATS.items() if format.write)
+WRITABLE = tuple(name for name, format in FORMATS.items() if format.write or format.write_folder)
 
 
 def read(
@@ -112,6 +164,9 @@ def write(docs: Iterable[Document], path: str | Path, *, format: str | None = No
         format = format_of(path)
     _check(format, WRITABLE, "written")
     options = {"rows": rows} if "rows" in FORMATS[format].options else {}
+    if place := FORMATS[format].write_folder:
+        written: int = _resolve(place)(docs, Path(path), **options)
+        return written
     try:
         with replacing(path) as out:
             count: int = _resolve(FORMATS[format].write)(docs, out, **options)
@@ -139,9 +194,11 @@ def _guess(path: str | Path) -> str:
     """Return the format that `path` is in, by suffix where that says it, else by content."""
     ending = suffix(path)
     for name, format in FORMATS.items():
-        if format.alone and format.read and ending in format.suffixes:
+        if format.alone and format.read and ending in format.suffixes and name != "text":
             return name
     content = sniff(head(path))
+    if ending in FORMATS["text"].suffixes:
+        return content if content == "pubtator" else "text"  # PubTator is published as .txt; notes are anything
     if content:
         return content
     if not ending:

@@ -1,67 +1,96 @@
-"""A CSV of mentions for spreadsheets: one row a mention, written only.
+"""A CSV of mentions for spreadsheets: one row a mention, written, and read back with the texts they belong to.
 
-The columns are document, start, end, text, concepts, names, types, probability, calibration, source; several values in
-a cell are joined by ``|``. Offsets are code points, half-open; of a discontinuous mention they are the hull.
+The columns are document, start, end, text, concepts, names, types, probability, calibration, source, parts; several
+values in a cell are joined by ``|``. Offsets are code points, half-open; of a discontinuous mention they are the hull,
+and parts says ``0 4;10 14``. A further column, document_text, may hold the whole text in the first row of each
+document: such a file can be read alone, and has a row without offsets for a document without mentions.
 
 Spreadsheets run a cell that begins with ``=``, ``+``, ``-``, ``@``, a tab or a line break as a formula. Text cells that
-do get an apostrophe in front, which spreadsheets hide; programs that read the file may strip it.
+do get an apostrophe in front, which spreadsheets hide; reading takes it off again.
+
+Other columns are kept in a mention's ``meta["columns"]``, names (of concepts) are not read. A mention whose cell of
+concepts is empty has none (``()``), in a file without that column nobody said (None).
 """
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterable
-from typing import TextIO
+import itertools
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple, TextIO
 
-from linnet.data import Concept, Document, Mention, Rows
-from linnet.errors import UnknownConceptError
+from linnet.corpora.ids import to_curie
+from linnet.corpora.names import namer
+from linnet.data import Document, Mention, Rows, Span
+from linnet.errors import DataError, FormatError, LinnetError, did_you_mean
+from linnet.text.files import MAX_LINE, open_text, shown
 
-__all__ = ["COLUMNS", "write"]
+__all__ = ["COLUMNS", "DOCUMENT_TEXT", "read", "read_mentions", "write"]
 
-COLUMNS = ("document", "start", "end", "text", "concepts", "names", "types", "probability", "calibration", "source")
+COLUMNS = (
+    "document",
+    "start",
+    "end",
+    "text",
+    "concepts",
+    "names",
+    "types",
+    "probability",
+    "calibration",
+    "source",
+    "parts",
+)
+DOCUMENT_TEXT = "document_text"
+REQUIRED = ("document", "start", "end")
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+DELIMITERS = ("\t", ",", ";")
+UNCALIBRATED = "uncalibrated"  # how a person reads the record's ""
+PARTS = re.compile(r"[0-9]{1,12} [0-9]{1,12}(?:;[0-9]{1,12} [0-9]{1,12})+")
+NUMBER = re.compile(r"[0-9]{1,12}")
+
+# --- writing ---------------------------------------------------------------------------------------------------------
 
 
-def write(docs: Iterable[Document], out: TextIO, *, rows: Rows | None = None) -> int:
+def write(docs: Iterable[Document], out: TextIO, *, rows: Rows | None = None, texts: bool = False) -> int:
     """Write the mentions of documents as CSV with a header and return how many documents there were.
 
     Args:
         docs: the documents.
         out: the open file.
         rows: a knowledge base for the preferred names; without one, or for ids it does not hold, they stay empty.
+        texts: add the column document_text, so that `read` can read the file alone.
     """
-    table = csv.writer(out, lineterminator="\n")
-    table.writerow(COLUMNS)
-    name = _namer(rows)
+    table = csv.writer(_Terminated(out), lineterminator="\r\n")
+    table.writerow((*COLUMNS, DOCUMENT_TEXT) if texts else COLUMNS)
+    name = namer(rows)
     count = 0
     for doc in docs:
-        table.writerows(_row(doc, mention, name) for mention in doc.mentions or ())
+        cells = [_row(doc, mention, name) for mention in doc.mentions or ()]
+        if texts:
+            cells = cells or [(_safe(doc.id), *[""] * (len(COLUMNS) - 1))]
+            cells = [(*row, "" if place else _safe(doc.text)) for place, row in enumerate(cells)]
+        table.writerows(cells)
         count += 1
     return count
 
 
-def _namer(rows: Rows | None) -> Callable[[str], str]:
-    """Return a function from a concept's id to its preferred name that looks up every id once."""
-    concept: Callable[[int], Concept] | None = getattr(rows, "__getitem__", None)
-    names: dict[str, str] = {}
+class _Terminated:
+    r"""Ends rows with ``\n`` for a csv writer that believes in ``\r\n`` and so quotes cells that hold either."""
 
-    def name(id: str) -> str:
-        if rows is None or concept is None:
-            return ""
-        if id not in names:
-            try:
-                names[id] = concept(rows.row(id)).name
-            except UnknownConceptError:
-                names[id] = ""
-        return names[id]
+    def __init__(self, out: TextIO) -> None:
+        self._out = out
 
-    return name
+    def write(self, row: str, /) -> None:
+        self._out.write(row.removesuffix("\r\n") + "\n")
 
 
 def _row(doc: Document, mention: Mention, name: Callable[[str], str]) -> tuple[object, ...]:
     concepts = mention.concepts or ()
     names = [name(id) for id in concepts]
-    calibration = mention.calibration or ("" if mention.probability is None else "uncalibrated")
+    calibration = mention.calibration or ("" if mention.probability is None else UNCALIBRATED)
     return (
         _safe(doc.id),
         mention.start,
@@ -73,8 +102,216 @@ def _row(doc: Document, mention: Mention, name: Callable[[str], str]) -> tuple[o
         "" if mention.probability is None else f"{mention.probability:.6g}",
         calibration,
         mention.source,
+        ";".join(f"{start} {end}" for start, end in mention.parts),
     )
 
 
 def _safe(text: str) -> str:
-    return f"'{text}" if text.startswith(FORMULA) else text
+    # what has apostrophes before such a sign already gets one more, so that reading knows which to take off
+    return f"'{text}" if text.lstrip("'").startswith(FORMULA) else text
+
+
+def _plain(cell: str) -> str:
+    """Return what `_safe` was given."""
+    return cell[1:] if cell.startswith("'") and cell.lstrip("'").startswith(FORMULA) else cell
+
+
+# --- reading ---------------------------------------------------------------------------------------------------------
+
+
+class _Row(NamedTuple):
+    """One row: our columns by name, the others, and the line it begins in."""
+
+    line: int
+    cells: dict[str, str]
+    others: dict[str, str]
+
+
+def read(path: str | Path, *, columns: Mapping[str, str] | None = None) -> Iterator[Document]:
+    """Yield the documents of a CSV that has their texts in a column document_text; rows of a document stand together.
+
+    Args:
+        path: the file, plain or gzip, with commas, semicolons or tabs between cells.
+        columns: our column -> the file's, where they differ: ``{"document": "pmid", "document_text": "abstract"}``.
+
+    Raises:
+        LinnetError: `columns` names a column of ours that there is not.
+        FormatError: no such column, a document whose first row has no text, or as `read_mentions`.
+    """
+    rows = _rows(path, _checked(columns), (*REQUIRED, DOCUMENT_TEXT))
+    return _read(shown(path), rows)
+
+
+def _read(path: str, rows: Iterator[_Row]) -> Iterator[Document]:
+    seen: set[str] = set()
+    for id, group in itertools.groupby(rows, lambda row: row.cells["document"]):
+        first = next(group)
+        if id in seen:
+            raise FormatError(path, f"rows of document {id!r} stand further up: put them together", line=first.line)
+        seen.add(id)
+        text = first.cells[DOCUMENT_TEXT]
+        mentions = []
+        for row in itertools.chain([first], group):
+            if row.cells[DOCUMENT_TEXT] not in ("", text):
+                problem = f"has another {DOCUMENT_TEXT} for document {id!r} than line {first.line}"
+                raise FormatError(path, problem, line=row.line)
+            if row.cells["start"] or row.cells["end"]:
+                mentions.append(_mention(row, text, path))
+        yield Document(id, text, mentions=tuple(mentions))
+
+
+def read_mentions(
+    path: str | Path, texts: Iterable[Document], *, columns: Mapping[str, str] | None = None
+) -> Iterator[Document]:
+    """Yield the documents `texts` with the mentions that a CSV has for them, after those they have already.
+
+    The mentions of the whole file are held in memory; texts stream. Rows are in any order; a document without rows
+    has no mentions (``()``).
+
+    Args:
+        path: the file, plain or gzip, with commas, semicolons or tabs between cells.
+        texts: the documents; their ids are what the column document says.
+        columns: our column -> the file's, where they differ: ``{"document": "pmid", "concepts": "MeSH"}``.
+
+    Raises:
+        LinnetError: `columns` names a column of ours that there is not.
+        FormatError: a missing column, a row of another length, offsets that are outside the text or say another one,
+            what is no number or source, rows of a document that `texts` does not hold; with the line.
+        DataError: two of the texts have the same id.
+    """
+    rows = _rows(path, _checked(columns), REQUIRED)
+    return _attach(shown(path), rows, texts)
+
+
+def _attach(path: str, rows: Iterator[_Row], texts: Iterable[Document]) -> Iterator[Document]:
+    waiting: dict[str, list[_Row]] = {}
+    for row in rows:
+        waiting.setdefault(row.cells["document"], []).append(row)
+    seen: set[str] = set()
+    for doc in texts:
+        if doc.id in seen:
+            raise DataError(f"two of the texts are document {doc.id!r}: the mentions of {path} cannot tell them apart")
+        seen.add(doc.id)
+        found = [row for row in waiting.pop(doc.id, ()) if row.cells["start"] or row.cells["end"]]
+        yield replace(doc, mentions=(*(doc.mentions or ()), *(_mention(row, doc.text, path) for row in found)))
+    for id, [first, *_] in waiting.items():
+        problem = f"there is no text for document {id!r}, nor for {len(waiting) - 1:,} others"
+        raise FormatError(path, problem + did_you_mean(id, itertools.islice(seen, 10_000)), line=first.line)
+
+
+def _checked(columns: Mapping[str, str] | None) -> Mapping[str, str]:
+    known = (*COLUMNS, DOCUMENT_TEXT)
+    for ours in columns or ():
+        if ours not in known:
+            problem = f"columns: unknown column {ours!r}; columns are {', '.join(known)}"
+            raise LinnetError(problem + did_you_mean(ours, known))
+    return columns or {}
+
+
+def _rows(path: str | Path, columns: Mapping[str, str], required: Sequence[str]) -> Iterator[_Row]:
+    name = shown(path)
+    lines = open_text(path, keep_ends=True)
+    first = next(lines)
+    cut = next((mark for mark in DELIMITERS if mark in first), ",")
+    table = _table(itertools.chain([first], lines), name, cut)
+    header = [cell.strip() for cell in next(table, (1, [""]))[1]]
+    places = _places(header, name, columns, required)
+    ours = {place: column for column, place in places.items()}
+    for line, row in table:
+        if len(row) != len(header):
+            problem = f"has {len(row)} columns, the header has {len(header)}: {', '.join(header)}"
+            raise FormatError(name, problem, line=line)
+        cells = {column: _plain(row[place]) for column, place in places.items()}
+        others = {header[place]: cell for place, cell in enumerate(row) if place not in ours and cell}
+        yield _Row(line, cells, others)
+
+
+def _table(lines: Iterator[str], path: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield (line where it begins, cells) of every row that is not blank."""
+    csv.field_size_limit(MAX_LINE)  # of the whole process; the module's 128 KB are less than a full text
+    reader = csv.reader(lines, delimiter=delimiter, strict=True)
+    begin = 1
+    try:
+        for cells in reader:
+            if any(cells):
+                yield begin, cells
+            begin = reader.line_num + 1
+    except csv.Error as error:
+        problem = f"is not valid CSV: {error}; is a quotation mark left open?"
+        raise FormatError(path, problem, line=begin) from error
+
+
+def _places(header: Sequence[str], path: str, columns: Mapping[str, str], required: Sequence[str]) -> dict[str, int]:
+    """Return our column -> its position."""
+    names = [name.casefold() for name in header]
+    there = f"the columns are {', '.join(header)}"
+    places = {}
+    for ours in (*COLUMNS, DOCUMENT_TEXT):
+        theirs = columns.get(ours, ours)
+        count = names.count(theirs.casefold())
+        if count > 1:
+            raise FormatError(path, f"two columns are called {theirs!r}; {there}", line=1)
+        if count:
+            places[ours] = names.index(theirs.casefold())
+        elif ours in columns or ours in required:
+            problem = f"there is no column {theirs!r}; {there}{did_you_mean(theirs, header)}"
+            if ours == DOCUMENT_TEXT:
+                problem += "; give the texts to linnet.corpora.mentions_csv.read_mentions(path, texts)"
+            if ours not in columns:
+                problem += f" (if it is there by another name: columns={{{ours!r}: ...}})"
+            raise FormatError(path, problem, line=1)
+    return places
+
+
+# --- rows to mentions ------------------------------------------------------------------------------------------------
+
+
+def _mention(row: _Row, text: str, path: str) -> Mention:
+    cells = row.cells
+    if not (NUMBER.fullmatch(cells["start"]) and NUMBER.fullmatch(cells["end"])):
+        problem = f"expected two numbers for start and end, found {cells['start']!r} and {cells['end']!r}"
+        raise FormatError(path, problem, line=row.line)
+    start, end = int(cells["start"]), int(cells["end"])
+    if not start < end <= len(text):
+        problem = f"the span {start}-{end} is empty or lies outside the text of {len(text)} characters"
+        raise FormatError(path, f"{problem} of document {cells['document']!r}", line=row.line)
+    types = tuple(cells["types"].split("|")) if cells.get("types") else ()
+    ids = cells["concepts"].split("|") if cells.get("concepts") else []
+    first = types[0] if types else ""
+    try:
+        mention = Mention(
+            start,
+            end,
+            parts=_parts(cells.get("parts", "")),
+            types=types,
+            source=cells.get("source") or "gold",  # type: ignore[arg-type]  # checked by the record
+            concepts=tuple(to_curie(id, first) for id in ids) if "concepts" in cells else None,
+            **_probability(cells),
+            meta={"columns": row.others} if row.others else {},
+        )
+    except (DataError, ValueError) as error:
+        raise FormatError(path, str(error), line=row.line) from error
+    surface = Document("", text).surface(mention)
+    if cells.get("text", surface) != surface:
+        problem = f"the offsets {start}-{end} of document {cells['document']!r} say {surface!r}"
+        raise FormatError(path, f"{problem}, the row says {cells['text']!r}; offsets count code points", line=row.line)
+    return mention
+
+
+def _parts(cell: str) -> tuple[Span, ...]:
+    if not cell:
+        return ()
+    if not PARTS.fullmatch(cell):
+        raise ValueError(f"expected parts such as 0 4;10 14, found {cell!r}")
+    return tuple(Span(*map(int, pair.split(" "))) for pair in cell.split(";"))
+
+
+def _probability(cells: Mapping[str, str]) -> dict[str, Any]:
+    calibration = cells.get("calibration", "")
+    found: dict[str, Any] = {"calibration": "" if calibration == UNCALIBRATED else calibration}
+    if cell := cells.get("probability", ""):
+        try:
+            found["probability"] = float(cell)
+        except ValueError:
+            raise ValueError(f"expected a probability from 0 to 1, found {cell!r}") from None
+    return found

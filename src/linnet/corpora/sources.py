@@ -20,6 +20,10 @@ logger = logging.getLogger(__name__)
 
 WILD = re.compile(r"[*?\[]")
 PUBMED = re.compile(r"<(?:MedlineCitation|PubmedArticle|PubmedBookArticle)")
+BIOC = re.compile(r"<collection\b")
+BIOC_JSON = re.compile(r'"(?:passages|PubTator3|documents)"\s*:\s*\[')
+PUBTATOR = re.compile(r"[^|\t\r\n]+\|[ta]\|")
+CONLL = re.compile(r"^(?:-DOCSTART-|\S+[ \t](?:\S+[ \t])*(?:O|[BIELSU]-\S+)(?:[ \t]\S+)*\r?$)", re.MULTILINE)
 GSC_FIRST = re.compile(r"[^\t\r\n]+\r?\n[^\r\n]+\r?\n")
 GSC_MENTION = re.compile(r"^\d+\t\d+\t[^\r\n]+\t[A-Za-z][\w.-]*:\S+\r?$", re.MULTILINE)
 
@@ -110,11 +114,15 @@ def sniff(head: bytes) -> str | None:
     ('jsonl', None, 'gsc')
     """
     text = head.decode("utf-8", "replace").lstrip("\ufeff \t\r\n")
-    if re.match(r'\{\s*"', text):
-        return "jsonl"
+    if re.match(r'[\[{]\s*"?', text) and text[0] in "[{":
+        return "bioc_json" if BIOC_JSON.search(text) else "jsonl" if text[0] == "{" else None
     if text.startswith("<"):
-        return "pubmed" if PUBMED.search(text) else None
-    return "gsc" if GSC_FIRST.match(text) and GSC_MENTION.search(text) else None
+        return "pubmed" if PUBMED.search(text) else "bioc" if BIOC.search(text) else None
+    if PUBTATOR.match(text):
+        return "pubtator"
+    if GSC_FIRST.match(text) and GSC_MENTION.search(text):
+        return "gsc"
+    return "conll" if CONLL.search(text) else None
 
 
 def unique_names(files: Sequence[Found]) -> dict[Found, str]:

@@ -1,0 +1,263 @@
+"""``linnet corpus``: convert, count, check, split and prepare annotated documents."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import logging
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from linnet.cli.common import Quiet, Verbose, listen, progress, table
+from linnet.config import open_kb
+from linnet.corpora import FORMATS, format_of, read, write
+from linnet.corpora.catalog import CORPORA, read_corpus
+from linnet.corpora.describe import Stats, check, describe, seen
+from linnet.corpora.losses import kept, lost
+from linnet.corpora.splits import split
+from linnet.data import Document
+from linnet.errors import FormatError, LinnetError
+from linnet.kb import KnowledgeBase
+
+__all__ = ["app", "documents"]
+
+logger = logging.getLogger(__name__)
+
+app = typer.Typer(help="Convert, count, check, split and prepare annotated documents.", no_args_is_help=True)
+
+Source = Annotated[str, typer.Argument(help="File, folder, glob, -, or a known corpus with its split: bc5cdr:dev.")]
+Data = Annotated[
+    Path | None, typer.Option(envvar="LINNET_DATA", help="Folder of the known corpora.", show_default=False)
+]
+From = Annotated[str | None, typer.Option("--from", help="Input format; guessed by default.")]
+Kb = Annotated[str | None, typer.Option(help="Knowledge base: a name or a file.")]
+
+
+def documents(source: str, *, format: str | None = None, data: Path | None = None) -> Iterator[Document]:
+    """Yield the documents of a path, or of a known corpus written ``name:split``."""
+    name, colon, part = source.partition(":")
+    if name in CORPORA and not Path(source).exists():
+        return read_corpus(name, split=part or _only_split(name, colon), data=data)
+    return read(source, format=format)
+
+
+def _only_split(name: str, colon: str) -> str:
+    splits = list(CORPORA[name].splits)
+    if colon or len(splits) != 1:
+        raise LinnetError(f"say which split of {name}: {', '.join(f'{name}:{item}' for item in splits)}")
+    return splits[0]
+
+
+def _open(kb: str | None) -> KnowledgeBase | None:
+    return None if kb is None else open_kb(kb)
+
+
+# --- convert ---------------------------------------------------------------------------------------------------------
+
+
+@app.command("convert")
+def convert(
+    source: Source,
+    output: Annotated[str, typer.Argument(help="File (folder for brat) to write; - is standard output.")],
+    format: From = None,
+    to: Annotated[str | None, typer.Option(help="Output format; by default what OUTPUT ends in.")] = None,
+    kb: Kb = None,
+    data: Data = None,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+) -> None:
+    """Write documents in another format, and name what that format cannot hold."""
+    listen(quiet=quiet, verbose=verbose)
+    target = to or format_of(output)
+    docs = progress(documents(source, format=format, data=data), what="documents", quiet=quiet)
+    dropped: Counter[str] = Counter()
+    count = write(_fitting(docs, target, dropped), output, format=target, rows=_open(kb))
+    logger.info("%s: %s documents", output, f"{count:,}")
+    _say_lost(dropped, target)
+
+
+def _fitting(docs: Iterable[Document], target: str, dropped: Counter[str]) -> Iterator[Document]:
+    """Yield documents as the format `target` can hold them; count in `dropped` what it cannot."""
+    holds = FORMATS[target].holds if target in FORMATS else frozenset()
+    for doc in docs:
+        dropped.update(lost(doc, holds))
+        yield kept(doc, holds)
+
+
+def _say_lost(dropped: Counter[str], target: str) -> None:
+    if dropped:
+        named = ", ".join(f"{kind} ({count:,})" for kind, count in sorted(dropped.items()))
+        logger.warning("%s cannot hold, and was not given: %s", target, named)
+
+
+# --- stats and check -------------------------------------------------------------------------------------------------
+
+
+@app.command("stats")
+def stats(
+    source: Source,
+    format: From = None,
+    kb: Kb = None,
+    other: Annotated[str | None, typer.Option(help="Another split: what of this one was seen there.")] = None,
+    data: Data = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+) -> None:
+    """Count documents, mentions and concepts; coverage by a knowledge base, overlap with another split."""
+    listen(quiet=quiet, verbose=verbose)
+    there = None if other is None else seen(documents(other, data=data))
+    docs = progress(documents(source, format=format, data=data), what="documents", quiet=quiet)
+    counts = describe(docs, kb=_open(kb), other=there)
+    if as_json:
+        print(json.dumps(_as_json(counts)))
+        return
+    table(source, ("", "count", "share of mentions"), _stat_rows(counts), right=(1, 2))
+
+
+def _as_json(counts: Stats) -> dict[str, Any]:
+    values = {item.name: getattr(counts, item.name) for item in dataclasses.fields(counts)}
+    return {**values, "concepts": len(counts.concepts), "types": dict(counts.types.most_common())}
+
+
+def _stat_rows(counts: Stats) -> Iterator[tuple[str, str, str]]:
+    shared = ("nested", "overlapping", "discontinuous", "composite", "nil", "not_linked")
+    compared = ("covered", "seen_mentions", "seen_concepts", "zero_shot")
+    for name, value in _as_json(counts).items():
+        if name == "types" or value is None:
+            continue
+        share = f"{value / counts.mentions:.1%}" if name in (*shared, *compared) and counts.mentions else ""
+        yield name.replace("_", " "), f"{value:,}", share
+    for name, value in counts.types.most_common(20):
+        yield f"type {name}", f"{value:,}", f"{value / counts.mentions:.1%}"
+
+
+@app.command("check")
+def check_all(
+    source: Source,
+    format: From = None,
+    kb: Kb = None,
+    limit: Annotated[int, typer.Option(min=0, help="How many problems of a kind to show.")] = 10,
+    data: Data = None,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+) -> None:
+    """Look for wrong offsets, duplicates, odd borders and unknown concepts; exit with 1 if anything was found."""
+    listen(quiet=quiet, verbose=verbose)
+    counts: Counter[str] = Counter()
+    shown: list[tuple[str, str, str]] = []
+    try:
+        docs = progress(documents(source, format=format, data=data), what="documents", quiet=quiet)
+        for problem in check(docs, kb=_open(kb)):
+            counts[problem.kind] += 1
+            if counts[problem.kind] <= limit:
+                shown.append(problem)
+    except FormatError as error:
+        counts["unreadable"] += 1
+        shown.append(("unreadable", "", str(error)))
+    if not counts:
+        print(f"{source}: nothing found")
+        return
+    table(source, ("problem", "document", "what"), shown)
+    print(", ".join(f"{kind}: {count:,}" for kind, count in counts.most_common()))
+    raise typer.Exit(1)
+
+
+# --- split and prepare -----------------------------------------------------------------------------------------------
+
+
+@app.command("split")
+def split_all(
+    source: Source,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for one file a split.")],
+    shares: Annotated[str, typer.Option(help="Splits and their shares.")] = "train=0.8,dev=0.1,test=0.1",
+    seed: Annotated[int, typer.Option(help="Another seed is another split.")] = 13,
+    format: From = None,
+    to: Annotated[str, typer.Option(help="Output format.")] = "jsonl",
+    data: Data = None,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+) -> None:
+    """Split documents at random, the same way on every machine."""
+    listen(quiet=quiet, verbose=verbose)
+    parts = split(list(documents(source, format=format, data=data)), _shares(shares), seed=seed)
+    dropped: Counter[str] = Counter()
+    for name, docs in parts.items():
+        path = _split_path(output, name, to)
+        write(_fitting(docs, to, dropped), path, format=to)
+        logger.info("%s: %s documents", path, f"{len(docs):,}")
+    _say_lost(dropped, to)
+
+
+def _shares(text: str) -> dict[str, float]:
+    shares = {}
+    for item in text.split(","):
+        name, equals, share = item.strip().partition("=")
+        try:
+            shares[name] = float(share)
+        except ValueError:
+            equals = ""
+        if not equals or not name or "/" in name:
+            raise LinnetError(f"--shares {text}: expected name=share,…, for example train=0.8,dev=0.2")
+    return shares
+
+
+def _split_path(folder: Path, name: str, to: str) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    suffixes = FORMATS[to].suffixes if to in FORMATS else ()
+    return folder / f"{name}{suffixes[0] if suffixes else ''}"
+
+
+@app.command("prepare")
+def prepare(
+    name: Annotated[str, typer.Argument(help="A known corpus.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for one file a split.")],
+    to: Annotated[str, typer.Option(help="Output format: bioc or jsonl.")] = "jsonl",
+    kb: Kb = None,
+    absent: Annotated[
+        Literal["keep", "drop"], typer.Option(help="Mentions with a concept that --kb lacks: keep or drop.")
+    ] = "keep",
+    data: Data = None,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+) -> None:
+    """Write the splits of a known corpus that are found, with or without mentions absent from a knowledge base."""
+    listen(quiet=quiet, verbose=verbose)
+    if name not in CORPORA:
+        list(read_corpus(name, split="train", data=data))  # says which corpora there are
+    base = _open(kb)
+    if absent == "drop" and base is None:
+        raise LinnetError("--absent drop needs --kb: absent from which knowledge base?")
+    written = 0
+    for part in CORPORA[name].splits:
+        try:
+            docs = list(read_corpus(name, split=part, data=data))
+        except FormatError as error:
+            logger.info("%s: left out, %s", part, error)
+            continue
+        counts: Counter[str] = Counter()
+        path = _split_path(output, part, to)
+        dropped: Counter[str] = Counter()
+        kept_docs = (_without_absent(doc, base, counts, drop=absent == "drop") for doc in docs)
+        write(_fitting(kept_docs, to, dropped), path, format=to)
+        done = "dropped" if absent == "drop" else "kept"
+        missing = f", {counts['absent']:,} absent from the knowledge base, {done}" if base is not None else ""
+        logger.info("%s: %s documents, %s mentions%s", path, f"{len(docs):,}", f"{counts['all']:,}", missing)
+        _say_lost(dropped, to)
+        written += 1
+    if not written:
+        raise LinnetError(f"no split of {name} was found: set --data or LINNET_DATA to the folder of the corpora")
+
+
+def _without_absent(doc: Document, kb: KnowledgeBase | None, counts: Counter[str], *, drop: bool) -> Document:
+    mentions = doc.mentions or ()
+    counts["all"] += len(mentions)
+    if kb is None:
+        return doc
+    there = [mention for mention in mentions if all(id in kb for id in mention.concepts or ())]
+    counts["absent"] += len(mentions) - len(there)
+    return dataclasses.replace(doc, mentions=tuple(there)) if drop else doc

@@ -1,0 +1,155 @@
+"""BioC as it lies in a file, XML or JSON: the tree of elements, before it becomes documents.
+
+A collection holds documents, a document passages, a passage a text or sentences; annotations point into the text and
+relations at annotations; every one of them carries infons, which are keys with values (Comeau et al., *BioC: a
+minimalist approach to interoperability for biomedical text processing*, Database 2013). Offsets count characters from
+the start of the document, in passages, sentences and annotations alike. Turned into a `linnet.data.Document` by
+`linnet.corpora.bioc_read`, made from one by `linnet.corpora.bioc_write`.
+
+Linnet's own data, which BioC has no place for, are infons whose key starts with `OWN`:
+
+========================== ===========================================================================================
+on                         keys
+========================== ===========================================================================================
+annotation                 ``linnet:source``, ``linnet:probability``, ``linnet:calibration``, ``linnet:group`` as they
+                           are; ``linnet:candidates`` (ranked: ids, scores, names, features), ``linnet:signals``,
+                           ``linnet:alternatives``, ``linnet:meta`` as JSON in the form of `linnet.codec`; and, only
+                           where BioC's own place cannot hold them, ``linnet:types``, ``linnet:concepts``,
+                           ``linnet:parts``, ``linnet:id``, ``linnet:infons``
+passage                    ``linnet:meta``, ``linnet:infons``
+document                   ``linnet:sentences``, ``linnet:abbreviations``, ``linnet:reviewed``, ``linnet:meta``;
+                           ``linnet:mentions`` = null for a document that nobody looked for mentions in; and, only where
+                           needed, ``linnet:passages`` (they overlap, or there are none), ``linnet:gaps`` (text between
+                           passages), ``linnet:order`` (of the mentions), ``linnet:infons``, ``linnet:collection``
+                           = null (unlike the file, the document has none)
+========================== ===========================================================================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple, TypeAlias
+
+from linnet.data import JSON
+
+__all__ = [
+    "HEADER",
+    "NONE",
+    "OWN",
+    "BioCAnnotation",
+    "BioCCollection",
+    "BioCDocument",
+    "BioCPassage",
+    "BioCRelation",
+    "BioCSentence",
+    "Infons",
+    "Location",
+    "Node",
+]
+
+OWN = "linnet:"
+NONE = OWN + "none"  # begins the ids of annotations for mentions without one: tools of the field expect an id
+Infons: TypeAlias = dict[str, JSON]  # XML: strings, or a list of strings where a key stands twice; JSON: any value
+
+
+class Location(NamedTuple):
+    """Where an annotation stands: characters from the start of the document."""
+
+    offset: int
+    length: int
+
+
+class Node(NamedTuple):
+    """What takes part in a relation, and as what."""
+
+    refid: str
+    role: str
+
+
+@dataclass(slots=True)
+class BioCAnnotation:
+    """A stretch of text, in several locations if discontinuous; `line` is where it stands in its file.
+
+    ``fields`` here and elsewhere are members of a JSON object that BioC does not have.
+    """
+
+    id: str = ""
+    infons: Infons = field(default_factory=dict)
+    locations: list[Location] = field(default_factory=list)
+    text: str = ""
+    fields: Mapping[str, JSON] = field(default_factory=dict)
+    line: int | None = None
+
+
+@dataclass(slots=True)
+class BioCRelation:
+    """A relation between annotations or other relations."""
+
+    id: str = ""
+    infons: Infons = field(default_factory=dict)
+    nodes: list[Node] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class BioCSentence:
+    """A sentence with its own offset and text."""
+
+    offset: int = 0
+    text: str = ""
+    infons: Infons = field(default_factory=dict)
+    annotations: list[BioCAnnotation] = field(default_factory=list)
+    relations: list[BioCRelation] = field(default_factory=list)
+    line: int | None = None
+
+
+@dataclass(slots=True)
+class BioCPassage:
+    """A part of a document; ``text`` is None where only sentences give it."""
+
+    offset: int = 0
+    text: str | None = None
+    infons: Infons = field(default_factory=dict)
+    sentences: list[BioCSentence] = field(default_factory=list)
+    annotations: list[BioCAnnotation] = field(default_factory=list)
+    relations: list[BioCRelation] = field(default_factory=list)
+    fields: Mapping[str, JSON] = field(default_factory=dict)
+    line: int | None = None
+
+
+@dataclass(slots=True)
+class BioCDocument:
+    """A document: passages, and the annotations and relations that stand beside them."""
+
+    id: str = ""
+    infons: Infons = field(default_factory=dict)
+    passages: list[BioCPassage] = field(default_factory=list)
+    annotations: list[BioCAnnotation] = field(default_factory=list)
+    relations: list[BioCRelation] = field(default_factory=list)
+    fields: Mapping[str, JSON] = field(default_factory=dict)
+    line: int | None = None
+
+
+@dataclass(slots=True)
+class BioCCollection:
+    """What stands before the documents of a collection."""
+
+    source: str = ""
+    date: str = ""
+    key: str = ""
+    version: str = ""
+    infons: Infons = field(default_factory=dict)
+    fields: Mapping[str, JSON] = field(default_factory=dict)
+
+    def as_meta(self) -> dict[str, JSON]:
+        """Return what a document's ``meta["collection"]`` keeps of it: everything that is not empty.
+
+        >>> BioCCollection(source="PubTator", key="PubTator.key").as_meta()
+        {'source': 'PubTator', 'key': 'PubTator.key'}
+        """
+        values: dict[str, JSON] = {"source": self.source, "date": self.date, "key": self.key, "version": self.version}
+        values |= {"infons": self.infons, "fields": self.fields}
+        return {key: value for key, value in values.items() if value}
+
+
+HEADER = BioCCollection(source="Linnet", key="linnet.key")  # of documents that came without a collection

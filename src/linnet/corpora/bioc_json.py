@@ -1,0 +1,382 @@
+"""BioC JSON: the elements of BioC as objects, in the arrangements that are about.
+
+Read are a collection object (``{"source": ..., "documents": [...]}``), documents one a line or one after the other as
+PubTator Central gives them, PubTator 3's ``{"PubTator3": [...]}``, and arrays of any of these. Infons may hold any
+JSON value; members that BioC does not have are kept in ``meta["fields"]`` of document,
+passage or mention (those of sentences, relations, nodes and locations are left out, with a warning).
+
+Memory: files with a document a line, and those that Linnet writes, are read one document at a time. Any other file is
+one JSON text and held as a whole, about ten times its size; beyond `MAX_TEXT` bytes it is refused.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, TextIO, TypeVar
+
+from linnet.corpora.bioc import (
+    BioCAnnotation,
+    BioCCollection,
+    BioCDocument,
+    BioCPassage,
+    BioCRelation,
+    BioCSentence,
+    Infons,
+    Location,
+    Node,
+)
+from linnet.corpora.bioc_read import Reader
+from linnet.corpora.bioc_write import Writer
+from linnet.data import JSON, Document, Rows
+from linnet.errors import DataError, FormatError
+from linnet.text.files import MAX_TEXT, open_text, shown
+
+__all__ = ["read", "write"]
+
+T = TypeVar("T")
+SURROGATE = re.compile("[\ud800-\udfff]")
+COLLECTION = frozenset({"source", "date", "key", "version", "infons", "documents", "bioctype"})
+DOCUMENT = frozenset({"id", "infons", "passages", "annotations", "relations", "bioctype"})
+PASSAGE = frozenset({"offset", "infons", "text", "sentences", "annotations", "relations", "bioctype"})
+ANNOTATION = frozenset({"id", "infons", "text", "locations", "bioctype"})
+SENTENCE = frozenset({"offset", "infons", "text", "annotations", "relations", "bioctype"})
+RELATION = frozenset({"id", "infons", "nodes", "bioctype"})
+NODE = frozenset({"refid", "role", "bioctype"})
+LOCATION = frozenset({"offset", "length", "bioctype"})
+EXPECTED = "a collection (with 'documents'), a document (with 'passages') or {\"PubTator3\": [...]}"
+
+
+def read(path: str | Path, *, rows: Rows | None = None, fold_composites: bool = False) -> Iterator[Document]:
+    """Yield the documents of a BioC JSON file, plain or gzip.
+
+    Args:
+        path: the file.
+        rows: a knowledge base that turns the ids of stored candidates into rows; without it they stay ids.
+        fold_composites: fold BC5CDR's individual mentions into their composites (`linnet.corpora.bioc_fold`).
+
+    Raises:
+        FormatError: no JSON, no BioC, offsets that contradict each other or the text; with the line where the
+            outermost value begins.
+    """
+    reader = Reader(shown(path), rows=rows, fold_composites=fold_composites)
+    objects = _Objects(reader)
+    for value, line, header in _values(open_text(path), shown(path)):
+        for document, collection in objects.documents(value, line, objects.collection(header) if header else None):
+            yield reader.document(document, collection)
+    reader.odd.warn()
+
+
+# --- JSON texts ------------------------------------------------------------------------------------------------------
+
+
+def _values(lines: Iterator[str], path: str) -> Iterator[tuple[Any, int, dict[str, Any] | None]]:
+    """Yield the JSON values in a file, each with its line, and with its collection where that was read before it."""
+    for number, line in enumerate(lines, 1):
+        if not line or line.isspace():
+            continue
+        try:
+            value = _loads(line)
+        except ValueError:
+            header = _opened(line)
+            if header is None:
+                yield from _whole(line, lines, number, path)
+            else:
+                yield from _members(lines, header, number, path)
+        else:
+            yield value, number, None
+
+
+def _loads(text: str) -> Any:
+    try:
+        return json.loads(text, parse_constant=_refused)
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+
+
+def _refused(name: str) -> Any:
+    raise ValueError(f"{name} is not a JSON number")
+
+
+def _opened(line: str) -> dict[str, Any] | None:
+    """Return the collection whose documents follow a line each, if `line` opens one as `write` does."""
+    if not line.rstrip().endswith('"documents":['):
+        return None
+    try:
+        value = _loads(line + "]}")
+    except ValueError:
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _members(
+    lines: Iterator[str], header: dict[str, Any], number: int, path: str
+) -> Iterator[tuple[Any, int, dict[str, Any] | None]]:
+    """Yield the documents of an opened collection, up to the line that closes it."""
+    expected = True  # whether a document must follow
+    first = True
+    for here, line in enumerate(lines, number + 1):
+        text = line.strip()
+        if text == "]}" and (first or not expected):
+            return
+        if not expected:
+            raise FormatError(path, "expected ']}' after the last document of the collection", line=here)
+        expected = text.endswith(",")
+        first = False
+        try:
+            yield _loads(text.removesuffix(",")), here, header
+        except ValueError as error:
+            raise FormatError(
+                path, f"expected a document on this line, but it is not JSON: {error}", line=here
+            ) from error
+    raise FormatError(path, "ends before the collection is closed with ']}': fetch or copy it again")
+
+
+def _whole(line: str, lines: Iterator[str], number: int, path: str) -> Iterator[tuple[Any, int, dict[str, Any] | None]]:
+    """Yield the values of a text that begins with `line` and takes in all others."""
+    pieces, size = [line], len(line)
+    for more in lines:
+        pieces.append(more)
+        size += len(more) + 1
+        if size > MAX_TEXT:
+            problem = f"holds one JSON text of more than {MAX_TEXT:,} characters"
+            raise FormatError(path, f"{problem}: put each document on a line of its own", line=number)
+    text = "\n".join(pieces)
+    decoder = json.JSONDecoder(parse_constant=_refused)
+    at = 0
+    while (at := _skipped(text, at)) < len(text):
+        begins = number + text.count("\n", 0, at)
+        try:
+            value, at = decoder.raw_decode(text, at)
+        except json.JSONDecodeError as error:
+            raise FormatError(path, f"no JSON: {error.msg}", line=number + error.lineno - 1) from error
+        except (ValueError, RecursionError) as error:
+            raise FormatError(path, f"no JSON: {error or 'nested too deeply'}", line=begins) from error
+        yield value, begins, None
+
+
+def _skipped(text: str, at: int) -> int:
+    while at < len(text) and text[at].isspace():
+        at += 1
+    return at
+
+
+# --- objects ---------------------------------------------------------------------------------------------------------
+
+
+class _Objects:
+    """Builds BioC's elements from JSON objects."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._path, self._odd = reader.path, reader.odd
+        self._line = 0
+        self._where = ""
+
+    def documents(
+        self, value: Any, line: int, collection: BioCCollection | None
+    ) -> Iterator[tuple[BioCDocument, BioCCollection]]:
+        """Yield the documents in one JSON value, each with its collection."""
+        self._line, self._where = line, ""
+        if isinstance(value, list):
+            for item in value:
+                yield from self.documents(item, line, collection)
+        elif isinstance(value, dict) and "passages" in value:
+            yield self._document(value), collection or BioCCollection()
+        elif isinstance(value, dict) and isinstance(value.get("documents"), list):
+            yield from self.documents(value["documents"], line, self.collection(value))
+        elif isinstance(value, dict) and isinstance(value.get("PubTator3"), list):
+            yield from self.documents(value["PubTator3"], line, collection)
+        else:
+            found = f"an object with {', '.join(map(repr, value)) or 'nothing'}" if isinstance(value, dict) else value
+            raise self._fault(f"is no BioC JSON: expected {EXPECTED}, found {str(found)[:80]}")
+
+    def collection(self, value: Mapping[str, Any]) -> BioCCollection:
+        """Return what stands before the documents."""
+        texts = {key: self._string(value, key) for key in ("source", "date", "key", "version")}
+        return BioCCollection(**texts, infons=self._infons(value), fields=_others(value, COLLECTION))
+
+    def _fault(self, problem: str) -> FormatError:
+        where = f"{self._where}: " if self._where else ""
+        return FormatError(self._path, where + problem, line=self._line)
+
+    def _leave_out(self, value: Mapping[str, Any], known: frozenset[str]) -> None:
+        for key in value.keys() - known:
+            self._odd.add("member that BioC does not have, left out", self._line, repr(key))
+
+    def _string(self, value: Mapping[str, Any], key: str) -> str:
+        found = value.get(key)
+        if found is None:
+            return ""
+        if isinstance(found, int) and not isinstance(found, bool) and key in ("id", "refid"):
+            return str(found)
+        if not isinstance(found, str):
+            raise self._fault(f"{key!r}: expected a string, found {found!r:.80}")
+        return found
+
+    def _number(self, value: Mapping[str, Any], key: str) -> int:
+        found = value.get(key)
+        if isinstance(found, str) and found.isdecimal():
+            return int(found)
+        if not isinstance(found, int) or isinstance(found, bool) or found < 0:
+            raise self._fault(f"{key!r}: expected a number that is not negative, found {found!r:.80}")
+        return found
+
+    def _infons(self, value: Mapping[str, Any]) -> Infons:
+        found = value.get("infons")
+        if found is None:
+            return {}
+        if not isinstance(found, dict):
+            raise self._fault(f"'infons': expected an object, found {found!r:.80}")
+        return found
+
+    def _each(self, value: Mapping[str, Any], key: str, make: Callable[[Mapping[str, Any]], T]) -> list[T]:
+        found = value.get(key)
+        if not found and (found is None or isinstance(found, list)):
+            return []
+        if not isinstance(found, list) or not all(isinstance(item, dict) for item in found):
+            raise self._fault(f"{key!r}: expected a list of objects, found {found!r:.80}")
+        return [make(item) for item in found]
+
+    def _document(self, value: Mapping[str, Any]) -> BioCDocument:
+        self._where = ""
+        id = self._string(value, "id")
+        if not id:
+            raise self._fault("this document has no id")
+        self._where = f"document {id!r}"
+        return BioCDocument(
+            id,
+            self._infons(value),
+            self._each(value, "passages", self._passage),
+            self._each(value, "annotations", self._annotation),
+            self._each(value, "relations", self._relation),
+            fields=_others(value, DOCUMENT),
+            line=self._line,
+        )
+
+    def _passage(self, value: Mapping[str, Any]) -> BioCPassage:
+        return BioCPassage(
+            self._number(value, "offset"),
+            self._string(value, "text"),
+            self._infons(value),
+            self._each(value, "sentences", self._sentence),
+            self._each(value, "annotations", self._annotation),
+            self._each(value, "relations", self._relation),
+            fields=_others(value, PASSAGE),
+            line=self._line,
+        )
+
+    def _sentence(self, value: Mapping[str, Any]) -> BioCSentence:
+        self._leave_out(value, SENTENCE)
+        return BioCSentence(
+            self._number(value, "offset"),
+            self._string(value, "text"),
+            self._infons(value),
+            self._each(value, "annotations", self._annotation),
+            self._each(value, "relations", self._relation),
+            line=self._line,
+        )
+
+    def _annotation(self, value: Mapping[str, Any]) -> BioCAnnotation:
+        return BioCAnnotation(
+            self._string(value, "id"),
+            self._infons(value),
+            self._each(value, "locations", self._location),
+            self._string(value, "text"),
+            fields=_others(value, ANNOTATION),
+            line=self._line,
+        )
+
+    def _location(self, value: Mapping[str, Any]) -> Location:
+        self._leave_out(value, LOCATION)
+        return Location(self._number(value, "offset"), self._number(value, "length"))
+
+    def _relation(self, value: Mapping[str, Any]) -> BioCRelation:
+        self._leave_out(value, RELATION)
+        return BioCRelation(self._string(value, "id"), self._infons(value), self._each(value, "nodes", self._node))
+
+    def _node(self, value: Mapping[str, Any]) -> Node:
+        self._leave_out(value, NODE)
+        refid = self._string(value, "refid")
+        if not refid:
+            raise self._fault("a node without refid")
+        return Node(refid, self._string(value, "role"))
+
+
+def _others(value: Mapping[str, Any], known: frozenset[str]) -> Mapping[str, JSON]:
+    return {} if value.keys() <= known else {key: item for key, item in value.items() if key not in known}
+
+
+# --- writing ---------------------------------------------------------------------------------------------------------
+
+
+def write(docs: Iterable[Document], out: TextIO, *, rows: Rows | None = None) -> int:
+    """Write documents as one BioC JSON collection, a document a line, and return how many.
+
+    Raises:
+        DataError: candidates of another knowledge base than `rows`, or rows without one; numbers that JSON lacks.
+    """
+    writer = Writer(native=True, rows=rows)
+    count = 0
+    for doc in docs:
+        if not count:
+            out.write(_head(writer.begin(doc)))
+        out.write((",\n" if count else "\n") + _dumps(_document(writer.document(doc)), doc.id))
+        count += 1
+    if not count:
+        out.write(_head(writer.begin(None)))
+    out.write("\n]}\n")
+    return count
+
+
+def _dumps(value: Any, document: str) -> str:
+    try:
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    except ValueError as error:
+        raise DataError(f"document {document!r} cannot be written as JSON: {error}") from error
+    # half a surrogate pair has no UTF-8 form, but JSON can spell it
+    return SURROGATE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+def _head(header: BioCCollection) -> str:
+    value: dict[str, JSON] = {"source": header.source, "date": header.date, "key": header.key}
+    value |= {"version": header.version} if header.version else {}
+    return _dumps({**value, "infons": header.infons, **header.fields, "documents": []}, "").removesuffix("]}")
+
+
+def _document(document: BioCDocument) -> dict[str, Any]:
+    return {
+        "id": document.id,
+        "infons": document.infons,
+        **document.fields,
+        "passages": [_passage(passage) for passage in document.passages],
+        "relations": [_relation(relation) for relation in document.relations],
+    }
+
+
+def _passage(passage: BioCPassage) -> dict[str, Any]:
+    return {
+        "offset": passage.offset,
+        "infons": passage.infons,
+        "text": passage.text or "",
+        **passage.fields,
+        "sentences": [],
+        "annotations": [_annotation(annotation) for annotation in passage.annotations],
+        "relations": [],
+    }
+
+
+def _annotation(annotation: BioCAnnotation) -> dict[str, Any]:
+    return {
+        "id": annotation.id,
+        "infons": annotation.infons,
+        "text": annotation.text,
+        **annotation.fields,
+        "locations": [{"offset": offset, "length": length} for offset, length in annotation.locations],
+    }
+
+
+def _relation(relation: BioCRelation) -> dict[str, Any]:
+    nodes = [{"refid": refid, "role": role} for refid, role in relation.nodes]
+    return {"id": relation.id, "infons": relation.infons, "nodes": nodes}

@@ -1,0 +1,328 @@
+"""Documents -> brat standoff: a ``.txt`` and an ``.ann`` file each, below one folder (`linnet.corpora.brat`)."""
+
+from __future__ import annotations
+
+import json
+import re
+import warnings
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from linnet.codec import to_json
+from linnet.corpora.brat_lines import (
+    ABOUT_DOCUMENT,
+    ABOUT_MENTION,
+    ANNOTATOR,
+    Numbers,
+    are_attributes,
+    are_lines,
+    are_notes,
+    are_relations,
+    id_of,
+    is_line,
+    is_word,
+    references,
+)
+from linnet.corpora.ids import to_curie
+from linnet.corpora.names import namer
+from linnet.data import Document, Mention, Rows
+from linnet.errors import DataError, FormatError, LinnetWarning
+from linnet.frozen import EMPTY
+from linnet.text.files import replacing
+
+__all__ = ["annotation_lines", "write_folder"]
+
+BREAKS = str.maketrans("\r\n", "  ")
+BOM = "\ufeff"
+LONGEST = 200  # bytes of one part of a path: room for suffixes within the 255 that file systems allow
+T_ID = re.compile(r"T\d+[^\s:\0]*")
+R_ID = re.compile(r"R\d+[^\s:\0]*")
+LINE_IDS = re.compile(r"[TNAM]\d+[^\s:\0]*|#\d+[^\s:\0]*")
+MENTION_TYPE = "Mention"  # of a mention without types, as brat wants one
+
+
+def write_folder(
+    docs: Iterable[Document], folder: str | Path, *, rows: Rows | None = None, overwrite: bool = False
+) -> int:
+    """Write each document as ``id.txt`` and ``id.ann`` below `folder` and return how many.
+
+    A ``/`` in an id makes a subfolder. The two files of a document are written beside and renamed together, the
+    annotations first: if that is cut short, reading notices that they lack their text.
+
+    Args:
+        docs: the documents, consumed one by one.
+        folder: made if it is not there; must be empty unless `overwrite`.
+        rows: the knowledge base of candidates, and for the names beside normalised ids.
+        overwrite: replace files of the same names; others stay.
+
+    Raises:
+        FormatError: a folder that holds files already, or a place that cannot be written to.
+        DataError: an id that is no safe path, or that stands twice; a text with NUL characters.
+    """
+    root = Path(folder)
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+        used = next(root.iterdir(), None)
+    except OSError as error:
+        raise FormatError(folder, f"cannot be written to: {error.strerror}") from error
+    if used is not None and not overwrite:
+        raise FormatError(folder, f"holds {used.name!r} already: choose a new folder, or say overwrite=True")
+    name = namer(rows)
+    seen: set[str] = set()
+    gone = 0
+    for doc in docs:
+        if doc.id in seen:
+            raise DataError(f"document {doc.id!r} stands twice: brat has one pair of files for each id")
+        seen.add(doc.id)
+        lines, left_out = annotation_lines(doc, rows=rows, name=name)
+        gone += left_out
+        _write_pair(root, doc, lines)
+    if gone:
+        problem = f"{gone:,} lines of meta['brat'] were not written: what they point at is no longer there"
+        warnings.warn(problem, LinnetWarning, stacklevel=2)
+    return len(seen)
+
+
+def _write_pair(root: Path, doc: Document, lines: Sequence[str]) -> None:
+    base = _place(root, doc.id)
+    if "\0" in doc.text:
+        raise DataError(f"document {doc.id!r}: its text holds NUL characters, which no text file can")
+    try:
+        # the inner file takes its name first
+        with replacing(f"{base}.txt") as text, replacing(f"{base}.ann") as annotations:
+            text.write(BOM + doc.text if doc.text.startswith(BOM) else doc.text)  # readers drop the first
+            annotations.writelines(f"{line}\n" for line in lines)
+    except UnicodeEncodeError as error:
+        problem = f"cannot be written as {error.encoding}: {error.object[error.start : error.end]!r} is no character"
+        raise FormatError(f"{base}.txt", problem) from error
+
+
+def _place(root: Path, id: str) -> Path:
+    """Return where below `root` the document `id` belongs, without suffix, its folder made."""
+    where = f"document {id!r}: its id must be a file name to be written as brat"
+    parts = id.split("/")
+    if any(part in ("", ".", "..") or part.startswith(".") for part in parts):
+        raise DataError(f"{where}: no part between '/' may be empty or begin with a full stop")
+    if re.search(r"[\\\0-\x1f\x7f\ud800-\udfff]", id):
+        raise DataError(f"{where}: no backslash or control characters")
+    if any(len(part.encode()) > LONGEST for part in parts):
+        raise DataError(f"{where}: no part of it may be longer than {LONGEST} bytes")
+    base = root.joinpath(*parts)
+    try:
+        base.parent.mkdir(parents=True, exist_ok=True)
+        inside = root.resolve()
+        files = [base.with_name(f"{base.name}{suffix}").resolve() for suffix in (".txt", ".ann")]
+    except OSError as error:
+        raise FormatError(base, f"cannot be written: {error.strerror}") from error
+    if not all(file.is_relative_to(inside) for file in files):
+        raise FormatError(base, f"a link leads out of {root}: refused")
+    return base
+
+
+# --- the lines of one document ---------------------------------------------------------------------------------------
+
+
+def annotation_lines(
+    doc: Document, *, rows: Rows | None = None, name: Callable[[str], str] | None = None
+) -> tuple[list[str], int]:
+    r"""Return the lines of a document's ``.ann`` file, and how many kept ones point at nothing and are left out.
+
+    Args:
+        doc: the document.
+        rows: the knowledge base of candidates.
+        name: from a concept's id to the name beside it, "" for none.
+
+    Raises:
+        DataError: what cannot be said as JSON.
+
+    >>> doc = Document("d", "fits", mentions=(Mention(0, 4, types=("Sign",), source="gold", concepts=("HP:1",)),))
+    >>> annotation_lines(doc)[0]
+    ['T1\tSign 0 4\tfits', 'N1\tReference T1 HP:1']
+    """
+    return _Lines(doc, rows, name or namer(None)).all()
+
+
+@dataclass(slots=True)
+class _Ids:
+    """The ids of one mention's lines: of its T line, and those that it brought along for others."""
+
+    own: str
+    others: dict[str, deque[str]] = field(default_factory=dict)
+
+
+class _Lines:
+    """Makes the lines of one document."""
+
+    def __init__(self, doc: Document, rows: Rows | None, name: Callable[[str], str]) -> None:
+        self._doc, self._rows, self._name = doc, rows, name
+        self._meta: dict[str, Any] = dict(doc.meta)
+        self._kept: list[str] = list(self._meta.pop("brat")) if are_lines(self._meta.get("brat")) else []
+        relations = self._meta.pop("relations") if are_relations(self._meta.get("relations")) else ()
+        self._relations: tuple[Any, ...] = relations
+        self._numbers = Numbers(map(id_of, self._kept))
+        self._ids: list[_Ids] = []  # of mentions
+        self._own: list[str] = []  # ids that relations bring along, "" for none
+        self._refs: dict[object, str] = {}  # what relations call a mention -> the id of its line
+
+    def all(self) -> tuple[list[str], int]:
+        """Return the lines, and the number of kept ones that are left out."""
+        mentions = self._doc.mentions or ()
+        self._number(mentions)
+        kept = len(self._kept)
+        lines = [line for mention, ids in zip(mentions, self._ids, strict=True) for line in self._mention(mention, ids)]
+        self._drop_dangling({*map(id_of, lines), *self._own})
+        lines += self._relation_lines()
+        self._drop_dangling(set(map(id_of, lines)))
+        return [*lines, *self._document(), *self._kept], kept - len(self._kept)
+
+    def _drop_dangling(self, known: set[str]) -> None:
+        """Leave out kept lines that point at nothing, and those that point at them."""
+        count = -1
+        while count != len(self._kept):
+            count = len(self._kept)
+            there = known.union(map(id_of, self._kept))
+            self._kept = [line for line in self._kept if there.issuperset(references(line))]
+
+    def _number(self, mentions: Sequence[Mention]) -> None:
+        """Give out ids: first all that are there already, then new ones."""
+        for mention in mentions:
+            brought = _brought(mention)
+            own = (id for id in (mention.id, *brought) if T_ID.fullmatch(id) and self._numbers.take(id))
+            ids = _Ids(next(own, ""))
+            for id in brought:
+                if id[0] != "T" and self._numbers.take(id):
+                    ids.others.setdefault("A" if id[0] == "M" else id[0], deque()).append(id)
+            self._ids.append(ids)
+        for relation in self._relations:
+            id = relation.get("id")
+            free = isinstance(id, str) and R_ID.fullmatch(id) and self._numbers.take(id)
+            self._own.append(id if free else "")
+        for mention, ids in zip(mentions, self._ids, strict=True):
+            ids.own = ids.own or self._numbers.fresh("T")
+            self._refs.setdefault(mention.id or ids.own, ids.own)
+
+    def _id(self, kind: str, ids: _Ids) -> str:
+        waiting = ids.others.get(kind)
+        return waiting.popleft() if waiting else self._numbers.fresh(kind)
+
+    def _mention(self, mention: Mention, ids: _Ids) -> Iterator[str]:
+        meta: dict[str, Any] = dict(mention.meta)
+        if _brought(mention):
+            del meta["brat_ids"]
+        type = _type(mention)
+        spans = ";".join(f"{start} {end}" for start, end in mention.spans)
+        yield f"{ids.own}\t{type} {spans}\t{self._doc.surface(mention).translate(BREAKS)}"
+        normal = list(self._normalisations(mention, type, meta))
+        for tail in normal:
+            yield f"{self._id('N', ids)}\tReference {ids.own} {tail}"
+        if are_attributes(meta.get("attributes")):
+            for name, value in meta.pop("attributes").items():
+                yield f"{self._id('A', ids)}\t{name} {ids.own}" + ("" if value is True else f" {value}")
+        if are_notes(meta.get("notes")):
+            for note in meta.pop("notes"):
+                kind, text = (ANNOTATOR, note) if isinstance(note, str) else (note["type"], note["text"])
+                yield f"{self._id('#', ids)}\t{kind} {ids.own}\t{text}"
+        rest = replace(
+            mention,
+            id="" if mention.id == ids.own else mention.id,
+            types=() if mention.types == (type,) else mention.types,
+            concepts=None if normal else mention.concepts,
+            source="pred",
+            meta=meta or EMPTY,
+        )
+        if value := self._rest(rest, mention):
+            yield f"{self._id('#', ids)}\t{ABOUT_MENTION} {ids.own}\t{self._json(value)}"
+
+    def _rest(self, rest: Mention, mention: Mention) -> dict[str, Any]:
+        """Return what no line says of a mention, as the JSON form of `linnet.codec` names it."""
+        value: dict[str, Any] = to_json(Document("", self._doc.text, mentions=(rest,)), self._rows)["mentions"][0]
+        for key in ("start", "end", "text", "parts"):
+            value.pop(key, None)
+        if not mention.types:
+            value["types"] = []
+        if mention.source != "gold":
+            value["source"] = mention.source
+        return value
+
+    def _normalisations(self, mention: Mention, type: str, meta: dict[str, Any]) -> Iterator[str]:
+        """Yield id and name for each concept, and take from `meta` what says how they are written."""
+        concepts = mention.concepts or ()
+        raws: Any = meta.get("normalization_ids")
+        usable = isinstance(raws, tuple) and len(raws) == len(concepts) and raws != concepts
+        ids: tuple[Any, ...] = raws if usable else concepts
+        if not all(is_word(id) and to_curie(id, type) == concept for id, concept in zip(ids, concepts, strict=True)):
+            return
+        if usable:
+            del meta["normalization_ids"]
+        names: Any = meta.get("normalization_names")
+        if _are_names(names, len(concepts)):
+            del meta["normalization_names"]
+        else:
+            names = [self._name(concept).translate(BREAKS) or None for concept in concepts]
+        for id, name in zip(ids, names, strict=True):
+            yield id if name is None else f"{id}\t{name}"
+
+    def _relation_lines(self) -> Iterator[str]:
+        rest = []
+        known = self._refs.keys() | {id_of(line) for line in self._kept if line.startswith("E")}
+        for relation, brought in zip(self._relations, self._own, strict=True):
+            if not _fits(relation, known):
+                rest.append(relation)
+                continue
+            own = brought or self._numbers.fresh("R")
+            args = (f"{arg['role']}:{self._refs.get(arg['ref'], arg['ref'])}" for arg in relation["args"])
+            yield f"{own}\t{' '.join([relation['type'], *args])}"
+            value = {key: relation[key] for key in ("id", "meta") if relation.get(key, own) != own}
+            if value:
+                yield f"{self._numbers.fresh('#')}\t{ABOUT_MENTION} {own}\t{self._json(value)}"
+        if rest:
+            self._meta["relations"] = rest
+
+    def _document(self) -> Iterator[str]:
+        doc = replace(self._doc, mentions=None, meta=self._meta or EMPTY)
+        value = to_json(doc)
+        del value["id"], value["text"]
+        if self._doc.mentions is None:
+            value["mentions"] = None
+        if value:
+            yield f"{self._numbers.fresh('#')}\t{ABOUT_DOCUMENT} _\t{self._json(value)}"
+
+    def _json(self, value: object) -> str:
+        try:
+            return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        except ValueError as error:
+            raise DataError(f"document {self._doc.id!r} cannot be written as brat: {error}") from error
+
+
+def _fits(relation: Any, known: Set[object]) -> bool:
+    """Whether a line can hold `relation`: a type, and arguments that are mentions or events."""
+    args = relation["args"]
+    return (
+        relation.keys() <= {"id", "type", "args", "meta"}
+        and is_word(relation.get("type"))
+        and isinstance(relation.get("id", ""), str)
+        and bool(args)
+        and all(arg.keys() == {"role", "ref"} and is_word(arg["role"]) and ":" not in arg["role"] for arg in args)
+        and all(arg["ref"] in known for arg in args)
+    )
+
+
+def _type(mention: Mention) -> str:
+    first = mention.types[0] if mention.types else ""
+    return re.sub(r"[\s\0]+", "_", first) or MENTION_TYPE
+
+
+def _brought(mention: Mention) -> tuple[str, ...]:
+    ids = mention.meta.get("brat_ids")
+    if isinstance(ids, tuple) and all(isinstance(id, str) and LINE_IDS.fullmatch(id) for id in ids):
+        return ids
+    return ()
+
+
+def _are_names(names: object, count: int) -> bool:
+    if not isinstance(names, tuple) or len(names) != count or all(name is None for name in names):
+        return False
+    return all(name is None or is_line(name) for name in names)

@@ -1,0 +1,151 @@
+"""Concept ids as corpora write them, to CURIEs and back.
+
+Corpora of the field leave the vocabulary out where the form or the type of the mention tells it: ``D014262`` is MeSH,
+``C0024660`` UMLS, ``6528`` of a gene is NCBI Gene. `to_curie` and `from_curie` turn one id, `read_ids` and `write_ids`
+a whole field with several ids and a separator.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+
+from linnet.data import JSON, FrozenDict
+from linnet.errors import DataError
+from linnet.frozen import EMPTY
+from linnet.vocabularies.curies import curie
+
+__all__ = ["MISSING", "from_curie", "read_ids", "to_curie", "write_ids"]
+
+MISSING = frozenset({"", "-", "-1"})  # what stands where an annotator found no id
+
+# MeSH grew from six digits to nine; a C with seven is UMLS, so that the two never meet
+BARE = re.compile(r"(?P<MESH>[DC](?:\d{6}|\d{9}))|(?P<UMLS>C\d{7})|(?P<DBSNP>rs\d+)|(?P<Cellosaurus>CVCL_\w+)")
+# "Gene" and "GeneOrGeneProduct" but not "Genetic"; NLM-Gene gives families and domains the ids of their genes
+NUMBERED = (
+    (re.compile(r"[Gg]enes?(?![a-z])|GENE|FamilyName\b|DomainMotif\b"), "NCBIGene"),
+    (re.compile(r"(?:[Ss]pecies|[Oo]rganism|[Tt]axon|Strain|Genus)(?![a-z])|SPECIES"), "NCBITaxon"),
+)
+WITHOUT_PREFIX = frozenset({"MESH", "UMLS", "DBSNP", "Cellosaurus", "NCBIGene", "NCBITaxon"})
+
+# tmVar's notation holds "|", "+" and ";" inside one id: p|SUB|V|600|E, or |DEL|46|S where the level is not known
+VARIANT = re.compile(r"(?:^|,)(?:tmVar:)?[cgmnpr]?\|[A-Za-z]{2,}\|")
+SEPARATORS = ("|", "+", ",", ";")
+USUAL = "|"
+SEPARATOR = re.compile(r"[|+,;]")
+COMMA = re.compile(",")
+BREAKING = re.compile(r"[\t\r\n]")
+CACHED = 1 << 16
+
+
+def to_curie(raw: str, type: str = "") -> str:
+    """Return the CURIE of an id as a corpus writes it; an id of unknown form stays as it is.
+
+    Args:
+        raw: the id, blanks around it do not count.
+        type: the type of the mention, which tells what a bare number is.
+
+    >>> to_curie("D014262"), to_curie("C000614959"), to_curie("C0024660"), to_curie("rs334"), to_curie("MIM:217000")
+    ('MESH:D014262', 'MESH:C000614959', 'UMLS:C0024660', 'DBSNP:rs334', 'OMIM:217000')
+    >>> to_curie("6528", "GeneOrGeneProduct"), to_curie("9606", "OrganismTaxon"), to_curie("6528")
+    ('NCBIGene:6528', 'NCBITaxon:9606', '6528')
+    """
+    raw = raw.strip()
+    if ":" in raw:
+        return curie(raw)
+    if raw.isdecimal():
+        for pattern, prefix in NUMBERED:
+            if pattern.match(type):
+                return f"{prefix}:{raw}"
+        return raw
+    match = BARE.fullmatch(raw)
+    return f"{match.lastgroup}:{raw}" if match else raw
+
+
+@lru_cache(CACHED)
+def from_curie(curie: str) -> str:
+    """Return the id as corpora write it: without prefix for MeSH, UMLS, NCBI, dbSNP and Cellosaurus, else unchanged.
+
+    ``to_curie(from_curie(id), type) == id`` wherever form or type tell the vocabulary.
+
+    >>> from_curie("MESH:D014262"), from_curie("NCBIGene:6528"), from_curie("OMIM:217000")
+    ('D014262', '6528', 'OMIM:217000')
+    """
+    prefix, _, local = curie.partition(":")
+    if prefix in ("NCBIGene", "NCBITaxon") and local.isdecimal():
+        return local
+    return local if prefix in WITHOUT_PREFIX and to_curie(local) == curie else curie
+
+
+def read_ids(field: str, type: str = "") -> tuple[tuple[str, ...], Mapping[str, JSON]]:
+    """Return the CURIEs in a field of one or several ids, and what a mention's ``meta`` must keep of it.
+
+    Ids are separated by ``|``, ``+``, ``,`` or ``;``. In meta stands ``separator`` where it is not ``|`` (one
+    character, or, where a field mixes them, one for each gap), and ``ids``, the field as written, where a part of it
+    says "no id".
+
+    Args:
+        field: the field; ``-1``, ``-`` and nothing mean no id.
+        type: the type of the mention.
+
+    >>> read_ids("D001943|D010051")
+    (('MESH:D001943', 'MESH:D010051'), {})
+    >>> read_ids("780;4921,780", "Gene")
+    (('NCBIGene:780', 'NCBIGene:4921', 'NCBIGene:780'), {'separator': ';,'})
+    >>> read_ids("D002544|-1"), read_ids("-1")
+    ((('MESH:D002544',), {'ids': 'D002544|-1'}), ((), {}))
+    """
+    field = field.strip()
+    if field in MISSING:
+        return (), EMPTY
+    separator = COMMA if VARIANT.search(field) else SEPARATOR
+    parts = separator.split(field)
+    if len(parts) == 1:
+        return (to_curie(field, type),), EMPTY
+    present = tuple(to_curie(part, type) for part in parts if part.strip() not in MISSING)
+    meta: dict[str, JSON] = {}
+    used = "".join(separator.findall(field))
+    if set(used) != {USUAL}:
+        meta["separator"] = used[0] if len(set(used)) == 1 else used
+    if len(present) < len(parts):
+        meta["ids"] = field
+    return present, FrozenDict(meta) if meta else EMPTY
+
+
+def write_ids(concepts: tuple[str, ...], type: str = "", *, meta: Mapping[str, JSON] = EMPTY) -> str:
+    """Return the field that `read_ids` reads as `concepts`, in the form that `meta` remembers; ``-1`` for none.
+
+    Raises:
+        DataError: ids that hold separators, blanks at their ends, tabs or line breaks.
+
+    >>> write_ids(("MESH:D030342", "MESH:D003638"), meta={"separator": "+"})
+    'D030342+D003638'
+    >>> write_ids(())
+    '-1'
+    """
+    if meta is EMPTY:
+        return _joined(concepts, type, USUAL)
+    as_written, separator = meta.get("ids"), meta.get("separator")
+    if isinstance(as_written, str) and not BREAKING.search(as_written) and read_ids(as_written, type)[0] == concepts:
+        return as_written
+    return _joined(concepts, type, separator if isinstance(separator, str) else USUAL)
+
+
+@lru_cache(CACHED)
+def _joined(concepts: tuple[str, ...], type: str, separator: str) -> str:
+    if not concepts:
+        return "-1"
+    short = [_short(id, type) for id in concepts]
+    expected = tuple(to_curie(id, type) for id in concepts)
+    for between in (separator, *SEPARATORS):
+        gaps = between if len(between) == len(short) - 1 else between[:1] * (len(short) - 1)
+        field = short[0] + "".join(gap + id for gap, id in zip(gaps, short[1:], strict=False))
+        if not BREAKING.search(field) and read_ids(field, type)[0] == expected:
+            return field
+    raise DataError(f"the ids {', '.join(map(repr, concepts))} do not fit in one field: one of them holds a separator")
+
+
+def _short(id: str, type: str) -> str:
+    short = from_curie(id)
+    return short if to_curie(short, type) == id else id

@@ -1,0 +1,189 @@
+"""Documents -> PubTator, as one text with its annotations or passage by passage; `linnet.corpora.pubtator` reads it."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, TextIO
+
+from linnet.corpora.ids import from_curie, to_curie, write_ids
+from linnet.data import Document, Mention
+from linnet.errors import DataError, LinnetWarning
+from linnet.frozen import EMPTY
+
+__all__ = ["BREAKS", "KINDS", "known_ids", "write"]
+
+KINDS = {"t": "title", "a": "abstract", "p": ""}  # how passages are marked; any other mark is itself the kind
+MARKS = {kind: mark for mark, kind in KINDS.items()}
+BREAKS = str.maketrans("\r\n", "  ")
+BREAKING = re.compile(r"[\t\r\n]")
+FIRST_BREAK = re.compile(r"[\r\n](?=[\s\S])")  # one at the end of the text would leave no abstract
+
+
+def known_ids(mentions: Iterable[Mention]) -> dict[str, str]:
+    """Return the concepts of mentions by the form without prefix that relations give them."""
+    known: dict[str, str] = {}
+    for mention in mentions:
+        for concept in mention.concepts or ():
+            known.setdefault(from_curie(concept), concept)
+    return known
+
+
+def write(docs: Iterable[Document], out: TextIO, *, by_passage: bool = False) -> int:
+    """Write documents as PubTator and return how many.
+
+    Passages that follow each other with one character between keep their kinds. Any other document is written as a
+    title up to its first line break and an abstract. Line breaks inside become blanks, one for one, so that offsets
+    hold. Of a discontinuous mention the hull is written; of relations those between two concepts.
+
+    Args:
+        docs: the documents.
+        out: the open file.
+        by_passage: write a block for each passage, with offsets of its own, as NLM-Chem does. A mention that crosses
+            passages has no place there: it is left out, with one warning that counts them.
+
+    Raises:
+        DataError: an id of a document or concept that does not fit in its column, or two documents in a row that
+            would be read as one.
+
+    >>> import sys
+    >>> seizures = Mention(0, 8, types=("Disease",), concepts=("MESH:D012640",))
+    >>> write([Document("1", "Seizures.", mentions=(seizures,))], sys.stdout)  # doctest: +NORMALIZE_WHITESPACE
+    1|t|Seizures.
+    1|a|
+    1 0 8 Seizures Disease D012640
+    <BLANKLINE>
+    1
+    """
+    count = crossing = 0
+    previous = ""
+    for doc in docs:
+        passages = _passages(doc)
+        _check_id(doc.id, passages, previous, by_passage)
+        try:
+            if by_passage:
+                crossing += _write_by_passage(doc, passages, out)
+            else:
+                _write_whole(doc, passages, out)
+        except DataError as error:
+            raise DataError(f"document {doc.id!r}: {error}") from error
+        previous = doc.id
+        count += 1
+    if crossing:
+        problem = f"{crossing:,} mentions across passages were not written: passages have offsets of their own"
+        warnings.warn(problem, LinnetWarning, stacklevel=2)
+    return count
+
+
+def _check_id(id: str, passages: Sequence[tuple[str, str]], previous: str, by_passage: bool) -> None:
+    if not id.strip() or "|" in id or BREAKING.search(id):
+        raise DataError(f"document {id!r}: PubTator has no place for an id that is empty or holds |, tab or line break")
+    alone = passages[0][0] != "t" or sum(bool(text) for _, text in passages) < 2
+    if id == previous and (alone or by_passage):
+        raise DataError(f"document {id!r} stands twice in a row: PubTator tells documents apart by their ids")
+
+
+def _passages(doc: Document) -> list[tuple[str, str]]:
+    """Return mark and text of each passage, which joined by one character give the text of the document."""
+    text = doc.text.translate(BREAKS)
+    if _tile(doc):
+        made = [(_mark(passage.kind), text[passage.start : passage.end]) for passage in doc.passages]
+        # a further title would begin a new document
+        made[1:] = [("title" if mark == "t" else mark, text) for mark, text in made[1:]]
+        return made if len(made) > 1 else [*made, ("a", "")]
+    found = FIRST_BREAK.search(doc.text)
+    first = found.start() if found else len(text)
+    return [("t", text[:first]), ("a", text[first + 1 :])]
+
+
+def _tile(doc: Document) -> bool:
+    """Return whether the passages cover the text but for one character between each two."""
+    place = filled = 0
+    for passage in doc.passages:
+        if passage.start != place:
+            return False
+        place = passage.end + 1
+        filled = passage.end if passage.end > passage.start else filled
+    # reading drops empty passages at the end, and with them the line breaks before them
+    return place == len(doc.text) + 1 and all(mention.end <= filled for mention in doc.mentions or ())
+
+
+def _mark(kind: str) -> str:
+    mark = MARKS.get(kind, kind)
+    return "p" if "|" in mark or BREAKING.search(mark) else mark
+
+
+def _write_whole(doc: Document, passages: Sequence[tuple[str, str]], out: TextIO) -> None:
+    text = doc.text.translate(BREAKS)
+    lines = [f"{doc.id}|{mark}|{part}" for mark, part in passages]
+    lines += [_annotation(doc.id, mention, text, 0) for mention in doc.mentions or ()]
+    lines += _relations(doc, doc.mentions or ())
+    out.write("\n".join(lines) + "\n\n")
+
+
+def _write_by_passage(doc: Document, passages: Sequence[tuple[str, str]], out: TextIO) -> int:
+    """Write a block for each passage and return the number of mentions that cross passages."""
+    text = doc.text.translate(BREAKS)
+    while len(passages) > 1 and not passages[-1][1]:
+        passages = passages[:-1]
+    written: list[Mention] = []
+    start = 0
+    for number, (_, part) in enumerate(passages, 1):
+        end = start + len(part)
+        inside = [mention for mention in doc.mentions or () if start <= mention.start and mention.end <= end]
+        written += inside
+        lines = [f"{doc.id}|t|{part}", f"{doc.id}|a|"]
+        lines += [_annotation(doc.id, mention, text, start) for mention in inside]
+        if number == len(passages):
+            lines += _relations(doc, written)
+        out.write("\n".join(lines) + "\n\n")
+        start = end + 1
+    return len(doc.mentions or ()) - len(written)
+
+
+def _annotation(id: str, mention: Mention, text: str, base: int) -> str:
+    start, end = mention.start, mention.end
+    type = _type(mention.types)
+    line = f"{id}\t{start - base}\t{end - base}\t{text[start:end]}\t{type}"
+    if mention.concepts is None:
+        return line
+    line = f"{line}\t{write_ids(mention.concepts, type, meta=mention.meta)}"
+    conjuncts = mention.meta.get("conjuncts")
+    return f"{line}\t{BREAKING.sub(' ', conjuncts)}" if isinstance(conjuncts, str) else line
+
+
+@lru_cache(1 << 12)
+def _type(types: tuple[str, ...]) -> str:
+    type = ",".join(types)
+    if BREAKING.search(type):
+        raise DataError(f"the type {type!r} holds a tab or line break, for which PubTator has no place")
+    return type
+
+
+def _relations(doc: Document, written: Sequence[Mention]) -> list[str]:
+    """Return the lines of the relations between two concepts; those between mentions have no place in the format.
+
+    A concept is written without its prefix where one of the `written` mentions, or its form, tells it.
+    """
+    found: Any = doc.meta.get("relations", ())
+    if not found:
+        return []
+    known = known_ids(written)
+    ids = {mention.id for mention in doc.mentions or ()}
+    lines = []
+    for relation in found:
+        type = str(relation.get("type", ""))
+        refs = [str(arg.get("ref", "")) for arg in relation.get("args", ())]
+        # a type that is a number would be read as the start of a mention
+        if len(refs) == 2 and all(refs) and not ids.intersection(refs) and type.strip("- ") and not type.isdecimal():
+            novelty = relation.get("meta", EMPTY).get("novelty")
+            columns = [type, *(_ref(ref, known) for ref in refs), *([str(novelty)] if novelty else [])]
+            lines.append("\t".join([doc.id, *(BREAKING.sub(" ", column) for column in columns)]))
+    return lines
+
+
+def _ref(ref: str, known: Mapping[str, str]) -> str:
+    short = from_curie(ref)
+    return short if (known.get(short) or to_curie(short)) == ref else ref

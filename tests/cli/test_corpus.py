@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import linnet
+from linnet.kb import KnowledgeBase
+
+from .conftest import Run
+
+PUBTATOR = (
+    "1|t|Cold and fits.\n1|a|A cold.\n1\t0\t4\tCold\tDisease\tX:2\n1\t9\t13\tfits\tDisease\t-1\n"
+    "1\t17\t21\tcold\tDisease\tX:1|X:2\n\n2|t|Fits.\n2|a|\n2\t0\t4\tFits\tDisease\tX:9\n"
+)
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    path = tmp_path / "all.pubtator"
+    path.write_text(PUBTATOR)
+    return path
+
+
+def test_convert_names_what_is_lost(run: Run, source: Path, tmp_path: Path) -> None:
+    done = run("corpus", "convert", source, tmp_path / "all.gsc")
+    assert done.code == 0
+    for said in ("NIL mentions (1)", "several concepts (1)", "types (4)", "passages (3)"):
+        assert said in done.err
+    [first, second] = linnet.read(tmp_path / "all.gsc")
+    assert [mention.concepts for mention in first.mentions or ()] == [("X:2",), ("X:1",), ("X:2",)]
+    assert second.text == "Fits."
+
+
+@pytest.mark.parametrize("name", ["all.jsonl", "all.xml", "all.json", "all.pubtator.gz"])
+def test_convert_there_and_back(run: Run, source: Path, tmp_path: Path, name: str) -> None:
+    (tmp_path / "out").mkdir()
+    to = ["--to", "pubtator"] if name.endswith(".gz") else []
+    assert "cannot hold" not in run("corpus", "convert", source, tmp_path / "out" / name, *to).err
+    back = tmp_path / "back.pubtator"
+    assert run("corpus", "convert", tmp_path / "out" / name, back).code == 0
+    assert list(linnet.read(back)) == list(linnet.read(source))
+
+
+def test_brat_is_a_folder(run: Run, source: Path, tmp_path: Path) -> None:
+    assert run("corpus", "convert", source, tmp_path / "brat", "--to", "brat").code == 0
+    assert sorted(path.name for path in (tmp_path / "brat").iterdir()) == ["1.ann", "1.txt", "2.ann", "2.txt"]
+
+
+def test_stats(run: Run, source: Path, kb: KnowledgeBase) -> None:
+    counts = json.loads(run("corpus", "stats", source, "--json", "--kb", kb.path, "--other", source).out)
+    want = {"documents": 2, "passages": 3, "mentions": 4, "composite": 1, "nil": 1, "concepts": 3, "covered": 2}
+    assert {key: counts[key] for key in want} == want
+    assert (counts["covered_concepts"], counts["seen_mentions"], counts["seen_concepts"], counts["zero_shot"]) == (
+        2,
+        4,
+        3,
+        0,
+    )
+    assert counts["types"] == {"Disease": 4}
+    out = run("corpus", "stats", source).out
+    assert "type Disease" in out
+    assert "zero shot" not in out
+
+
+def test_check(run: Run, source: Path, kb: KnowledgeBase, tmp_path: Path) -> None:
+    assert "nothing found" in run("corpus", "check", source).out
+    done = run("corpus", "check", source, "--kb", kb.path)
+    assert (done.code, "X:9" in done.out) == (1, True)
+    wrong = tmp_path / "wrong.pubtator"
+    wrong.write_text(PUBTATOR.replace("1\t9\t13", "1\t8\t12"))
+    done = run("corpus", "check", wrong)
+    assert (done.code, "wrong.pubtator:4" in " ".join(done.out.split())) == (1, True)
+
+
+def test_split(run: Run, source: Path, tmp_path: Path) -> None:
+    for folder in ("a", "b"):
+        assert run("corpus", "split", source, "-o", tmp_path / folder, "--shares", "train=0.5,dev=0.5").code == 0
+    for name in ("train.jsonl", "dev.jsonl"):
+        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
+        assert len(list(linnet.read(tmp_path / "a" / name))) == 1
+    assert "expected name=share" in run("corpus", "split", source, "-o", tmp_path, "--shares", "train").err
+    assert "add up to 1" in run("corpus", "split", source, "-o", tmp_path, "--shares", "train=0.5").err
+
+
+def test_prepare(run: Run, tmp_path: Path, kb: KnowledgeBase) -> None:
+    folder = tmp_path / "data" / "corpora" / "bc5cdr"
+    folder.mkdir(parents=True)
+    (folder / "CDR_DevelopmentSet.PubTator.txt").write_text(PUBTATOR)
+    arguments = ("corpus", "prepare", "bc5cdr", "--data", tmp_path / "data", "--kb", kb.path)
+    done = run(*arguments, "-o", tmp_path / "kept", "--to", "bioc")
+    assert "4 mentions, 1 absent from the knowledge base, kept" in done.err
+    assert "train: left out" in done.err
+    done = run(*arguments, "-o", tmp_path / "dropped", "--absent", "drop")
+    assert "dropped" in done.err
+    assert sum(len(doc.mentions or ()) for doc in linnet.read(tmp_path / "dropped" / "dev.jsonl")) == 3
+    assert run(*arguments[:3], "--data", tmp_path, "-o", tmp_path / "x").code == 2
+    assert "needs --kb" in run(*arguments[:5], "-o", tmp_path / "x", "--absent", "drop").err
+    assert "did you mean 'bc5cdr'" in run("corpus", "prepare", "bc5cd", "--data", tmp_path, "-o", tmp_path / "x").err
+
+
+def test_known_corpora_by_name(run: Run, tmp_path: Path) -> None:
+    assert "bc5cdr:train, bc5cdr:dev" in run("corpus", "stats", "bc5cdr").err
+    assert "did you mean 'dev'" in run("corpus", "stats", "bc5cdr:dve", "--data", tmp_path).err
+
+
+@pytest.mark.data
+def test_real_counts(run: Run, data: Path) -> None:
+    counts = json.loads(run("corpus", "stats", "bc5cdr:dev", "--data", data, "--other", "bc5cdr:train", "--json").out)
+    assert (counts["documents"], counts["mentions"], counts["zero_shot"]) == (500, 9591, 2087)

@@ -1,0 +1,162 @@
+"""BioC, XML and JSON: whatever a document holds is there again after writing and reading."""
+
+from __future__ import annotations
+
+import io
+import itertools
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from linnet.corpora import bioc_json, bioc_xml
+from linnet.data import Abbreviation, Candidates, Document, Mention, Passage, Span
+
+ANY = st.text(st.characters(codec="utf-8"), min_size=1, max_size=20)
+SAFE = st.text(
+    st.characters(codec="utf-8", exclude_characters=[*map(chr, range(32)), "\ufffe", "\uffff"])
+    | st.sampled_from("\t\n\r &<>\"'|,"),
+    min_size=1,
+    max_size=20,
+)
+JSONS = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.floats(allow_nan=False, allow_infinity=False) | ANY,
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(ANY, inner, max_size=2),
+    max_leaves=4,
+)
+KEYS = ANY | st.sampled_from(["type", "MESH", "identifier", "linnet:group", "linnet:infons", "a\tb", "relation"])
+RELATIONS = st.lists(
+    st.fixed_dictionaries(
+        {"type": SAFE},
+        optional={
+            "id": SAFE,
+            "args": st.lists(st.fixed_dictionaries({"role": SAFE, "ref": SAFE}), min_size=1, max_size=2),
+            "meta": st.dictionaries(KEYS, ANY | JSONS, max_size=2),
+        },
+    ),
+    max_size=2,
+)
+METAS: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
+    {},
+    optional={
+        "infons": st.dictionaries(KEYS, ANY | JSONS, max_size=3) | JSONS,
+        "fields": st.dictionaries(ANY | st.sampled_from(["id", "pmid", "documents"]), JSONS, max_size=2) | JSONS,
+        "collection": st.dictionaries(st.sampled_from(["source", "date", "infons", "fields", "x"]), ANY | JSONS)
+        | JSONS,
+        "relations": RELATIONS | JSONS,
+        "annotations": st.lists(
+            st.fixed_dictionaries({"id": SAFE}, optional={"infons": st.dictionaries(KEYS, ANY), "text": SAFE})
+        )
+        | JSONS,
+        "sentences": JSONS,
+        "text": JSONS,
+        "separator": st.sampled_from(["|", "+", ",", ";", "+,", "", "ab"]) | JSONS,
+        "ids": st.sampled_from(["MESH:D1|-1", "-1", "x"]) | JSONS,
+        "x": JSONS,
+    },
+)
+IDS = st.sampled_from(
+    ["HP:1", "MESH:D000002", "NCBIGene:6", "NCBITaxon:9", "X:ß", "𝒳:3", "7", "a|b", "", "-1", "p|SUB|V|1|M"]
+)
+FLOATS = st.floats(-1e6, 1e6, width=32)
+
+
+@st.composite
+def spans(draw: st.DrawFn, length: int) -> Span:
+    start = draw(st.integers(0, length - 1))
+    return Span(start, draw(st.integers(start + 1, length)))
+
+
+@st.composite
+def candidates(draw: st.DrawFn) -> Candidates:
+    n = draw(st.integers(0, 3))
+    labels = draw(st.none() | st.lists(st.none() | ANY, min_size=n, max_size=n))
+    column = st.lists(FLOATS, min_size=n, max_size=n)
+    return Candidates(
+        rows=np.full(n, -1, np.int32),
+        scores=np.array(draw(column), np.float32),
+        names=None if labels is None else np.full(n, -1, np.int32),
+        features={key: np.array(draw(column), np.float32) for key in draw(st.sets(ANY, max_size=2))},
+        kb=draw(st.sampled_from(["", "abc"])),
+        ids=tuple(draw(st.lists(st.none() | IDS, min_size=n, max_size=n))),
+        labels=tuple(labels or ()),
+    )
+
+
+@st.composite
+def mentions(draw: st.DrawFn, length: int) -> Mention:
+    cuts = sorted(draw(st.sets(st.integers(0, length), min_size=2, max_size=4)))
+    parts = tuple(Span(a, b) for a, b in zip(cuts[::2], cuts[1::2], strict=False))
+    if len(parts) == 1 and parts[0].end - parts[0].start > 1 and draw(st.booleans()):
+        start, end = parts[0]
+        parts = (Span(start, start + 1), Span(start + 1, end))  # adjacent
+    return Mention(
+        parts[0].start,
+        parts[-1].end,
+        parts=parts if len(parts) > 1 else (),
+        id=draw(st.sampled_from(["", "T1", "𝒳", " ", "linnet:none0"]) | SAFE),
+        types=tuple(draw(st.lists(st.sampled_from(["Gene", "Species", "Disease", "", "A,B"]) | SAFE, max_size=2))),
+        source=draw(st.sampled_from(["gold", "user", "pred"])),
+        candidates=draw(st.none() | candidates()),
+        concepts=draw(st.none() | st.lists(IDS, max_size=3).map(tuple)),
+        alternatives=tuple(draw(st.lists(st.lists(IDS, max_size=2).map(tuple), max_size=2))),
+        probability=draw(st.none() | st.floats(0, 1)),
+        calibration=draw(st.sampled_from(["", "joint", "given-span"])),
+        signals=draw(st.dictionaries(ANY, st.floats(allow_nan=False, allow_infinity=False), max_size=2)),
+        group=draw(st.sampled_from(["", "g1"])),
+        meta=draw(METAS),
+    )
+
+
+@st.composite
+def passages(draw: st.DrawFn, length: int) -> tuple[Passage, ...]:
+    if draw(st.booleans()):  # anywhere
+        found = draw(st.lists(spans(length), max_size=3))
+    else:  # one after the other
+        cuts = sorted(draw(st.lists(st.integers(0, length), min_size=2, max_size=5)))
+        found = [Span(a, b) for a, b in itertools.pairwise(cuts)]
+    return tuple(Passage(a, b, draw(st.sampled_from(["", "title"])), draw(METAS)) for a, b in found)
+
+
+@st.composite
+def documents(draw: st.DrawFn, texts: st.SearchStrategy[str] = SAFE) -> Document:
+    text = draw(texts.map(lambda text: text + " x") | st.just("A b.\n \nC d."))
+    some = st.lists(spans(len(text)), max_size=3)
+    pairs = st.lists(st.builds(Abbreviation, spans(len(text)), spans(len(text))), max_size=2)
+    return Document(
+        draw(texts),
+        text,
+        passages=draw(passages(len(text))),
+        sentences=draw(st.none() | some.map(tuple)),
+        abbreviations=draw(st.none() | pairs.map(tuple)),
+        mentions=draw(st.none() | st.lists(mentions(len(text)), max_size=4).map(tuple)),
+        reviewed=draw(st.none() | some.map(tuple)),
+        meta=draw(METAS),
+    )
+
+
+CAREFUL = settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], deadline=None, max_examples=30
+)
+
+
+@CAREFUL
+@given(docs=st.lists(documents(), max_size=2))
+def test_nothing_is_lost_in_xml(tmp_path: Path, docs: list[Document]) -> None:
+    out = io.StringIO()
+    assert bioc_xml.write(docs, out) == len(docs)
+    path = tmp_path / "d.xml"
+    path.write_bytes(out.getvalue().encode())
+    assert list(bioc_xml.read(path)) == docs
+
+
+@CAREFUL
+@given(docs=st.lists(documents(st.text(min_size=1, max_size=20)), max_size=2))
+def test_nothing_is_lost_in_json(tmp_path: Path, docs: list[Document]) -> None:
+    out = io.StringIO()
+    assert bioc_json.write(docs, out) == len(docs)
+    path = tmp_path / "d.json"
+    path.write_bytes(out.getvalue().encode())
+    assert list(bioc_json.read(path)) == docs

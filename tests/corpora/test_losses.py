@@ -1,0 +1,123 @@
+"""What a conversion drops is what it says it drops: reading back gives the document as announced."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from linnet.corpora import FORMATS, WRITABLE, read, write
+from linnet.corpora.losses import ALL, KINDS, kept, lost, present
+from linnet.corpora.mentions_csv import read_mentions
+from linnet.data import Abbreviation, Candidates, Document, Mention, Passage, Span
+
+WORD = st.sampled_from(["renal", "cysts", "and", "β-cell", "𝒳", "tumour", "of"])
+TYPE = st.sampled_from(["Disease", "Chemical"])
+ID = st.sampled_from(["MESH:D014262", "OMIM:217000", "UMLS:C0024660"])
+
+
+@st.composite
+def tame(draw: st.DrawFn) -> Document:
+    """A document with everything in it, in a text that every format takes: words, one line a passage."""
+    words = [draw(st.lists(WORD, min_size=2, max_size=6)) for _ in range(2)]
+    title, abstract = (" ".join(line) for line in words)
+    text = f"{title}\n{abstract}"
+    borders = [at for at in range(len(text) + 1) if at in (0, len(text)) or " " in text[at - 1 : at + 1]]
+    passages = (
+        Passage(0, len(title), "title", draw(st.sampled_from([{}, {"section": "T"}]))),
+        Passage(len(title) + 1, len(text), "abstract"),
+    )
+    starts = [at for at in borders if at < len(title) and text[at : at + 1].strip()]
+    mentions = [draw(mention(text, starts, title)) for _ in range(draw(st.integers(0, 4)))]
+    relation = {"type": "CID", "args": [{"role": "arg1", "ref": "MESH:D1"}, {"role": "arg2", "ref": "MESH:D2"}]}
+    meta: dict[str, Any] = {"relations": [relation]} if draw(st.booleans()) else {}
+    return Document(
+        draw(st.sampled_from(["1", "23"])),
+        text,
+        passages=passages,
+        abbreviations=(Abbreviation(Span(0, 1), Span(1, 2)),) if draw(st.booleans()) else None,
+        reviewed=(Span(0, 2),) if draw(st.booleans()) else None,
+        mentions=tuple(unique(mentions)),
+        meta=meta | ({"source": "made"} if draw(st.booleans()) else {}),
+    )
+
+
+def unique(mentions: list[Mention]) -> Iterator[Mention]:
+    """Yield mentions in reading order, one for each span: formats order mentions of one span as they like."""
+    seen = set()
+    for one in sorted(mentions, key=lambda m: (m.start, m.end)):
+        if one.span not in seen:
+            seen.add(one.span)
+            yield one
+
+
+@st.composite
+def mention(draw: st.DrawFn, text: str, starts: list[int], title: str) -> Mention:
+    start = draw(st.sampled_from(starts))
+    ends = [at for at in range(start + 1, len(title) + 1) if text[at - 1] != " " and text[at] in " \n"]
+    end = draw(st.sampled_from(ends))
+    cut = text.find(" ", start, end)
+    split = cut > 0 and draw(st.booleans())
+    candidates = Candidates(np.array([-1]), np.array([0.5]), ids=("MESH:D014262",), kb="v")
+    return Mention(
+        start,
+        end,
+        parts=(Span(start, cut), Span(cut + 1, end)) if split else (),
+        id=draw(st.sampled_from(["", f"T{start + 1}{end}"])),
+        types=draw(st.sampled_from([("Disease",), ("Disease", "Chemical")])),
+        source=draw(st.sampled_from(["gold", "user", "pred"])),
+        concepts=draw(st.none() | st.lists(ID, max_size=2, unique=True).map(tuple)),
+        alternatives=draw(st.sampled_from([(), (("OMIM:217000",),)])),
+        candidates=draw(st.sampled_from([None, candidates])),
+        probability=draw(st.sampled_from([None, 0.25])),
+        signals=draw(st.sampled_from([{}, {"detect": 0.5}])),
+        group=draw(st.sampled_from(["", "g"])),
+        meta=draw(st.sampled_from([{}, {"author": "a"}])),
+    )
+
+
+def back(doc: Document, name: str, folder: Path) -> Document:
+    """Write a document in a format and read it again."""
+    if FORMATS[name].write_folder:
+        write([doc], folder / "brat", format=name)
+        [out] = read(folder / "brat", format=name)
+        return out
+    path = folder / f"doc{(*FORMATS[name].suffixes, '.x')[0]}"
+    write([doc], path, format=name)
+    [out] = read_mentions(path, [replace(doc, mentions=None)]) if name == "csv" else read(path, format=name)
+    return out
+
+
+@pytest.mark.parametrize("name", WRITABLE)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@given(doc=tame())
+def test_what_is_read_back_is_what_was_announced(
+    name: str, tmp_path_factory: pytest.TempPathFactory, doc: Document
+) -> None:
+    announced = kept(doc, FORMATS[name].holds)
+    out = back(announced, name, tmp_path_factory.mktemp("x"))
+    if name == "conll":  # it cannot but say sentences
+        out = replace(out, sentences=None)
+    if name in ("brat", "bioc", "bioc_json"):  # a mention without an id is given one
+        ids = {m.spans: m.id for m in announced.mentions or ()}
+        out = replace(out, mentions=tuple(replace(m, id=ids[m.spans]) for m in out.mentions or ()))
+    assert out == announced
+
+
+@given(doc=tame(), holds=st.frozensets(st.sampled_from(sorted(KINDS))))
+def test_kept_documents_lose_nothing_more(doc: Document, holds: frozenset[str]) -> None:
+    assert lost(doc, ALL) == Counter()
+    assert kept(doc, ALL) is doc
+    reduced = kept(doc, holds)
+    assert lost(reduced, holds - {"mentions not linked", "NIL mentions"}).keys() <= {
+        "mentions not linked",
+        "NIL mentions",
+    }
+    assert present(reduced).keys() <= present(doc).keys() | {"overlapping mentions", "mentions not linked"}
