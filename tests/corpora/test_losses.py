@@ -17,10 +17,11 @@ from linnet.corpora import FORMATS, WRITABLE, read, write
 from linnet.corpora.losses import ALL, KINDS, kept, lost, present
 from linnet.corpora.mentions_csv import read_mentions
 from linnet.data import Abbreviation, Candidates, Document, Mention, Passage, Span
+from linnet.errors import FormatError
 
 WORD = st.sampled_from(["renal", "cysts", "and", "β-cell", "𝒳", "tumour", "of"])
 TYPE = st.sampled_from(["Disease", "Chemical"])
-ID = st.sampled_from(["MESH:D014262", "OMIM:217000", "UMLS:C0024660"])
+ID = st.sampled_from(["MESH:D014262", "OMIM:217000", "UMLS:C0024660", "DBSNP:rs1"])
 
 
 @st.composite
@@ -116,8 +117,29 @@ def test_kept_documents_lose_nothing_more(doc: Document, holds: frozenset[str]) 
     assert lost(doc, ALL) == Counter()
     assert kept(doc, ALL) is doc
     reduced = kept(doc, holds)
-    assert lost(reduced, holds - {"mentions not linked", "NIL mentions"}).keys() <= {
-        "mentions not linked",
-        "NIL mentions",
-    }
-    assert present(reduced).keys() <= present(doc).keys() | {"overlapping mentions", "mentions not linked"}
+    # what is left of a document has these whatever happens: they are announced, and nothing can be taken away
+    always = {"texts", "documents without mentions", "documents not looked at", "mentions not linked", "NIL mentions"}
+    assert lost(reduced, holds - always).keys() <= always
+    assert present(reduced).keys() <= present(doc).keys() | {"overlapping mentions"} | always
+
+
+@pytest.mark.parametrize("name", [name for name in WRITABLE if name != "csv"])
+def test_formats_are_found_out(name: str, tmp_path: Path) -> None:
+    """Without being told the format, a file or folder is read as what it was written as, each document once."""
+    mentions = (Mention(0, 5, source="gold", types=("Disease",), concepts=("MESH:D014262",)),)
+    docs = [Document(id, "Fever and cough.", mentions=mentions) for id in ("1", "2")]
+    place = tmp_path / ("brat" if FORMATS[name].write_folder else f"x{FORMATS[name].suffixes[0]}")
+    write([kept(doc, FORMATS[name].holds) for doc in docs], place, format=name)
+    out = list(read(place))
+    assert [doc.id for doc in out] == ["1", "2"]
+    assert [mention.span for doc in out for mention in doc.mentions or ()] == [(0, 5), (0, 5)]
+
+
+def test_csv_says_that_it_has_no_texts(tmp_path: Path) -> None:
+    doc = Document("1", "Fever.", mentions=(Mention(0, 5, source="gold", concepts=("A:x|y", "B\\")),))
+    assert lost(doc, FORMATS["csv"].holds) == Counter({"texts": 1})
+    write([doc], tmp_path / "x.csv")
+    [out] = read_mentions(tmp_path / "x.csv", [replace(doc, mentions=None)])
+    assert out == doc
+    with pytest.raises(FormatError, match="document_text"):
+        list(read(tmp_path / "x.csv"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import logging
+import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -20,7 +21,7 @@ from linnet.corpora.describe import Stats, check, describe, seen
 from linnet.corpora.losses import kept, lost
 from linnet.corpora.splits import split
 from linnet.data import Document
-from linnet.errors import FormatError, LinnetError
+from linnet.errors import FormatError, LinnetError, LinnetWarning
 from linnet.kb import KnowledgeBase
 
 __all__ = ["app", "documents"]
@@ -150,15 +151,20 @@ def check_all(
     listen(quiet=quiet, verbose=verbose)
     counts: Counter[str] = Counter()
     shown: list[tuple[str, str, str]] = []
-    try:
-        docs = progress(documents(source, format=format, data=data), what="documents", quiet=quiet)
-        for problem in check(docs, kb=_open(kb)):
-            counts[problem.kind] += 1
-            if counts[problem.kind] <= limit:
-                shown.append(problem)
-    except FormatError as error:
-        counts["unreadable"] += 1
-        shown.append(("unreadable", "", str(error)))
+    with warnings.catch_warnings(record=True) as repairs:
+        warnings.simplefilter("always", LinnetWarning)
+        try:
+            docs = progress(documents(source, format=format, data=data), what="documents", quiet=quiet)
+            for problem in check(docs, kb=_open(kb)):
+                counts[problem.kind] += 1
+                if counts[problem.kind] <= limit:
+                    shown.append(problem)
+        except FormatError as error:
+            counts["unreadable"] += 1
+            shown.append(("unreadable", "", str(error)))
+    for repair in repairs:
+        counts["mended when read"] += 1
+        shown.append(("mended when read", "", str(repair.message)))
     if not counts:
         print(f"{source}: nothing found")
         return
@@ -208,7 +214,7 @@ def _shares(text: str) -> dict[str, float]:
 
 def _split_path(folder: Path, name: str, to: str) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
-    suffixes = FORMATS[to].suffixes if to in FORMATS else ()
+    suffixes = FORMATS[to].suffixes if to in FORMATS and not FORMATS[to].write_folder else ()
     return folder / f"{name}{suffixes[0] if suffixes else ''}"
 
 
@@ -216,7 +222,7 @@ def _split_path(folder: Path, name: str, to: str) -> Path:
 def prepare(
     name: Annotated[str, typer.Argument(help="A known corpus.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for one file a split.")],
-    to: Annotated[str, typer.Option(help="Output format: bioc or jsonl.")] = "jsonl",
+    to: Annotated[str, typer.Option(help="Output format: jsonl, bioc, …")] = "jsonl",
     kb: Kb = None,
     absent: Annotated[
         Literal["keep", "drop"], typer.Option(help="Mentions with a concept that --kb lacks: keep or drop.")
@@ -235,10 +241,11 @@ def prepare(
     written = 0
     for part in CORPORA[name].splits:
         try:
-            docs = list(read_corpus(name, split=part, data=data))
-        except FormatError as error:
+            found = read_corpus(name, split=part, data=data)
+        except FormatError as error:  # it is not there; what is there and damaged is an error below
             logger.info("%s: left out, %s", part, error)
             continue
+        docs = list(found)
         counts: Counter[str] = Counter()
         path = _split_path(output, part, to)
         dropped: Counter[str] = Counter()

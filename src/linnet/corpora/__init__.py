@@ -7,7 +7,7 @@ and renames, so that a file is there in full or not at all. The modules load onl
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -40,7 +40,7 @@ class Format:
     write_folder: str | None = None
 
 
-LINKS = frozenset({"mentions", "overlapping mentions", "concepts"})
+LINKS = frozenset({"texts", "documents without mentions", "mentions", "overlapping mentions", "concepts"})
 ANNOTATIONS = LINKS | {"types", "several concepts", "NIL mentions", "mentions not linked"}
 
 FORMATS: dict[str, Format] = {
@@ -99,7 +99,7 @@ FORMATS: dict[str, Format] = {
         options=("rows",),
         alone=True,
         holds=(ANNOTATIONS | {"several types", "discontinuous mentions", "sources other than gold", "probabilities"})
-        - {"mentions not linked"},
+        - {"mentions not linked", "texts", "documents without mentions"},
     ),
 }
 READABLE = tuple(name for name, format in FORMATS.items() if format.read)
@@ -135,6 +135,7 @@ def _read(sources: Iterable[str | Path | Document], format: str | None, rows: Ro
     found: list[Found | Document] = []
     for source in sources:
         found += [source] if isinstance(source, Document) else find(source, suffixes)
+    found = _without_texts_of_brat(found)
     names = unique_names([item for item in found if isinstance(item, Found)])
     for item in found:
         if isinstance(item, Document):
@@ -144,6 +145,12 @@ def _read(sources: Iterable[str | Path | Document], format: str | None, rows: Ro
             options = {"rows": rows, "name": names[item]}
             reader = _resolve(chosen.read)
             yield from reader(item.path, **{key: options[key] for key in chosen.options})
+
+
+def _without_texts_of_brat(found: Sequence[Found | Document]) -> list[Found | Document]:
+    """Leave out the ``.txt`` of every ``.ann``: brat's reader reads it with its annotations."""
+    pairs = {item.path.with_suffix(".txt") for item in found if isinstance(item, Found) and item.path.suffix == ".ann"}
+    return [item for item in found if isinstance(item, Document) or item.path not in pairs]
 
 
 def write(docs: Iterable[Document], path: str | Path, *, format: str | None = None, rows: Rows | None = None) -> int:
@@ -165,6 +172,8 @@ def write(docs: Iterable[Document], path: str | Path, *, format: str | None = No
     _check(format, WRITABLE, "written")
     options = {"rows": rows} if "rows" in FORMATS[format].options else {}
     if place := FORMATS[format].write_folder:
+        if str(path) == STDIO:
+            raise LinnetError(f"{format} is a folder of files and cannot go to standard output: name a folder")
         written: int = _resolve(place)(docs, Path(path), **options)
         return written
     try:
@@ -201,6 +210,9 @@ def _guess(path: str | Path) -> str:
         return content if content == "pubtator" else "text"  # PubTator is published as .txt; notes are anything
     if content:
         return content
+    ours = [name for name, format in FORMATS.items() if format.read and ending in format.suffixes]
+    if len(ours) == 1:
+        return ours[0]  # its reader says what is wrong, with the line
     if not ending:
         return "text"
     problem = f"cannot tell its format from the suffix {ending!r} and the content"

@@ -36,6 +36,8 @@ from linnet.text.files import MAX_TEXT, open_text, shown
 
 __all__ = ["read", "write"]
 
+DIGITS = 100  # more make no offset that any file could have, and Python refuses thousands
+
 T = TypeVar("T")
 SURROGATE = re.compile("[\ud800-\udfff]")
 COLLECTION = frozenset({"source", "date", "key", "version", "infons", "documents", "bioctype"})
@@ -217,7 +219,7 @@ class _Objects:
 
     def _number(self, value: Mapping[str, Any], key: str) -> int:
         found = value.get(key)
-        if isinstance(found, str) and found.isdecimal():
+        if isinstance(found, str) and found.isdecimal() and len(found) <= DIGITS:
             return int(found)
         if not isinstance(found, int) or isinstance(found, bool) or found < 0:
             raise self._fault(f"{key!r}: expected a number that is not negative, found {found!r:.80}")

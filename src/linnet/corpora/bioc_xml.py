@@ -32,6 +32,8 @@ from linnet.text.files import open_bytes, shown
 
 __all__ = ["read", "write"]
 
+DIGITS = 100  # more make no offset that any file could have, and Python refuses thousands
+
 HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n<!DOCTYPE collection SYSTEM "BioC.dtd">\n'
 HEADER = ("source", "date", "key", "version")
 
@@ -108,7 +110,7 @@ class _Elements:
 
     def _number(self, value: Any, element: etree._Element) -> int:
         text = str(value or "").strip()
-        if text.isdecimal() and text.isascii():
+        if text.isdecimal() and text.isascii() and len(text) <= DIGITS:
             return int(text)
         raise self._fault(f"expected a number that is not negative as an offset or length, found {text!r}", element)
 

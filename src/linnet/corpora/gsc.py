@@ -20,6 +20,8 @@ from linnet.text.files import open_text, shown
 
 __all__ = ["read", "write"]
 
+DIGITS = 12  # more make no offset that any file could have
+
 BREAKS = str.maketrans("\r\n", "  ")
 
 
@@ -59,7 +61,7 @@ def _mention(annotation: str, text: str, path: str, line: int) -> Mention:
         problem = f"expected start, end, text and id with tabs between, found {annotation[:60]!r}"
         raise FormatError(path, problem, line=line)
     surface, concept = tail[0], tail[1].strip()
-    if not (columns[0].isdecimal() and columns[1].isdecimal() and concept):
+    if not (all(c.isdecimal() and len(c) <= DIGITS for c in columns[:2]) and concept):
         problem = f"expected two numbers and an id, found {columns[0]!r}, {columns[1]!r} and {concept!r}"
         raise FormatError(path, problem, line=line)
     start, end = int(columns[0]), int(columns[1])

@@ -30,6 +30,9 @@ def _overlapping(doc: Document) -> int:
 
 
 KINDS: Mapping[str, Callable[[Document], int]] = {
+    "texts": lambda doc: int(bool(doc.text)),
+    "documents without mentions": lambda doc: int(not doc.mentions),
+    "documents not looked at": lambda doc: int(doc.mentions is None),
     "passages": lambda doc: len(doc.passages),
     "passage meta": lambda doc: sum(bool(passage.meta) for passage in doc.passages),
     "sentences": lambda doc: len(doc.sentences or ()),
@@ -64,7 +67,7 @@ def present(doc: Document) -> Counter[str]:
     """Return how often a document has each kind of thing.
 
     >>> sorted(present(Document("d", "fits", mentions=(Mention(0, 4, types=("D",)),))).items())
-    [('mentions', 1), ('mentions not linked', 1), ('sources other than gold', 1), ('types', 1)]
+    [('mentions', 1), ('mentions not linked', 1), ('sources other than gold', 1), ('texts', 1), ('types', 1)]
     """
     return Counter({kind: count for kind, counter in KINDS.items() if (count := counter(doc))})
 
@@ -120,7 +123,7 @@ def kept(doc: Document, holds: frozenset[str]) -> Document:
 
 def _kept_mentions(doc: Document, holds: frozenset[str]) -> tuple[Mention, ...] | None:
     if doc.mentions is None or "mentions" not in holds:
-        return None
+        return None if doc.mentions is None and "documents not looked at" in holds else ()
     mentions = [small for mention in doc.mentions if _fits(mention, holds) for small in _split(mention, holds)]
     reduced = tuple(_reduce(mention, holds) for mention in mentions)
     return reduced if "overlapping mentions" in holds else tuple(_outermost(reduced))

@@ -96,9 +96,9 @@ def _row(doc: Document, mention: Mention, name: Callable[[str], str]) -> tuple[o
         mention.start,
         mention.end,
         _safe(doc.surface(mention)),
-        _safe("|".join(concepts)),
-        _safe("|".join(names) if any(names) else ""),
-        _safe("|".join(mention.types)),
+        _safe(_join(concepts)),
+        _safe(_join(names) if any(names) else ""),
+        _safe(_join(mention.types)),
         "" if mention.probability is None else f"{mention.probability:.6g}",
         calibration,
         mention.source,
@@ -127,19 +127,47 @@ class _Row(NamedTuple):
     others: dict[str, str]
 
 
-def read(path: str | Path, *, columns: Mapping[str, str] | None = None) -> Iterator[Document]:
+def _join(values: Sequence[str]) -> str:
+    r"""Return several values as one cell; a bar or backslash inside a value gets a backslash in front.
+
+    >>> _split(_join(["c|DEL|13|", "a\\b"]))
+    ('c|DEL|13|', 'a\\b')
+    """
+    return "|".join(value.replace("\\", "\\\\").replace("|", "\\|") for value in values)
+
+
+def _split(cell: str) -> tuple[str, ...]:
+    if "\\" not in cell:
+        return tuple(cell.split("|"))
+    values = [""]
+    characters = iter(cell)
+    for character in characters:
+        if character == "|":
+            values.append("")
+        else:
+            values[-1] += next(characters, "") if character == "\\" else character
+    return tuple(values)
+
+
+def read(
+    path: str | Path,
+    *,
+    columns: Mapping[str, str] | None = None,
+    rows: Rows | None = None,  # noqa: ARG001 - as in every format
+) -> Iterator[Document]:
     """Yield the documents of a CSV that has their texts in a column document_text; rows of a document stand together.
 
     Args:
         path: the file, plain or gzip, with commas, semicolons or tabs between cells.
         columns: our column -> the file's, where they differ: ``{"document": "pmid", "document_text": "abstract"}``.
+        rows: not used; readers and writers of a format have the same keywords.
 
     Raises:
         LinnetError: `columns` names a column of ours that there is not.
         FormatError: no such column, a document whose first row has no text, or as `read_mentions`.
     """
-    rows = _rows(path, _checked(columns), (*REQUIRED, DOCUMENT_TEXT))
-    return _read(shown(path), rows)
+    found = _rows(path, _checked(columns), (*REQUIRED, DOCUMENT_TEXT))
+    return _read(shown(path), found)
 
 
 def _read(path: str, rows: Iterator[_Row]) -> Iterator[Document]:
@@ -275,8 +303,8 @@ def _mention(row: _Row, text: str, path: str) -> Mention:
     if not start < end <= len(text):
         problem = f"the span {start}-{end} is empty or lies outside the text of {len(text)} characters"
         raise FormatError(path, f"{problem} of document {cells['document']!r}", line=row.line)
-    types = tuple(cells["types"].split("|")) if cells.get("types") else ()
-    ids = cells["concepts"].split("|") if cells.get("concepts") else []
+    types = _split(cells["types"]) if cells.get("types") else ()
+    ids = _split(cells["concepts"]) if cells.get("concepts") else ()
     first = types[0] if types else ""
     try:
         mention = Mention(
