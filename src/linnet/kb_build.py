@@ -54,7 +54,7 @@ CREATE TEMP TABLE origins (id TEXT, origin TEXT);
 CREATE TEMP TABLE staged (concept INTEGER, parent TEXT);
 """
 INDEXES = """
-CREATE INDEX names_by_norm ON names (norm);
+CREATE INDEX names_by_norm ON names (norm, concept);
 CREATE INDEX names_by_concept ON names (concept, position);
 CREATE INDEX types_by_concept ON types (concept);
 CREATE INDEX types_by_type ON types (type, concept);
@@ -65,6 +65,7 @@ CREATE INDEX xrefs_by_xref ON xrefs (xref);
 INSERT INTO words (words) VALUES ('rebuild');
 """
 SHOWN = 10  # concepts of a cycle that a message names
+CACHE = 256 << 10  # KiB of pages that SQLite keeps, and of index entries that it sorts at once
 CHUNK = 5000  # concepts a round: enough to amortise a call, small enough not to be noticed in memory
 
 
@@ -134,7 +135,10 @@ def _beside(path: Path) -> Iterator[sqlite3.Connection]:
     connection = sqlite3.connect(made, isolation_level=None)
     try:
         # the file is worthless until renamed, so a crash needs no journal
-        connection.executescript("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA temp_store=FILE;")
+        settings = (
+            f"PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA temp_store=FILE; PRAGMA cache_size=-{CACHE};"
+        )
+        connection.executescript(settings)
         yield connection
         connection.execute("PRAGMA optimize")
         connection.close()
@@ -159,9 +163,13 @@ def _keep(made: Path, path: Path) -> None:
         raise KnowledgeBaseError(f"{path}: cannot be written: {error.strerror}") from error
 
 
+# made once: `json.dumps` makes an encoder for every call with an option
+_encode = json.JSONEncoder(ensure_ascii=False).encode
+
+
 def concept_hash(row: int, concept: Concept) -> int:
     """Return the 64-bit share of one concept in a version; -1 is the row of a retired id that never had one."""
-    key = json.dumps(
+    key = _encode(
         [
             row,
             concept.id,
@@ -171,8 +179,7 @@ def concept_hash(row: int, concept: Concept) -> int:
             concept.parents,
             concept.xrefs,
             concept.replaced_by,
-        ],
-        ensure_ascii=False,
+        ]
     )
     return int.from_bytes(hashlib.blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")
 
@@ -323,7 +330,9 @@ def _check_cycles(connection: sqlite3.Connection) -> None:
     """Refuse concepts that are their own ancestors: edges inside a strongly connected component of the parent graph."""
     from scipy.sparse import coo_array, csgraph  # noqa: PLC0415 - slow to import, needed for building alone
 
-    edges = np.array(connection.execute("SELECT concept, parent FROM parents").fetchall(), np.int64).reshape(-1, 2)
+    # number by number: millions of pairs as Python tuples would take most of the memory that building needs
+    pairs = connection.execute("SELECT concept, parent FROM parents")
+    edges = np.fromiter(itertools.chain.from_iterable(pairs), np.int64).reshape(-1, 2)
     if not len(edges):
         return
     size = int(edges.max()) + 1

@@ -1,11 +1,18 @@
-"""Concept search for people: what they type is looked up in five tiers, each one query, filters inside the query.
+"""Concept search for people: what they type is looked up in five tiers, each a query or two, filters inside the query.
 
-Tiers in order: id, exact name, prefix of a name, all words (any order), any word. Within a tier names of exact scope
-come before related ones, preferred names before synonyms, shorter before longer, then by row.
+Tiers in order: id, exact name, prefix of a name, all words (any order; then with the last word half typed), any word.
+Within a tier names of exact scope come before related ones, preferred names before synonyms, shorter before longer,
+then by row.
+
+No tier reads more than a fixed number of names, so that the time does not grow with the terminology: it ranks the
+first `CAP` names that match and pass the filters, and looks at `SCAN` matching names to find them. Filters that allow
+few concepts are turned round: all names of those concepts are looked at, so that nothing of a small type or subtree
+is missed however frequent the words are.
 """
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -27,74 +34,183 @@ class Hit(NamedTuple):
     tier: str
 
 
-# A tier reads at most this many names before it ranks them: a frequent word must not sort a million rows.
 CURIE = re.compile(r"^([A-Z]+)[_ ]?(?=\d)(\w+)$")
-CAP = 2000
+# A tier ranks at most this many names: a frequent word must not sort a million rows.
+CAP = 1000
+# A tier with filters looks at this many matching names; asking for ancestors costs ten times a look at the types.
+SCAN = 8_000
+SCAN_UNDER = 2_000
+# A word of at most this many names is rare: such names are ranked by how rare the words are that they hold.
+RARE = 500
+# Filters that allow at most this many concepts are turned round.
+FEW = 2_000
 # More words than a person types are text pasted by mistake: each one costs a lookup.
 WORDS = 32
+# The word index knows beginnings of two and three letters. Longer ones it must collect from all words that begin so,
+# which is dear for short ones: those are looked up by three letters and checked on the name itself.
+INDEXED_PREFIX = 3
+LONG_PREFIX = 6
 
-ALLOWED_UNDER = (
-    "WITH RECURSIVE below(row) AS (VALUES {roots} UNION SELECT concept FROM parents JOIN below ON parent = below.row) "
+BELOW = "WITH RECURSIVE below(row) AS (VALUES {roots} UNION SELECT concept FROM parents JOIN below ON parent = row) "
+IS_UNDER = (
+    "EXISTS (WITH RECURSIVE above(row) AS (VALUES (n.concept) UNION SELECT parent FROM parents JOIN above "
+    "ON concept = row) SELECT 1 FROM above WHERE row IN ({roots}))"
 )
+MATCHING = "SELECT rowid AS row FROM words WHERE words MATCH ? LIMIT {scan}"
+RANKED = f"SELECT rowid AS row, rank AS badness FROM words WHERE words MATCH ? LIMIT {SCAN}"
+HAS = "(' ' || n.norm LIKE ?)"  # a normalised name holds no character that is special to LIKE
+COLUMNS = "n.row, n.concept, n.text, n.scope, n.position"
+
+
+class _Filter(NamedTuple):
+    """Which concepts may be found: a condition on ``n.concept``, and how many names to look at for it.
+
+    With ``few``, the condition lists the rows of the concepts themselves.
+    """
+
+    condition: str = ""
+    scan: int = CAP
+    few: bool = False
 
 
 def search(query: Query, text: str, *, types: Sequence[int], under: Sequence[int], limit: int) -> list[Hit]:
     """Return up to `limit` hits; `query` runs SQL, `types` and `under` are rows of types and of root concepts."""
-    head, condition = _filters(types, under)
     hits: dict[int, Hit] = {}
-    for tier, source, values in _tiers(text, condition) if limit > 0 else ():
-        sql = (
-            f"{head}SELECT n.concept, c.id, n.text FROM ({source}) n JOIN concepts c ON c.row = n.concept "
-            "WHERE NOT c.retired ORDER BY n.badness, n.scope, n.position > 0, length(n.text), n.concept, n.row"
-        )
-        for row, id, matched in query(sql, *values):
-            if row not in hits:
-                hits[row] = Hit(row, id, _preferred(query, row), matched, tier)
+    if limit <= 0:
+        return []
+    for tier, source, values in _tiers(query, text, _filter(query, types, under)):
+        order = "badness, scope, position > 0, length(text), concept, row"
+        sql = f"SELECT concept, text FROM ({source}) ORDER BY {order}"
+        for row, matched in query(sql, *values):
+            if row not in hits and (concept := _live(query, row)):
+                hits[row] = Hit(row, *concept, matched, tier)
             if len(hits) >= limit:
                 return list(hits.values())
     return list(hits.values())
 
 
-def _filters(types: Sequence[int], under: Sequence[int]) -> tuple[str, str]:
-    """Return the head of a query and a condition on ``n.concept``; all numbers in them are rows, never a user's."""
-    head = condition = ""
+def _live(query: Query, row: int) -> tuple[str, str] | None:
+    """Return id and preferred name of the concept in `row`, None if it is retired."""
+    sql = (
+        "SELECT c.id, n.text FROM concepts c JOIN names n ON n.concept = c.row WHERE c.row = ? AND NOT c.retired "
+        "ORDER BY n.position, n.row LIMIT 1"
+    )
+    return next(query(sql, row), None)
+
+
+def _filter(query: Query, types: Sequence[int], under: Sequence[int]) -> _Filter:
+    """Return the filter; all numbers in it are rows, never a user's."""
+    if not types and not under:
+        return _Filter()
+    any_type = ", ".join(map(str, types))
+    of_type = f"EXISTS (SELECT 1 FROM types t WHERE t.type IN ({any_type}) AND t.concept = n.concept)"
     if under:
-        head = ALLOWED_UNDER.format(roots=", ".join(f"({int(row)})" for row in under))
-        condition += " AND n.concept IN (SELECT row FROM below)"
-    if types:
-        condition += f" AND n.concept IN (SELECT concept FROM types WHERE type IN ({', '.join(map(str, types))}))"
-    return head, condition
+        head = BELOW.format(roots=", ".join(f"({int(row)})" for row in under))
+        listed = f"{head}SELECT row FROM below LIMIT {FEW + 1}"
+    else:
+        listed = f"SELECT DISTINCT concept FROM types WHERE type IN ({any_type}) LIMIT {FEW + 1}"
+    rows = [row for (row,) in query(listed)]
+    if len(rows) <= FEW:
+        condition = f" AND n.concept IN ({', '.join(map(str, rows))})"
+        return _Filter(condition + (f" AND {of_type}" if types and under else ""), SCAN, few=True)
+    condition = f" AND {of_type}" if types else ""
+    if under:
+        return _Filter(f"{condition} AND {IS_UNDER.format(roots=', '.join(map(str, under)))}", SCAN_UNDER)
+    return _Filter(condition, SCAN)
 
 
-def _tiers(text: str, condition: str) -> Iterator[tuple[str, str, list[object]]]:
-    """Yield name, query and values of each tier; `condition` stands inside, so that `CAP` counts what it lets in."""
-    columns = "n.row, n.concept, n.text, n.scope, n.position"
+def _tiers(query: Query, text: str, allowed: _Filter) -> Iterator[tuple[str, str, list[object]]]:
+    """Yield name, query and values of each tier."""
     by_id = (
         "WITH RECURSIVE ids(id) AS (VALUES (?1), (?2) UNION SELECT successor FROM retired JOIN ids USING (id)) "
-        f"SELECT {columns}, 0 AS badness FROM names n WHERE n.position = 0{condition} "
+        f"SELECT {COLUMNS}, 0 AS badness FROM names n WHERE n.position = 0{allowed.condition} "
         "AND n.concept IN (SELECT row FROM concepts JOIN ids USING (id) WHERE NOT retired)"
     )
     # hp:0000118, HP_0000118 and HP0000118 are ways people write HP:0000118
-    as_curie = CURIE.sub(r"\1:\2", text.strip().upper())
-    yield "id", by_id, [text.strip(), as_curie]
+    yield "id", by_id, [text.strip(), CURIE.sub(r"\1:\2", text.strip().upper())]
     norm = basic(text)
     if not norm:
         return
-    yield "exact", f"SELECT {columns}, 0 AS badness FROM names n WHERE n.norm = ?{condition} LIMIT {CAP}", [norm]
+    exact = f"SELECT {COLUMNS}, 0 AS badness FROM names n WHERE n.norm = ?{allowed.condition} LIMIT {CAP}"
+    yield "exact", exact, [norm]
     beyond = norm + "\U0010ffff"
-    prefix = f"SELECT {columns}, 0 AS badness FROM names n WHERE n.norm > ? AND n.norm < ?{condition} LIMIT {CAP}"
-    yield "prefix", prefix, [norm, beyond]
-    words = [f'"{word}"' for word in dict.fromkeys(norm.split())][:WORDS]
-    matching = (
-        f"SELECT {columns}, {{badness}} AS badness FROM words w JOIN names n ON n.row = w.rowid "
-        f"WHERE words MATCH ?{condition} ORDER BY w.rank LIMIT {CAP}"
-    )
-    # the last word may still be half typed
-    yield "all words", matching.format(badness="0"), [" AND ".join([*words[:-1], words[-1] + " *"])]
+    if allowed.few:
+        yield "prefix", _among_few(allowed, "n.norm > ? AND n.norm < ?"), [norm, beyond]
+    else:
+        # the index holds the concept, so that names that do not pass are never read
+        found = f"SELECT row, concept FROM names WHERE norm > ? AND norm < ? LIMIT {allowed.scan}"
+        passing = f"SELECT row FROM ({found}) n WHERE true{allowed.condition} LIMIT {CAP}"
+        yield "prefix", _among(passing, _Filter()), [norm, beyond]
+    words = list(itertools.islice(dict.fromkeys(norm.split()), WORDS))
+    yield from _word_tiers(query, words, allowed)
+
+
+def _word_tiers(query: Query, words: Sequence[str], allowed: _Filter) -> Iterator[tuple[str, str, list[object]]]:
+    if allowed.few:
+        begun: list[object] = [f"% {_beginning(word)}%" for word in words]
+        yield "all words", _among_few(allowed, " AND ".join([HAS] * len(words))), begun
+        if len(words) > 1:
+            # how many words there are ranks better than where they stand; the values come once for each place
+            count = f"({' + '.join([HAS] * len(words))})"
+            yield "any word", _among_few(allowed, f"{count} > 0", badness=f"-{count}"), begun * 2
+        return
+    quoted = [f'"{word}"' for word in words]
+    yield "all words", _among(MATCHING.format(scan=allowed.scan), allowed), [" AND ".join(quoted)]
+    last = words[-1]
+    if len(last) > 1 and _is_rare(query, quoted[-1]):  # else it is a whole word, not one half typed
+        beginning = last if len(last) >= LONG_PREFIX else last[:INDEXED_PREFIX]
+        half = " AND ".join([*quoted[:-1], f'"{beginning}" *'])
+        values: list[object] = [half] if beginning == last else [half, f"% {last}%"]
+        extra = "" if beginning == last else f" AND {HAS}"
+        yield "all words", _among(MATCHING.format(scan=SCAN), allowed, extra=extra), values
     if len(words) > 1:
-        yield "any word", matching.format(badness="w.rank"), [" OR ".join(words)]
+        # the rank of a match costs a look at each match, so that only rare words are ranked; they also say most
+        rare = _rarest(query, quoted)
+        if rare:
+            yield "any word", _among(RANKED, allowed, badness="s.badness"), [" OR ".join(rare)]
+        else:
+            yield "any word", _among(MATCHING.format(scan=allowed.scan), allowed), [" OR ".join(quoted)]
 
 
-def _preferred(query: Query, row: int) -> str:
-    (name,) = next(query("SELECT text FROM names WHERE concept = ? ORDER BY position, row LIMIT 1", row))
-    return str(name)
+def _among(found: str, allowed: _Filter, *, extra: str = "", badness: str = "0") -> str:
+    """Return the query for those of the name rows in `found` that pass the filter."""
+    return (
+        f"SELECT {COLUMNS}, {badness} AS badness FROM ({found}) s CROSS JOIN names n ON n.row = s.row "
+        f"WHERE true{allowed.condition}{extra} LIMIT {CAP}"
+    )
+
+
+def _among_few(allowed: _Filter, condition: str, *, badness: str = "0") -> str:
+    """Return the query for those names of the few allowed concepts that satisfy `condition`."""
+    return (
+        f"SELECT {COLUMNS}, {badness} AS badness FROM names n INDEXED BY names_by_concept "
+        f"WHERE true{allowed.condition} AND {condition} LIMIT {CAP}"
+    )
+
+
+def _rarest(query: Query, words: Sequence[str]) -> list[str]:
+    """Return the rare ones of `words`, rarest first, as far as they have no more than `RARE` names in all."""
+    counts = sorted((count, word) for word in words if 0 < (count := _count(query, word)) <= RARE)
+    totals = itertools.accumulate(count for count, _ in counts)
+    return [word for (_, word), total in zip(counts, totals, strict=True) if total <= RARE]
+
+
+def _is_rare(query: Query, word: str) -> bool:
+    return _count(query, word) <= RARE
+
+
+def _count(query: Query, word: str) -> int:
+    """Return how many names hold `word`, at most one more than makes it rare."""
+    (count,) = next(query(f"SELECT count(*) FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT {RARE + 1})", word))
+    return int(count)
+
+
+def _beginning(word: str) -> str:
+    """Return what the forms of `word` have in common, roughly as the stemmer of the word index sees it.
+
+    >>> _beginning("bodies"), _beginning("failures"), _beginning("acid")
+    ('bod', 'failur', 'aci')
+    """
+    if word.endswith("ies"):
+        return word[:-3] or word
+    return word[:-2] if len(word) > 5 else word[:-1] if len(word) > 3 else word

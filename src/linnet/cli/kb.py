@@ -28,7 +28,9 @@ def build(
     files: Annotated[list[Path] | None, typer.Argument(help="Source files; none for hpo.")] = None,
     vocabulary: Annotated[
         list[str] | None,
-        typer.Option("--from", help="What reads them: hpo, obo, table, concepts; one for all or one for each."),
+        typer.Option(
+            "--from", help="What reads them: hpo, obo, table, ctd, medic, mesh, umls, …; one for all or one for each."
+        ),
     ] = None,
     output: Annotated[str | None, typer.Option("--output", "-o", help="File, or a name under LINNET_HOME.")] = None,
     separator: Annotated[str, typer.Option(help="Between the values of one cell of a table.")] = "|",
@@ -65,7 +67,7 @@ def build(
 
 def _sources(files: list[Path], vocabularies: list[str], columns: list[str], table: dict[str, str]) -> list[Source]:
     if not vocabularies:
-        raise LinnetError("say what the files are: --from hpo, obo, table or concepts")
+        raise LinnetError("say what the files are: --from hpo, obo, table, ctd, medic, mesh, umls, snomed, …")
     if not files:
         if vocabularies != ["hpo"]:
             raise LinnetError(f"--from {' --from '.join(vocabularies)} needs files; only hpo comes with the package")

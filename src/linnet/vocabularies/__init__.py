@@ -18,9 +18,17 @@ __all__ = ["VOCABULARIES", "read_vocabulary"]
 
 VOCABULARIES: dict[str, str] = {
     "concepts": "linnet.vocabularies.concepts:read_concepts",
+    "ctd": "linnet.vocabularies.ctd:read_ctd",
     "hpo": "linnet.vocabularies.hpo:read_hpo",
+    "medic": "linnet.vocabularies.medic:read_medic",
+    "mesh": "linnet.vocabularies.mesh:read_mesh",
+    "mesh-table": "linnet.vocabularies.mesh_table:read_mesh_table",
+    "ncbi-gene": "linnet.vocabularies.ncbi:read_ncbi_gene",
+    "ncbi-taxonomy": "linnet.vocabularies.ncbi:read_ncbi_taxonomy",
     "obo": "linnet.vocabularies.obo:read_obo",
+    "snomed": "linnet.vocabularies.snomed:read_snomed",
     "table": "linnet.vocabularies.table:read_table",
+    "umls": "linnet.vocabularies.umls:read_umls",
 }
 
 
@@ -50,7 +58,10 @@ def read_vocabulary(name: str, path: str | Path | None = None, **options: Any) -
         if option not in known_options:
             known = f"its options are {', '.join(known_options)}"
             raise LinnetError(f"{name} has no option {option!r}; {known}{did_you_mean(option, known_options)}")
-    if path is None and parameters["path"].default is inspect.Parameter.empty:
-        raise LinnetError(f"the vocabulary format {name!r} needs the path of a file")
+    first = next(iter(parameters.values()))
+    if path is None and first.default is inspect.Parameter.empty:
+        raise LinnetError(
+            f"the vocabulary format {name!r} needs the path of a {'folder' if first.name == 'folder' else 'file'}"
+        )
     concepts: Iterator[Concept] = reader(path, **options)
     return concepts

@@ -37,7 +37,9 @@ class Source:
         """Return what a knowledge base keeps of where it came from: vocabulary, file, sha256, release, licence."""
         path = hpo_path() if self.path is None and self.vocabulary == "hpo" else self.path
         found = {"vocabulary": self.vocabulary}
-        if path is not None and str(path) != STDIO:
+        if path is not None and path.is_dir():
+            found |= {"folder": path.name}
+        elif path is not None and str(path) != STDIO:
             with path.open("rb") as file:
                 found |= {"file": path.name, "sha256": hashlib.file_digest(file, "sha256").hexdigest()}
         if path is not None and self.vocabulary in ("hpo", "obo"):

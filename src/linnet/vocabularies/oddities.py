@@ -28,10 +28,10 @@ class Oddities:
         self._found: dict[str, tuple[int, list[str]]] = {}
 
     def add(self, kind: str, line: int, what: str) -> None:
-        """Note one case of `kind` in `line`; only the first few are kept, all are counted."""
+        """Note one case of `kind` in `line` (0 = in no one line); only the first few are kept, all are counted."""
         count, examples = self._found.get(kind, (0, []))
         if count < SHOWN:
-            examples.append(f"line {line} {what}".rstrip())
+            examples.append(f"line {line} {what}".rstrip() if line else what)
         self._found[kind] = (count + 1, examples)
 
     def warn(self) -> None:

@@ -1,0 +1,68 @@
+"""Rows of a vocabulary file that do not fit its layout: counted and named up to a limit, then the file is refused."""
+
+from __future__ import annotations
+
+import warnings
+
+from linnet.errors import FormatError, LinnetWarning
+
+__all__ = ["FEW", "SHARE_OF_ALL", "SHARE_OF_MANY", "Malformed"]
+
+FEW = 20  # malformed rows that are named, and that a file of any size may have while it is being read
+SHARE_OF_MANY = 0.01  # beyond FEW, the share of the rows read so far that may be malformed
+SHARE_OF_ALL = 0.1  # the share that may be malformed at the end: what refuses a short file that is mostly wrong
+
+
+class Malformed:
+    """What one file has in malformed rows; the reader adds one to `read` for every row it meets, good or not.
+
+    >>> bad = Malformed("vocabulary.tsv")
+    >>> bad.read = 50
+    >>> bad.add(7, "the id is empty")
+    >>> with warnings.catch_warnings(record=True) as told:
+    ...     warnings.simplefilter("always")
+    ...     bad.finish()
+    >>> str(told[0].message)
+    'vocabulary.tsv: 1 of 50 rows is malformed and was left out: line 7 the id is empty'
+    """
+
+    def __init__(self, path: object, what: str = "rows") -> None:
+        self.read = 0
+        self._path, self._what = path, what
+        self._count = 0
+        self._first: int | None = None
+        self._shown: list[str] = []
+
+    def add(self, line: int | None, problem: str) -> None:
+        """Note that the row in `line` (None = not known) is left out because of `problem`.
+
+        Raises:
+            FormatError: more than `FEW` rows and more than `SHARE_OF_MANY` of those read so far are malformed.
+        """
+        self._count += 1
+        if self._count == 1:
+            self._first = line
+        if self._count <= FEW:
+            self._shown.append(problem if line is None else f"line {line} {problem}")
+        if self._count > max(FEW, SHARE_OF_MANY * self.read):
+            raise FormatError(self._path, f"{problem}; {self._share()}, too many for this layout", line=line)
+
+    def finish(self) -> None:
+        """Tell of what was left out in one LinnetWarning.
+
+        Raises:
+            FormatError: more than `SHARE_OF_ALL` of the rows are malformed; it names the first.
+        """
+        if not self._count:
+            return
+        if self._count > SHARE_OF_ALL * self.read:
+            problem = f"{'; '.join(self._shown)}; {self._share()}, too many for this layout"
+            raise FormatError(self._path, problem, line=self._first)
+        more = f"; and {self._count - FEW:,} more" if self._count > FEW else ""
+        was = "was" if self._count == 1 else "were"
+        message = f"{self._path}: {self._share()} and {was} left out: {'; '.join(self._shown)}{more}"
+        warnings.warn(message, LinnetWarning, stacklevel=2)
+
+    def _share(self) -> str:
+        verb = "is" if self._count == 1 else "are"
+        return f"{self._count:,} of {self.read:,} {self._what} {verb} malformed"

@@ -1,0 +1,177 @@
+"""The files of a UMLS release in Rich Release Format: their columns, streamed in step by concept."""
+
+from __future__ import annotations
+
+import warnings
+from array import array
+from collections.abc import Collection, Iterator, Sequence
+from itertools import groupby
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from linnet.errors import FormatError, LinnetWarning
+from linnet.vocabularies.release_rows import Layout, ReleaseRows, Row
+
+__all__ = ["LAYOUTS", "Groups", "Hierarchy", "complete", "cui", "number", "release_file", "row_counts"]
+
+COLUMNS = {
+    "MRCONSO": "CUI LAT TS LUI STT SUI ISPREF AUI SAUI SCUI SDUI SAB TTY CODE STR SRL SUPPRESS CVF",
+    "MRSTY": "CUI TUI STN STY ATUI CVF",
+    "MRDEF": "CUI AUI ATUI SATUI SAB DEF SUPPRESS CVF",
+    "MRREL": "CUI1 AUI1 STYPE1 REL CUI2 AUI2 STYPE2 RELA RUI SRUI SAB SL RG DIR SUPPRESS CVF",
+    "MRCUI": "CUI1 VER REL RELA MAPREASON CUI2 MAPIN",
+    "MRFILES": "FIL DES FMT CLS RWS BTS",
+}
+LAYOUTS = {name: Layout(columns.split(), "|", "|") for name, columns in COLUMNS.items()}
+SORT = "the rows must be sorted by their first column, as published: LC_ALL=C sort -t'|' -k1,1 -o FILE FILE"
+MIRRORS = {"PAR": "CHD", "RB": "RN"}  # every relation stands twice, once from either side
+NCI_METATHESAURUS = 10_000_000  # its own concepts, CL and six digits or more, are numbered from here
+
+
+def number(cui: str) -> int:
+    """Return a CUI as a number that sorts as the CUI does.
+
+    Raises:
+        ValueError: it is no CUI.
+
+    >>> number("C0024660"), number("CL000017")
+    (24660, 10000017)
+    """
+    if cui[:2] == "CL" and cui[2:].isdecimal():
+        return NCI_METATHESAURUS + int(cui[2:])
+    if cui[:1] == "C" and len(cui) == 8 and cui[1:].isdecimal():
+        return int(cui[1:])
+    raise ValueError(f"{cui!r} is no CUI")
+
+
+def cui(number: int) -> str:
+    """Return the CUI of a number.
+
+    >>> cui(24660), cui(10000017)
+    ('C0024660', 'CL000017')
+    """
+    return f"C{number:07d}" if number < NCI_METATHESAURUS else f"CL{number - NCI_METATHESAURUS:06d}"
+
+
+def release_file(folder: Path, name: str) -> Path | None:
+    """Return the file of a release, plain or gzip, None if it is not there."""
+    return next((path for path in (folder / f"{name}.RRF", folder / f"{name}.RRF.gz") if path.is_file()), None)
+
+
+def row_counts(folder: Path) -> dict[str, int]:
+    """Return how many rows MRFILES says each file has; empty without an MRFILES."""
+    path = release_file(folder, "MRFILES")
+    if path is None:
+        return {}
+    return {row[0].removesuffix(".RRF"): int(row[4]) for _, row in ReleaseRows(path, LAYOUTS["MRFILES"])}
+
+
+class Groups:
+    """The rows of one file by concept, in the order of the file."""
+
+    def __init__(self, path: Path, name: str, expected: int | None) -> None:
+        self.rows = ReleaseRows(path, LAYOUTS[name])
+        self._expected = expected
+        self._groups = iter(self)
+        self._current: tuple[int, list[Row]] | None = (-1, [])
+
+    def __iter__(self) -> Iterator[tuple[int, list[Row]]]:
+        """Yield (concept's number, rows); a row without a CUI is malformed.
+
+        Raises:
+            FormatError: the file is not sorted, or has fewer rows than MRFILES says.
+        """
+        before = -1
+        for id, group in groupby(self.rows, key=lambda row: row[1][0]):
+            rows = list(group)
+            try:
+                current = number(id)
+            except ValueError as error:
+                for line, _ in rows:
+                    self.rows.malformed(line, str(error))
+                continue
+            if current <= before:
+                raise FormatError(self.rows.path, f"{id} stands after {cui(before)}; {SORT}", line=rows[0][0])
+            before = current
+            yield current, rows
+        complete(self.rows, self._expected)
+
+    def take(self, wanted: int) -> list[Row]:
+        """Return the rows of the concept `wanted`; asked for in ascending order."""
+        while self._current is not None and self._current[0] < wanted:
+            self._current = next(self._groups, None)
+        return self._current[1] if self._current is not None and self._current[0] == wanted else []
+
+    def finish(self) -> None:
+        """Read to the end, so that damage there is found."""
+        for _ in self._groups:
+            pass
+
+
+def complete(rows: ReleaseRows, expected: int | None) -> None:
+    """Refuse a file that has other than the `expected` number of rows."""
+    if expected is not None and rows.count != expected:
+        problem = f"has {rows.count:,} rows, MRFILES says {expected:,}: it is truncated or of another release"
+        raise FormatError(rows.path, f"{problem}; fetch it again")
+
+
+class Hierarchy:
+    """Parents out of MRREL, eight bytes a relation, some sixty while they are put in order.
+
+    A row says what its second concept is to its first: in ``C1|…|PAR|C2``, C2 is the parent of C1, in ``CHD`` the
+    child. Concepts of the Metathesaurus join atoms of many hierarchies, so that some are their own ancestors:
+    relations between two concepts that are each other's ancestors are left out, since they order nothing.
+    """
+
+    def __init__(
+        self, path: Path, relations: Sequence[str], suppress: Collection[str], sources: Collection[str] | None
+    ) -> None:
+        self.rows = ReleaseRows(path, LAYOUTS["MRREL"])
+        up, down = set(relations), {MIRRORS[relation] for relation in relations}
+        children, parents = array("i"), array("i")
+        for line, row in self.rows.only([f"|{relation}|" for relation in up | down]):
+            if row[3] not in up and row[3] not in down:
+                continue  # the marker stood in another column
+            if row[14] not in suppress or (sources is not None and row[10] not in sources) or row[0] == row[4]:
+                continue
+            try:
+                first, second = number(row[0]), number(row[4])
+            except ValueError as error:
+                self.rows.malformed(line, str(error))
+                continue
+            children.append(first if row[3] in up else second)
+            parents.append(second if row[3] in up else first)
+        self._order(np.frombuffer(children, np.int32), np.frombuffer(parents, np.int32))
+        self._place = 0
+
+    def _order(self, children: npt.NDArray[np.int32], parents: npt.NDArray[np.int32]) -> None:
+        from scipy.sparse import coo_array, csgraph  # noqa: PLC0415 - slow to import, needed here alone
+
+        pairs = np.unique(children.astype(np.int64) << 32 | parents)
+        children, parents = (pairs >> 32).astype(np.int32), (pairs & 0xFFFFFFFF).astype(np.int32)
+        size = int(max(children.max(initial=-1), parents.max(initial=-1))) + 1
+        if size:
+            graph = coo_array((np.ones(len(pairs), np.int8), (children, parents)), shape=(size, size))
+            component = csgraph.connected_components(graph, connection="strong")[1]
+            circular = component[children] == component[parents]
+            if circular.any():
+                first = int(np.flatnonzero(circular)[0])
+                example = f"{cui(int(children[first]))} under {cui(int(parents[first]))}"
+                told = f"{int(circular.sum()):,} parents that are descendants too, left out: for example {example}"
+                warnings.warn(f"{self.rows.name}: {told}", LinnetWarning, stacklevel=4)
+                children, parents = children[~circular], parents[~circular]
+        self._children, self._parents = array("i", children.tobytes()), array("i", parents.tobytes())
+
+    def parents(self, child: int) -> list[int]:
+        """Return the numbers of the parents of `child`; asked for in ascending order."""
+        children, place, end = self._children, self._place, len(self._children)
+        while place < end and children[place] < child:
+            place += 1
+        found = []
+        while place < end and children[place] == child:
+            found.append(self._parents[place])
+            place += 1
+        self._place = place
+        return found

@@ -1,0 +1,80 @@
+"""Search of large terminologies: the same results by either way of filtering, and work that is bounded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from linnet import kb_search
+from linnet.data import Concept, Name
+from linnet.kb import KnowledgeBase
+from linnet.kb_build import build
+from linnet.kb_search import search
+from linnet.vocabularies.synthetic import synthetic
+
+TEXTS = ["disease", "acute left", "di", "chronic disorder of", "structure hae", "of", "hae", "left fracture zzz"]
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
+    return build(synthetic(8000), tmp_path_factory.mktemp("large") / "large.kb")
+
+
+def ids(kb: KnowledgeBase, text: str, **filters: Any) -> list[str]:
+    return [hit.id for hit in kb.search(text, **filters)]
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_filters_hold_by_either_way(large: KnowledgeBase, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    root = "SYN:C0000040"
+    kinds = list(large.types())
+    for filters in (
+        {"types": [kinds[0]]},
+        {"types": kinds[-2:]},
+        {"under": [root]},
+        {"types": kinds[:3], "under": [root]},
+    ):
+        mask = large.mask(types=filters.get("types"), under=filters.get("under"))
+        lists = []
+        for few in (0, 100_000):
+            monkeypatch.setattr(kb_search, "FEW", few)
+            hits = large.search(text, limit=50, **filters)
+            assert all(hit.row in mask for hit in hits)
+            lists.append([hit.row for hit in hits if hit.tier in ("id", "exact", "prefix")])
+        if max(map(len, lists)) < 50:
+            assert lists[0] == lists[1]
+
+
+def test_a_small_type_is_found_behind_a_frequent_word(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    many = [Concept(f"A:{i}", (Name(f"acute disease {i}"),), ("A",)) for i in range(300)]
+    last = Concept("B:1", (Name("Chronic diseases"),), ("B",), parents=("A:7",))
+    kb = build([*many, last], tmp_path / "a.kb")
+    monkeypatch.setattr(kb_search, "SCAN", 50)
+    monkeypatch.setattr(kb_search, "CAP", 20)
+    for filters in ({"types": ["B"]}, {"under": ["B:1"]}, {"types": ["B"], "under": ["A:7"]}):
+        for text in ("disease", "disease chronic", "dis", "seldom disease"):
+            assert ids(kb, text, **filters) == ["B:1"]
+
+
+def test_no_query_reads_more_than_its_cap(large: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kb_search, "CAP", 30)
+    counts: list[int] = []
+
+    def counting(sql: str, *values: object) -> Iterator[Any]:
+        rows = list(large._rows(sql, *values))
+        counts.append(len(rows))
+        return iter(rows)
+
+    for text in TEXTS:
+        assert search(counting, text, types=(), under=(), limit=10_000)
+    assert max(counts) == 30
+
+
+def test_half_typed_words(large: KnowledgeBase) -> None:
+    concept = next(large[row] for row in range(len(large)) if len(large[row].name.split()) == 3)
+    first, middle, last = concept.name.lower().split()
+    for end in range(3, len(last)):
+        assert concept.id in ids(large, f"{middle} {first} {last[:end]}")

@@ -1,0 +1,127 @@
+"""Synthetic terminologies: the same each time, shaped as promised, and equal after a detour over their layouts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from linnet.data import Concept
+from linnet.errors import LinnetError
+from linnet.kb import KnowledgeBase
+from linnet.kb_build import build
+from linnet.vocabularies.snomed import read_snomed
+from linnet.vocabularies.synthetic import TYPES, synthetic
+from linnet.vocabularies.synthetic_files import write_rf2, write_rrf
+from linnet.vocabularies.umls import read_umls
+
+SIZE = 6000
+
+
+@pytest.fixture(scope="module")
+def made() -> list[Concept]:
+    return list(synthetic(SIZE))
+
+
+def test_it_is_deterministic(made: list[Concept]) -> None:
+    assert list(synthetic(SIZE)) == made
+    assert list(synthetic(SIZE, seed=14)) != made
+
+
+def test_shape(made: list[Concept]) -> None:
+    live = [concept for concept in made if concept.replaced_by is None]
+    assert len(live) == SIZE
+    names = [name for concept in live for name in concept.names]
+    assert 2.4 < len(names) / SIZE < 2.6
+    lengths = Counter(len(name.text.split()) for name in names)
+    assert set(lengths) <= set(range(1, 13))
+    assert sum(lengths[n] for n in range(1, 7)) / len(names) > 0.95
+    words = Counter(word for name in names for word in name.text.lower().split())
+    counts = sorted(words.values(), reverse=True)
+    assert counts[0] > 3 * counts[9] > 9 * counts[199]  # steep, as Zipf's law has it
+    assert 0.05 < sum(bool(concept.definition) for concept in live) / SIZE < 0.12
+    assert 0.005 < (len(made) - SIZE) / SIZE < 0.02
+    kinds = Counter(kind for concept in live for kind in concept.types)
+    assert set(kinds) == {name for _, _, name in TYPES}
+    assert max(kinds.values()) > 5 * min(kinds.values())
+    owners = Counter(text for concept in live for text in {name.text.lower() for name in concept.names})
+    assert 0.005 < sum(count > 1 for count in owners.values()) / len(owners) < 0.05
+
+
+def test_hierarchy_and_ids(made: list[Concept]) -> None:
+    seen: set[str] = set()
+    for concept in made:
+        assert concept.id not in seen
+        assert set(concept.parents) <= seen
+        assert len(concept.parents) in ((0,) if not seen or concept.replaced_by else (1, 2, 3))
+        assert concept.replaced_by is None or concept.replaced_by in seen
+        assert len({name.text.lower() for name in concept.names}) == len(concept.names)
+        seen.add(concept.id)
+
+
+@pytest.mark.parametrize("mean", [1.0, 4.0])
+def test_names_per_concept(mean: float) -> None:
+    live = [concept for concept in synthetic(2000, names_per_concept=mean) if concept.names]
+    assert sum(len(concept.names) for concept in live) / 2000 == pytest.approx(mean, rel=0.05)
+
+
+def test_words_of_a_knowledge_base(kb: KnowledgeBase) -> None:
+    concepts = list(synthetic(300, seeds_from=kb))
+    words = {word for concept in concepts for name in concept.names for word in name.text.lower().split()}
+    assert {"short", "seizure"} <= words
+    assert not any("haemo" in word for word in words)
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"concepts": 0}, "concepts is 0, expected 1 to 9,000,000"),
+        ({"concepts": 9_000_001}, "concepts is 9,000,001"),
+        ({"concepts": 5, "names_per_concept": 0.5}, "names_per_concept is 0.5, expected 1 to 20"),
+    ],
+)
+def test_wrong_numbers(options: dict[str, Any], told: str) -> None:
+    with pytest.raises(LinnetError, match=told):
+        next(synthetic(**options))
+
+
+def test_rrf_gives_the_same_concepts_back(made: list[Concept], tmp_path: Path) -> None:
+    rows = write_rrf(made, tmp_path)
+    assert rows["MRCONSO"] == sum(len(concept.names) for concept in made)
+    read = {concept.id: concept for concept in read_umls(tmp_path, suppress=("N", "O"))}
+    assert len(read) == len(made)
+    for concept in made:
+        found = read[umls(concept.id)]
+        wanted = replace(
+            concept,
+            id=umls(concept.id),
+            parents=tuple(sorted(map(umls, concept.parents))),
+            replaced_by=None if concept.replaced_by is None else umls(concept.replaced_by),
+        )
+        assert set(found.names) == set(wanted.names)
+        assert found.name == wanted.name
+        assert replace(found, xrefs=(), names=()) == replace(wanted, names=())
+    names = sum(len(concept.names) for concept in read.values())
+    assert build(read.values(), tmp_path / "a.kb").info["names"] == str(names)
+
+
+def test_rf2_gives_the_same_concepts_back(made: list[Concept], tmp_path: Path) -> None:
+    write_rf2(made, tmp_path)
+    for concept, found in zip(made, read_snomed(tmp_path), strict=True):
+        assert found.id == sctid(concept.id)
+        assert {name.text for name in found.names} == {name.text for name in concept.names}
+        assert (found.types, found.definition) == (concept.types[:1], concept.definition)
+        assert found.parents == tuple(map(sctid, concept.parents))
+        assert found.replaced_by == (concept.replaced_by and sctid(concept.replaced_by))
+        assert found.replaced_by is not None or found.name == concept.name
+
+
+def sctid(id: str) -> str:
+    return f"SNOMEDCT:{int(id.removeprefix('SYN:C'))}"
+
+
+def umls(id: str) -> str:
+    return id.replace("SYN:", "UMLS:")
