@@ -6,85 +6,12 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 from linnet.codec import dumps, from_json, loads, resolve
-from linnet.data import Abbreviation, Candidates, Document, Mention, Passage, Span
+from linnet.data import Candidates, Document, Mention
 from linnet.errors import DataError
 from linnet.kb import KnowledgeBase
-
-TEXTS = st.text(st.characters(codec="utf-8"), min_size=1, max_size=40)
-JSONS = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.floats(allow_nan=False, allow_infinity=False) | TEXTS,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
-    max_leaves=5,
-)
-METAS = st.dictionaries(TEXTS, JSONS, max_size=3)
-IDS = st.sampled_from(["HP:1", "MESH:D2", "X:ß", "𝒳:3"])
-FLOATS = st.floats(-1e6, 1e6, width=32)
-
-
-@st.composite
-def spans(draw: st.DrawFn, length: int) -> Span:
-    start = draw(st.integers(0, length - 1))
-    return Span(start, draw(st.integers(start + 1, length)))
-
-
-@st.composite
-def candidates(draw: st.DrawFn) -> Candidates:
-    n = draw(st.integers(0, 4))
-    ids = tuple(draw(st.lists(st.none() | IDS, min_size=n, max_size=n)))
-    labels = draw(st.none() | st.lists(st.none() | TEXTS, min_size=n, max_size=n))
-    column = st.lists(FLOATS, min_size=n, max_size=n)
-    return Candidates(
-        rows=np.full(n, -1, np.int32),
-        scores=np.array(draw(column), np.float32),
-        names=None if labels is None else np.full(n, -1, np.int32),
-        features={key: np.array(draw(column), np.float32) for key in draw(st.sets(TEXTS, max_size=2))},
-        kb=draw(st.sampled_from(["", "abc"])),
-        ids=ids,
-        labels=tuple(labels or ()),
-    )
-
-
-@st.composite
-def mentions(draw: st.DrawFn, length: int) -> Mention:
-    cuts = sorted(draw(st.sets(st.integers(0, length), min_size=2, max_size=4)))
-    parts = tuple(Span(a, b) for a, b in zip(cuts[::2], cuts[1::2], strict=False))
-    start, end = parts[0].start, parts[-1].end
-    return Mention(
-        start,
-        end,
-        parts=parts if len(parts) > 1 else (),
-        id=draw(st.sampled_from(["", "T1", "𝒳"])),
-        types=tuple(draw(st.lists(TEXTS, max_size=2))),
-        source=draw(st.sampled_from(["gold", "user", "pred"])),
-        candidates=draw(st.none() | candidates()),
-        concepts=draw(st.none() | st.lists(IDS, max_size=3).map(tuple)),
-        alternatives=tuple(draw(st.lists(st.lists(IDS, max_size=2).map(tuple), max_size=2))),
-        probability=draw(st.none() | st.floats(0, 1)),
-        calibration=draw(st.sampled_from(["", "joint", "given-span"])),
-        signals=draw(st.dictionaries(TEXTS, st.floats(allow_nan=False, allow_infinity=False), max_size=2)),
-        group=draw(st.sampled_from(["", "g1"])),
-        meta=draw(METAS),
-    )
-
-
-@st.composite
-def documents(draw: st.DrawFn) -> Document:
-    text = draw(st.text(st.characters(codec="utf-8"), min_size=2, max_size=60))
-    some = st.lists(spans(len(text)), max_size=3)
-    pairs = st.lists(st.builds(Abbreviation, spans(len(text)), spans(len(text))), max_size=2)
-    return Document(
-        draw(TEXTS),
-        text,
-        passages=tuple(Passage(a, b, draw(st.sampled_from(["", "title"])), draw(METAS)) for a, b in draw(some)),
-        sentences=draw(st.none() | some.map(tuple)),
-        abbreviations=draw(st.none() | pairs.map(tuple)),
-        mentions=draw(st.none() | st.lists(mentions(len(text)), max_size=4).map(tuple)),
-        reviewed=draw(st.none() | some.map(tuple)),
-        meta=draw(METAS),
-    )
+from tests.strategies import documents
 
 
 @given(documents())
