@@ -78,7 +78,7 @@ MUTANTS = (
         "kb_build.py", "            row,\n            concept.id,", "            concept.id,", "tests/test_kb_build.py"
     ),
     Mutant("kb_build.py", '"ORDER BY s.rowid"', '"ORDER BY c.row"', "tests/test_kb_build.py"),
-    Mutant("kb_search.py", "ORDER BY n.badness, n.scope,", "ORDER BY n.badness,", "tests/test_kb_search.py"),
+    Mutant("kb_search.py", '"badness, scope, position > 0,', '"badness, position > 0,', "tests/test_kb_search.py"),
     Mutant("kb_search.py", "if len(hits) >= limit:", "if len(hits) > limit:", "tests/test_kb_search.py"),
     Mutant("roles.py", "(m.id, m.spans) if m.id else None", "m.spans", "tests/test_pipeline.py"),
     Mutant(

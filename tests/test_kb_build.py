@@ -358,3 +358,10 @@ def test_two_builders_of_one_file(tmp_path: Path) -> None:
 def test_hashes_depend_on_the_row_and_survive_any_text() -> None:
     assert concept_hash(0, FULL) != concept_hash(1, FULL)
     assert concept_hash(0, Concept("\ud800")) < 2**64
+
+
+def test_parents_keep_the_order_of_their_source(tmp_path: Path) -> None:
+    concepts = [Concept(id, (Name(id),)) for id in ("A", "B", "C")]
+    last = Concept("D", (Name("D"),), parents=("C", "A", "B"))
+    kb = build([*concepts, last], tmp_path / "order.kb")
+    assert kb[kb.row("D")].parents == ("C", "A", "B")
