@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -51,6 +53,24 @@ def data() -> Path:
     if not folder or not Path(folder).is_dir():
         pytest.skip("needs the real data: set LINNET_DATA to its folder")
     return Path(folder)
+
+
+@pytest.fixture
+def pool() -> Iterator[ThreadPoolExecutor]:
+    """Eight threads, started in turn: two that install coverage's trace function at once fail (CPython 3.11)."""
+    free = threading.Event()
+
+    def wait(running: threading.Event) -> None:
+        running.set()
+        free.wait()
+
+    with ThreadPoolExecutor(8) as threads:
+        for _ in range(8):
+            running = threading.Event()
+            threads.submit(wait, running)
+            running.wait()
+        free.set()
+        yield threads
 
 
 CONCEPTS = (

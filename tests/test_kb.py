@@ -339,7 +339,7 @@ def test_closing_is_no_end(kb: KnowledgeBase, tmp_path: Path) -> None:
 # --- threads and processes -------------------------------------------------------------------------------------------
 
 
-def test_threads_share_it(kb: KnowledgeBase, tmp_path: Path) -> None:
+def test_threads_share_it(kb: KnowledgeBase, tmp_path: Path, pool: ThreadPoolExecutor) -> None:
     opened = KnowledgeBase.open(copy(kb, tmp_path))
 
     def work(seed: int) -> list[object]:
@@ -351,8 +351,7 @@ def test_threads_share_it(kb: KnowledgeBase, tmp_path: Path) -> None:
         opened.close()
         return found
 
-    with ThreadPoolExecutor(8) as pool:
-        parallel = list(pool.map(work, range(16)))
+    parallel = list(pool.map(work, range(16)))
     assert parallel == [work(seed) for seed in range(16)]
 
 

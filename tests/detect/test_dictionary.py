@@ -5,15 +5,15 @@ from __future__ import annotations
 import itertools
 import pickle
 import random
-import threading
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from linnet.data import Concept, Document, Mention, Name, Span
+from linnet.data import Concept, Document, Name, Span
 from linnet.detect.dictionary import Dictionary
 from linnet.detect.name_agreement import How, agree, shape
 from linnet.detect.name_search import Search, Text
@@ -454,19 +454,13 @@ def test_a_sentence_of_ten_thousand_words(names: KnowledgeBase) -> None:
     assert len(Dictionary(kb=names).detect([Document.of(text)])[0]) > 2000
 
 
-def test_pickles_and_threads(names: KnowledgeBase) -> None:
+def test_pickles_and_threads(names: KnowledgeBase, pool: ThreadPoolExecutor) -> None:
     docs = sample(30)
     dictionary = Dictionary(kb=names)
     expected = Dictionary(kb=names).detect(docs)
     copy = pickle.loads(pickle.dumps(dictionary))
     assert copy.detect(docs) == expected
-    results: list[list[list[Mention]]] = []
-    threads = [threading.Thread(target=lambda: results.append(dictionary.detect(docs))) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert results == [expected] * 4
+    assert list(pool.map(dictionary.detect, [docs] * 4)) == [expected] * 4
 
 
 def test_remembered_words_are_bounded(names: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
