@@ -59,6 +59,14 @@ def test_what_cannot_be_done_is_said(run: Run, home: Path, arguments: tuple[str,
     assert said in done.err
 
 
+def test_malformed_rows_are_counted_and_named(run: Run, home: Path, tmp_path: Path) -> None:
+    source = tmp_path / "terms.tsv"
+    source.write_text("id\tname\n" + "".join(f"D{number}\tname {number}\n" for number in range(30)) + "D30\n")
+    done = run("kb", "build", source, "--from", "table", "-o", "mine")
+    assert (done.code, "30 concepts" in done.out) == (0, True)
+    assert "1 of 31 rows is malformed and was left out: line 32 has 1 columns" in done.err
+
+
 @pytest.mark.parametrize(
     ("rows", "said"),
     [

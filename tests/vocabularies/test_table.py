@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from linnet.data import Concept, Name
-from linnet.errors import FormatError, LinnetError
+from linnet.errors import FormatError, LinnetError, LinnetWarning
 from linnet.vocabularies import VOCABULARIES, read_vocabulary
 from linnet.vocabularies.table import read_table
 
@@ -123,6 +123,31 @@ def test_faults_name_their_line(tmp_path: Path, text: str, line: int | None, pro
     with pytest.raises(FormatError, match=problem) as caught:
         read(tmp_path, text)
     assert caught.value.line == line
+
+
+GOOD = "".join(f"Z:{number}\tname {number}\n" for number in range(30))
+
+
+def test_malformed_rows_are_named_and_left_out(tmp_path: Path) -> None:
+    with pytest.warns(
+        LinnetWarning, match=r"3 of 33 rows are malformed and were left out: line 32 has 3 columns"
+    ) as told:
+        concepts = read(tmp_path, f"id\tname\n{GOOD}Z:30\tx\ty\nZ:31\t\nZ:1\tz\n")
+    assert len(concepts) == 30
+    assert "line 33 the name is empty; line 34 the id Z:1 stands in line 3 already" in str(told[0].message)
+    records = "".join(f'{{"id": "Z:{number}", "name": "x"}}\n' for number in range(30))
+    with pytest.warns(LinnetWarning, match=r"line 31 not JSON: .*; line 32 there is no field 'id'"):
+        assert len(read(tmp_path, records + '{"id"\n{}\n')) == 30
+    with pytest.raises(FormatError, match=r"21 of 51 rows are malformed, too many for this layout"):
+        read(tmp_path, "id\tname\n" + GOOD + "Z:1\tagain\n" * 30)
+
+
+@pytest.mark.parametrize("end", ["Z:30", "Z:30\tx\ty", '{"id": "Z'])
+def test_a_last_row_that_is_none_means_a_truncated_file(tmp_path: Path, end: str) -> None:
+    text = '{"id": "Z:1", "name": "x"}\n' * 1 + end if end.startswith("{") else "id\tname\n" + GOOD + end
+    with pytest.raises(FormatError, match="the file is truncated"):
+        read(tmp_path, text)
+    assert len(read(tmp_path, "id\tname\n" + GOOD + "Z:30\tx")) == 31
 
 
 def test_wrong_options(tmp_path: Path) -> None:

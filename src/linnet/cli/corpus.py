@@ -15,16 +15,17 @@ import typer
 
 from linnet.cli.common import Quiet, Verbose, listen, progress, table
 from linnet.config import open_kb
-from linnet.corpora import FORMATS, format_of, read, write
+from linnet.corpora import FORMATS, format_of, write
 from linnet.corpora.catalog import CORPORA, read_corpus
 from linnet.corpora.describe import Stats, check, describe, seen
 from linnet.corpora.losses import kept, lost
 from linnet.corpora.splits import split
+from linnet.corpora.vocabulary import documents
 from linnet.data import Document
 from linnet.errors import FormatError, LinnetError, LinnetWarning
 from linnet.kb import KnowledgeBase
 
-__all__ = ["app", "documents"]
+__all__ = ["app"]
 
 logger = logging.getLogger(__name__)
 
@@ -36,21 +37,6 @@ Data = Annotated[
 ]
 From = Annotated[str | None, typer.Option("--from", help="Input format; guessed by default.")]
 Kb = Annotated[str | None, typer.Option(help="Knowledge base: a name or a file.")]
-
-
-def documents(source: str, *, format: str | None = None, data: Path | None = None) -> Iterator[Document]:
-    """Yield the documents of a path, or of a known corpus written ``name:split``."""
-    name, colon, part = source.partition(":")
-    if name in CORPORA and not Path(source).exists():
-        return read_corpus(name, split=part or _only_split(name, colon), data=data)
-    return read(source, format=format)
-
-
-def _only_split(name: str, colon: str) -> str:
-    splits = list(CORPORA[name].splits)
-    if colon or len(splits) != 1:
-        raise LinnetError(f"say which split of {name}: {', '.join(f'{name}:{item}' for item in splits)}")
-    return splits[0]
 
 
 def _open(kb: str | None) -> KnowledgeBase | None:

@@ -1,95 +1,26 @@
-"""``linnet kb``: build, list, describe, search and export knowledge bases."""
+"""``linnet kb``: build, list, describe, search, export and compare knowledge bases."""
 
 from __future__ import annotations
 
 import sys
-import time
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from linnet.cli.common import Quiet, Verbose, counter, file_size, listen, progress, table
+from linnet.cli import kb_build, kb_compare
+from linnet.cli.common import Quiet, Verbose, file_size, listen, progress, table
 from linnet.config import open_kb
-from linnet.detect.name_table import NameTable
 from linnet.errors import LinnetError
 from linnet.home import kb_folder
-from linnet.kb import KnowledgeBase, kb_path
-from linnet.vocabularies.build import Source, build_from
+from linnet.kb import KnowledgeBase
 from linnet.vocabularies.export import write_table
 
 __all__ = ["app"]
 
-app = typer.Typer(help="Build, list, describe, search and export knowledge bases.", no_args_is_help=True)
+app = typer.Typer(help="Build, list, describe, search, export and compare knowledge bases.", no_args_is_help=True)
 
 
-@app.command("build")
-def build(
-    files: Annotated[list[Path] | None, typer.Argument(help="Source files; none for hpo.")] = None,
-    vocabulary: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--from", help="What reads them: hpo, obo, table, ctd, medic, mesh, umls, …; one for all or one for each."
-        ),
-    ] = None,
-    output: Annotated[str | None, typer.Option("--output", "-o", help="File, or a name under LINNET_HOME.")] = None,
-    separator: Annotated[str, typer.Option(help="Between the values of one cell of a table.")] = "|",
-    prefix: Annotated[str, typer.Option(help="Prefix for the ids of a table without one: MESH.")] = "",
-    columns: Annotated[
-        list[str] | None, typer.Option("--column", help="Name of a table's column: synonyms=Synonyms.")
-    ] = None,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
-) -> None:
-    """Build a knowledge base from the files of a terminology.
-
-    A table has the columns id, name, and any of synonyms, types, definition, parents, xrefs, replaced_by, language,
-    scope; several values in a cell are separated by |.
-    """
-    listen(quiet=quiet, verbose=verbose)
-    sources = _sources(files or [], vocabulary or [], columns or [], {"prefix": prefix, "separator": separator})
-    name = output or (sources[0].vocabulary if sources[0].path is None else "")
-    if not name:
-        raise LinnetError("say what to build: -o NAME (under LINNET_HOME) or -o FILE.kb")
-    if name == "hpo" and any(source.vocabulary not in ("hpo", "obo") for source in sources):
-        raise LinnetError("the name hpo is the Human Phenotype Ontology's: give your knowledge base another with -o")
-    started = time.perf_counter()
-    with counter("concepts", quiet=quiet) as count:
-        kb = build_from(sources, kb_path(name), progress=count)
-    NameTable.of(kb)  # so that the first text to be linked need not wait for it
-    if not quiet:
-        took = time.perf_counter() - started
-        print(
-            f"{kb.path}: {int(kb.info['concepts']):,} concepts, {int(kb.info['names']):,} names, "
-            f"{int(kb.info['retired']):,} retired ids, {file_size(kb.path)}, version {kb.version}, {took:.1f} s"
-        )
-
-
-def _sources(files: list[Path], vocabularies: list[str], columns: list[str], table: dict[str, str]) -> list[Source]:
-    if not vocabularies:
-        raise LinnetError("say what the files are: --from hpo, obo, table, ctd, medic, mesh, umls, snomed, …")
-    if not files:
-        if vocabularies != ["hpo"]:
-            raise LinnetError(f"--from {' --from '.join(vocabularies)} needs files; only hpo comes with the package")
-        return [Source("hpo")]
-    if len(vocabularies) == 1:
-        vocabularies *= len(files)
-    if len(vocabularies) != len(files):
-        raise LinnetError(f"{len(files)} files but {len(vocabularies)} --from: give one for all, or one for each")
-    options: dict[str, object] = dict(table)
-    if columns:
-        options["columns"] = dict(_pair(column) for column in columns)
-    return [
-        Source(vocabulary, path, options if vocabulary == "table" else {})
-        for vocabulary, path in zip(vocabularies, files, strict=True)
-    ]
-
-
-def _pair(column: str) -> tuple[str, str]:
-    ours, equals, theirs = column.partition("=")
-    if not equals:
-        raise LinnetError(f"--column {column}: expected OURS=THEIRS, for example synonyms=Synonyms")
-    return ours, theirs
+app.command("build")(kb_build.build)
 
 
 @app.command("list")
@@ -164,3 +95,7 @@ def export(
     count = write_table(concepts, output)
     if not quiet:
         print(f"{output}: {count:,} concepts", file=sys.stderr)
+
+
+app.command("subset")(kb_compare.subset)
+app.command("diff")(kb_compare.diff)

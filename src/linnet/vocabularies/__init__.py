@@ -7,17 +7,18 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from linnet.data import Concept
 from linnet.errors import LinnetError, did_you_mean
 
-__all__ = ["VOCABULARIES", "read_vocabulary"]
+__all__ = ["VOCABULARIES", "read_vocabulary", "reader_of"]
 
 VOCABULARIES: dict[str, str] = {
     "concepts": "linnet.vocabularies.concepts:read_concepts",
+    "corpus": "linnet.corpora.vocabulary:read_corpus_vocabulary",
     "ctd": "linnet.vocabularies.ctd:read_ctd",
     "hpo": "linnet.vocabularies.hpo:read_hpo",
     "medic": "linnet.vocabularies.medic:read_medic",
@@ -47,21 +48,33 @@ def read_vocabulary(name: str, path: str | Path | None = None, **options: Any) -
     >>> next(read_vocabulary("hpo", types="none")).name
     'All'
     """
-    if name not in VOCABULARIES:
-        known = f"expected one of {', '.join(VOCABULARIES)}"
-        raise LinnetError(f"unknown vocabulary format {name!r}, {known}{did_you_mean(name, VOCABULARIES)}")
-    module, _, function = VOCABULARIES[name].partition(":")
-    reader = getattr(importlib.import_module(module), function)
+    reader = reader_of(name)
     parameters = inspect.signature(reader).parameters
     known_options = [key for key, value in parameters.items() if value.kind is value.KEYWORD_ONLY]
     for option in options:
         if option not in known_options:
-            known = f"its options are {', '.join(known_options)}"
+            known = f"its options are {', '.join(known_options)}" if known_options else "it has none"
             raise LinnetError(f"{name} has no option {option!r}; {known}{did_you_mean(option, known_options)}")
     first = next(iter(parameters.values()))
     if path is None and first.default is inspect.Parameter.empty:
         raise LinnetError(
             f"the vocabulary format {name!r} needs the path of a {'folder' if first.name == 'folder' else 'file'}"
         )
-    concepts: Iterator[Concept] = reader(path, **options)
-    return concepts
+    return reader(path, **options)
+
+
+def reader_of(name: str) -> Callable[..., Iterator[Concept]]:
+    """Return the function that reads the format `name`, one of `VOCABULARIES`.
+
+    Raises:
+        LinnetError: an unknown name.
+
+    >>> reader_of("hpo").__name__
+    'read_hpo'
+    """
+    if name not in VOCABULARIES:
+        known = f"expected one of {', '.join(VOCABULARIES)}"
+        raise LinnetError(f"unknown vocabulary format {name!r}, {known}{did_you_mean(name, VOCABULARIES)}")
+    module, _, function = VOCABULARIES[name].partition(":")
+    reader: Callable[..., Iterator[Concept]] = getattr(importlib.import_module(module), function)
+    return reader

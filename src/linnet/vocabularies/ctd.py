@@ -24,9 +24,9 @@ from typing import NamedTuple
 
 from linnet.data import Concept, Name
 from linnet.errors import FormatError
-from linnet.text.files import open_text, shown
+from linnet.text.files import shown
 from linnet.vocabularies.curies import curie
-from linnet.vocabularies.malformed import Malformed
+from linnet.vocabularies.malformed import Lines, Malformed
 from linnet.vocabularies.oddities import Oddities
 
 __all__ = ["read_ctd"]
@@ -54,22 +54,6 @@ class _Layout(NamedTuple):
     delimiter: str
 
 
-class _Lines:
-    """The lines of a file with their ends, counted; `last` tells whether the file stops in the middle of one."""
-
-    def __init__(self, path: str | Path) -> None:
-        self._lines = open_text(path, keep_ends=True)
-        self.number, self.last = 0, ""
-
-    def __iter__(self) -> _Lines:
-        return self
-
-    def __next__(self) -> str:
-        self.last = next(self._lines)
-        self.number += 1
-        return self.last
-
-
 def read_ctd(path: str | Path, *, slim: bool = False, tree_numbers: bool = False) -> Iterator[Concept]:
     """Yield the concepts of CTD_diseases or CTD_chemicals, plain or gzip, then the retired alternative ids.
 
@@ -82,7 +66,7 @@ def read_ctd(path: str | Path, *, slim: bool = False, tree_numbers: bool = False
         FormatError: no CTD header, a truncated file, or too many malformed rows (`linnet.vocabularies.malformed`).
     """
     name = shown(path)
-    lines = _Lines(path)
+    lines = Lines(path)
     layout = _header(lines, name)
     table = _Table(name, layout, slim=slim, tree_numbers=tree_numbers)
     for line, cells in _rows(lines, layout, name):
@@ -100,7 +84,7 @@ def read_ctd(path: str | Path, *, slim: bool = False, tree_numbers: bool = False
     table.finish()
 
 
-def _header(lines: _Lines, path: str) -> _Layout:
+def _header(lines: Lines, path: str) -> _Layout:
     for text in lines:
         bare = text.lstrip("#").strip()
         for column, kind in NAME_COLUMNS.items():
@@ -114,7 +98,7 @@ def _header(lines: _Lines, path: str) -> _Layout:
     raise FormatError(path, f"{problem}; is it CTD_diseases or CTD_chemicals?", line=lines.number)
 
 
-def _rows(lines: _Lines, layout: _Layout, path: str) -> Iterator[tuple[int, list[str]]]:
+def _rows(lines: Lines, layout: _Layout, path: str) -> Iterator[tuple[int, list[str]]]:
     """Yield (line, cells) of every row below the header."""
     below = _below_comments(lines)
     if layout.delimiter == "\t":
@@ -133,7 +117,7 @@ def _rows(lines: _Lines, layout: _Layout, path: str) -> Iterator[tuple[int, list
         raise FormatError(path, problem, line=begin) from error
 
 
-def _below_comments(lines: _Lines) -> Iterator[str]:
+def _below_comments(lines: Lines) -> Iterator[str]:
     """Yield what follows the header; only there is a row that begins with # a comment."""
     in_header = True
     for text in lines:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import warnings
+from pathlib import Path
 
 from linnet.errors import FormatError, LinnetWarning
+from linnet.text.files import open_text
 
-__all__ = ["FEW", "SHARE_OF_ALL", "SHARE_OF_MANY", "Malformed"]
+__all__ = ["FEW", "SHARE_OF_ALL", "SHARE_OF_MANY", "Lines", "Malformed"]
 
 FEW = 20  # malformed rows that are named, and that a file of any size may have while it is being read
 SHARE_OF_MANY = 0.01  # beyond FEW, the share of the rows read so far that may be malformed
@@ -66,3 +68,19 @@ class Malformed:
     def _share(self) -> str:
         verb = "is" if self._count == 1 else "are"
         return f"{self._count:,} of {self.read:,} {self._what} {verb} malformed"
+
+
+class Lines:
+    """The lines of a file with their ends, and the last one given out: one without an end may be cut off."""
+
+    def __init__(self, path: str | Path) -> None:
+        self._lines = open_text(path, keep_ends=True)
+        self.number, self.last = 0, ""
+
+    def __iter__(self) -> Lines:
+        return self
+
+    def __next__(self) -> str:
+        self.last = next(self._lines)
+        self.number += 1
+        return self.last

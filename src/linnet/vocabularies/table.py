@@ -33,8 +33,9 @@ from typing import Any, NamedTuple, TypeAlias
 
 from linnet.data import SCOPES, Concept, Name
 from linnet.errors import FormatError, LinnetError, LinnetWarning, did_you_mean
-from linnet.text.files import open_text, shown
+from linnet.text.files import shown
 from linnet.vocabularies.curies import curie
+from linnet.vocabularies.malformed import Lines, Malformed
 
 __all__ = ["COLUMNS", "read_table"]
 
@@ -65,6 +66,14 @@ class _Source(NamedTuple):
     columns: Mapping[str, str]
     separator: str
     prefix: str
+    lines: Lines
+    bad: Malformed
+
+    def leave_out(self, line: int, problem: str) -> None:
+        """Count a row that is none, or refuse the file: the last line of one that was cut off is no row either."""
+        if not self.lines.last.endswith("\n"):
+            raise FormatError(self.path, f"{problem}; the file is truncated: fetch it again", line=line)
+        self.bad.add(line, problem)
 
 
 def read_table(
@@ -87,8 +96,8 @@ def read_table(
 
     Raises:
         LinnetError: `columns` names a column of ours that there is not.
-        FormatError: a missing column, a row of another length, an empty or repeated id, an empty name, a concept that
-            is its own parent or successor; with the line.
+        FormatError: a missing column, a truncated file, or too many malformed rows (`linnet.vocabularies.malformed`):
+            of another length, with an empty or repeated id, with an empty name, their own parent or successor.
     """
     wanted = dict(columns or {})
     for ours in wanted:
@@ -97,18 +106,24 @@ def read_table(
             raise LinnetError(f"columns: unknown column {ours!r}; {known}{did_you_mean(ours, COLUMNS)}")
     if delimiter is not None and len(delimiter) != 1:
         raise LinnetError(f"delimiter is {delimiter!r}, expected one character, such as a tab or a comma")
-    source = _Source(shown(path), wanted, separator, prefix)
-    lines = open_text(path, keep_ends=True)
+    lines = Lines(path)
+    source = _Source(shown(path), wanted, separator, prefix, lines, Malformed(shown(path)))
     first = next(lines, "")
     rows = _json_rows if first.lstrip().startswith("{") else _delimited_rows
     seen: dict[str, int] = {}
     for line, row in rows(itertools.chain([first], lines), source, delimiter):
-        concept = _concept(row, line, source)
+        try:
+            concept = _concept(row, line, source)
+        except FormatError as error:
+            source.bad.add(line, error.problem)
+            continue
         if concept.id in seen:
             problem = f"the id {concept.id} stands in line {seen[concept.id]} already; give each concept one row"
-            raise FormatError(source.path, problem, line=line)
+            source.bad.add(line, problem)
+            continue
         seen[concept.id] = line
         yield concept
+    source.bad.finish()
     if not seen:
         raise FormatError(source.path, "holds no rows below its header")
 
@@ -126,10 +141,11 @@ def _delimited_rows(lines: Iterator[str], source: _Source, delimiter: str | None
     header = [cell.strip().removeprefix("#").strip() for cell in next(table, (1, []))[1]]
     places = _places(header, source)
     for line, cells in table:
-        if len(cells) != len(header):
-            problem = f"has {len(cells)} columns, the header has {len(header)}: {', '.join(header)}"
-            raise FormatError(source.path, problem, line=line)
-        yield line, {ours: cells[place] for ours, place in places.items()}
+        source.bad.read += 1
+        if len(cells) == len(header):
+            yield line, {ours: cells[place] for ours, place in places.items()}
+        else:
+            source.leave_out(line, f"has {len(cells)} columns, the header has {len(header)}: {', '.join(header)}")
 
 
 def _cells(lines: Iterator[str], path: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
@@ -188,35 +204,49 @@ def _json_rows(lines: Iterator[str], source: _Source, _delimiter: str | None) ->
     for number, text in enumerate(lines, 1):
         if not text.strip():
             continue
-        value = _json_object(text, source.path, number)
+        source.bad.read += 1
+        try:
+            value = _json_object(text)
+        except ValueError as error:
+            source.leave_out(number, str(error))
+            continue
         met.update(value)
-        row: dict[str, str | Sequence[str]] = {}
-        for ours in COLUMNS:
-            theirs = source.columns.get(ours, ours)
-            if value.get(theirs) is not None:
-                row[ours] = _json_cell(value[theirs], theirs, source.path, number)
-        for ours in REQUIRED:
-            if ours not in row and not (ours == "name" and row.get("replaced_by")):
-                theirs = source.columns.get(ours, ours)
-                problem = f"there is no field {theirs!r}; the fields are {', '.join(value)}"
-                raise FormatError(source.path, problem + did_you_mean(theirs, value), line=number)
-        yield number, row
+        try:
+            row = _json_row(value, source, number)
+        except FormatError as error:
+            source.bad.add(number, error.problem)
+        else:
+            yield number, row
     for theirs in source.columns.values():
         if theirs not in met:
             there = f"the fields are {', '.join(sorted(met))}"
             raise FormatError(source.path, f"no line has a field {theirs!r}; {there}{did_you_mean(theirs, met)}")
 
 
-def _json_object(text: str, path: str, line: int) -> dict[str, Any]:
+def _json_object(text: str) -> dict[str, Any]:
     try:
         value = json.loads(text)
         if "\\u" in text:  # half a surrogate pair is valid JSON but no text
             json.dumps(value, ensure_ascii=False).encode()
     except (ValueError, RecursionError) as error:
-        raise FormatError(path, f"not JSON: {error}", line=line) from error
+        raise ValueError(f"not JSON: {error}") from error
     if not isinstance(value, dict):
-        raise FormatError(path, f"expected a JSON object, found {type(value).__name__}", line=line)
+        raise ValueError(f"expected a JSON object, found {type(value).__name__}")  # noqa: TRY004 - a malformed row
     return value
+
+
+def _json_row(value: Mapping[str, Any], source: _Source, line: int) -> Row:
+    row: dict[str, str | Sequence[str]] = {}
+    for ours in COLUMNS:
+        theirs = source.columns.get(ours, ours)
+        if value.get(theirs) is not None:
+            row[ours] = _json_cell(value[theirs], theirs, source.path, line)
+    for ours in REQUIRED:
+        if ours not in row and not (ours == "name" and row.get("replaced_by")):
+            theirs = source.columns.get(ours, ours)
+            problem = f"there is no field {theirs!r}; the fields are {', '.join(value)}"
+            raise FormatError(source.path, problem + did_you_mean(theirs, value), line=line)
+    return row
 
 
 def _json_cell(value: Any, field: str, path: str, line: int) -> str | list[str]:

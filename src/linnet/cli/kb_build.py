@@ -1,0 +1,200 @@
+"""``linnet kb build``: from the files of terminologies to a knowledge base."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from linnet.cli.common import Quiet, Verbose, counter, file_size, listen
+from linnet.cli.kb_download import downloaded
+from linnet.corpora.catalog import CORPORA
+from linnet.corpora.vocabulary import known_corpus
+from linnet.detect.name_table import NameTable
+from linnet.errors import LinnetError, did_you_mean
+from linnet.kb import KnowledgeBase, kb_path
+from linnet.vocabularies import VOCABULARIES, reader_of
+from linnet.vocabularies.build import Source, build_from
+from linnet.vocabularies.join import JoinReport
+from linnet.vocabularies.options import option_value, options_of
+
+__all__ = ["build", "finish"]
+
+
+FilesArgument = Annotated[
+    list[Path] | None, typer.Argument(help="Source files or folders; a corpus also by name; none for hpo.")
+]
+FromOption = Annotated[
+    list[str] | None,
+    typer.Option("--from", help=f"What reads them: {', '.join(VOCABULARIES)}; one for all or one for each."),
+]
+ReaderOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--option",
+        help="Option of a reader: subset=st21pv; of one format or of the second file alone: ctd:slim=true, "
+        "2:prefix=MESH; repeatable.",
+    ),
+]
+ColumnOption = Annotated[
+    list[str] | None, typer.Option("--column", help="Name of a table's column: synonyms=Synonyms.")
+]
+DownloadOption = Annotated[
+    bool, typer.Option("--download", help="Fetch what --from names: hpo, mesh, medic, ctd, doid, mondo.")
+]
+UrlOption = Annotated[
+    list[str] | None, typer.Option("--url", help="With --download: another address, one for each of its files.")
+]
+ShaOption = Annotated[
+    list[str] | None, typer.Option("--sha256", help="With --download: what the file must have, one for each.")
+]
+XrefOption = Annotated[
+    bool, typer.Option("--xref/--no-xref", help="Join several files by cross-reference too, or by id alone.")
+]
+
+
+def build(
+    files: FilesArgument = None,
+    vocabulary: FromOption = None,
+    output: Annotated[str | None, typer.Option("--output", "-o", help="File, or a name under LINNET_HOME.")] = None,
+    options: ReaderOption = None,
+    separator: Annotated[str, typer.Option(help="Between the values of one cell of a table.")] = "|",
+    prefix: Annotated[str, typer.Option(help="Prefix for the ids of a table without one: MESH.")] = "",
+    columns: ColumnOption = None,
+    download: DownloadOption = False,
+    urls: UrlOption = None,
+    sha256: ShaOption = None,
+    xref: XrefOption = True,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+) -> None:
+    """Build a knowledge base from files of one or several terminologies, or fetch a free one with --download.
+
+    A table has the columns id, name, and any of synonyms, types, definition, parents, xrefs, replaced_by, language,
+    scope; several values in a cell are separated by |. Several files are joined by id and cross-reference; of
+    concepts that several hold, the first file's id and preferred name stay.
+    """
+    listen(quiet=quiet, verbose=verbose)
+    if (urls or sha256) and not download:
+        raise LinnetError("--url and --sha256 need --download: nothing is fetched without it")
+    of_tables = _of_tables(prefix, separator, columns or [])
+    if download:
+        fetched = downloaded(vocabulary or [], files or [], urls=urls or [], sha256=sha256 or [], quiet=quiet)
+    else:
+        fetched = [
+            Source(name, path, about=_about(name, path)) for name, path in _formats(files or [], vocabulary or [])
+        ]
+    sources = _with_options(fetched, of_tables, options or [])
+    named = vocabulary[0] if vocabulary and len(set(vocabulary)) == 1 and (download or sources[0].path is None) else ""
+    name = output or named
+    if not name:
+        raise LinnetError("say what to build: -o NAME (under LINNET_HOME) or -o FILE.kb")
+    if name == "hpo" and any(source.vocabulary not in ("hpo", "obo") for source in sources):
+        raise LinnetError("the name hpo is the Human Phenotype Ontology's: give your knowledge base another with -o")
+    started, report = time.perf_counter(), JoinReport()
+    with counter("concepts", quiet=quiet) as count:
+        kb = build_from(sources, kb_path(name), by_xref=xref, report=report, progress=count)
+    if report.read and not quiet:
+        print(report)
+    finish(kb, started, quiet=quiet)
+
+
+def finish(kb: KnowledgeBase, started: float, *, quiet: bool) -> None:
+    """Make the table of names, so that the first text to be linked need not wait for it, and say what was made."""
+    NameTable.of(kb)
+    if not quiet:
+        took = time.perf_counter() - started
+        print(
+            f"{kb.path}: {int(kb.info['concepts']):,} concepts, {int(kb.info['names']):,} names, "
+            f"{int(kb.info['retired']):,} retired ids, {file_size(kb.path)}, version {kb.version}, {took:.1f} s"
+        )
+
+
+# --- what the files are ----------------------------------------------------------------------------------------------
+
+
+def _formats(files: Sequence[Path], vocabularies: Sequence[str]) -> list[tuple[str, Path | None]]:
+    """Return format and file of every source."""
+    if not vocabularies:
+        raise LinnetError(f"say what the files are: --from {', '.join(VOCABULARIES)}")
+    for name in vocabularies:
+        reader_of(name)
+    if not files:
+        return _without_files(vocabularies)
+    if len(vocabularies) not in (1, len(files)):
+        raise LinnetError(f"{len(files)} files but {len(vocabularies)} --from: give one for all, or one for each")
+    names = list(vocabularies) * len(files) if len(vocabularies) == 1 else vocabularies
+    return list(zip(names, files, strict=True))
+
+
+def _without_files(vocabularies: Sequence[str]) -> list[tuple[str, Path | None]]:
+    if list(vocabularies) != ["hpo"]:
+        raise LinnetError(f"--from {' --from '.join(vocabularies)} needs files; only hpo comes with the package")
+    return [("hpo", None)]
+
+
+def _about(name: str, path: Path | None) -> dict[str, str]:
+    """Return what the provenance should say beyond the file: the terms and citation of a known corpus."""
+    corpus = CORPORA.get(known_corpus(path)) if name == "corpus" and path is not None else None
+    return {} if corpus is None else {"citation": corpus.citation, "licence": corpus.licence}
+
+
+# --- options of their readers ----------------------------------------------------------------------------------------
+
+
+def _of_tables(prefix: str, separator: str, columns: Sequence[str]) -> dict[str, object]:
+    given: dict[str, object] = {"prefix": prefix} if prefix else {}
+    if separator != "|":
+        given["separator"] = separator
+    if columns:
+        given["columns"] = dict(
+            _pair("--column", column, "OURS=THEIRS, for example synonyms=Synonyms") for column in columns
+        )
+    return given
+
+
+def _with_options(sources: Sequence[Source], of_tables: Mapping[str, object], texts: Sequence[str]) -> Sequence[Source]:
+    """Return sources with the options that the command line gives their readers."""
+    chosen = _options([(source.vocabulary, source.path) for source in sources], texts)
+    return [
+        replace(source, options={**source.options, **(of_tables if source.vocabulary == "table" else {}), **own})
+        for source, own in zip(sources, chosen, strict=True)
+    ]
+
+
+def _options(formats: Sequence[tuple[str, Path | None]], texts: Sequence[str]) -> Sequence[Mapping[str, Any]]:
+    """Return the options of every source out of ``KEY=VALUE``, ``FORMAT:KEY=VALUE`` and ``NUMBER:KEY=VALUE``."""
+    found: list[dict[str, Any]] = [{} for _ in formats]
+    for text in texts:
+        key, value = _pair("--option", text, "KEY=VALUE, for example subset=st21pv")
+        which, _, option = key.rpartition(":")
+        meant = [at for at, (name, _path) in enumerate(formats) if which in ("", name, str(at + 1))]
+        if not meant:
+            there = ", ".join(dict.fromkeys(name for name, _path in formats))
+            raise LinnetError(
+                f"--option {text}: there is no source {which!r}; there are {there}, numbers 1 to {len(formats)}"
+            )
+        takers = [at for at in meant if option in options_of(formats[at][0])]
+        if not takers:
+            raise LinnetError(f"--option {text}: {_unknown(option, dict.fromkeys(formats[at][0] for at in meant))}")
+        for at in takers:
+            found[at][option] = option_value(formats[at][0], option, value)
+    return found
+
+
+def _unknown(option: str, names: Mapping[str, None]) -> str:
+    known = {name: list(options_of(name)) for name in names}
+    there = "; ".join(f"{name} has {', '.join(options) or 'none'}" for name, options in known.items())
+    near = did_you_mean(option, [item for options in known.values() for item in options])
+    return f"no such option; {there}{near}"
+
+
+def _pair(option: str, text: str, expected: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not equals or not key:
+        raise LinnetError(f"{option} {text}: expected {expected}")
+    return key.strip(), value

@@ -1,0 +1,85 @@
+"""A corpus as a source of concepts: its labels, with their surface forms as names, for want of a terminology.
+
+What names a corpus is a path, a pattern, or a corpus known by name with its split or splits: ``bc5cdr:train,dev``.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from linnet.corpora import read
+from linnet.corpora.catalog import CORPORA, read_corpus
+from linnet.data import Concept, Document
+from linnet.errors import LinnetError
+from linnet.vocabularies.corpus import read_corpus_concepts
+
+__all__ = ["documents", "gold_ids", "known_corpus", "read_corpus_vocabulary"]
+
+
+def documents(source: str | Path, *, format: str | None = None, data: str | Path | None = None) -> Iterator[Document]:
+    """Yield the documents of a path, or of a known corpus written ``name:split`` or ``name:split,split``.
+
+    Args:
+        source: the path, pattern or known corpus; the one split of a corpus that has no other may be left out.
+        format: of the files of a path; None finds it out.
+        data: the data folder of the known corpora; None takes the environment variable LINNET_DATA.
+
+    Raises:
+        LinnetError: a split that there is not, or no data folder.
+        FormatError: files that are not there or cannot be read.
+    """
+    name = known_corpus(source)
+    if not name:
+        return read(source, format=format)
+    splits = str(source).partition(":")[2].split(",")
+    if splits == [""]:
+        splits = list(CORPORA[name].splits)
+        if len(splits) != 1 or str(source).endswith(":"):
+            raise LinnetError(f"say which split of {name}: {', '.join(f'{name}:{item}' for item in splits)}")
+    return itertools.chain.from_iterable([read_corpus(name, split=item.strip(), data=data) for item in splits])
+
+
+def known_corpus(source: str | Path) -> str:
+    """Return the name of the known corpus that `source` means, ``""`` if it is a path.
+
+    >>> known_corpus("bc5cdr:train"), known_corpus("notes.jsonl")
+    ('bc5cdr', '')
+    """
+    name = str(source).partition(":")[0]
+    return name if name in CORPORA and not Path(source).exists() else ""
+
+
+def read_corpus_vocabulary(
+    path: str | Path, *, min_count: int = 1, format: str | None = None, data: str | Path | None = None
+) -> Iterator[Concept]:
+    """Yield the concepts that people annotated in a corpus (`linnet.vocabularies.corpus`).
+
+    Args:
+        path: a file, folder or pattern of annotated documents, or a known corpus: ``bc5cdr:train``.
+        min_count: leave out surface forms seen less often, except a concept's most frequent one.
+        format: the corpus format of the files; found out by default.
+        data: the data folder of the known corpora; LINNET_DATA by default.
+
+    Raises:
+        LinnetError: `min_count` is less than 1, an unknown split, or no mention has a concept.
+        FormatError: files that are not there or cannot be read.
+    """
+    return read_corpus_concepts(documents(path, format=format, data=data), min_count=min_count)
+
+
+def gold_ids(docs: Iterable[Document]) -> Counter[str]:
+    """Return how often each concept was annotated by people, in every answer that a mention allows.
+
+    >>> from linnet.data import Mention
+    >>> gold_ids([Document("d", "Fits.", mentions=(Mention(0, 4, source="gold", concepts=("HP:0001250",)),))])
+    Counter({'HP:0001250': 1})
+    """
+    found: Counter[str] = Counter()
+    for doc in docs:
+        for mention in doc.mentions or ():
+            if mention.source != "pred":
+                found.update(dict.fromkeys(itertools.chain(mention.concepts or (), *mention.alternatives), 1))
+    return found

@@ -1,0 +1,186 @@
+"""What changed between two knowledge bases of one terminology, and what of a corpus' gold survives the change.
+
+Concepts are compared by id, whatever their rows. Both files are gone through in step, in the order of ids, so memory
+holds one concept of each, however many there are.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from linnet.data import Concept, Name
+from linnet.errors import UnknownConceptError
+from linnet.kb import KnowledgeBase
+from linnet.vocabularies.stored import concepts_by_id, retired_by_id
+
+__all__ = ["KINDS", "Change", "Survival", "diff", "survival"]
+
+KINDS: Mapping[str, str] = {
+    "added": "live only in the new one",
+    "retired": "live in the old one; the new one knows it as retired",
+    "removed": "live in the old one; the new one does not know it",
+    "moved": "other parents",
+    "renamed": "another preferred name",
+    "names added": "names that are new to the concept",
+    "names removed": "names that the concept no longer has",
+    "definition": "another definition",
+    "types": "other semantic types",
+    "xrefs": "other cross-references",
+}
+
+
+class Change(NamedTuple):
+    """One change of one concept; ``kind`` is one of `KINDS`.
+
+    ``name`` is its preferred name, the new one where there is one. ``before`` and ``after`` hold only what differs:
+    parents that went and came, names removed or added. ``after`` of a retired concept is its live successor, if any.
+    """
+
+    kind: str
+    id: str
+    name: str
+    before: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+
+
+def diff(old: KnowledgeBase, new: KnowledgeBase) -> Iterator[Change]:
+    """Yield the changes from `old` to `new`, concept by concept in the order of ids.
+
+    Raises:
+        KnowledgeBaseError: a file is damaged, or was replaced since it was opened.
+
+    >>> import tempfile
+    >>> from linnet.kb_build import build
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     old = build([Concept("X:1", (Name("one"),))], f"{folder}/old.kb")
+    ...     new = build([Concept("X:1", (Name("uno"), Name("one")))], f"{folder}/new.kb")
+    ...     [change.kind for change in diff(old, new)]
+    ['renamed', 'names added']
+    """
+    retired = _Retired(new)
+    before, after = concepts_by_id(old), concepts_by_id(new)
+    was, now = next(before, None), next(after, None)
+    while was is not None or now is not None:
+        if was is None or (now is not None and now.id < was.id):
+            assert now is not None  # noqa: S101 - one of the two is there
+            yield Change("added", now.id, now.name)
+            now = next(after, None)
+        elif now is None or was.id < now.id:
+            yield retired.change(was)
+            was = next(before, None)
+        else:
+            yield from _changes(was, now)
+            was, now = next(before, None), next(after, None)
+
+
+class _Retired:
+    """The retired ids of the new knowledge base, asked for in their order."""
+
+    def __init__(self, kb: KnowledgeBase) -> None:
+        self._kb, self._ids = kb, (old.id for old in retired_by_id(kb))
+        self._next = next(self._ids, None)
+
+    def change(self, was: Concept) -> Change:
+        """Return what became of a concept that is no longer live."""
+        while self._next is not None and self._next < was.id:
+            self._next = next(self._ids, None)
+        if self._next != was.id:
+            return Change("removed", was.id, was.name)
+        successor = _leads_to(self._kb, was.id)
+        return Change("retired", was.id, was.name, after=(successor,) if successor else ())
+
+
+def _leads_to(kb: KnowledgeBase, id: str) -> str:
+    """Return the live concept that `id` leads to, ``""`` if there is none."""
+    try:
+        return kb.id(kb.row(id))
+    except UnknownConceptError:
+        return ""
+
+
+def _changes(was: Concept, now: Concept) -> Iterator[Change]:
+    if gone_or_come := _different(was.parents, now.parents):
+        yield Change("moved", now.id, now.name, *gone_or_come)
+    if was.name != now.name:
+        yield Change("renamed", now.id, now.name, (was.name,), (now.name,))
+    removed, added = _different(_names(was), _names(now)) or ((), ())
+    if added:
+        yield Change("names added", now.id, now.name, after=added)
+    if removed:
+        yield Change("names removed", now.id, now.name, before=removed)
+    if was.definition != now.definition:
+        texts = ((text,) if text else () for text in (was.definition, now.definition))
+        yield Change("definition", now.id, now.name, *texts)
+    if gone_or_come := _different(was.types, now.types):
+        yield Change("types", now.id, now.name, *gone_or_come)
+    if gone_or_come := _different(was.xrefs, now.xrefs):
+        yield Change("xrefs", now.id, now.name, *gone_or_come)
+
+
+def _different(was: tuple[str, ...], now: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
+    """Return what is only in `was` and what is only in `now`, None if they hold the same in whatever order."""
+    if was == now or set(was) == set(now):
+        return None
+    there, here = set(was), set(now)
+    return tuple(text for text in was if text not in here), tuple(text for text in now if text not in there)
+
+
+def _names(concept: Concept) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(_shown(name) for name in concept.names))
+
+
+def _shown(name: Name) -> str:
+    marks = [mark for mark, usual in ((name.scope, "exact"), (name.language, "en")) if mark != usual]
+    return f"{name.text} ({', '.join(marks)})" if marks else name.text
+
+
+@dataclass
+class Survival:
+    """What becomes of a corpus' annotations: for each fate the ids, and how often each was annotated.
+
+    ``kept`` are live in the new knowledge base, ``successor`` lead to another concept there, ``lost`` were in the old
+    one and lead nowhere in the new one, ``unknown`` are in neither. ``successors`` says where those lead.
+
+    >>> Survival(kept=Counter({"X:1": 3}), lost=Counter({"X:2": 1})).share()
+    0.75
+    """
+
+    kept: Counter[str] = field(default_factory=Counter)
+    successor: Counter[str] = field(default_factory=Counter)
+    lost: Counter[str] = field(default_factory=Counter)
+    unknown: Counter[str] = field(default_factory=Counter)
+    successors: dict[str, str] = field(default_factory=dict)
+
+    def fates(self) -> dict[str, Counter[str]]:
+        """Return the ids of each fate."""
+        return {"kept": self.kept, "successor": self.successor, "lost": self.lost, "unknown": self.unknown}
+
+    def share(self) -> float:
+        """Return the share of annotations that lead to a concept of the new knowledge base; 0 without annotations."""
+        total = sum(ids.total() for ids in self.fates().values())
+        return (self.kept.total() + self.successor.total()) / total if total else 0.0
+
+
+def survival(gold: Mapping[str, int], old: KnowledgeBase, new: KnowledgeBase) -> Survival:
+    """Return what becomes of annotations when `new` takes the place of `old`.
+
+    Args:
+        gold: ids and how often each was annotated.
+        old: resolves ids that the new one does not know: an id that it had merged counts as what it was merged into.
+        new: where the annotations should lead.
+    """
+    found = Survival()
+    for id, count in gold.items():
+        resolved = _leads_to(old, id)
+        successor = _leads_to(new, id) or (resolved and _leads_to(new, resolved))
+        if successor == id:
+            found.kept[id] = count
+        elif successor:
+            found.successor[id] = count
+            found.successors[id] = successor
+        else:
+            (found.lost if resolved else found.unknown)[id] = count
+    return found

@@ -1,0 +1,148 @@
+"""The options of vocabulary readers: what there is, and what people write for them turned into the reader's keywords.
+
+A reader's keyword-only arguments are its options, their annotations say what they take, and the reader's docstring
+says what they do. The command line gives texts (``languages=ENG,GER``), recipes TOML values (``languages = ["ENG"]``).
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import types
+import typing
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from linnet.errors import LinnetError, did_you_mean
+from linnet.home import expanded
+from linnet.vocabularies import reader_of
+
+__all__ = ["Option", "option_value", "options_of"]
+
+YES, NO = ("true", "yes", "1"), ("false", "no", "0")
+MANY = (Collection, Iterable, Sequence)
+FLAG, NUMBER, FILE, PAIRS, LIST, TEXT = (
+    "true or false",
+    "a whole number",
+    "a path",
+    "pairs OURS=THEIRS,…",
+    "values separated by commas",
+    "a text",
+)
+
+
+class Option(NamedTuple):
+    """One option of a reader; ``takes`` says what is written for it, ``default`` is None where nothing is set."""
+
+    name: str
+    takes: str
+    default: Any
+    help: str
+
+
+def options_of(vocabulary: str) -> dict[str, Option]:
+    """Return the options of the format `vocabulary`, by name.
+
+    Raises:
+        LinnetError: an unknown format.
+
+    >>> options_of("umls")["languages"].takes
+    'values separated by commas'
+    """
+    reader = reader_of(vocabulary)
+    hints = typing.get_type_hints(reader)
+    said = _arguments(inspect.getdoc(reader) or "")
+    return {
+        name: Option(name, _takes(hints[name]), parameter.default, said.get(name, ""))
+        for name, parameter in inspect.signature(reader).parameters.items()
+        if parameter.kind is parameter.KEYWORD_ONLY
+    }
+
+
+def option_value(vocabulary: str, name: str, value: object, *, folder: Path | None = None) -> Any:
+    """Return `value`, a text or a TOML value, as the reader of `vocabulary` takes it for its option `name`.
+
+    Args:
+        vocabulary: the format.
+        name: one of its options.
+        value: what a person wrote.
+        folder: where relative paths begin; None leaves them as they are.
+
+    Raises:
+        LinnetError: an unknown format or option, or a value that it cannot take.
+
+    >>> option_value("umls", "languages", "ENG, GER"), option_value("ctd", "slim", "yes")
+    (('ENG', 'GER'), True)
+    """
+    known = options_of(vocabulary)
+    if name not in known:
+        there = f"its options are {', '.join(known)}" if known else "it has none"
+        raise LinnetError(f"{vocabulary} has no option {name!r}; {there}{did_you_mean(name, known)}")
+    takes = known[name].takes
+    made = _from_text(value, takes, folder) if isinstance(value, str) else _from_toml(value, takes)
+    if made is None:
+        raise LinnetError(f"{vocabulary}: option {name} is {value!r:.60}, expected {takes}")
+    return made
+
+
+def _takes(hint: Any) -> str:
+    """Return what is written for a keyword with the annotation `hint`, the most special of what it allows."""
+    union = typing.get_origin(hint) in (typing.Union, types.UnionType)
+    kinds = typing.get_args(hint) if union else (hint,)
+    origins = [typing.get_origin(kind) or kind for kind in kinds]
+    for kind, takes in ((bool, FLAG), (int, NUMBER), (Path, FILE), (Mapping, PAIRS)):
+        if kind in origins:
+            return takes
+    if any(kind in origins for kind in MANY):
+        return LIST
+    choices = [
+        choice for kind in kinds if typing.get_origin(kind) is typing.Literal for choice in typing.get_args(kind)
+    ]
+    return f"one of {', '.join(choices)}" if choices else TEXT
+
+
+def _from_text(text: str, takes: str, folder: Path | None) -> Any:
+    """Return the value of `text`, None if it is none."""
+    word = text.strip().lower()
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    if takes == FLAG:
+        return True if word in YES else False if word in NO else None
+    if takes == NUMBER:
+        return int(word) if re.fullmatch(r"-?[0-9]{1,18}", word) else None
+    if takes == FILE:
+        return (folder or Path()) / expanded(text) if text else None
+    if takes == PAIRS:
+        pairs = [part.partition("=") for part in parts]
+        return {ours.strip(): theirs.strip() for ours, _, theirs in pairs} if all(pair[1] for pair in pairs) else None
+    return tuple(parts) if takes == LIST else text
+
+
+def _from_toml(value: object, takes: str) -> Any:
+    """Return `value` as the keyword takes it, None if it cannot."""
+    if isinstance(value, bool):
+        return value if takes == FLAG else None
+    if isinstance(value, int):
+        return value if takes == NUMBER else None
+    if isinstance(value, Mapping):
+        texts = all(isinstance(text, str) for text in value.values())
+        return dict(value) if takes == PAIRS and texts else None
+    if isinstance(value, (list, tuple)):
+        plain = all(isinstance(item, (str, int)) and not isinstance(item, bool) for item in value)
+        return tuple(map(str, value)) if takes == LIST and plain else None
+    return None
+
+
+def _arguments(doc: str) -> dict[str, str]:
+    """Return what the ``Args:`` of a docstring say, by argument."""
+    section = re.search(r"^Args:\n((?:    .*\n?)+)", doc, re.MULTILINE)
+    found: dict[str, str] = {}
+    name = ""
+    for line in section[1].splitlines() if section else ():
+        head = re.match(r"    (\w+): (.*)", line)
+        if head:
+            name = head[1]
+            found[name] = head[2].strip()
+        else:
+            found[name] += f" {line.strip()}"
+    return found

@@ -1,0 +1,237 @@
+"""One request to a web server: http and https alone, guarded, with every fault put into a sentence.
+
+Proxies come from the environment (``https_proxy``, ``no_proxy``), certificates from the system (``SSL_CERT_FILE`` adds
+another authority). Redirects are followed a limited number of times, never to another scheme and never from https
+back to http, because what is fetched has no signature.
+"""
+
+from __future__ import annotations
+
+import email.utils
+import http.client
+import socket
+import ssl
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import IO, cast
+
+from linnet import __version__
+from linnet.errors import LinnetError
+
+__all__ = ["LIMITS", "Limits", "PassingError", "WebError", "ask", "check_url", "receive"]
+
+USER_AGENT = f"linnet/{__version__}"
+REDIRECTS = (301, 302, 303, 307, 308)
+ANSWERS = (200, 206, 304, 416)  # what the caller's conditions and ranges can lead to
+MISSING = (404, 410)
+PASSING = (408, 429, 500, 502, 503, 504)
+CHUNK = 1 << 18
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How long and how often a server is asked, and how much is taken from it."""
+
+    timeout: float = 30.0  # seconds without a single byte
+    tries: int = 4  # requests for one file, each going on where the last one stopped
+    pause: float = 1.0  # seconds before the second try, doubled before each further one
+    patience: float = 60.0  # seconds that a server may ask to wait, with Retry-After
+    size: int = 4 << 30  # bytes of one file, as served
+    queue: float = 1800.0  # seconds to wait for another process that fetches the same file
+
+
+LIMITS = Limits()
+
+
+class WebError(LinnetError):
+    """A file that could not be fetched; `missing` where the server says there is no such file."""
+
+    def __init__(self, message: str, *, missing: bool = False) -> None:
+        self.missing = missing
+        super().__init__(message)
+
+
+class PassingError(WebError):
+    """A fault that another try may mend, after `wait` seconds if the server named them."""
+
+    def __init__(self, message: str, *, wait: float | None = None) -> None:
+        self.wait = wait
+        super().__init__(message)
+
+
+def check_url(url: str) -> str:
+    """Return `url` if it is the address of a file on a web server.
+
+    Raises:
+        LinnetError: another scheme, no host, a password, blanks or control characters.
+
+    >>> check_url("https://example.org/hp.obo")
+    'https://example.org/hp.obo'
+    """
+    try:
+        parts = urllib.parse.urlsplit(url)
+        port_ok = parts.port != 0
+    except ValueError as error:
+        raise LinnetError(f"{url!r} is no web address: {error}") from error
+    if parts.scheme not in ("http", "https") or not parts.hostname or not port_ok:
+        raise LinnetError(f"{url!r} is no web address: expected https://HOST/FILE (or http://)")
+    if not url.isascii() or not url.isprintable() or " " in url:
+        raise LinnetError(f"{url!r} is no web address: write blanks and letters outside ASCII as %XX")
+    if parts.username is not None or parts.password is not None:
+        message = f"the address at {parts.hostname} holds a user name or password, which would be kept in plain text"
+        raise LinnetError(f"{message}: fetch the file by hand and build from it")
+    return url
+
+
+class _Redirects(urllib.request.HTTPRedirectHandler):
+    """Follows redirects to the web alone; every other status is left to the caller."""
+
+    max_redirections = 8
+
+    def http_error_302(
+        self, req: urllib.request.Request, fp: IO[bytes], code: int, msg: str, headers: http.client.HTTPMessage
+    ) -> http.client.HTTPResponse | None:
+        place = headers.get("Location") or headers.get("URI") or ""
+        fp.close()  # unread: nobody looks at the body, which may have no end
+        try:
+            target = check_url(urllib.parse.urljoin(req.full_url, place))
+        except (LinnetError, ValueError) as error:
+            raise WebError(f"{req.full_url}: redirects to {place[:200]!r}, which is not followed") from error
+        if req.full_url.startswith("https:") and not target.startswith("https:"):
+            raise WebError(
+                f"{req.full_url}: redirects from https to {target[:200]}, which anybody on the way could change"
+            )
+        answer = super().http_error_302(req, fp, code, msg, headers)
+        return cast("http.client.HTTPResponse | None", answer)
+
+    http_error_301 = http_error_303 = http_error_307 = http_error_308 = http_error_302
+
+
+class _Statuses(urllib.request.HTTPErrorProcessor):
+    """Leaves statuses to the caller; only redirects are dealt with on the way."""
+
+    def http_response(
+        self, request: urllib.request.Request, response: http.client.HTTPResponse
+    ) -> http.client.HTTPResponse:
+        if response.status not in REDIRECTS:
+            return response
+        return cast("http.client.HTTPResponse", super().http_response(request, response))
+
+    https_response = http_response
+
+
+def _opener() -> urllib.request.OpenerDirector:
+    """Return an opener that knows nothing but http and https (the usual one also opens files and FTP)."""
+    opener = urllib.request.OpenerDirector()
+    secure = urllib.request.HTTPSHandler(context=ssl.create_default_context())
+    for handler in (
+        urllib.request.ProxyHandler(),
+        urllib.request.UnknownHandler(),
+        urllib.request.HTTPHandler(),
+        secure,
+        urllib.request.HTTPDefaultErrorHandler(),
+        _Redirects(),
+        _Statuses(),
+    ):
+        opener.add_handler(handler)
+    return opener
+
+
+def ask(url: str, headers: Mapping[str, str] | None = None, *, limits: Limits = LIMITS) -> http.client.HTTPResponse:
+    """Send a GET request and return the open answer, whose status is one of 200, 206, 304, 416.
+
+    Args:
+        url: see `check_url`.
+        headers: conditions and ranges.
+        limits: of these, the timeout is used.
+
+    Raises:
+        PassingError: the server is busy or broken, or the connection timed out or was cut.
+        WebError: everything else that keeps the answer from coming.
+    """
+    usual = {"User-Agent": USER_AGENT, "Accept": "*/*", "Accept-Encoding": "identity"}
+    request = urllib.request.Request(check_url(url), headers={**usual, **(headers or {})})  # noqa: S310 - checked
+    try:
+        response: http.client.HTTPResponse = _opener().open(request, timeout=limits.timeout)
+    except urllib.error.HTTPError as error:  # raised for redirects that lead nowhere, and for nothing else
+        error.close()
+        raise WebError(f"{url}: redirects in a circle or too often (last status {error.code})") from error
+    except (OSError, http.client.HTTPException) as error:
+        raise _explained(url, error, limits) from error
+    if response.status in ANSWERS:
+        return response
+    with response:
+        raise _refused(url, response, limits)
+
+
+def receive(response: http.client.HTTPResponse, url: str, *, limits: Limits = LIMITS) -> bytes:
+    """Return the next bytes of an answer, as soon as there are some; none at its end.
+
+    Raises:
+        PassingError: the connection timed out or was cut.
+    """
+    try:
+        return response.read1(CHUNK)
+    except (OSError, http.client.HTTPException, ValueError) as error:
+        raise _explained(url, error, limits) from error
+
+
+def _refused(url: str, response: http.client.HTTPResponse, limits: Limits) -> WebError:
+    status, said = response.status, _plain(f"{response.status} {response.reason}")
+    if status in MISSING:
+        return WebError(f"{url}: there is no such file ({said})", missing=True)
+    if status in (401, 403):
+        return WebError(f"{url}: the server does not give it to a program ({said})")
+    if status not in PASSING:
+        return WebError(f"{url}: the server answered {said}")
+    wait = _seconds(response.headers.get("Retry-After", ""))
+    if wait is not None and wait > limits.patience:
+        return WebError(f"{url}: the server is busy ({said}) and asks to wait {wait:,.0f} seconds: try again then")
+    return PassingError(f"{url}: the server is busy or broken ({said})", wait=wait)
+
+
+def _plain(words: object) -> str:
+    """Return what a server or the system said in one line of decent length."""
+    return " ".join(str(words).split())[:200]
+
+
+def _seconds(retry_after: str) -> float | None:
+    """Return the seconds of a Retry-After header, given as a number or a date; None for anything else."""
+    text = retry_after.strip()
+    if text.isascii() and text.isdigit():
+        return float(text[:12])
+    try:
+        then = email.utils.parsedate_to_datetime(text)
+    except (ValueError, OverflowError):
+        return None
+    if then.tzinfo is None:
+        then = then.replace(tzinfo=UTC)
+    return max(0.0, (then - datetime.now(UTC)).total_seconds())
+
+
+def _explained(url: str, error: Exception, limits: Limits) -> WebError:
+    """Return what `error`, met while talking to a server, means to people."""
+    cause = error.reason if isinstance(error, urllib.error.URLError) else error
+    host, passing, proxy = urllib.parse.urlsplit(url).hostname, False, "is a proxy needed (https_proxy)?"
+    if isinstance(cause, ssl.SSLCertVerificationError):
+        cure = "where a proxy opens TLS, set SSL_CERT_FILE to its authority's certificate"
+        said = f"the certificate is not trusted ({cause.verify_message}); {cure}"
+    elif isinstance(cause, ssl.SSLError) and not isinstance(cause, ssl.SSLEOFError):
+        said = f"no secure connection ({_plain(cause.reason or cause)}): does the server speak https?"
+    elif isinstance(cause, socket.gaierror):
+        said = f"the host {host} is not found ({cause.strerror}); is there a network, and {proxy}"
+    elif isinstance(cause, ConnectionRefusedError):
+        said = f"{host} refuses the connection; {proxy}"
+    elif isinstance(cause, TimeoutError):
+        said, passing = f"no answer for {limits.timeout:g} seconds", True
+    elif isinstance(cause, (ConnectionError, ssl.SSLEOFError, http.client.HTTPException, ValueError)):
+        said, passing = f"the connection was cut ({_plain(cause) or type(cause).__name__})", True
+    else:
+        said = (
+            f"cannot be reached ({_plain(getattr(cause, 'strerror', None) or cause)}); is there a network, and {proxy}"
+        )
+    return PassingError(f"{url}: {said}") if passing else WebError(f"{url}: {said}")

@@ -1,0 +1,147 @@
+"""Parts of knowledge bases: what is chosen, what becomes of parents and retired ids."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from linnet.data import Concept, Name
+from linnet.errors import KnowledgeBaseError
+from linnet.kb import KnowledgeBase, Mask
+from linnet.kb_build import build
+from linnet.vocabularies.stored import concepts_by_id, edges, retired_by_id
+from linnet.vocabularies.subset import mask_of, select, subset, widened
+
+
+def live(id: str, *parents: str) -> Concept:
+    return Concept(id, (Name(id.lower()),), parents=parents)
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> KnowledgeBase:
+    """A over B and C, D under both, E under D; O:1 leads to D by way of O:2."""
+    concepts = [live("A"), live("B", "A"), live("C", "A"), live("D", "B", "C"), live("E", "D")]
+    old = [
+        Concept("O:1", (Name("old"),), replaced_by="O:2"),
+        Concept("O:2", replaced_by="D"),
+        Concept("O:3", replaced_by=""),
+        Concept("O:4", replaced_by="C"),
+    ]
+    return build([*concepts, *old], tmp_path / "tree.kb", sources=[{"vocabulary": "test", "licence": "CC0"}])
+
+
+def ids(kb: KnowledgeBase, mask: Mask) -> str:
+    return "".join(kb.id(row) for row in np.flatnonzero(mask.array).tolist())
+
+
+def test_ids_and_retired_ids_and_unknown_ones(tree: KnowledgeBase) -> None:
+    mask, unknown = mask_of(tree, ["B", "O:1", "D", "X", "O:3"])
+    assert (ids(tree, mask), unknown) == ("BD", ["X", "O:3"])
+    assert len(mask_of(tree, [])[0]) == 0
+
+
+def test_widened(tree: KnowledgeBase) -> None:
+    mask, _ = mask_of(tree, ["D"])
+    assert ids(tree, widened(tree, mask)) == "D"
+    assert ids(tree, widened(tree, mask, ancestors=True)) == "ABCD"
+    assert ids(tree, widened(tree, mask, descendants=True)) == "DE"
+    assert ids(tree, widened(tree, mask, ancestors=True, descendants=True)) == "ABCDE"
+    # neither adds what stands beside: what is below an ancestor is not below the chosen
+    assert ids(tree, widened(tree, mask_of(tree, ["B"])[0], ancestors=True, descendants=True)) == "ABDE"
+
+
+def test_parents_are_dropped_or_bridged(tree: KnowledgeBase) -> None:
+    mask, _ = mask_of(tree, ["A", "C", "E"])
+    assert list(select(tree, mask)) == [
+        live("A"),
+        live("C", "A"),
+        live("E"),
+        Concept("O:4", replaced_by="C"),
+    ]
+    assert next(c for c in select(tree, mask, bridge=True) if c.id == "E").parents == ("A", "C")
+    kept = list(select(tree, mask_of(tree, ["D"])[0], bridge=True))
+    assert kept == [live("D"), Concept("O:1", (Name("old"),), replaced_by="O:2"), Concept("O:2", replaced_by="D")]
+
+
+def test_a_subset_says_of_what(tree: KnowledgeBase, tmp_path: Path) -> None:
+    mask, _ = mask_of(tree, ["D", "E"])
+    kb = subset(tree, mask, tmp_path / "part.kb", conditions={"ids": "D | E"})
+    assert [kb.id(row) for row in range(len(kb))] == ["D", "E"]
+    assert kb[1].parents == ("D",)
+    assert kb.id(kb.row("O:1")) == "D"
+    assert kb.sources == [
+        {"vocabulary": "subset", "of": "tree", "version": tree.version, "concepts": "2", "ids": "D | E"},
+        {"vocabulary": "test", "licence": "CC0"},
+    ]
+
+
+def test_refused(tree: KnowledgeBase, tmp_path: Path, kb: KnowledgeBase) -> None:
+    mask, _ = mask_of(tree, ["D"])
+    with pytest.raises(KnowledgeBaseError, match="give the subset another name"):
+        subset(tree, mask, tree.path, conditions={})
+    with pytest.raises(KnowledgeBaseError, match=r"no concept of tree\.kb is in the subset: types X"):
+        subset(tree, mask_of(tree, [])[0], tmp_path / "a.kb", conditions={"types": "X"})
+    with pytest.raises(KnowledgeBaseError, match="a mask of version"):
+        list(select(kb, mask))
+    assert not (tmp_path / "a.kb").exists()
+
+
+def test_a_file_that_was_replaced_is_refused(tree: KnowledgeBase) -> None:
+    build([live("A")], tree.path)
+    for stream in (concepts_by_id(tree), retired_by_id(tree)):
+        with pytest.raises(KnowledgeBaseError, match="has changed"):
+            list(stream)
+
+
+def test_a_damaged_file_is_refused(tree: KnowledgeBase) -> None:
+    data = bytearray(tree.path.read_bytes())
+    data[4096:] = b"\x07" * (len(data) - 4096)
+    tree.path.write_bytes(data)
+    with pytest.raises(KnowledgeBaseError, match="cannot be read as a knowledge base"):
+        list(concepts_by_id(tree))
+
+
+def test_streams_are_what_the_knowledge_base_holds(kb: KnowledgeBase) -> None:
+    found = sorted((c for c in kb.concepts() if c.replaced_by is None), key=lambda concept: concept.id)
+    assert list(concepts_by_id(kb)) == found
+    assert [(old.id, old.successor) for old in retired_by_id(kb)] == [
+        ("HP:0009997", ""),
+        ("HP:0009998", "HP:0009999"),
+        ("HP:0009999", "HP:0001250"),
+    ]
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_against_a_slow_reference(seed: int, tmp_path: Path) -> None:
+    rng = random.Random(seed)
+    names = [f"N{number:02}" for number in range(20)]
+    parents = {name: rng.sample(names[:at], min(at, rng.randrange(4))) for at, name in enumerate(names)}
+    kb = build([live(name, *above) for name, above in parents.items()], tmp_path / "any.kb")
+    chosen = set(rng.sample(names, 7))
+
+    def above(name: str) -> set[str]:
+        return set(parents[name]).union(*(above(parent) for parent in parents[name]))
+
+    def nearest(name: str) -> set[str]:
+        return set().union(*({p} if p in chosen else nearest(p) for p in parents[name]))
+
+    mask, _ = mask_of(kb, chosen)
+    up = {kb.id(row) for row in np.flatnonzero(widened(kb, mask, ancestors=True).array).tolist()}
+    down = {kb.id(row) for row in np.flatnonzero(widened(kb, mask, descendants=True).array).tolist()}
+    assert up == chosen.union(*(above(name) for name in chosen))
+    assert down == chosen | {name for name in names if above(name) & chosen}
+    for concept in select(kb, mask, bridge=True):
+        assert set(concept.parents) == nearest(concept.id)
+    for concept in select(kb, mask):
+        assert concept.parents == tuple(p for p in parents[concept.id] if p in chosen)
+    assert edges(kb).parents(0) == []
+
+
+def test_of_concepts_without_any_parents(tmp_path: Path) -> None:
+    kb = build([live("A"), live("B")], tmp_path / "flat.kb")
+    mask, _ = mask_of(kb, ["A"])
+    assert len(widened(kb, mask, ancestors=True, descendants=True)) == 1
+    assert list(select(kb, mask, bridge=True)) == [live("A")]
