@@ -78,3 +78,35 @@ def test_half_typed_words(large: KnowledgeBase) -> None:
     first, middle, last = concept.name.lower().split()
     for end in range(3, len(last)):
         assert concept.id in ids(large, f"{middle} {first} {last[:end]}")
+
+
+@pytest.mark.parametrize("text", TEXTS)
+@pytest.mark.parametrize("root", ["SYN:C0000001", "SYN:C0000009", "SYN:C0000300"])
+def test_climbing_finds_what_is_under_a_concept(
+    large: KnowledgeBase, monkeypatch: pytest.MonkeyPatch, text: str, root: str
+) -> None:
+    monkeypatch.setattr(kb_search, "FEW", 0)
+    monkeypatch.setattr(kb_search, "CLIMB", 1 << 20)
+    monkeypatch.setattr(kb_search, "CAP", 1 << 20)
+    below = large.mask(under=[root])
+    wanted = [hit.row for hit in large.search(text, limit=100_000) if hit.row in below]
+    assert [hit.row for hit in large.search(text, under=[root], limit=100_000)] == wanted
+    assert [hit.row for hit in large.search(text, under=[root], limit=7)] == wanted[:7]
+
+
+def test_climbing_ends(large: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kb_search, "FEW", 0)
+    monkeypatch.setattr(kb_search, "CLIMB", 100)
+    climbed: list[int] = []
+
+    def counting(sql: str, *values: object) -> Iterator[Any]:
+        rows = list(large._rows(sql, *values))
+        if sql.startswith("SELECT concept, parent"):
+            climbed.append(len(rows))
+        return iter(rows)
+
+    root = large.row("SYN:C0000300")
+    below = large.mask(under=["SYN:C0000300"])
+    hits = search(counting, "disease", types=(), under=[root], limit=1000)
+    assert all(hit.row in below for hit in hits)
+    assert 0 < sum(climbed) < 1000

@@ -7,7 +7,8 @@ then by row.
 No tier reads more than a fixed number of names, so that the time does not grow with the terminology: it ranks the
 first `CAP` names that match and pass the filters, and looks at `SCAN` matching names to find them. Filters that allow
 few concepts are turned round: all names of those concepts are looked at, so that nothing of a small type or subtree
-is missed however frequent the words are.
+is missed however frequent the words are. Whether a concept is in a large subtree is found by climbing from it: the
+best names first, until there are enough hits or `CLIMB` concepts have been met.
 """
 
 from __future__ import annotations
@@ -37,13 +38,15 @@ class Hit(NamedTuple):
 CURIE = re.compile(r"^([A-Z]+)[_ ]?(?=\d)(\w+)$")
 # A tier ranks at most this many names: a frequent word must not sort a million rows.
 CAP = 1000
-# A tier with filters looks at this many matching names; asking for ancestors costs ten times a look at the types.
+# A tier with a filter by type looks at this many matching names.
 SCAN = 8_000
-SCAN_UNDER = 2_000
+# A search climbs to this many concepts, from this many names at once, to find out what is under the given ones.
+CLIMB = 6_000
+STEP = 40
 # A word of at most this many names is rare: such names are ranked by how rare the words are that they hold.
 RARE = 500
 # Filters that allow at most this many concepts are turned round.
-FEW = 2_000
+FEW = 1_000
 # More words than a person types are text pasted by mistake: each one costs a lookup.
 WORDS = 32
 # The word index knows beginnings of two and three letters. Longer ones it must collect from all words that begin so,
@@ -52,10 +55,7 @@ INDEXED_PREFIX = 3
 LONG_PREFIX = 6
 
 BELOW = "WITH RECURSIVE below(row) AS (VALUES {roots} UNION SELECT concept FROM parents JOIN below ON parent = row) "
-IS_UNDER = (
-    "EXISTS (WITH RECURSIVE above(row) AS (VALUES (n.concept) UNION SELECT parent FROM parents JOIN above "
-    "ON concept = row) SELECT 1 FROM above WHERE row IN ({roots}))"
-)
+PARENTS = "SELECT concept, parent FROM parents WHERE concept IN ({rows})"
 MATCHING = "SELECT rowid AS row FROM words WHERE words MATCH ? LIMIT {scan}"
 RANKED = f"SELECT rowid AS row, rank AS badness FROM words WHERE words MATCH ? LIMIT {SCAN}"
 HAS = "(' ' || n.norm LIKE ?)"  # a normalised name holds no character that is special to LIKE
@@ -65,12 +65,50 @@ COLUMNS = "n.row, n.concept, n.text, n.scope, n.position"
 class _Filter(NamedTuple):
     """Which concepts may be found: a condition on ``n.concept``, and how many names to look at for it.
 
-    With ``few``, the condition lists the rows of the concepts themselves.
+    With ``few``, the condition lists the rows of the concepts themselves. ``roots`` are the concepts that those found
+    must be under, as far as the condition does not see to it.
     """
 
     condition: str = ""
     scan: int = CAP
     few: bool = False
+    roots: Sequence[int] = ()
+
+
+class _Climb:
+    """Finds out which concepts are one of some roots or under them, and remembers all it met on the way."""
+
+    def __init__(self, query: Query, roots: Sequence[int]) -> None:
+        self._query = query
+        self._known, self._under = set(roots), set(roots)
+        self._below: dict[int, list[int]] = {}  # parent that is not known to be under a root -> children
+
+    def passing(self, found: Iterator[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+        """Yield those of `found`, rows and what comes with them, that are under a root, in their order."""
+        while chunk := list(itertools.islice(found, STEP)):
+            self._learn({row for row, _ in chunk})
+            yield from (pair for pair in chunk if pair[0] in self._under)
+
+    def _learn(self, rows: set[int]) -> None:
+        """Climb from `rows` to all their ancestors, level by level; beyond `CLIMB` concepts nothing is learnt."""
+        reached: list[int] = []
+        while rows := rows - self._known:
+            if len(self._known) >= CLIMB:
+                break
+            self._known |= rows
+            above: set[int] = set()
+            for row, parent in self._query(PARENTS.format(rows=", ".join(map(str, rows)))):
+                above.add(parent)
+                if parent in self._under:
+                    reached.append(row)
+                else:
+                    self._below.setdefault(parent, []).append(row)
+            rows = above
+        while reached:
+            row = reached.pop()
+            if row not in self._under:
+                self._under.add(row)
+                reached += self._below.pop(row, ())
 
 
 def search(query: Query, text: str, *, types: Sequence[int], under: Sequence[int], limit: int) -> list[Hit]:
@@ -78,10 +116,13 @@ def search(query: Query, text: str, *, types: Sequence[int], under: Sequence[int
     hits: dict[int, Hit] = {}
     if limit <= 0:
         return []
-    for tier, source, values in _tiers(query, text, _filter(query, types, under)):
+    allowed = _filter(query, types, under)
+    climb = _Climb(query, allowed.roots)
+    for tier, source, values in _tiers(query, text, allowed):
         order = "badness, scope, position > 0, length(text), concept, row"
         sql = f"SELECT concept, text FROM ({source}) ORDER BY {order}"
-        for row, matched in query(sql, *values):
+        found = query(sql, *values)
+        for row, matched in climb.passing(found) if allowed.roots else found:
             if row not in hits and (concept := _live(query, row)):
                 hits[row] = Hit(row, *concept, matched, tier)
             if len(hits) >= limit:
@@ -113,10 +154,9 @@ def _filter(query: Query, types: Sequence[int], under: Sequence[int]) -> _Filter
     if len(rows) <= FEW:
         condition = f" AND n.concept IN ({', '.join(map(str, rows))})"
         return _Filter(condition + (f" AND {of_type}" if types and under else ""), SCAN, few=True)
-    condition = f" AND {of_type}" if types else ""
-    if under:
-        return _Filter(f"{condition} AND {IS_UNDER.format(roots=', '.join(map(str, under)))}", SCAN_UNDER)
-    return _Filter(condition, SCAN)
+    if not types:
+        return _Filter(roots=under)
+    return _Filter(f" AND {of_type}", SCAN, roots=under)
 
 
 def _tiers(query: Query, text: str, allowed: _Filter) -> Iterator[tuple[str, str, list[object]]]:

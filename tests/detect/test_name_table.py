@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from linnet.data import Concept, Document, Name
+from linnet.detect import name_table
 from linnet.detect.dictionary import Dictionary
-from linnet.detect.name_table import NameTable, word_code
+from linnet.detect.name_table import MASK, Kind, NameTable, word_code
 from linnet.errors import KnowledgeBaseError, LinnetWarning
 from linnet.kb import KnowledgeBase
 from linnet.kb_build import build
+from linnet.text.abbreviations import without_short_forms
+from linnet.text.tokens import words
+from linnet.vocabularies.synthetic import synthetic
 
 
 def found(kb: KnowledgeBase, text: str) -> set[tuple[str, str]]:
@@ -111,6 +116,35 @@ def test_nowhere_to_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr("linnet.detect.name_table.tempfile.TemporaryFile", refuse)
     with pytest.warns(LinnetWarning, match="No space"), pytest.raises(KnowledgeBaseError, match="cannot be written"):
         NameTable.of(kb)
+
+
+@pytest.mark.parametrize("held", [1, 7, 1 << 18])
+def test_columns_are_what_the_names_say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, held: int) -> None:
+    """However little is held in memory at once, the table is the sorted list of its names."""
+    monkeypatch.setattr(name_table, "REMEMBERED", held)
+    monkeypatch.setattr(name_table, "CHUNK", held)
+    kb = build(synthetic(300), tmp_path / "a.kb")
+    table = NameTable.build(kb, tmp_path / "a.names")
+    rows, known = [], set()
+    for name in kb.names():
+        hashes = [code for code, kind in map(word_code, words(without_short_forms(name.text))) if kind != Kind.STOP]
+        if hashes:
+            known.update(hashes)
+            rows.append((sum(hashes) & MASK, name.row, name.concept, len(hashes), name.text))
+    rows.sort()
+    columns = (table.keys.tolist(), table.names.tolist(), table.concepts.tolist(), table.lengths.tolist())
+    found = [(*values, table.entry(at).text) for at, values in enumerate(zip(*columns, strict=True))]
+    assert found == rows
+    assert table.vocabulary.tolist() == sorted(known)
+    assert table.longest == max(row[3] for row in rows)
+    places, entries = table.find(table.keys)
+    assert places.tolist() == list(range(len(table)))
+    assert table.keys[entries].tolist() == table.keys.tolist()
+    absent = table.keys + np.uint64(1)
+    assert set(table.find(absent)[0].tolist()) == {
+        at for at, key in enumerate(absent.tolist()) if key in {row[0] for row in rows}
+    }
+    assert int(np.unpackbits(table.filter).sum()) == len({row[0] >> int(table.shift) for row in rows})
 
 
 def test_words_without_end_are_no_words() -> None:

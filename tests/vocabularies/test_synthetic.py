@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -9,13 +10,14 @@ from typing import Any
 
 import pytest
 
-from linnet.data import Concept
+from linnet.data import Concept, Name
 from linnet.errors import LinnetError
 from linnet.kb import KnowledgeBase
 from linnet.kb_build import build
+from linnet.vocabularies.mesh import read_mesh
 from linnet.vocabularies.snomed import read_snomed
 from linnet.vocabularies.synthetic import TYPES, synthetic
-from linnet.vocabularies.synthetic_files import write_rf2, write_rrf
+from linnet.vocabularies.synthetic_files import write_mesh, write_rf2, write_rrf
 from linnet.vocabularies.umls import read_umls
 
 SIZE = 6000
@@ -47,6 +49,9 @@ def test_shape(made: list[Concept]) -> None:
     kinds = Counter(kind for concept in live for kind in concept.types)
     assert set(kinds) == {name for _, _, name in TYPES}
     assert max(kinds.values()) > 5 * min(kinds.values())
+    xrefs = Counter(xref for concept in live for xref in concept.xrefs)
+    assert 0.5 < xrefs.total() / SIZE < 0.7
+    assert max(xrefs.values()) > 1
     owners = Counter(text for concept in live for text in {name.text.lower() for name in concept.names})
     assert 0.005 < sum(count > 1 for count in owners.values()) / len(owners) < 0.05
 
@@ -100,6 +105,7 @@ def test_rrf_gives_the_same_concepts_back(made: list[Concept], tmp_path: Path) -
             id=umls(concept.id),
             parents=tuple(sorted(map(umls, concept.parents))),
             replaced_by=None if concept.replaced_by is None else umls(concept.replaced_by),
+            xrefs=(),
         )
         assert set(found.names) == set(wanted.names)
         assert found.name == wanted.name
@@ -117,6 +123,43 @@ def test_rf2_gives_the_same_concepts_back(made: list[Concept], tmp_path: Path) -
         assert found.parents == tuple(map(sctid, concept.parents))
         assert found.replaced_by == (concept.replaced_by and sctid(concept.replaced_by))
         assert found.replaced_by is not None or found.name == concept.name
+
+
+def test_mesh_gives_the_same_concepts_back(made: list[Concept], tmp_path: Path) -> None:
+    xml, table = tmp_path / "desc2020.xml", tmp_path / "replaced.tsv"
+    assert write_mesh(made, xml, replaced=table) == SIZE
+    read = {concept.id: concept for concept in read_mesh(xml, replaced=table)}
+    assert len(read) == len(made)
+    for concept in made:
+        found = read[mesh(concept.id)]
+        assert found.replaced_by == (concept.replaced_by and mesh(concept.replaced_by))
+        if concept.replaced_by is None:
+            assert {(n.text, n.scope) for n in found.names} == {(n.text, n.scope) for n in concept.names}
+            assert (found.name, found.definition, found.types) == (concept.name, concept.definition, ("Disease",))
+            assert found.parents == tuple(map(mesh, concept.parents))
+
+
+def test_mesh_escapes_what_xml_does_not_bear(tmp_path: Path) -> None:
+    names = (Name("A<b> & c"), Name("x > y", "broad"), Name("\"z\" & 'w'"))
+    write_mesh([Concept("X:7", names, definition="p < 0.05 & so on")], tmp_path / "desc.xml")
+    [found] = read_mesh(tmp_path / "desc.xml")
+    assert {(n.text, n.scope) for n in found.names} == {(n.text, n.scope) for n in names}
+    assert found.definition == "p < 0.05 & so on"
+
+
+def test_mesh_is_written_and_read_in_bounded_memory(tmp_path: Path) -> None:
+    """Reading holds ids, headings and tree numbers: some hundred bytes a record, not the records."""
+    path = tmp_path / "desc2020.xml"
+    write_mesh(synthetic(12_000), path)
+    tracemalloc.start()
+    assert sum(1 for _ in read_mesh(path)) == 12_000
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 12_000 * 1500
+
+
+def mesh(id: str) -> str:
+    return f"MESH:D{int(id.removeprefix('SYN:C')):09d}"
 
 
 def sctid(id: str) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import statistics
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -13,8 +12,10 @@ from typing import Annotated
 
 import typer
 
+from linnet.cli.bench_kb import measure_kb, show, table_figures
+from linnet.cli.bench_steps import peak_mib
 from linnet.cli.common import Quiet, Verbose, listen, table
-from linnet.config import load
+from linnet.config import load, open_kb
 from linnet.corpora import read, write
 from linnet.corpora.catalog import read_corpus
 from linnet.data import Document
@@ -30,6 +31,9 @@ def bench() -> None:
     """Measure speed and memory on real text."""
 
 
+app.command("kb")(measure_kb)
+
+
 @app.command("dictionary")
 def dictionary(
     data: Annotated[
@@ -39,11 +43,17 @@ def dictionary(
     pipeline: Annotated[str, typer.Option(help="Recipe (name or file) or trained folder.")] = "hpo",
     repeats: Annotated[int, typer.Option(min=1, help="Warm runs; their median is reported.")] = 5,
     batch: Annotated[int, typer.Option(min=1, help="Documents a batch.")] = 64,
+    table_only: Annotated[
+        bool, typer.Option("--table-only", help="Build the table of names anew and open it; link nothing.")
+    ] = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Link PubMed abstracts with the dictionary on one core."""
+    """Link PubMed abstracts with the dictionary on one core, or measure its table of names."""
     listen(quiet=quiet, verbose=verbose)
+    if table_only:
+        show(f"table of names of {kb}", table_figures(open_kb(kb).path))
+        return
     docs = [doc for doc in read(_sample(data)) if _has_abstract(doc)]
     one_core = _pin()
     started = time.perf_counter()
@@ -65,7 +75,7 @@ def dictionary(
         ("first run", f"{len(docs) / times[0]:,.0f} abstracts/s"),
         (f"median of {repeats} warm runs", f"{len(docs) / warm:,.0f} abstracts/s, {mentions / warm:,.0f} mentions/s"),
         ("fastest and slowest warm run", f"{len(docs) / min(times[1:]):,.0f}, {len(docs) / max(times[1:]):,.0f}"),
-        ("peak memory", f"{_peak_mib():,.0f} MiB"),
+        ("peak memory", f"{peak_mib():,.0f} MiB"),
         ("one core", "yes" if one_core else "no (this system cannot pin a process)"),
     ]
     table(f"dictionary over {kb}", ("", "measured"), rows)
@@ -95,7 +105,7 @@ def formats(
     columns = ("format", "MB", "read MB/s", "read PubTator + write MB/s")
     table("2,135 abstracts with 98,644 mentions", columns, rows, right=(1, 2, 3))
     pinned = "one core" if one_core else "not pinned"
-    print(f"median of {repeats} runs, {pinned}, peak memory {_peak_mib():,.0f} MiB; one document in memory at a time")
+    print(f"median of {repeats} runs, {pinned}, peak memory {peak_mib():,.0f} MiB; one document in memory at a time")
 
 
 def _medmentions(data: Path | None) -> Iterator[Document]:
@@ -119,13 +129,6 @@ def _sample(data: Path | None) -> list[str | Path | Document]:
 
 def _has_abstract(doc: Document) -> bool:
     return any(passage.kind != "title" for passage in doc.passages)
-
-
-def _peak_mib() -> float:
-    import resource  # noqa: PLC0415 - Unix alone has it
-
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak / 2**20 if sys.platform == "darwin" else peak / 2**10  # bytes there, KiB elsewhere
 
 
 def _pin() -> bool:

@@ -3,7 +3,8 @@
 Real terminologies of millions of names are licensed or too large to test with. These have what decides the cost of
 building, searching and linking: names of one to six words whose frequencies follow Zipf's law while each name holds a
 rare word too, synonyms that repeat, reorder or replace words of the preferred name, homonyms, a hierarchy with one to
-three parents, few types with very unequal sizes, definitions of some concepts, retired ids. Their content is nonsense.
+three parents, few types with very unequal sizes, definitions of some concepts, cross-references that a few share,
+retired ids. Their content is nonsense.
 """
 
 from __future__ import annotations
@@ -49,6 +50,8 @@ SOURCES = ("SNOMEDCT_US", "MSH", "NCI", "MTH", "RXNORM", "MDR", "ICD10CM", "OMIM
 LENGTHS = (0.14, 0.27, 0.24, 0.16, 0.11, 0.08)  # share of names of one to six words
 MAX_NAMES = 40
 DEFINED, RETIRED, HOMONYMS, RELATED, SECOND_TYPE = 0.08, 0.01, 0.02, 0.04, 0.08
+XREFS = (0.55, 0.85)  # cumulative shares of concepts with no and with one cross-reference; the rest has two
+XREF_PREFIXES = ("SYNA", "SYNB", "SYNC", "SYND")
 PARENTS = (0.72, 0.95)  # cumulative shares of concepts with one and with two parents
 BLOCK = 4096  # concepts drawn at once
 WORD_STEP = 64  # a vocabulary grows with the root of the number of names (Heaps); words per unit
@@ -82,10 +85,12 @@ def synthetic(
     rng = np.random.default_rng(seed)
     size = int(WORD_STEP * (concepts * names_per_concept) ** 0.5) + 1000
     words = words_for(size, rng, seeds_from)
+    links = np.random.default_rng([seed, 1])  # a stream of its own: links change no name
     retired = concepts
     shared = ["Finding", "Mass", "Cold"]  # names that homonyms take: a few recent ones
     for start in range(0, concepts, BLOCK):
         block = _Block(start, min(BLOCK, concepts - start), names_per_concept, words, rng)
+        block.draw_xrefs(concepts, links)
         for place in range(block.size):
             concept = block.concept(place, shared)
             yield concept
@@ -143,6 +148,16 @@ class _Block:
             place: " ".join(tokens[ends[i] : ends[i + 1]]).capitalize() + "." for i, place in enumerate(defined)
         }
 
+    def draw_xrefs(self, concepts: int, rng: np.random.Generator) -> None:
+        """Draw cross-references whose numbers are those of about as many entries as there are `concepts`."""
+        counts = np.searchsorted(XREFS, rng.random(self.size)).tolist()
+        prefixes = rng.integers(len(XREF_PREFIXES), size=(self.size, 2)).tolist()
+        numbers = rng.integers(1, concepts + 1, size=(self.size, 2)).tolist()
+        self.xrefs = [
+            tuple(dict.fromkeys(f"{XREF_PREFIXES[p]}:{n}" for p, n in zip(ps[:count], ns, strict=False)))
+            for count, ps, ns in zip(counts, prefixes, numbers, strict=True)
+        ]
+
     def concept(self, place: int, shared: list[str]) -> Concept:
         number = self.start + place
         types = [TYPES[self.types[place][0]][2]]
@@ -155,6 +170,7 @@ class _Block:
             tuple(types),
             self.definitions.get(place, ""),
             tuple([_id(parent + 1) for parent in parents]),
+            self.xrefs[place],
         )
 
     def _names(self, place: int, shared: list[str]) -> tuple[Name, ...]:

@@ -2,6 +2,7 @@
 
 What a layout cannot hold is left out; types, definitions, parents, sources and retired ids survive. The rows have all
 columns in their published order; identifiers that only the original has (atoms, strings, relations) are numbered.
+Writing streams; `write_mesh` holds one tree number a concept.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import contextlib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TextIO
+from xml.sax.saxutils import escape
 
 from linnet.data import Concept
 from linnet.vocabularies.snomed import ASSOCIATIONS, DIALECTS, FULLY_SPECIFIED, IS_A, PREFERRED
@@ -18,7 +20,7 @@ from linnet.vocabularies.synthetic import TYPES
 from linnet.vocabularies.umls import LANGUAGES
 from linnet.vocabularies.umls_files import LAYOUTS
 
-__all__ = ["write_rf2", "write_rrf"]
+__all__ = ["write_mesh", "write_rf2", "write_rrf"]
 
 FILES = ("MRCONSO", "MRSTY", "MRDEF", "MRREL", "MRCUI")
 LATS = {iso: lat for lat, iso in LANGUAGES.items()}
@@ -184,3 +186,107 @@ class _Rf2:
 
 def _digits(id: str) -> str:
     return str(int("".join(filter(str.isdecimal, _local(id)))))
+
+
+# --- MeSH ------------------------------------------------------------------------------------------------------------
+
+CATEGORY = "C"  # concepts without parents go here; the tree decides what type the readers give
+DOCTYPE = "https://www.nlm.nih.gov/databases/dtd/nlmdescriptorrecordset_20200101.dtd"
+RELATIONS = {"narrow": "NRW", "broad": "BRD", "related": "REL"}
+FLAGS = 'ConceptPreferredTermYN="{}" IsPermutedTermYN="N" LexicalTag="NON" RecordPreferredTermYN="{}"'
+
+
+def write_mesh(concepts: Iterable[Concept], path: str | Path, *, replaced: str | Path | None = None) -> int:
+    """Write concepts as a file of MeSH descriptors in XML and return how many there are.
+
+    Parents must come before their children. Ids become D and nine digits. Names of another scope than "exact" become
+    concepts of their own inside the record; every parent gives a tree number below the parent's first one, all in the
+    tree of diseases. Types, sources, languages and cross-references are left out.
+
+    Args:
+        concepts: live and retired ones.
+        path: the file.
+        replaced: gets the retired ids and their successors, separated by tabs: MeSH itself does not tell them.
+
+    >>> import tempfile
+    >>> from linnet.vocabularies.mesh import read_mesh
+    >>> from linnet.vocabularies.synthetic import synthetic
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_mesh(synthetic(50), f"{folder}/desc2020.xml")
+    ...     sum(1 for _ in read_mesh(f"{folder}/desc2020.xml"))
+    50
+    50
+    """
+    with contextlib.ExitStack() as stack:
+        out = stack.enter_context(Path(path).open("w", encoding="utf-8"))
+        table = None if replaced is None else stack.enter_context(Path(replaced).open("w", encoding="utf-8"))
+        out.write(f'<?xml version="1.0"?>\n<!DOCTYPE DescriptorRecordSet SYSTEM "{DOCTYPE}">\n')
+        out.write('<DescriptorRecordSet LanguageCode="eng">\n')
+        writer = _Mesh(out)
+        for concept in concepts:
+            if concept.replaced_by is None:
+                writer.write(concept)
+            elif table is not None:
+                table.write(f"{_ui(concept.id)}\t{_ui(concept.replaced_by) if concept.replaced_by else ''}\n")
+        out.write("</DescriptorRecordSet>\n")
+    return writer.count
+
+
+class _Mesh:
+    """The file being written, the first tree number of each concept and how many children it has so far."""
+
+    def __init__(self, out: TextIO) -> None:
+        self._out = out
+        self._trees: dict[str, str] = {}
+        self._children: dict[str, int] = {}
+        self._number = self.count = 0
+
+    def write(self, concept: Concept) -> None:
+        self.count += 1
+        trees = [self._tree(self._trees[parent]) for parent in concept.parents] or [self._tree("")]
+        self._trees[concept.id] = trees[0]
+        texts = [name.text for name in concept.names if name.scope == "exact" or name is concept.names[0]]
+        others = [name for name in concept.names[1:] if name.scope != "exact"]
+        own, *more = (f"M{self._next():09d}" for _ in range(1 + len(others)))
+        relations = "".join(
+            f'<ConceptRelation RelationName="{RELATIONS[name.scope]}"><Concept1UI>{own}</Concept1UI>'
+            f"<Concept2UI>{other}</Concept2UI></ConceptRelation>"
+            for name, other in zip(others, more, strict=True)
+        )
+        note = f"<ScopeNote>{escape(concept.definition)}</ScopeNote>" if concept.definition else ""
+        note += f"<ConceptRelationList>{relations}</ConceptRelationList>" if relations else ""
+        title = f"<String>{escape(concept.name)}</String>"
+        self._out.write(
+            f'<DescriptorRecord DescriptorClass="1">\n <DescriptorUI>{_ui(concept.id)}</DescriptorUI>\n'
+            f" <DescriptorName>{title}</DescriptorName>\n <TreeNumberList>"
+            + "".join(f"<TreeNumber>{tree}</TreeNumber>" for tree in trees)
+            + "</TreeNumberList>\n <ConceptList>\n"
+            + self._concept(own, texts, note, preferred=True)
+            + "".join(
+                self._concept(ui, [name.text], "", preferred=False) for name, ui in zip(others, more, strict=True)
+            )
+            + " </ConceptList>\n</DescriptorRecord>\n"
+        )
+
+    def _concept(self, ui: str, texts: list[str], note: str, *, preferred: bool) -> str:
+        terms = []
+        for place, text in enumerate(texts):
+            flags = FLAGS.format("N" if place else "Y", "Y" if preferred and not place else "N")
+            terms.append(f"<Term {flags}><TermUI>T{self._next():09d}</TermUI><String>{escape(text)}</String></Term>\n")
+        name = f"<ConceptName><String>{escape(texts[0])}</String></ConceptName>"
+        return (
+            f'  <Concept PreferredConceptYN="{"Y" if preferred else "N"}"><ConceptUI>{ui}</ConceptUI>{name}{note}'
+            f"<TermList>\n{''.join(terms)}</TermList></Concept>\n"
+        )
+
+    def _tree(self, parent: str) -> str:
+        self._children[parent] = self._children.get(parent, 0) + 1
+        return f"{parent}.{self._children[parent]:03d}" if parent else f"{CATEGORY}{self._children[parent]:02d}"
+
+    def _next(self) -> int:
+        self._number += 1
+        return self._number
+
+
+def _ui(id: str) -> str:
+    return f"D{int(_digits(id)):09d}"
