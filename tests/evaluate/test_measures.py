@@ -43,6 +43,7 @@ def test_protocols_drop_what_they_say() -> None:
         in_kb=np.array([True, False, True, True]),
         nil=np.array([False, False, False, True]),
         overlapping=np.array([True, False, False, False]),
+        texts=(),
         **{name: np.zeros(4, kind) for name, kind in columns.items()},
     )
     kept = {protocol: linked.mask(protocol).nonzero()[0].tolist() for protocol in PROTOCOLS}
