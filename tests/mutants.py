@@ -48,7 +48,7 @@ MUTANTS = (
     Mutant("codec.py", "if mention.end > len(doc.text):", "if mention.end >= len(doc.text):", "tests/test_codec.py"),
     Mutant("codec.py", 'return "" if text == UNCALIBRATED else text', "return text", "tests/test_codec.py"),
     Mutant("kb.py", "WHERE id = ? AND NOT retired", "WHERE id = ?", "tests/test_kb.py"),
-    Mutant("kb.py", "    if size < expected:", "    if size < expected - 1:", "tests/test_kb.py"),
+    Mutant("kb_file.py", "    if size < expected and", "    if size < expected - 1 and", "tests/test_kb.py"),
     Mutant(
         "kb.py",
         "if not retired[0] or retired[0] in seen:",
@@ -64,8 +64,8 @@ MUTANTS = (
     Mutant("kb_build.py", "HAVING count(*) > 1 ORDER BY", "HAVING count(*) >= 1 ORDER BY", "tests/test_kb_build.py"),
     Mutant(
         "kb_build.py",
-        "        made.replace(path)",
-        "        path.write_bytes(made.read_bytes())",
+        "            made.replace(path)",
+        "            path.write_bytes(made.read_bytes())",
         "tests/test_kb_build.py",
     ),
     Mutant(
@@ -75,9 +75,13 @@ MUTANTS = (
         "tests/test_kb_build.py",
     ),
     Mutant(
-        "kb_build.py", "            row,\n            concept.id,", "            concept.id,", "tests/test_kb_build.py"
+        "kb_file.py", "            row,\n            concept.id,", "            concept.id,", "tests/test_kb_build.py"
     ),
     Mutant("kb_build.py", '"ORDER BY s.rowid"', '"ORDER BY c.row"', "tests/test_kb_build.py"),
+    Mutant("kb_edit.py", "into = [row for row in new if row != child]", "into = new", "tests/test_kb_edit.py"),
+    Mutant("kb_edit.py", "into = over if rows.circle(child, target) else", "into =", "tests/test_kb_edit.py"),
+    Mutant("kb_rows.py", "same.sort(reverse=True)", "same.sort()", "tests/test_kb_edit.py"),
+    Mutant("kb.py", "!= self._local.moves", "== -1", "tests/test_kb_edit.py"),
     Mutant("kb_search.py", '"badness, scope, position > 0,', '"badness, position > 0,', "tests/test_kb_search.py"),
     Mutant("kb_search.py", "if len(hits) >= limit:", "if len(hits) > limit:", "tests/test_kb_search.py"),
     Mutant("roles.py", "(m.id, m.spans) if m.id else None", "m.spans", "tests/test_pipeline.py"),

@@ -15,7 +15,7 @@ import pytest
 from linnet.data import Concept, Name
 from linnet.errors import KnowledgeBaseError, UnknownConceptError
 from linnet.home import home, kb_folder, writable
-from linnet.kb import APPLICATION_ID, KnowledgeBase, Mask, kb_path
+from linnet.kb import APPLICATION_ID, SCHEMA_VERSION, KnowledgeBase, Mask, kb_path
 from linnet.kb_build import build
 
 
@@ -261,7 +261,7 @@ def test_what_is_no_knowledge_base_is_refused(
         (whole[:50], "truncated: 50 bytes of at least 100"),
         (whole[:-1], f"truncated: {len(whole) - 1} bytes of {len(whole)}; copy"),
         (whole[:100], "truncated: 100 bytes of"),
-        (whole[:60] + b"\0\0\0\x02" + whole[64:], "format version 2, this Linnet reads 1: build it again"),
+        (whole[:60] + b"\0\0\0\x01" + whole[64:], "format version 1, this Linnet reads 2: build it again"),
         (whole[:68] + b"\0\0\0\0" + whole[72:], "an SQLite file but not a Linnet"),
         (whole[:100] + b"\xff" * (len(whole) - 100), "cannot be read as a knowledge base: "),
     ]
@@ -286,7 +286,7 @@ def test_foreign_sqlite_files_are_refused(tmp_path: Path) -> None:
         KnowledgeBase.open(path)
     with connection:
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-        connection.execute("PRAGMA user_version = 1")
+        connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
     with pytest.raises(KnowledgeBaseError, match="no such table: info"):
         KnowledgeBase.open(path)
     with connection:

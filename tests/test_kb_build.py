@@ -17,7 +17,8 @@ from linnet import kb_build
 from linnet.data import Concept, Name
 from linnet.errors import KnowledgeBaseError, LinnetError, LinnetWarning
 from linnet.kb import KnowledgeBase
-from linnet.kb_build import build, concept_hash
+from linnet.kb_build import build
+from linnet.kb_file import concept_hash
 
 FULL = Concept(
     "X:1", (Name("one", "exact", "de", "s"), Name("eins", "broad")), ("A", "B"), "def", ("X:2", "X:3"), ("Y:1", "Y:2")

@@ -2,16 +2,19 @@
 
 Rows of concepts and of names are append-only and never reused, so that indexes and saved candidates stay valid;
 ``version`` is a sum over all concepts of a hash of (row, concept), so equal versions mean equal rows. The file is
-made by `linnet.kb_build.build`, searched by `linnet.kb_search`.
+made by `linnet.kb_build.build`, changed by `linnet.kb_edit.edit`, searched by `linnet.kb_search`.
 """
 
 from __future__ import annotations
 
 import functools
 import json
+import shutil
 import sqlite3
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import weakref
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,19 +25,18 @@ import numpy.typing as npt
 from linnet.data import SCOPES, Concept, Name, Scope
 from linnet.errors import KnowledgeBaseError, UnknownConceptError, did_you_mean
 from linnet.home import expanded, kb_folder
+from linnet.kb_edit import Edit, edit
+from linnet.kb_file import APPLICATION_ID, INFO, SCHEMA_VERSION, TYPES, WAIT, check_file, is_busy, read_concept, undone
 from linnet.kb_search import Hit, search
 
-__all__ = ["APPLICATION_ID", "SCHEMA_VERSION", "KbName", "KnowledgeBase", "Mask", "kb_path", "read_concept"]
-
-APPLICATION_ID = 0x4C4E4B42  # "LNKB" in the file's header tells our SQLite files from others
-SCHEMA_VERSION = 1
-MAGIC = b"SQLite format 3\x00"
-Query = Callable[[str, tuple[object, ...]], Iterable[Any]]
-HEADER = 100  # bytes of the header of an SQLite file
+__all__ = ["APPLICATION_ID", "SCHEMA_VERSION", "KbName", "KnowledgeBase", "Mask", "kb_path"]
 
 
 class KbName(NamedTuple):
-    """One name as a row of the knowledge base: its own row, its concept's row, and what `Name` holds."""
+    """One name as a row of the knowledge base: its own row, its concept's row, and what `Name` holds.
+
+    ``preferred`` says whether it is the first name of its concept.
+    """
 
     row: int
     concept: int
@@ -42,6 +44,7 @@ class KbName(NamedTuple):
     scope: Scope
     language: str
     source: str
+    preferred: bool
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,25 +73,6 @@ class Mask:
             raise KnowledgeBaseError(f"masks of two knowledge base versions, {self.kb} and {other.kb}")
 
 
-def read_concept(query: Query, row: int) -> Concept | None:
-    """Return the concept in `row`, None if there is none; `query` runs SQL with values."""
-    found = next(iter(query("SELECT id, definition FROM concepts WHERE row = ?", (row,))), None)
-    if found is None:
-        return None
-    id, definition = found
-    successor = next(iter(query("SELECT successor FROM retired WHERE id = ?", (id,))), None)
-    names, types, parents, xrefs = (list(query(sql, (row,))) for sql in COLUMNS)
-    return Concept(
-        id=id,
-        names=tuple(Name(text, SCOPES[scope], language, source) for text, scope, language, source in names),
-        types=tuple(kind for (kind,) in types),
-        definition=definition,
-        parents=tuple(parent for (parent,) in parents),
-        xrefs=tuple(xref for (xref,) in xrefs),
-        replaced_by=None if successor is None else successor[0],
-    )
-
-
 def kb_path(name: str | Path) -> Path:
     """Return the file of a knowledge base given by name or path: a path if it has a suffix, folder or exists.
 
@@ -110,7 +94,10 @@ class KnowledgeBase:
     def __init__(self, path: Path) -> None:
         self.path = path.absolute()  # other threads and processes may stand in another folder
         self._local = threading.local()
-        _check_file(path)
+        check_file(path)
+        self._file = undone(self.path)
+        if self._file != self.path:
+            weakref.finalize(self, shutil.rmtree, self._file.parent, ignore_errors=True)
         self.version = ""
         self.info: Mapping[str, str] = dict(self._rows(INFO))
         if "version" not in self.info:
@@ -128,6 +115,14 @@ class KnowledgeBase:
             KnowledgeBaseError: no such file, no knowledge base, truncated, or of another format version.
         """
         return cls(kb_path(path))
+
+    @staticmethod
+    def edit(path: str | Path, *, wait: float = WAIT, dry_run: bool = False) -> AbstractContextManager[Edit]:
+        """Change the knowledge base `path` in one transaction; see `linnet.kb_edit.edit` and `linnet.kb_edit.Edit`.
+
+        What is open is not changed: whoever reads the file is told by the next question to open it again.
+        """
+        return edit(kb_path(path), wait=wait, dry_run=dry_run)
 
     def __reduce__(self) -> tuple[object, ...]:
         return _reopen, (self.path, self.version)
@@ -203,23 +198,17 @@ class KnowledgeBase:
 
     def find(self, norm: str) -> Iterator[KbName]:
         """Yield the names of live concepts whose `linnet.text.normalise.basic` form is `norm`, by name row."""
-        sql = (
-            "SELECT n.row, n.concept, n.text, n.scope, n.language, n.source FROM names n "
-            "JOIN concepts c ON c.row = n.concept WHERE n.norm = ? AND NOT c.retired ORDER BY n.row"
-        )
-        for row, concept, text, scope, language, source in self._rows(sql, norm):
-            yield KbName(row, concept, text, SCOPES[scope], language, source)
+        return self._names("AND n.norm = ?", norm)
 
     # --- many concepts -----------------------------------------------------------------------------------------------
 
     def names(self) -> Iterator[KbName]:
         """Yield every name of every live concept, by name row."""
-        sql = (
-            "SELECT n.row, n.concept, n.text, n.scope, n.language, n.source FROM names n "
-            "JOIN concepts c ON c.row = n.concept WHERE NOT c.retired ORDER BY n.row"
-        )
-        for row, concept, text, scope, language, source in self._rows(sql):
-            yield KbName(row, concept, text, SCOPES[scope], language, source)
+        return self._names("")
+
+    def _names(self, which: str, *values: object) -> Iterator[KbName]:
+        for row, concept, text, scope, language, source, position in self._rows(NAMES.format(which=which), *values):
+            yield KbName(row, concept, text, SCOPES[scope], language, source, position == 0)
 
     def concepts(self) -> Iterator[Concept]:
         """Yield every concept by row, then the retired ids that never had a row."""
@@ -231,7 +220,7 @@ class KnowledgeBase:
 
     def types_of(self, row: int) -> tuple[str, ...]:
         """Return the semantic types of the concept in `row`, without reading the rest of it."""
-        return tuple(name for (name,) in self._rows(COLUMNS[1], row))
+        return tuple(name for (name,) in self._rows(TYPES, row))
 
     def types(self) -> dict[str, int]:
         """Return how many live concepts each semantic type has."""
@@ -247,6 +236,20 @@ class KnowledgeBase:
         keys = ("version", "at", "action", "concepts", "names")
         sql = "SELECT version, at, action, concepts, names FROM history ORDER BY rowid"
         return [dict(zip(keys, values, strict=True)) for values in self._rows(sql)]
+
+    def changed_since(self, version: str) -> npt.NDArray[np.int64]:
+        """Return the rows of the concepts that were added, changed or retired since `version`, ascending.
+
+        Raises:
+            KnowledgeBaseError: a version that the history of this file does not hold.
+        """
+        [line] = self._first("SELECT max(rowid) FROM history WHERE version = ?", version)
+        if line is None:
+            known = f"its history has {', '.join(entry['version'] for entry in self.history[-3:])}"
+            raise KnowledgeBaseError(
+                f"{self.path.name} never had the version {version!r} ({known}): build from it anew"
+            )
+        return self._column("SELECT DISTINCT concept FROM changes WHERE history > ? ORDER BY concept", line)
 
     @property
     def sources(self) -> list[dict[str, Any]]:
@@ -316,10 +319,17 @@ class KnowledgeBase:
 
     def _rows(self, sql: str, *values: object) -> Iterator[Any]:
         try:
-            yield from self._connection().execute(sql, values)
+            connection = self._connection()
+            found = connection.execute(sql, values)
+            # looked at after the query has begun: what it reads is held still from then on
+            if next(connection.execute(MOVES))[0] != self._local.moves:
+                self._moved(connection)
+            yield from found
         except (UnicodeEncodeError, OverflowError):
             return  # no file can hold a lone surrogate or a number of more than 64 bits, so nothing matches it
         except sqlite3.DatabaseError as error:
+            if is_busy(error):
+                raise KnowledgeBaseError(f"{self.path} is being changed by somebody else; try again") from error
             raise KnowledgeBaseError(f"{self.path}: cannot be read as a knowledge base: {error}") from error
 
     def _query(self, sql: str, values: tuple[object, ...]) -> Iterator[Any]:
@@ -328,20 +338,24 @@ class KnowledgeBase:
     def _connection(self) -> sqlite3.Connection:
         connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
         if connection is None:
-            uri = f"{self.path.as_uri()}?mode=ro"
+            uri = f"{self._file.as_uri()}?mode=ro"
             connection = sqlite3.connect(uri, uri=True, check_same_thread=False)
-            _same_version(self.path, self.version, dict(connection.execute(INFO)).get("version", ""))
+            self._moved(connection)
             self._local.connection = connection
         return connection
 
+    def _moved(self, connection: sqlite3.Connection) -> None:
+        """Go on with a file that somebody has written to if its version is still the same."""
+        [(moves,)] = connection.execute(MOVES)
+        _same_version(self.path, self.version, dict(connection.execute(INFO)).get("version", ""))
+        self._local.moves = moves
 
-COLUMNS = (
-    "SELECT text, scope, language, source FROM names WHERE concept = ? ORDER BY position, row",
-    "SELECT t.name FROM types JOIN type_names t USING (type) WHERE concept = ? ORDER BY types.rowid",
-    "SELECT c.id FROM parents p JOIN concepts c ON c.row = p.parent WHERE p.concept = ? ORDER BY p.rowid",
-    "SELECT xref FROM xrefs WHERE concept = ? ORDER BY rowid",
+
+MOVES = "PRAGMA data_version"  # a number that moves on when somebody else has written to the file
+NAMES = (
+    "SELECT n.row, n.concept, n.text, n.scope, n.language, n.source, n.position FROM names n "
+    "JOIN concepts c ON c.row = n.concept WHERE NOT c.retired {which} ORDER BY n.row"
 )
-INFO = "SELECT key, value FROM info"
 DESCENDANTS = (
     "WITH RECURSIVE below(row) AS (VALUES (?) UNION SELECT concept FROM parents JOIN below ON parent = below.row) "
     "SELECT row FROM below"
@@ -359,38 +373,6 @@ def _reopen(path: Path, version: str) -> KnowledgeBase:
 
 
 def _same_version(path: Path, expected: str, found: str) -> None:
-    """Refuse a file that was replaced since it was opened: its rows are others."""
+    """Refuse a file that was edited or replaced since it was opened."""
     if expected and found != expected:
         raise KnowledgeBaseError(f"{path} has changed: version {found}, expected {expected}; start again with it")
-
-
-def _check_file(path: Path) -> None:
-    """Refuse what is no knowledge base with a message that says why, before SQLite says something cryptic."""
-    try:
-        with path.open("rb") as file:
-            head = file.read(HEADER)
-            size = file.seek(0, 2)
-    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
-        built = sorted(p.stem for p in kb_folder().glob("*.kb"))
-        reason = error.strerror if isinstance(error, OSError) else str(error)
-        hint = f"; there are: {', '.join(built)}" if built else "; `linnet kb build` makes one"
-        raise KnowledgeBaseError(f"cannot open the knowledge base {path}: {reason}{hint}") from error
-    if not head.startswith(MAGIC):
-        what = "no SQLite file" if size else "the file is empty"
-        raise KnowledgeBaseError(f"{path} is not a knowledge base ({what}); `linnet kb build` makes one")
-    if len(head) < HEADER:
-        raise KnowledgeBaseError(f"{path} is truncated: {size} bytes of at least {HEADER}; copy or build it again")
-    application, version = int.from_bytes(head[68:72], "big"), int.from_bytes(head[60:64], "big")
-    if application != APPLICATION_ID:
-        raise KnowledgeBaseError(
-            f"{path} is an SQLite file but not a Linnet knowledge base; `linnet kb build` makes one"
-        )
-    if version != SCHEMA_VERSION:
-        raise KnowledgeBaseError(
-            f"{path} has format version {version}, this Linnet reads {SCHEMA_VERSION}: "
-            "build it again with `linnet kb build`"
-        )
-    page_size, pages = int.from_bytes(head[16:18], "big"), int.from_bytes(head[28:32], "big")
-    expected = (65536 if page_size == 1 else page_size) * pages
-    if size < expected:
-        raise KnowledgeBaseError(f"{path} is truncated: {size} bytes of {expected}; copy or build it again")

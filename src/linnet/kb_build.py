@@ -8,7 +8,6 @@ are dropped and counted in a warning, since terminologies refer to imported ones
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import json
 import os
@@ -28,14 +27,16 @@ import numpy as np
 from linnet.data import SCOPES, Concept
 from linnet.errors import KnowledgeBaseError, LinnetWarning
 from linnet.home import writable
-from linnet.kb import APPLICATION_ID, MAGIC, SCHEMA_VERSION, KnowledgeBase, read_concept
+from linnet.kb import KnowledgeBase
+from linnet.kb_file import APPLICATION_ID, MAGIC, SCHEMA_VERSION, WAIT, begin, concept_hash, is_busy, read_concept
 from linnet.text.normalise import basic
 
-__all__ = ["build", "concept_hash"]
+__all__ = ["build"]
 
 SCHEMA = """
 CREATE TABLE info (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE history (version TEXT, at TEXT, action TEXT, concepts INTEGER, names INTEGER);
+CREATE TABLE changes (history INTEGER, concept INTEGER, PRIMARY KEY (history, concept)) WITHOUT ROWID;
 CREATE TABLE concepts (row INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, definition TEXT NOT NULL,
                        retired INTEGER NOT NULL DEFAULT 0);
 CREATE TABLE retired (id TEXT NOT NULL UNIQUE, successor TEXT NOT NULL, name TEXT NOT NULL);
@@ -66,6 +67,7 @@ INSERT INTO words (words) VALUES ('rebuild');
 """
 SHOWN = 10  # concepts of a cycle that a message names
 CACHE = 256 << 10  # KiB of pages that SQLite keeps, and of index entries that it sorts at once
+BUILD_WAIT = WAIT  # seconds for an edit of the file that is to be replaced to end
 CHUNK = 5000  # concepts a round: enough to amortise a call, small enough not to be noticed in memory
 
 
@@ -158,30 +160,27 @@ def _keep(made: Path, path: Path) -> None:
         made.chmod(0o666 & ~umask)  # mkstemp makes private files, a knowledge base is shared like any other
         with made.open("rb") as file:
             os.fsync(file.fileno())
-        made.replace(path)
+        with _unused(path):
+            made.replace(path)
     except OSError as error:
         raise KnowledgeBaseError(f"{path}: cannot be written: {error.strerror}") from error
 
 
-# made once: `json.dumps` makes an encoder for every call with an option
-_encode = json.JSONEncoder(ensure_ascii=False).encode
-
-
-def concept_hash(row: int, concept: Concept) -> int:
-    """Return the 64-bit share of one concept in a version; -1 is the row of a retired id that never had one."""
-    key = _encode(
-        [
-            row,
-            concept.id,
-            [[n.text, n.scope, n.language, n.source] for n in concept.names],
-            concept.types,
-            concept.definition,
-            concept.parents,
-            concept.xrefs,
-            concept.replaced_by,
-        ]
-    )
-    return int.from_bytes(hashlib.blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")
+@contextmanager
+def _unused(path: Path) -> Iterator[None]:
+    """Keep editors out of the file that is to be replaced, and no half of their work beside the new one."""
+    connection = None
+    if path.is_file():
+        try:
+            connection = begin(path, wait=BUILD_WAIT)
+        except KnowledgeBaseError as error:
+            if is_busy(error.__cause__):
+                raise
+    try:
+        yield
+    finally:
+        if connection is not None:
+            connection.close()
 
 
 def _insert(connection: sqlite3.Connection, concepts: Iterable[Concept], progress: Callable[[int], None] | None) -> int:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from linnet.cli import kb_build, kb_compare
+from linnet.cli import kb_build, kb_compare, kb_edit
 from linnet.cli.common import Quiet, Verbose, file_size, listen, progress, table
 from linnet.config import open_kb
 from linnet.errors import LinnetError
@@ -99,3 +99,6 @@ def export(
 
 app.command("subset")(kb_compare.subset)
 app.command("diff")(kb_compare.diff)
+app.command("add")(kb_edit.add)
+app.command("retire")(kb_edit.retire)
+app.command("merge")(kb_edit.merge)

@@ -16,13 +16,14 @@ from linnet.corpora.catalog import CORPORA
 from linnet.corpora.vocabulary import known_corpus
 from linnet.detect.name_table import NameTable
 from linnet.errors import LinnetError, did_you_mean
+from linnet.frozen import EMPTY
 from linnet.kb import KnowledgeBase, kb_path
 from linnet.vocabularies import VOCABULARIES, reader_of
 from linnet.vocabularies.build import Source, build_from
 from linnet.vocabularies.join import JoinReport
 from linnet.vocabularies.options import option_value, options_of
 
-__all__ = ["build", "finish"]
+__all__ = ["FromOption", "ReaderOption", "build", "finish", "given_sources"]
 
 
 FilesArgument = Annotated[
@@ -84,11 +85,9 @@ def build(
     of_tables = _of_tables(prefix, separator, columns or [])
     if download:
         fetched = downloaded(vocabulary or [], files or [], urls=urls or [], sha256=sha256 or [], quiet=quiet)
+        sources = _with_options(fetched, of_tables, options or [])
     else:
-        fetched = [
-            Source(name, path, about=_about(name, path)) for name, path in _formats(files or [], vocabulary or [])
-        ]
-    sources = _with_options(fetched, of_tables, options or [])
+        sources = given_sources(files or [], vocabulary or [], options=options or [], of_tables=of_tables)
     named = vocabulary[0] if vocabulary and len(set(vocabulary)) == 1 and (download or sources[0].path is None) else ""
     name = output or named
     if not name:
@@ -155,6 +154,18 @@ def _of_tables(prefix: str, separator: str, columns: Sequence[str]) -> dict[str,
             _pair("--column", column, "OURS=THEIRS, for example synonyms=Synonyms") for column in columns
         )
     return given
+
+
+def given_sources(
+    files: Sequence[Path],
+    vocabularies: Sequence[str],
+    *,
+    options: Sequence[str],
+    of_tables: Mapping[str, object] = EMPTY,
+) -> Sequence[Source]:
+    """Return the sources that ``--from`` and ``--option`` make of files; `of_tables` are options of tables alone."""
+    sources = [Source(name, path, about=_about(name, path)) for name, path in _formats(files, vocabularies)]
+    return _with_options(sources, of_tables, options)
 
 
 def _with_options(sources: Sequence[Source], of_tables: Mapping[str, object], texts: Sequence[str]) -> Sequence[Source]:

@@ -281,7 +281,7 @@ def _collect(names: Iterable[KbName], file: IO[bytes]) -> tuple[dict[str, Any], 
     met: set[int] = set()
     codes: dict[str, tuple[int, int]] = {}
     skipped: list[str] = []
-    count, concept, offset = 0, -1, 0
+    count, offset = 0, 0
     for name in names:
         found = words(without_short_forms(name.text))
         hashes = [code for code, kind in [_code(word, codes) for word in found] if kind != Kind.STOP]
@@ -293,8 +293,7 @@ def _collect(names: Iterable[KbName], file: IO[bytes]) -> tuple[dict[str, Any], 
         met.update(hashes)
         if len(met) > REMEMBERED:
             vocabulary, met = _merged(vocabulary, met), set()
-        scope = SCOPES.index(name.scope) | (PREFERRED if name.concept != concept else 0)
-        concept = name.concept
+        scope = SCOPES.index(name.scope) | (PREFERRED if name.preferred else 0)
         row = (sum(hashes) & MASK, offset, name.row, name.concept, len(data), len(hashes), scope)
         for column, value in zip(raw.values(), row, strict=True):
             column.append(value)

@@ -1,0 +1,112 @@
+"""``linnet kb add``, ``retire`` and ``merge``: change a knowledge base, each command in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from linnet.cli.common import Quiet, Verbose, listen, progress
+from linnet.cli.kb_build import FromOption, ReaderOption, given_sources
+from linnet.config import open_kb
+from linnet.data import Concept, Name
+from linnet.errors import LinnetError
+from linnet.kb import KnowledgeBase
+from linnet.kb_edit import Edit
+
+__all__ = ["add", "merge", "retire"]
+
+Base = Annotated[str, typer.Argument(help="Name or file of the knowledge base.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Check and count everything, change nothing.")]
+
+
+def add(
+    kb: Base,
+    files: Annotated[list[Path] | None, typer.Argument(help="Files of concepts; or give one with --id.")] = None,
+    vocabulary: FromOption = None,
+    options: ReaderOption = None,
+    id: Annotated[str, typer.Option("--id", help="Id of one concept to add, or to add something to.")] = "",
+    name: Annotated[str, typer.Option(help="Its preferred name.")] = "",
+    synonyms: Annotated[list[str] | None, typer.Option("--synonym", help="Another name; repeatable.")] = None,
+    types: Annotated[list[str] | None, typer.Option("--type", help="A semantic type; repeatable.")] = None,
+    definition: Annotated[str, typer.Option(help="Its definition.")] = "",
+    parents: Annotated[list[str] | None, typer.Option("--parent", help="Id of a parent; repeatable.")] = None,
+    xrefs: Annotated[list[str] | None, typer.Option("--xref", help="A cross-reference; repeatable.")] = None,
+    dry_run: DryRun = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+) -> None:
+    """Add concepts to a knowledge base, or names, types, parents to those it has; nothing is taken away."""
+    listen(quiet=quiet, verbose=verbose)
+    if bool(files) == bool(id):
+        raise LinnetError("say what to add: FILE… with --from, or one concept with --id and --name")
+    one = Concept(
+        id,
+        tuple(Name(text) for text in [name, *(synonyms or [])] if text),
+        tuple(types or ()),
+        definition,
+        tuple(parents or ()),
+        tuple(xrefs or ()),
+    )
+    if files and one != Concept(""):
+        raise LinnetError("--name, --synonym, --type, --definition, --parent, --xref are for one concept, with --id")
+    with _changed(kb, dry_run=dry_run, quiet=quiet) as change:
+        if id:
+            for parent in one.parents:
+                if parent != id:
+                    change.row(parent)  # a slip of the pen here, where a file may name parents of another terminology
+            change.add(one)
+        for source in given_sources(files, vocabulary or [], options=options or []) if files else ():
+            for concept in progress(source.concepts(), what="concepts", quiet=quiet):
+                change.add(concept)
+            change.cite(source.provenance())
+
+
+def retire(
+    kb: Base,
+    ids: Annotated[list[str], typer.Argument(metavar="ID...", help="The concepts to retire.")],
+    successor: Annotated[str, typer.Option(help="The concept their ids shall lead to.")] = "",
+    dry_run: DryRun = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+) -> None:
+    """Retire concepts: nothing finds them any more, their ids lead to the successor, their children move up."""
+    listen(quiet=quiet, verbose=verbose)
+    with _changed(kb, dry_run=dry_run, quiet=quiet) as change:
+        for id in ids:
+            change.retire(id, successor)
+
+
+def merge(
+    kb: Base,
+    kept: Annotated[str, typer.Argument(metavar="KEPT", help="The concept that stays.")],
+    others: Annotated[list[str], typer.Argument(metavar="OTHER...", help="The concepts that become part of it.")],
+    dry_run: DryRun = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+) -> None:
+    """Merge concepts: one gets the names, types, parents and children of the others, whose ids lead to it."""
+    listen(quiet=quiet, verbose=verbose)
+    with _changed(kb, dry_run=dry_run, quiet=quiet) as change:
+        for other in others:
+            change.merge(kept, other)
+
+
+@contextmanager
+def _changed(kb: str, *, dry_run: bool, quiet: bool) -> Iterator[Edit]:
+    """Give an edit of the knowledge base and say what came of it."""
+    path = open_kb(kb).path
+    with KnowledgeBase.edit(path, dry_run=dry_run) as change:
+        yield change
+    if quiet:
+        return
+    done = ", ".join(f"{what} {count:,}" for what, count in change.counts.items() if count)
+    if dry_run or not done:
+        print(f"{path}: {f'would have {done}' if done else 'nothing to change'}")
+        return
+    base = KnowledgeBase.open(path)
+    counts = f"{int(base.info['concepts']):,} concepts, {int(base.info['names']):,} names"
+    print(f"{path}: {done}; now {counts}, version {base.version}")

@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from linnet.kb import KnowledgeBase
+
+from .conftest import Run
+
+
+@pytest.fixture
+def mine(home: Path, kb: KnowledgeBase) -> Path:
+    """A knowledge base named mine."""
+    (home / "kb").mkdir(parents=True)
+    return Path(shutil.copy(kb.path, home / "kb" / "mine.kb"))
+
+
+def test_one_concept(run: Run, mine: Path) -> None:
+    done = run(
+        *("kb", "add", "mine", "--id", "X:3", "--name", "Heat rash", "--synonym", "Miliaria", "--type", "Disease"),
+        *("--definition", "Red spots.", "--parent", "X:2", "--xref", "Y:1"),
+    )
+    assert (done.code, done.err) == (0, "")
+    assert "added 1; now 11 concepts, 18 names, version " in done.out
+    kb = KnowledgeBase.open("mine")
+    concept = kb[kb.row("X:3")]
+    assert [name.text for name in concept.names] == ["Heat rash", "Miliaria"]
+    assert (concept.types, concept.definition, concept.parents, concept.xrefs) == (
+        ("Disease",),
+        "Red spots.",
+        ("X:2",),
+        ("Y:1",),
+    )
+    assert "changed 1" in run("kb", "add", "mine", "--id", "X:3", "--synonym", "Prickly heat").out
+    assert "nothing to change" in run("kb", "add", "mine", "--id", "X:3", "--synonym", "Prickly heat").out
+    assert run("kb", "add", "mine", "--id", "X:3", "--synonym", "Sweat rash", "-q").out == ""
+    assert "X:3" in run("kb", "search", "mine", "sweat").out
+    assert "changed 1: version" in run("kb", "info", "mine").out
+
+
+def test_files_in_one_transaction(run: Run, mine: Path, tmp_path: Path) -> None:
+    table = tmp_path / "more.tsv"
+    table.write_text("id\tname\tsynonyms\treplaced_by\n7\tHives\tWheals;Urticaria\t\n8\tOld hives\t\tN:7\n")
+    options = ("--from", "table", "--option", "prefix=N", "--option", "separator=;")
+    before = mine.read_bytes()
+    done = run("kb", "add", "mine", table, *options, "--dry-run")
+    assert "would have added 1, retired 1" in done.out
+    assert mine.read_bytes() == before
+    assert "added 1, retired 1; now 11 concepts, 19 names" in run("kb", "add", "mine", table, *options).out
+    kb = KnowledgeBase.open("mine")
+    assert kb.row("N:8") == kb.row("N:7") == 10
+    assert (kb.sources[1]["vocabulary"], kb.sources[1]["file"]) == ("table", "more.tsv")
+    out = tmp_path / "all.jsonl"
+    assert run("kb", "export", "mine", "-o", out).code == 0
+    assert "nothing to change" in run("kb", "add", "mine", out, "--from", "concepts", "--dry-run").out
+    bad = tmp_path / "bad.tsv"
+    bad.write_text("id\tname\tparents\nB:1\tFirst\t\nX:2\tCold\tB:1\nB:1\tFirst\tX:2\n")
+    before = mine.read_bytes()
+    assert run("kb", "add", "mine", table, bad, "--from", "table").code == 2
+    assert mine.read_bytes() == before
+
+
+def test_retire_and_merge(run: Run, mine: Path) -> None:
+    assert "retired 1; now 9 concepts" in run("kb", "retire", "mine", "X:1", "--successor", "X:2").out
+    assert "merged 2" in run("kb", "merge", "mine", "HP:0009381", "HP:0001831", "HP:0004322").out
+    kb = KnowledgeBase.open("mine")
+    assert kb.row("X:1") == kb.row("X:2")
+    assert len(kb[kb.row("HP:0001831")].names) == 6
+    assert "would have retired 2" in run("kb", "retire", "mine", "X:2", "HP:0001631", "--dry-run").out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("add", "mine"), "say what to add"),
+        (("add", "mine", "a.tsv", "--id", "X:3"), "say what to add"),
+        (("add", "mine", "a.tsv", "--name", "x", "--from", "table"), "are for one concept, with --id"),
+        (("add", "mine", "a.tsv"), "say what the files are: --from"),
+        (("add", "mine", "none.tsv", "--from", "table"), "none.tsv"),
+        (("add", "mine", "none.tsv", "--from", "tabel"), "did you mean 'table'"),
+        (("add", "mine", "--id", "X:3"), "'X:3' has no name"),
+        (("add", "mine", "--id", "X:3", "--name", "a", "--parent", "HP:0000117"), "did you mean 'HP:0000"),
+        (("add", "mine", "--id", "X:3", "--name", "a", "--parent", "HP:0009999"), "it leads to 'HP:0001250'"),
+        (("add", "mine", "--id", "HP:0000118", "--parent", "HP:0002069"), "cyclic parents"),
+        (("add", "mine", "--id", "X:1", "--parent", "X:1"), "cyclic parents: X:1 -> X:1"),
+        (("add", "none", "--id", "X:3", "--name", "a"), "none.kb"),
+        (("retire", "mine", "HP:0001251"), "no concept 'HP:0001251' in mine.kb; did you mean"),
+        (("retire", "mine", "X:1", "--successor", "HP:0009999"), "is retired in mine.kb; it leads to 'HP:0001250'"),
+        (("retire", "mine", "X:1", "X:1"), "'X:1' is retired in mine.kb"),
+        (("merge", "mine", "X:1", "X:1"), "cannot be merged with itself"),
+        (("merge", "mine", "X:1", "X:2", "X:9"), "no concept 'X:9'"),
+    ],
+)
+def test_what_cannot_be_done_is_said_and_changes_nothing(
+    run: Run, mine: Path, arguments: tuple[str, ...], said: str
+) -> None:
+    before = mine.read_bytes()
+    done = run("kb", *arguments)
+    assert (done.code, said in done.err) == (2, True), done.err
+    assert mine.read_bytes() == before
