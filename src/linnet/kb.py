@@ -8,6 +8,7 @@ made by `linnet.kb_build.build`, changed by `linnet.kb_edit.edit`, searched by `
 from __future__ import annotations
 
 import functools
+import itertools
 import json
 import shutil
 import sqlite3
@@ -202,9 +203,11 @@ class KnowledgeBase:
 
     # --- many concepts -----------------------------------------------------------------------------------------------
 
-    def names(self) -> Iterator[KbName]:
-        """Yield every name of every live concept, by name row."""
-        return self._names("")
+    def names(self, concepts: Iterable[int] | None = None) -> Iterator[KbName]:
+        """Yield every name of every live concept, by name row; or of the concepts in these rows, one by one."""
+        if concepts is None:
+            return self._names("")
+        return itertools.chain.from_iterable(self._names("AND n.concept = ?", row) for row in concepts)
 
     def _names(self, which: str, *values: object) -> Iterator[KbName]:
         for row, concept, text, scope, language, source, position in self._rows(NAMES.format(which=which), *values):

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from linnet.data import Concept, Document, Name
-from linnet.detect import name_table
+from linnet.detect import name_table, name_words
 from linnet.detect.dictionary import Dictionary
-from linnet.detect.name_table import MASK, Kind, NameTable, word_code
+from linnet.detect.name_table import NameTable
+from linnet.detect.name_words import MASK, Kind, name_codes, word_code
 from linnet.errors import KnowledgeBaseError, LinnetWarning
 from linnet.kb import KnowledgeBase
 from linnet.kb_build import build
@@ -101,7 +102,7 @@ def test_a_build_that_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_equal_sums_are_told_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("linnet.detect.name_table._hash", lambda _family: 5)
+    monkeypatch.setattr("linnet.detect.name_words._hash", lambda _family: 5)
     kb = small(tmp_path, "Seizure", "Cough", "Short stature")
     assert found(kb, "Fever, cough, short nose.") == {("cough", "1")}
 
@@ -121,7 +122,7 @@ def test_nowhere_to_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 @pytest.mark.parametrize("held", [1, 7, 1 << 18])
 def test_columns_are_what_the_names_say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, held: int) -> None:
     """However little is held in memory at once, the table is the sorted list of its names."""
-    monkeypatch.setattr(name_table, "REMEMBERED", held)
+    monkeypatch.setattr(name_words, "REMEMBERED", held)
     monkeypatch.setattr(name_table, "CHUNK", held)
     kb = build(synthetic(300), tmp_path / "a.kb")
     table = NameTable.build(kb, tmp_path / "a.names")
@@ -150,3 +151,38 @@ def test_columns_are_what_the_names_say(tmp_path: Path, monkeypatch: pytest.Monk
 def test_words_without_end_are_no_words() -> None:
     assert word_code("x" * 65) == (0, 0)
     assert word_code("x" * 64)[0] != 0
+
+
+def test_an_edit_hashes_only_what_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A table brought up to date holds what one built anew holds: entries, words, and how often they are used."""
+    concepts = [Concept(f"X:{n}", (Name(f"fever of kind k{n}"), Name(f"heat h{n} fever"))) for n in range(40)]
+    kb = build(concepts, tmp_path / "edited.kb")
+    NameTable.of(kb)
+    with KnowledgeBase.edit(kb.path) as edit:
+        edit.add(Concept("X:new", (Name("new rash"), Name("rash"))))
+        edit.add(Concept("X:3", (Name("third fever"),)))
+        edit.retire("X:5")
+        edit.merge("X:6", "X:7")
+    kb = KnowledgeBase.open(kb.path)
+    hashed: list[str] = []
+
+    def watched(text: str, codes: dict[str, tuple[int, int]]) -> list[int]:
+        hashed.append(text)
+        return name_codes(text, codes)
+
+    monkeypatch.setattr(name_table, "name_codes", watched)
+    table = NameTable.of(kb)
+    assert 0 < len(hashed) < 20
+    anew = NameTable.build(kb, tmp_path / "anew.names")
+    assert [table.entry(row) for row in range(len(table))] == [anew.entry(row) for row in range(len(anew))]
+    for column in ("keys", "names", "concepts", "lengths", "scopes", "vocabulary", "uses", "filter"):
+        assert np.array_equal(getattr(table, column), getattr(anew, column)), column
+    hashed.clear()
+    assert len(NameTable.of(kb)) == len(table)
+    assert hashed == []  # it is opened the next time
+
+
+def test_another_knowledge_base_in_the_same_place(tmp_path: Path) -> None:
+    NameTable.of(build([Concept("X:1", (Name("fever"),))], tmp_path / "one.kb"))
+    kb = build([Concept("X:2", (Name("rash"),))], tmp_path / "one.kb")
+    assert [entry.text for entry in map(NameTable.of(kb).entry, range(1))] == ["rash"]

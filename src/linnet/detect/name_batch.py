@@ -14,7 +14,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from linnet.detect.name_table import MASK, U64, Kind, NameTable, word_code
+from linnet.detect.name_table import U64, NameTable
+from linnet.detect.name_words import MASK, Kind, word_code
 from linnet.text.short_forms import Occurrence, ShortForms
 from linnet.text.tokens import HYPHENS, Gap, Tokens, gap_kind, tokenize, words
 from linnet.text.variants import CONJUNCTIONS, PREFIXES

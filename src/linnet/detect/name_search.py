@@ -16,7 +16,8 @@ import numpy.typing as npt
 
 from linnet.detect.name_agreement import SCOPES, How, Shape, agree, shape
 from linnet.detect.name_batch import Batch, Ints, Text, Vocabulary, read_texts
-from linnet.detect.name_table import MASK, Kind, NameTable
+from linnet.detect.name_table import NameTable
+from linnet.detect.name_words import MASK, Kind
 from linnet.text.abbreviations import without_short_forms
 from linnet.text.coordination import Conjunct, Phrase, conjuncts, shared_end
 from linnet.text.tokens import Gap

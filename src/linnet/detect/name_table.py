@@ -6,16 +6,15 @@ a name compares the words themselves afterwards. The table holds, sorted by that
 concept's row, the number of words, how the name relates to the concept, and the name's text; beside it the hashes of
 all words that occur, and a bit filter that answers most lookups without a search.
 
-The file stands beside the knowledge base, is written aside and renamed, and is built again when the knowledge base or
-the rules have changed. Building takes about 45 bytes of memory a name, and up to 200 MB for the words it remembers;
+The file stands beside the knowledge base, is written aside and renamed. After an edit of the knowledge base only the
+names of the concepts that changed are hashed again; when the rules have changed, or the knowledge base is another, the
+table is built anew. Building takes about 45 bytes of memory a name, and up to 200 MB for the words it remembers;
 texts and finished columns go to the file at once. A name takes 10 to 30 µs, new words most of it.
 """
 
 from __future__ import annotations
 
 import bisect
-import functools
-import hashlib
 import json
 import mmap
 import os
@@ -23,7 +22,6 @@ import tempfile
 import warnings
 from array import array
 from collections.abc import Iterable, Iterator
-from importlib import resources
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -31,38 +29,28 @@ import numpy as np
 import numpy.typing as npt
 
 from linnet.data import SCOPES
+from linnet.detect.name_words import MASK, Words, name_codes, rules
 from linnet.errors import KnowledgeBaseError, LinnetWarning
 from linnet.kb import KbName, KnowledgeBase
-from linnet.text.abbreviations import without_short_forms
-from linnet.text.tokens import form, words
-from linnet.text.variants import CONJUNCTIONS, TIES, family, is_stopword
 
-__all__ = ["MAX_WORDS", "Entry", "Kind", "NameTable", "word_code"]
+__all__ = ["MAX_WORDS", "Entry", "NameTable"]
 
-FORMAT = 3
+FORMAT = 4
 MAGIC = b"linnet names\n"
 MAX_WORDS = 32
-MASK = (1 << 64) - 1
-MAX_WORD = 64  # characters; longer runs are sequences or noise, not words of a name
 ALIGN = 64
 LONGEST_NAME = 0xFFFF  # bytes
 SHOWN = 3  # names that cannot be found that a warning shows
-REMEMBERED = 1 << 20  # words, and hashes not yet merged into the vocabulary, that building holds
 CHUNK = 1 << 20  # keys that the filter takes at once
-_RULES = ["abbreviations.py", "variants.py", "normalise.py", "tokens.py", "wordlists.py", "families.tsv", "words.tsv"]
 PREFERRED = 4  # bit of the scopes column
+MANY = 0.2  # share of changed concepts from which building anew is worth it
 
 U64 = npt.NDArray[np.uint64]
 COLUMNS = {
     "keys": np.uint64, "offsets": np.uint64, "names": np.int32, "concepts": np.int32, "sizes": np.uint16,
-    "lengths": np.uint8, "scopes": np.uint8, "vocabulary": np.uint64, "filter": np.uint8, "text": np.uint8,
+    "lengths": np.uint8, "scopes": np.uint8, "vocabulary": np.uint64, "uses": np.uint32, "filter": np.uint8,
+    "text": np.uint8,
 }  # fmt: skip
-
-
-class Kind:
-    """What a word is to the matcher; ``KNOWN`` words occur in some name of the table."""
-
-    UNKNOWN, KNOWN, STOP, CONJUNCTION, TIE = range(5)
 
 
 class Entry(NamedTuple):
@@ -79,33 +67,12 @@ class Entry(NamedTuple):
     text: str
 
 
-def word_code(surface: str) -> tuple[int, int]:
-    """Return hash and `Kind` of a word as it stands in a text or a name, before anyone asks whether it is known.
-
-    Stop words have the hash 0, so that they vanish from sums; so do words too long to be in a name.
-
-    >>> word_code("renal") == word_code("Kidneys"), word_code("of")
-    (True, (0, 2))
-    """
-    if len(surface) > MAX_WORD:
-        return 0, Kind.UNKNOWN
-    if is_stopword(surface):
-        return 0, Kind.STOP
-    forms = form(surface).split()
-    kind = Kind.CONJUNCTION if forms[0] in CONJUNCTIONS else Kind.TIE if forms[0] in TIES else Kind.UNKNOWN
-    return sum(_hash("and" if form in CONJUNCTIONS else family(form)) for form in forms) & MASK, kind
-
-
-@functools.lru_cache(maxsize=1 << 16)
-def _hash(family: str) -> int:
-    return int.from_bytes(hashlib.blake2b(family.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
-
-
 class NameTable:
     """An open table, memory-mapped: threads and processes share what they read of it.
 
     The columns are arrays of n entries sorted by ``keys``, `entry` puts one together; ``vocabulary`` holds the hashes
-    of all words, sorted, ``filter`` one bit for the leading bits of every key, ``longest`` the most words of a name.
+    of all words, sorted, ``uses`` how often each stands in a name, ``filter`` one bit for the leading bits of every
+    key; ``longest`` is the most words of a name.
     """
 
     def __init__(self, buffer: mmap.mmap, *, header: dict[str, Any]) -> None:
@@ -126,6 +93,7 @@ class NameTable:
     lengths: npt.NDArray[np.uint8]
     scopes: npt.NDArray[np.uint8]
     vocabulary: U64
+    uses: npt.NDArray[np.uint32]
     filter: npt.NDArray[np.uint8]
     text: npt.NDArray[np.uint8]
 
@@ -139,9 +107,8 @@ class NameTable:
             KnowledgeBaseError: the table cannot be written anywhere.
         """
         path = kb.path.with_name(kb.path.name + ".names")
-        tag = _tag(kb)
-        table = _open(path, tag)
-        if table is not None:
+        table = _open(path)
+        if table is not None and table.header["tag"] == _tag(kb.version):
             return table
         try:
             return cls.build(kb, path)
@@ -153,7 +120,7 @@ class NameTable:
             )
         try:
             with tempfile.TemporaryFile() as file:
-                return _write(kb.names(), file, tag=tag)
+                return _write(kb, file, None)
         except OSError as error:
             raise KnowledgeBaseError(f"the table of names of {kb.path} cannot be written: {error}") from error
 
@@ -161,10 +128,23 @@ class NameTable:
     def build(cls, kb: KnowledgeBase, path: Path) -> NameTable:
         """Build the table of `kb` in the file `path`, which it replaces when it is finished, and open it.
 
+        A table of an earlier version of the same knowledge base that stands in `path` is made use of.
+
         Raises:
             OSError: the folder cannot be written to.
         """
-        return _build_beside(kb.names(), path, tag=_tag(kb))
+        earlier = _earlier(path, kb)
+        # a file of its own for every build: two processes may build at once, the last rename wins with equal content
+        handle, part = tempfile.mkstemp(prefix=path.name, suffix=".part", dir=path.parent)
+        try:
+            with os.fdopen(handle, "w+b") as file:
+                table = _write(kb, file, earlier)
+            Path(part).chmod(0o644)
+            Path(part).replace(path)
+        except BaseException:
+            Path(part).unlink(missing_ok=True)
+            raise
+        return table
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -205,61 +185,60 @@ def _slice(header: dict[str, Any], column: str) -> slice:
     return slice(offset, offset + count * np.dtype(COLUMNS[column]).itemsize)
 
 
-def _tag(kb: KnowledgeBase) -> str:
-    return f"{FORMAT}:{kb.version}:{_rules()}"
+def _tag(version: str) -> str:
+    return f"{FORMAT}:{version}:{rules()}"
 
 
-@functools.cache
-def _rules() -> str:
-    """Return a digest of the rules by which words are hashed: a table made under others is stale."""
-    digest = hashlib.blake2b(digest_size=8)
-    for module in _RULES:
-        digest.update((resources.files("linnet.text") / module).read_bytes())
-    return digest.hexdigest()
-
-
-def _open(path: Path, tag: str) -> NameTable | None:
-    """Return the table in `path`, None if there is none, or it is stale or cut short."""
+def _open(path: Path) -> NameTable | None:
+    """Return the table in `path`, of whatever version; None if there is none, or it is cut short."""
     try:
         with path.open("rb") as file:
             if file.read(len(MAGIC)) != MAGIC:
                 return None
             header = json.loads(file.read(int(file.readline())))
-            if header["tag"] != tag or os.fstat(file.fileno()).st_size != header["size"]:
+            if header["format"] != FORMAT or os.fstat(file.fileno()).st_size != header["size"]:
                 return None
             return NameTable(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), header=header)
     except (OSError, ValueError, KeyError):
         return None
 
 
-def _build_beside(names: Iterable[KbName], path: Path, *, tag: str) -> NameTable:
-    # A name of its own for every build: two processes may build at once, and the last rename wins with equal content.
-    handle, part = tempfile.mkstemp(prefix=path.name, suffix=".part", dir=path.parent)
+class _Earlier(NamedTuple):
+    """A table of an earlier version, and the rows of the concepts that have changed since."""
+
+    table: NameTable
+    changed: npt.NDArray[np.int64]
+
+
+def _earlier(path: Path, kb: KnowledgeBase) -> _Earlier | None:
+    table = _open(path)
+    if table is None or table.header["tag"] != _tag(table.header["kb"]):
+        return None
     try:
-        with os.fdopen(handle, "w+b") as file:
-            table = _write(names, file, tag=tag)
-        Path(part).chmod(0o644)
-        Path(part).replace(path)
-    except BaseException:
-        Path(part).unlink(missing_ok=True)
-        raise
-    return table
+        changed = kb.changed_since(table.header["kb"])
+    except KnowledgeBaseError:
+        return None  # of another knowledge base that stood here before
+    return None if len(changed) > len(kb) * MANY else _Earlier(table, changed)
 
 
-def _write(names: Iterable[KbName], file: IO[bytes], *, tag: str) -> NameTable:
-    """Write the table of `names` to an empty file open for reading and writing, and open it."""
-    header: dict[str, Any] = {"tag": tag, "columns": {}, "size": 0, "bits": 16, "longest": 0}
+def _write(kb: KnowledgeBase, file: IO[bytes], earlier: _Earlier | None) -> NameTable:
+    """Write the table of `kb` to an empty file open for reading and writing, and open it."""
+    header: dict[str, Any] = {"format": FORMAT, "tag": _tag(kb.version), "kb": kb.version, "columns": {}, "bits": 16}
     room = 2048
     file.write(b" " * room)
-    raw, vocabulary = _collect(names, file)
+    if earlier is None:
+        raw, words = _collect(kb.names(), file)
+    else:
+        raw, words = _updated(kb, file, earlier)
     header["columns"]["text"] = (room, file.tell() - room)
-    header["longest"] = max(raw["lengths"], default=0)
+    header["longest"] = int(raw["lengths"].max(initial=0))
     header["bits"] = max(16, (len(raw["keys"]) * 16).bit_length())
     for column, values in _sorted(raw):
         _put(file, header, column, values)
         if column == "keys":
             _put(file, header, "filter", _filter(values, header["bits"]))
-    _put(file, header, "vocabulary", vocabulary)
+    _put(file, header, "vocabulary", words.codes)
+    _put(file, header, "uses", words.uses.astype(np.uint32))
     header["size"] = file.tell()
     packed = json.dumps(header).encode()
     file.seek(0)
@@ -274,58 +253,64 @@ def _put(file: IO[bytes], header: dict[str, Any], column: str, values: Any) -> N
     file.write(memoryview(values).cast("B") if len(values) else b"")
 
 
-def _collect(names: Iterable[KbName], file: IO[bytes]) -> tuple[dict[str, Any], U64]:
-    """Write the texts of `names` to `file`; return the other columns in the order given, and the vocabulary."""
+def _collect(names: Iterable[KbName], file: IO[bytes]) -> tuple[dict[str, Any], Words]:
+    """Write the texts of `names` to `file`; return the other columns in the order given, and the words."""
     raw = {column: array(code) for column, code in _ARRAYS.items()}
-    vocabulary = np.empty(0, np.uint64)
-    met: set[int] = set()
+    met = Words()
     codes: dict[str, tuple[int, int]] = {}
     skipped: list[str] = []
     count, offset = 0, 0
     for name in names:
-        found = words(without_short_forms(name.text))
-        hashes = [code for code, kind in [_code(word, codes) for word in found] if kind != Kind.STOP]
+        hashes = name_codes(name.text, codes)
         data = name.text.encode("utf-8", "surrogatepass")
         if not 0 < len(hashes) <= MAX_WORDS or len(data) > LONGEST_NAME:
             count += 1
             skipped += [name.text] if count <= SHOWN else []
             continue
-        met.update(hashes)
-        if len(met) > REMEMBERED:
-            vocabulary, met = _merged(vocabulary, met), set()
+        met.add(hashes)
         scope = SCOPES.index(name.scope) | (PREFERRED if name.preferred else 0)
         row = (sum(hashes) & MASK, offset, name.row, name.concept, len(data), len(hashes), scope)
         for column, value in zip(raw.values(), row, strict=True):
             column.append(value)
         offset += file.write(data)
     _warn(count, skipped)
-    return raw, _merged(vocabulary, met)
+    met.count()
+    return {column: np.frombuffer(values or b"", COLUMNS[column]) for column, values in raw.items()}, met
+
+
+def _updated(kb: KnowledgeBase, file: IO[bytes], earlier: _Earlier) -> tuple[dict[str, Any], Words]:
+    """Do what `_collect` does for all names of `kb`, taking those of unchanged concepts from an earlier table."""
+    old, changed = earlier
+    stays = ~np.isin(old.concepts, changed)
+    new, met = _collect(kb.names(changed.tolist()), file)
+    shift = file.tell() - 2048
+    file.write(old.text.data)  # texts that nobody points at any more go with the next building anew
+    columns: dict[str, Any] = {}
+    for column in _ARRAYS:
+        kept = getattr(old, column)[stays]
+        columns[column] = np.concatenate([new[column], kept + np.uint64(shift) if column == "offsets" else kept])
+    order = np.argsort(columns["names"], kind="stable")  # as all names come
+    gone = Words()
+    codes: dict[str, tuple[int, int]] = {}
+    for row in np.flatnonzero(~stays):
+        gone.add(name_codes(old.entry(int(row)).text, codes))
+    gone.count()
+    met.join(old.vocabulary, old.uses.astype(np.int64))
+    met.join(gone.codes, -gone.uses)
+    return {column: values[order] for column, values in columns.items()}, met
 
 
 _ARRAYS = {"keys": "Q", "offsets": "Q", "names": "i", "concepts": "i", "sizes": "H", "lengths": "B", "scopes": "B"}
-
-
-def _merged(vocabulary: U64, met: set[int]) -> U64:
-    return np.union1d(vocabulary, np.fromiter(met, np.uint64, len(met)))
 
 
 def _sorted(raw: dict[str, Any]) -> Iterator[tuple[str, npt.NDArray[Any]]]:
     """Yield the columns sorted by key, ties in the order given; each is let go once the next is asked for."""
     order: npt.NDArray[np.intp] | None = None
     for column in list(raw):
-        values = np.frombuffer(raw.pop(column) or b"", COLUMNS[column])
+        values = raw.pop(column)
         if order is None:  # the keys come first
             order = np.argsort(values, kind="stable")
         yield column, values[order]
-
-
-def _code(word: str, codes: dict[str, tuple[int, int]]) -> tuple[int, int]:
-    code = codes.get(word)
-    if code is None:
-        if len(codes) >= REMEMBERED:
-            codes.clear()  # the frequent words are soon back
-        code = codes[word] = word_code(word)
-    return code
 
 
 def _filter(keys: U64, bits: int) -> npt.NDArray[np.uint8]:
