@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from linnet import config
+from linnet.confidence import Confidence
 from linnet.config import components, load, open_kb, read_recipe, recipes, save
 from linnet.data import Concept, Document, Mention, Name
 from linnet.decide import Decide
@@ -322,7 +323,7 @@ def test_broken_plugins(plugins: None, tmp_path: Path, name: str, message: str) 
 
 def fitted(kb: KnowledgeBase) -> Pipeline:
     decide = Decide(kb=kb, threshold=0.25)
-    decide.weights, decide.calibration = np.arange(6.0), "joint"
+    decide.confidence, decide.calibration = Confidence(np.arange(9.0)), "joint"
     parts = (Fuse([Fuse([Exact(kb=kb)], constant=1), Ngram(kb=kb, k=5, ngram_range=(1, 2))]), decide)
     return Pipeline(*parts, kb=kb)
 
@@ -350,8 +351,8 @@ def test_trained_folders(kb: KnowledgeBase, tmp_path: Path) -> None:
     )
     decide = again.parts[1]
     assert isinstance(decide, Decide)
-    assert decide.weights is not None
-    assert decide.weights.tolist() == list(range(6))
+    assert decide.confidence is not None
+    assert decide.confidence.weights.tolist() == list(range(9))
     assert (decide.threshold, decide.calibration) == (0.25, "joint")
 
 

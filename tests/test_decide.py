@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import math
+import pickle
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -11,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from linnet.confidence import FEATURES, Confidence
 from linnet.data import Candidates, Document, Mention, Span, mention_id
 from linnet.decide import Decide, calibrate, fold
 from linnet.detect.dictionary import Dictionary
@@ -242,6 +244,10 @@ def loss(decide: Decide, before: Pipeline, docs: list[Document], *, given: bool)
     return float(np.mean(losses))
 
 
+def weighing(**weights: float) -> Confidence:
+    return Confidence(np.array([weights.get(name, 0.0) for name in FEATURES]))
+
+
 @pytest.mark.parametrize("given", [True, False])
 def test_calibration_helps_on_unseen_documents(kb: KnowledgeBase, tmp_path: Path, given: bool) -> None:
     dev, test = corpus("dev"), corpus("test")
@@ -266,7 +272,7 @@ def test_calibration_helps_on_unseen_documents(kb: KnowledgeBase, tmp_path: Path
 
 def test_a_calibrated_answer_may_be_nil(kb: KnowledgeBase) -> None:
     decide = Decide(kb=kb)
-    decide.weights, decide.calibration = np.array([0, 0, 0, 0, 0, -2.0]), "joint"
+    decide.confidence, decide.calibration = weighing(bias=-2.0), "joint"
     [mention] = decided(decide, Mention(0, 5, candidates=found(kb, ("X:1", 1))))
     assert (mention.concepts, mention.calibration) == (("X:1",), "joint")
     assert mention.probability == pytest.approx(1 / (1 + math.exp(2)))
@@ -281,7 +287,7 @@ def test_a_calibrated_answer_may_be_nil(kb: KnowledgeBase) -> None:
 @pytest.mark.parametrize(("bias", "probability"), [(5000.0, 1.0), (-5000.0, 0.0)])
 def test_extreme_weights_do_not_overflow(kb: KnowledgeBase, bias: float, probability: float) -> None:
     decide = Decide(kb=kb)
-    decide.weights = np.array([0, 0, 0, 0, 0, bias])
+    decide.confidence = weighing(bias=bias)
     assert answer(decide, found(kb, ("X:1", 1)))[1] == probability
 
 
@@ -295,14 +301,35 @@ def test_every_feature_counts(kb: KnowledgeBase) -> None:
         replace(mention, end=9),
     )
     decide = Decide(kb=kb)
-    decide.weights = np.array([1.0, 0.1, 0.01, 0.001, 0.0001, 0.0])
+    decide.confidence = weighing(score=1.0, margin=0.1, detect=0.001, length=0.0001)
     assert len({decided(decide, one)[0].probability for one in changed}) == len(changed)
-    decide.weights = np.array([0, 0, 1.0, 0, 0, 0])
+    decide.confidence = weighing(ties=1.0)
     tied = replace(mention, candidates=found(kb, ("X:1", 0.5), ("X:2", 0.5)))
     assert decided(decide, tied)[0].probability == pytest.approx(2 / 3)  # sigmoid(log 2)
-    decide.weights = np.array([0, 1.0, 0, 0, 0, 0])
+    more = replace(mention, candidates=found(kb, ("X:1", 0.75), ("X:2", 0.5), ("HP:0001250", 0.25)))
+    decide.confidence = weighing(lead=1.0)
+    leads = [decided(decide, one)[0].probability for one in (mention, more)]
+    assert leads == pytest.approx([1 / (1 + math.exp(-0.25)), 1 / (1 + math.exp(-0.375))])
+    decide.confidence = weighing(margin=1.0)
     single = replace(mention, candidates=found(kb, ("X:1", 0.5)))
     assert decided(decide, single)[0].probability == pytest.approx(1 / (1 + math.exp(-0.5)))
+    decide.confidence = weighing(full=1.0)
+    full = replace(mention, candidates=found(kb, ("X:1", 1.0)))
+    given = [decided(decide, one)[0].probability for one in (mention, full)]
+    assert given == pytest.approx([0.5, 1 / (1 + math.exp(-1))])
+
+
+def test_semantic_types_count(kb: KnowledgeBase) -> None:
+    decide = Decide(kb=kb)
+    odds = {"Temperature": 2.0, "Phenotype|Neurology": -2.0, "NIL": 1.0}
+    decide.confidence = replace(weighing(types=1.0), types=odds)
+    logits = {}
+    for id in ("X:1", "HP:0001250", "X:2", None):
+        probability = decided(decide, Mention(0, 5, candidates=found(kb, (id, 0.9))))[0].probability
+        assert probability is not None
+        logits[id] = math.log(probability / (1 - probability))
+    assert logits == pytest.approx({"X:1": 2.0, "HP:0001250": -2.0, "X:2": 0.0, None: 1.0})
+    assert pickle.loads(pickle.dumps(decide))._kinds == decide._kinds
 
 
 def test_what_cannot_be_learnt_from(kb: KnowledgeBase) -> None:
@@ -330,12 +357,37 @@ def test_what_counts_as_right(kb: KnowledgeBase) -> None:
 
 
 @pytest.mark.parametrize(
-    "content", ["{", "[]", "{}", '{"calibration": "joint", "weights": {}}', '{"calibration": "joint", "weights": 3}']
+    "content",
+    [
+        "{",
+        "[]",
+        "{}",
+        '{"calibration": "joint", "weights": {}}',
+        '{"calibration": "joint", "weights": 3}',
+        '{"calibration": "sure", "weights": %s, "types": {}, "curve": null}',
+        '{"calibration": [], "weights": %s, "types": {}, "curve": null}',
+        '{"calibration": "joint", "weights": %s, "types": [], "curve": null}',
+        '{"calibration": "joint", "weights": %s, "types": {"A": "B"}, "curve": null}',
+        '{"calibration": "joint", "weights": %s, "types": {"A": NaN}, "curve": null}',
+        '{"calibration": "joint", "weights": %s, "types": {}}',
+        *(
+            '{"calibration": "joint", "weights": %s, "types": {}, "curve": ' + curve + "}"
+            for curve in (
+                "3",
+                "[]",
+                "[[], []]",
+                "[[1, 2], [0.5]]",
+                "[[1, 0], [0, 1]]",
+                "[[0, 1], [1, 0]]",
+                "[[0], [7]]",
+            )
+        ),
+    ],
 )
 def test_damaged_calibrations(kb: KnowledgeBase, tmp_path: Path, content: str) -> None:
     Decide(kb=kb, threshold=0.5).save(tmp_path)
     assert Decide.load(tmp_path, kb=kb).threshold == 0.5
-    (tmp_path / "calibration.json").write_text(content)
+    (tmp_path / "calibration.json").write_text(content.replace("%s", json.dumps(dict.fromkeys(FEATURES, 0.5))))
     with pytest.raises(FormatError, match=r"calibration\.json"):
         Decide.load(tmp_path, kb=kb)
     assert json.loads((tmp_path / "config.json").read_text()) == {"threshold": 0.5, "fold": True, "nil": "keep"}

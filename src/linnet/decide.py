@@ -1,9 +1,8 @@
 """From ordered candidates to the answer: concepts or NIL, with a probability, and composites folded back.
 
 Uncalibrated, the probability is the first candidate's score, cut to 0 … 1 and shared among candidates that tie with it;
-``calibration`` is then ``""``. `Decide.fit` learns from dev documents how often such an answer is right: a logistic
-regression over the score, the margin to the second candidate, the number of ties, the detector's signal and the
-length of the mention. Fitted behind a detector it gives P(span and concept right) (``"joint"``), behind gold spans
+``calibration`` is then ``""``. `Decide.fit` learns from dev documents how often such an answer is right
+(`linnet.confidence`). Fitted behind a detector it gives P(span and concept right) (``"joint"``), behind gold spans
 P(concept right | span) (``"given-span"``); the two are different numbers and are never mixed.
 """
 
@@ -12,28 +11,25 @@ from __future__ import annotations
 import itertools
 import json
 import math
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from linnet.codec import resolve
+from linnet.confidence import TIE, Confidence, features
 from linnet.data import Calibration, Candidates, Document, Mention, Span, by_position, mention_id
-from linnet.errors import DataError, FormatError, LinnetWarning, PipelineError
+from linnet.errors import DataError, FormatError, PipelineError
 from linnet.home import read_json
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Allow, Pipeline, Stage
 from linnet.roles import Component, Step
 
-__all__ = ["Decide", "calibrate", "fold"]
+__all__ = ["Decide", "calibrate", "fold", "is_reviewed"]
 
-FEATURES = ("score", "margin", "ties", "detect", "length", "bias")
-FEW = 50  # mentions; fewer teach no frequencies
-TIE = 1e-6  # scores closer than this are the same score
+TINY = np.finfo(np.float64).tiny
 
 
 @dataclass(kw_only=True)
@@ -51,8 +47,9 @@ class Decide(Stage):
     threshold: float = 0.0
     fold: bool = True
     nil: Literal["keep", "drop"] = "keep"
-    weights: npt.NDArray[np.float64] | None = field(default=None, init=False)
+    confidence: Confidence | None = field(default=None, init=False)
     calibration: Calibration = field(default="", init=False)
+    _kinds: dict[int, str] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     NEEDS = frozenset({"mentions", "candidates"})
     GIVES = frozenset({"concepts"})
@@ -89,9 +86,9 @@ class Decide(Stage):
             )
         if len(candidates) == 0:
             return replace(mention, concepts=(), probability=None, calibration="")
-        probability = self._probability(mention, candidates)
         # candidates read without a knowledge base still hold ids
         row = int(resolve(candidates.top(1), self.kb).rows[0])
+        probability = self._probability(mention, candidates, row)
         nil = row < 0 or probability < self.threshold
         return replace(
             mention,
@@ -101,11 +98,17 @@ class Decide(Stage):
             calibration=self.calibration,
         )
 
-    def _probability(self, mention: Mention, candidates: Candidates) -> float:
-        if self.weights is None:
+    def _probability(self, mention: Mention, candidates: Candidates, row: int) -> float:
+        if self.confidence is None:
             first = float(np.clip(candidates.scores[0], 0.0, 1.0))
             return first / int((candidates.scores >= candidates.scores[0] - TIE).sum())
-        return float(np.exp(-np.logaddexp(0.0, -(_features(mention) @ self.weights))))  # never overflows
+        return float(self.confidence(features(mention)[None], [self._kind(row)])[0])
+
+    def _kind(self, row: int) -> str:
+        """Return the semantic types of a concept as one text; the same concepts are asked for again and again."""
+        if row not in self._kinds:
+            self._kinds[row] = "|".join(self.kb.types_of(row)) if row >= 0 else "NIL"
+        return self._kinds[row]
 
     # --- calibration -------------------------------------------------------------------------------------------------
 
@@ -127,26 +130,20 @@ class Decide(Stage):
         given = "mentions" in before.needs
         blind = [doc.spans_only() if given else doc.bare() for doc in dev]
         pipeline = before if isinstance(before, Pipeline) else Pipeline(before)
-        features, right = [], []
+        answers: list[_Judged] = []
         for gold, predicted in zip(dev, pipeline(blind), strict=True):
-            for mention, is_right in self._judged(gold, predicted):
-                features.append(_features(mention))
-                right.append(is_right)
-        if len(set(right)) < 2:
-            raise DataError(f"decide: cannot calibrate on {len(right)} mentions of which {sum(right)} are right")
-        if len(right) < FEW:
-            message = f"decide was calibrated on {len(right)} mentions: too few for frequencies that can be trusted"
-            warnings.warn(message, LinnetWarning, stacklevel=2)
-        from sklearn.linear_model import LogisticRegression  # noqa: PLC0415 - slow to import, needed for training alone
-
-        # the bias is a feature; a weak penalty keeps separable data finite
-        model = LogisticRegression(C=10.0, fit_intercept=False, max_iter=1000)
-        model.fit(np.array(features), np.array(right))
-        self.weights = np.asarray(model.coef_[0], np.float64)
+            answers += self._judged(gold, predicted)
+        right = np.array([answer.right for answer in answers], np.bool_)
+        if len(set(right.tolist())) < 2:
+            raise DataError(f"decide: cannot calibrate on {len(right)} mentions of which {right.sum()} are right")
+        columns = np.array([features(answer.mention) for answer in answers])
+        kinds = [self._kind(answer.row) for answer in answers]
+        self.confidence = Confidence.fit(columns, kinds, right, documents=[answer.document for answer in answers])
         self.calibration = "given-span" if given else "joint"
-        yield Step(step=1, total=1, losses={"nll": _log_loss(np.array(features) @ self.weights, np.array(right))})
+        happened = np.where(right, found := self.confidence(columns, kinds), 1.0 - found)
+        yield Step(step=1, total=1, losses={"nll": float(-np.log(np.maximum(happened, TINY)).mean())})
 
-    def _judged(self, gold: Document, predicted: Document) -> Iterator[tuple[Mention, bool]]:
+    def _judged(self, gold: Document, predicted: Document) -> Iterator[_Judged]:
         """Yield the predicted mentions that have candidates and whether the first is right.
 
         Where a corpus gives one span several mentions, any of them may be meant; what lies outside the spans that a
@@ -159,9 +156,9 @@ class Decide(Stage):
             if mention.candidates is None or not len(mention.candidates):
                 continue
             theirs = answers.get(mention.spans, [])
-            if theirs or _is_reviewed(gold, mention):
+            if theirs or is_reviewed(gold, mention):
                 row = int(resolve(mention.candidates.top(1), self.kb).rows[0])
-                yield mention, any(self._is_right(answer, row) for answer in theirs)
+                yield _Judged(gold.id, mention, row, any(self._is_right(answer, row) for answer in theirs))
 
     def _is_right(self, gold: Mention, row: int) -> bool:
         accepted = {gold.concepts or (), *gold.alternatives}
@@ -169,10 +166,10 @@ class Decide(Stage):
         return (self.kb.id(row),) in live if row >= 0 else () in live
 
     def save(self, folder: Path) -> None:
-        """Write the keywords and, if fitted, the weights."""
+        """Write the keywords and, if fitted, what was learned."""
         super().save(folder)
-        if self.weights is not None:
-            fitted = {"calibration": self.calibration, "weights": dict(zip(FEATURES, self.weights, strict=True))}
+        if self.confidence is not None:
+            fitted = {"calibration": self.calibration, **self.confidence.to_json()}
             (folder / "calibration.json").write_text(json.dumps(fitted, indent=2) + "\n", encoding="utf-8")
 
     @classmethod
@@ -183,14 +180,14 @@ class Decide(Stage):
         if path.is_file():
             fitted = read_json(path)
             try:
-                decide.weights = np.array([fitted["weights"][name] for name in FEATURES], np.float64)
-                decide.calibration = fitted["calibration"]
-            except (KeyError, TypeError, ValueError) as error:
+                decide.confidence, decide.calibration = Confidence.from_json(fitted), _known(fitted["calibration"])
+            except (AttributeError, KeyError, TypeError, ValueError) as error:
                 raise FormatError(path, f"no calibration that this Linnet can use ({error!r}); fit it again") from error
         return decide
 
 
-def _is_reviewed(doc: Document, mention: Mention) -> bool:
+def is_reviewed(doc: Document, mention: Mention) -> bool:
+    """Return whether a person went through the whole span of `mention`, so that what `doc` lacks there is wrong."""
     spans = doc.reviewed
     return spans is None or any(start <= mention.start and mention.end <= end for start, end in spans)
 
@@ -211,19 +208,20 @@ def calibrate(pipeline: Pipeline, dev: Sequence[Document]) -> Pipeline:
     return Pipeline(*pipeline.parts[:-1], fitted, name=pipeline.name, kb=pipeline.kb)
 
 
-def _features(mention: Mention) -> npt.NDArray[np.float64]:
-    """Return the columns `FEATURES` of a mention with candidates."""
-    candidates = mention.candidates
-    assert candidates is not None  # noqa: S101 - callers looked
-    scores = candidates.scores.astype(np.float64)
-    margin = scores[0] - scores[1] if len(scores) > 1 else scores[0]
-    ties = np.log((scores >= scores[0] - TIE).sum())
-    detect = mention.signals.get("detect", 1.0)
-    return np.array([scores[0], margin, ties, detect, np.log(mention.end - mention.start), 1.0])
+def _known(calibration: Any) -> Calibration:
+    if calibration not in ("joint", "given-span"):
+        raise ValueError(f"calibration {calibration!r} is neither 'joint' nor 'given-span'")
+    known: Calibration = calibration
+    return known
 
 
-def _log_loss(logits: npt.NDArray[np.float64], right: npt.NDArray[np.bool_]) -> float:
-    return float(np.mean(np.logaddexp(0.0, np.where(right, -logits, logits))))
+class _Judged(NamedTuple):
+    """A predicted mention of a document, its first candidate, and whether that is right."""
+
+    document: str
+    mention: Mention
+    row: int
+    right: bool
 
 
 # --- composites ------------------------------------------------------------------------------------------------------

@@ -3,6 +3,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
+from linnet.kb import KnowledgeBase
+
 from .conftest import Run
 
 GOLD = "7\nSeizures and fever.\n0\t8\tSeizures\tHP:0001250\n13\t18\tfever\tHP:0001945\n"
@@ -28,4 +32,80 @@ def test_what_does_not_belong_together_is_refused(run: Run, tmp_path: Path) -> N
     other.write_text(GOLD.replace("7\n", "8\n", 1))
     assert "not among" in run("evaluate", gold, other).err
     done = run("evaluate", gold, gold)
-    assert (done.code, "hold gold mentions" in done.err) == (2, True)
+    assert (done.code, "gold mentions" in done.err) == (2, True)
+
+
+def pair(tmp_path: Path, *names: str) -> list[Path]:
+    """Write gold and a prediction for each name; the first finds one mention of two, others none."""
+    gold = tmp_path / "gold.tsv"
+    gold.write_text(GOLD)
+    paths = []
+    for place, name in enumerate(names):
+        mention = '{"start":0,"end":8,"concepts":["HP:0001250"],"probability":0.9}' if place == 0 else ""
+        path = tmp_path / f"{name}.jsonl"
+        path.write_text(f'{{"id":"7","text":"Seizures and fever.","mentions":[{mention}]}}\n')
+        paths.append(path)
+    return [gold, *paths]
+
+
+def test_every_output(run: Run, tmp_path: Path) -> None:
+    files = pair(tmp_path, "a", "b")
+    outputs = [tmp_path / f"out.{suffix}" for suffix in ("json", "csv", "md", "html")]
+    done = run("evaluate", *files, "--samples", 50, *(part for path in outputs for part in ("--to", path)))
+    assert done.code == 0, done.err
+    assert "protocol in-kb" in done.out
+    assert "a − b" in done.out
+    assert [system["about"]["system"] for system in json.loads(outputs[0].read_text())["systems"]] == ["a", "b"]
+    assert outputs[1].read_text().startswith("system,kind,name")
+    assert outputs[2].read_text().startswith("# a · b")
+    assert outputs[3].read_text().startswith("<!DOCTYPE html>")
+    shown = run("evaluate", *files, "--samples", 50, "--json", "--name", "x", "--name", "y").out
+    assert json.loads(shown)["comparisons"][0]["a"] == "x"
+
+
+def test_protocol_rule_and_knowledge_base(run: Run, tmp_path: Path, kb: KnowledgeBase) -> None:
+    files = pair(tmp_path, "a")
+    options = ("--kb", kb.path, "--train", files[0], "--protocol", "all", "--rule", "any-of", "--json")
+    found = json.loads(run("evaluate", *files, *options).out)
+    assert (found["about"]["protocol"], found["about"]["rule"]) == ("all", "any-of")
+    assert found["about"]["kb_version"] == kb.version
+    # the knowledge base does not hold fever
+    assert (found["mentions"]["all"], found["mentions"]["in-kb"]) == (2, 1)
+    assert found["slices"]["seen-mention"]["below"] == 2.0
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--protocol", "inkb"), "unknown protocol 'inkb', expected one of all, in-kb, in-kb-genbioel; did you mean"),
+        (("--rule", "both"), "unknown rule 'both', expected all-of or any-of"),
+        (("--to", "out.pdf"), "--to out.pdf: reports are written as .json, .csv, .md, .html"),
+        (("--to", "GOLD.json", "--to", "GOLD.json"), "is to be written twice"),
+        (("--name", "x", "--name", "y"), "1 files of predictions but 2 --name"),
+    ],
+)
+def test_wrong_options(run: Run, tmp_path: Path, options: tuple[str, ...], message: str) -> None:
+    done = run("evaluate", *pair(tmp_path, "a"), *options)
+    assert done.code == 2
+    assert message in done.err
+
+
+def test_two_systems_of_one_name(run: Run, tmp_path: Path) -> None:
+    gold, a, b = pair(tmp_path, "a", "b")
+    assert "two systems are called 'x'" in run("evaluate", gold, a, b, "--name", "x", "--name", "x").err
+    (tmp_path / "other").mkdir()
+    moved = b.rename(tmp_path / "other" / "a.jsonl")
+    out = run("evaluate", gold, a, moved, "--json", "--samples", 0).out
+    assert [system["about"]["system"] for system in json.loads(out)["systems"]] == [str(a), str(moved)]
+
+
+def test_outputs_do_not_overwrite_inputs(run: Run, tmp_path: Path) -> None:
+    gold, a = pair(tmp_path, "a")
+    gold = gold.rename(tmp_path / "gold.json")
+    assert "is read as input" in run("evaluate", gold, a, "--from", "gsc", "--to", gold).err
+
+
+def test_synthetic_bench(run: Run) -> None:
+    done = run("bench", "evaluate", "--documents", 3, "--mentions", 20, "--candidates", 4, "--concepts", 10)
+    assert done.code == 0, done.err
+    assert "20 × 4" in done.out

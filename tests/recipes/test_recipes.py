@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from linnet.config import load, read_recipe, recipes
+from linnet.corpora.catalog import CORPORA
 from linnet.kb import KnowledgeBase
 
 
@@ -21,9 +22,21 @@ def test_recipes_can_be_read(name: str) -> None:
 def test_recipes_make_pipelines(name: str, kb: KnowledgeBase) -> None:
     pipeline = load(name, kb=kb)
     assert "concepts" in pipeline.gives
-    assert pipeline.needs == frozenset()
+    # given gold mentions, or from the text alone
+    assert pipeline.needs == (
+        frozenset({"mentions"}) if read_recipe(name).pipeline[0]["use"] == "gold" else frozenset()
+    )
+
+
+@pytest.mark.parametrize("name", [name for name in recipes() if "/" in name])
+def test_experiments_promise_scores_on_known_data(name: str) -> None:
+    recipe = read_recipe(name)
+    assert recipe.splits == ("dev",)
+    assert {"dev.all.accuracy@1", "dev.in-kb.accuracy@1", "dev.strict.f1"} <= set(recipe.expect)
+    assert recipe.corpus == name.partition("/")[0]
+    assert "dev" in CORPORA[recipe.corpus].splits
 
 
 def test_all_recipes_of_the_tree_are_shipped() -> None:
     folder = Path(__file__).parents[2] / "recipes"
-    assert {path.stem for path in folder.rglob("*.toml")} == {name.rpartition("/")[2] for name in recipes()}
+    assert {path.relative_to(folder).with_suffix("").as_posix() for path in folder.rglob("*.toml")} == set(recipes())

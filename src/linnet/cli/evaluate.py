@@ -1,51 +1,193 @@
-"""``linnet evaluate``: gold against predicted documents."""
+"""``linnet evaluate``: gold against the predictions of one system or of several."""
 
 from __future__ import annotations
 
 import json
-from typing import Annotated
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Literal, NamedTuple
 
 import typer
 
-from linnet.cli.common import Quiet, Verbose, listen, table
+from linnet.cli.common import Quiet, Verbose, clean, listen, table
+from linnet.cli.inputs import refuse_overwriting
 from linnet.config import open_kb
 from linnet.corpora import read
-from linnet.evaluate import evaluate as compare
+from linnet.corpora.catalog import CORPORA
+from linnet.corpora.vocabulary import documents
+from linnet.errors import LinnetError, did_you_mean
+from linnet.evaluate import About, Comparison, Options, Report, compare, measure
+from linnet.evaluate.linked import PROTOCOLS, Protocol
+from linnet.evaluate.page import write_page
+from linnet.evaluate.render import caption, tables, to_csv, to_json, to_markdown
+from linnet.text.files import replacing
 
-__all__ = ["evaluate"]
+__all__ = ["evaluate", "show", "write_reports"]
+
+SUFFIXES = (".json", ".csv", ".md", ".html")
+OLD = ("mention", "document")  # measures that --json shows with their counts, by part
+
+
+class _Out(NamedTuple):
+    """Reports and how they differ: what every output shows."""
+
+    reports: Sequence[Report]
+    comparisons: Sequence[Comparison]
 
 
 def evaluate(
-    gold: Annotated[str, typer.Argument(help="Documents with gold mentions.")],
-    predicted: Annotated[str, typer.Argument(help="The same documents with predicted mentions.")],
-    kb: Annotated[str | None, typer.Option(help="Knowledge base that maps retired ids to their successors.")] = None,
+    gold: Annotated[str, typer.Argument(help="Documents with gold mentions: a file, or a known corpus: bc5cdr:dev.")],
+    predicted: Annotated[list[str], typer.Argument(help="The same documents with predicted mentions, one file each.")],
+    name: Annotated[
+        list[str] | None, typer.Option("--name", help="What to call a system, in the order given; its file by default.")
+    ] = None,
+    kb: Annotated[
+        str | None,
+        typer.Option(help="Knowledge base: says which concepts can be found, maps retired ids to their successors."),
+    ] = None,
+    train: Annotated[
+        str | None, typer.Option(help="Documents the systems learned from: adds slices of seen and unseen concepts.")
+    ] = None,
+    protocol: Annotated[
+        str, typer.Option(help=f"Which mentions headline, slices and tests are about: {', '.join(PROTOCOLS)}.")
+    ] = "in-kb",
+    rule: Annotated[
+        str, typer.Option(help="Answers of several concepts: all-of = right whole, any-of = right if one is.")
+    ] = "all-of",
+    to: Annotated[
+        list[Path] | None, typer.Option(help="Also write the report: .json, .csv, .md or .html; repeatable.")
+    ] = None,
+    samples: Annotated[int, typer.Option(min=0, help="Bootstrap draws of the intervals; 0 = no intervals.")] = 1000,
     source: Annotated[str | None, typer.Option("--from", help="Format of GOLD; guessed by default.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    data: Annotated[
+        Path | None, typer.Option(envvar="LINNET_DATA", help="Folder of the known corpora.", show_default=False)
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Compare predicted with gold documents: exact span + concept, and concepts of each document."""
+    """Compare predicted with gold documents: linking, end to end, calibration, errors; several systems side by side."""
     listen(quiet=quiet, verbose=verbose)
+    outputs = to or []
+    _check_outputs([gold, *predicted], outputs)
+    names = _names(name or [], predicted)
+    options = Options(protocol=_protocol(protocol), samples=samples)
     base = None if kb is None else open_kb(kb)
-    report = compare(list(read(gold, format=source)), list(read(predicted)), kb=base)
-    values = {
-        name: {
-            "precision": counts.precision,
-            "recall": counts.recall,
-            "f1": counts.f1,
-            "right": counts.right,
-            "predicted": counts.predicted,
-            "gold": counts.gold,
-        }
-        for name, counts in report.measures.items()
-    }
-    if as_json:
-        print(json.dumps({"documents": report.documents, **values}))
-        return
-    labels = {"mention": "exact span + concept", "document": "concepts of each document"}
-    rows = [
-        [labels[name], *(f"{item[key]:.3f}" for key in list(item)[:3]), *(item[key] for key in list(item)[3:])]
-        for name, item in values.items()
+    wanted = list(documents(gold, format=source, data=data))
+    learned = None if train is None else list(documents(train, data=data))
+    known, _, split = gold.partition(":")
+    about = About(corpus=gold if known in CORPORA else Path(gold).name, split=split if known in CORPORA else "")
+    measured = [
+        measure(
+            wanted,
+            list(read(path)),
+            kb=base,
+            train=learned,
+            rule=_rule(rule),
+            about=about.model_copy(update={"system": system}),
+            options=options,
+        )
+        for system, path in zip(names, predicted, strict=True)
     ]
-    columns = ("micro", "precision", "recall", "F1", "right", "predicted", "gold")
-    table(f"{report.documents} documents", columns, rows, right=range(1, 7))
+    out = _Out([one.report for one in measured], compare(measured))
+    write_reports(out.reports, outputs, comparisons=out.comparisons)
+    if as_json:
+        print(_json(out))
+    elif not quiet or not outputs:
+        show(out.reports, out.comparisons)
+
+
+def _protocol(name: str) -> Protocol:
+    for known in PROTOCOLS:
+        if name == known:
+            return known
+    raise LinnetError(
+        f"unknown protocol {name!r}, expected one of {', '.join(PROTOCOLS)}{did_you_mean(name, PROTOCOLS)}"
+    )
+
+
+def _rule(name: str) -> Literal["all-of", "any-of"]:
+    if name == "all-of":
+        return "all-of"
+    if name == "any-of":
+        return "any-of"
+    raise LinnetError(f"unknown rule {name!r}, expected all-of or any-of{did_you_mean(name, ('all-of', 'any-of'))}")
+
+
+def _names(given: Sequence[str], predicted: Sequence[str]) -> list[str]:
+    """Return a name for each system, all different."""
+    if given and len(given) != len(predicted):
+        raise LinnetError(f"{len(predicted)} files of predictions but {len(given)} --name: give one for each, or none")
+    names = list(given) or [Path(path).stem for path in predicted]
+    if not given and len(set(names)) < len(names):
+        names = list(predicted)
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise LinnetError(f"two systems are called {twice[0]!r}: give each a name of its own with --name")
+    return names
+
+
+def _check_outputs(inputs: Sequence[str], outputs: Sequence[Path]) -> None:
+    for path in outputs:
+        if path.suffix.lower() not in SUFFIXES:
+            raise LinnetError(f"--to {path}: reports are written as {', '.join(SUFFIXES)}; end the name in one of them")
+    refuse_overwriting(inputs, outputs)
+
+
+def write_reports(
+    reports: Sequence[Report], outputs: Sequence[Path], *, comparisons: Sequence[Comparison] = ()
+) -> None:
+    """Write reports to files, each in the format that its name ends in."""
+    for path in outputs:
+        with replacing(path) as stream:
+            suffix = path.suffix.lower()
+            if suffix == ".html":
+                write_page(reports, stream, comparisons=comparisons)
+            elif suffix == ".csv":
+                stream.write(to_csv(reports))
+            elif suffix == ".md":
+                stream.write(to_markdown(reports, comparisons))
+            else:
+                stream.write(to_json(reports, comparisons))
+
+
+def show(reports: Sequence[Report], comparisons: Sequence[Comparison] = ()) -> None:
+    """Print the headline tables."""
+    print(clean(caption(reports[0])))
+    if reports[0].about.samples:
+        print(f"[…] are {reports[0].about.level:.0%} intervals, bootstrap by document")
+    for one in tables(reports, comparisons):
+        print()
+        numbers = () if one.title == "differences" else range(1, len(one.columns))
+        table(one.title, one.columns, one.rows, right=numbers)
+    if reports[0].kinds:
+        print()
+        names = [report.about.system for report in reports]
+        kinds = dict.fromkeys(kind for report in reports for kind in report.kinds)
+        rows = [(kind, *(f"{report.kinds.get(kind, 0):,}" for report in reports)) for kind in kinds]
+        table("errors", ("kind", *names), rows, right=range(1, len(names) + 1))
+
+
+def _json(out: _Out) -> str:
+    """Return one system's report with the counts of `OLD` in front, or the reports of several."""
+    if len(out.reports) > 1:
+        return to_json(out.reports, out.comparisons).rstrip("\n")
+    [report] = out.reports
+    values = {"documents": report.documents, **{name: _counts(report, name) for name in OLD}}
+    return json.dumps({**values, **report.model_dump(mode="json")})
+
+
+def _counts(report: Report, name: str) -> dict[str, float]:
+    """Return precision, recall and F1 of a measure with the counts they are made of."""
+    precision, recall, f1 = (report.measures[f"{name}.{part}"] for part in ("precision", "recall", "f1"))
+    return {
+        "precision": precision.value,
+        "recall": recall.value,
+        "f1": f1.value,
+        "right": _whole(precision.above),
+        "predicted": _whole(precision.below),
+        "gold": _whole(recall.below),
+    }
+
+
+def _whole(number: float | None) -> int:
+    return round(number or 0.0)

@@ -7,7 +7,7 @@ import sys
 
 import typer
 
-from linnet.cli import bench, corpus, evaluate, kb, link, stop
+from linnet.cli import bench, bench_evaluate, corpus, evaluate, kb, link, reproduce, stop
 from linnet.cli.common import show_version
 from linnet.errors import LinnetError
 
@@ -25,6 +25,8 @@ app.command("link")(link.link)
 app.add_typer(kb.app, name="kb")
 app.add_typer(corpus.app, name="corpus")
 app.command("evaluate")(evaluate.evaluate)
+app.command("reproduce")(reproduce.reproduce)
+bench.app.command("evaluate")(bench_evaluate.evaluate)
 app.add_typer(bench.app, name="bench")
 
 

@@ -8,12 +8,8 @@ forbids everything else, the network included. The page is pure ASCII, so the en
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import html
 import itertools
 import json
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
@@ -22,6 +18,7 @@ from typing import Any, Protocol, TextIO
 
 from linnet.data import Candidates, Concept, Document, Mention, by_position
 from linnet.errors import DataError, UnknownConceptError
+from linnet.text.web import code_hash, escape, fill, island
 
 __all__ = ["Concepts", "write_html"]
 
@@ -74,23 +71,22 @@ def write_html(
     style, script = _asset("page.css"), _asset("page.js") + _asset("card.js")
     source, *provenance = [*_knowledge_base_lines(kb), *notice]
     values = {
-        "title": _escape(title),
-        "source": _escape(source),
-        "provenance": "".join(f'<li dir="auto">{_escape(line)}</li>' for line in provenance),
+        "title": escape(title),
+        "source": escape(source),
+        "provenance": "".join(f'<li dir="auto">{escape(line)}</li>' for line in provenance),
         "style": style,
-        "style_hash": _hash(style),
+        "style_hash": code_hash(style),
         "script": script,
-        "script_hash": _hash(script),
+        "script_hash": code_hash(script),
     }
-    # the values are put in by one pass over the template, so braces inside them mean nothing
-    page = re.sub(r"\{\{(\w+)\}\}", lambda match: values[match[1]], _asset("page.html"))
+    page = fill(_asset("page.html"), values)
     head, tail = page.split(DOCUMENTS)
     stream.write(head)
     for doc in docs:
         stream.write(_document_island(doc, shelf))
     stream.write('<script type="application/json" id="concepts">{')
     for position, (id, entry) in enumerate(shelf.entries()):
-        stream.write(f"{',' if position else ''}\n{_json(id)}:{_json(entry)}")
+        stream.write(f"{',' if position else ''}\n{island(id)}:{island(entry)}")
     stream.write("}</script>")
     stream.write(tail)
 
@@ -98,22 +94,6 @@ def write_html(
 @cache
 def _asset(name: str) -> str:
     return resources.files("linnet.corpora").joinpath(name).read_text(encoding="utf-8")
-
-
-def _hash(code: str) -> str:
-    return f"sha256-{base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()}"
-
-
-def _escape(text: str) -> str:
-    # NUL is the one character that HTML has no way to write
-    escaped = html.escape(text.replace("\x00", "\ufffd"))
-    return escaped.encode("ascii", "xmlcharrefreplace").decode()
-
-
-def _json(value: Any) -> str:
-    """Return `value` as ASCII JSON that cannot end its script element or start a comment in it."""
-    line = json.dumps(value, allow_nan=False, separators=(",", ":"))
-    return line.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
 
 
 def _knowledge_base_lines(kb: Concepts | None) -> list[str]:
@@ -142,14 +122,14 @@ def _document_island(doc: Document, shelf: _Shelf) -> str:
     types = dict.fromkeys(type for mention in mentions or () for type in mention.types)
     shelf.answers.update(ids)
     snippet = " ".join(doc.text[: 2 * SNIPPET].split())[:SNIPPET]
-    index = _escape(_json([doc.id, len(mentions or ()), snippet, list(ids), list(types)]))
+    index = escape(island([doc.id, len(mentions or ()), snippet, list(ids), list(types)]))
     units = _utf16_units(doc.text)
     value = {
         "id": doc.id,
         "text": doc.text,
         "mentions": None if mentions is None else [_mention(mention, units, shelf) for mention in mentions],
     }
-    return f'<script type="application/json" data-index="{index}">{_json(value)}</script>\n'
+    return f'<script type="application/json" data-index="{index}">{island(value)}</script>\n'
 
 
 def _utf16_units(text: str) -> Sequence[int]:

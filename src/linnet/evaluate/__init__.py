@@ -1,5 +1,6 @@
 """Gold × predicted documents → figures. Pure: nothing is read, nothing is run."""
 
-from linnet.evaluate.match import Counts, Report, evaluate
+from linnet.evaluate.evaluation import Evaluation, Options, compare, evaluate, measure
+from linnet.evaluate.report import About, Comparison, Figure, Report
 
-__all__ = ["Counts", "Report", "evaluate"]
+__all__ = ["About", "Comparison", "Evaluation", "Figure", "Options", "Report", "compare", "evaluate", "measure"]

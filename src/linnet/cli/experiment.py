@@ -1,0 +1,209 @@
+"""One experiment, from a recipe to predictions and report; what was done for the same inputs before is kept."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+import linnet
+from linnet.cli.evaluate import write_reports
+from linnet.config import load, read_recipe
+from linnet.corpora import read, write
+from linnet.corpora.catalog import CORPORA, read_corpus
+from linnet.data import Document
+from linnet.errors import FormatError, RecipeError
+from linnet.evaluate import About, Options, Report, evaluate
+from linnet.evaluate.cost import Cost, cost
+from linnet.evaluate.evaluation import fingerprint
+from linnet.home import writable
+from linnet.kb import KnowledgeBase
+from linnet.pipeline import Pipeline
+from linnet.recipe import Recipe
+from linnet.text.files import replacing
+
+__all__ = ["Experiment", "code_version"]
+
+logger = logging.getLogger(__name__)
+
+STATE = "state.json"  # what the files of the folder were made from
+SAMPLE = 200  # documents that speed is measured on
+BATCH = 64
+
+
+@cache
+def code_version() -> str:
+    """Return the version of Linnet with a hash of its sources, so that an edited checkout is another version."""
+    folder = Path(linnet.__file__).parent
+    total = hashlib.sha256()
+    for path in sorted(folder.rglob("*.py")):
+        total.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes())
+    return f"{linnet.__version__}+{total.hexdigest()[:8]}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Experiment:
+    """A recipe on one split of its corpus with one seed, and the folder of what it gives.
+
+    Args:
+        source: name or file of the recipe.
+        split: of the recipe's corpus.
+        folder: for ``predictions.jsonl``, ``report.json``, ``.md`` and ``.html``.
+        seed: instead of the recipe's own.
+        data: folder of corpora and sources of knowledge bases.
+        repeats: warm runs that speed is measured by.
+        fresh: do everything again.
+    """
+
+    source: str
+    split: str
+    folder: Path
+    seed: int | None = None
+    data: Path | None = None
+    repeats: int = 3
+    fresh: bool = False
+    done: list[str] = field(default_factory=list, compare=False)  # steps that were run, not kept
+
+    @property
+    def recipe(self) -> Recipe:
+        """The recipe with this experiment's seed.
+
+        Raises:
+            RecipeError: it has wrong fields, or names no corpus that is known.
+        """
+        recipe = read_recipe(self.source, changes=[] if self.seed is None else [f"seed={self.seed}"])
+        if recipe.corpus not in CORPORA:
+            found = f"{recipe.corpus!r} is no known corpus" if recipe.corpus else "missing"
+            raise RecipeError(self.source, [f"corpus: {found}; reproducing needs one of {', '.join(CORPORA)}"])
+        if self.split not in CORPORA[recipe.corpus].splits:
+            known = ", ".join(CORPORA[recipe.corpus].splits)
+            raise RecipeError(self.source, [f"expect: {recipe.corpus} has no split {self.split!r}, it has {known}"])
+        return recipe
+
+    def run(self, kb: KnowledgeBase | None = None) -> Report:
+        """Return the report, after whatever steps are still to be done.
+
+        Args:
+            kb: a knowledge base instead of the recipe's.
+
+        Raises:
+            LinnetError: the recipe, its corpus or its knowledge base is not there or not right.
+        """
+        recipe = self.recipe
+        opened = kb or recipe.open_kb(data=self.data)
+        if opened is None:
+            raise RecipeError(self.source, ["kb: missing; name a knowledge base, or the sources to build it from"])
+        gold = list(read_corpus(recipe.corpus, split=self.split, data=self.data))
+        writable(self.folder)
+        key = self._key(recipe, gold, opened)
+        steps = {} if self.fresh else self._kept(key)
+        pipeline: Pipeline | None = None
+        if "predictions" not in steps:
+            pipeline = load(self.source, kb=opened, changes=self._changes)
+            self._predict(pipeline, gold, opened)
+            steps = self._keep(key, ["predictions"])
+        if "report" in steps:
+            return Report.of_json((self.folder / "report.json").read_bytes())
+        measured = self._cost(gold, opened)
+        report = self._report(recipe, gold, opened, measured)
+        outputs = [self.folder / f"report.{suffix}" for suffix in ("json", "md", "html")]
+        write_reports([report], outputs)
+        self._keep(key, ["predictions", "report"])
+        return report
+
+    @property
+    def _changes(self) -> list[str]:
+        return [] if self.seed is None else [f"seed={self.seed}"]
+
+    # --- steps -------------------------------------------------------------------------------------------------------
+
+    def _predict(self, pipeline: Pipeline, gold: Sequence[Document], kb: KnowledgeBase) -> None:
+        logger.info("%s: linking %s documents of %s", self.source, f"{len(gold):,}", self.split)
+        self.done.append("predictions")
+        write(pipeline.stream(_hidden(gold, pipeline), batch=BATCH), self.folder / "predictions.jsonl", rows=kb)
+
+    def _cost(self, gold: Sequence[Document], kb: KnowledgeBase) -> Cost | None:
+        if not gold or not self.repeats:
+            return None
+        logger.info("%s: measuring speed and memory", self.source)
+        self.done.append("cost")
+        needs = load(self.source, kb=kb, changes=self._changes)
+        files = [kb.path, kb.path.with_name(kb.path.name + ".names")]
+        return cost(
+            lambda: load(self.source, kb=KnowledgeBase.open(kb.path), changes=self._changes),
+            _hidden(gold[:SAMPLE], needs),
+            repeats=self.repeats,
+            index=files,
+        )
+
+    def _report(self, recipe: Recipe, gold: Sequence[Document], kb: KnowledgeBase, measured: Cost | None) -> Report:
+        logger.info("%s: evaluating", self.source)
+        self.done.append("report")
+        predicted = list(read(self.folder / "predictions.jsonl", rows=kb))
+        pipeline = " >> ".join(str(part["use"]) for part in recipe.pipeline)
+        about = About(
+            system=_name(self.source), corpus=f"{recipe.corpus}:{self.split}", split=self.split,
+            pipeline=pipeline, code=code_version(),
+        )  # fmt: skip
+        report = evaluate(
+            gold, predicted, kb=kb, train=self._train(recipe), about=about, options=Options(seed=recipe.seed)
+        )
+        return report.model_copy(update={"cost": measured})
+
+    def _train(self, recipe: Recipe) -> list[Document] | None:
+        """Return the training documents, for slices of seen and unseen concepts; None where there are none."""
+        if self.split == "train" or "train" not in CORPORA[recipe.corpus].splits:
+            return None
+        try:
+            return list(read_corpus(recipe.corpus, split="train", data=self.data))
+        except FormatError as error:
+            logger.info("no slices of seen concepts: %s", error)
+            return None
+
+    # --- what is kept ------------------------------------------------------------------------------------------------
+
+    def _key(self, recipe: Recipe, gold: Sequence[Document], kb: KnowledgeBase) -> str:
+        """Return a hash of all that predictions and report depend on."""
+        told = recipe.model_dump(mode="json", exclude={"expect", "description"})
+        values = [told, self.split, self.repeats, fingerprint(gold), kb.version, code_version()]
+        return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
+
+    def _kept(self, key: str) -> dict[str, str]:
+        """Return the steps that were finished with this key and whose files are still what they were."""
+        try:
+            state = json.loads((self.folder / STATE).read_text(encoding="utf-8"))
+            same = isinstance(state, dict) and state.get("key") == key
+            steps = dict(state["steps"]) if same else {}
+        except (OSError, ValueError, KeyError, TypeError):
+            return {}
+        return {step: seen for step, seen in steps.items() if step in FILES and self._seen(step) == seen}
+
+    def _keep(self, key: str, steps: Sequence[str]) -> dict[str, str]:
+        state = {step: self._seen(step) for step in steps}
+        with replacing(self.folder / STATE) as stream:
+            json.dump({"key": key, "steps": state}, stream, indent=1)
+        return state
+
+    def _seen(self, step: str) -> str:
+        """Return the hash of the file that a step writes, "" if it is not there."""
+        try:
+            with (self.folder / FILES[step]).open("rb") as stream:
+                return hashlib.file_digest(stream, "sha256").hexdigest()
+        except OSError:
+            return ""
+
+
+FILES = {"predictions": "predictions.jsonl", "report": "report.json"}
+
+
+def _hidden(gold: Sequence[Document], pipeline: Pipeline) -> list[Document]:
+    """Return what a pipeline may see of gold: the spans where it links given mentions, else the text."""
+    return [doc.spans_only() if "mentions" in pipeline.needs else doc.bare() for doc in gold]
+
+
+def _name(source: str) -> str:
+    return Path(source).stem if source.endswith(".toml") else source

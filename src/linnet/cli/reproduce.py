@@ -1,0 +1,145 @@
+"""``linnet reproduce``: recipes run from scratch and held against the scores they promise."""
+
+from __future__ import annotations
+
+import logging
+import statistics
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, NamedTuple
+
+import typer
+
+from linnet.cli.common import Quiet, Verbose, clean, listen, table
+from linnet.cli.experiment import Experiment
+from linnet.config import open_kb, read_recipe, recipes
+from linnet.errors import LinnetError
+from linnet.evaluate.report import Report
+from linnet.evaluate.rows import put_rows
+from linnet.kb import KnowledgeBase
+from linnet.recipe import Recipe
+from linnet.text.files import read_text, replacing
+
+__all__ = ["reproduce"]
+
+logger = logging.getLogger(__name__)
+
+CLOSE = 1e-9  # a score that misses its mark by less is a matter of rounding in the last place
+
+
+class _Verdict(NamedTuple):
+    """One promised figure and what was found: mean and standard deviation over the seeds."""
+
+    recipe: str
+    figure: str
+    expected: float
+    found: float
+    spread: float | None
+
+    @property
+    def kept(self) -> bool:
+        return self.found >= self.expected - CLOSE
+
+
+def reproduce(
+    sources: Annotated[list[str], typer.Argument(metavar="RECIPE...", help="Names or files of recipes.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for predictions and reports.")] = Path("reproduced"),
+    data: Annotated[
+        Path | None,
+        typer.Option(envvar="LINNET_DATA", help="Folder of corpora and terminologies.", show_default=False),
+    ] = None,
+    kb: Annotated[str | None, typer.Option(help="Knowledge base instead of the recipe's.")] = None,
+    seeds: Annotated[int, typer.Option(min=1, help="Run with so many seeds and give mean and deviation.")] = 1,
+    repeats: Annotated[int, typer.Option(min=0, help="Warm runs that speed is measured by; 0 = no cost.")] = 3,
+    docs: Annotated[
+        Path | None, typer.Option(help="Markdown file whose generated table gets a row for each recipe.")
+    ] = None,
+    fresh: Annotated[bool, typer.Option(help="Do everything again, also what is already done.")] = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+) -> None:
+    """Run recipes from scratch, write predictions and reports, and compare with the scores they promise."""
+    listen(quiet=quiet, verbose=verbose)
+    known = [(_name(source), read_recipe(source), source) for source in sources]
+    if twice := [name for name, _, _ in known if sum(name == other for other, _, _ in known) > 1]:
+        raise LinnetError(f"the recipe {twice[0]} is named twice: name each once")
+    base = None if kb is None else open_kb(kb)
+    verdicts: list[_Verdict] = []
+    reports: list[Report] = []
+    for name, recipe, source in known:
+        for split in recipe.splits:
+            place = out / name if len(recipe.splits) == 1 else out / name / split
+            run = Experiment(source=source, split=split, folder=place, data=data, repeats=repeats, fresh=fresh)
+            found = _runs(run, recipe.seed, seeds, base)
+            reports.append(found[0])
+            verdicts += _judged(name, recipe, split, found)
+    _write_rows(reports, out / "rows.md" if docs is None else docs, new=docs is None)
+    _show(reports, verdicts, quiet=quiet)
+    if not all(verdict.kept for verdict in verdicts):
+        raise typer.Exit(1)
+
+
+def _name(source: str) -> str:
+    return source if source in recipes() else Path(source).stem
+
+
+def _runs(run: Experiment, first: int, seeds: int, kb: KnowledgeBase | None) -> list[Report]:
+    """Return the report of each seed; with several, each has a folder of its own."""
+    if seeds == 1:
+        return [run.run(kb)]
+    numbers = range(first, first + seeds)
+    return [_replaced(run, number).run(kb) for number in numbers]
+
+
+def _replaced(run: Experiment, seed: int) -> Experiment:
+    folder = run.folder / f"seed-{seed}"
+    return Experiment(
+        source=run.source,
+        split=run.split,
+        folder=folder,
+        seed=seed,
+        data=run.data,
+        repeats=run.repeats,
+        fresh=run.fresh,
+    )
+
+
+def _judged(name: str, recipe: Recipe, split: str, reports: Sequence[Report]) -> list[_Verdict]:
+    verdicts = []
+    for figure, expected in recipe.expect.items():
+        if figure.partition(".")[0] == split:
+            values = [report[figure].value for report in reports]
+            spread = statistics.stdev(values) if len(values) > 1 else None
+            verdicts.append(_Verdict(name, figure, expected, statistics.fmean(values), spread))
+    return verdicts
+
+
+def _write_rows(reports: Sequence[Report], path: Path, *, new: bool) -> None:
+    before = read_text(path) if path.exists() else ""
+    if not new and not before:
+        raise LinnetError(f"--docs {path}: there is no such file; give a Markdown file to put the rows into")
+    text = put_rows(before, reports)
+    with replacing(path) as stream:
+        stream.write(text)
+
+
+def _show(reports: Sequence[Report], verdicts: Sequence[_Verdict], *, quiet: bool) -> None:
+    if not quiet:
+        for report in reports:
+            about = report.about
+            print(clean(f"{about.system} on {about.corpus}: {report.documents:,} documents"))
+    rows = [
+        (
+            one.recipe,
+            one.figure,
+            f"{one.expected:.4f}",
+            f"{one.found:.4f}" + ("" if one.spread is None else f" ± {one.spread:.4f}"),
+            f"{one.found - one.expected:+.4f}",
+            "OK" if one.kept else "FAIL",
+        )
+        for one in verdicts
+    ]
+    if rows:
+        table("", ("recipe", "figure", "expected", "found", "difference", ""), rows, right=(2, 3, 4))
+    else:
+        print("these recipes promise no scores: nothing to compare with")

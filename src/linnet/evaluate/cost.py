@@ -1,0 +1,214 @@
+"""What a pipeline costs, measured the same way by every benchmark: speed, load time, memory, size, device.
+
+`cost` runs a pipeline; `Meter` measures the memory of any block of code. Memory is that of the whole process, sampled
+while it runs: anonymous pages are what the process itself holds (``RssAnon`` of Linux), pages of mapped files can be
+given up at any time and are counted apart (``RssFile``). Where the system does not tell them apart both are None.
+"""
+
+from __future__ import annotations
+
+import statistics
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Annotated, Any, Self
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from linnet.data import Document
+
+__all__ = ["Cost", "Meter", "cost", "size_on_disk"]
+
+STATUS = Path("/proc/self/status")
+EVERY = 0.01  # seconds between two looks at the memory
+Amount = Annotated[float, Field(ge=0.0)]
+Linker = Callable[[Sequence[Document]], Sequence[Document]]
+
+
+class Cost(BaseModel):
+    """What was measured on `documents` documents; bytes and seconds.
+
+    Args:
+        documents: how many were linked in each run.
+        mentions: how many they hold after linking.
+        repeats: warm runs; speeds are of the median one.
+        documents_per_second: of the median warm run.
+        mentions_per_second: the same.
+        slowest: documents per second of the slowest warm run.
+        fastest: of the fastest.
+        load_seconds: from nothing to the first document linked.
+        anonymous_bytes: peak of what the process itself holds.
+        mapped_bytes: peak of the files mapped into memory.
+        index_bytes: size on disk of knowledge base, indexes and weights.
+        parameters: learned numbers; 0 = nothing is learned.
+        device: ``cpu`` or an accelerator's name.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    documents: int = Field(ge=0)
+    mentions: int = Field(ge=0)
+    repeats: int = Field(ge=1)
+    documents_per_second: Amount
+    mentions_per_second: Amount
+    slowest: Amount
+    fastest: Amount
+    load_seconds: Amount
+    anonymous_bytes: int | None = None
+    mapped_bytes: int | None = None
+    index_bytes: int = 0
+    parameters: int = 0
+    device: str = "cpu"
+
+    def rows(self) -> list[tuple[str, str]]:
+        """Return what was measured as lines of a table: what, how much."""
+        lines = [
+            ("documents/s", f"{self.documents_per_second:,.0f} (median of {self.repeats} warm runs)"),
+            ("mentions/s", f"{self.mentions_per_second:,.0f}"),
+            ("slowest, fastest run", f"{self.slowest:,.0f}, {self.fastest:,.0f} documents/s"),
+            ("load and first document", f"{self.load_seconds:.2f} s"),
+            ("peak memory, anonymous", _mib(self.anonymous_bytes)),
+            ("peak memory, mapped files", _mib(self.mapped_bytes)),
+            ("knowledge base and indexes on disk", _mib(self.index_bytes)),
+            ("parameters", f"{self.parameters:,}"),
+            ("device", self.device),
+        ]
+        return [("measured on", f"{self.documents:,} documents, {self.mentions:,} mentions"), *lines]
+
+
+def _mib(size: int | None) -> str:
+    return "not known here" if size is None else f"{size / 2**20:,.0f} MiB"
+
+
+class Meter:
+    """A context manager that measures how long its block takes and how much memory the process has meanwhile.
+
+    After the block ``seconds`` is known, ``processor`` (seconds of all its threads, whatever else the machine does),
+    ``anonymous`` and ``mapped`` (bytes, None where the system does not tell).
+
+    >>> with Meter() as meter:
+    ...     _ = bytearray(1 << 20)
+    >>> meter.seconds > 0.0
+    True
+    """
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self.processor = 0.0
+        self.anonymous: int | None = None
+        self.mapped: int | None = None
+        self._done = threading.Event()
+        self._watch = threading.Thread(target=self._sample, daemon=True)
+        self._started = (0.0, 0.0)
+
+    def __enter__(self) -> Self:
+        self._look()
+        self._watch.start()
+        self._started = (time.perf_counter(), time.process_time())
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.seconds = time.perf_counter() - self._started[0]
+        self.processor = time.process_time() - self._started[1]
+        self._look()
+        self._done.set()
+        self._watch.join()
+
+    def _sample(self) -> None:
+        while not self._done.wait(EVERY):
+            self._look()
+
+    def _look(self) -> None:
+        anonymous, mapped = _memory()
+        if anonymous is not None and mapped is not None:
+            self.anonymous = max(anonymous, self.anonymous or 0)
+            self.mapped = max(mapped, self.mapped or 0)
+
+
+def _memory(status: Path = STATUS) -> tuple[int | None, int | None]:
+    """Return the bytes of anonymous and of file pages the process holds now."""
+    try:
+        lines = status.read_text(encoding="ascii", errors="replace").splitlines()
+    except OSError:
+        return None, None
+    sizes = {key: value.split()[0] for key, _, value in (line.partition(":") for line in lines) if value.split()}
+    if "RssAnon" not in sizes or "RssFile" not in sizes:
+        return None, None
+    return int(sizes["RssAnon"]) * 1024, int(sizes["RssFile"]) * 1024
+
+
+def size_on_disk(paths: Iterable[str | Path]) -> int:
+    """Return the bytes of files, and of all files below folders; what does not exist has none.
+
+    >>> size_on_disk(["/there/is/no/such/file"])
+    0
+    """
+    files = {file for path in map(Path, paths) for file in (path.rglob("*") if path.is_dir() else [path])}
+    return sum(file.stat().st_size for file in files if file.is_file())
+
+
+def cost(
+    load: Callable[[], Linker],
+    docs: Sequence[Document],
+    *,
+    repeats: int = 3,
+    index: Iterable[str | Path] = (),
+    device: str = "cpu",
+    clock: Callable[[], float] = time.perf_counter,
+) -> Cost:
+    """Load a pipeline and link `docs` with it once cold and `repeats` times warm.
+
+    Args:
+        load: makes the pipeline; called once, its time counts.
+        docs: at least one document, without answers that the pipeline must not see.
+        repeats: warm runs.
+        index: files and folders the pipeline reads: knowledge base, indexes, weights.
+        device: what it runs on.
+        clock: seconds; another one for tests.
+
+    >>> cost(lambda: list, [Document.of("Fever.")], repeats=2).documents
+    1
+    """
+    with Meter() as meter:
+        started = clock()
+        linker = load()
+        linker(docs[:1])
+        loaded = clock() - started
+        linked = linker(docs)  # cold: fills caches
+        times = []
+        for _ in range(repeats):
+            started = clock()
+            linked = linker(docs)
+            times.append(max(clock() - started, 1e-9))
+    mentions = sum(len(doc.mentions or ()) for doc in linked)
+    warm = statistics.median(times)
+    return Cost(
+        documents=len(docs),
+        mentions=mentions,
+        repeats=repeats,
+        documents_per_second=len(docs) / warm,
+        mentions_per_second=mentions / warm,
+        slowest=len(docs) / max(times),
+        fastest=len(docs) / min(times),
+        load_seconds=loaded,
+        anonymous_bytes=meter.anonymous,
+        mapped_bytes=meter.mapped,
+        index_bytes=size_on_disk(index),
+        parameters=_parameters(linker),
+        device=device,
+    )
+
+
+def _parameters(linker: Any) -> int:
+    """Return how many learned numbers the parts of a pipeline hold: those of networks, and arrays called weights."""
+    total = 0
+    for part in getattr(linker, "parts", (linker,)):
+        if (module := getattr(part, "module", None)) is not None and hasattr(module, "parameters"):
+            total += sum(int(weight.numel()) for weight in module.parameters())
+        total += int(getattr(getattr(part, "weights", None), "size", 0))
+        total += sum(_parameters(inner) for inner in getattr(part, "of", ()))
+    return total

@@ -1,0 +1,266 @@
+"""What kind of error each wrong mention is, with its context, and which concepts are taken for which.
+
+Every error has one kind, the first of `KINDS` that holds; the others that hold are its tags. Relations are between a
+concept that gold names and was not answered, and one that was answered and gold accepts nowhere.
+
+==============  ========================================================================================
+missed          nothing was predicted at the span, nor anything left over that overlaps it
+boundary        a prediction overlaps the span that no gold mention has (each explains one mention)
+spurious        a prediction with a concept that no gold mention has, and that explains no other error
+nil             NIL was answered where gold has a concept, or a concept where gold says NIL
+homonym         the text is a name of both concepts
+parent          the answer is an ancestor of gold's concept: too general
+child           the answer is a descendant of gold's concept: too specific
+sibling         both have a parent in common
+type            the two share no semantic type
+misranked       gold's concept is among the candidates, but not first
+not retrieved   gold's concept is not among the candidates
+other           a wrong concept, and there are no candidates to look at
+==============  ========================================================================================
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from linnet.data import Document, Mention, Span
+from linnet.decide import is_reviewed
+from linnet.evaluate.linked import Linked
+from linnet.evaluate.pairing import successor
+from linnet.evaluate.relations import Relations
+from linnet.kb import KnowledgeBase
+
+__all__ = ["KINDS", "NOT_IN_KB", "Confusion", "Error", "Kind", "confusions", "errors"]
+
+Kind = Literal[
+    "missed", "boundary", "spurious", "nil", "homonym", "parent", "child", "sibling", "type", "misranked",
+    "not retrieved", "other",
+]  # fmt: skip
+KINDS: tuple[Kind, ...] = get_args(Kind)
+NOT_IN_KB = "not in kb"  # a tag: the knowledge base does not hold gold's concept, so that no answer could be right
+CONTEXT = 60  # characters of text on either side
+
+
+@dataclass(frozen=True, slots=True)
+class Error:
+    """One wrong mention.
+
+    Args:
+        kind: the first of `KINDS` that holds.
+        document: the id of the document.
+        start: of the gold mention; of the prediction if that is spurious.
+        end: likewise.
+        surface: its text.
+        before: up to 60 characters of text in front of it.
+        after: up to 60 characters of text behind it.
+        gold: the ids that gold names, () for NIL or nothing.
+        predicted: the ids that were answered, () for NIL or nothing.
+        gold_names: the preferred name of each, "" where it is not known.
+        predicted_names: likewise.
+        rank: the smallest k such that the first k candidates hold an accepted answer, 0 = none do.
+        probability: of the answer, None where none is given.
+        tags: the other kinds that hold, and `NOT_IN_KB`.
+        found: the span of the prediction, None where there is none.
+    """
+
+    kind: Kind
+    document: str
+    start: int
+    end: int
+    surface: str
+    before: str
+    after: str
+    gold: tuple[str, ...]
+    predicted: tuple[str, ...]
+    gold_names: tuple[str, ...]
+    predicted_names: tuple[str, ...]
+    rank: int
+    probability: float | None
+    tags: tuple[str, ...] = ()
+    found: Span | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Confusion:
+    """How often one answer was given where gold has another; the columns are those of `Error`."""
+
+    gold: tuple[str, ...]
+    predicted: tuple[str, ...]
+    gold_names: tuple[str, ...]
+    predicted_names: tuple[str, ...]
+    count: int
+
+
+def errors(
+    pairs: Sequence[tuple[Document, Document]], linked: Linked, *, kb: KnowledgeBase | None = None
+) -> list[Error]:
+    """Return every wrong mention, by document and place in the text.
+
+    Gold mentions without a concept that were not found are no errors: there is nothing to link. Predictions without a
+    concept are none where gold has no mention, nor are those outside the spans that a person went through.
+
+    Args:
+        pairs: gold and predicted versions of each document.
+        linked: the table of the same pairs.
+        kb: knows successors, names, types and the hierarchy; without it there are no relations and no names.
+
+    >>> gold = Document("a", "Cold.", mentions=(Mention(0, 4, concepts=("X:1",)),))
+    >>> bare = Document("a", "Cold.", mentions=())
+    >>> [found] = errors([(gold, bare)], Linked.of([(gold, bare)], kb=None))
+    >>> found.kind, found.surface, found.after, found.gold
+    ('missed', 'Cold', '.', ('X:1',))
+    """
+    finder = _Finder(linked, kb)
+    rows: list[list[int]] = [[] for _ in linked.documents]
+    for row, number in enumerate(linked.doc.tolist()):
+        rows[number].append(row)
+    return [error for pair, mine in zip(pairs, rows, strict=True) for error in finder.document(*pair, mine)]
+
+
+def confusions(found: Sequence[Error]) -> list[Confusion]:
+    """Return which answers were given for which, the most frequent first, then by ids.
+
+    Mentions that were found at another span count too; missed and spurious ones and NIL confuse no concepts.
+
+    >>> error = Error("other", "a", 0, 4, "Cold", "", ".", ("X:1",), ("X:2",), ("Cold",), ("Common cold",), 0, None)
+    >>> [(one.gold, one.predicted, one.count) for one in confusions([error, error])]
+    [(('X:1',), ('X:2',), 2)]
+    """
+    counts: Counter[tuple[tuple[str, ...], tuple[str, ...]]] = Counter()
+    names: dict[tuple[str, ...], tuple[str, ...]] = {}
+    for error in found:
+        gold, predicted = tuple(sorted(error.gold)), tuple(sorted(error.predicted))
+        if gold and predicted and gold != predicted:
+            counts[gold, predicted] += 1
+            for ids, texts in ((error.gold, error.gold_names), (error.predicted, error.predicted_names)):
+                names[tuple(sorted(ids))] = tuple(text for _, text in sorted(zip(ids, texts, strict=True)))
+    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    return [Confusion(gold, said, names[gold], names[said], count) for (gold, said), count in ordered]
+
+
+class _Finder:
+    """Looks for errors document by document; remembers what it asked the knowledge base."""
+
+    def __init__(self, linked: Linked, kb: KnowledgeBase | None) -> None:
+        self._linked = linked
+        self._live = successor(kb)
+        self._relations = Relations(kb)
+        self._labels = {label for mention in linked.gold for label in mention.types}
+
+    def document(self, gold: Document, predicted: Document, rows: Sequence[int]) -> Iterator[Error]:
+        """Yield the errors of one document, whose gold mentions stand in these rows of the table."""
+        left = self._left_over(gold, predicted, rows)
+        missed = [row for row in rows if self._linked.predicted[row] is None and not self._linked.nil[row]]
+        explained = self._boundaries(missed, left)
+        found = [error for row in rows if (error := self._row(gold, row, left, explained))]
+        free = (mention for place, mention in enumerate(left) if place not in explained.values())
+        found += [self._error("spurious", gold, None, mention) for mention in free]
+        yield from sorted(found, key=lambda error: (error.start, -error.end, KINDS.index(error.kind), error.predicted))
+
+    def _row(self, doc: Document, row: int, left: Sequence[Mention], explained: dict[int, int]) -> Error | None:
+        mention, answer = self._linked.gold[row], self._linked.predicted[row]
+        if self._linked.right[row] or (self._linked.nil[row] and not (answer and answer.concepts)):
+            return None
+        if answer is None:
+            kinds: list[Kind] = ["boundary" if row in explained else "missed"]
+            answer = left[explained[row]] if row in explained else None
+        else:
+            kinds = self._kinds(doc, row, mention, answer)
+        tags: tuple[str, ...] = tuple(kinds[1:])
+        if not self._linked.nil[row] and not self._linked.in_kb[row]:
+            tags += (NOT_IN_KB,)
+        return self._error(kinds[0], doc, mention, answer, rank=int(self._linked.rank[row]), tags=tags)
+
+    def _kinds(self, doc: Document, row: int, gold: Mention, answer: Mention) -> list[Kind]:
+        """Return the kinds of a wrong answer at the right span, in the order of `KINDS`."""
+        accepted = {self._live(id) for ids in (gold.concepts or (), *gold.alternatives) for id in ids}
+        said = [self._live(id) for id in answer.concepts or ()]
+        missing = [id for id in map(self._live, gold.concepts or ()) if id not in said]
+        wrong = [id for id in said if id not in accepted]
+        holds: set[Kind] = set()
+        for one in missing:
+            for other in wrong:
+                holds |= self._relations.between(one, other, surface=doc.surface(gold))
+        ours = set(answer.types) & self._labels  # labels of another vocabulary say nothing
+        if ours and gold.types and wrong and not ours & set(gold.types):
+            holds.add("type")
+        if not said or self._linked.nil[row]:
+            holds.add("nil")
+        if not self._linked.nil[row]:
+            looked = answer.candidates is not None
+            holds.add("misranked" if self._linked.rank[row] else "not retrieved" if looked else "other")
+        return [kind for kind in KINDS if kind in holds]
+
+    def _left_over(self, gold: Document, predicted: Document, rows: Sequence[int]) -> list[Mention]:
+        """Return the predictions with a concept that no gold mention has, each once, by place in the text."""
+        partners = [mention for row in rows if (mention := self._linked.predicted[row])]
+        taken = {(mention.spans, mention.concepts) for mention in partners}
+        unknown = {mention.spans for mention in gold.mentions or () if mention.concepts is None}
+        left: dict[tuple[tuple[Span, ...], tuple[str, ...]], Mention] = {}
+        for mention in sorted(predicted.mentions or (), key=lambda m: (m.id, m.probability or 0.0)):
+            known = mention.spans not in unknown and is_reviewed(gold, mention)
+            if mention.concepts and known and (mention.spans, mention.concepts) not in taken:
+                left.setdefault((mention.spans, mention.concepts), mention)
+        return sorted(left.values(), key=lambda m: (m.start, -m.end, m.parts, m.concepts))
+
+    def _boundaries(self, missed: Sequence[int], left: Sequence[Mention]) -> dict[int, int]:
+        """Return which prediction left over explains which missed row: equal concepts first, then most characters."""
+        if not missed:
+            return {}
+        found: list[tuple[bool, int, int, int]] = []
+        places: dict[int, list[int]] = {}  # character -> predictions; far fewer than pairs of mentions in long texts
+        for place, mention in enumerate(left):
+            for start, end in mention.spans:
+                for at in range(start, end):
+                    places.setdefault(at, []).append(place)
+        for row in missed:
+            gold = self._linked.gold[row]
+            shared = Counter(place for a, b in gold.spans for at in range(a, b) for place in places.get(at, ()))
+            for place, characters in shared.items():
+                found.append((not self._same(gold, left[place]), -characters, row, place))
+        explained: dict[int, int] = {}
+        used: set[int] = set()
+        for _, _, row, place in sorted(found):
+            if row not in explained and place not in used:
+                explained[row] = place
+                used.add(place)
+        return explained
+
+    def _same(self, gold: Mention, answer: Mention) -> bool:
+        said = {self._live(id) for id in answer.concepts or ()}
+        return any({self._live(id) for id in ids} == said for ids in (gold.concepts or (), *gold.alternatives))
+
+    def _error(
+        self,
+        kind: Kind,
+        doc: Document,
+        gold: Mention | None,
+        answer: Mention | None,
+        *,
+        rank: int = 0,
+        tags: tuple[str, ...] = (),
+    ) -> Error:
+        where = gold or answer
+        assert where is not None  # noqa: S101 - an error has a mention
+        wanted = (gold.concepts or ()) if gold else ()
+        said = (answer.concepts or ()) if answer else ()
+        return Error(
+            kind=kind,
+            document=doc.id,
+            start=where.start,
+            end=where.end,
+            surface=doc.surface(where),
+            before=doc.text[max(0, where.start - CONTEXT) : where.start],
+            after=doc.text[where.end : where.end + CONTEXT],
+            gold=wanted,
+            predicted=said,
+            gold_names=tuple(map(self._relations.name, wanted)),
+            predicted_names=tuple(map(self._relations.name, said)),
+            rank=rank,
+            probability=answer.probability if answer else None,
+            tags=tags,
+            found=answer.span if answer else None,
+        )

@@ -1,0 +1,325 @@
+"""Gold × predicted × knowledge base → a `Report`; several of them → `Comparison`s. Pure: nothing is read or run.
+
+`evaluate` is the whole of it. `measure` keeps the counts of every document and the table of mentions too, which
+`compare` needs to say whether the difference between two systems is more than chance.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from linnet import __version__
+from linnet.data import Document
+from linnet.errors import DataError, MismatchError
+from linnet.evaluate.calibration import Calibration, nil
+from linnet.evaluate.end_to_end import end_to_end
+from linnet.evaluate.errors import Error, confusions, errors
+from linnet.evaluate.linked import PROTOCOLS, Linked, Protocol
+from linnet.evaluate.linking import linking
+from linnet.evaluate.measures import Measure
+from linnet.evaluate.pairing import paired, successor
+from linnet.evaluate.report import About, Bin, Comparison, Confusion, Figure, Reliability, Report, Wrong
+from linnet.evaluate.slices import slices
+from linnet.evaluate.uncertainty import adjust, intervals, mcnemar, paired_bootstrap
+from linnet.kb import KnowledgeBase
+
+__all__ = ["Evaluation", "Options", "compare", "evaluate", "fingerprint", "measure"]
+
+Bools = npt.NDArray[np.bool_]
+POINTS = 200  # of the risk-coverage curve that a report keeps
+CONFUSIONS = 500  # that a report keeps
+COMPARED = ("strict.f1", "document.f1")  # beside the accuracy of the protocol
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """How to evaluate.
+
+    Args:
+        protocol: which mentions slices, calibration and comparisons are about; measures come for all protocols.
+        samples: bootstrap draws of each interval; 0 = no intervals.
+        seed: of these draws.
+        level: share of the draws that an interval holds.
+        shown: wrong mentions that a report keeps; all of them are counted.
+        classify: class every wrong mention, which takes the hierarchy of the knowledge base.
+    """
+
+    protocol: Protocol = "in-kb"
+    samples: int = 1000
+    seed: int = 13
+    level: float = 0.95
+    shown: int = 2000
+    classify: bool = True
+
+    def __post_init__(self) -> None:
+        if self.protocol not in PROTOCOLS:
+            raise DataError(f"protocol {self.protocol!r} is none of {', '.join(PROTOCOLS)}")
+        if self.samples < 0 or self.shown < 0:
+            raise DataError(f"samples {self.samples} and shown {self.shown} must be at least 0")
+        if not 0.0 < self.level < 1.0:
+            raise DataError(f"level {self.level} is not between 0 and 1, such as 0.95")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Evaluation:
+    """A report, and what it was made of: measures with the counts of each document, and the table of mentions."""
+
+    report: Report
+    measures: Mapping[str, Measure]
+    linked: Linked
+
+
+def evaluate(
+    gold: Sequence[Document],
+    predicted: Sequence[Document],
+    *,
+    kb: KnowledgeBase | None = None,
+    train: Sequence[Document] | None = None,
+    rule: Literal["all-of", "any-of"] = "all-of",
+    about: About | None = None,
+    options: Options | None = None,
+) -> Report:
+    """Return everything there is to say about one system.
+
+    Args:
+        gold: documents with gold mentions.
+        predicted: the same documents, in any order, with predicted mentions.
+        kb: says which concepts can be found at all, and maps retired ids of both sides to their successors; without
+            it every concept counts as known.
+        train: documents the system has learned from, for slices such as seen and unseen concepts.
+        rule: when an answer of several concepts is right; see `Linked.of`.
+        about: names for the report; versions and counts are filled in.
+        options: how to evaluate.
+
+    Raises:
+        MismatchError: gold and predicted documents do not belong together.
+
+    >>> from linnet.data import Mention
+    >>> gold = Document("a", "Fever.", mentions=(Mention(0, 5, source="gold", concepts=("HP:0001945",)),))
+    >>> found = Document("a", "Fever.", mentions=(Mention(0, 5, concepts=("HP:0001945",)),))
+    >>> evaluate([gold], [found])["in-kb.accuracy@1"].value
+    1.0
+    """
+    return measure(gold, predicted, kb=kb, train=train, rule=rule, about=about, options=options).report
+
+
+def measure(
+    gold: Sequence[Document],
+    predicted: Sequence[Document],
+    *,
+    kb: KnowledgeBase | None = None,
+    train: Sequence[Document] | None = None,
+    rule: Literal["all-of", "any-of"] = "all-of",
+    about: About | None = None,
+    options: Options | None = None,
+) -> Evaluation:
+    """Return the report of `evaluate` together with what `compare` needs; arguments and errors are the same.
+
+    >>> measure([Document("a", "Fever.", mentions=())], [Document("a", "Fever.", mentions=())]).report.documents
+    1
+    """
+    options = options or Options()
+    pairs = paired(gold, predicted, kb=kb)
+    linked = Linked.of(pairs, kb=kb, rule=rule)
+    live = successor(kb)
+    measures: dict[str, Measure] = {}
+    for name in PROTOCOLS:
+        measures |= {f"{name}.{one.name}": one for one in linking(linked, protocol=name)}
+    measures |= {one.name: one for one in (*end_to_end(pairs, live=live), *nil(linked))}
+    masks = slices(linked, kb=kb, train=train)
+    counted = linked.mask(options.protocol)
+    sliced = {key: _accuracy(linked, mask & counted) for key, mask in masks.items() if (mask & counted).any()}
+    found = errors(pairs, linked, kb=kb) if options.classify else []
+    sizes = {"gold": len(linked)} | {str(name): int(linked.mask(name).sum()) for name in PROTOCOLS}
+    report = Report(
+        about=_about(about or About(), kb, pairs, rule=rule, options=options),
+        documents=len(pairs),
+        mentions=sizes,
+        measures=_figures(measures, options),
+        slices=_figures(sliced, options),
+        reliability=_reliability(pairs, linked, live, options.protocol),
+        kinds=dict(sorted(Counter(error.kind for error in found).items(), key=lambda item: (-item[1], item[0]))),
+        wrong=_wrong(_spread(found, options.shown), linked, masks),
+        confusions=_confusions(found),
+    )
+    return Evaluation(report, measures, linked)
+
+
+def fingerprint(docs: Sequence[Document]) -> str:
+    """Return the SHA-256 of what is annotated in documents: ids, texts, spans, types, concepts; in any order.
+
+    >>> docs = [Document.of("Fever."), Document.of("Cough.")]
+    >>> fingerprint(docs) == fingerprint(docs[::-1])
+    True
+    """
+    total = hashlib.sha256()
+    for doc in sorted(docs, key=lambda doc: doc.id):
+        mentions = sorted(
+            repr((*(tuple(span) for span in m.spans), m.types, m.concepts, m.alternatives)) for m in doc.mentions or ()
+        )
+        total.update(repr((doc.id, doc.text, mentions)).encode("utf-8", "surrogatepass"))
+    return total.hexdigest()
+
+
+def _about(
+    about: About, kb: KnowledgeBase | None, pairs: Sequence[tuple[Document, Document]], *, rule: str, options: Options
+) -> About:
+    known = {
+        "corpus_hash": fingerprint([gold for gold, _ in pairs]),
+        "kb": about.kb or ("" if kb is None else str(kb.info["name"]) or kb.path.stem),
+        "kb_version": "" if kb is None else kb.version,
+        "code": about.code or __version__,
+        "rule": rule,
+        "protocol": options.protocol,
+        "samples": options.samples,
+        "seed": options.seed,
+        "level": options.level,
+    }
+    return about.model_copy(update=known)
+
+
+def _accuracy(linked: Linked, mask: Bools) -> Measure:
+    """Return accuracy@1 over the mentions of `mask`."""
+    size = len(linked.documents)
+    right = np.bincount(linked.doc[mask], weights=linked.right[mask], minlength=size)
+    return Measure("accuracy@1", np.stack([right, np.bincount(linked.doc[mask], minlength=size)], axis=1))
+
+
+def _figures(measures: Mapping[str, Measure], options: Options) -> dict[str, Figure]:
+    ends: Sequence[tuple[float, float] | tuple[None, None]] = [(None, None)] * len(measures)
+    if options.samples and measures and all(len(one.counts) for one in measures.values()):
+        ends = intervals(list(measures.values()), samples=options.samples, seed=options.seed, level=options.level)
+    figures = {}
+    for (name, one), (low, high) in zip(measures.items(), ends, strict=True):
+        sums = one.counts.sum(axis=0)
+        above, below = (float(sums[0]), float(sums[1])) if len(sums) == 2 else (None, None)
+        figures[name] = Figure(value=one.value, low=low, high=high, above=above, below=below)
+    return figures
+
+
+# --- calibration -----------------------------------------------------------------------------------------------------
+
+
+def _reliability(
+    pairs: Sequence[tuple[Document, Document]], linked: Linked, live: Callable[[str], str], protocol: Protocol
+) -> Reliability | None:
+    """Return how far to trust probabilities: of the concept where only gold's spans are answered, else of both."""
+    given = all(
+        {m.spans for m in ours.mentions or ()} <= {m.spans for m in gold.mentions or ()} for gold, ours in pairs
+    )
+    made = Calibration.of_linked(linked, protocol=protocol) if given else Calibration.of_pairs(pairs, live=live)
+    if not len(made):
+        return None
+    curve = made.risk_coverage()
+    kept = np.unique(np.linspace(0, len(curve.risk) - 1, min(POINTS, len(curve.risk))).astype(int))
+    points = zip(curve.coverage[kept].tolist(), curve.risk[kept].tolist(), strict=True)
+    return Reliability(
+        of="given-span" if given else "joint",
+        ece=made.ece(),
+        brier=made.brier,
+        aurc=made.aurc,
+        answers=len(made),
+        bins=tuple(Bin(confidence=one.confidence, accuracy=one.accuracy, count=one.count) for one in made.bins()),
+        risk_coverage=tuple(points),
+    )
+
+
+# --- errors ----------------------------------------------------------------------------------------------------------
+
+
+def _spread(found: Sequence[Error], most: int) -> list[Error]:
+    """Return at most so many errors, evenly from the first document to the last."""
+    if len(found) <= most:
+        return list(found)
+    return [found[place * len(found) // most] for place in range(most)]
+
+
+def _wrong(found: Sequence[Error], linked: Linked, masks: Mapping[str, Bools]) -> tuple[Wrong, ...]:
+    """Return the errors as records, each with the slices its gold mention is in."""
+    rows: dict[tuple[str, int, int], int] = {}
+    for row, mention in enumerate(linked.gold):
+        rows.setdefault((linked.documents[linked.doc[row]], mention.start, mention.end), row)
+    made = []
+    for error in found:
+        at = rows.get((error.document, error.start, error.end))
+        inside = () if at is None else tuple(name for name, mask in masks.items() if mask[at])
+        values = {key: _whole(getattr(error, key)) for key in Wrong.model_fields if key != "slices"}
+        made.append(Wrong(**values, slices=inside))
+    return tuple(made)
+
+
+def _whole(value: Any) -> Any:
+    """Return texts without halves of characters, which JSON cannot exchange, and other values as they are."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    return tuple(map(_whole, value)) if isinstance(value, tuple) else value
+
+
+def _confusions(found: Sequence[Error]) -> tuple[Confusion, ...]:
+    """Return which concepts were taken for which others; where one side has none, nothing was confused."""
+    both = [one for one in confusions(found) if one.gold and one.predicted]
+    columns = ("gold", "predicted", "gold_names", "predicted_names")
+    made = []
+    for one in both[:CONFUSIONS]:
+        gold, predicted, *names = (_whole("|".join(getattr(one, column))) for column in columns)
+        made.append(
+            Confusion(gold=gold, predicted=predicted, gold_name=names[0], predicted_name=names[1], count=one.count)
+        )
+    return tuple(made)
+
+
+# --- comparing -------------------------------------------------------------------------------------------------------
+
+
+def compare(systems: Sequence[Evaluation], *, method: Literal["holm", "bonferroni"] = "holm") -> list[Comparison]:
+    """Compare every two systems: exact McNemar on accuracy@1 of the protocol, paired bootstrap on the F1 measures.
+
+    Probabilities are adjusted for all comparisons that are made.
+
+    Raises:
+        MismatchError: the systems were not evaluated on the same documents.
+
+    >>> compare([])
+    []
+    """
+    if len({one.report.about.corpus_hash for one in systems}) > 1:
+        raise MismatchError("systems are compared on the same gold documents alone; evaluate them in one call")
+    if len({(one.report.about.kb_version, one.report.about.rule, one.report.about.protocol) for one in systems}) > 1:
+        raise MismatchError("systems are compared with the same knowledge base, rule and protocol alone")
+    made = [row for a, b in itertools.combinations(systems, 2) for row in _pair(a, b)]
+    adjusted = adjust([row.p for row in made], method=method) if made else []
+    return [row.model_copy(update={"adjusted": float(p)}) for row, p in zip(made, adjusted, strict=True)]
+
+
+def _pair(a: Evaluation, b: Evaluation) -> list[Comparison]:
+    about = a.report.about
+    mask = a.linked.mask(_protocol(about.protocol))
+    accuracy = mcnemar(a.linked.right[mask], b.linked.right[mask])
+    tests = [(f"{about.protocol}.accuracy@1", "exact McNemar", accuracy)]
+    for name in COMPARED if about.samples else ():
+        p = paired_bootstrap(a.measures[name], b.measures[name], samples=about.samples, seed=about.seed)
+        tests.append((name, "paired bootstrap", p))
+    return [
+        Comparison(
+            measure=name,
+            a=about.system,
+            b=b.report.about.system,
+            difference=a.measures[name].value - b.measures[name].value,
+            test=test,
+            p=p,
+            adjusted=p,
+        )
+        for name, test, p in tests
+    ]
+
+
+def _protocol(name: str) -> Protocol:
+    return next(known for known in PROTOCOLS if known == name)

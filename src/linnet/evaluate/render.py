@@ -1,0 +1,221 @@
+"""Reports → tables, and tables → CSV, Markdown and JSON. Nothing is printed; whoever has a terminal shows `Table`s."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from linnet.evaluate.report import Comparison, Figure, Reliability, Report
+
+__all__ = ["Table", "caption", "tables", "to_csv", "to_json", "to_markdown"]
+
+LINKING = (
+    ("accuracy@1", "accuracy@1"), ("recall@5", "recall@5"), ("recall@20", "recall@20"), ("recall@64", "recall@64"),
+    ("mrr", "MRR"), ("map", "MAP"),
+)  # fmt: skip
+END_TO_END = (
+    ("strict", "exact span + concept (strict)"), ("partial", "overlapping span + concept (partial)"),
+    ("mention", "same hull + concept (mention)"), ("document", "concepts of each document"),
+    ("recognition.strict", "span alone (recognition)"),
+)  # fmt: skip
+PARTS = ("precision", "recall", "f1")
+NOTHING = "–"
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table of texts: title, names of the columns, rows; all columns but the first hold numbers."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+def caption(report: Report) -> str:
+    """Return one line that says what was compared, under which protocol and rule.
+
+    >>> from linnet.evaluate.report import About
+    >>> caption(Report(about=About(corpus="bc5cdr:dev"), documents=500, mentions={"gold": 9591, "in-kb": 9064}))
+    'bc5cdr:dev: 500 documents, 9,591 mentions, 9,064 of them in-kb; no knowledge base; all-of'
+    """
+    about = report.about
+    mentions = report.mentions.get("gold", 0)
+    counted = report.mentions.get(about.protocol, 0)
+    kb = f"knowledge base {about.kb} ({about.kb_version[:12]})" if about.kb_version else "no knowledge base"
+    name = f"{about.corpus}: " if about.corpus else ""
+    sizes = f"{report.documents:,} documents, {mentions:,} mentions, {counted:,} of them {about.protocol}"
+    return f"{name}{sizes}; {kb}; {about.rule}"
+
+
+def tables(reports: Sequence[Report], comparisons: Sequence[Comparison] = ()) -> list[Table]:
+    """Return the headline tables of one system or of several side by side: what people read first.
+
+    >>> from linnet.evaluate.report import About
+    >>> report = Report(about=About(), documents=1, measures={"in-kb.accuracy@1": Figure(value=0.5)})
+    >>> tables([report])[0].rows
+    (('accuracy@1', '0.500'),)
+    """
+    if not reports:
+        return []
+    protocol = reports[0].about.protocol
+    names = tuple(report.about.system for report in reports)
+    made = [
+        _side_by_side(f"linking given mentions, protocol {protocol}", reports, names, _linking(protocol)),
+        _end_to_end(reports, names),
+        _calibration(reports, names),
+        _differences(comparisons),
+        _costs(reports, names),
+    ]
+    return [table for table in made if table.rows]
+
+
+def _linking(protocol: str) -> list[tuple[str, str]]:
+    return [*((f"{protocol}.{key}", label) for key, label in LINKING), ("all.coverage", "known to the KB, of all")]
+
+
+def _side_by_side(
+    title: str, reports: Sequence[Report], names: tuple[str, ...], wanted: Iterable[tuple[str, str]]
+) -> Table:
+    rows = [
+        (label, *(_text(report.measures.get(key)) for report in reports))
+        for key, label in wanted
+        if any(key in report.measures for report in reports)
+    ]
+    return Table(title, ("", *names), tuple(rows))
+
+
+def _text(figure: Figure | None) -> str:
+    return NOTHING if figure is None else str(figure)
+
+
+def _end_to_end(reports: Sequence[Report], names: tuple[str, ...]) -> Table:
+    title = "end to end, micro-averaged"
+    if len(reports) > 1:
+        wanted = [(f"{key}.f1", f"{label}, F1") for key, label in END_TO_END]
+        return _side_by_side(title, reports, names, wanted)
+    measures = reports[0].measures
+    rows = [
+        (label, *(_text(measures.get(f"{key}.{part}")) for part in PARTS))
+        for key, label in END_TO_END
+        if f"{key}.f1" in measures
+    ]
+    return Table(title, ("", "precision", "recall", "F1"), tuple(rows))
+
+
+def _calibration(reports: Sequence[Report], names: tuple[str, ...]) -> Table:
+    found = [report.reliability for report in reports]
+    if not any(found):
+        return Table("", (), ())
+    lines = [[NOTHING] * 4 if one is None else _trust(one) for one in found]
+    labels = ("probability is of", "expected calibration error", "Brier score", "area under risk–coverage")
+    rows = tuple((label, *(line[place] for line in lines)) for place, label in enumerate(labels))
+    return Table("calibration", ("", *names), rows)
+
+
+def _trust(one: Reliability) -> list[str]:
+    what = "span and concept" if one.of == "joint" else "concept, span given"
+    return [what, *(f"{value:.3f}" for value in (one.ece, one.brier, one.aurc))]
+
+
+def _differences(comparisons: Sequence[Comparison]) -> Table:
+    rows = tuple(
+        (f"{one.a} − {one.b}", one.measure, f"{one.difference:+.3f}", one.test, _p(one.p), _p(one.adjusted))
+        for one in comparisons
+    )
+    return Table("differences", ("systems", "measure", "difference", "test", "p", "p (Holm)"), rows)
+
+
+def _p(value: float) -> str:
+    return "<0.0001" if value < 0.0001 else f"{value:.4f}"
+
+
+def _costs(reports: Sequence[Report], names: tuple[str, ...]) -> Table:
+    if not any(report.cost for report in reports):
+        return Table("", (), ())
+    found = [dict(report.cost.rows()) if report.cost else {} for report in reports]
+    labels = next(list(rows) for rows in found if rows)
+    return Table(
+        "cost", ("", *names), tuple((label, *(rows.get(label, NOTHING) for rows in found)) for label in labels)
+    )
+
+
+# --- files -----------------------------------------------------------------------------------------------------------
+
+
+def to_csv(reports: Sequence[Report]) -> str:
+    r"""Return every figure of every system as CSV, one a line; a cell that a spreadsheet would run is quoted.
+
+    >>> to_csv([]).strip()
+    'system,kind,name,value,low,high,above,below'
+    """
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(("system", "kind", "name", "value", "low", "high", "above", "below"))
+    for report in reports:
+        for kind, figures in (("measure", report.measures), ("slice", report.slices)):
+            for name, one in figures.items():
+                numbers = (one.value, one.low, one.high, one.above, one.below)
+                writer.writerow((_cell(report.about.system), kind, _cell(name), *numbers))
+    return stream.getvalue()
+
+
+def _cell(text: str) -> str:
+    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
+
+
+def to_json(reports: Sequence[Report], comparisons: Sequence[Comparison] = ()) -> str:
+    """Return one report as `Report.to_json` does, several as ``{"systems": […], "comparisons": […]}``."""
+    if len(reports) == 1:
+        return reports[0].to_json()
+    values = {
+        "systems": [report.model_dump(mode="json") for report in reports],
+        "comparisons": [one.model_dump(mode="json") for one in comparisons],
+    }
+    return json.dumps(values, indent=1, ensure_ascii=False) + "\n"
+
+
+def to_markdown(reports: Sequence[Report], comparisons: Sequence[Comparison] = ()) -> str:
+    r"""Return the headline tables, all figures and the slices as Markdown.
+
+    >>> from linnet.evaluate.report import About
+    >>> print(to_markdown([Report(about=About(system="a|b"), documents=1)]).splitlines()[0])
+    # a\|b
+    """
+    lines = [f"# {_escape(' · '.join(report.about.system for report in reports)) or 'Nothing'}", ""]
+    for report in reports:
+        about = report.about
+        made = "; ".join(
+            filter(None, (about.pipeline, f"Linnet {about.code}", f"gold SHA-256 {about.corpus_hash[:12]}"))
+        )
+        lines += [f"{_escape(caption(report))}. {_escape(made)}.", ""]
+    for table in tables(reports, comparisons):
+        lines += _markdown(table)
+    names = tuple(report.about.system for report in reports)
+    for title, found in (("slices, accuracy@1", "slices"), ("all measures", "measures")):
+        keys = dict.fromkeys(key for report in reports for key in getattr(report, found))
+        rows = [
+            (key, _size(reports, found, key), *(_text(getattr(report, found).get(key)) for report in reports))
+            for key in keys
+        ]
+        lines += _markdown(Table(title, ("", "of", *names), tuple(rows))) if rows else []
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _size(reports: Sequence[Report], found: str, key: str) -> str:
+    sizes = {one.below for report in reports if (one := getattr(report, found).get(key)) and one.below is not None}
+    return f"{sizes.pop():,.0f}" if len(sizes) == 1 else ""
+
+
+def _markdown(table: Table) -> list[str]:
+    head = [f"## {_escape(table.title)}", "", f"| {' | '.join(map(_escape, table.columns))} |"]
+    rule = "|---|" + "---:|" * (len(table.columns) - 1)
+    return [*head, rule, *(f"| {' | '.join(map(_escape, row))} |" for row in table.rows), ""]
+
+
+def _escape(text: str) -> str:
+    """Return `text` with what Markdown would take for markup or the end of a cell made harmless."""
+    plain = " ".join(text.split())
+    return plain.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;").replace("*", "\\*")

