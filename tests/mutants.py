@@ -129,10 +129,10 @@ MUTANTS = (
     ),
     Mutant("evaluate/measures.py", "2 * first * second", "first * second", "tests/evaluate/test_measures.py"),
     Mutant(
-        "retrieve/ngram.py",
-        "similar[~mask.array[self.concepts]] = 0.0",
-        "similar[mask.array[self.concepts]] = 0.0",
-        "tests/retrieve/test_ngram.py",
+        "retrieve/ngram_index.py",
+        "if names is None else names[mask.array[self.concepts[names]]]",
+        "if names is None else names",
+        "tests/retrieve/test_ngram_index.py",
     ),
     Mutant(
         "config.py",

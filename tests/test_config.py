@@ -363,7 +363,7 @@ def test_changes_to_trained_folders(kb: KnowledgeBase, tmp_path: Path) -> None:
     assert isinstance(decide, Decide)
     assert isinstance(fuse, Fuse)
     assert (decide.threshold, decide.calibration) == (0.75, "joint")
-    assert fuse.of[1].config() == {"k": 3, "ngram_range": (1, 3), "min_df": 1}
+    assert fuse.of[1] == Ngram(kb=pipeline.kb, k=3, ngram_range=(1, 3))  # type: ignore[arg-type]
     with pytest.raises(LinnetError, match="threshold"):
         load(tmp_path / "model", changes=["decide.threshold=7"])
 

@@ -67,12 +67,21 @@ def concepts(draw: st.DrawFn) -> list[Concept]:
     return found
 
 
+def shares(kb: KnowledgeBase) -> Iterator[int]:
+    """The shares of the concepts in the version of a knowledge base that was never edited: names have rows in order."""
+    first = 0
+    for row in range(len(kb)):
+        concept = kb[row]
+        yield concept_hash(row, concept, range(first, first + len(concept.names)))
+        first += len(concept.names)
+
+
 @settings(deadline=None)
 @given(stream=concepts())
 def test_any_concepts_come_back(stream: list[Concept], tmp_path_factory: pytest.TempPathFactory) -> None:
     kb = build(stream, tmp_path_factory.mktemp("any") / "a.kb")
     assert list(kb.concepts()) == stream
-    assert kb.version == f"{sum(concept_hash(row, kb[row]) for row in range(len(kb))) % 2**64:016x}"
+    assert kb.version == f"{sum(shares(kb)) % 2**64:016x}"
 
 
 @pytest.mark.parametrize(

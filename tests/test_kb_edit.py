@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import gc
+import itertools
 import os
 import shutil
 import signal
@@ -13,6 +14,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
+from operator import itemgetter
 from pathlib import Path
 
 import pytest
@@ -43,9 +45,12 @@ def named(id: str, *parents: str, names: Sequence[str] = ()) -> Concept:
 def fresh_version(kb: KnowledgeBase) -> str:
     """The version as DESIGN defines it, from scratch."""
     total = 0
+    with closing(sqlite3.connect(kb.path)) as connection:
+        rows = connection.execute("SELECT concept, row FROM names WHERE concept >= 0 ORDER BY concept, position, row")
+        names = {row: [name for _, name in lot] for row, lot in itertools.groupby(rows.fetchall(), itemgetter(0))}
     for row, concept in enumerate(kb.concepts()):
         total += (
-            concept_hash(row, concept)
+            concept_hash(row, concept, names.get(row, ()))
             if row < len(kb)
             else concept_hash(-1, Concept(concept.id, replaced_by=concept.replaced_by))
         )
@@ -658,6 +663,23 @@ def test_what_cannot_be_edited(tmp_path: Path) -> None:
             pass
 
 
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "DELETE FROM info WHERE key = 'names'",
+        "UPDATE info SET value = 'zz' WHERE key = 'version'",
+        "UPDATE info SET value = '[' WHERE key = 'sources'",
+        "UPDATE info SET value = '[7]' WHERE key = 'sources'",
+        "DROP TABLE retired",
+    ],
+)
+def test_a_damaged_file_is_not_edited(path: Path, damage: str) -> None:
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(damage)
+    with pytest.raises(KnowledgeBaseError, match=r"mine\.kb( is damaged|: cannot be written)"), edit(path) as change:
+        change.add(Concept("X:1", (Name("Heat"),)))
+
+
 # --- several at once -------------------------------------------------------------------------------------------------
 
 
@@ -845,7 +867,7 @@ def test_a_killed_edit_in_a_read_only_folder(shared: Path) -> None:
         with pytest.warns(LinnetWarning, match="an edit was interrupted and cannot be undone there; a copy"):
             kb = KnowledgeBase.open(shared)
         assert (kb.version, kb.path, [hit.id for hit in kb.search("cold")]) == (version, shared, ["X:1", "X:2"])
-        copy = kb._file
+        copy = kb.file
         assert copy.exists()
         del kb
         gc.collect()

@@ -64,3 +64,14 @@ def test_problems_name_their_source() -> None:
 def test_what_is_not_there(data: Path) -> None:
     with pytest.raises(KnowledgeBaseError):
         open_kb("nowhere")
+
+
+def test_the_ontology_inside_a_package_counts_by_its_content(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ontology = data / "hp.obo"
+    monkeypatch.setattr("linnet.vocabularies.hpo.hpo_path", lambda: ontology)
+    text = "format-version: 1.2\n\n[Term]\nid: HP:0000001\nname: All\n"
+    found = []
+    for more in ("", "\n[Term]\nid: HP:0000118\nname: Phenotypic abnormality\nis_a: HP:0000001\n"):
+        ontology.write_text(text + more)
+        found.append(len(build_kb(KbSources(build=[{"from": "hpo"}]))))
+    assert found == [1, 2]

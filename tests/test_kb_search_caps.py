@@ -59,6 +59,16 @@ def test_a_small_type_is_found_behind_a_frequent_word(tmp_path: Path, monkeypatc
             assert ids(kb, text, **filters) == ["B:1"]
 
 
+def test_a_small_type_in_a_large_subtree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    many = [Concept(f"A:{i}", (Name(f"acute disease {i}"),), ("A",), parents=("R:1",)) for i in range(300)]
+    kinds = [Concept(f"B:{i}", (Name("Chronic diseases"),), ("B",), parents=(f"R:{i}",)) for i in (1, 2)]
+    kb = build([Concept("R:1", (Name("root"),)), Concept("R:2", (Name("other"),)), *many, *kinds], tmp_path / "a.kb")
+    for name, value in (("SCAN", 50), ("CAP", 20), ("FEW", 100)):
+        monkeypatch.setattr(kb_search, name, value)
+    for text in ("disease", "disease chronic", "dis", "seldom disease"):
+        assert ids(kb, text, types=["B"], under=["R:1"]) == ["B:1"]
+
+
 def test_no_query_reads_more_than_its_cap(large: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kb_search, "CAP", 30)
     counts: list[int] = []

@@ -1,8 +1,9 @@
 """A knowledge base: the concepts of one terminology in one SQLite file, opened read-only and lazily.
 
 Rows of concepts and of names are append-only and never reused, so that indexes and saved candidates stay valid;
-``version`` is a sum over all concepts of a hash of (row, concept), so equal versions mean equal rows. The file is
-made by `linnet.kb_build.build`, changed by `linnet.kb_edit.edit`, searched by `linnet.kb_search`.
+``version`` is a sum over all concepts of a hash of (row, concept, rows of its names), so equal versions mean equal
+rows of both. The file is made by `linnet.kb_build.build`, changed by `linnet.kb_edit.edit`, searched by
+`linnet.kb_search`.
 """
 
 from __future__ import annotations
@@ -96,9 +97,9 @@ class KnowledgeBase:
         self.path = path.absolute()  # other threads and processes may stand in another folder
         self._local = threading.local()
         check_file(path)
-        self._file = undone(self.path)
-        if self._file != self.path:
-            weakref.finalize(self, shutil.rmtree, self._file.parent, ignore_errors=True)
+        self.file = undone(self.path)  # what is read: the same, or a copy without an edit that was interrupted
+        if self.file != self.path:
+            weakref.finalize(self, shutil.rmtree, self.file.parent, ignore_errors=True)
         self.version = ""
         self.info: Mapping[str, str] = dict(self._rows(INFO))
         if "version" not in self.info:
@@ -341,7 +342,7 @@ class KnowledgeBase:
     def _connection(self) -> sqlite3.Connection:
         connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
         if connection is None:
-            uri = f"{self._file.as_uri()}?mode=ro"
+            uri = f"{self.file.as_uri()}?mode=ro"
             connection = sqlite3.connect(uri, uri=True, check_same_thread=False)
             self._moved(connection)
             self._local.connection = connection

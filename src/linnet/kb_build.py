@@ -28,7 +28,17 @@ from linnet.data import SCOPES, Concept
 from linnet.errors import KnowledgeBaseError, LinnetWarning
 from linnet.home import writable
 from linnet.kb import KnowledgeBase
-from linnet.kb_file import APPLICATION_ID, MAGIC, SCHEMA_VERSION, WAIT, begin, concept_hash, is_busy, read_concept
+from linnet.kb_file import (
+    APPLICATION_ID,
+    MAGIC,
+    SCHEMA_VERSION,
+    WAIT,
+    begin,
+    concept_hash,
+    concept_share,
+    is_busy,
+    read_concept,
+)
 from linnet.text.normalise import basic
 
 __all__ = ["build"]
@@ -219,8 +229,9 @@ class _Rows:
             return
         if not any(name.text.strip() for name in concept.names):
             raise KnowledgeBaseError(f"{where}concept {concept.id!r} has no name; every live concept needs one")
+        names = range(self.name_row, self.name_row + len(concept.names))
+        self.digest += concept_hash(self.concept_row, concept, names)
         self._add_live(concept, self.concept_row)
-        self.digest += concept_hash(self.concept_row, concept)
         self.concept_row += 1
 
     def _add_live(self, concept: Concept, row: int) -> None:
@@ -290,7 +301,8 @@ def _dropped_parents(connection: sqlite3.Connection) -> int:
     for row, pairs in itertools.groupby(connection.execute(sql).fetchall(), key=itemgetter(0)):
         kept = read_concept(connection.execute, row)
         assert kept is not None  # noqa: S101 - it was staged when it was inserted
-        change += concept_hash(row, kept) - concept_hash(row, replace(kept, parents=tuple(p for _, p in pairs)))
+        named = replace(kept, parents=tuple(parent for _, parent in pairs))
+        change += concept_share(connection.execute, row, kept) - concept_share(connection.execute, row, named)
     return change
 
 

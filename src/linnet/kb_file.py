@@ -12,7 +12,7 @@ import shutil
 import sqlite3
 import tempfile
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,7 @@ __all__ = [
     "check_file",
     "commit",
     "concept_hash",
+    "concept_share",
     "is_busy",
     "journal",
     "read_concept",
@@ -48,6 +49,7 @@ CACHE = 256 << 10  # KiB of changed pages held back until the end; more than tha
 Query = Callable[[str, tuple[object, ...]], Iterable[Any]]
 
 INFO = "SELECT key, value FROM info"
+NAME_ROWS = "SELECT row FROM names WHERE concept = ? ORDER BY position, row"
 TYPES = "SELECT t.name FROM types JOIN type_names t USING (type) WHERE concept = ? ORDER BY types.rowid"
 COLUMNS = (
     "SELECT text, scope, language, source FROM names WHERE concept = ? ORDER BY position, row",
@@ -80,8 +82,13 @@ def read_concept(query: Query, row: int) -> Concept | None:
 _encode = json.JSONEncoder(ensure_ascii=False).encode
 
 
-def concept_hash(row: int, concept: Concept) -> int:
-    """Return the 64-bit share of one concept in a version; -1 is the row of a retired id that never had one.
+def concept_hash(row: int, concept: Concept, names: Sequence[int] = ()) -> int:
+    """Return the 64-bit share of one concept in a version, which follows its row and the rows of its names.
+
+    Args:
+        row: of the concept; -1 is that of a retired id that never had one.
+        concept: what it holds.
+        names: the rows of its names, in their order.
 
     >>> concept_hash(0, Concept("X:1")) == concept_hash(1, Concept("X:1"))
     False
@@ -96,9 +103,15 @@ def concept_hash(row: int, concept: Concept) -> int:
             concept.parents,
             concept.xrefs,
             concept.replaced_by,
+            *names,
         ]
     )
     return int.from_bytes(hashlib.blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")
+
+
+def concept_share(query: Query, row: int, concept: Concept) -> int:
+    """Return the share in the version of the concept that stands in `row`; `query` runs SQL with values."""
+    return concept_hash(row, concept, [name for (name,) in query(NAME_ROWS, (row,))])
 
 
 def check_file(path: Path) -> None:

@@ -112,10 +112,13 @@ def _folder(tables: Sequence[Mapping[str, Any]], data: str | Path | None) -> Pat
 
 def _key(sources: Sequence[Any]) -> str:
     """Return a hash of formats, options and the content of all files that are read, and of the version that reads."""
+    from linnet.vocabularies.hpo import hpo_path  # noqa: PLC0415 - brings the reader along
+
     told = []
     for source in sources:
         options = [(key, _content(value)) for key, value in sorted(source.options.items())]
-        told.append((source.vocabulary, _content(source.path), options))
+        path = hpo_path() if source.vocabulary == "hpo" and source.path is None else source.path
+        told.append((source.vocabulary, _content(path), options))
     return hashlib.sha256(json.dumps([__version__, told]).encode()).hexdigest()[:12]
 
 

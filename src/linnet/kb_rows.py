@@ -17,7 +17,7 @@ from typing import Any
 
 from linnet.data import SCOPES, Concept, Name
 from linnet.errors import KnowledgeBaseError
-from linnet.kb_file import concept_hash, read_concept
+from linnet.kb_file import concept_hash, concept_share, read_concept
 from linnet.text.normalise import basic
 
 __all__ = ["Rows"]
@@ -48,8 +48,12 @@ class Rows:
         self._retired_before: dict[str, int] = {}  # the same for retired ids without a row
         self._types: dict[str, int] = {}
         info = dict(self.run("SELECT key, value FROM info"))
-        self.version = int(info["version"], 16)
-        self.concepts, self.names, self.retired = (int(info[key]) for key in ("concepts", "names", "retired"))
+        try:
+            self.version = int(info["version"], 16)
+            self.concepts, self.names, self.retired = (int(info[key]) for key in ("concepts", "names", "retired"))
+            self._sources = [dict(source) for source in json.loads(info["sources"])]
+        except (KeyError, TypeError, ValueError, RecursionError) as error:
+            raise KnowledgeBaseError(f"{path} is damaged: what it says of itself is no use; build it again") from error
         self._next = [
             self.first(f"SELECT coalesce(max(row) + 1, 0) FROM {table}")[0] for table in ("concepts", "names")
         ]
@@ -61,6 +65,9 @@ class Rows:
         except sqlite3.Error as error:
             self.failed = error
             raise KnowledgeBaseError(f"{self.path}: cannot be written: {error}") from error
+
+    def _query(self, sql: str, values: tuple[object, ...]) -> list[Any]:
+        return self.run(sql, *values)
 
     def first(self, sql: str, *values: object) -> Any:
         """Run one statement and return its first row, None if it has none."""
@@ -77,7 +84,7 @@ class Rows:
         if row in self._before:
             return None
         concept = self.concept(row)
-        self._before[row] = concept_hash(row, concept)
+        self._before[row] = concept_share(self._query, row, concept)
         return concept
 
     def touch_retired(self, id: str) -> None:
@@ -93,7 +100,7 @@ class Rows:
         """Return the rows whose concepts differ from what they were, ascending, and the new version as a number."""
         digest, rows = self.version, []
         for row, before in self._before.items():
-            after = concept_hash(row, self.concept(row))
+            after = concept_share(self._query, row, self.concept(row))
             if after != before:
                 rows.append(row)
                 digest += after - before
@@ -109,8 +116,8 @@ class Rows:
         for key, value in info.items():
             self.run("UPDATE info SET value = ? WHERE key = ?", str(value), key)
         if sources:
-            known = json.loads(self.first("SELECT value FROM info WHERE key = 'sources'")[0])
-            self.run("UPDATE info SET value = ? WHERE key = 'sources'", json.dumps([*known, *map(dict, sources)]))
+            told = json.dumps([*self._sources, *map(dict, sources)])
+            self.run("UPDATE info SET value = ? WHERE key = 'sources'", told)
         self.run("INSERT INTO history VALUES (?, ?, ?, ?, ?)", version, at, action, self.concepts, self.names)
         for row in changed:
             self.run("INSERT INTO changes SELECT max(rowid), ? FROM history", row)
@@ -123,7 +130,7 @@ class Rows:
 
     def concept(self, row: int) -> Concept:
         """Return the concept in `row` as it is now."""
-        found = read_concept(self._connection.execute, row)
+        found = read_concept(self._query, row)
         if found is None:
             raise KnowledgeBaseError(f"{self.path} is damaged: there is no row {row}; build it again")
         return found

@@ -144,19 +144,22 @@ def _filter(query: Query, types: Sequence[int], under: Sequence[int]) -> _Filter
     if not types and not under:
         return _Filter()
     any_type = ", ".join(map(str, types))
-    of_type = f"EXISTS (SELECT 1 FROM types t WHERE t.type IN ({any_type}) AND t.concept = n.concept)"
+    of_type = f" AND EXISTS (SELECT 1 FROM types t WHERE t.type IN ({any_type}) AND t.concept = n.concept)"
     if under:
         head = BELOW.format(roots=", ".join(f"({int(row)})" for row in under))
-        listed = f"{head}SELECT row FROM below LIMIT {FEW + 1}"
-    else:
-        listed = f"SELECT DISTINCT concept FROM types WHERE type IN ({any_type}) LIMIT {FEW + 1}"
-    rows = [row for (row,) in query(listed)]
-    if len(rows) <= FEW:
-        condition = f" AND n.concept IN ({', '.join(map(str, rows))})"
-        return _Filter(condition + (f" AND {of_type}" if types and under else ""), SCAN, few=True)
+        if few := _few(query, f"{head}SELECT row FROM below"):
+            return _Filter(few + (of_type if types else ""), SCAN, few=True)
     if not types:
         return _Filter(roots=under)
-    return _Filter(f" AND {of_type}", SCAN, roots=under)
+    if few := _few(query, f"SELECT DISTINCT concept FROM types WHERE type IN ({any_type})"):
+        return _Filter(few, SCAN, few=True, roots=under)
+    return _Filter(of_type, SCAN, roots=under)
+
+
+def _few(query: Query, listing: str) -> str:
+    """Return the condition that allows the concepts in `listing` if they are few, else nothing."""
+    rows = [row for (row,) in query(f"{listing} LIMIT {FEW + 1}")]
+    return f" AND n.concept IN ({', '.join(map(str, rows))})" if len(rows) <= FEW else ""
 
 
 def _tiers(query: Query, text: str, allowed: _Filter) -> Iterator[tuple[str, str, list[object]]]:

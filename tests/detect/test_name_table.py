@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import random
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from linnet.data import Concept, Document, Name
+from linnet.data import SCOPES, Concept, Document, Name
 from linnet.detect import name_table, name_words
 from linnet.detect.dictionary import Dictionary
 from linnet.detect.name_table import NameTable
@@ -15,6 +17,7 @@ from linnet.detect.name_words import MASK, Kind, name_codes, word_code
 from linnet.errors import KnowledgeBaseError, LinnetWarning
 from linnet.kb import KnowledgeBase
 from linnet.kb_build import build
+from linnet.kb_edit import Edit
 from linnet.text.abbreviations import without_short_forms
 from linnet.text.tokens import words
 from linnet.vocabularies.synthetic import synthetic
@@ -67,7 +70,9 @@ def test_tables_are_reused_and_rebuilt(tmp_path: Path, monkeypatch: pytest.Monke
     assert path.stat().st_ino != inode
 
 
-@pytest.mark.parametrize("damage", [b"", b"linnet names\n", b"linnet names\n7\n{", b"something else", None])
+@pytest.mark.parametrize(
+    "damage", [b"", b"linnet names\n", b"linnet names\n7\n{", b"linnet names\n2\n[]", b"something else", None]
+)
 def test_damaged_tables_are_rebuilt(tmp_path: Path, damage: bytes | None) -> None:
     kb = small(tmp_path, "Seizure")
     NameTable.of(kb)
@@ -186,3 +191,68 @@ def test_another_knowledge_base_in_the_same_place(tmp_path: Path) -> None:
     NameTable.of(build([Concept("X:1", (Name("fever"),))], tmp_path / "one.kb"))
     kb = build([Concept("X:2", (Name("rash"),))], tmp_path / "one.kb")
     assert [entry.text for entry in map(NameTable.of(kb).entry, range(1))] == ["rash"]
+
+
+def test_a_file_built_anew_of_the_same_concepts(tmp_path: Path) -> None:
+    """Editing and building anew number names differently, so the one's table is not the other's."""
+    path = small(tmp_path, "Fever", "Rash").path
+    with KnowledgeBase.edit(path) as edit:
+        edit.add(Concept("X:0", (Name("Heat"),)))
+    edited = KnowledgeBase.open(path)
+    assert len(NameTable.of(edited)) == 3
+    kb = build([*edited.concepts()], path)
+    assert list(kb.concepts()) == [Concept("X:0", (Name("Fever"), Name("Heat"))), Concept("X:1", (Name("Rash"),))]
+    assert kb.version != edited.version
+    table = NameTable.of(kb)
+    assert {kb.name(table.entry(row).name).text: table.entry(row).text for row in range(len(table))} == {
+        text: text for text in ("Fever", "Heat", "Rash")
+    }
+
+
+WORDS = ["fever", "failures", "failure", "renal", "kidney", "of", "the", "-", "\u03b1", "type 2", "and", "x" * 70]
+
+
+def some_names(rng: random.Random) -> tuple[Name, ...]:
+    texts = [" ".join(rng.choices(WORDS, k=rng.randint(1, 4))) for _ in range(rng.randint(1, 4))]
+    return tuple(Name(text, rng.choice(SCOPES)) for text in texts)
+
+
+def edit_something(kb: KnowledgeBase, edit: Edit, rng: random.Random) -> None:
+    one, other = (f"X:{rng.randint(0, 16)}" for _ in range(2))
+    names = list(kb[kb.row(one)].names) if one in kb and rng.random() < 0.5 else list(some_names(rng))
+    rng.shuffle(names)
+    work = {
+        "add": lambda: edit.add(Concept(one, some_names(rng))),
+        "replace": lambda: edit.replace(Concept(one, tuple(names))),
+        "retire": lambda: edit.retire(one),
+        "merge": lambda: edit.merge(one, other),
+    }
+    with suppress(KnowledgeBaseError):
+        work[rng.choice(list(work))]()
+
+
+@pytest.mark.filterwarnings("ignore::linnet.errors.LinnetWarning")
+@pytest.mark.parametrize("seed", range(8))
+def test_any_edits_leave_the_table_that_is_built_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    monkeypatch.setattr(name_table, "MANY", 2.0)  # never anew
+    rng = random.Random(seed)
+    path = build([Concept(f"X:{n}", some_names(rng)) for n in range(12)], tmp_path / "a.kb").path
+    NameTable.of(KnowledgeBase.open(path))
+    for _ in range(8):
+        before = KnowledgeBase.open(path)
+        with KnowledgeBase.edit(path) as edit:
+            for _ in range(rng.randint(1, 4)):
+                edit_something(before, edit, rng)
+        if rng.random() < 0.3:
+            continue  # two edits at once
+        kb = KnowledgeBase.open(path)
+        table, anew = NameTable.of(kb), NameTable.build(kb, tmp_path / "anew.names")
+        (tmp_path / "anew.names").unlink()
+        for column in ("keys", "names", "concepts", "sizes", "lengths", "scopes", "vocabulary", "uses", "filter"):
+            assert np.array_equal(getattr(table, column), getattr(anew, column)), column
+        entries = [table.entry(row) for row in range(len(table))]
+        assert entries == [anew.entry(row) for row in range(len(anew))]
+        assert [entry.text for entry in entries] == [kb.name(entry.name).text for entry in entries]
+        assert (table.longest, table.shift) == (anew.longest, anew.shift)

@@ -135,6 +135,26 @@ def test_circles_are_broken(tmp_path: Path) -> None:
     assert concepts["B:1"].parents == ()
 
 
+def test_circles_through_retired_parents_are_broken(tmp_path: Path) -> None:
+    first = [live("A:1", parents=["A:9"]), live("A:2", parents=["A:1"]), Concept("A:9", replaced_by="A:2")]
+    concepts, report = joined(first, [live("B:1")])
+    assert (concepts["A:1"].parents, concepts["A:2"].parents) == (("A:2",), ())
+    assert report.examples == {"parents_left_out": ["A:2 under A:1"]}
+    assert len(build(concepts.values(), tmp_path / "a.kb")) == 3
+
+
+def test_a_gene_is_not_its_species() -> None:
+    taxa = [live("NCBITaxon:11676"), live("NCBITaxon:9606")]
+    gene = live("NCBIGene:155030", xrefs=["NCBITaxon:11676", "HGNC:5"])
+    for sources in ([taxa, [gene]], [[gene], taxa]):
+        concepts, report = joined(*sources)
+        assert (successors(concepts), report.by_xref, report.ambiguous) == ({}, 0, 0)
+        assert concepts["NCBIGene:155030"].xrefs == gene.xrefs
+    assert successors(joined([live("HGNC:5")], [gene])[0]) == {"NCBIGene:155030": "HGNC:5"}
+    organism = live("MESH:D015497", xrefs=["NCBITaxon:11676"])
+    assert successors(joined(taxa, [organism])[0]) == {"MESH:D015497": "NCBITaxon:11676"}
+
+
 def test_without_a_report_conflicts_are_told() -> None:
     sources = [live("A:1")], [live("B:1", xrefs=["A:1"]), live("B:2", xrefs=["A:1"])]
     with pytest.warns(LinnetWarning, match="2 kept apart"):

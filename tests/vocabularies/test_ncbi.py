@@ -176,3 +176,21 @@ def test_malformed_dump_rows_are_told(tmp_path: Path) -> None:
             changed = {name: text + text.splitlines()[0] + "\n" for name, text in changed.items()}  # noqa: PLW2901
         with pytest.warns(LinnetWarning, match=told):
             list(read_ncbi_taxonomy(dump(tmp_path, **changed)))
+
+
+@pytest.mark.parametrize("id", ["9" * 30, "9" * 5000, "4294967296", "\u0663", "007"])
+def test_numbers_that_are_no_ids(tmp_path: Path, id: str) -> None:
+    with pytest.warns(LinnetWarning, match="line 3 GeneID"):
+        assert len(genes(tmp_path, GENE_INFO.replace("\t6528\t", f"\t{id}\t", 1))) == 1
+    with pytest.warns(LinnetWarning, match="line 3 GeneID '-', discontinued"):
+        genes(tmp_path, history=HISTORY.replace("100002", id))
+    with pytest.warns(LinnetWarning, match="which is no taxon"):
+        list(read_ncbi_taxonomy(dump(tmp_path, merged=f"12\t|\t9606\t|\n{id}\t|\t2759\t|\n13\t|\t9606\t|\n")))
+    with pytest.warns(LinnetWarning, match="tax_id is"):
+        list(read_ncbi_taxonomy(dump(tmp_path, delnodes=f"77\t|\n{id}\t|\n99\t|\n")))
+
+
+def test_a_byte_order_mark_and_nothing_else(tmp_path: Path) -> None:
+    (tmp_path / "gene_info").write_bytes(b"\xef\xbb\xbf")
+    with pytest.raises(FormatError, match="expected the columns tax_id"):
+        list(read_ncbi_gene(tmp_path / "gene_info"))

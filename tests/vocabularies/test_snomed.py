@@ -152,6 +152,16 @@ def test_concepts_without_a_description_are_told(tmp_path: Path) -> None:
         assert len(list(read_snomed(release(tmp_path, Description=text)))) == 5
 
 
+def test_nothing_leads_to_a_concept_without_a_description(tmp_path: Path) -> None:
+    concept = table("Concept", [["500", "20240101", 1, CORE, "900000000000074008"]]).partition("\n")[2]
+    history = table("Association", [["v9", "20240101", 1, CORE, SAME_AS, "300003", "500"]]).partition("\n")[2]
+    changed = {"Concept": files()["Concept"] + concept, "Association": files()["Association"] + history}
+    with pytest.warns(LinnetWarning, match="active concept without a description"):
+        concepts = {c.id: c for c in read_snomed(release(tmp_path, **changed))}
+    assert (concepts["SNOMEDCT:300003"].replaced_by, "SNOMEDCT:500" in concepts) == ("", False)
+    assert len(build(concepts.values(), tmp_path / "a.kb")) == 3
+
+
 def test_without_definitions(tmp_path: Path) -> None:
     assert not any(concept.definition for concept in read_snomed(release(tmp_path, Definition=None)))
 

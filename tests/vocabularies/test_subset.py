@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ from linnet.data import Concept, Name
 from linnet.errors import KnowledgeBaseError
 from linnet.kb import KnowledgeBase, Mask
 from linnet.kb_build import build
-from linnet.vocabularies.stored import concepts_by_id, edges, retired_by_id
+from linnet.vocabularies.stored import _Connection, concepts_by_id, edges, retired_by_id
 from linnet.vocabularies.subset import mask_of, select, subset, widened
 
 
@@ -145,3 +146,19 @@ def test_of_concepts_without_any_parents(tmp_path: Path) -> None:
     mask, _ = mask_of(kb, ["A"])
     assert len(widened(kb, mask, ancestors=True, descendants=True)) == 1
     assert list(select(kb, mask, bridge=True)) == [live("A")]
+
+
+def test_nobody_changes_the_file_while_a_stream_begins(tree: KnowledgeBase) -> None:
+    with _Connection(tree) as connection:
+        edit = KnowledgeBase.edit(tree.path, wait=0.05)
+        with pytest.raises(KnowledgeBaseError, match="somebody else is editing or reading it"), edit as change:
+            change.retire("E")
+        assert len(list(connection.rows("SELECT id FROM concepts WHERE NOT retired"))) == 5
+
+
+def test_streams_read_the_copy_that_is_open(tree: KnowledgeBase, tmp_path: Path) -> None:
+    """Where an interrupted edit cannot be undone, a copy without it is read."""
+    tree.file = Path(shutil.copy(tree.path, tmp_path / "copy.kb"))
+    tree.path.unlink()
+    assert [concept.id for concept in concepts_by_id(tree)] == list("ABCDE")
+    assert len(edges(tree).children) == 5

@@ -228,3 +228,19 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
 def test_wrong_options(tmp_path: Path, options: dict[str, Any], told: str) -> None:
     with pytest.raises(LinnetError, match=told):
         read(tmp_path, **options)
+
+
+def test_a_damaged_mrfiles(tmp_path: Path) -> None:
+    text = "MRSTY.RRF|d|f|6|6|1|\nMRCONSO.RRF|d|f|18|ten|1|\nMRDEF.RRF|d|f|8|4|1|\n"
+    with pytest.warns(LinnetWarning, match=r"MRFILES\.RRF: malformed .* line 2 says that MRCONSO\.RRF has 'ten' rows"):
+        assert len(list(read_umls(release(tmp_path, MRFILES=text)))) == 7
+
+
+@pytest.mark.parametrize("wrong", ["", "CL" + "9" * 15, "CL0000017", "C000\u0662000"])
+def test_wrong_cuis_in_later_columns(tmp_path: Path, wrong: str) -> None:
+    history = MRCUI.replace("C0000006|2001AA|SY|||C0000002", f"C0000006|2001AA|SY|||{wrong}")
+    relations = f"{MRREL}C0000003|A08|AUI|PAR|{wrong}|A01|AUI||R09||HPO|HPO|||N||\n{MRREL.splitlines()[-1]}\n"
+    with pytest.warns(LinnetWarning, match="is no CUI") as told:
+        concepts = {c.id: c for c in read_umls(release(tmp_path, MRCUI=history, MRREL=relations))}
+    assert {str(one.message).partition(".RRF")[0].rpartition("/")[2] for one in told} == {"MRCUI", "MRREL"}
+    assert concepts["UMLS:C0000006"].replaced_by == ""

@@ -7,7 +7,7 @@ import sys
 
 import typer
 
-from linnet.cli import bench, bench_evaluate, corpus, evaluate, kb, link, reproduce, stop
+from linnet.cli import bench, bench_evaluate, bench_lexical, corpus, evaluate, kb, link, reproduce, stop
 from linnet.cli.common import show_version
 from linnet.errors import LinnetError
 
@@ -27,6 +27,7 @@ app.add_typer(corpus.app, name="corpus")
 app.command("evaluate")(evaluate.evaluate)
 app.command("reproduce")(reproduce.reproduce)
 bench.app.command("evaluate")(bench_evaluate.evaluate)
+bench.app.command("lexical")(bench_lexical.lexical)
 app.add_typer(bench.app, name="bench")
 
 

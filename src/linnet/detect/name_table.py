@@ -199,7 +199,7 @@ def _open(path: Path) -> NameTable | None:
             if header["format"] != FORMAT or os.fstat(file.fileno()).st_size != header["size"]:
                 return None
             return NameTable(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), header=header)
-    except (OSError, ValueError, KeyError):
+    except (OSError, ValueError, KeyError, TypeError):
         return None
 
 

@@ -1,32 +1,40 @@
 """Retrieval by character n-grams: TF-IDF cosine between a mention and every name (Sanz-Cruzado & Lever 2025, stage 1).
 
-The score of a concept is that of its best name. Names and mentions are compared in the form of
-`linnet.text.normalise.basic`, with a blank at either end so that n-grams know where words begin and end.
+The score of a concept is that of its best name. Names are those of the knowledge base and, once it was trained, the
+surfaces of training mentions (aliases). What is compared says `linnet.retrieve.ngram_text`, how it is searched
+`linnet.retrieve.ngram_index`; answers are exact, those of scoring every name.
 """
 
 from __future__ import annotations
 
 import functools
-from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
 from linnet.data import Candidates, Document
 from linnet.errors import RecipeError
 from linnet.kb import KnowledgeBase, Mask
-from linnet.pipeline import Allow, Retriever
+from linnet.pipeline import Allow, Component, Retriever, Step
+from linnet.retrieve.aliases import Aliases
+from linnet.retrieve.ngram_build import Vocabulary, build
+from linnet.retrieve.ngram_file import open_index
+from linnet.retrieve.ngram_index import Floats, Ints, NgramIndex, best_concepts
+from linnet.retrieve.ngram_text import Analysis, CharSide
 from linnet.retrieve.queries import query_texts
-from linnet.text.normalise import basic
 
 __all__ = ["Ngram"]
 
-Floats = npt.NDArray[np.float32]
-Ints = npt.NDArray[np.int32]
+Places = npt.NDArray[np.intp]
+Found = tuple[Ints, Floats, Ints]  # rows, scores and name rows of concepts, best first
+
+NO_NAME = -1  # the name row of an alias
+ALIASES = "aliases.jsonl"
+MADE = ("index", "_alias_index")  # made again where they are needed: not copied, not pickled
 
 
 @dataclass(kw_only=True)
@@ -38,122 +46,162 @@ class Ngram(Retriever):
         k: how many candidates at most; concepts that share no n-gram with the mention are never returned.
         ngram_range: shortest and longest n-gram, in characters.
         min_df: n-grams in fewer names than this are ignored.
+        max_features: only so many n-grams are kept, those in the most names; None keeps all.
+        char_side: which part of a name is compared: ``none`` of it in particular, i.e. all; its ``front`` or ``back``;
+            both, with n-grams of the two kept apart (``separate``) or not (``together``).
+        char_count: how many characters of the normalised name that part has; half of them at either end for both.
+        word_boundaries: n-grams lie inside words, with a blank at either end; else anywhere in the padded name.
+        sublinear_tf: an n-gram that occurs n times in a word (or name) counts 1 + ln(n).
+        long_forms: abbreviations that the document defines are looked up written out.
+        aliases: surfaces of training mentions are names too; they have the name row -1.
+        prior: how much more an alias counts that meant nothing but this concept in training: scores are multiplied by
+            (1 + prior * p(concept | alias)) / (1 + prior), which decides among names that are equally similar.
+
+    Texts without letters and digits are like nothing: such names are never found (a warning says how many there
+    are), such mentions get no candidates. N-grams that no name of the knowledge base holds weigh nothing.
     """
 
     kb: KnowledgeBase
     k: int = 64
     ngram_range: tuple[int, int] = (2, 4)
     min_df: int = 1
+    max_features: int | None = None
+    char_side: CharSide = "none"
+    char_count: int = 16
+    word_boundaries: bool = True
+    sublinear_tf: bool = True
+    long_forms: bool = True
+    aliases: bool = True
+    prior: float = 0.1
+    learned: Aliases = field(default_factory=Aliases.none, init=False, repr=False, compare=False)
 
     NEEDS = frozenset({"mentions", "abbreviations"})
 
     def __post_init__(self) -> None:
         self.ngram_range = (self.ngram_range[0], self.ngram_range[1])
-        low, high = self.ngram_range
-        problems = [] if 1 <= low <= high else [f"ngram_range: {[low, high]} must be 1 <= shortest <= longest"]
+        problems = self.analysis.problems()
         problems += [] if self.k >= 1 else [f"k: {self.k} must be at least 1"]
+        problems += [] if 0 <= self.prior <= 10 else [f"prior: {self.prior} must be between 0 and 10"]
         if problems:
             raise RecipeError("ngram", problems)
+        for made in MADE:  # made with other options
+            self.__dict__.pop(made, None)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {key: value for key, value in self.__dict__.items() if key not in MADE}
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """What documents must have: abbreviations only if they are looked up."""
+        return self.NEEDS if self.long_forms else frozenset({"mentions"})
+
+    @property
+    def analysis(self) -> Analysis:
+        """What n-grams are taken of a text."""
+        return Analysis(
+            ngram_range=self.ngram_range, min_df=self.min_df, max_features=self.max_features, char_side=self.char_side,
+            char_count=self.char_count, word_boundaries=self.word_boundaries, sublinear_tf=self.sublinear_tf,
+        )  # fmt: skip
 
     @functools.cached_property
-    def index(self) -> _Index:
-        """The TF-IDF matrix of all names, made at first use."""
-        return _Index.build(self.kb, self.ngram_range, self.min_df)
+    def index(self) -> NgramIndex:
+        """The index of all names, opened or built at first use."""
+        return open_index(self.kb, self.analysis)
+
+    @functools.cached_property
+    def _alias_index(self) -> NgramIndex:
+        """The aliases as names, their places in ``learned`` as rows; those that are left out too."""
+        names = ((place, row, text) for place, (text, row) in enumerate(self.learned.keys))
+        return build(names, self.analysis, vocabulary=Vocabulary(self.index.grams, self.index.arrays["idf"]))
+
+    # --- looking up --------------------------------------------------------------------------------------------------
 
     def retrieve(self, docs: Sequence[Document], /, *, allow: Allow | None = None) -> list[list[Candidates]]:
-        """Return candidates for each mention of each document."""
-        return [
-            [
-                self._candidates(text, allow.mask(self.kb, mention.types) if allow else None)
-                for text, mention in zip(query_texts(doc), doc.mentions or (), strict=True)
-            ]
-            for doc in docs
-        ]
+        """Return candidates for each mention of each document; equal texts are looked up once."""
+        known: dict[tuple[str, tuple[str, ...]], Candidates] = {}
+        masks: dict[tuple[str, ...], Mask] = {}
+        found: list[list[Candidates]] = []
+        for doc in docs:
+            mentions = doc.mentions or ()
+            texts = query_texts(doc) if self.long_forms else [doc.surface(mention) for mention in mentions]
+            lists = []
+            for text, mention in zip(texts, mentions, strict=True):
+                types = mention.types if allow else ()
+                if allow and types not in masks:
+                    masks[types] = allow.mask(self.kb, types)
+                if (text, types) not in known:
+                    known[text, types] = self._candidates(text, masks.get(types))
+                lists.append(known[text, types])
+            found.append(lists)
+        return found
 
     def _candidates(self, text: str, mask: Mask | None) -> Candidates:
         rows, scores, names = self.index.search(text, self.k, mask)
+        if self.aliases and len(self.learned):
+            rows, scores, names = self._with_aliases(text, mask, (rows, scores, names))
         return Candidates(rows, scores, names=names, kb=self.kb.version)
 
+    def _with_aliases(self, text: str, mask: Mask | None, found: Found) -> Found:
+        """Return the best concepts of those found by names and those found by aliases."""
+        rows, scores, names = found
+        places, likeness = self._similar_aliases(text, mask)
+        concepts = np.concatenate([rows, self._alias_index.concepts[places]])
+        scale = np.float32(1 + self.prior)
+        scores = np.concatenate([scores / scale, likeness / scale])
+        # an alias wins against an equal name where it counts more; else the name, which has a row, is kept
+        order = np.concatenate([names, np.full(len(places), np.iinfo(np.int32).max, np.int32)])
+        rows, scores, names = best_concepts(concepts, scores, order, self.k)
+        return rows, scores, np.where(names == np.iinfo(np.int32).max, np.int32(NO_NAME), names)
 
-@dataclass(frozen=True)
-class _Index:
-    """Names as columns of a TF-IDF matrix.
+    def _similar_aliases(self, text: str, mask: Mask | None) -> tuple[Places, Floats]:
+        """Return the places of aliases in their index that are like a text, and scores times 1 + prior * p."""
+        index = self._alias_index
+        likeness = index.similarities(text)
+        shares, totals = self.learned.shares[index.name_rows], self.learned.totals[index.name_rows]
+        allowed = (likeness > 0) & (totals > 0)
+        if mask is not None:
+            allowed &= mask.array[index.concepts]
+        places = np.flatnonzero(allowed)
+        return places, (likeness[places] * (1 + self.prior * shares[places])).astype(np.float32)
 
-    ``matrix`` is (n-grams, names), float32, columns of length 1, stored by row so that a query reads only the rows of
-    its own n-grams; ``concepts`` and ``name_rows`` (names) say whose name and which name a column is.
-    """
+    # --- learning ----------------------------------------------------------------------------------------------------
 
-    vocabulary: dict[str, int]
-    idf: Floats
-    matrix: Any
-    concepts: Ints
-    name_rows: Ints
-    ngram_range: tuple[int, int]
+    def fit(
+        self,
+        train: Sequence[Document],
+        dev: Sequence[Document],  # noqa: ARG002 - nothing is chosen
+        /,
+        *,
+        before: Component,  # noqa: ARG002 - aliases are taken from the documents as they are
+        kb: KnowledgeBase,
+        args: Mapping[str, Any],  # noqa: ARG002 - the options are the component's own
+    ) -> Iterator[Step]:
+        """Learn the aliases of `train` instead of those learned before."""
+        self.learned = Aliases.of(train, kb) if self.aliases else Aliases.none()
+        self.__dict__.pop("_alias_index", None)
+        yield Step(1, 1)
+
+    def without(self, documents: Iterable[str]) -> Self:
+        """Return the same retriever without what it learned from these documents (ids): for cross-fitting.
+
+        It shares the indexes, so that it costs next to nothing.
+        """
+        fewer = replace(self)
+        fewer.learned = self.learned.without(documents)
+        if len(self.learned):
+            fewer.__dict__.update(index=self.index, _alias_index=self._alias_index)
+        return fewer
+
+    def save(self, folder: Path) -> None:
+        """Write the component, and the aliases it learned as ``aliases.jsonl``."""
+        super().save(folder)
+        if len(self.learned):
+            self.learned.save(folder / ALIASES, self.kb)
 
     @classmethod
-    def build(cls, kb: KnowledgeBase, ngram_range: tuple[int, int], min_df: int) -> _Index:
-        vocabulary: dict[str, int] = {}
-        columns: list[int] = []
-        counts: list[int] = []
-        lengths: list[int] = []
-        names = list(kb.names())
-        for name in names:
-            grams = Counter(_ngrams(name.text, ngram_range))
-            columns += [vocabulary.setdefault(gram, len(vocabulary)) for gram in grams]
-            counts += grams.values()
-            lengths.append(len(grams))
-        starts = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
-        shape = (len(names), len(vocabulary))
-        matrix = sparse.csr_array((np.array(counts, np.float32), np.array(columns, np.int32), starts), shape=shape)
-        frequency = np.bincount(matrix.indices, minlength=len(vocabulary))
-        # smoothed as if one more name held every n-gram; rare n-grams below min_df weigh nothing
-        idf = (np.log((1 + len(names)) / (1 + frequency)) + 1).astype(np.float32) * (frequency >= min_df)
-        matrix.data *= idf[matrix.indices]
-        norms = np.sqrt(np.bincount(np.repeat(np.arange(len(names)), lengths), matrix.data**2, minlength=len(names)))
-        matrix.data /= np.repeat(np.maximum(norms, 1e-12), lengths).astype(np.float32)
-        return cls(
-            vocabulary=vocabulary,
-            idf=idf.astype(np.float32),
-            matrix=sparse.csr_array(matrix.T),
-            concepts=np.array([name.concept for name in names], np.int32),
-            name_rows=np.array([name.row for name in names], np.int32),
-            ngram_range=ngram_range,
-        )
-
-    def search(self, text: str, k: int, mask: Mask | None) -> tuple[Ints, Floats, Ints]:
-        """Return rows, scores and name rows of the best `k` concepts, best first, ties by row."""
-        similar = self._similarities(text)
-        if mask is not None:
-            similar[~mask.array[self.concepts]] = 0.0
-        found = np.flatnonzero(similar > 0)
-        # of each concept its best name, of equally good names the first
-        order = found[np.lexsort((self.name_rows[found], -similar[found], self.concepts[found]))]
-        first = np.ones(len(order), np.bool_)
-        first[1:] = self.concepts[order][1:] != self.concepts[order][:-1]
-        best = order[first]
-        best = best[np.lexsort((self.concepts[best], -similar[best]))][:k]
-        return self.concepts[best], similar[best], self.name_rows[best]
-
-    def _similarities(self, text: str) -> Floats:
-        grams = Counter(gram for gram in _ngrams(text, self.ngram_range) if gram in self.vocabulary)
-        rows = np.array([self.vocabulary[gram] for gram in grams], np.int64)
-        weights = np.array(list(grams.values()), np.float32) * self.idf[rows]
-        norm = float(np.sqrt((weights**2).sum()))
-        similar = np.zeros(len(self.concepts), np.float32)
-        if norm == 0:
-            return similar
-        for row, weight in zip(rows, weights / norm, strict=True):
-            columns = slice(self.matrix.indptr[row], self.matrix.indptr[row + 1])
-            similar[self.matrix.indices[columns]] += weight * self.matrix.data[columns]
-        return np.minimum(similar, np.float32(1.0))
-
-
-def _ngrams(text: str, ngram_range: tuple[int, int]) -> Iterable[str]:
-    norm = basic(text)
-    if not norm:
-        return  # or all texts without letters would be the same
-    padded = f" {norm} "
-    low, high = ngram_range
-    for size in range(low, high + 1):
-        for start in range(len(padded) - size + 1):
-            yield padded[start : start + size]
+    def load(cls, folder: Path, *, kb: KnowledgeBase | None = None) -> Self:
+        """Return the component that `save` wrote."""
+        loaded = super().load(folder, kb=kb)
+        if (folder / ALIASES).exists():
+            loaded.learned = Aliases.load(folder / ALIASES, loaded.kb)
+        return loaded

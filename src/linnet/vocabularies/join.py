@@ -5,7 +5,8 @@ is the same as an earlier one if
 
 1. it has its id, or an id that was merged into it;
 2. its id is retired there and leads to it, or an id that the later source retired in its favour does;
-3. one of its cross-references is an id of it, live or retired (`by_xref`).
+3. one of its cross-references is an id of it, live or retired (`by_xref`); the species that a gene is
+   cross-referenced to is no such one.
 
 Names, types, parents and cross-references are united, the first definition stays, and the merged-away id becomes a
 retired one. Concepts of one source are never merged with each other by 2 or 3: where two of them lead to the same
@@ -35,6 +36,8 @@ from linnet.vocabularies.join_spool import Spool
 __all__ = ["JoinReport", "join"]
 
 SHOWN = 5  # examples of a kind
+# prefixes of ids -> prefixes of cross-references that say what they belong to, not what they are
+BELONGS = {"NCBIGene": ("NCBITaxon:",)}
 
 
 @dataclass
@@ -172,7 +175,7 @@ class _Joined:
             if concept.replaced_by is not None:
                 retired[concept.id] = _Old(place, concept.replaced_by)
                 continue
-            xrefs = concept.xrefs if by_xref else ()
+            xrefs = _same(concept) if by_xref else ()
             live[concept.id] = _Live(concept.id, place, self._numbers(xrefs))
         return live, retired
 
@@ -258,8 +261,8 @@ class _Joined:
             yield replace(concept, parents=parents, xrefs=xrefs)
 
     def _closing(self) -> set[tuple[str, str]]:
-        """Return the (child, parent) pairs that close a circle; without merging there can be none."""
-        if not self._more:
+        """Return the (child, parent) pairs that close a circle; without merging and retired parents there are none."""
+        if not self._more and not self._retired:
             return set()
         flat = array("q")  # children and parents in turn: 16 bytes an edge
         for _, concept in self._spool:
@@ -289,6 +292,12 @@ def _end(id: str, retired: Mapping[str, _Old]) -> str:
         seen.add(id)
         id = retired[id].successor
     return id
+
+
+def _same(concept: Concept) -> Iterable[str]:
+    """Return the cross-references that may be the concept itself under another id."""
+    others = BELONGS.get(concept.id.partition(":")[0])
+    return concept.xrefs if others is None else [xref for xref in concept.xrefs if not xref.startswith(others)]
 
 
 def _united(first: Concept, other: Concept) -> Concept:

@@ -22,7 +22,7 @@ from linnet.data import Concept, Name, Scope
 from linnet.errors import FormatError
 from linnet.text.files import open_text, shown
 from linnet.vocabularies.curies import curie
-from linnet.vocabularies.release_rows import Layout, Numbers, ReleaseRows, Row
+from linnet.vocabularies.release_rows import Layout, Numbers, ReleaseRows, Row, whole
 
 __all__ = ["read_ncbi_gene", "read_ncbi_taxonomy"]
 
@@ -74,10 +74,11 @@ def read_ncbi_gene(
     for line, row in rows:
         if (wanted is not None and row[0] not in wanted) or row[2] == NEW_ENTRY:
             continue
-        if not row[1].isdecimal() or row[2] in ("", NONE):
-            rows.malformed(line, f"GeneID {row[1]!r} with symbol {row[2]!r}")
+        id = whole(row[1])
+        if id is None or row[2] in ("", NONE):
+            rows.malformed(line, f"GeneID {row[1][:40]!r} with symbol {row[2][:40]!r}")
             continue
-        kept.add(int(row[1]))
+        kept.add(id)
         any_gene = True
         yield _gene(row, f"{rows.name}:{line}")
     if not any_gene:
@@ -89,7 +90,7 @@ def read_ncbi_gene(
 
 def _with_header(path: Path, kind: str) -> ReleaseRows:
     expected = COLUMNS[kind].split()
-    header = next(open_text(path)).removeprefix("#").split("\t")
+    header = next(open_text(path), "").removeprefix("#").split("\t")
     if header not in (expected, [column for column in expected if column != OPTIONAL]):
         problem = f"expected the columns {', '.join(expected)}, found {', '.join(header)[:200]}"
         raise FormatError(path, problem, line=1)
@@ -119,10 +120,11 @@ def _gene_history(path: Path, wanted: frozenset[str] | None, kept: Numbers) -> I
     for line, row in rows:
         if wanted is not None and row[0] not in wanted:
             continue
-        if not row[2].isdecimal() or not (row[1] == NONE or row[1].isdecimal()):
-            rows.malformed(line, f"GeneID {row[1]!r}, discontinued {row[2]!r}")
-        elif int(row[2]) not in kept:
-            found = row[1] != NONE and int(row[1]) in kept
+        id, old = whole(row[1]), whole(row[2])
+        if old is None or (id is None and row[1] != NONE):
+            rows.malformed(line, f"GeneID {row[1][:40]!r}, discontinued {row[2][:40]!r}")
+        elif old not in kept:
+            found = id is not None and id in kept
             name = () if row[3] in ("", NONE, NEW_ENTRY) else (Name(row[3]),)
             successor = f"NCBIGene:{row[1]}" if found else ""
             yield Concept(f"NCBIGene:{row[2]}", name, replaced_by=successor, origin=f"{rows.name}:{line}")
@@ -170,14 +172,15 @@ def _by_taxon(rows: ReleaseRows) -> Iterator[tuple[int, list[Row]]]:
     before = 0
     for id, group in groupby(rows, key=lambda row: row[1][0]):
         lot = list(group)
-        if not id.isdecimal():
+        taxon = whole(id)
+        if taxon is None:
             for line, _ in lot:
-                rows.malformed(line, f"tax_id is {id!r}, expected a number")
+                rows.malformed(line, f"tax_id is {id[:40]!r}, expected a number")
             continue
-        if int(id) <= before:
+        if taxon <= before:
             problem = f"taxon {id} stands after {before}; the rows must be sorted by tax_id, as published: sort -n"
             raise FormatError(rows.path, problem, line=lot[0][0])
-        before = int(id)
+        before = taxon
         yield before, lot
 
 
@@ -193,13 +196,14 @@ def _taxon_names(rows: list[Row]) -> tuple[Name, ...]:
 def _retired_taxa(folder: Path, kept: Numbers) -> Iterator[Concept]:
     merged = _dump(folder, "merged")
     for line, (old, new) in merged:
-        if old.isdecimal() and new.isdecimal() and int(new) in kept:
+        successor = whole(new)
+        if whole(old) is not None and successor is not None and successor in kept:
             yield Concept(f"NCBITaxon:{old}", replaced_by=f"NCBITaxon:{new}", origin=f"{merged.name}:{line}")
         else:
-            merged.malformed(line, f"{old!r} merged into {new!r}, which is no taxon")
+            merged.malformed(line, f"{old[:40]!r} merged into {new[:40]!r}, which is no taxon")
     deleted = _dump(folder, "delnodes")
     for line, (old,) in deleted:
-        if old.isdecimal():
+        if whole(old) is not None:
             yield Concept(f"NCBITaxon:{old}", replaced_by="", origin=f"{shown(deleted.path)}:{line}")
         else:
-            deleted.malformed(line, f"tax_id is {old!r}, expected a number")
+            deleted.malformed(line, f"tax_id is {old[:40]!r}, expected a number")

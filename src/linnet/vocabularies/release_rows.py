@@ -7,6 +7,7 @@ is not means that the file is truncated.
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -15,13 +16,25 @@ from typing import NamedTuple
 from linnet.errors import FormatError, LinnetWarning
 from linnet.text.files import open_text, shown
 
-__all__ = ["Layout", "Numbers", "ReleaseRows"]
+__all__ = ["Layout", "Numbers", "ReleaseRows", "whole"]
 
 SHOWN = 20  # malformed rows that a warning names
 TOLERATED = 100  # malformed rows in a file of any size
 SHARE = 0.001  # of the rows, beyond those
+WHOLE = re.compile(r"0|[1-9][0-9]{0,9}")
+GREATEST = (1 << 31) - 1  # what published ids stay below; greater ones would take memory by their size alone
 
 Row = tuple[int, list[str]]  # line and cells
+
+
+def whole(text: str) -> int | None:
+    """Return the whole number that `text` writes in ASCII digits, None if it is none or greater than 2^31 - 1.
+
+    >>> whole("9606"), whole("007"), whole("9" * 20)
+    (9606, None, None)
+    """
+    number = int(text) if WHOLE.fullmatch(text) else None
+    return number if number is not None and number <= GREATEST else None
 
 
 class Layout(NamedTuple):

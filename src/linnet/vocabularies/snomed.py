@@ -110,7 +110,7 @@ class _Snapshot:
         if path is None:
             return
         columns = FILES[name]
-        header = next(open_text(path)).split("\t")
+        header = next(open_text(path), "").split("\t")
         if header != columns:
             raise FormatError(path, f"expected the columns {', '.join(columns)}, found {', '.join(header)}", line=1)
         rows = ReleaseRows(path, Layout(columns, "\t"), header=True)
@@ -158,7 +158,8 @@ class _Snapshot:
         while id not in self._active and id in self._successors and id not in seen:
             seen.add(id)
             id = self._successors[id]
-        return f"{PREFIX}:{id}" if id in self._active else ""
+        # an active concept without a description is left out, and nothing can lead to it
+        return f"{PREFIX}:{id}" if id in self._active and id in self._terms else ""
 
     def concepts(self) -> Iterator[Concept]:
         path = shown(self._path("sct2_Concept_Snapshot") or "")

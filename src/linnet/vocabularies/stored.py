@@ -109,17 +109,28 @@ def edges(kb: KnowledgeBase) -> Edges:
 
 
 class _Connection:
-    """A connection of its own to the file of a knowledge base, for as long as a stream is read."""
+    """A connection of its own to the file of a knowledge base, for as long as a stream is read.
+
+    It is one transaction: nobody can change the file between the questions, whose answers therefore fit together.
+    """
 
     def __init__(self, kb: KnowledgeBase) -> None:
-        self._path, self._version = kb.path, kb.version
+        self._path, self._file, self._version = kb.path, kb.file, kb.version
 
     def __enter__(self) -> _Connection:
-        self._connection = sqlite3.connect(f"{self._path.as_uri()}?mode=ro", uri=True)
+        self._connection = sqlite3.connect(f"{self._file.as_uri()}?mode=ro", uri=True, isolation_level=None)
+        try:
+            self._begin()
+        except BaseException:
+            self._connection.close()
+            raise
+        return self
+
+    def _begin(self) -> None:
+        list(self.rows("BEGIN"))
         found = dict(self.rows("SELECT key, value FROM info")).get("version")
         if found != self._version:
             raise KnowledgeBaseError(f"{self._path} has changed: version {found}, expected {self._version}")
-        return self
 
     def __exit__(self, *_error: object) -> None:
         self._connection.close()

@@ -248,16 +248,30 @@ class _Release:
 
     def retired(self) -> Iterator[Concept]:
         """Yield the retired CUIs; those that were merged into a concept that was not kept are left out."""
-        for id, rows in self._history or ():
+        if self._history is None:
+            return
+        for id, rows in self._history:
             if id in self._kept:
                 continue
             line = rows[0][0]
-            merged = [row[5] for _, row in rows if row[2] == "SY"]
-            kept = [successor for successor in merged if number(successor) in self._kept]
+            merged = _merged(rows, self._history)
+            kept = [successor for successor in merged if successor in self._kept]
             if kept or not merged:
-                successor = f"UMLS:{kept[0]}" if kept else ""
+                successor = f"UMLS:{cui(kept[0])}" if kept else ""
                 origin = f"{self._folder / 'MRCUI.RRF'}:{line}"
                 yield Concept(f"UMLS:{cui(id)}", replaced_by=successor, origin=origin)
+
+
+def _merged(rows: list[Row], history: Groups) -> list[int]:
+    """Return the numbers of the concepts that a retired one was merged into."""
+    found = []
+    for line, row in rows:
+        if row[2] == "SY":
+            try:
+                found.append(number(row[5]))
+            except ValueError as error:
+                history.rows.malformed(line, str(error))
+    return found
 
 
 def _is_st21pv(tree: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from array import array
 from collections.abc import Collection, Iterator, Sequence
@@ -12,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linnet.errors import FormatError, LinnetWarning
-from linnet.vocabularies.release_rows import Layout, ReleaseRows, Row
+from linnet.vocabularies.release_rows import Layout, ReleaseRows, Row, whole
 
 __all__ = ["LAYOUTS", "Groups", "Hierarchy", "complete", "cui", "number", "release_file", "row_counts"]
 
@@ -27,6 +28,7 @@ COLUMNS = {
 LAYOUTS = {name: Layout(columns.split(), "|", "|") for name, columns in COLUMNS.items()}
 SORT = "the rows must be sorted by their first column, as published: LC_ALL=C sort -t'|' -k1,1 -o FILE FILE"
 MIRRORS = {"PAR": "CHD", "RB": "RN"}  # every relation stands twice, once from either side
+CUI = re.compile(r"C([0-9]{7})|CL([0-9]{6}|[1-9][0-9]{6,7})")
 NCI_METATHESAURUS = 10_000_000  # its own concepts, CL and six digits or more, are numbered from here
 
 
@@ -39,11 +41,10 @@ def number(cui: str) -> int:
     >>> number("C0024660"), number("CL000017")
     (24660, 10000017)
     """
-    if cui[:2] == "CL" and cui[2:].isdecimal():
-        return NCI_METATHESAURUS + int(cui[2:])
-    if cui[:1] == "C" and len(cui) == 8 and cui[1:].isdecimal():
-        return int(cui[1:])
-    raise ValueError(f"{cui!r} is no CUI")
+    found = CUI.fullmatch(cui)
+    if found is None:
+        raise ValueError(f"{cui[:40]!r} is no CUI")
+    return int(found[1]) if found[1] else NCI_METATHESAURUS + int(found[2])
 
 
 def cui(number: int) -> str:
@@ -61,11 +62,23 @@ def release_file(folder: Path, name: str) -> Path | None:
 
 
 def row_counts(folder: Path) -> dict[str, int]:
-    """Return how many rows MRFILES says each file has; empty without an MRFILES."""
+    """Return how many rows MRFILES says each file has; empty without an MRFILES.
+
+    Raises:
+        FormatError: a damaged MRFILES.
+    """
     path = release_file(folder, "MRFILES")
     if path is None:
         return {}
-    return {row[0].removesuffix(".RRF"): int(row[4]) for _, row in ReleaseRows(path, LAYOUTS["MRFILES"])}
+    counts: dict[str, int] = {}
+    rows = ReleaseRows(path, LAYOUTS["MRFILES"])
+    for line, row in rows:
+        count = whole(row[4])
+        if count is None:
+            rows.malformed(line, f"says that {row[0][:40]} has {row[4][:40]!r} rows")
+        else:
+            counts[row[0].removesuffix(".RRF")] = count
+    return counts
 
 
 class Groups:

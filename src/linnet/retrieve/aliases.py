@@ -1,0 +1,144 @@
+"""Names that people used: surfaces of linked mentions as further names of concepts, with how often each meant what.
+
+Counts are kept by document, so that whoever trains on top can leave out what a document itself contributed.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from linnet.data import Document
+from linnet.errors import FormatError, UnknownConceptError
+from linnet.kb import KnowledgeBase
+from linnet.pipeline import Abbreviations, Sentences
+from linnet.retrieve.queries import query_texts
+from linnet.text.normalise import basic
+
+__all__ = ["Aliases"]
+
+Key = tuple[str, int]  # an alias in normal form, and a concept's row
+
+
+@dataclass(frozen=True, eq=False)
+class Aliases:
+    """Pairs of alias and concept in the order ``keys``; ``counts`` by document id, then by place in ``keys``.
+
+    ``totals`` float64 (keys,) is how often each pair was seen in the documents that are not left out.
+    """
+
+    keys: tuple[Key, ...]
+    counts: Mapping[str, Mapping[int, int]]
+    totals: npt.NDArray[np.float64]
+
+    @classmethod
+    def none(cls) -> Aliases:
+        """Return no aliases.
+
+        >>> len(Aliases.none())
+        0
+        """
+        return cls._counted({})
+
+    @classmethod
+    def of(cls, docs: Iterable[Document], kb: KnowledgeBase) -> Aliases:
+        """Collect the surface and the long form of every mention with one concept that `kb` holds.
+
+        Mentions of several concepts and those linked to nothing give no names. A retired concept stands for its
+        successor. Documents without abbreviations are searched for them first.
+
+        """
+        seen: Counter[tuple[str, Key]] = Counter()
+        for doc in docs:
+            whole = doc if doc.abbreviations is not None else Abbreviations()(Sentences()([doc]))[0]
+            for mention, long in zip(whole.mentions or (), query_texts(whole), strict=True):
+                if mention.concepts is None or len(mention.concepts) != 1 or mention.concepts[0] not in kb:
+                    continue
+                row = kb.row(mention.concepts[0])
+                seen.update((doc.id, (text, row)) for text in {basic(doc.surface(mention)), basic(long)} if text)
+        return cls._counted(seen)
+
+    @classmethod
+    def _counted(cls, seen: Mapping[tuple[str, Key], int]) -> Aliases:
+        keys = tuple(sorted({key for _, key in seen}))
+        places = {key: place for place, key in enumerate(keys)}
+        counts: dict[str, dict[int, int]] = {}
+        for (doc, key), count in sorted(seen.items()):
+            counts.setdefault(doc, {})[places[key]] = count
+        return cls(keys, counts, _sum(len(keys), counts.values()))
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def without(self, documents: Iterable[str]) -> Aliases:
+        """Return the same pairs, counted without these documents; pairs seen nowhere else count 0."""
+        left_out = _sum(len(self), [self.counts[id] for id in set(documents) if id in self.counts])
+        return replace(self, totals=np.maximum(self.totals - left_out, 0))
+
+    @functools.cached_property
+    def shares(self) -> npt.NDArray[np.float64]:
+        """p(concept | alias) of each pair (keys,), with one more sighting of the alias that meant something else."""
+        _, texts = np.unique([text for text, _ in self.keys] or np.empty(0, "U1"), return_inverse=True)
+        shares: npt.NDArray[np.float64] = self.totals / (np.bincount(texts, self.totals)[texts] + 1)
+        return shares
+
+    def save(self, path: Path, kb: KnowledgeBase) -> None:
+        """Write one JSON line a pair: the alias, the concept's id, and counts by document."""
+        by_pair: list[dict[str, int]] = [{} for _ in self.keys]
+        for doc, counts in self.counts.items():
+            for place, count in counts.items():
+                by_pair[place][doc] = count
+        with path.open("w", encoding="utf-8") as file:
+            for (text, row), documents in zip(self.keys, by_pair, strict=True):
+                line = {"alias": text, "concept": kb.id(row), "documents": documents}
+                file.write(json.dumps(line, ensure_ascii=True) + "\n")
+
+    @classmethod
+    def load(cls, path: Path, kb: KnowledgeBase) -> Aliases:
+        """Return what `save` wrote.
+
+        Raises:
+            FormatError: the file cannot be read, or a line is not one of ours.
+        """
+        try:
+            return cls._counted(dict(_read(path, kb)))
+        except (OSError, UnicodeDecodeError) as error:
+            raise FormatError(path, f"cannot be read: {error}; train again") from error
+
+
+def _sum(size: int, counts: Iterable[Mapping[int, int]]) -> npt.NDArray[np.float64]:
+    total = np.zeros(size)
+    for some in counts:
+        total[list(some)] += list(some.values())
+    return total
+
+
+def _read(path: Path, kb: KnowledgeBase) -> Iterator[tuple[tuple[str, Key], int]]:
+    with path.open(encoding="utf-8") as file:
+        for number, line in enumerate(file, 1):
+            try:
+                record = json.loads(line)
+                text, row, documents = record["alias"], kb.row(record["concept"]), record["documents"]
+                checked = [(str(doc), _positive(count)) for doc, count in documents.items()]
+            except UnknownConceptError as error:
+                raise FormatError(path, f"{error}; train again", line=number) from error
+            except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+                problem = "is no alias: expected alias, concept and documents with their counts"
+                raise FormatError(path, problem, line=number) from error
+            if not isinstance(text, str):
+                raise FormatError(path, f"alias {text!r} is no text", line=number)
+            yield from (((doc, (text, row)), count) for doc, count in checked)
+
+
+def _positive(count: Any) -> int:
+    if not isinstance(count, int) or not 0 < count < 1 << 31:
+        raise ValueError(count)
+    return count
