@@ -193,6 +193,7 @@ def test_ancestors(tmp_path: Path) -> None:
     kb = build([concept("D", "B", "C"), concept("A"), concept("B", "A"), concept("C", "A")], tmp_path / "a.kb")
     assert kb.ancestors(0).tolist() == [1, 2, 3]
     assert kb.ancestors(1).tolist() == []
+    assert [kb.parents(row).tolist() for row in (0, 1)] == [[2, 3], []]
     assert kb[0].parents == ("B", "C")
 
 

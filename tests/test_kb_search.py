@@ -11,7 +11,7 @@ from linnet.data import Concept, Name
 from linnet.errors import KnowledgeBaseError, UnknownConceptError
 from linnet.kb import KnowledgeBase
 from linnet.kb_build import build
-from linnet.kb_search import Hit
+from linnet.kb_search import PREFIXES, Hit
 
 
 def concept(id: str, *names: str | Name, types: tuple[str, ...] = (), parents: tuple[str, ...] = ()) -> Concept:
@@ -83,6 +83,28 @@ def test_ids_and_retired_ids(kb: KnowledgeBase) -> None:
     for retired in ("HP:0009999", "HP:0009998", " HP:0009998 "):
         assert found(kb, retired)[:1] == ["HP:0001250"]
     assert found(kb, "HP:0009997") == []
+
+
+def test_ids_without_their_prefix(tmp_path: Path) -> None:
+    ids = ["MESH:D003920", "OMIM:222100", "OMIM:2221001", "UMLS:C0011849", "00017", "Z:D003920", "bare"]
+    kb = build([Concept(id, (Name(f"name {at}"),)) for at, id in enumerate(ids)], tmp_path / "kb.kb")
+    assert [hit.id for hit in kb.search("d003920")] == ["MESH:D003920", "Z:D003920"]
+    assert {hit.tier for hit in kb.search("d003920")} == {"id"}
+    assert [found(kb, text) for text in ("222100", "C0011849", "00017")] == [
+        ["OMIM:222100"],
+        ["UMLS:C0011849"],
+        ["00017"],
+    ]
+    assert (kb.meant("222100"), kb.meant("mesh_D003920"), kb.meant("999999")) == ("OMIM:222100", "MESH:D003920", "")
+    for ask in (lambda: kb.mask(under=["222100"]), lambda: kb.search("name", under=["222100"])):
+        with pytest.raises(UnknownConceptError, match=r"no concept '222100' in kb.kb .*; did you mean 'OMIM:222100'\?"):
+            ask()
+
+
+def test_many_prefixes_cost_few_lookups(tmp_path: Path) -> None:
+    concepts = [Concept(f"P{at:03}:00017", (Name(f"name {at}"),)) for at in range(PREFIXES + 5)]
+    kb = build(concepts, tmp_path / "kb.kb")
+    assert len(kb.search("00017", limit=1000)) == PREFIXES
 
 
 def test_words(kb: KnowledgeBase) -> None:

@@ -29,7 +29,7 @@ from linnet.errors import KnowledgeBaseError, UnknownConceptError, did_you_mean
 from linnet.home import expanded, kb_folder
 from linnet.kb_edit import Edit, edit
 from linnet.kb_file import APPLICATION_ID, INFO, SCHEMA_VERSION, TYPES, WAIT, check_file, is_busy, read_concept, undone
-from linnet.kb_search import Hit, search
+from linnet.kb_search import Hit, search, spellings
 
 __all__ = ["APPLICATION_ID", "SCHEMA_VERSION", "KbName", "KnowledgeBase", "Mask", "kb_path"]
 
@@ -166,6 +166,18 @@ class KnowledgeBase:
             current = retired[0]
             seen.add(current)
 
+    def meant(self, id: str) -> str:
+        """Return the live concept's id that `id` is another spelling of, as without its prefix; "" if there is none."""
+        return next((way for way in spellings(self._rows, id) if way in self), "")
+
+    def _root(self, id: str) -> int:
+        """Return the row of `id`, which a person has typed: the error has a hint, which takes some lookups."""
+        try:
+            return self.row(id)
+        except UnknownConceptError as error:
+            way = self.meant(id)
+            raise UnknownConceptError(f"{error}; did you mean {way!r}?" if way else str(error)) from None
+
     def __contains__(self, id: str) -> bool:
         try:
             self.row(id)
@@ -271,7 +283,7 @@ class KnowledgeBase:
             limit: how many at most.
         """
         type_rows = [self._type(name) for name in types]
-        roots = [self.row(id) for id in under]
+        roots = [self._root(id) for id in under]
         return search(self._rows, text, types=type_rows, under=roots, limit=limit)
 
     def mask(
@@ -290,8 +302,12 @@ class KnowledgeBase:
             rows[[self.row(id) for id in ids]] = True
             array &= rows
         if under is not None:
-            array &= self._of([self.row(id) for id in under], DESCENDANTS)
+            array &= self._of([self._root(id) for id in under], DESCENDANTS)
         return Mask(array, self.version)
+
+    def parents(self, row: int) -> npt.NDArray[np.int64]:
+        """Return the rows of the concepts directly above `row`, in the order of the source."""
+        return self._column("SELECT parent FROM parents WHERE concept = ? ORDER BY rowid", int(row))
 
     def ancestors(self, row: int) -> npt.NDArray[np.int64]:
         """Return the rows of all ancestors of `row`, itself excluded, ascending."""

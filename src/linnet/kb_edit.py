@@ -24,6 +24,7 @@ from linnet.data import Concept, Name
 from linnet.errors import KnowledgeBaseError, LinnetWarning, UnknownConceptError, did_you_mean
 from linnet.kb_file import WAIT, begin, check_file, commit
 from linnet.kb_rows import Rows
+from linnet.kb_search import spellings
 
 __all__ = ["Edit", "edit"]
 
@@ -274,8 +275,8 @@ class Edit:
             start + "\U0010ffff",
             NEAR,
         )
-        upper = id.upper().replace("_", ":", 1)
-        return did_you_mean(id, [upper] if self._rows.find(upper) else [found for (found,) in near])
+        meant = [way for way in spellings(self._rows.run, id) if self._live(way) is not None]
+        return did_you_mean(id, meant or [found for (found,) in near])
 
     # --- the end
 

@@ -260,4 +260,5 @@ def _not_written(error: sqlite3.Error, path: Path, wait: float) -> KnowledgeBase
     if is_busy(error):
         message = f"somebody else is editing or reading it (waited {wait:g} s); try again later"
         return KnowledgeBaseError(f"{path} cannot be changed: {message}")
-    return KnowledgeBaseError(f"{path}: cannot be written: {error}")
+    way = "; copy it to where you may write" if error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_READONLY else ""
+    return KnowledgeBaseError(f"{path}: cannot be written: {error}{way}")

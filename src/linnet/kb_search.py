@@ -15,14 +15,15 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from linnet.text.normalise import basic
 
-__all__ = ["Hit", "search"]
+__all__ = ["Hit", "search", "spellings"]
 
 Query = Callable[..., Iterator[Any]]
+Lookup = Callable[..., Iterable[Any]]
 
 
 class Hit(NamedTuple):
@@ -36,6 +37,8 @@ class Hit(NamedTuple):
 
 
 CURIE = re.compile(r"^([A-Z]+)[_ ]?(?=\d)(\w+)$")
+BARE = re.compile(r"[A-Z]{0,2}\d{5,}")  # an id without its prefix: D003920, C0018681, 0004322
+PREFIXES = 40  # prefixes that are tried for it
 # A tier ranks at most this many names: a frequent word must not sort a million rows.
 CAP = 1000
 # A tier with a filter by type looks at this many matching names.
@@ -164,13 +167,14 @@ def _few(query: Query, listing: str) -> str:
 
 def _tiers(query: Query, text: str, allowed: _Filter) -> Iterator[tuple[str, str, list[object]]]:
     """Yield name, query and values of each tier."""
+    ids = spellings(query, text)
     by_id = (
-        "WITH RECURSIVE ids(id) AS (VALUES (?1), (?2) UNION SELECT successor FROM retired JOIN ids USING (id)) "
+        f"WITH RECURSIVE ids(id) AS (VALUES {', '.join(['(?)'] * len(ids))} "
+        "UNION SELECT successor FROM retired JOIN ids USING (id)) "
         f"SELECT {COLUMNS}, 0 AS badness FROM names n WHERE n.position = 0{allowed.condition} "
         "AND n.concept IN (SELECT row FROM concepts JOIN ids USING (id) WHERE NOT retired)"
     )
-    # hp:0000118, HP_0000118 and HP0000118 are ways people write HP:0000118
-    yield "id", by_id, [text.strip(), CURIE.sub(r"\1:\2", text.strip().upper())]
+    yield "id", by_id, [*ids]
     norm = basic(text)
     if not norm:
         return
@@ -186,6 +190,32 @@ def _tiers(query: Query, text: str, allowed: _Filter) -> Iterator[tuple[str, str
         yield "prefix", _among(passing, _Filter()), [norm, beyond]
     words = list(itertools.islice(dict.fromkeys(norm.split()), WORDS))
     yield from _word_tiers(query, words, allowed)
+
+
+def spellings(query: Lookup, text: str) -> list[str]:
+    """Return what the id `text` may mean: hp:0000118, HP_0000118, HP0000118 and 0000118 are all HP:0000118.
+
+    To an id without a prefix each of the knowledge base's is given, as far as there are no more than `PREFIXES`.
+    """
+    text = text.strip()
+    upper = text.upper()
+    found = [text, CURIE.sub(r"\1:\2", upper), upper.replace("_", ":", 1)]
+    if BARE.fullmatch(upper):
+        found += [f"{prefix}:{upper}" for prefix in _prefixes(query)]
+    return list(dict.fromkeys(found))
+
+
+def _prefixes(query: Lookup) -> Iterator[str]:
+    """Yield the prefixes of the ids: one lookup each, whatever their number."""
+    beyond = ""
+    for _ in range(PREFIXES):
+        found = next(iter(query("SELECT id FROM concepts WHERE id >= ? ORDER BY id LIMIT 1", beyond)), None)
+        if found is None:
+            return
+        prefix, colon, _local = found[0].partition(":")
+        if colon:
+            yield prefix
+        beyond = prefix + (";" if colon else "\0")  # ";" comes right after ":"
 
 
 def _word_tiers(query: Query, words: Sequence[str], allowed: _Filter) -> Iterator[tuple[str, str, list[object]]]:

@@ -48,7 +48,9 @@ def report(system: str, value: float, errors: tuple[Wrong, ...]) -> Report:
         kinds=kinds,
         wrong=errors,
         confusions=(
-            Confusion(gold="HP:0001250", predicted="X:1", gold_name="Seizure", predicted_name=ATTACK, count=3),
+            Confusion(
+                gold=("HP:0001250",), predicted=("X:1",), gold_names=("Seizure",), predicted_names=(ATTACK,), count=3
+            ),
         ),
     )  # fmt: skip
 
@@ -162,6 +164,25 @@ def test_keys_walk_through_the_errors(page: Page) -> None:
     page.press("Enter")
     assert page.js("document.activeElement.id") == "detail"
     assert page.text("#detail h3") == "misranked"
+
+
+def test_an_error_says_where_it_was_found_and_what_was_not(browser: Browser, tmp_path: Path) -> None:
+    errors = (
+        wrong(0, "boundary", "bad \U0001f912 fits", found=(16, 20), rank=0),
+        wrong(1, "missed", "convulsions", predicted=(), predicted_names=(), rank=0, probability=None),
+    )
+    page = browser.open(written(tmp_path / "one.html", report("one", 0.5, errors)), width=390)
+    assert [line.split(" \u2192 ")[1] for line in page.text("#list").splitlines() if "\u2192" in line] == [
+        "Tonic-clonic seizure",
+        "not found",
+    ]
+    page.press("j")
+    assert "fits 16\u201320" in page.text("#detail")
+    assert "candidate" not in page.text("#detail")
+    [times, gold, answered] = page.text("#confused tbody tr").split("\t")
+    assert (times, gold) == ("3", "Seizure HP:0001250")
+    assert answered.endswith("X:1")
+    page.close()
 
 
 def test_systems_can_be_switched(page: Page) -> None:

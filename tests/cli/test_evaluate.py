@@ -23,14 +23,14 @@ def test_figures(run: Run, tmp_path: Path) -> None:
     }  # fmt: skip
     out = run("evaluate", gold, predicted).out
     assert "0.667" in out
-    assert "1 documents" in out
+    assert "1 document," in out
 
 
 def test_what_does_not_belong_together_is_refused(run: Run, tmp_path: Path) -> None:
     gold, other = tmp_path / "gold.tsv", tmp_path / "other.tsv"
     gold.write_text(GOLD)
     other.write_text(GOLD.replace("7\n", "8\n", 1))
-    assert "not among" in run("evaluate", gold, other).err
+    assert "not among" in run("evaluate", gold, other, "--as-predicted").err
     done = run("evaluate", gold, gold)
     assert (done.code, "gold mentions" in done.err) == (2, True)
 
@@ -103,6 +103,31 @@ def test_outputs_do_not_overwrite_inputs(run: Run, tmp_path: Path) -> None:
     gold, a = pair(tmp_path, "a")
     gold = gold.rename(tmp_path / "gold.json")
     assert "is read as input" in run("evaluate", gold, a, "--from", "gsc", "--to", gold).err
+
+
+def test_reports_do_not_overwrite_what_is_learned_from(run: Run, tmp_path: Path) -> None:
+    gold, a = pair(tmp_path, "a")
+    train = tmp_path / "train.json"
+    train.write_text("{}")
+    assert "is read as input" in run("evaluate", gold, a, "--train", train, "--to", train).err
+    assert train.read_text() == "{}"
+
+
+def test_predictions_in_a_format_that_does_not_say_so(run: Run, tmp_path: Path) -> None:
+    gold, _ = pair(tmp_path, "a")
+    ours = tmp_path / "ours.tsv"
+    ours.write_text(GOLD)
+    assert "if a system made them, say --as-predicted" in run("evaluate", gold, ours).err
+    done = run("evaluate", gold, ours, "--as-predicted", "--json")
+    assert json.loads(done.out)["measures"]["strict.f1"]["value"] == 1.0
+
+
+def test_gold_without_annotations_is_refused(run: Run, tmp_path: Path) -> None:
+    _, a = pair(tmp_path, "a")
+    text = tmp_path / "text.txt"
+    text.write_text("Seizures and fever.")
+    done = run("evaluate", text, a)
+    assert (done.code, "holds no annotations to compare with" in done.err) == (2, True)
 
 
 def test_synthetic_bench(run: Run) -> None:

@@ -100,3 +100,18 @@ def test_a_known_corpus_states_its_terms(run: Run, home: Path, data: Path, monke
     [source] = KnowledgeBase.open("gold").sources
     assert source["name"] == "bc5cdr:train,dev"
     assert source["licence"].startswith("a work of the United States Government")
+
+
+def test_edits_are_not_lost_by_building_again(run: Run, home: Path, sources: list[Path], kb: KnowledgeBase) -> None:
+    build = ("kb", "build", sources[0], "--from", "table", "--prefix", "X", "-o", "mine")
+    assert run(*build).code == run(*build).code == 0  # what nobody has edited is made anew
+    assert run("kb", "add", "mine", "--id", "X:9", "--name", "Chills").code == 0
+    for again in (build, ("kb", "subset", kb.path, "--types", "Disease", "-o", "mine")):
+        done = run(*again)
+        assert done.code == 2
+        assert "mine.kb has been edited since it was built (1 times, last " in done.err
+        assert "X:9" in KnowledgeBase.open("mine")
+    assert run(*build, "--replace").code == 0
+    assert "X:9" not in KnowledgeBase.open("mine")
+    KnowledgeBase.open("mine").path.write_bytes(b"SQLite format 3\0damaged")
+    assert "exists and is no knowledge base" in run(*build).err

@@ -80,6 +80,9 @@ def test_ids_of_files_and_bridges(run: Run, home: Path, kb: KnowledgeBase, tmp_p
         (("--under", "Z:1"), "no concept 'Z:1'"),
         (("--ids", "Z:1"), "no concept of small.kb is in the subset: ids Z:1"),
         (("--ids", "none/ids.txt"), "there is no such file of ids"),
+        (("--ids", "ids.TXT"), "there is no such file of ids"),
+        (("--ids", "0004322"), "left out: 0004322; did you mean 'HP:0004322'?"),
+        (("--under", "hp_0004322"), "did you mean 'HP:0004322'?"),
         (("--concepts-of", "none.jsonl"), "none.jsonl"),
         (("--type", "Disease", "--under", "HP:0000118"), "types Disease, under HP:0000118"),
     ],
@@ -90,6 +93,25 @@ def test_subsets_that_cannot_be_made(
     done = run("kb", "subset", kb.path, "-o", "part", *arguments)
     assert (done.code, said in done.err) == (2, True), done.err
     assert not (home / "kb" / "part.kb").exists()
+
+
+def test_names_that_a_subset_cannot_have_and_documents_without_gold(
+    run: Run, home: Path, kb: KnowledgeBase, tmp_path: Path
+) -> None:
+    done = run("kb", "subset", kb.path, "-o", "hpo", "--type", "Disease")
+    assert (done.code, "the name hpo is the Human Phenotype Ontology's" in done.err) == (2, True)
+    (tmp_path / "bare.jsonl").write_text(dumps(Document("d1", "abc")) + "\n")
+    done = run("kb", "subset", kb.path, "-o", "part", "--concepts-of", tmp_path / "bare.jsonl")
+    assert (done.code, "bare.jsonl holds no gold concepts: is it annotated?" in done.err) == (2, True)
+
+
+def test_a_copy_is_called_by_its_own_name(run: Run, kb: KnowledgeBase, tmp_path: Path) -> None:
+    (tmp_path / "copy.kb").write_bytes(kb.path.read_bytes())
+    assert (
+        f"small ({kb.version}) → copy ({kb.version}): nothing changed"
+        in run("kb", "diff", kb.path, tmp_path / "copy.kb").out
+    )
+    assert run("kb", "info", tmp_path / "copy.kb").out.startswith("copy: ")
 
 
 @pytest.fixture

@@ -77,6 +77,8 @@ def test_retire_and_merge(run: Run, mine: Path) -> None:
         (("add", "mine"), "say what to add"),
         (("add", "mine", "a.tsv", "--id", "X:3"), "say what to add"),
         (("add", "mine", "a.tsv", "--name", "x", "--from", "table"), "are for one concept, with --id"),
+        (("add", "mine", "--id", "X 3", "--name", "x"), "--id 'X 3' holds a blank"),
+        (("retire", "mine", "0004322"), "no concept '0004322' in mine.kb; did you mean 'HP:0004322'?"),
         (("add", "mine", "a.tsv"), "say what the files are: --from"),
         (("add", "mine", "none.tsv", "--from", "table"), "none.tsv"),
         (("add", "mine", "none.tsv", "--from", "tabel"), "did you mean 'table'"),

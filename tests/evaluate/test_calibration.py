@@ -152,6 +152,19 @@ def test_what_nobody_reviewed_does_not_count() -> None:
     assert len(Calibration.of_pairs([(Document("d", TEXT), Document("d", TEXT))])) == 0
 
 
+def test_what_nobody_linked_is_neither_right_nor_wrong() -> None:
+    unknown = replace(gold(0), concepts=None)
+    ours = [said(0, 0.9, "A")]
+    assert len(Calibration.of_pairs([pair([unknown], ours)])) == 0
+    assert Calibration.of_pairs([pair([unknown, gold(0, "A")], ours)]).brier == pytest.approx(0.01)
+
+
+def test_one_concept_of_several_is_right_where_the_rule_says_so() -> None:
+    pairs = [pair([gold(0, "A", "B")], [said(0, 0.9, "A")])]
+    assert Calibration.of_pairs(pairs).brier == pytest.approx(0.81)
+    assert Calibration.of_pairs(pairs, rule="any-of").brier == pytest.approx(0.01)
+
+
 def table(*rows: tuple[Mention, Mention | None, bool]) -> Linked:
     """Return a table of one mention in each document."""
     columns = {name: np.zeros(len(rows), kind) for name, kind in (("rank", np.int32), ("precision", np.float64))}
@@ -194,6 +207,7 @@ def test_nil_by_hand() -> None:
         (gold(0, "A"), None, False),
     )
     values = {measure.name: measure.value for measure in nil(linked)}
-    assert values == pytest.approx({"nil.precision": 2 / 3, "nil.recall": 2 / 5, "nil.f1": 0.5})
-    assert [measure.value for measure in nil(table())] == [0.0, 0.0, 0.0]
+    wanted = {"precision": 2 / 3, "recall": 2 / 5, "f1": 0.5}
+    assert values == pytest.approx({f"given-span.nil.{part}": value for part, value in wanted.items()})
+    assert [measure.value for measure in nil(table())] == [1.0, 1.0, 1.0]
     assert all(len(measure.counts) == 7 for measure in nil(linked))

@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linnet.data import Candidates, Document, Mention
+from linnet.data import Candidates, Document, Mention, Span
 from linnet.errors import DataError, MismatchError
 from linnet.evaluate import About, Figure, Options, Report, compare, evaluate, measure
 from linnet.evaluate.evaluation import fingerprint
+from linnet.evaluate.report import BY_TYPE
 from linnet.kb import KnowledgeBase
 
 TEXT = "Seizures and short stature, cleft palate."
@@ -79,7 +80,7 @@ def test_half_wrong(kb: KnowledgeBase) -> None:
     assert (wrong.surface, wrong.gold, wrong.predicted, wrong.rank) == ("Seizures", ("HP:0001250",), ("X:1",), 2)
     assert wrong.before + wrong.surface + wrong.after == TEXT
     assert [(one.gold, one.predicted, one.count) for one in report.confusions] == [
-        ("HP:0000175", "X:1", 3), ("HP:0001250", "X:1", 3), ("HP:0004322", "X:1", 3),
+        (("HP:0000175",), ("X:1",), 3), (("HP:0001250",), ("X:1",), 3), (("HP:0004322",), ("X:1",), 3),
     ]  # fmt: skip
 
 
@@ -160,6 +161,53 @@ def test_wrong_options_are_refused() -> None:
         Options(samples=-1)
 
 
+def test_nil_at_given_spans_and_anywhere_are_two_measures() -> None:
+    theirs = Document("a", TEXT, mentions=(Mention(0, 8, source="gold", concepts=()),))
+    ours = replace(theirs, mentions=(Mention(0, 8, concepts=()), Mention(13, 26, concepts=())))
+    report = evaluate([theirs], [ours], options=QUICK)
+    assert (report["nil.precision"].value, report["given-span.nil.precision"].value) == (0.5, 1.0)
+    silent = evaluate(documents(1), [replace(doc, mentions=()) for doc in documents(1)], options=QUICK)
+    assert silent["nil.f1"].value == silent["given-span.nil.f1"].value == 1.0
+
+
+def test_errors_are_in_the_slices_of_their_own_mention() -> None:
+    parts = (Span(0, 8), Span(20, 26))
+    nested = tuple(
+        Mention(0, 26, types=(kind,), source="gold", concepts=(kind,), parts=where)
+        for kind, where in (("A", ()), ("B", parts))
+    )
+    report = evaluate(
+        [Document("a", TEXT, mentions=nested)],
+        [Document("a", TEXT, mentions=(Mention(0, 26, concepts=("A",)), Mention(0, 26, concepts=("C",))))],
+        options=QUICK,
+    )
+    slices = {error.kind: error.slices for error in report.wrong}
+    assert "discontinuous" in slices["boundary"]
+    assert {"type.B"} == {name for name in slices["boundary"] if name.startswith("type.")}
+    report = evaluate(
+        [Document("a", TEXT, mentions=nested[:1])],
+        [Document("a", TEXT, mentions=(Mention(0, 26, concepts=("A",)), Mention(0, 26, concepts=("C",))))],
+        options=QUICK,
+    )
+    assert [(error.kind, error.slices) for error in report.wrong] == [("spurious", ())]
+
+
+def test_what_nobody_went_through_is_not_wrong() -> None:
+    theirs = Document("a", TEXT, mentions=(Mention(0, 8, source="gold", concepts=("A",)),), reviewed=(Span(0, 9),))
+    ours = Document("a", TEXT, mentions=(Mention(0, 8, concepts=("A",)), Mention(13, 26, concepts=("B",))))
+    assert evaluate([theirs], [ours], options=QUICK)["strict.f1"].value == 1.0
+    assert evaluate([replace(theirs, reviewed=None)], [ours], options=QUICK)["strict.precision"].value == 0.5
+
+
+def test_recognition_of_each_type_is_reported(kb: KnowledgeBase) -> None:
+    docs = documents(2)
+    report = evaluate(docs, [*answers(docs, kb)[:1], replace(docs[1], mentions=())], kb=kb, options=QUICK)
+    names = ("precision", "recall", "f1")
+    untyped = [replace(docs[0], mentions=(Mention(0, 8),)), docs[1].bare()]
+    assert not [name for name in evaluate(docs, untyped, options=QUICK).measures if name.startswith(BY_TYPE)]
+    assert [report[f"recognition.type.Phenotype.{name}"].value for name in names] == [1.0, 0.5, 2 / 3]
+
+
 # --- comparing -------------------------------------------------------------------------------------------------------
 
 
@@ -187,4 +235,7 @@ def test_what_cannot_be_compared_is_refused(kb: KnowledgeBase) -> None:
         compare([one, measure(docs[:1], answers(docs[:1], kb), kb=kb, options=QUICK)])
     with pytest.raises(MismatchError, match="same knowledge base"):
         compare([one, measure(docs, answers(docs, kb), kb=kb, options=Options(samples=0, protocol="all"))])
+    other_order = measure(docs[::-1], answers(docs, kb), kb=kb, options=QUICK)
+    with pytest.raises(MismatchError, match="same order"):  # whose rows would be compared with other documents' rows
+        compare([one, other_order])
     assert compare([one]) == []

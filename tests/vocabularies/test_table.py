@@ -44,7 +44,7 @@ ROWS = [
 
 
 def test_tsv(tmp_path: Path) -> None:
-    text = "\r\n".join("\t".join(cells) for cells in [HEADER, *ROWS[:1], [], *ROWS[1:]])
+    text = "\r\n".join("\t".join(cells) for cells in [HEADER, *ROWS[:1], [], *ROWS[1:], []])
     concepts = read(tmp_path, text)
     assert concepts == FULL
     assert [concept.origin.rpartition(":")[2] for concept in concepts] == ["2", "4", "5", "6"]
@@ -147,7 +147,15 @@ def test_a_last_row_that_is_none_means_a_truncated_file(tmp_path: Path, end: str
     text = '{"id": "Z:1", "name": "x"}\n' * 1 + end if end.startswith("{") else "id\tname\n" + GOOD + end
     with pytest.raises(FormatError, match="the file is truncated"):
         read(tmp_path, text)
-    assert len(read(tmp_path, "id\tname\n" + GOOD + "Z:30\tx")) == 31
+    with pytest.warns(LinnetWarning, match=r"t.tsv:32: the last line has no line break; the file may be incomplete"):
+        assert len(read(tmp_path, "id\tname\n" + GOOD + "Z:30\tx")) == 31
+
+
+def test_ids_without_a_prefix_are_told(tmp_path: Path) -> None:
+    text = "id\tname\nZ:1\tx\nD000001\ty\n7\tz\n"
+    with pytest.warns(LinnetWarning, match=r"t.tsv: 2 of 3 ids have no prefix, for example 'D000001'.*prefix=MESH"):
+        assert len(read(tmp_path, text)) == 3
+    assert len(read(tmp_path, text, prefix="MESH")) == 3
 
 
 def test_wrong_options(tmp_path: Path) -> None:

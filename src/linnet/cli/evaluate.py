@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple
 
@@ -15,6 +16,7 @@ from linnet.config import open_kb
 from linnet.corpora import read
 from linnet.corpora.catalog import CORPORA
 from linnet.corpora.vocabulary import documents
+from linnet.data import Document
 from linnet.errors import LinnetError, did_you_mean
 from linnet.evaluate import About, Comparison, Options, Report, compare, measure
 from linnet.evaluate.linked import PROTOCOLS, Protocol
@@ -26,6 +28,19 @@ __all__ = ["evaluate", "show", "write_reports"]
 
 SUFFIXES = (".json", ".csv", ".md", ".html")
 OLD = ("mention", "document")  # measures that --json shows with their counts, by part
+
+
+Base = Annotated[
+    str | None,
+    typer.Option(help="Knowledge base: says which concepts can be found, maps retired ids to their successors."),
+]
+AsPredicted = Annotated[
+    bool,
+    typer.Option(
+        "--as-predicted",
+        help="Take all mentions of PREDICTED as predicted: for formats that do not say so (PubTator, BioC, brat).",
+    ),
+]
 
 
 class _Out(NamedTuple):
@@ -41,10 +56,7 @@ def evaluate(
     name: Annotated[
         list[str] | None, typer.Option("--name", help="What to call a system, in the order given; its file by default.")
     ] = None,
-    kb: Annotated[
-        str | None,
-        typer.Option(help="Knowledge base: says which concepts can be found, maps retired ids to their successors."),
-    ] = None,
+    kb: Base = None,
     train: Annotated[
         str | None, typer.Option(help="Documents the systems learned from: adds slices of seen and unseen concepts.")
     ] = None,
@@ -59,6 +71,7 @@ def evaluate(
     ] = None,
     samples: Annotated[int, typer.Option(min=0, help="Bootstrap draws of the intervals; 0 = no intervals.")] = 1000,
     source: Annotated[str | None, typer.Option("--from", help="Format of GOLD; guessed by default.")] = None,
+    as_predicted: AsPredicted = False,
     data: Annotated[
         Path | None, typer.Option(envvar="LINNET_DATA", help="Folder of the known corpora.", show_default=False)
     ] = None,
@@ -69,18 +82,18 @@ def evaluate(
     """Compare predicted with gold documents: linking, end to end, calibration, errors; several systems side by side."""
     listen(quiet=quiet, verbose=verbose)
     outputs = to or []
-    _check_outputs([gold, *predicted], outputs)
+    _check_outputs([gold, *predicted, *filter(None, (train, kb))], outputs)
     names = _names(name or [], predicted)
     options = Options(protocol=_protocol(protocol), samples=samples)
     base = None if kb is None else open_kb(kb)
-    wanted = list(documents(gold, format=source, data=data))
+    wanted = _gold(gold, source, data)
     learned = None if train is None else list(documents(train, data=data))
     known, _, split = gold.partition(":")
     about = About(corpus=gold if known in CORPORA else Path(gold).name, split=split if known in CORPORA else "")
     measured = [
         measure(
             wanted,
-            list(read(path)),
+            _predictions(path, as_predicted=as_predicted),
             kb=base,
             train=learned,
             rule=_rule(rule),
@@ -95,6 +108,27 @@ def evaluate(
         print(_json(out))
     elif not quiet or not outputs:
         show(out.reports, out.comparisons)
+
+
+def _gold(name: str, source: str | None, data: Path | None) -> list[Document]:
+    docs = list(documents(name, format=source, data=data))
+    if docs and all(doc.mentions is None for doc in docs):
+        raise LinnetError(f"{name} holds no annotations to compare with: give documents with gold mentions")
+    return docs
+
+
+def _predictions(path: str, *, as_predicted: bool) -> list[Document]:
+    """Return documents with predicted mentions, gold ones among them left for `measure` to refuse."""
+    docs = list(read(path))
+    if as_predicted:
+        return [
+            replace(doc, mentions=tuple(replace(mention, source="pred") for mention in doc.mentions or ()))
+            for doc in docs
+        ]
+    sources = {mention.source for doc in docs for mention in doc.mentions or ()}
+    if sources == {"gold"}:
+        raise LinnetError(f"{path} holds gold mentions alone; if a system made them, say --as-predicted")
+    return docs
 
 
 def _protocol(name: str) -> Protocol:
@@ -164,7 +198,7 @@ def show(reports: Sequence[Report], comparisons: Sequence[Comparison] = ()) -> N
         names = [report.about.system for report in reports]
         kinds = dict.fromkeys(kind for report in reports for kind in report.kinds)
         rows = [(kind, *(f"{report.kinds.get(kind, 0):,}" for report in reports)) for kind in kinds]
-        table("errors", ("kind", *names), rows, right=range(1, len(names) + 1))
+        table("errors, of all mentions", ("kind", *names), rows, right=range(1, len(names) + 1))
 
 
 def _json(out: _Out) -> str:

@@ -48,7 +48,7 @@ def info(
     """Describe a knowledge base: counts, types, sources with their licences, history."""
     listen(quiet=quiet, verbose=verbose)
     base = open_kb(kb)
-    print(f"{base.info['name']}: {base.path}, {file_size(base.path)}")
+    print(f"{base.path.stem}: {base.path}, {file_size(base.path)}")
     for key in ("version", "built", "concepts", "names", "retired"):
         print(f"  {key}: {base.info[key]}")
     for name, count in base.types().items():

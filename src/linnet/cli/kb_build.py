@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import replace as with_changes
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,7 +15,7 @@ from linnet.cli.kb_download import downloaded
 from linnet.corpora.catalog import CORPORA
 from linnet.corpora.vocabulary import known_corpus
 from linnet.detect.name_table import NameTable
-from linnet.errors import LinnetError, did_you_mean
+from linnet.errors import KnowledgeBaseError, LinnetError, did_you_mean
 from linnet.frozen import EMPTY
 from linnet.kb import KnowledgeBase, kb_path
 from linnet.vocabularies import VOCABULARIES, reader_of
@@ -23,7 +23,7 @@ from linnet.vocabularies.build import Source, build_from
 from linnet.vocabularies.join import JoinReport
 from linnet.vocabularies.options import option_value, options_of
 
-__all__ = ["FromOption", "ReaderOption", "build", "finish", "given_sources"]
+__all__ = ["FromOption", "ReaderOption", "ReplaceOption", "build", "finish", "given_sources", "target"]
 
 
 FilesArgument = Annotated[
@@ -53,6 +53,9 @@ UrlOption = Annotated[
 ShaOption = Annotated[
     list[str] | None, typer.Option("--sha256", help="With --download: what the file must have, one for each.")
 ]
+ReplaceOption = Annotated[
+    bool, typer.Option("--replace", help="Replace also a knowledge base that was edited: its edits are lost.")
+]
 XrefOption = Annotated[
     bool, typer.Option("--xref/--no-xref", help="Join several files by cross-reference too, or by id alone.")
 ]
@@ -70,6 +73,7 @@ def build(
     urls: UrlOption = None,
     sha256: ShaOption = None,
     xref: XrefOption = True,
+    replace: ReplaceOption = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
@@ -92,14 +96,37 @@ def build(
     name = output or named
     if not name:
         raise LinnetError("say what to build: -o NAME (under LINNET_HOME) or -o FILE.kb")
-    if name == "hpo" and any(source.vocabulary not in ("hpo", "obo") for source in sources):
-        raise LinnetError("the name hpo is the Human Phenotype Ontology's: give your knowledge base another with -o")
+    path = target(name, replace=replace, hpo=all(source.vocabulary in ("hpo", "obo") for source in sources))
     started, report = time.perf_counter(), JoinReport()
     with counter("concepts", quiet=quiet) as count:
-        kb = build_from(sources, kb_path(name), by_xref=xref, report=report, progress=count)
+        kb = build_from(sources, path, by_xref=xref, report=report, progress=count)
     if report.read and not quiet:
         print(report)
     finish(kb, started, quiet=quiet)
+
+
+def target(name: str, *, replace: bool, hpo: bool = False) -> Path:
+    """Return the file to make under a name or path; `hpo` says that it may take the HPO's name.
+
+    Raises:
+        LinnetError: the HPO's name for something else, or a knowledge base with edits is there and not to be replaced.
+    """
+    if name == "hpo" and not hpo:
+        raise LinnetError("the name hpo is the Human Phenotype Ontology's: give your knowledge base another with -o")
+    path = kb_path(name)
+    if replace or not path.is_file():
+        return path
+    try:
+        edits = KnowledgeBase.open(path).history[1:]
+    except KnowledgeBaseError:
+        return path  # another file is refused later, and a damaged knowledge base is well replaced
+    if edits:
+        last = f"{edits[-1]['at']}, {edits[-1]['action']}"
+        raise LinnetError(
+            f"{path} has been edited since it was built ({len(edits):,} times, last {last}): give another name "
+            "with -o, or --replace to lose these edits"
+        )
+    return path
 
 
 def finish(kb: KnowledgeBase, started: float, *, quiet: bool) -> None:
@@ -172,7 +199,7 @@ def _with_options(sources: Sequence[Source], of_tables: Mapping[str, object], te
     """Return sources with the options that the command line gives their readers."""
     chosen = _options([(source.vocabulary, source.path) for source in sources], texts)
     return [
-        replace(source, options={**source.options, **(of_tables if source.vocabulary == "table" else {}), **own})
+        with_changes(source, options={**source.options, **(of_tables if source.vocabulary == "table" else {}), **own})
         for source, own in zip(sources, chosen, strict=True)
     ]
 

@@ -14,12 +14,12 @@ from typing import Annotated, Any, TextIO
 import typer
 
 from linnet.cli.common import Quiet, Verbose, counter, listen, progress, table
-from linnet.cli.kb_build import finish
+from linnet.cli.kb_build import ReplaceOption, finish, target
 from linnet.config import open_kb
 from linnet.corpora.sources import suffix
 from linnet.corpora.vocabulary import documents, gold_ids
 from linnet.errors import FormatError, LinnetError, LinnetWarning
-from linnet.kb import KnowledgeBase, Mask, kb_path
+from linnet.kb import KnowledgeBase, Mask
 from linnet.text.files import STDIO, open_text, replacing
 from linnet.vocabularies import diff as differ
 from linnet.vocabularies import subset as part
@@ -28,6 +28,7 @@ from linnet.vocabularies.diff import KINDS, Change, Survival
 __all__ = ["diff", "subset"]
 
 SHOWN = 5  # ids that a message names
+LISTS = (".txt", ".tsv", ".csv", ".gz")  # what ends so is meant to be a file of ids
 COLUMNS = ("kind", "id", "name", "before", "after")
 
 Kb = Annotated[str, typer.Argument(help="Name or file.")]
@@ -59,6 +60,7 @@ def subset(
         bool, typer.Option("--bridge", help="Nearest kept ancestors in the place of parents left out.")
     ] = False,
     data: Data = None,
+    replace: ReplaceOption = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
@@ -73,6 +75,7 @@ def subset(
         raise LinnetError(
             "say which concepts: --types, --under, --ids or --concepts-of; a whole one is copied as a file"
         )
+    path = target(output, replace=replace)
     started = time.perf_counter()
     chosen = base.mask(types=types or None, under=under or None)
     if ids:
@@ -80,6 +83,8 @@ def subset(
     if concepts_of:
         docs = (doc for source in concepts_of for doc in documents(source, data=data))
         gold = gold_ids(progress(docs, what="documents", quiet=quiet))
+        if not gold:
+            raise LinnetError(f"--concepts-of: {', '.join(concepts_of)} holds no gold concepts: is it annotated?")
         chosen &= _known(base, gold, "--concepts-of")
     if len(chosen) and (ancestors or descendants):
         chosen = part.widened(base, chosen, ancestors=ancestors, descendants=descendants)
@@ -88,14 +93,14 @@ def subset(
     flags = {"ancestors": ancestors, "descendants": descendants, "bridge": bridge}
     conditions |= {name: "yes" for name, on in flags.items() if on}
     with counter("concepts", total=len(chosen), quiet=quiet) as count:
-        made = part.subset(base, chosen, kb_path(output), conditions=conditions, bridge=bridge, progress=count)
+        made = part.subset(base, chosen, path, conditions=conditions, bridge=bridge, progress=count)
     finish(made, started, quiet=quiet)
 
 
 def _ids(text: str) -> list[str]:
     """Return the ids that one ``--ids`` means: the first cells of a file's lines, or itself."""
     if text != STDIO and not Path(text).is_file():
-        if "/" in text:
+        if "/" in text or Path(text).suffix.lower() in LISTS:
             raise FormatError(text, "there is no such file of ids")
         return [text]
     cells = (line.split("\t")[0].strip() for line in open_text(text))
@@ -107,7 +112,8 @@ def _known(kb: KnowledgeBase, ids: Iterable[str], option: str) -> Mask:
     mask, unknown = part.mask_of(kb, ids)
     if unknown:
         few = ", ".join(unknown[:SHOWN]) + (", …" if len(unknown) > SHOWN else "")
-        message = f"{option}: {len(unknown):,} ids are not in {kb.path.name} and were left out: {few}"
+        meant = f"; did you mean {way!r}?" if (way := kb.meant(unknown[0])) else ""
+        message = f"{option}: {len(unknown):,} ids are not in {kb.path.name} and were left out: {few}{meant}"
         warnings.warn(message, LinnetWarning, stacklevel=2)
     return mask
 
@@ -176,7 +182,7 @@ def _write(change: Change, out: TextIO | None, *, tsv: bool) -> None:
 
 
 def _label(kb: KnowledgeBase) -> str:
-    return f"{kb.info['name']} ({kb.version})"
+    return f"{kb.path.stem} ({kb.version})"
 
 
 def _print(title: str, counts: Counter[str], shown: dict[str, list[Change]]) -> None:

@@ -43,8 +43,10 @@ def add(
     listen(quiet=quiet, verbose=verbose)
     if bool(files) == bool(id):
         raise LinnetError("say what to add: FILE… with --from, or one concept with --id and --name")
+    if len(id.split()) > 1:
+        raise LinnetError(f"--id {id!r} holds a blank: expected a prefix and a local id, as LOCAL:17")
     one = Concept(
-        id,
+        id.strip(),
         tuple(Name(text) for text in [name, *(synonyms or [])] if text),
         tuple(types or ()),
         definition,

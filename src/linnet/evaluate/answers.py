@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from linnet.data import Mention
 from linnet.errors import DataError
-from linnet.evaluate.pairing import successor
+from linnet.evaluate.pairing import row_of, successor
 from linnet.evaluate.places import places
 from linnet.kb import KnowledgeBase
 
@@ -73,7 +73,7 @@ class Answers:
     def _holds(self, id: str) -> bool:
         found = self._held.get(id)
         if found is None:
-            found = self._held[id] = self.kb is None or id in self.kb
+            found = self._held[id] = self.kb is None or row_of(self.kb)(id) is not None
         return found
 
     def sought(self, gold: Mention) -> Iterator[tuple[str | None, ...]]:

@@ -7,7 +7,7 @@ here depends on the order of the mentions.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import InitVar, dataclass, field
 from typing import Literal, NamedTuple, Self, get_args
 
@@ -17,6 +17,7 @@ import numpy.typing as npt
 from linnet.data import Document
 from linnet.decide import is_reviewed
 from linnet.errors import DataError
+from linnet.evaluate.answers import Answer, Rule
 from linnet.evaluate.linked import Linked, Protocol
 from linnet.evaluate.measures import Measure
 
@@ -89,28 +90,34 @@ class Calibration:
         return cls(linked.probability[kept], linked.right[kept])
 
     @classmethod
-    def of_pairs(cls, pairs: Sequence[tuple[Document, Document]], *, live: Callable[[str], str] = str) -> Self:
+    def of_pairs(
+        cls, pairs: Sequence[tuple[Document, Document]], *, live: Callable[[str], str] = str, rule: Rule = "all-of"
+    ) -> Self:
         """Return the calibration of all that was predicted: of P(span and concept right).
 
         Every predicted mention counts that is answered by a concept with a probability. It is right if a gold mention
-        of the same spans accepts the answer. Mentions outside the spans that a person went through do not count.
+        of the same spans accepts the answer. Mentions outside the spans that a person went through do not count, nor
+        those at spans whose concept nobody annotated.
 
         Args:
             pairs: gold and predicted versions of each document.
             live: leads retired ids to their successors.
+            rule: what makes an answer of several ids right, see `linnet.evaluate.linked.Linked.of`.
         """
         probability: list[float] = []
         right: list[bool] = []
         for gold, predicted in pairs:
             accepted: dict[object, set[frozenset[str]]] = {}
             for mention in gold.mentions or ():
-                answers = (mention.concepts or (), *mention.alternatives)
+                answers = () if mention.concepts is None else (mention.concepts, *mention.alternatives)
                 accepted.setdefault(mention.spans, set()).update(frozenset(map(live, answer)) for answer in answers)
             for mention in predicted.mentions or ():
-                known = mention.spans in accepted or is_reviewed(gold, mention)
+                theirs = accepted.get(mention.spans)
+                known = is_reviewed(gold, mention) if theirs is None else bool(theirs)
                 if mention.concepts and mention.probability is not None and known:
+                    said = frozenset(map(live, mention.concepts))
                     probability.append(mention.probability)
-                    right.append(frozenset(map(live, mention.concepts)) in accepted.get(mention.spans, ()))
+                    right.append(_fits(said, theirs or (), rule))
         return cls(probability, right)
 
     def __len__(self) -> int:
@@ -193,17 +200,22 @@ class _Answers(NamedTuple):
         return cls(np.repeat(values, counts), np.repeat(shares, counts))
 
 
+def _fits(said: Answer, accepted: Iterable[Answer], rule: Rule) -> bool:
+    return said in accepted or (rule == "any-of" and any(said & answer for answer in accepted))
+
+
 def nil(linked: Linked) -> list[Measure]:
-    """Return ``nil.precision``, ``nil.recall`` and ``nil.f1``: is it known when no concept fits?
+    """Return ``given-span.nil.precision``, ``.recall`` and ``.f1``: is it known when no concept fits?
 
     Precision is the share of the mentions answered by NIL (``()``) for which gold says NIL, recall the share of gold's
     NIL mentions that were answered so. Mentions that were not found are not answered; spans that are no gold mention
-    do not count. Nothing over nothing counts as 0.
+    do not count: they do in ``nil.*`` of `linnet.evaluate.end_to_end`. 0/0 is 1 where neither side names a NIL at all.
     """
     answered = np.fromiter((bool(m and m.concepts == ()) for m in linked.predicted), np.bool_, len(linked))
     right, said, there = (
         np.bincount(linked.doc[kept], minlength=len(linked.documents)).astype(np.float64)
         for kept in (linked.nil & answered, answered, linked.nil)
     )
-    columns = {"nil.precision": [right, said], "nil.recall": [right, there], "nil.f1": [right, said, right, there]}
-    return [Measure(name, np.column_stack(counts)) for name, counts in columns.items()]
+    columns = {"precision": [right, said], "recall": [right, there], "f1": [right, said, right, there]}
+    empty = 0.0 if said.any() or there.any() else 1.0
+    return [Measure(f"given-span.nil.{name}", np.column_stack(counts), empty) for name, counts in columns.items()]

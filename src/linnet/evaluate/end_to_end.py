@@ -151,14 +151,18 @@ class _Comparison:
         predicted, _ = Units.of(spans.predicted[other.owner[other.answer]], other.label)
         return cls(corpus, spans, gold, predicted, answers, unit, Overlaps.of(corpus, spans, gold, predicted))
 
-    def wanted(self, pairs: Bools) -> Bools:
+    def paired(self, pairs: Bools) -> Bools:
+        """Return the gold units in some of the `pairs`, bool (pairs,) -> bool (gold units,)."""
+        met = np.zeros(len(self.gold), np.bool_)
+        met[self.overlaps.gold[pairs]] = True
+        return met
+
+    def wanted(self, met: Bools) -> Bools:
         """Return the gold units that count, bool (gold units,): those of one accepted answer of each mention.
 
         Args:
-            pairs: bool (pairs,), which overlaps make a unit right.
+            met: bool (gold units,), which units were predicted.
         """
-        met = np.zeros(len(self.gold), np.bool_)
-        met[self.overlaps.gold[pairs]] = True
         count = len(self.answers.owner)
         size, right = (
             np.bincount(rows, minlength=count) for rows in (self.answers.answer, self.answers.answer[met[self.unit]])
@@ -172,14 +176,15 @@ class _Comparison:
         one, other = (
             ((units.label != NIL) & links) | ((units.label == NIL) & nil) for units in (self.gold, self.predicted)
         )
-        kept = self.wanted(self.overlaps.exact) & one
+        kept = self.wanted(self.paired(self.overlaps.exact)) & one
         right = self.overlaps.exact & kept[self.overlaps.gold]
         tp = self.by_document(self.gold.span[self.overlaps.gold[right]])
         return _Counts(tp, self.by_document(self.predicted.span[other]), tp, self.by_document(self.gold.span[kept]))
 
     def overlapping(self, *, nil: bool = False) -> tuple[Bools, Bools]:
         """Return the gold units that count, and the pairs they are in: what shares characters is right."""
-        kept = self.wanted(np.ones(len(self.overlaps.gold), np.bool_)) & ((self.gold.label != NIL) | nil)
+        everything = np.ones(len(self.overlaps.gold), np.bool_)
+        kept = self.wanted(self.paired(everything)) & ((self.gold.label != NIL) | nil)
         return kept, kept[self.overlaps.gold]
 
     def partial(self) -> _Counts:
@@ -227,10 +232,14 @@ class _Comparison:
 
     def documents(self) -> _Counts:
         """Count the concepts of each document, wherever they are in it."""
-        kept = self.wanted(self.overlaps.exact) & (self.gold.label != NIL)
-        said = self.predicted.label != NIL
-        gold, _ = Units.of(self.spans.doc[self.gold.span[kept]], self.gold.label[kept])
-        predicted, _ = Units.of(self.spans.doc[self.predicted.span[said]], self.predicted.label[said])
+        doc, other_doc = self.spans.doc[self.gold.span], self.spans.doc[self.predicted.span]
+        labels = int(max(self.gold.label.max(initial=0), self.predicted.label.max(initial=0))) + 1
+        met = np.isin(doc * labels + self.gold.label, other_doc * labels + self.predicted.label)
+        # a concept is a document's, but that none fits is said of a span
+        met = np.where(self.gold.label == NIL, self.paired(self.overlaps.exact), met)
+        kept, said = self.wanted(met) & (self.gold.label != NIL), self.predicted.label != NIL
+        gold, _ = Units.of(doc[kept], self.gold.label[kept])
+        predicted, _ = Units.of(other_doc[said], self.predicted.label[said])
         tp, have, want = (
             np.bincount(documents, minlength=self.corpus.documents).astype(np.float64)
             for documents in (_common(gold, predicted).span, predicted.span, gold.span)

@@ -64,6 +64,7 @@ class Error:
         probability: of the answer, None where none is given.
         tags: the other kinds that hold, and `NOT_IN_KB`.
         found: the span of the prediction, None where there is none.
+        row: of the gold mention in the table; -1 if the prediction is spurious.
     """
 
     kind: Kind
@@ -81,6 +82,7 @@ class Error:
     probability: float | None
     tags: tuple[str, ...] = ()
     found: Span | None = None
+    row: int = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +174,7 @@ class _Finder:
         tags: tuple[str, ...] = tuple(kinds[1:])
         if not self._linked.nil[row] and not self._linked.in_kb[row]:
             tags += (NOT_IN_KB,)
-        return self._error(kinds[0], doc, mention, answer, rank=int(self._linked.rank[row]), tags=tags)
+        return self._error(kinds[0], doc, mention, answer, row=row, tags=tags)
 
     def _kinds(self, doc: Document, row: int, gold: Mention, answer: Mention) -> list[Kind]:
         """Return the kinds of a wrong answer at the right span, in the order of `KINDS`."""
@@ -240,7 +242,7 @@ class _Finder:
         gold: Mention | None,
         answer: Mention | None,
         *,
-        rank: int = 0,
+        row: int = -1,
         tags: tuple[str, ...] = (),
     ) -> Error:
         where = gold or answer
@@ -259,8 +261,9 @@ class _Finder:
             predicted=said,
             gold_names=tuple(map(self._relations.name, wanted)),
             predicted_names=tuple(map(self._relations.name, said)),
-            rank=rank,
+            rank=int(self._linked.rank[row]) if gold else 0,
             probability=answer.probability if answer else None,
             tags=tags,
             found=answer.span if answer else None,
+            row=row,
         )

@@ -9,26 +9,28 @@ from __future__ import annotations
 import hashlib
 import itertools
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from linnet import __version__
 from linnet.data import Document
+from linnet.decide import is_reviewed
 from linnet.errors import DataError, MismatchError
+from linnet.evaluate.answers import Rule
 from linnet.evaluate.calibration import Calibration, nil
-from linnet.evaluate.end_to_end import end_to_end
+from linnet.evaluate.end_to_end import end_to_end, recognition_by_type
 from linnet.evaluate.errors import Error, confusions, errors
 from linnet.evaluate.linked import PROTOCOLS, Linked, Protocol
 from linnet.evaluate.linking import linking
 from linnet.evaluate.measures import Measure
 from linnet.evaluate.pairing import paired, successor
-from linnet.evaluate.report import About, Bin, Comparison, Confusion, Figure, Reliability, Report, Wrong
+from linnet.evaluate.report import BY_TYPE, PARTS, About, Bin, Comparison, Confusion, Figure, Reliability, Report, Wrong
 from linnet.evaluate.slices import slices
-from linnet.evaluate.uncertainty import adjust, intervals, mcnemar, paired_bootstrap
+from linnet.evaluate.uncertainty import Adjustment, adjust, intervals, mcnemar, paired_bootstrap
 from linnet.kb import KnowledgeBase
 
 __all__ = ["Evaluation", "Options", "compare", "evaluate", "fingerprint", "measure"]
@@ -44,7 +46,8 @@ class Options:
     """How to evaluate.
 
     Args:
-        protocol: which mentions slices, calibration and comparisons are about; measures come for all protocols.
+        protocol: which mentions slices, the calibration of concepts at given spans and McNemar's test are about;
+            measures come for all protocols, errors are of all mentions.
         samples: bootstrap draws of each interval; 0 = no intervals.
         seed: of these draws.
         level: share of the draws that an interval holds.
@@ -83,7 +86,7 @@ def evaluate(
     *,
     kb: KnowledgeBase | None = None,
     train: Sequence[Document] | None = None,
-    rule: Literal["all-of", "any-of"] = "all-of",
+    rule: Rule = "all-of",
     about: About | None = None,
     options: Options | None = None,
 ) -> Report:
@@ -117,7 +120,7 @@ def measure(
     *,
     kb: KnowledgeBase | None = None,
     train: Sequence[Document] | None = None,
-    rule: Literal["all-of", "any-of"] = "all-of",
+    rule: Rule = "all-of",
     about: About | None = None,
     options: Options | None = None,
 ) -> Evaluation:
@@ -127,13 +130,14 @@ def measure(
     1
     """
     options = options or Options()
-    pairs = paired(gold, predicted, kb=kb)
+    pairs = [(one, _judged(one, other)) for one, other in paired(gold, predicted, kb=kb)]
     linked = Linked.of(pairs, kb=kb, rule=rule)
     live = successor(kb)
     measures: dict[str, Measure] = {}
     for name in PROTOCOLS:
         measures |= {f"{name}.{one.name}": one for one in linking(linked, protocol=name)}
-    measures |= {one.name: one for one in (*end_to_end(pairs, live=live), *nil(linked))}
+    for one in (*end_to_end(pairs, live=live), *_by_type(pairs), *nil(linked)):
+        measures[one.name] = one
     masks = slices(linked, kb=kb, train=train)
     counted = linked.mask(options.protocol)
     sliced = {key: _accuracy(linked, mask & counted) for key, mask in masks.items() if (mask & counted).any()}
@@ -145,12 +149,21 @@ def measure(
         mentions=sizes,
         measures=_figures(measures, options),
         slices=_figures(sliced, options),
-        reliability=_reliability(pairs, linked, live, options.protocol),
+        reliability=_reliability(pairs, linked, live, rule=rule, protocol=options.protocol),
         kinds=dict(sorted(Counter(error.kind for error in found).items(), key=lambda item: (-item[1], item[0]))),
-        wrong=_wrong(_spread(found, options.shown), linked, masks),
+        wrong=_wrong(_spread(found, options.shown), masks),
         confusions=_confusions(found),
     )
     return Evaluation(report, measures, linked)
+
+
+def _judged(gold: Document, predicted: Document) -> Document:
+    """Return what was predicted where gold can judge it: not outside the spans that a person went through."""
+    if gold.reviewed is None:
+        return predicted
+    theirs = {mention.spans for mention in gold.mentions or ()}
+    kept = (m for m in predicted.mentions or () if m.spans in theirs or is_reviewed(gold, m))
+    return replace(predicted, mentions=tuple(kept))
 
 
 def fingerprint(docs: Sequence[Document]) -> str:
@@ -186,6 +199,19 @@ def _about(
     return about.model_copy(update=known)
 
 
+def _by_type(pairs: Sequence[tuple[Document, Document]]) -> Iterator[Measure]:
+    """Yield micro precision, recall and F1 of recognising the mentions of each type, under names with the type.
+
+    None of a system that gives no types at all: it was not asked for them.
+    """
+    theirs = [mention for _, predicted in pairs for mention in predicted.mentions or ()]
+    if theirs and not any(mention.types for mention in theirs):
+        return
+    for kind, found in recognition_by_type(pairs).items():
+        for part, one in zip(PARTS, found, strict=False):
+            yield replace(one, name=f"{BY_TYPE}{_whole(kind)}.{part}")
+
+
 def _accuracy(linked: Linked, mask: Bools) -> Measure:
     """Return accuracy@1 over the mentions of `mask`."""
     size = len(linked.documents)
@@ -209,13 +235,21 @@ def _figures(measures: Mapping[str, Measure], options: Options) -> dict[str, Fig
 
 
 def _reliability(
-    pairs: Sequence[tuple[Document, Document]], linked: Linked, live: Callable[[str], str], protocol: Protocol
+    pairs: Sequence[tuple[Document, Document]],
+    linked: Linked,
+    live: Callable[[str], str],
+    *,
+    rule: Rule,
+    protocol: Protocol,
 ) -> Reliability | None:
     """Return how far to trust probabilities: of the concept where only gold's spans are answered, else of both."""
     given = all(
         {m.spans for m in ours.mentions or ()} <= {m.spans for m in gold.mentions or ()} for gold, ours in pairs
     )
-    made = Calibration.of_linked(linked, protocol=protocol) if given else Calibration.of_pairs(pairs, live=live)
+    if given:
+        made = Calibration.of_linked(linked, protocol=protocol)
+    else:
+        made = Calibration.of_pairs(pairs, live=live, rule=rule)
     if not len(made):
         return None
     curve = made.risk_coverage()
@@ -242,15 +276,11 @@ def _spread(found: Sequence[Error], most: int) -> list[Error]:
     return [found[place * len(found) // most] for place in range(most)]
 
 
-def _wrong(found: Sequence[Error], linked: Linked, masks: Mapping[str, Bools]) -> tuple[Wrong, ...]:
-    """Return the errors as records, each with the slices its gold mention is in."""
-    rows: dict[tuple[str, int, int], int] = {}
-    for row, mention in enumerate(linked.gold):
-        rows.setdefault((linked.documents[linked.doc[row]], mention.start, mention.end), row)
+def _wrong(found: Sequence[Error], masks: Mapping[str, Bools]) -> tuple[Wrong, ...]:
+    """Return the errors as records, each with the slices its gold mention is in; a spurious one has none."""
     made = []
     for error in found:
-        at = rows.get((error.document, error.start, error.end))
-        inside = () if at is None else tuple(name for name, mask in masks.items() if mask[at])
+        inside = () if error.row < 0 else tuple(name for name, mask in masks.items() if mask[error.row])
         values = {key: _whole(getattr(error, key)) for key in Wrong.model_fields if key != "slices"}
         made.append(Wrong(**values, slices=inside))
     return tuple(made)
@@ -264,34 +294,29 @@ def _whole(value: Any) -> Any:
 
 
 def _confusions(found: Sequence[Error]) -> tuple[Confusion, ...]:
-    """Return which concepts were taken for which others; where one side has none, nothing was confused."""
-    both = [one for one in confusions(found) if one.gold and one.predicted]
-    columns = ("gold", "predicted", "gold_names", "predicted_names")
-    made = []
-    for one in both[:CONFUSIONS]:
-        gold, predicted, *names = (_whole("|".join(getattr(one, column))) for column in columns)
-        made.append(
-            Confusion(gold=gold, predicted=predicted, gold_name=names[0], predicted_name=names[1], count=one.count)
-        )
-    return tuple(made)
+    """Return the most frequent confusions as records."""
+    shown = confusions(found)[:CONFUSIONS]
+    return tuple(Confusion(**{key: _whole(getattr(one, key)) for key in Confusion.model_fields}) for one in shown)
 
 
 # --- comparing -------------------------------------------------------------------------------------------------------
 
 
-def compare(systems: Sequence[Evaluation], *, method: Literal["holm", "bonferroni"] = "holm") -> list[Comparison]:
+def compare(systems: Sequence[Evaluation], *, method: Adjustment = "holm") -> list[Comparison]:
     """Compare every two systems: exact McNemar on accuracy@1 of the protocol, paired bootstrap on the F1 measures.
 
     Probabilities are adjusted for all comparisons that are made.
 
     Raises:
-        MismatchError: the systems were not evaluated on the same documents.
+        MismatchError: the systems were not evaluated on the same documents in the same order, or not alike.
 
     >>> compare([])
     []
     """
     if len({one.report.about.corpus_hash for one in systems}) > 1:
         raise MismatchError("systems are compared on the same gold documents alone; evaluate them in one call")
+    if len({one.linked.documents for one in systems}) > 1:
+        raise MismatchError("systems are compared on gold documents in the same order; evaluate them in one call")
     if len({(one.report.about.kb_version, one.report.about.rule, one.report.about.protocol) for one in systems}) > 1:
         raise MismatchError("systems are compared with the same knowledge base, rule and protocol alone")
     made = [row for a, b in itertools.combinations(systems, 2) for row in _pair(a, b)]

@@ -25,6 +25,10 @@ const interval = ([, low, high]) => (low === null ? "" : ` [${short(low)}, ${sho
 
 function cell(name, text, numeric, scope) {
   const made = element(name, { ...(numeric ? { class: "number" } : {}), ...(scope ? { scope } : {}), dir: "auto" });
+  if (Array.isArray(text)) {  // and what is less important
+    made.append(text[0], " ", element("span", { class: "small" }, text[1]));
+    return made;
+  }
   const [, value, range] = /^(\S+) (\[[^\]]*\])$/.exec(text) ?? [null, text, ""];
   made.append(value);
   if (range) made.append(" ", element("span", { class: "interval" }, range));
@@ -203,10 +207,11 @@ function more() {
   const start = list.children.length;
   found.slice(start, start + BATCH).forEach((error, place) => {
     list.append(element("li", { "data-place": start + place }, element("span", { class: "tag" }, error.kind),
-      element("span", { class: "what" }, element("bdi", {}, error.surface), " \u2192 ", element("bdi", {}, said(error.predicted, error.predicted_names)))));
+      element("span", { class: "what" }, element("bdi", {}, error.surface), " \u2192 ", element("bdi", {}, said(error.predicted, error.predicted_names, nothing(error))))));
   });
 }
-const said = (ids, names) => (ids.length ? ids.map((id, place) => names[place] || id).join(" + ") : "NIL");
+const said = (ids, names, nothing = "NIL") => (ids.length ? ids.map((id, place) => names[place] || id).join(" + ") : nothing);
+const nothing = ({ kind }) => (kind === "missed" ? "not found" : "NIL");
 function open(place) {
   while (place >= list.children.length && list.children.length < found.length) more();
   if (place < 0 || place >= found.length) return;
@@ -221,12 +226,19 @@ function concepts(ids, names, nothing) {
   if (!ids.length) return [nothing];
   return ids.flatMap((id, place) => [...(place ? [" "] : []), element("span", {}, element("bdi", {}, names[place] ? `${names[place]} ` : ""), element("bdi", { class: "small" }, id))]);
 }
+const unranked = new Set(["missed", "boundary", "spurious", "other"]);  // kinds without candidates of the mention
+function foundAt({ found: [start, end], start: left, before, surface, after }) {
+  const from = [...before].length - left, context = [...before, ...surface, ...after];  // offsets count code points
+  const text = start + from >= 0 && end + from <= context.length ? context.slice(start + from, end + from).join("") : "";
+  return [element("bdi", {}, text), ` ${start}\u2013${end}`];
+}
 function show(error) {
   const rows = [
     ["document", [element("bdi", {}, error.document), ` ${error.start}\u2013${error.end}`]],
     ["gold", concepts(error.gold, error.gold_names, error.kind === "spurious" ? "no mention here" : "NIL"), "gold"],
-    ["predicted", concepts(error.predicted, error.predicted_names, error.kind === "missed" ? "nothing" : "NIL"), "predicted"],
-    ["rank", [error.rank ? `gold is candidate ${error.rank}` : "gold is not among the candidates"]],
+    ["predicted", concepts(error.predicted, error.predicted_names, nothing(error)), "predicted"],
+    ...(error.found && (error.found[0] !== error.start || error.found[1] !== error.end) ? [["found at", foundAt(error)]] : []),
+    ...(unranked.has(error.kind) ? [] : [["rank", [error.rank ? `gold is candidate ${error.rank}` : "gold is not among the candidates"]]]),
     ["probability", [error.probability === null ? "\u2013" : short(error.probability)]],
     ["slices", [error.slices.join(", ") || "\u2013"]],
   ];
@@ -254,8 +266,9 @@ function drawErrors() {
   list.addEventListener("scroll", () => { if (list.scrollTop + list.clientHeight > list.scrollHeight - 200) more(); });
 }
 function drawConfusions() {
-  const rows = chosen().confusions.map((one) => [one.gold_name || one.gold, one.gold, one.predicted_name || one.predicted || "NIL", one.predicted, whole(one.count)]);
-  $("#confused").replaceChildren(rows.length ? table("", ["gold", "id", "answered", "id", "times"], rows, false) : "None.");
+  const rows = chosen().confusions.map((one) => [whole(one.count),
+    [said(one.gold, one.gold_names), one.gold.join(" ")], [said(one.predicted, one.predicted_names), one.predicted.join(" ")]]);
+  $("#confused").replaceChildren(rows.length ? table("", ["times", "gold", "answered"], rows, false) : "None.");
 }
 
 document.addEventListener("keydown", (event) => {

@@ -14,7 +14,7 @@ from linnet.data import Candidates, Document, Mention, Span
 from linnet.errors import MismatchError, UnknownConceptError
 from linnet.kb import KnowledgeBase
 
-__all__ = ["in_place", "paired", "partners", "successor"]
+__all__ = ["in_place", "paired", "partners", "row_of", "successor"]
 
 SHOWN = 5  # documents named in a message
 Fits = Callable[[Mention, Mention], bool]
@@ -84,7 +84,23 @@ def _refuse(ids: Sequence[str], what: str, way_out: str) -> None:
         raise MismatchError(f"{count} {what}: {some}; {way_out}")
 
 
-@functools.lru_cache(maxsize=4)  # what was looked up for one system serves the next one too
+@functools.lru_cache(maxsize=4)  # what was looked up for one measure or system serves the next one too
+def row_of(kb: KnowledgeBase) -> Callable[[str], int | None]:
+    """Return what maps an id to the row of the live concept, itself or its successor, or to None; each asked once."""
+    known: dict[str, int | None] = {}
+
+    def row(id: str) -> int | None:
+        if id not in known:
+            try:
+                known[id] = kb.row(id)
+            except UnknownConceptError:
+                known[id] = None
+        return known[id]
+
+    return row
+
+
+@functools.lru_cache(maxsize=4)
 def successor(kb: KnowledgeBase | None) -> Callable[[str], str]:
     """Return what maps an id to the live concept that replaced it; live and unknown ids map to themselves.
 
@@ -94,16 +110,15 @@ def successor(kb: KnowledgeBase | None) -> Callable[[str], str]:
     >>> successor(None)("HP:0001250")
     'HP:0001250'
     """
+    if kb is None:
+        return str
     known: dict[str, str] = {}
+    find = row_of(kb)
 
     def live(id: str) -> str:
-        if kb is None:
-            return id
         if id not in known:
-            try:
-                known[id] = kb.id(kb.row(id))
-            except UnknownConceptError:
-                known[id] = id
+            row = find(id)
+            known[id] = id if row is None else kb.id(row)
         return known[id]
 
     return live

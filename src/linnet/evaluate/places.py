@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from linnet.data import Candidates
 from linnet.errors import MismatchError, UnknownConceptError
+from linnet.evaluate.pairing import row_of
 from linnet.kb import KnowledgeBase
 
 __all__ = ["places"]
@@ -98,7 +99,7 @@ class _Codes:
         named = {id for candidates in lists if candidates is not None for id in candidates.ids}
         ids = sorted({id for id in named.union(wanted) if id is not None})
         self.live = None if kb is None else _live_rows(kb)
-        held = {} if kb is None else {id: row for id in ids if (row := _row(kb, id)) is not None}
+        held = {} if kb is None else {id: row for id in ids if (row := row_of(kb)(id)) is not None}
         beyond = 0 if kb is None else len(kb)
         unheld = (id for id in ids if id not in held)
         self.of_id: dict[str | None, int] = {None: NIL}
@@ -140,10 +141,3 @@ def _live_rows(kb: KnowledgeBase) -> Ints:
         except UnknownConceptError:  # without a successor, or a gap in the rows
             continue
     return rows
-
-
-def _row(kb: KnowledgeBase, id: str) -> int | None:
-    try:
-        return kb.row(id)
-    except UnknownConceptError:
-        return None

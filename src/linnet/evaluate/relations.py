@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from typing import Literal
 
-from linnet.errors import UnknownConceptError
+from linnet.evaluate.pairing import row_of
 from linnet.kb import KnowledgeBase
 from linnet.text.normalise import basic
 
@@ -23,7 +23,7 @@ class Relations:
 
     def __init__(self, kb: KnowledgeBase | None) -> None:
         self._kb = kb
-        self._rows: dict[str, int] = {}
+        self._row_of = None if kb is None else row_of(kb)
         self._about: dict[int, _Concept] = {}
         self._named: dict[str, frozenset[int]] = {}
         self._between: dict[tuple[int, int], frozenset[Relation]] = {}
@@ -63,12 +63,8 @@ class Relations:
         return found
 
     def _row(self, id: str) -> int:
-        if id not in self._rows:
-            try:
-                self._rows[id] = -1 if self._kb is None else self._kb.row(id)
-            except UnknownConceptError:
-                self._rows[id] = -1
-        return self._rows[id]
+        row = None if self._row_of is None else self._row_of(id)
+        return -1 if row is None else row
 
     def _names(self, surface: str) -> frozenset[int]:
         norm = basic(surface)
@@ -89,12 +85,23 @@ class _Concept:
 
     def __init__(self, kb: KnowledgeBase, row: int) -> None:
         self._kb, self._row = kb, row
-        concept = kb[row]
-        self.name = concept.name
-        self.types = frozenset(concept.types)
-        self.parents = frozenset(concept.parents)
+
+    @functools.cached_property
+    def name(self) -> str:
+        """The preferred name; most concepts are only asked for this."""
+        return next((name.text for name in self._kb.names([self._row]) if name.preferred), self._kb.id(self._row))
+
+    @functools.cached_property
+    def types(self) -> frozenset[str]:
+        """The semantic types."""
+        return frozenset(self._kb.types_of(self._row))
+
+    @functools.cached_property
+    def parents(self) -> frozenset[int]:
+        """The rows of the concepts directly above."""
+        return frozenset(self._kb.parents(self._row).tolist())
 
     @functools.cached_property
     def ancestors(self) -> frozenset[int]:
-        """The rows of all concepts above; most concepts are only asked for their name."""
+        """The rows of all concepts above."""
         return frozenset(self._kb.ancestors(self._row).tolist())

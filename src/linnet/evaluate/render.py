@@ -5,10 +5,11 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from linnet.evaluate.report import Comparison, Figure, Reliability, Report
+from linnet.evaluate.report import BY_TYPE, PARTS, Comparison, Figure, Reliability, Report
 
 __all__ = ["Table", "caption", "tables", "to_csv", "to_json", "to_markdown"]
 
@@ -17,11 +18,9 @@ LINKING = (
     ("mrr", "MRR"), ("map", "MAP"),
 )  # fmt: skip
 END_TO_END = (
-    ("strict", "exact span + concept (strict)"), ("partial", "overlapping span + concept (partial)"),
-    ("mention", "same hull + concept (mention)"), ("document", "concepts of each document"),
-    ("recognition.strict", "span alone (recognition)"),
+    ("strict", "same span + concept (strict)"), ("partial", "overlapping span + concept (partial)"),
+    ("document", "concepts of each document (document)"), ("recognition.strict", "same span (recognition.strict)"),
 )  # fmt: skip
-PARTS = ("precision", "recall", "f1")
 NOTHING = "–"
 
 
@@ -46,7 +45,8 @@ def caption(report: Report) -> str:
     counted = report.mentions.get(about.protocol, 0)
     kb = f"knowledge base {about.kb} ({about.kb_version[:12]})" if about.kb_version else "no knowledge base"
     name = f"{about.corpus}: " if about.corpus else ""
-    sizes = f"{report.documents:,} documents, {mentions:,} mentions, {counted:,} of them {about.protocol}"
+    documents = f"{report.documents:,} document{'' if report.documents == 1 else 's'}"
+    sizes = f"{documents}, {mentions:,} mentions, {counted:,} of them {about.protocol}"
     return f"{name}{sizes}; {kb}; {about.rule}"
 
 
@@ -64,7 +64,8 @@ def tables(reports: Sequence[Report], comparisons: Sequence[Comparison] = ()) ->
     names = tuple(report.about.system for report in reports)
     made = [
         _side_by_side(f"linking given mentions, protocol {protocol}", reports, names, _linking(protocol)),
-        _end_to_end(reports, names),
+        _prf("end to end, micro-averaged", reports, names, END_TO_END),
+        _prf("same span, by type", reports, names, _types(reports)),
         _calibration(reports, names),
         _differences(comparisons),
         _costs(reports, names),
@@ -91,15 +92,25 @@ def _text(figure: Figure | None) -> str:
     return NOTHING if figure is None else str(figure)
 
 
-def _end_to_end(reports: Sequence[Report], names: tuple[str, ...]) -> Table:
-    title = "end to end, micro-averaged"
+def _types(reports: Sequence[Report]) -> list[tuple[str, str]]:
+    """Return the types that gold has and some system has found: types of another vocabulary say nothing."""
+    found: dict[str, None] = {}
+    for report in reports:
+        for name, figure in report.measures.items():
+            if name.startswith(BY_TYPE) and name.endswith(".recall") and figure.value > 0:
+                found[name.removesuffix(".recall")] = None
+    return [(name, name.removeprefix(BY_TYPE) or "no type") for name in sorted(found)]
+
+
+def _prf(title: str, reports: Sequence[Report], names: tuple[str, ...], keys: Sequence[tuple[str, str]]) -> Table:
+    """Return precision, recall and F1 of one system, or the F1 of several."""
     if len(reports) > 1:
-        wanted = [(f"{key}.f1", f"{label}, F1") for key, label in END_TO_END]
+        wanted = [(f"{key}.f1", f"{label}, F1") for key, label in keys]
         return _side_by_side(title, reports, names, wanted)
     measures = reports[0].measures
     rows = [
         (label, *(_text(measures.get(f"{key}.{part}")) for part in PARTS))
-        for key, label in END_TO_END
+        for key, label in keys
         if f"{key}.f1" in measures
     ]
     return Table(title, ("", "precision", "recall", "F1"), tuple(rows))
@@ -148,6 +159,8 @@ def _costs(reports: Sequence[Report], names: tuple[str, ...]) -> Table:
 def to_csv(reports: Sequence[Report]) -> str:
     r"""Return every figure of every system as CSV, one a line; a cell that a spreadsheet would run is quoted.
 
+    Kinds are ``measure``, ``slice``, ``calibration`` and ``error``: how many mentions are wrong in which way.
+
     >>> to_csv([]).strip()
     'system,kind,name,value,low,high,above,below'
     """
@@ -155,10 +168,16 @@ def to_csv(reports: Sequence[Report]) -> str:
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(("system", "kind", "name", "value", "low", "high", "above", "below"))
     for report in reports:
+        system, trust = _cell(report.about.system), report.reliability
         for kind, figures in (("measure", report.measures), ("slice", report.slices)):
             for name, one in figures.items():
                 numbers = (one.value, one.low, one.high, one.above, one.below)
-                writer.writerow((_cell(report.about.system), kind, _cell(name), *numbers))
+                writer.writerow((system, kind, _cell(name), *numbers))
+        found = {"ece": trust.ece, "brier": trust.brier, "aurc": trust.aurc} if trust else {}
+        for name, value in found.items():
+            writer.writerow((system, "calibration", f"{trust.of}.{name}" if trust else "", value, *[None] * 4))
+        for name, count in report.kinds.items():
+            writer.writerow((system, "error", _cell(name), count, *[None] * 4))
     return stream.getvalue()
 
 
@@ -185,12 +204,10 @@ def to_markdown(reports: Sequence[Report], comparisons: Sequence[Comparison] = (
     # a\|b
     """
     lines = [f"# {_escape(' · '.join(report.about.system for report in reports)) or 'Nothing'}", ""]
-    for report in reports:
-        about = report.about
-        made = "; ".join(
-            filter(None, (about.pipeline, f"Linnet {about.code}", f"gold SHA-256 {about.corpus_hash[:12]}"))
-        )
+    for report in reports[:1]:
+        made = f"Linnet {report.about.code}; gold SHA-256 {report.about.corpus_hash[:12]}"
         lines += [f"{_escape(caption(report))}. {_escape(made)}.", ""]
+    lines += [f"{_escape(f'{a.system}: {a.pipeline}')}\n" for a in (report.about for report in reports) if a.pipeline]
     for table in tables(reports, comparisons):
         lines += _markdown(table)
     names = tuple(report.about.system for report in reports)
@@ -218,4 +235,5 @@ def _markdown(table: Table) -> list[str]:
 def _escape(text: str) -> str:
     """Return `text` with what Markdown would take for markup or the end of a cell made harmless."""
     plain = " ".join(text.split())
-    return plain.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;").replace("*", "\\*")
+    escaped = re.sub(r"([\\|*`])", r"\\\1", plain)
+    return escaped.replace("<", "&lt;").replace("](", "]\\(")  # brackets alone are no link

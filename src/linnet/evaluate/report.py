@@ -14,10 +14,12 @@ from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
 from linnet.errors import DataError, did_you_mean
 from linnet.evaluate.cost import Cost
 
-__all__ = ["About", "Bin", "Comparison", "Confusion", "Figure", "Reliability", "Report", "Wrong"]
+__all__ = ["BY_TYPE", "PARTS", "About", "Bin", "Comparison", "Confusion", "Figure", "Reliability", "Report", "Wrong"]
 
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
 Count = Annotated[int, Field(ge=0)]
+PARTS = ("precision", "recall", "f1")  # of every way of counting that has them
+BY_TYPE = "recognition.type."  # begins the names of the measures of one type
 
 
 class Record(BaseModel):
@@ -39,7 +41,7 @@ class About(Record):
         pipeline: what made the predictions, where that is known.
         code: version of Linnet.
         rule: ``all-of`` or ``any-of``.
-        protocol: which mentions slices, errors and calibration are about.
+        protocol: which mentions slices, calibration at given spans and McNemar's test are about.
         samples: bootstrap draws of the intervals; 0 = no intervals.
         seed: of these draws.
         level: share of the draws that an interval holds.
@@ -109,7 +111,10 @@ class Reliability(Record):
 
 
 class Wrong(Record):
-    """One wrong mention with its context; see `linnet.evaluate.errors`. `slices` are the names of those it is in."""
+    """One wrong mention with its context; the fields are those of `linnet.evaluate.errors.Error`.
+
+    ``slices`` are the names of those that its gold mention is in, ``found`` the span of the prediction.
+    """
 
     kind: str
     document: str
@@ -125,16 +130,17 @@ class Wrong(Record):
     rank: Count = 0
     probability: float | None = None
     tags: tuple[str, ...] = ()
+    found: tuple[Count, Count] | None = None
     slices: tuple[str, ...] = ()
 
 
 class Confusion(Record):
-    """How often one concept was answered where gold has another; several of one answer are joined by ``|``."""
+    """How often one answer was given where gold has another; the fields are those of an error."""
 
-    gold: str
-    predicted: str
-    gold_name: str = ""
-    predicted_name: str = ""
+    gold: tuple[str, ...]
+    predicted: tuple[str, ...]
+    gold_names: tuple[str, ...] = ()
+    predicted_names: tuple[str, ...] = ()
     count: Count
 
 
@@ -204,7 +210,7 @@ class Report(Record):
 
 
 class Comparison(Record):
-    """Two systems on one measure: a − b with its interval, and whether chance alone would do.
+    """Two systems on one measure: a − b, and whether chance alone would do.
 
     ``test`` names how `p` was found, ``adjusted`` is it after adjusting for all comparisons made.
     """

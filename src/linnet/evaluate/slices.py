@@ -18,9 +18,9 @@ import numpy as np
 import numpy.typing as npt
 
 from linnet.data import Document, Mention
-from linnet.errors import DataError, UnknownConceptError
+from linnet.errors import DataError
 from linnet.evaluate.linked import Linked
-from linnet.evaluate.pairing import successor
+from linnet.evaluate.pairing import row_of, successor
 from linnet.evaluate.seen import POPULAR, Seen
 from linnet.kb import KnowledgeBase
 from linnet.text.abbreviations import find_abbreviations
@@ -272,10 +272,8 @@ class _Trigrams:
 
     def _of(self, id: str) -> list[frozenset[str]]:
         if id not in self._names:
-            try:
-                names = self.kb[self.kb.row(id)].names
-            except UnknownConceptError:
-                names = ()
+            row = row_of(self.kb)(id)
+            names = () if row is None else self.kb.names([row])
             self._names[id] = [_trigrams(norm) for norm in dict.fromkeys(basic(name.text) for name in names) if norm]
         return self._names[id]
 

@@ -54,7 +54,7 @@ BINARY = (
     (b"BZh", "is packed with bzip2; unpack it first, or pack it with gzip"),
     (b"\xfd7zXZ\x00", "is packed with xz; unpack it first, or pack it with gzip"),
     (b"\x28\xb5\x2f\xfd", "is packed with zstd; unpack it first, or pack it with gzip"),
-    (b"SQLite format 3\x00", "is an SQLite database, not text"),
+    (b"SQLite format 3\x00", "is an SQLite database, not text; `linnet kb export` writes out a knowledge base"),
 )
 
 

@@ -8,14 +8,16 @@ in the specification, blanks at the ends.
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
 from linnet.data import Name, Scope
-from linnet.errors import FormatError
-from linnet.text.files import open_text, shown
+from linnet.errors import FormatError, LinnetWarning
+from linnet.text.files import shown
+from linnet.vocabularies.malformed import Lines
 
 __all__ = ["Stanza", "Value", "first_word", "plain", "quoted", "read_stanzas", "synonym", "unescape"]
 
@@ -48,7 +50,9 @@ class Stanza:
 def _joined(path: Path) -> Iterator[tuple[int, str]]:
     """Yield (number, line), lines that end in a backslash joined with the next."""
     started, parts = 0, ""
-    for number, line in enumerate(open_text(path), 1):
+    lines = Lines(path)
+    for text in lines:
+        number, line = lines.number, text.rstrip("\r\n")
         if line.endswith("\\") and (len(line) - len(line.rstrip("\\"))) % 2:
             started, parts = started or number, parts + line[:-1]
         elif parts:
@@ -58,6 +62,9 @@ def _joined(path: Path) -> Iterator[tuple[int, str]]:
             yield number, line
     if parts:
         yield started, parts
+    if lines.number and not lines.last.endswith("\n"):
+        message = f"{shown(path)}:{lines.number}: the last line has no line break; the file may be incomplete"
+        warnings.warn(message, LinnetWarning, stacklevel=2)
 
 
 def read_stanzas(path: Path) -> Iterator[Stanza]:

@@ -126,6 +126,18 @@ def read_table(
     source.bad.finish()
     if not seen:
         raise FormatError(source.path, "holds no rows below its header")
+    _warn_bare(seen, source)
+
+
+def _warn_bare(seen: Mapping[str, int], source: _Source) -> None:
+    """Warn of ids without a prefix: nobody else's agree with them."""
+    bare = [id for id in seen if ":" not in id]
+    if bare:
+        message = (
+            f"{source.path}: {len(bare):,} of {len(seen):,} ids have no prefix, for example {bare[0]!r}: they agree "
+            "with those of no corpus and no other terminology; the option prefix=MESH makes MESH:D000001 of D000001"
+        )
+        warnings.warn(message, LinnetWarning, stacklevel=2)
 
 
 # --- rows ------------------------------------------------------------------------------------------------------------
@@ -146,6 +158,9 @@ def _delimited_rows(lines: Iterator[str], source: _Source, delimiter: str | None
             yield line, {ours: cells[place] for ours, place in places.items()}
         else:
             source.leave_out(line, f"has {len(cells)} columns, the header has {len(header)}: {', '.join(header)}")
+    if not source.lines.last.endswith("\n"):  # its last cell may be half of one
+        message = f"{source.path}:{source.lines.number}: the last line has no line break; the file may be incomplete"
+        warnings.warn(message, LinnetWarning, stacklevel=2)
 
 
 def _cells(lines: Iterator[str], path: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
