@@ -31,9 +31,7 @@ def test_a_knowledge_base_of_ones_own(run: Run, tmp_path: Path) -> None:
     assert all(
         row[what] > 0 for what in ("build s", "file MB", "open ms", "memory MB", "median ms", "ratio", "batch ratio")
     )
-    shown = run(*arguments).out
-    assert "top 5 of 64 mentions" in shown
-    assert "1.0000" in shown
+    assert "top 5 of 64 mentions" in run(*arguments).out
 
 
 @pytest.mark.data
