@@ -28,15 +28,17 @@ from linnet.kb_open import open_kb
 from linnet.pipeline import Component, Pipeline, Stage
 from linnet.recipe import Recipe, messages
 
-__all__ = ["COMPONENTS", "Recipe", "components", "load", "open_kb", "read_recipe", "recipes", "save"]
+__all__ = ["COMPONENTS", "Recipe", "components", "load", "name_of", "open_kb", "read_recipe", "recipes", "save"]
 
 COMPONENTS = {
     "abbreviations": "linnet.pipeline:Abbreviations",
+    "conjuncts": "linnet.detect.conjuncts:Conjuncts",
     "decide": "linnet.decide:Decide",
     "dictionary": "linnet.detect.dictionary:Dictionary",
     "exact": "linnet.retrieve.exact:Exact",
     "fuse": "linnet.pipeline:Fuse",
     "gold": "linnet.detect.gold:Gold",
+    "lexical": "linnet.rerank.lexical:Lexical",
     "ngram": "linnet.retrieve.ngram:Ngram",
     "sentences": "linnet.pipeline:Sentences",
     "union": "linnet.pipeline:Union",
@@ -314,12 +316,13 @@ def _name_all(parts: Sequence[Component]) -> list[tuple[str, Stage]]:
     for part in parts:
         if not isinstance(part, Stage):
             raise LinnetError(f"{type(part).__name__} cannot be saved: it is not a linnet.pipeline.Stage")
-        named.append((_name_of(part), part))
+        named.append((name_of(part), part))
         _name_all(getattr(part, "of", ()))
     return named
 
 
-def _name_of(part: Component) -> str:
+def name_of(part: Component) -> str:
+    """Return the name that recipes call a component by."""
     wanted = f"{type(part).__module__}:{type(part).__qualname__}"
     for name, target in components().items():
         if target == wanted:

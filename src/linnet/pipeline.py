@@ -374,7 +374,7 @@ def _check_order(parts: Sequence[Component]) -> None:
     have: set[str] = set()
     for place, part in enumerate(parts):
         for name in sorted(part.needs - have):
-            later = next((other for other in parts[place + 1 :] if name in other.gives), None)
+            later = next((other for other in parts[place + 1 :] if name in other.gives - other.needs), None)
             if later is not None:
                 who, then = type(part).__name__, type(later).__name__
                 raise PipelineError(f"{who} needs {name}, which only the later {then} gives: put {then} before {who}")

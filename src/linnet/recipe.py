@@ -37,6 +37,7 @@ class Recipe(BaseModel):
     kb_version: str = ""
     seed: int = 13
     pipeline: list[dict[str, Any]] = Field(min_length=1)
+    train: list[dict[str, Any]] = Field(default_factory=list)
     expect: dict[str, Floor] = Field(default_factory=dict)
 
     @property

@@ -16,7 +16,7 @@ from linnet.errors import PipelineError
 from linnet.frozen import EMPTY
 from linnet.kb import KnowledgeBase, Mask
 
-__all__ = ["PROPERTIES", "Allow", "Component", "Fits", "Step", "align", "merge", "require"]
+__all__ = ["PROPERTIES", "Allow", "Component", "Fits", "Step", "align", "blind", "merge", "require"]
 
 PROPERTIES = ("sentences", "abbreviations", "mentions", "types", "candidates", "concepts")
 
@@ -80,6 +80,7 @@ class Step:
     score: float | None = None
 
 
+@runtime_checkable
 class Fits(Protocol):
     """Anything that learns from documents: calibration, TF-IDF, fusion weights, taggers, encoders."""
 
@@ -121,6 +122,27 @@ def align(gold: Document, predicted: Document) -> list[tuple[Mention | None, Men
         (mention, ours[partners[place]] if place in partners else None) for place, mention in enumerate(theirs)
     ]
     return pairs + [(None, ours[place]) for place in sorted(left)]
+
+
+def blind(docs: Sequence[Document], component: Component) -> list[Document]:
+    """Return `docs` as `component` may see them when it is judged: without gold, or with no more than the spans of it.
+
+    A part that lets the types of given mentions through, ``gold(types=true)``, is given the types as well.
+    """
+    if "mentions" not in component.needs:
+        return [doc.bare() for doc in docs]
+    parts: Sequence[Component] = getattr(component, "parts", (component,))
+    if not any(getattr(part, "types", None) is True for part in parts):
+        return [doc.spans_only() for doc in docs]
+    return [_with_types(doc) for doc in docs]
+
+
+def _with_types(doc: Document) -> Document:
+    spans = doc.spans_only()
+    if spans.mentions is None:
+        return spans
+    typed = zip(spans.mentions, doc.mentions or (), strict=True)
+    return replace(spans, mentions=tuple(replace(mention, types=known.types) for mention, known in typed))
 
 
 def require(component: Component, docs: Sequence[Document]) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import json
 import logging
+import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -20,6 +22,8 @@ from linnet.errors import FormatError, RecipeError
 from linnet.evaluate import About, Options, Report, evaluate
 from linnet.evaluate.cost import Cost, cost
 from linnet.evaluate.evaluation import fingerprint
+from linnet.fitting import Done, tasks
+from linnet.fitting import train as fit
 from linnet.home import writable
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Pipeline
@@ -31,6 +35,7 @@ __all__ = ["Experiment", "code_version"]
 logger = logging.getLogger(__name__)
 
 STATE = "state.json"  # what the files of the folder were made from
+MODEL = "model"  # the folder of the trained pipeline
 SAMPLE = 200  # documents that speed is measured on
 BATCH = 64
 
@@ -101,19 +106,28 @@ class Experiment:
         writable(self.folder)
         key = self._key(recipe, gold, opened)
         steps = {} if self.fresh else self._kept(key)
-        pipeline: Pipeline | None = None
+        done = ["model"] if recipe.train else []
+        if recipe.train and "model" not in steps:
+            self._fit(recipe, opened)
+            steps = self._keep(key, done)
+        done.append("predictions")
         if "predictions" not in steps:
-            pipeline = load(self.source, kb=opened, changes=self._changes)
-            self._predict(pipeline, gold, opened)
-            steps = self._keep(key, ["predictions"])
+            self._predict(self._load(recipe, opened), gold, opened)
+            steps = self._keep(key, done)
         if "report" in steps:
             return Report.of_json((self.folder / "report.json").read_bytes())
-        measured = self._cost(gold, opened)
+        measured = self._cost(recipe, gold, opened)
         report = self._report(recipe, gold, opened, measured)
         outputs = [self.folder / f"report.{suffix}" for suffix in ("json", "md", "html")]
         write_reports([report], outputs)
-        self._keep(key, ["predictions", "report"])
+        self._keep(key, [*done, "report"])
         return report
+
+    def _load(self, recipe: Recipe, kb: KnowledgeBase) -> Pipeline:
+        """Return the pipeline of the recipe: trained, if it says what to train."""
+        if recipe.train:
+            return load(self.folder / MODEL, kb=kb)
+        return load(self.source, kb=kb, changes=self._changes)
 
     @property
     def _changes(self) -> list[str]:
@@ -121,23 +135,40 @@ class Experiment:
 
     # --- steps -------------------------------------------------------------------------------------------------------
 
+    def _fit(self, recipe: Recipe, kb: KnowledgeBase) -> None:
+        """Train what the recipe says on the train split of its corpus; what it is measured on it never sees."""
+        logger.info("%s: training on %s", self.source, recipe.corpus)
+        self.done.append("model")
+        pipeline = load(self.source, kb=kb, changes=self._changes)
+        known = set(CORPORA[recipe.corpus].splits) - {self.split}
+        train, dev = (
+            list(read_corpus(recipe.corpus, split=split, data=self.data)) if split in known else []
+            for split in ("train", "dev")
+        )
+        output = self.folder / MODEL
+        if output.exists():
+            shutil.rmtree(output)  # of other inputs
+        todo = tasks(pipeline, recipe.train, source=self.source)
+        about = (f"recipe: {self.source}", f"corpus: {recipe.corpus}, split train", f"seed: {recipe.seed}")
+        for news in fit(pipeline, todo, train, dev, output=output, about=about):
+            if isinstance(news, Done):
+                logger.info("%s: trained %s in %.1f s", self.source, news.part, news.seconds)
+
     def _predict(self, pipeline: Pipeline, gold: Sequence[Document], kb: KnowledgeBase) -> None:
         logger.info("%s: linking %s documents of %s", self.source, f"{len(gold):,}", self.split)
         self.done.append("predictions")
         write(pipeline.stream(_hidden(gold, pipeline), batch=BATCH), self.folder / "predictions.jsonl", rows=kb)
 
-    def _cost(self, gold: Sequence[Document], kb: KnowledgeBase) -> Cost | None:
+    def _cost(self, recipe: Recipe, gold: Sequence[Document], kb: KnowledgeBase) -> Cost | None:
         if not gold or not self.repeats:
             return None
         logger.info("%s: measuring speed and memory", self.source)
         self.done.append("cost")
-        needs = load(self.source, kb=kb, changes=self._changes)
-        files = [kb.path, kb.path.with_name(kb.path.name + ".names")]
         return cost(
-            lambda: load(self.source, kb=KnowledgeBase.open(kb.path), changes=self._changes),
-            _hidden(gold[:SAMPLE], needs),
+            lambda: self._load(recipe, KnowledgeBase.open(kb.path)),
+            _hidden(gold[:SAMPLE], self._load(recipe, kb)),
             repeats=self.repeats,
-            index=files,
+            index=[*kb.path.parent.glob(f"{glob.escape(kb.path.name)}*"), self.folder / MODEL],
         )
 
     def _report(self, recipe: Recipe, gold: Sequence[Document], kb: KnowledgeBase, measured: Cost | None) -> Report:
@@ -197,7 +228,7 @@ class Experiment:
             return ""
 
 
-FILES = {"predictions": "predictions.jsonl", "report": "report.json"}
+FILES = {"model": f"{MODEL}/pipeline.toml", "predictions": "predictions.jsonl", "report": "report.json"}
 
 
 def _hidden(gold: Sequence[Document], pipeline: Pipeline) -> list[Document]:

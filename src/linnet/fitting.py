@@ -1,0 +1,347 @@
+"""Training of a whole pipeline: every part that learns, in order, each behind the parts before it.
+
+A part that learns from what earlier parts say must not see what they say of documents they were trained on: a retriever
+that knows the aliases of a document finds everything in it. So the training documents are divided into folds, and what
+stands before a part answers for each fold with parts that have not seen it (`CrossFitted`): those with a method
+``without(ids)`` leave the fold's documents out, others are trained again on the rest.
+
+Finished parts are kept beside the output folder until all are done, so that an interrupted training goes on where it
+was. Networks are trained by a loop of their own, which takes a part's place in `fit_part`.
+"""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import json
+import shutil
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+from linnet import config
+from linnet.codec import dumps
+from linnet.data import Document
+from linnet.decide import Decide
+from linnet.errors import LinnetError, RecipeError, did_you_mean
+from linnet.home import read_json, writable
+from linnet.kb import KnowledgeBase
+from linnet.pipeline import Allow, Pipeline, Stage
+from linnet.roles import Component, Fits, Step
+
+__all__ = ["FOLDS", "CrossFitted", "Done", "Progress", "Task", "corpus_version", "fit_part", "tasks", "train"]
+
+FOLDS = 10
+
+
+@dataclass(frozen=True)
+class Task:
+    """One part to train: its ``place`` in the pipeline (``(1, 0)`` is the first part of a fusion), name, arguments."""
+
+    place: tuple[int, ...]
+    name: str
+    args: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def folder(self) -> str:
+        """The folder that the finished part is kept in."""
+        return "-".join([*map(str, self.place), self.name])
+
+
+@dataclass(frozen=True)
+class Progress:
+    """One step of one part."""
+
+    part: str
+    step: Step
+
+
+@dataclass(frozen=True)
+class Done:
+    """A part that is trained: how long it took, in seconds, and whether it was kept from an earlier attempt."""
+
+    part: str
+    seconds: float
+    kept: bool = False
+
+
+# --- what is to be trained -------------------------------------------------------------------------------------------
+
+
+def tasks(pipeline: Pipeline, tables: Sequence[Mapping[str, Any]], *, source: str) -> list[Task]:
+    """Return what to train, in order.
+
+    Args:
+        pipeline: the pipeline of a recipe.
+        tables: its ``[[train]]`` tables: ``part`` and arguments of that part. Without any, every part that learns from
+            the training documents is trained; ``decide``, which learns from the dev documents, only if it is named.
+        source: the recipe, for messages.
+
+    Raises:
+        RecipeError: a table names no part that learns.
+    """
+    learners = [task for task in _learners(pipeline.parts) if isinstance(_part(pipeline, task.place), Fits)]
+    if not tables:
+        return [task for task in learners if not isinstance(_part(pipeline, task.place), Decide)]
+    chosen: list[Task] = []
+    problems = []
+    names = [task.name for task in learners]
+    for index, table in enumerate(tables):
+        name = table.get("part")
+        found = [task for task in learners if task.name == name]
+        if not found:
+            hint = did_you_mean(str(name), names) or f"; parts that learn: {', '.join(names) or 'none'}"
+            problems.append(f"train[{index}].part: {name!r} is no part of the pipeline that learns{hint}")
+        chosen += [Task(task.place, task.name, {k: v for k, v in table.items() if k != "part"}) for task in found]
+    if problems:
+        raise RecipeError(source, problems)
+    return chosen
+
+
+def _learners(parts: Sequence[Component], above: tuple[int, ...] = ()) -> Iterator[Task]:
+    """Yield all parts, those inside fusions before the fusion itself."""
+    for index, part in enumerate(parts):
+        place = (*above, index)
+        yield from _learners(getattr(part, "of", ()), place)
+        yield Task(place, config.name_of(part))
+
+
+def _part(pipeline: Pipeline, place: Sequence[int]) -> Component:
+    part: Any = pipeline.parts[place[0]]
+    for index in place[1:]:
+        part = part.of[index]
+    return cast("Component", part)
+
+
+# --- cross-fitting ---------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class CrossFitted(Stage):
+    """Answers for each document with the pipeline that has not seen it; for documents of no fold with ``whole``.
+
+    ``places`` is document id → number of the pipeline in ``folds``.
+    """
+
+    whole: Pipeline
+    folds: Sequence[Pipeline]
+    places: Mapping[str, int]
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """What the documents must bring."""
+        return self.whole.needs
+
+    @property
+    def gives(self) -> frozenset[str]:
+        """What the parts give."""
+        return self.whole.gives
+
+    @property
+    def parts(self) -> tuple[Component, ...]:
+        """The parts of the whole pipeline."""
+        return self.whole.parts
+
+    def __call__(self, docs: Sequence[Document], /, *, allow: Allow | None = None) -> list[Document]:
+        """Return `docs` after all parts, in order."""
+        found: list[Document | None] = [None] * len(docs)
+        by_fold: dict[int, list[int]] = {}
+        for index, doc in enumerate(docs):
+            by_fold.setdefault(self.places.get(doc.id, -1), []).append(index)
+        for fold, indexes in by_fold.items():
+            pipeline = self.whole if fold < 0 else self.folds[fold]
+            for index, doc in zip(indexes, pipeline([docs[i] for i in indexes], allow=allow), strict=True):
+                found[index] = doc
+        return [doc for doc in found if doc is not None]
+
+
+def cross_fitted(pipeline: Pipeline, done: Sequence[Task], docs: Sequence[Document], *, folds: int) -> Component:
+    """Return trained parts such that they answer for `docs` as if they had not seen them.
+
+    Args:
+        pipeline: the parts, trained on `docs`.
+        done: which of them were trained, in order.
+        docs: the training documents.
+        folds: how many; documents are divided by a hash of their id.
+    """
+    if not done:
+        return pipeline
+    places = {doc.id: _fold(doc.id, folds) for doc in docs}
+    made: list[Pipeline] = []
+    for fold in range(folds):
+        out = frozenset(id for id, place in places.items() if place == fold)
+        made.append(
+            _without(pipeline, done, [doc for doc in docs if doc.id not in out], out, folds) if out else pipeline
+        )
+    return CrossFitted(pipeline, made, places)
+
+
+def _fold(id: str, folds: int) -> int:
+    digest = hashlib.blake2b(id.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "big") % folds
+
+
+def _without(
+    pipeline: Pipeline, done: Sequence[Task], rest: Sequence[Document], out: frozenset[str], folds: int
+) -> Pipeline:
+    """Return the pipeline as trained on the `rest` of the documents, without those in `out`."""
+    parts = [_copied(part) for part in pipeline.parts]
+    fewer = Pipeline(*parts, name=pipeline.name, kb=pipeline.kb)
+    for number, task in enumerate(done):
+        part = _part(fewer, task.place)
+        leave_out = getattr(part, "without", None)
+        if leave_out is not None:
+            fewer = _replaced(fewer, task.place, leave_out(out))
+        else:
+            for _ in fit_part(fewer, task, rest, (), done=done[:number], folds=folds):
+                pass
+    return fewer
+
+
+def _copied(part: Component) -> Component:
+    """Return a copy that can be trained without the original noticing; what it holds is shared."""
+    made = copy.copy(part)
+    if hasattr(made, "of"):
+        made.of = [_copied(inner) for inner in made.of]
+    return made
+
+
+def _replaced(pipeline: Pipeline, place: Sequence[int], part: Component) -> Pipeline:
+    parts: list[Any] = list(pipeline.parts)
+    if len(place) == 1:
+        parts[place[0]] = part
+    else:
+        holder = parts[place[0]]
+        for index in place[1:-1]:
+            holder = holder.of[index]
+        holder.of = [part if index == place[-1] else inner for index, inner in enumerate(holder.of)]
+    return Pipeline(*parts, name=pipeline.name, kb=pipeline.kb)
+
+
+# --- training --------------------------------------------------------------------------------------------------------
+
+
+def fit_part(
+    pipeline: Pipeline,
+    task: Task,
+    docs: Sequence[Document],
+    dev: Sequence[Document],
+    *,
+    done: Sequence[Task],
+    folds: int = FOLDS,
+) -> Iterator[Step]:
+    """Train one part in place, behind cross-fitted earlier parts.
+
+    Raises:
+        LinnetError: the part learns from dev documents and there are none.
+    """
+    part = cast("Fits", _part(pipeline, task.place))
+    if isinstance(part, Decide) and not dev:
+        raise LinnetError("decide learns from the dev documents, and there are none")
+    earlier = [other for other in done if other.place[0] < task.place[0]]
+    before = Pipeline(*pipeline.parts[: task.place[0]], name=pipeline.name, kb=pipeline.kb)
+    kb = cast("KnowledgeBase", pipeline.kb)
+    yield from part.fit(docs, dev, before=cross_fitted(before, earlier, docs, folds=folds), kb=kb, args=task.args)
+
+
+def train(
+    pipeline: Pipeline,
+    todo: Sequence[Task],
+    docs: Sequence[Document],
+    dev: Sequence[Document],
+    *,
+    output: Path,
+    folds: int = FOLDS,
+    about: Sequence[str] = (),
+) -> Iterator[Progress | Done]:
+    """Train a pipeline and write it to a folder that `linnet.load` reads.
+
+    Args:
+        pipeline: whose parts are trained in place.
+        todo: which parts, in order (`tasks`).
+        docs: the training documents, with unique ids.
+        dev: documents that nothing is trained on; parts may choose on them.
+        output: a new or empty folder.
+        folds: of cross-fitting.
+        about: lines for the folder's card.
+
+    Raises:
+        LinnetError: the folder holds something, no documents, or an id that stands twice.
+    """
+    if output.exists() and (not output.is_dir() or any(output.iterdir())):
+        raise LinnetError(f"{output} is no empty folder: give a new one, nothing is overwritten")
+    _check(docs)
+    key = _key(pipeline, todo, docs, dev)
+    kept = writable(output.with_name(f"{output.name}.parts"))
+    finished = _finished(kept, key)
+    done: list[Task] = []
+    for task in todo:
+        place, start = kept / task.folder, time.perf_counter()
+        was_kept = task.folder in finished
+        if was_kept:
+            loaded = type(cast("Stage", _part(pipeline, task.place))).load(place, kb=pipeline.kb)
+            pipeline = _replaced(pipeline, task.place, loaded)
+        else:
+            for step in fit_part(pipeline, task, docs, dev, done=done, folds=folds):
+                yield Progress(task.name, step)
+            cast("Stage", _part(pipeline, task.place)).save(place)
+            finished[task.folder] = time.perf_counter() - start
+            (kept / "finished.json").write_text(json.dumps({"key": key, "parts": finished}), encoding="utf-8")
+        done.append(task)
+        yield Done(task.name, finished[task.folder], kept=was_kept)
+    config.save(pipeline, output)
+    lines = [*about, f"training documents: {len(docs):,}, version {corpus_version(docs)}"]
+    lines += [f"{task.name}: trained in {finished[task.folder]:.1f} s" for task in done]
+    with (output / "card.md").open("a", encoding="utf-8") as card:
+        card.writelines(f"* {line}\n" for line in lines)
+    shutil.rmtree(kept)
+
+
+def _check(docs: Sequence[Document]) -> None:
+    if not docs:
+        raise LinnetError("no documents to train on")
+    seen: set[str] = set()
+    for doc in docs:
+        if doc.id in seen:
+            raise LinnetError(f"document id {doc.id!r} stands twice in the training documents; ids must be unique")
+        seen.add(doc.id)
+
+
+def corpus_version(docs: Sequence[Document]) -> str:
+    """Return a hash of documents with all they hold, whatever their order.
+
+    >>> a, b = Document.of("Fever.", "a"), Document.of("Cough.", "b")
+    >>> corpus_version([a, b]) == corpus_version([b, a]) != corpus_version([a])
+    True
+    """
+    total = 0
+    for doc in docs:
+        line = dumps(doc).encode("utf-8", "surrogatepass")
+        total += int.from_bytes(hashlib.blake2b(line, digest_size=8).digest(), "big")
+    return f"{total % (1 << 64):016x}"
+
+
+def _key(pipeline: Pipeline, todo: Sequence[Task], docs: Sequence[Document], dev: Sequence[Document]) -> str:
+    """Return a hash of all that the result depends on: finished parts of another training are of no use."""
+    kb = pipeline.kb.version if pipeline.kb else ""
+    parts = [(config.name_of(part), _config(part)) for part in pipeline.parts]
+    wanted = [(task.place, task.name, sorted(task.args.items())) for task in todo]
+    text = repr((kb, parts, wanted, corpus_version(docs), corpus_version(dev)))
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+
+
+def _config(part: Any) -> Any:
+    return sorted(part.config().items(), key=str), [_config(inner) for inner in getattr(part, "of", ())]
+
+
+def _finished(kept: Path, key: str) -> dict[str, float]:
+    """Return the parts that an earlier attempt finished, with their seconds; other attempts' are removed."""
+    path = kept / "finished.json"
+    found = read_json(path) if path.is_file() else {}
+    if found.get("key") == key and isinstance(found.get("parts"), dict):
+        return {str(name): float(seconds) for name, seconds in found["parts"].items()}
+    for other in kept.iterdir():
+        shutil.rmtree(other) if other.is_dir() else other.unlink()
+    return {}

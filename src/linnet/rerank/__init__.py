@@ -1,0 +1,1 @@
+"""Rerankers: components that reorder candidates."""

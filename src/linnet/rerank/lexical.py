@@ -1,0 +1,260 @@
+"""The lexical reranker: a conditional logit over what names, counts and the document say of each candidate.
+
+No network: columns (`linnet.rerank.features`) with one weight each, learned from documents with gold mentions. The
+score of a candidate is its probability among the candidates of its mention; NIL, of which nothing is known here, comes
+last. What the training documents say of a name is counted without a mention's own document while the weights are
+learned, so that the weights fit counts from elsewhere, which is what there is later on.
+"""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from linnet.codec import resolve
+from linnet.data import Candidates, Document, Mention
+from linnet.errors import DataError, FormatError, KnowledgeBaseError, LinnetWarning, PipelineError, RecipeError
+from linnet.errors import did_you_mean as near
+from linnet.home import read_json
+from linnet.kb import KnowledgeBase
+from linnet.pipeline import Reranker
+from linnet.rerank.counts import Counts, answers
+from linnet.rerank.features import FEATURES, GROUPS, SEEN, Floats, Known, table
+from linnet.rerank.lexicon import Lexicon
+from linnet.rerank.logit import Lists, Logit, softmax
+from linnet.roles import Component, Step, align, blind
+
+__all__ = ["Lexical"]
+
+PENALTIES = (3.0, 10.0, 30.0)
+FOLDS = 4
+FEW = 50  # mentions; fewer teach no weights
+
+
+@dataclass(kw_only=True)
+class Lexical(Reranker):
+    """Reorders candidates by names, training counts, types, document and popularity; has to be trained.
+
+    Args:
+        kb: the knowledge base of the candidates.
+        omit: kinds of columns to do without (`linnet.rerank.features.GROUPS`).
+        mentions: how many mentions the weights are learned from at most; counts are made of all.
+        seed: of the choice of these, by document.
+
+    Raises:
+        RecipeError: ``omit`` names no kind of columns, or ``mentions`` is not positive.
+    """
+
+    kb: KnowledgeBase
+    omit: tuple[str, ...] = ()
+    mentions: int = 20_000
+    seed: int = 13
+    known: Known | None = field(default=None, init=False, repr=False)
+    model: Logit | None = field(default=None, init=False, repr=False)
+
+    NEEDS = frozenset({"mentions", "abbreviations", "candidates"})
+
+    def __post_init__(self) -> None:
+        self.omit = tuple(self.omit)
+        problems = [
+            f"omit: unknown kind of columns {name!r}{near(name, GROUPS) or '; there are: ' + ', '.join(GROUPS)}"
+            for name in self.omit
+            if name not in GROUPS
+        ]
+        problems += [] if self.mentions >= 1 else [f"mentions: {self.mentions} must be at least 1"]
+        if problems:
+            raise RecipeError("lexical", problems)
+
+    def rerank(self, docs: Sequence[Document], /) -> list[list[Candidates]]:
+        """Return the candidates of each mention with their probabilities; the earlier score is kept as a feature.
+
+        Raises:
+            PipelineError: the reranker was not trained, or the candidates are of another knowledge base version.
+        """
+        if self.known is None or self.model is None:
+            raise PipelineError("lexical has not been trained: run linnet train, and link with the folder it writes")
+        return [self._document(doc, self.known, self.model) for doc in docs]
+
+    def _document(self, doc: Document, known: Known, model: Logit) -> list[Candidates]:
+        doc = self.prepared(doc)
+        lists = [mention.candidates or Candidates.none(self.kb.version) for mention in doc.mentions or ()]
+        tables = table(doc, known)
+        scores = model.score(np.concatenate(tables)[:, self._columns()]) if tables else np.zeros(0)
+        out, start = [], 0
+        for candidates, columns in zip(lists, tables, strict=True):
+            out.append(_scored(candidates, scores[start : start + len(columns)]))
+            start += len(columns)
+        return out
+
+    def prepared(self, doc: Document) -> Document:
+        """Return `doc` with candidates as rows of this knowledge base."""
+        return replace(doc, mentions=tuple(self._resolved(mention) for mention in doc.mentions or ()))
+
+    def _resolved(self, mention: Mention) -> Mention:
+        candidates = mention.candidates
+        if candidates is None:
+            return mention
+        if candidates.kb and candidates.kb != self.kb.version:
+            raise PipelineError(
+                f"candidates of knowledge base version {candidates.kb} cannot be reranked with {self.kb.version}"
+            )
+        return replace(mention, candidates=resolve(candidates, self.kb))
+
+    def _columns(self) -> Any:
+        """Return which columns are used, bool (features)."""
+        omitted = {name for kind in self.omit for name in GROUPS[kind]}
+        return np.array([name.removeprefix(SEEN) not in omitted for name in FEATURES])
+
+    # --- training ----------------------------------------------------------------------------------------------------
+
+    def fit(
+        self,
+        train: Sequence[Document],
+        dev: Sequence[Document],  # noqa: ARG002
+        /,
+        *,
+        before: Component,
+        kb: KnowledgeBase,
+        args: Mapping[str, Any],  # noqa: ARG002
+    ) -> Iterator[Step]:
+        """Learn counts and weights from `train`; the penalty is chosen by cross-validation over its documents.
+
+        `before` must not know the answers of the documents it is given: `linnet.fitting` sees to that.
+
+        Raises:
+            DataError: no mention with a right candidate.
+        """
+        self.known, lists = self.examples(train, before=before, kb=kb)
+        lists = lists.take(np.add.reduceat(lists.right, lists.starts) > 0) if len(lists) else lists
+        if not len(lists):
+            raise DataError("lexical: no mention of the training documents has a right candidate to learn from")
+        if len(lists) < FEW:
+            message = f"lexical was trained on {len(lists)} mentions: too few for weights that can be trusted"
+            warnings.warn(message, LinnetWarning, stacklevel=2)
+        lists = lists.take(self._sample(lists), self._columns())
+        losses: dict[float, float] = {}
+        folds = lists.groups % FOLDS
+        for step, penalty in enumerate(PENALTIES, 1):
+            losses[penalty] = _held_out(lists, folds, penalty)
+            yield Step(step=step, total=len(PENALTIES) + 1, losses={"nll": losses[penalty]})
+        best = min(losses, key=lambda penalty: losses[penalty])
+        self.model = Logit.fit(lists, penalty=best)
+        yield Step(step=len(PENALTIES) + 1, total=len(PENALTIES) + 1, losses={"nll": self.model.loss(lists)})
+
+    def _sample(self, lists: Lists) -> Any:
+        """Return which mentions to learn from, bool (mentions): those of whole documents, drawn at random."""
+        documents, sizes = np.unique(lists.groups, return_counts=True)
+        order = np.random.default_rng(self.seed).permutation(len(documents))
+        enough = int(np.searchsorted(np.cumsum(sizes[order]), self.mentions)) + 1
+        return np.isin(lists.groups, documents[order[:enough]])
+
+    def examples(
+        self, docs: Sequence[Document], *, before: Component, kb: KnowledgeBase, known: Known | None = None
+    ) -> tuple[Known, Lists]:
+        """Return what is known and the candidates of the gold mentions that have any and a concept of `kb`.
+
+        Args:
+            docs: documents with gold mentions.
+            before: what gives them candidates.
+            kb: the knowledge base.
+            known: from other documents; None counts these, each for the others alone.
+        """
+        predicted = [self.prepared(doc) for doc in before(blind(docs, before))]
+        gold = [replace(doc, abbreviations=seen.abbreviations) for doc, seen in zip(docs, predicted, strict=True)]
+        leave_out = known is None
+        known = known or Known.of(Lexicon.build(kb), Counts.of(gold, kb))
+        tables: list[Floats] = []
+        right, groups = [], []
+        for number, (theirs, ours) in enumerate(zip(gold, predicted, strict=True)):
+            own = known.minus(Counts.of([theirs], kb)) if leave_out else known
+            found = {
+                id(mention): columns for mention, columns in zip(ours.mentions or (), table(ours, own), strict=True)
+            }
+            for mention, seen in align(theirs, ours):
+                accepted = answers(mention, kb) if mention else []
+                if seen is not None and seen.candidates is not None and len(seen.candidates) and accepted:
+                    tables.append(found[id(seen)])
+                    right.append(np.isin(seen.candidates.rows, [rows[0] for rows in accepted if len(rows) == 1]))
+                    groups.append(number)
+        return known, _lists(tables, right, groups)
+
+    # --- saving ------------------------------------------------------------------------------------------------------
+
+    def save(self, folder: Path) -> None:
+        """Write the keywords and, if trained, lexicon, counts and weights."""
+        super().save(folder)
+        if self.known is not None and self.model is not None:
+            self.known.lexicon.save(folder / "lexicon")
+            self.known.counts.save(folder / "counts.jsonl")
+            names = [name for name, used in zip(FEATURES, self._columns(), strict=True) if used]
+            columns = zip(names, self.model.weights, self.model.means, self.model.scales, strict=True)
+            weights = {name: {"weight": w, "mean": mean, "scale": scale} for name, w, mean, scale in columns}
+            model = {"kb": self.kb.version, "features": weights}
+            (folder / "model.json").write_text(json.dumps(model, indent=2) + "\n", encoding="utf-8")
+
+    @classmethod
+    def load(cls, folder: Path, *, kb: KnowledgeBase | None = None) -> Self:
+        """Return the reranker that `save` wrote.
+
+        Raises:
+            FormatError: a file is damaged, or the columns are those of another version of Linnet.
+            KnowledgeBaseError: it was trained with another version of the knowledge base.
+        """
+        reranker = super().load(folder, kb=kb)
+        path = folder / "model.json"
+        if not path.is_file():
+            return reranker
+        saved = read_json(path)
+        if saved.get("kb") != reranker.kb.version:
+            raise KnowledgeBaseError(
+                f"{folder} was trained with version {saved.get('kb')} of its knowledge base, "
+                f"{reranker.kb.path} has version {reranker.kb.version}: train it again"
+            )
+        names = [name for name, used in zip(FEATURES, reranker._columns(), strict=True) if used]
+        try:
+            if list(saved["features"]) != names:
+                raise FormatError(path, "has other columns than this Linnet computes; train the pipeline again")
+            values = [[float(item[key]) for item in saved["features"].values()] for key in ("weight", "mean", "scale")]
+        except (KeyError, TypeError, ValueError) as error:
+            raise FormatError(path, f"no weights that this Linnet can use ({error!r}); train again") from error
+        reranker.model = Logit(*(np.array(column, np.float64) for column in values))
+        reranker.known = Known.of(Lexicon.load(folder / "lexicon"), Counts.load(folder / "counts.jsonl"))
+        return reranker
+
+
+def _scored(candidates: Candidates, scores: Any) -> Candidates:
+    """Return candidates with probabilities as scores, the earlier ones kept as the feature ``retrieval``."""
+    if not len(candidates):
+        return candidates
+    probabilities = np.zeros(len(candidates), np.float32)
+    real = candidates.rows >= 0
+    if real.any():
+        probabilities[real] = softmax(scores[real], np.zeros(1, np.int64))
+    features = {"retrieval": candidates.scores, **candidates.features}
+    return replace(candidates, scores=probabilities, features=features).sorted()
+
+
+def _held_out(lists: Lists, folds: Any, penalty: float) -> float:
+    """Return the mean loss of mentions with weights learned from the other folds' documents."""
+    total = 0.0
+    for fold in np.unique(folds):
+        outside, inside = lists.take(folds != fold), lists.take(folds == fold)
+        if len(outside):
+            total += Logit.fit(outside, penalty=penalty).loss(inside) * len(inside)
+    return total / len(lists)
+
+
+def _lists(tables: list[Floats], right: list[Any], groups: list[int]) -> Lists:
+    lengths = np.array([len(columns) for columns in tables], np.int64)
+    return Lists(
+        table=np.concatenate(tables) if tables else np.zeros((0, len(FEATURES)), np.float32),
+        right=np.concatenate(right) if right else np.zeros(0, np.bool_),
+        starts=np.cumsum(lengths) - lengths,
+        groups=np.array(groups, np.int64),
+    )

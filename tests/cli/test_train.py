@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from linnet.config import load
+from linnet.data import Concept, Document, Mention, Name
+from linnet.kb import KnowledgeBase
+from linnet.kb_build import build
+
+from .conftest import Run
+
+NAMES = (
+    ("D000001", "Fever", "feverish"),
+    ("D000002", "Cough", "coughing"),
+    ("D000003", "Breast cancer", "breast"),
+    ("D000004", "Ache", "aches"),
+)
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """A data folder with a corpus of the known name bc5cdr, in its layout."""
+    folder = tmp_path / "data" / "corpora" / "bc5cdr"
+    folder.mkdir(parents=True)
+    for split in ("Training", "Development"):
+        with (folder / f"CDR_{split}Set.PubTator.txt").open("w") as out:
+            for number in range(20):
+                id, _, word = NAMES[number % len(NAMES)]
+                pmid = number + (100 if split == "Training" else 200)
+                out.write(f"{pmid}|t|A case of {word}.\n{pmid}|a|Nothing else.\n")
+                out.write(f"{pmid}\t10\t{10 + len(word)}\t{word}\tDisease\t{id}\n\n")
+    return tmp_path / "data"
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> KnowledgeBase:
+    return build((Concept(f"MESH:{id}", (Name(name),)) for id, name, _ in NAMES), tmp_path / "small.kb")
+
+
+def written(tmp_path: Path, kb: KnowledgeBase, more: str = "", corpus: str = "bc5cdr") -> Path:
+    path = tmp_path / "recipe.toml"
+    parts = "".join(f'[[pipeline]]\nuse = "{name}"\n' for name in ("gold", "conjuncts", "ngram", "lexical", "decide"))
+    path.write_text(f'corpus = "{corpus}"\nkb = "{kb.path}"\n{parts}{more}')
+    return path
+
+
+@pytest.mark.filterwarnings("ignore::linnet.errors.LinnetWarning")
+def test_a_recipe_becomes_a_folder_that_links(run: Run, tmp_path: Path, data: Path, small: KnowledgeBase) -> None:
+    recipe = written(tmp_path, small)
+    done = run("train", recipe, "-o", tmp_path / "out", "--data", data, "--metrics", tmp_path / "m.csv")
+    assert done.code == 0, done.err
+    assert "trained on 20 documents of bc5cdr" in done.err
+    rows = list(csv.DictReader((tmp_path / "m.csv").read_text().splitlines()))
+    assert "lexical" in [row["part"] for row in rows]
+    assert all(float(row["seconds"]) >= 0 and row["documents"] == "20" for row in rows)
+    linker = load(tmp_path / "out")
+    text = "Ache all over"
+    [out] = linker([Document("x", text, mentions=(Mention(0, 4),))])
+    assert [mention.concepts for mention in out.mentions or ()] == [("MESH:D000004",)]
+    assert "corpus: bc5cdr, split train" in (tmp_path / "out" / "card.md").read_text()
+    again = run("train", recipe, "-o", tmp_path / "out", "--data", data)
+    assert (again.code, "is no empty folder" in again.err) == (2, True)
+
+
+@pytest.mark.filterwarnings("ignore::linnet.errors.LinnetWarning")
+def test_quietly_and_with_changes(run: Run, tmp_path: Path, data: Path, small: KnowledgeBase) -> None:
+    more = '[[train]]\npart = "lexical"\n'
+    recipe = written(tmp_path, small, more)
+    done = run("train", recipe, "-o", tmp_path / "o", "--data", data, "-q", "--set", "ngram.k=3")
+    assert (done.code, done.err) == (0, "")
+    assert "k = 3" in (tmp_path / "o" / "pipeline.toml").read_text()
+
+
+def test_what_is_refused(run: Run, tmp_path: Path, data: Path, small: KnowledgeBase) -> None:
+    def said(recipe: Path) -> str:
+        done = run("train", recipe, "-o", tmp_path / "out", "--data", data)
+        assert done.code == 2
+        assert "Traceback" not in done.err
+        return done.err
+
+    assert "corpus: missing" in said(written(tmp_path, small, corpus=""))
+    assert "'bc5cd'" in said(written(tmp_path, small, corpus="bc5cd"))
+    assert "no part of the pipeline that learns" in said(written(tmp_path, small, '[[train]]\npart = "gold"\n'))
+    nothing = tmp_path / "nothing.toml"
+    nothing.write_text(f'corpus = "bc5cdr"\nkb = "{small.path}"\n[[pipeline]]\nuse = "gold"\n')
+    assert "no part of it learns" in said(nothing)

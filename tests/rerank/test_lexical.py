@@ -1,0 +1,191 @@
+from __future__ import annotations
+
+import json
+import warnings
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from linnet import config
+from linnet.corpora.catalog import read_corpus
+from linnet.data import Candidates, Document
+from linnet.detect.gold import Gold
+from linnet.errors import DataError, FormatError, KnowledgeBaseError, LinnetWarning, PipelineError, RecipeError
+from linnet.kb import KnowledgeBase
+from linnet.kb_build import build
+from linnet.pipeline import Pipeline
+from linnet.rerank.lexical import Lexical
+from linnet.retrieve.ngram import Ngram
+from linnet.roles import Step
+
+from .conftest import CONCEPTS, document
+
+# one concept of the fixtures is named "+/-", which the n-gram index says when it is built
+pytestmark = pytest.mark.filterwarnings("ignore:.*hold no letter and no digit")
+
+
+def before(kb: KnowledgeBase) -> Pipeline:
+    return Gold() >> Ngram(kb=kb)
+
+
+def trained(kb: KnowledgeBase, docs: list[Document], **keywords: object) -> Lexical:
+    part = Lexical(kb=kb, **keywords)  # type: ignore[arg-type]
+    list(part.fit(docs, (), before=before(kb), kb=kb, args={}))
+    return part
+
+
+@pytest.fixture(scope="module")
+def ranker(mesh: KnowledgeBase, corpus: list[Document]) -> Lexical:
+    return trained(mesh, corpus)
+
+
+def candidates(rows: list[int], scores: list[float], version: str) -> Candidates:
+    return Candidates(np.array(rows, np.int32), np.array(scores, np.float32), kb=version)
+
+
+def linked(part: Lexical, kb: KnowledgeBase, *texts: str) -> list[Candidates]:
+    doc = document(99, [(text, "MESH:1") for text in texts]).spans_only()
+    [out] = (before(kb) >> part)([doc])
+    return [mention.candidates for mention in out.mentions or () if mention.candidates is not None]
+
+
+def test_what_it_learned(mesh: KnowledgeBase, ranker: Lexical) -> None:
+    for text, id in (("sugar sickness", "MESH:1"), ("cold", "OMIM:9"), ("renal disease", "MESH:4")):
+        [found] = linked(ranker, mesh, text)
+        if text == "sugar sickness":  # shares no n-gram with a name of its concept that is worth anything
+            assert mesh.row(id) in found.rows
+        else:
+            assert mesh.id(int(found.rows[0])) == id
+
+
+def test_scores_are_probabilities_and_the_earlier_score_is_kept(mesh: KnowledgeBase, ranker: Lexical) -> None:
+    doc = document(99, [("type 2 diabetes", "MESH:3")]).spans_only()
+    [first] = before(mesh)([doc])
+    [second] = ranker([first])
+    [old], [new] = first.mentions or (), second.mentions or ()
+    assert old.candidates is not None
+    assert new.candidates is not None
+    assert float(new.candidates.scores.sum()) == pytest.approx(1)
+    assert set(new.candidates.rows.tolist()) == set(old.candidates.rows.tolist())
+    kept = dict(zip(new.candidates.rows.tolist(), new.candidates.features["retrieval"].tolist(), strict=True))
+    assert kept == dict(zip(old.candidates.rows.tolist(), old.candidates.scores.tolist(), strict=True))
+    assert new.candidates == new.candidates.sorted()
+
+
+def test_nil_comes_last(mesh: KnowledgeBase, ranker: Lexical) -> None:
+    doc = document(99, [("cold", "OMIM:9")]).spans_only()
+    found = candidates([-1, mesh.row("OMIM:9")], [0.9, 0.2], mesh.version)
+    doc = replace(doc, abbreviations=(), mentions=tuple(replace(m, candidates=found) for m in doc.mentions or ()))
+    [mention] = ranker([doc])[0].mentions or ()
+    assert mention.candidates is not None
+    assert mention.candidates.rows.tolist() == [mesh.row("OMIM:9"), -1]
+    assert mention.candidates.scores.tolist() == [1, 0]
+
+
+def test_candidates_of_another_version_are_refused(mesh: KnowledgeBase, ranker: Lexical) -> None:
+    doc = document(99, [("cold", "OMIM:9")]).spans_only()
+    found = candidates([0], [1], "other")
+    doc = replace(doc, abbreviations=(), mentions=tuple(replace(m, candidates=found) for m in doc.mentions or ()))
+    with pytest.raises(PipelineError, match="version other cannot be reranked"):
+        ranker([doc])
+
+
+def test_it_has_to_be_trained(mesh: KnowledgeBase) -> None:
+    with pytest.raises(PipelineError, match="has not been trained: run linnet train"):
+        linked(Lexical(kb=mesh), mesh, "cold")
+
+
+def test_wrong_keywords(mesh: KnowledgeBase) -> None:
+    with pytest.raises(RecipeError, match="unknown kind of columns 'alias'; did you mean 'aliases'") as caught:
+        Lexical(kb=mesh, omit=("alias",), mentions=0)
+    assert "must be at least 1" in str(caught.value)
+
+
+def test_steps_and_few_mentions(mesh: KnowledgeBase, corpus: list[Document]) -> None:
+    part = Lexical(kb=mesh)
+    with pytest.warns(LinnetWarning, match="lexical was trained on 6 mentions"):
+        steps = list(part.fit(corpus[:2], (), before=before(mesh), kb=mesh, args={}))
+    assert all(isinstance(step, Step) and step.losses["nll"] >= 0 for step in steps)
+    assert [step.step for step in steps] == list(range(1, len(steps) + 1))
+    with pytest.raises(DataError, match="no mention of the training documents has a right candidate"):
+        list(Lexical(kb=mesh).fit([], (), before=before(mesh), kb=mesh, args={}))
+    lost = document(1, [("zzzz", "MESH:404")])
+    with pytest.raises(DataError, match="no mention"):
+        list(Lexical(kb=mesh).fit([lost], (), before=before(mesh), kb=mesh, args={}))
+
+
+def test_few_mentions_may_be_asked_for(mesh: KnowledgeBase, corpus: list[Document]) -> None:
+    part = Lexical(kb=mesh, mentions=10)
+    known, lists = part.examples(corpus, before=before(mesh), kb=mesh)
+    assert 10 <= int(part._sample(lists).sum()) < len(lists)
+    assert sum(known.counts.concepts.values()) == 90  # counts are made of all
+
+
+def test_training_twice_gives_the_same(mesh: KnowledgeBase, corpus: list[Document], ranker: Lexical) -> None:
+    again = trained(mesh, corpus)
+    assert again.model is not None
+    assert ranker.model is not None
+    assert again.model.weights.tolist() == ranker.model.weights.tolist()
+
+
+def test_gold_types_are_let_through_where_the_detector_asks(mesh: KnowledgeBase, corpus: list[Document]) -> None:
+    part = Lexical(kb=mesh)
+    typed = Gold(types=True) >> Ngram(kb=mesh)
+    _, with_types = part.examples(corpus, before=typed, kb=mesh)
+    _, without = part.examples(corpus, before=before(mesh), kb=mesh)
+    assert not np.array_equal(with_types.table, without.table)
+
+
+def test_it_is_saved(mesh: KnowledgeBase, corpus: list[Document], ranker: Lexical, tmp_path: Path) -> None:
+    config.save(Pipeline(*(before(mesh) >> ranker).parts, kb=mesh), tmp_path / "saved")
+    again = config.load(tmp_path / "saved")
+    docs = [doc.spans_only() for doc in corpus[:5]]
+    assert again(docs) == (before(mesh) >> ranker)(docs)
+
+
+def test_another_knowledge_base_is_refused(mesh: KnowledgeBase, ranker: Lexical, tmp_path: Path) -> None:
+    ranker.save(tmp_path / "a")
+    other = build(CONCEPTS[:4], tmp_path / "other.kb")
+    with pytest.raises(KnowledgeBaseError, match="train it again"):
+        Lexical.load(tmp_path / "a", kb=other)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"features": {"score": {"weight": 1, "mean": 0, "scale": 1}}}, "other columns"),
+        ({"features": 3}, "no weights"),
+        ({"features": None}, "no weights"),
+    ],
+)
+def test_damaged_weights(
+    mesh: KnowledgeBase, ranker: Lexical, tmp_path: Path, change: dict[str, object], said: str
+) -> None:
+    ranker.save(tmp_path / "a")
+    path = tmp_path / "a" / "model.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | change))
+    with pytest.raises(FormatError, match=said):
+        Lexical.load(tmp_path / "a", kb=mesh)
+
+
+@pytest.mark.data
+def test_ncbi_disease_without_aliases_in_the_index(data: Path, tmp_path: Path) -> None:
+    from linnet.vocabularies import read_vocabulary
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LinnetWarning)
+        kb = build(read_vocabulary("medic", data / "kb" / "medic_2012-07-06_biosyn.txt.gz"), tmp_path / "medic.kb")
+        train = list(read_corpus("ncbi_disease", split="train", data=data))[:100]
+        dev = list(read_corpus("ncbi_disease", split="dev", data=data))[:50]
+    part = trained(kb, train)
+    blind = [doc.spans_only() for doc in dev]
+    right = [0, 0]
+    retrieved = before(kb)(blind)
+    for doc, one, two in zip(dev, retrieved, part(retrieved), strict=True):
+        for gold, first, second in zip(doc.mentions or (), one.mentions or (), two.mentions or (), strict=True):
+            for at, mention in enumerate((first, second)):
+                if mention.candidates is not None and len(mention.candidates) and gold.concepts:
+                    right[at] += kb.id(int(mention.candidates.rows[0])) == gold.concepts[0]
+    assert right[1] > right[0] + 20

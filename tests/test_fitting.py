@@ -1,0 +1,260 @@
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self
+
+import pytest
+
+from linnet import config
+from linnet.data import Candidates, Document, Mention
+from linnet.decide import Decide
+from linnet.detect.gold import Gold
+from linnet.errors import LinnetError, RecipeError
+from linnet.fitting import CrossFitted, Done, Progress, Task, corpus_version, cross_fitted, tasks, train
+from linnet.kb import KnowledgeBase
+from linnet.pipeline import Allow, Fuse, Pipeline, Reranker, Retriever, Step
+from linnet.retrieve.exact import Exact
+
+
+@dataclass(kw_only=True)
+class Learner(Retriever):
+    """Remembers which documents it was trained on, and says so in its scores."""
+
+    kb: KnowledgeBase
+    k: int = 1
+    seen: frozenset[str] = field(default=frozenset(), init=False)
+    runs: list[int] = field(default_factory=list, init=False)
+
+    def retrieve(self, docs: Sequence[Document], /, *, allow: Allow | None = None) -> list[list[Candidates]]:
+        return [[self._candidates(doc) for _ in doc.mentions or ()] for doc in docs]
+
+    def _candidates(self, doc: Document) -> Candidates:
+        import numpy as np
+
+        leaks = float(doc.id in self.seen)
+        return Candidates(np.zeros(1, np.int32), np.array([leaks], np.float32), kb=self.kb.version)
+
+    def fit(
+        self,
+        train: Sequence[Document],
+        dev: Sequence[Document],
+        /,
+        *,
+        before: Any,
+        kb: KnowledgeBase,
+        args: Mapping[str, Any],
+    ) -> Iterator[Step]:
+        self.seen = frozenset(doc.id for doc in train)
+        self.runs.append(len(train))
+        yield Step(1, 1)
+
+    def save(self, folder: Path) -> None:
+        super().save(folder)
+        (folder / "seen.json").write_text(json.dumps(sorted(self.seen)))
+
+    @classmethod
+    def load(cls, folder: Path, *, kb: KnowledgeBase | None = None) -> Self:
+        loaded = super().load(folder, kb=kb)
+        loaded.seen = frozenset(json.loads((folder / "seen.json").read_text()))
+        return loaded
+
+
+@dataclass(kw_only=True)
+class Forgetful(Learner):
+    """The same, which can leave documents out without being trained again."""
+
+    def without(self, documents: Iterable[str]) -> Learner:
+        fewer = Forgetful(kb=self.kb, k=self.k)
+        fewer.seen = self.seen - frozenset(documents)
+        return fewer
+
+
+@dataclass(kw_only=True)
+class Watcher(Reranker):
+    """Learns nothing but what reaches it."""
+
+    kb: KnowledgeBase
+    leaks: float = field(default=-1, init=False)
+    documents: int = field(default=0, init=False)
+    answers: int = field(default=0, init=False)
+    args: Mapping[str, Any] = field(default_factory=dict, init=False)
+    fails: bool = field(default=False, init=False)
+
+    def rerank(self, docs: Sequence[Document], /) -> list[list[Candidates]]:
+        return [[m.candidates or Candidates.none() for m in doc.mentions or ()] for doc in docs]
+
+    def fit(
+        self,
+        train: Sequence[Document],
+        dev: Sequence[Document],
+        /,
+        *,
+        before: Any,
+        kb: KnowledgeBase,
+        args: Mapping[str, Any],
+    ) -> Iterator[Step]:
+        if self.fails:
+            raise KeyboardInterrupt
+        out = before([doc.spans_only() for doc in train])
+        assert [doc.id for doc in out] == [doc.id for doc in train]
+        mentions = [m for doc in out for m in doc.mentions or ()]
+        self.leaks = sum(float(m.candidates.scores[0]) for m in mentions if m.candidates)
+        self.documents, self.args = len(out), args
+        assert before([Document("new", "x", mentions=())])[0].id == "new"
+        yield Step(1, 1, losses={"leaks": self.leaks})
+
+
+@pytest.fixture(autouse=True)
+def _names(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, made in (("learner", Learner), ("forgetful", Forgetful), ("watcher", Watcher)):
+        monkeypatch.setitem(config.COMPONENTS, name, f"{made.__module__}:{made.__qualname__}")
+
+
+@pytest.fixture
+def docs() -> list[Document]:
+    mention = Mention(0, 7, source="gold", concepts=("HP:0001250",))
+    return [Document(f"d{n}", "Seizure.", mentions=(mention,)) for n in range(23)]
+
+
+def pipeline(kb: KnowledgeBase, first: Any, watcher: Watcher | None = None) -> Pipeline:
+    return Pipeline(Gold(), first, watcher or Watcher(kb=kb), Decide(kb=kb), kb=kb)
+
+
+def run(made: Pipeline, docs: Sequence[Document], folder: Path, **keywords: Any) -> list[Progress | Done]:
+    return list(train(made, tasks(made, [], source="r"), docs, (), output=folder, **keywords))
+
+
+@pytest.mark.parametrize("kind", [Learner, Forgetful])
+def test_no_part_sees_what_an_earlier_one_learned_of_the_same_document(
+    kb: KnowledgeBase, docs: list[Document], tmp_path: Path, kind: type[Learner]
+) -> None:
+    first = kind(kb=kb)
+    watcher = Watcher(kb=kb)
+    run(pipeline(kb, first, watcher), docs, tmp_path / "out", folds=5)
+    assert watcher.leaks == 0
+    assert watcher.documents == len(docs)
+    assert first.seen == {doc.id for doc in docs}  # the part itself was trained on all
+    assert first.runs[0] == len(docs)
+
+
+def test_parts_that_can_leave_documents_out_are_not_trained_again(
+    kb: KnowledgeBase, docs: list[Document], tmp_path: Path
+) -> None:
+    first = Forgetful(kb=kb)
+    run(pipeline(kb, first), docs, tmp_path / "a", folds=5)
+    assert first.runs == [23]
+    other = Learner(kb=kb)
+    run(pipeline(kb, other), docs, tmp_path / "b", folds=5)
+    assert other.runs[0] == 23
+    assert sum(other.runs[1:]) == 4 * 23  # copies share the list: five trainings on four fifths
+
+
+@pytest.mark.parametrize("kind", [Learner, Forgetful])
+def test_parts_of_a_fusion_are_trained_too(
+    kb: KnowledgeBase, docs: list[Document], tmp_path: Path, kind: type[Learner]
+) -> None:
+    watcher = Watcher(kb=kb)
+    made = pipeline(kb, Fuse([Exact(kb=kb), Fuse([kind(kb=kb)])]), watcher)
+    done = [news for news in run(made, docs, tmp_path / "out", folds=3) if isinstance(news, Done)]
+    assert [news.part for news in done] == [config.name_of(kind(kb=kb)), "watcher"]
+    loaded: Any = config.load(tmp_path / "out", kb=kb).parts[1]
+    assert len(loaded.of[1].of[0].seen) == 23
+
+
+def test_documents_of_no_fold_are_answered_by_the_whole(kb: KnowledgeBase, docs: list[Document]) -> None:
+    first = Forgetful(kb=kb)
+    list(first.fit(docs, (), before=Gold(), kb=kb, args={}))
+    before = cross_fitted(Pipeline(Gold(), first, kb=kb), [Task((1,), "forgetful")], docs[:10], folds=4)
+    assert isinstance(before, CrossFitted)
+    out = before([doc.spans_only() for doc in docs])
+    leaks = [float(m.candidates.scores[0]) for doc in out for m in doc.mentions or () if m.candidates is not None]
+    assert leaks == [0.0] * 10 + [1.0] * 13
+    assert before.needs == {"mentions"}
+    assert "candidates" in before.gives
+
+
+def test_the_folder_links(kb: KnowledgeBase, docs: list[Document], tmp_path: Path) -> None:
+    made = pipeline(kb, Forgetful(kb=kb, k=3))
+    news = run(made, docs, tmp_path / "out", about=("corpus: small",))
+    assert [item.part for item in news if isinstance(item, Progress)] == ["forgetful", "watcher"]
+    loaded = config.load(tmp_path / "out", kb=kb)
+    blind = [doc.spans_only() for doc in docs]
+    assert loaded(blind) == made(blind)
+    card = (tmp_path / "out" / "card.md").read_text()
+    assert "corpus: small" in card
+    assert f"23, version {corpus_version(docs)}" in card
+    assert kb.version in card
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]  # what was kept in between is gone
+
+
+def test_an_interrupted_training_goes_on(kb: KnowledgeBase, docs: list[Document], tmp_path: Path) -> None:
+    first, watcher = Forgetful(kb=kb), Watcher(kb=kb)
+    watcher.fails = True
+    with pytest.raises(KeyboardInterrupt):
+        run(pipeline(kb, first, watcher), docs, tmp_path / "out")
+    assert first.runs == [23]
+    again, watcher = Forgetful(kb=kb), Watcher(kb=kb)
+    news = run(pipeline(kb, again, watcher), docs, tmp_path / "out")
+    assert again.runs == []  # it was kept
+    assert [(item.part, item.kept) for item in news if isinstance(item, Done)] == [
+        ("forgetful", True),
+        ("watcher", False),
+    ]
+    assert watcher.leaks == 0
+
+
+def test_parts_of_another_training_are_of_no_use(kb: KnowledgeBase, docs: list[Document], tmp_path: Path) -> None:
+    watcher = Watcher(kb=kb)
+    watcher.fails = True
+    with pytest.raises(KeyboardInterrupt):
+        run(pipeline(kb, Forgetful(kb=kb), watcher), docs, tmp_path / "out")
+    (tmp_path / "out.parts" / "note.txt").write_text("left behind")
+    for other, some in ((Forgetful(kb=kb, k=2), docs), (Forgetful(kb=kb), docs[:-1])):
+        with pytest.raises(KeyboardInterrupt):
+            run(pipeline(kb, other, watcher), some, tmp_path / "out")
+        assert other.runs == [len(some)]
+    (tmp_path / "out.parts" / "finished.json").write_text("{")
+    with pytest.raises(LinnetError, match="not JSON"):
+        run(pipeline(kb, Forgetful(kb=kb)), docs, tmp_path / "out")
+    shutil.rmtree(tmp_path / "out.parts")
+    run(pipeline(kb, Forgetful(kb=kb)), docs, tmp_path / "out")
+
+
+def test_what_is_to_be_trained(kb: KnowledgeBase) -> None:
+    made = pipeline(kb, Fuse([Forgetful(kb=kb), Exact(kb=kb)]))
+    assert [(task.name, task.place) for task in tasks(made, [], source="r")] == [
+        ("forgetful", (1, 0)),
+        ("watcher", (2,)),
+    ]
+    named = tasks(made, [{"part": "decide"}, {"part": "watcher", "lr": 0.1}], source="r")
+    assert [(task.name, dict(task.args)) for task in named] == [("decide", {}), ("watcher", {"lr": 0.1})]
+    with pytest.raises(RecipeError) as caught:
+        tasks(made, [{"part": "exact"}, {"part": "watchr"}, {}], source="r.toml")
+    assert "train[0].part: 'exact' is no part of the pipeline that learns" in str(caught.value)
+    assert "did you mean 'watcher'?" in str(caught.value)
+    assert "train[2].part: None" in str(caught.value)
+
+
+def test_arguments_reach_the_part(kb: KnowledgeBase, docs: list[Document], tmp_path: Path) -> None:
+    watcher = Watcher(kb=kb)
+    made = pipeline(kb, Forgetful(kb=kb), watcher)
+    list(train(made, tasks(made, [{"part": "watcher", "lr": 0.1}], source="r"), docs, (), output=tmp_path / "a"))
+    assert watcher.args == {"lr": 0.1}
+
+
+def test_what_cannot_be_trained(kb: KnowledgeBase, docs: list[Document], tmp_path: Path) -> None:
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "x").write_text("")
+    made = pipeline(kb, Forgetful(kb=kb))
+    with pytest.raises(LinnetError, match="is no empty folder"):
+        run(made, docs, tmp_path / "full")
+    with pytest.raises(LinnetError, match="no documents to train on"):
+        run(made, [], tmp_path / "a")
+    with pytest.raises(LinnetError, match="'d0' stands twice"):
+        run(made, [*docs, docs[0]], tmp_path / "a")
+    with pytest.raises(LinnetError, match="decide learns from the dev documents"):
+        list(train(made, tasks(made, [{"part": "decide"}], source="r"), docs, (), output=tmp_path / "a"))
