@@ -22,7 +22,8 @@ Floor = Annotated[float, Field(allow_inf_nan=False)]
 class Recipe(BaseModel):
     """One experiment: corpus, knowledge base (trained folders name its version), pipeline, and the scores to reach.
 
-    ``kb`` is a name, a file, or the sources it is built from; a figure in ``expect`` is named after its split:
+    ``kb`` is a name, a file, or the sources it is built from; ``train`` says which parts learn, ``train_corpus`` from
+    which corpus' train split where it is not the recipe's own; a figure in ``expect`` is named after its split:
     ``dev.in-kb.accuracy@1``.
 
     >>> Recipe(pipeline=[{"use": "gold"}], expect={"test.strict.f1": 0.9}).splits
@@ -38,12 +39,18 @@ class Recipe(BaseModel):
     seed: int = 13
     pipeline: list[dict[str, Any]] = Field(min_length=1)
     train: list[dict[str, Any]] = Field(default_factory=list)
+    train_corpus: str = ""
     expect: dict[str, Floor] = Field(default_factory=dict)
 
     @property
     def splits(self) -> tuple[str, ...]:
         """The splits of the corpus that `expect` names, dev without any."""
         return tuple(dict.fromkeys(key.partition(".")[0] for key in self.expect)) or ("dev",)
+
+    @property
+    def learns_from(self) -> str:
+        """The corpus whose train split the parts learn from."""
+        return self.train_corpus or self.corpus
 
     @property
     def kb_name(self) -> str:

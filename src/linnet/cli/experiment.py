@@ -84,6 +84,8 @@ class Experiment:
         if recipe.corpus not in CORPORA:
             found = f"{recipe.corpus!r} is no known corpus" if recipe.corpus else "missing"
             raise RecipeError(self.source, [f"corpus: {found}; reproducing needs one of {', '.join(CORPORA)}"])
+        if recipe.train_corpus and recipe.train_corpus not in CORPORA:
+            raise RecipeError(self.source, [f"train_corpus: {recipe.train_corpus!r} is no known corpus"])
         if self.split not in CORPORA[recipe.corpus].splits:
             known = ", ".join(CORPORA[recipe.corpus].splits)
             raise RecipeError(self.source, [f"expect: {recipe.corpus} has no split {self.split!r}, it has {known}"])
@@ -137,19 +139,20 @@ class Experiment:
 
     def _fit(self, recipe: Recipe, kb: KnowledgeBase) -> None:
         """Train what the recipe says on the train split of its corpus; what it is measured on it never sees."""
-        logger.info("%s: training on %s", self.source, recipe.corpus)
+        logger.info("%s: training on %s", self.source, recipe.learns_from)
         self.done.append("model")
         pipeline = load(self.source, kb=kb, changes=self._changes)
-        known = set(CORPORA[recipe.corpus].splits) - {self.split}
+        corpus = recipe.learns_from
+        known = set(CORPORA[corpus].splits) - ({self.split} if corpus == recipe.corpus else set())
         train, dev = (
-            list(read_corpus(recipe.corpus, split=split, data=self.data)) if split in known else []
+            list(read_corpus(corpus, split=split, data=self.data)) if split in known else []
             for split in ("train", "dev")
         )
         output = self.folder / MODEL
         if output.exists():
             shutil.rmtree(output)  # of other inputs
         todo = tasks(pipeline, recipe.train, source=self.source)
-        about = (f"recipe: {self.source}", f"corpus: {recipe.corpus}, split train", f"seed: {recipe.seed}")
+        about = (f"recipe: {self.source}", f"corpus: {corpus}, split train", f"seed: {recipe.seed}")
         for news in fit(pipeline, todo, train, dev, output=output, about=about):
             if isinstance(news, Done):
                 logger.info("%s: trained %s in %.1f s", self.source, news.part, news.seconds)
@@ -187,10 +190,11 @@ class Experiment:
 
     def _train(self, recipe: Recipe) -> list[Document] | None:
         """Return the training documents, for slices of seen and unseen concepts; None where there are none."""
-        if self.split == "train" or "train" not in CORPORA[recipe.corpus].splits:
+        corpus = recipe.learns_from
+        if (self.split == "train" and corpus == recipe.corpus) or "train" not in CORPORA[corpus].splits:
             return None
         try:
-            return list(read_corpus(recipe.corpus, split="train", data=self.data))
+            return list(read_corpus(corpus, split="train", data=self.data))
         except FormatError as error:
             logger.info("no slices of seen concepts: %s", error)
             return None

@@ -46,15 +46,15 @@ def train(
     """Train the parts of a recipe that learn, on the train split of its corpus, and write the pipeline to a folder."""
     listen(quiet=quiet, verbose=verbose)
     read = read_recipe(recipe, changes=changes or ())
-    if not read.corpus:
+    if not read.learns_from:
         raise RecipeError(recipe, ["corpus: missing; name the corpus to train on"])
     pipeline = load(recipe, kb=kb, changes=changes or ())
     todo = tasks(pipeline, read.train, source=recipe)
     if not todo:
         raise RecipeError(recipe, ["pipeline: no part of it learns, so there is nothing to train"])
-    docs = list(read_corpus(read.corpus, split="train", data=data))
-    dev = list(_dev(read.corpus, data))
-    about = (f"recipe: {recipe}", f"corpus: {read.corpus}, split train", f"seed: {read.seed}")
+    docs = list(read_corpus(read.learns_from, split="train", data=data))
+    dev = list(_dev(read.learns_from, data))
+    about = (f"recipe: {recipe}", f"corpus: {read.learns_from}, split train", f"seed: {read.seed}")
     times: list[Done] = []
     start = said = time.monotonic()
     for news in train_all(pipeline, todo, docs, dev, output=output, about=about):
@@ -66,7 +66,7 @@ def train(
             logger.info("%s", _line(news, said - start))
     if metrics is not None:
         _write(metrics, times, len(docs))
-    logger.info("%s: trained on %s documents of %s", clean(str(output)), f"{len(docs):,}", read.corpus)
+    logger.info("%s: trained on %s documents of %s", clean(str(output)), f"{len(docs):,}", read.learns_from)
 
 
 def _dev(corpus: str, data: Path | None) -> Iterator[Document]:
