@@ -388,3 +388,16 @@ def test_a_file_that_was_replaced_is_refused(tmp_path: Path) -> None:
     kb.close()
     with pytest.raises(KnowledgeBaseError, match=message):
         kb[0]
+
+
+def test_definitions(kb: KnowledgeBase) -> None:
+    what = "An event of abnormal electrical activity in the brain."
+    assert list(kb.definitions()) == [(kb.row("HP:0001250"), what)]
+
+
+def test_definitions_of_retired_concepts_are_none(tmp_path: Path) -> None:
+    stream = [Concept("X:1", (Name("a"),), definition="One."), Concept("X:2", (Name("b"),), definition="Two.")]
+    path = build(stream, tmp_path / "a.kb").path
+    with KnowledgeBase.edit(path) as edit:
+        edit.retire("X:1", "X:2")
+    assert list(KnowledgeBase.open(path).definitions()) == [(1, "Two.")]

@@ -32,6 +32,7 @@ __all__ = ["COMPONENTS", "Recipe", "components", "load", "name_of", "open_kb", "
 
 COMPONENTS = {
     "abbreviations": "linnet.pipeline:Abbreviations",
+    "bm25": "linnet.retrieve.bm25:Bm25",
     "conjuncts": "linnet.detect.conjuncts:Conjuncts",
     "decide": "linnet.decide:Decide",
     "dictionary": "linnet.detect.dictionary:Dictionary",

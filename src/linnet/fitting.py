@@ -17,7 +17,7 @@ import json
 import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -28,12 +28,13 @@ from linnet.decide import Decide
 from linnet.errors import LinnetError, RecipeError, did_you_mean
 from linnet.home import read_json, writable
 from linnet.kb import KnowledgeBase
-from linnet.pipeline import Allow, Pipeline, Stage
+from linnet.pipeline import Allow, Fuse, Pipeline, Stage
 from linnet.roles import Component, Fits, Step
 
 __all__ = ["FOLDS", "CrossFitted", "Done", "Progress", "Task", "corpus_version", "fit_part", "tasks", "train"]
 
 FOLDS = 10
+FROM_DEV = (Decide, Fuse)  # learn from documents that nothing before them was trained on
 
 
 @dataclass(frozen=True)
@@ -76,15 +77,15 @@ def tasks(pipeline: Pipeline, tables: Sequence[Mapping[str, Any]], *, source: st
     Args:
         pipeline: the pipeline of a recipe.
         tables: its ``[[train]]`` tables: ``part`` and arguments of that part. Without any, every part that learns from
-            the training documents is trained; ``decide``, which learns from the dev documents, only if it is named.
+            the training documents is trained; ``decide`` and ``fuse``, which learn from dev documents, only if named.
         source: the recipe, for messages.
 
     Raises:
         RecipeError: a table names no part that learns.
     """
-    learners = [task for task in _learners(pipeline.parts) if isinstance(_part(pipeline, task.place), Fits)]
+    learners = [task for task in _learners(pipeline.parts) if _learns(_part(pipeline, task.place))]
     if not tables:
-        return [task for task in learners if not isinstance(_part(pipeline, task.place), Decide)]
+        return [task for task in learners if not isinstance(_part(pipeline, task.place), FROM_DEV)]
     chosen: list[Task] = []
     problems = []
     names = [task.name for task in learners]
@@ -106,6 +107,10 @@ def _learners(parts: Sequence[Component], above: tuple[int, ...] = ()) -> Iterat
         place = (*above, index)
         yield from _learners(getattr(part, "of", ()), place)
         yield Task(place, config.name_of(part))
+
+
+def _learns(part: Component) -> bool:
+    return isinstance(part, Fits) and not (isinstance(part, Fuse) and part.method != "weighted")
 
 
 def _part(pipeline: Pipeline, place: Sequence[int]) -> Component:
@@ -238,8 +243,8 @@ def fit_part(
         LinnetError: the part learns from dev documents and there are none.
     """
     part = cast("Fits", _part(pipeline, task.place))
-    if isinstance(part, Decide) and not dev:
-        raise LinnetError("decide learns from the dev documents, and there are none")
+    if isinstance(part, FROM_DEV) and not dev:
+        raise LinnetError(f"{task.name} learns from the dev documents, and there are none")
     earlier = [other for other in done if other.place[0] < task.place[0]]
     before = Pipeline(*pipeline.parts[: task.place[0]], name=pipeline.name, kb=pipeline.kb)
     kb = cast("KnowledgeBase", pipeline.kb)
@@ -281,8 +286,7 @@ def train(
         place, start = kept / task.folder, time.perf_counter()
         was_kept = task.folder in finished
         if was_kept:
-            loaded = type(cast("Stage", _part(pipeline, task.place))).load(place, kb=pipeline.kb)
-            pipeline = _replaced(pipeline, task.place, loaded)
+            pipeline = _replaced(pipeline, task.place, _loaded(_part(pipeline, task.place), place, pipeline.kb))
         else:
             for step in fit_part(pipeline, task, docs, dev, done=done, folds=folds):
                 yield Progress(task.name, step)
@@ -297,6 +301,13 @@ def train(
     with (output / "card.md").open("a", encoding="utf-8") as card:
         card.writelines(f"* {line}\n" for line in lines)
     shutil.rmtree(kept)
+
+
+def _loaded(part: Component, folder: Path, kb: KnowledgeBase | None) -> Component:
+    """Return what was saved in place of `part`; a fusion keeps its parts, which are tasks of their own."""
+    if isinstance(part, Fuse):
+        return replace(part, weights=read_json(folder / "config.json").get("weights"))
+    return type(cast("Stage", part)).load(folder, kb=kb)
 
 
 def _check(docs: Sequence[Document]) -> None:

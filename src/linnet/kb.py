@@ -105,7 +105,7 @@ class KnowledgeBase:
         if "version" not in self.info:
             raise KnowledgeBaseError(f"{path} is damaged: it does not say its version; build it again")
         self.version = self.info["version"]
-        self._length: int = self._value("SELECT coalesce(max(row) + 1, 0) FROM concepts")
+        self._length: int = self._first("SELECT coalesce(max(row) + 1, 0) FROM concepts")[0]
         # decide and writers ask for the ids of the same few concepts again and again
         self.id = functools.lru_cache(maxsize=1 << 16)(self._id)
 
@@ -234,6 +234,10 @@ class KnowledgeBase:
         for id, name, successor in self._rows(sql):
             yield Concept(id, (Name(name),) if name else (), replaced_by=successor)
 
+    def definitions(self) -> Iterator[tuple[int, str]]:
+        """Yield row and definition of every live concept that has one, by row."""
+        return self._rows("SELECT row, definition FROM concepts WHERE NOT retired AND definition <> '' ORDER BY row")
+
     def types_of(self, row: int) -> tuple[str, ...]:
         """Return the semantic types of the concept in `row`, without reading the rest of it."""
         return tuple(name for (name,) in self._rows(TYPES, row))
@@ -333,9 +337,6 @@ class KnowledgeBase:
 
     def _first(self, sql: str, *values: object) -> Any:
         return next(iter(self._rows(sql, *values)), None)
-
-    def _value(self, sql: str) -> Any:
-        return self._first(sql)[0]
 
     def _rows(self, sql: str, *values: object) -> Iterator[Any]:
         try:

@@ -11,10 +11,11 @@ among `PROPERTIES`, so that a pipeline that cannot work is refused when it is co
 
 from __future__ import annotations
 
+import functools
 import itertools
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -23,9 +24,10 @@ import numpy as np
 
 from linnet.data import Candidates, Document, Mention
 from linnet.errors import FormatError, PipelineError
+from linnet.fusion import Method, checked_weights, examples, fit_weights, fused
 from linnet.home import read_json
 from linnet.kb import KnowledgeBase
-from linnet.roles import PROPERTIES, Allow, Component, Fits, Step, align, merge, require
+from linnet.roles import PROPERTIES, Allow, Component, Fits, Step, align, blind, merge, require, unite
 from linnet.text.abbreviations import find_abbreviations
 from linnet.text.sentences import split_sentences
 
@@ -196,15 +198,7 @@ class Union(Detector):
     def detect(self, docs: Sequence[Document], /, *, allow: Allow | None = None) -> Sequence[Sequence[Mention]]:
         """Return what all parts find, the earlier part first."""
         found = [part.detect(docs, allow=allow) for part in self.of]
-        return [_united(lists) for lists in zip(*found, strict=True)]
-
-
-def _united(lists: Sequence[Sequence[Mention]]) -> list[Mention]:
-    kept: list[Mention] = []
-    for mentions in lists:
-        taken = {(mention.spans, mention.types) for mention in kept}
-        kept += [mention for mention in mentions if (mention.spans, mention.types) not in taken]
-    return kept
+        return [unite(lists) for lists in zip(*found, strict=True)]
 
 
 def _check_parts(whole: Stage, parts: Sequence[object], role: type) -> None:
@@ -216,18 +210,24 @@ def _check_parts(whole: Stage, parts: Sequence[object], role: type) -> None:
 
 @dataclass
 class Fuse(Retriever):
-    """Several retrievers as one by reciprocal rank (Cormack et al. 2009): the mean of 1 / (``constant`` + rank).
+    """Several retrievers as one: by reciprocal ``rank``, ``weighted`` scores or ``interleaved`` (`linnet.fusion`).
 
-    It is divided by what a candidate gets that all parts put first, so that scores lie between 0 and 1.
+    Args:
+        of: the retrievers.
+        constant: of ``rank``; the larger, the less the first places count more than the next.
+        method: reciprocal ranks, weighted sums of scores (of which the best of a list is 1), or the first of each list,
+            then the second of each.
+        weights: of ``weighted``, one for each retriever; None = equal ones, until `fit` has learned better ones.
     """
 
     of: Sequence[Retriever]
     constant: float = 60.0
+    method: Method = "rank"
+    weights: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
         _check_parts(self, self.of, Retriever)
-        if not self.constant >= 0:
-            raise PipelineError(f"fuse: constant {self.constant} must be at least 0")
+        self.weights = checked_weights(self.weights, len(self.of), method=self.method, constant=self.constant)
 
     def __or__(self, other: object) -> Stage:
         # `a | b | c` fuses three lists as equals; a fusion in brackets on the right stays one list
@@ -240,24 +240,38 @@ class Fuse(Retriever):
 
     def retrieve(self, docs: Sequence[Document], /, *, allow: Allow | None = None) -> Sequence[Sequence[Candidates]]:
         """Return the fused candidates of each mention."""
-        found = [part.retrieve(docs, allow=allow) for part in self.of]
-        return [[self._fuse(lists) for lists in zip(*columns, strict=True)] for columns in zip(*found, strict=True)]
+        how = functools.partial(fused, method=self.method, constant=self.constant, weights=self.weights)
+        return [list(map(how, mentions)) for mentions in self._lists(docs, allow)]
 
-    def _fuse(self, lists: Sequence[Candidates]) -> Candidates:
-        versions = {candidates.kb for candidates in lists}
-        if len(versions) > 1:
-            raise PipelineError(f"candidates of several knowledge base versions cannot be fused: {sorted(versions)}")
-        scores: dict[int, float] = {}
-        names: dict[int, int] = {}
-        for candidates in lists:
-            labels = candidates.names if candidates.names is not None else np.full(len(candidates), -1, np.int32)
-            for rank, (row, name) in enumerate(zip(candidates.rows.tolist(), labels.tolist(), strict=True), 1):
-                scores[row] = scores.get(row, 0.0) + (self.constant + 1) / (self.constant + rank) / len(lists)
-                if names.get(row, -1) < 0:
-                    names[row] = name
-        rows = np.array(list(scores), np.int32)
-        values = np.array(list(scores.values()), np.float32)
-        return Candidates(rows, values, names=np.array(list(names.values()), np.int32), kb=versions.pop()).sorted()
+    def _lists(self, docs: Sequence[Document], allow: Allow | None = None) -> list[list[tuple[Candidates, ...]]]:
+        found = [part.retrieve(docs, allow=allow) for part in self.of]
+        return [list(zip(*columns, strict=True)) for columns in zip(*found, strict=True)]
+
+    def fit(  # `train` and `args` are for the parts
+        self, _train: Sequence[Document], dev: Sequence[Document], /, *,
+        before: Component, kb: KnowledgeBase, args: Mapping[str, Any],  # noqa: ARG002
+    ) -> Iterator[Step]:  # fmt: skip
+        """Learn the weights on `dev`, which no part was trained on: those with the best mean reciprocal rank.
+
+        Raises:
+            PipelineError: the method is another than ``weighted``.
+            DataError: no mention of one concept that a part retrieves.
+        """
+        if self.method != "weighted":
+            raise PipelineError(f"fuse: method {self.method!r} has no weights to learn; set method to 'weighted'")
+        whole = Pipeline(*getattr(before, "parts", (before,)), self)
+        docs = blind(dev, whole)
+        for part in (*whole.front, before):
+            docs = part(docs)
+        found = itertools.chain.from_iterable(map(examples, dev, docs, self._lists(docs), itertools.repeat(kb)))
+        for step, (weights, score) in enumerate(fit_weights(list(found)), 1):
+            self.weights = weights
+            yield Step(step=step, score=score)
+
+    def without(self, documents: Iterable[str]) -> Self:
+        """Return the same fusion of parts without what those that can tell it apart learned from these documents."""
+        ids = frozenset(documents)
+        return replace(self, of=[part.without(ids) if hasattr(part, "without") else part for part in self.of])
 
 
 # --- pieces every document needs -------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from linnet.errors import PipelineError
 from linnet.frozen import EMPTY
 from linnet.kb import KnowledgeBase, Mask
 
-__all__ = ["PROPERTIES", "Allow", "Component", "Fits", "Step", "align", "blind", "merge", "require"]
+__all__ = ["PROPERTIES", "Allow", "Component", "Fits", "Step", "align", "blind", "merge", "require", "unite"]
 
 PROPERTIES = ("sentences", "abbreviations", "mentions", "types", "candidates", "concepts")
 
@@ -174,3 +174,16 @@ def merge(doc: Document, found: Iterable[Mention]) -> Document:
             id = mention.id or mention_id(doc.id, mention.spans, mention.types)
             new.setdefault((id, mention.spans), mention if mention.id else replace(mention, id=id))
     return replace(doc, mentions=by_position([*kept, *new.values()]))
+
+
+def unite(lists: Sequence[Sequence[Mention]]) -> list[Mention]:
+    """Return the mentions of all lists; of those with the same spans and types the first list's is kept.
+
+    >>> [mention.id for mention in unite([[Mention(0, 4, id="a")], [Mention(0, 4, id="b"), Mention(0, 9, id="c")]])]
+    ['a', 'c']
+    """
+    kept: list[Mention] = []
+    for mentions in lists:
+        taken = {(mention.spans, mention.types) for mention in kept}
+        kept += [mention for mention in mentions if (mention.spans, mention.types) not in taken]
+    return kept

@@ -22,6 +22,7 @@ from linnet.errors import LinnetWarning, PipelineError
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Abbreviations, Allow, Component, Fuse, Pipeline, Sentences, Union
 from linnet.rerank.lexical import Lexical
+from linnet.retrieve.bm25 import Bm25
 from linnet.retrieve.exact import Exact
 from linnet.retrieve.ngram import Ngram
 
@@ -45,6 +46,7 @@ def trained(part: Lexical, kb: KnowledgeBase) -> Lexical:
 # A component is registered in config.COMPONENTS and here, or the first test fails.
 CASES: dict[str, list[Make]] = {
     "abbreviations": [lambda kb: Abbreviations()],
+    "bm25": [lambda kb: Bm25(kb=kb), lambda kb: Bm25(kb=kb, k=2, k1=0.0, definitions=False, long_forms=False)],
     "conjuncts": [lambda kb: Conjuncts(kb=kb)],
     "decide": [
         lambda kb: Decide(kb=kb),
@@ -52,8 +54,16 @@ CASES: dict[str, list[Make]] = {
         lambda kb: Decide(kb=kb, nil="drop"),
     ],
     "dictionary": [lambda kb: Dictionary(kb=kb), lambda kb: Dictionary(kb=kb, overlaps="all", types=["Neurology"])],
-    "exact": [lambda kb: Exact(kb=kb), lambda kb: Exact(kb=kb, k=1, level="case")],
-    "fuse": [lambda kb: Exact(kb=kb) | Ngram(kb=kb, k=3)],
+    "exact": [
+        lambda kb: Exact(kb=kb),
+        lambda kb: Exact(kb=kb, k=1, level="case"),
+        lambda kb: Exact(kb=kb, level="family"),
+    ],
+    "fuse": [
+        lambda kb: Exact(kb=kb) | Ngram(kb=kb, k=3),
+        lambda kb: Fuse([Bm25(kb=kb), Ngram(kb=kb)], method="weighted", weights=(0.25, 0.75)),
+        lambda kb: Fuse([Exact(kb=kb), Bm25(kb=kb)], method="interleaved"),
+    ],
     "gold": [lambda kb: Gold(), lambda kb: Gold(types=True)],
     "lexical": [lambda kb: trained(Lexical(kb=kb), kb), lambda kb: trained(Lexical(kb=kb, omit=("aliases",)), kb)],
     "ngram": [lambda kb: Ngram(kb=kb), lambda kb: Ngram(kb=kb, k=2, ngram_range=(3, 3), min_df=2)],

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -92,3 +93,63 @@ def test_abbreviations_are_written_out(kb: KnowledgeBase) -> None:
 def test_needs(kb: KnowledgeBase, tmp_path: Path, fields: dict[str, Any], message: str) -> None:
     with pytest.raises(PipelineError, match=message):
         Exact(kb=kb)([Document("d", "x", **fields)])
+
+
+@pytest.fixture(scope="module")
+def families(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
+    stream = [
+        Concept("K:1", (Name("Abnormality of the kidney"),)),
+        Concept("K:2", (Name("Renal abnormalities", "related"),)),
+        Concept("V:1", (Name("Vitamin A"), Name("A"))),
+        Concept("V:2", (Name("Vitamin"), Name("of the"), Name("+"))),
+        Concept("H:1", (Name("Hypotonia"), Name("hypotonic"))),
+        Concept("癫:1", (Name("癫痫"), Name("σύνδρομο Down"))),
+    ]
+    return build(stream, tmp_path_factory.mktemp("families") / "a.kb")
+
+
+@pytest.mark.parametrize(
+    ("text", "want"),
+    [
+        ("Abnormality of the kidney", {"K:1": 1.0, "K:2": 0.72}),
+        ("ABNORMALITY OF THE KIDNEY", {"K:1": 0.98, "K:2": 0.72}),
+        ("kidney abnormality", {"K:1": 0.9, "K:2": 0.72}),
+        ("kidney kidney abnormality", {}),
+        ("vitamin a", {"V:1": 0.98}),
+        ("vitamins", {"V:2": 0.9}),
+        ("of the", {"V:2": 1.0}),
+        ("the of", {"V:2": 0.9}),
+        ("A", {"V:1": 1.0}),
+        ("hypotonic", {"H:1": 1.0}),
+        ("癫痫", {"癫:1": 1.0}),
+        ("Down σύνδρομο", {"癫:1": 0.9}),
+        ("x" * 10_000, {}),
+        ("kidney " * 2_000, {}),
+        ("+", {}),
+        ("\ud800", {}),
+    ],
+)
+def test_family_level(families: KnowledgeBase, text: str, want: dict[str, float]) -> None:
+    found = retrieved(Exact(kb=families, level="family"), text)
+    scores = dict(zip(map(families.id, found.rows.tolist()), found.scores.tolist(), strict=True))
+    assert scores == pytest.approx(want)
+    assert found.kb == families.version
+
+
+def test_family_level_keeps_to_masks_and_k(families: KnowledgeBase) -> None:
+    only = retrieved(Exact(kb=families, level="family", k=1), "kidney abnormality", Allow(ids=("K:2",)))
+    assert [families.id(row) for row in only.rows] == ["K:2"]
+
+
+def test_digests_that_collide_do_no_harm(families: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("linnet.retrieve.exact._digest", lambda _key: 7)
+    found = retrieved(Exact(kb=families, level="family"), "vitamins")
+    assert [families.id(row) for row in found.rows] == ["V:2"]
+
+
+def test_copies_read_the_names_again(families: KnowledgeBase) -> None:
+    exact = Exact(kb=families, level="family")
+    want = retrieved(exact, "kidney abnormality")
+    moved = pickle.loads(pickle.dumps(exact))
+    assert "_families" not in moved.__dict__
+    assert retrieved(moved, "kidney abnormality") == want

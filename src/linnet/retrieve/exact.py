@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+import hashlib
+from array import array
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
-from linnet.data import Candidates, Document
+from linnet.data import Candidates, Document, Name
 from linnet.errors import RecipeError
 from linnet.kb import KbName, KnowledgeBase, Mask
 from linnet.pipeline import Allow, Retriever
-from linnet.retrieve.queries import query_texts
+from linnet.retrieve.queries import look_up
 from linnet.text.normalise import basic
+from linnet.text.variants import STOPWORDS, family
 
 __all__ = ["Exact"]
 
 # How far a name of each scope may be trusted to mean its concept.
 SCOPE_SCORES = {"exact": 1.0, "narrow": 0.9, "related": 0.8, "broad": 0.7}
 OTHER_CASE = 0.98  # the same name but for case, hyphens, accents or Greek letters
+OTHER_WORDS = 0.9  # the same but for the order and form of words
+MADE = "_families"  # built again where it is needed: not copied, not pickled
 
 
 @dataclass(kw_only=True)
@@ -29,14 +36,16 @@ class Exact(Retriever):
     Args:
         kb: the knowledge base.
         k: how many candidates at most.
-        level: ``case`` compares character by character, ``basic`` the form of `linnet.text.normalise.basic`.
+        level: ``case`` compares character by character, ``basic`` the form of `linnet.text.normalise.basic`,
+            ``family`` the words in any order, stop words left out, related words (`linnet.text.variants.family`) equal.
 
-    The score is 1 for the very name, less for other case or punctuation, and less for names of weaker scope.
+    The score is 1 for the very name, less for other case or punctuation, less again for other words, and less for names
+    of weaker scope.
     """
 
     kb: KnowledgeBase
     k: int = 64
-    level: Literal["case", "basic"] = "basic"
+    level: Literal["case", "basic", "family"] = "basic"
 
     NEEDS = frozenset({"mentions", "abbreviations"})
 
@@ -44,22 +53,19 @@ class Exact(Retriever):
         if self.k < 1:
             raise RecipeError("exact", [f"k: {self.k} must be at least 1"])
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {key: value for key, value in self.__dict__.items() if key != MADE}
+
     def retrieve(self, docs: Sequence[Document], /, *, allow: Allow | None = None) -> list[list[Candidates]]:
-        """Return candidates for each mention of each document."""
-        return [
-            [
-                self._candidates(text, allow.mask(self.kb, mention.types) if allow else None)
-                for text, mention in zip(query_texts(doc), doc.mentions or (), strict=True)
-            ]
-            for doc in docs
-        ]
+        """Return candidates for each mention of each document; equal texts are looked up once."""
+        return look_up(docs, self._candidates, kb=self.kb, allow=allow)
 
     def _candidates(self, text: str, mask: Mask | None) -> Candidates:
         best: dict[int, tuple[float, int]] = {}
-        for name in self.kb.find(basic(text)) if basic(text) else ():
+        for row, concept, name in self._named(basic(text)):
             score = self._score(name, text)
-            if score and (mask is None or name.concept in mask) and score > best.get(name.concept, (0.0, 0))[0]:
-                best[name.concept] = (score, name.row)
+            if score and (mask is None or concept in mask) and score > best.get(concept, (0.0, 0))[0]:
+                best[concept] = (score, row)
         found = Candidates(
             rows=np.array(list(best), np.int32),
             scores=np.array([score for score, _ in best.values()], np.float32),
@@ -68,8 +74,54 @@ class Exact(Retriever):
         )
         return found.sorted().top(self.k)
 
-    def _score(self, name: KbName, text: str) -> float:
-        same = name.text == text
-        if self.level == "case" and not same:
+    def _named(self, norm: str) -> Iterator[tuple[int, int, Name | KbName]]:
+        """Yield the names that may be meant by a text in normal form: name row, concept row and name."""
+        if not norm:
+            return
+        if self.level != "family":
+            yield from ((name.row, name.concept, name) for name in self.kb.find(norm))
+            return
+        key = _key(norm)
+        keys, rows, concepts = self._families
+        same = slice(*np.searchsorted(keys, [_digest(key), _digest(key) + 1]))
+        for row, concept in zip(rows[same].tolist(), concepts[same].tolist(), strict=True):
+            name = self.kb.name(row)
+            if _key(basic(name.text)) == key:  # digests of different words may be the same
+                yield row, concept, name
+
+    def _score(self, name: Name | KbName, text: str) -> float:
+        if name.text == text:
+            return SCOPE_SCORES[name.scope]
+        if self.level == "case":
             return 0.0
-        return SCOPE_SCORES[name.scope] * (1.0 if same else OTHER_CASE)
+        alike = self.level == "basic" or basic(name.text) == basic(text)
+        return SCOPE_SCORES[name.scope] * (OTHER_CASE if alike else OTHER_WORDS)
+
+    @functools.cached_property
+    def _families(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+        """Digests of the word families of all names, ascending, with rows of names and concepts; built at first use."""
+        keys, rows, concepts = array("q"), array("i"), array("i")
+        for name in self.kb.names():
+            if norm := basic(name.text):
+                keys.append(_digest(_key(norm)))
+                rows.append(name.row)
+                concepts.append(name.concept)
+        digests = np.array(keys, np.int64)
+        order = np.argsort(digests, kind="stable")
+        return digests[order], np.array(rows, np.int32)[order], np.array(concepts, np.int32)[order]
+
+
+def _key(norm: str) -> str:
+    """Return the families of the words of a name in normal form, in the order of the alphabet.
+
+    Stop words are left out, but for letters ("vitamin A"), and where there is nothing else.
+    """
+    words = norm.split()
+    telling = [word for word in words if len(word) == 1 or word not in STOPWORDS]
+    return " ".join(sorted(family(word) for word in telling or words))
+
+
+def _digest(key: str) -> int:
+    """Return 62 bits of a hash, which an int64 holds, and its successor too."""
+    digest = hashlib.blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "big") >> 2

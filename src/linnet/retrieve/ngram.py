@@ -25,7 +25,7 @@ from linnet.retrieve.ngram_build import Vocabulary, build
 from linnet.retrieve.ngram_file import open_index
 from linnet.retrieve.ngram_index import Floats, Ints, NgramIndex, best_concepts
 from linnet.retrieve.ngram_text import Analysis, CharSide
-from linnet.retrieve.queries import query_texts
+from linnet.retrieve.queries import look_up
 
 __all__ = ["Ngram"]
 
@@ -118,22 +118,7 @@ class Ngram(Retriever):
 
     def retrieve(self, docs: Sequence[Document], /, *, allow: Allow | None = None) -> list[list[Candidates]]:
         """Return candidates for each mention of each document; equal texts are looked up once."""
-        known: dict[tuple[str, tuple[str, ...]], Candidates] = {}
-        masks: dict[tuple[str, ...], Mask] = {}
-        found: list[list[Candidates]] = []
-        for doc in docs:
-            mentions = doc.mentions or ()
-            texts = query_texts(doc) if self.long_forms else [doc.surface(mention) for mention in mentions]
-            lists = []
-            for text, mention in zip(texts, mentions, strict=True):
-                types = mention.types if allow else ()
-                if allow and types not in masks:
-                    masks[types] = allow.mask(self.kb, types)
-                if (text, types) not in known:
-                    known[text, types] = self._candidates(text, masks.get(types))
-                lists.append(known[text, types])
-            found.append(lists)
-        return found
+        return look_up(docs, self._candidates, kb=self.kb, allow=allow, long_forms=self.long_forms)
 
     def _candidates(self, text: str, mask: Mask | None) -> Candidates:
         rows, scores, names = self.index.search(text, self.k, mask)
