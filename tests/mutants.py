@@ -93,7 +93,7 @@ MUTANTS = (
     ),
     Mutant("roles.py", 'if mention.source != "pred"]', 'if mention.source == "gold"]', "tests/test_pipeline.py"),
     Mutant("roles.py", "        if mention.spans not in taken:", "        if mention.spans:", "tests/test_pipeline.py"),
-    Mutant("pipeline.py", "tolist(), strict=True), 1):", "tolist(), strict=True), 0):", "tests/test_pipeline.py"),
+    Mutant("fusion.py", "np.arange(1, len(some) + 1))", "np.arange(len(some)))", "tests/test_fusion.py"),
     Mutant("pipeline.py", "needed |= part.needs - have", "needed |= part.needs", "tests/test_pipeline.py"),
     Mutant(
         "decide.py",
@@ -112,7 +112,7 @@ MUTANTS = (
         "decide.py", '"given-span" if given else "joint"', '"joint" if given else "given-span"', "tests/test_decide.py"
     ),
     Mutant("decide.py", "score > best[row][0]", "score < best[row][0]", "tests/test_decide.py"),
-    Mutant("evaluate/pairing.py", "known[id] = kb.id(kb.row(id))", "known[id] = id", "tests/evaluate/test_linked.py"),
+    Mutant("evaluate/pairing.py", "id if row is None else kb.id(row)", "id", "tests/evaluate/test_linked.py"),
     Mutant("evaluate/places.py", "& (code < target))", "& (code > target))", "tests/evaluate/test_linked.py"),
     Mutant("evaluate/linking.py", "found & (rank <= k)", "found & (rank < k)", "tests/evaluate/test_linking.py"),
     Mutant(

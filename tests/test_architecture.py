@@ -17,8 +17,9 @@ ROOT = Path(linnet.__file__).parent
 LINES = (
     "errors", "frozen", "data", "codec",
     "home", "text", "kb_search", "kb_file", "kb_rows", "kb_edit", "kb", "kb_build", "vocabularies", "corpora",
-    "roles", "kb_open", "recipe", "fusion", "pipeline", "nn", "index", "train", "detect retrieve rerank joint",
-    "confidence", "decide", "evaluate", "config", "fitting", "scale", "serve", "annotate", "cli",
+    "roles", "kb_open", "space", "recipe", "fusion", "pipeline", "nn", "index", "train",
+    "detect retrieve rerank joint", "confidence", "decide", "evaluate", "config", "fitting", "tuning", "scale", "serve",
+    "annotate", "cli",
 )  # fmt: skip
 PLACE = {room: place for place, line in enumerate(LINES) for room in line.split()}
 DATA_FOLDERS = {"demo", "recipes"}  # hold files, and import nothing

@@ -20,6 +20,7 @@ from linnet.errors import FormatError, KnowledgeBaseError, LinnetError, Pipeline
 from linnet.kb import KnowledgeBase
 from linnet.kb_build import build
 from linnet.pipeline import Allow, Fuse, Pipeline, Stage
+from linnet.recipe import toml_value
 from linnet.retrieve.exact import Exact
 from linnet.retrieve.ngram import Ngram
 
@@ -438,4 +439,4 @@ def test_damaged_folders(kb: KnowledgeBase, tmp_path: Path) -> None:
 
 def test_toml_values() -> None:
     values = [True, False, 3, -0.5, 1e300, "a'b\"\\\n", ["x", 1, [True]], (1, 2)]
-    assert tomllib.loads(f"v = {config._toml(values)}")["v"] == [*values[:-1], [1, 2]]
+    assert tomllib.loads(f"v = {toml_value(values)}")["v"] == [*values[:-1], [1, 2]]

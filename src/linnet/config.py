@@ -11,7 +11,6 @@ import dataclasses
 import functools
 import importlib
 import inspect
-import json
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import metadata, resources
@@ -26,7 +25,8 @@ from linnet.home import writable
 from linnet.kb import KnowledgeBase, kb_path
 from linnet.kb_open import open_kb
 from linnet.pipeline import Component, Pipeline, Stage
-from linnet.recipe import Recipe, messages
+from linnet.recipe import Recipe, messages, toml_value
+from linnet.space import probes
 
 __all__ = ["COMPONENTS", "Recipe", "components", "load", "name_of", "open_kb", "read_recipe", "recipes", "save"]
 
@@ -112,6 +112,7 @@ def _check(values: dict[str, Any], path: Path, changes: Sequence[str]) -> Recipe
     parts = values.get("pipeline")
     for index, part in enumerate(parts if isinstance(parts, list) else []):
         problems += _check_part(part, f"pipeline[{index}]")
+    problems += _check_tune(values.get("tune"), parts)
     problems += recipe.problems() if recipe is not None else []
     if problems or recipe is None:
         raise RecipeError(path, problems)
@@ -140,11 +141,40 @@ def _check_keywords(name: str, keywords: Mapping[str, Any], where: str) -> list[
         if key not in known
     ]
     for key in (key for key in known if key in keywords):
-        try:
-            known[key].validate_python(keywords[key])
-        except ValidationError as error:
-            problems += [f"{where}.{key}: {item['msg']}, found {item['input']!r}" for item in error.errors()[:1]]
+        problems += _value(known[key], keywords[key], f"{where}.{key}")
     return problems + [f"{where}.{key}: missing; {name} needs it" for key in _required(name) if key not in keywords]
+
+
+def _check_tune(tune: Any, parts: Any) -> list[str]:
+    """Return what is wrong with the keys of ``[tune]``, and with its values as values of the keywords."""
+    problems = []
+    used = [str(part.get("use")) for part in _parts(parts)]
+    for key, wanted in tune.items() if isinstance(tune, dict) else ():
+        where = f"tune.{key}"
+        target, _, field = key.rpartition(".")
+        called = dict.fromkeys(str(part.get("use")) for part in _parts(parts) if _is_called(part, target))
+        if not target:
+            problems.append(f'{where}: expected a part and its keyword in quotes, such as "ngram.k"')
+        elif not called:
+            hint = did_you_mean(target, used) or f"; it has: {', '.join(used) or 'none'}"
+            problems.append(f"{where}: no part {target!r} in the pipeline{hint}")
+        for name in (name for name in called if name in components()):
+            known = _keywords(name)
+            if field not in known:
+                hint = did_you_mean(field, known) or _list(known)
+                problems.append(f"{where}: unknown field {field!r} of {name}{hint}")
+            else:
+                problems += [problem for value in probes(wanted) for problem in _value(known[field], value, where)]
+    return problems
+
+
+def _value(known: TypeAdapter[Any], value: Any, where: str) -> list[str]:
+    """Return what is wrong with the value of a keyword."""
+    try:
+        known.validate_python(value)
+    except ValidationError as error:
+        return [f"{where}: {item['msg']}, found {item['input']!r}" for item in error.errors()[:1]]
+    return []
 
 
 def _check_inner(name: str, of: Any, where: str) -> list[str]:
@@ -287,7 +317,7 @@ def save(pipeline: Pipeline, folder: str | Path) -> None:
         raise KnowledgeBaseError("the pipeline has no knowledge base to name in its folder: make it with linnet.load")
     _name_all(pipeline.parts)  # before anything is written
     writable(folder)
-    head = f"kb = {_toml(_kb_name(pipeline.kb))}\nkb_version = {_toml(pipeline.kb.version)}\n"
+    head = f"kb = {toml_value(_kb_name(pipeline.kb))}\nkb_version = {toml_value(pipeline.kb.version)}\n"
     tables = _save_all(pipeline.parts, folder, "pipeline")
     (folder / "pipeline.toml").write_text("\n".join([head, *tables]), encoding="utf-8")
     (folder / "card.md").write_text(_card(pipeline, pipeline.kb), encoding="utf-8")
@@ -303,7 +333,7 @@ def _save_all(parts: Sequence[Component], folder: Path, table: str) -> list[str]
     tables = []
     for index, (name, part) in enumerate(_name_all(parts)):
         place = folder / f"{index}-{name}"
-        tables.append(f"[[{table}]]\nuse = {_toml(name)}\n{_keyword_lines(part)}")
+        tables.append(f"[[{table}]]\nuse = {toml_value(name)}\n{_keyword_lines(part)}")
         if inner := getattr(part, "of", ()):
             tables += _save_all(inner, place, f"{table}.of")
         else:
@@ -334,18 +364,7 @@ def name_of(part: Component) -> str:
 def _keyword_lines(part: Stage) -> str:
     defaults = {field.name: field.default for field in dataclasses.fields(cast("Any", part))}
     changed = {key: value for key, value in part.config().items() if value != defaults.get(key)}
-    return "".join(f"{key} = {_toml(value)}\n" for key, value in changed.items() if value is not None)
-
-
-def _toml(value: Any) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, (int, float)):
-        return repr(value)
-    if isinstance(value, (list, tuple)):
-        return f"[{', '.join(_toml(item) for item in value)}]"
-    # TOML's basic strings know JSON's escapes, but for halves of characters, and want one more
-    return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007f")
+    return "".join(f"{key} = {toml_value(value)}\n" for key, value in changed.items() if value is not None)
 
 
 def _card(pipeline: Pipeline, kb: KnowledgeBase) -> str:

@@ -31,7 +31,20 @@ from linnet.kb import KnowledgeBase
 from linnet.pipeline import Allow, Fuse, Pipeline, Stage
 from linnet.roles import Component, Fits, Step
 
-__all__ = ["FOLDS", "CrossFitted", "Done", "Progress", "Task", "corpus_version", "fit_part", "tasks", "train"]
+__all__ = [
+    "FOLDS",
+    "CrossFitted",
+    "Done",
+    "Progress",
+    "Task",
+    "corpus_version",
+    "fit_part",
+    "fold_of",
+    "parts_of",
+    "tasks",
+    "train",
+    "train_in_place",
+]
 
 FOLDS = 10
 FROM_DEV = (Decide, Fuse)  # learn from documents that nothing before them was trained on
@@ -113,6 +126,11 @@ def _learns(part: Component) -> bool:
     return isinstance(part, Fits) and not (isinstance(part, Fuse) and part.method != "weighted")
 
 
+def parts_of(pipeline: Pipeline) -> list[Component]:
+    """Return all parts of a pipeline, those inside fusions before the fusion itself."""
+    return [_part(pipeline, task.place) for task in _learners(pipeline.parts)]
+
+
 def _part(pipeline: Pipeline, place: Sequence[int]) -> Component:
     part: Any = pipeline.parts[place[0]]
     for index in place[1:]:
@@ -173,7 +191,7 @@ def cross_fitted(pipeline: Pipeline, done: Sequence[Task], docs: Sequence[Docume
     """
     if not done:
         return pipeline
-    places = {doc.id: _fold(doc.id, folds) for doc in docs}
+    places = {doc.id: fold_of(doc.id, folds) for doc in docs}
     made: list[Pipeline] = []
     for fold in range(folds):
         out = frozenset(id for id, place in places.items() if place == fold)
@@ -183,7 +201,12 @@ def cross_fitted(pipeline: Pipeline, done: Sequence[Task], docs: Sequence[Docume
     return CrossFitted(pipeline, made, places)
 
 
-def _fold(id: str, folds: int) -> int:
+def fold_of(id: str, folds: int) -> int:
+    """Return the fold of a document, which its id alone decides.
+
+    >>> fold_of("8701013", 3) in range(3)
+    True
+    """
     digest = hashlib.blake2b(id.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, "big") % folds
 
@@ -308,6 +331,19 @@ def _loaded(part: Component, folder: Path, kb: KnowledgeBase | None) -> Componen
     if isinstance(part, Fuse):
         return replace(part, weights=read_json(folder / "config.json").get("weights"))
     return type(cast("Stage", part)).load(folder, kb=kb)
+
+
+def train_in_place(pipeline: Pipeline, todo: Sequence[Task], docs: Sequence[Document], dev: Sequence[Document]) -> None:
+    """Train the parts of a pipeline as `train` does, and write nothing.
+
+    Raises:
+        LinnetError: no documents, or an id that stands twice.
+    """
+    if todo:
+        _check(docs)
+    for number, task in enumerate(todo):
+        for _ in fit_part(pipeline, task, docs, dev, done=todo[:number]):
+            pass
 
 
 def _check(docs: Sequence[Document]) -> None:

@@ -5,6 +5,8 @@ Components and their keywords are checked where names become classes, in `linnet
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,8 +15,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from linnet.errors import did_you_mean
 from linnet.kb import KnowledgeBase
 from linnet.kb_open import KbSources, build_kb, open_kb
+from linnet.space import Parameter, Range
 
-__all__ = ["Recipe", "messages"]
+__all__ = ["Recipe", "messages", "toml_value"]
 
 Floor = Annotated[float, Field(allow_inf_nan=False)]
 
@@ -23,8 +26,8 @@ class Recipe(BaseModel):
     """One experiment: corpus, knowledge base (trained folders name its version), pipeline, and the scores to reach.
 
     ``kb`` is a name, a file, or the sources it is built from; ``train`` says which parts learn, ``train_corpus`` from
-    which corpus' train split where it is not the recipe's own; a figure in ``expect`` is named after its split:
-    ``dev.in-kb.accuracy@1``.
+    which corpus' train split where it is not the recipe's own; ``tune`` is what ``linnet tune`` chooses from
+    (`linnet.space`); a figure in ``expect`` is named after its split: ``dev.in-kb.accuracy@1``.
 
     >>> Recipe(pipeline=[{"use": "gold"}], expect={"test.strict.f1": 0.9}).splits
     ('test',)
@@ -40,6 +43,7 @@ class Recipe(BaseModel):
     pipeline: list[dict[str, Any]] = Field(min_length=1)
     train: list[dict[str, Any]] = Field(default_factory=list)
     train_corpus: str = ""
+    tune: dict[str, Parameter] = Field(default_factory=dict)
     expect: dict[str, Floor] = Field(default_factory=dict)
 
     @property
@@ -69,6 +73,75 @@ class Recipe(BaseModel):
         found = [f"expect.{key}: begin with a split, such as dev.{key}" for key in unsplit]
         return found + (self.kb.problems() if isinstance(self.kb, KbSources) else [])
 
+    def to_toml(self) -> str:
+        """Return the recipe as a file's text, without ``tune``.
+
+        >>> print(Recipe(seed=7, pipeline=[{"use": "gold"}, {"use": "exact", "k": 8}]).to_toml())
+        seed = 7
+        <BLANKLINE>
+        [[pipeline]]
+        use = "gold"
+        <BLANKLINE>
+        [[pipeline]]
+        use = "exact"
+        k = 8
+        <BLANKLINE>
+        """
+        values = self.model_dump(exclude={"tune"}, exclude_unset=True)
+        flat = {key: value for key, value in values.items() if not _is_tables(value) and not isinstance(value, dict)}
+        blocks = ["".join(_lines(flat))] if flat else []
+        for key, value in values.items():
+            if isinstance(value, dict):
+                blocks.append("".join([f"[{key}]\n", *_lines(value)]))
+            elif _is_tables(value):
+                blocks += [block for table in value for block in _blocks(key, table)]
+        return "\n".join(blocks)
+
+
+def _is_tables(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(item, dict) for item in value)
+
+
+def _blocks(name: str, table: dict[str, Any]) -> Iterator[str]:
+    """Yield a table of an array, then those of the arrays within it, such as the parts of a fusion."""
+    inner = {key: value for key, value in table.items() if _is_tables(value)}
+    own = {key: value for key, value in table.items() if key not in inner}
+    yield "".join([f"[[{name}]]\n", *_lines(own)])
+    for key, tables in inner.items():
+        for other in tables:
+            yield from _blocks(f"{name}.{_key(key)}", other)
+
+
+def _lines(table: dict[str, Any]) -> Iterator[str]:
+    for key, value in table.items():
+        if _is_tables(value):
+            yield f"{_key(key)} = [\n{''.join(f'  {toml_value(item)},{chr(10)}' for item in value)}]\n"
+        else:
+            yield f"{_key(key)} = {toml_value(value)}\n"
+
+
+def _key(name: str) -> str:
+    bare = name.isascii() and name.replace("-", "_").isidentifier()
+    return name if bare else toml_value(name)
+
+
+def toml_value(value: Any) -> str:
+    """Return a value as TOML writes it; dates and anything unknown become text.
+
+    >>> toml_value([1, 0.5, True, "a", {"k": 8}])
+    '[1, 0.5, true, "a", {k = 8}]'
+    """
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, (int, float)):
+        return repr(value)
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(toml_value(item) for item in value)}]"
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{_key(key)} = {toml_value(item)}' for key, item in value.items())}}}"
+    # TOML's basic strings know JSON's escapes, but for halves of characters, and want one more
+    return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007f")
+
 
 def messages(error: ValidationError) -> list[str]:
     """Return a line for each wrong field of a recipe: where, what, and what was found."""
@@ -80,9 +153,11 @@ def messages(error: ValidationError) -> list[str]:
             if (place[1] == "str") == isinstance(value, dict) and len(place) == 2:
                 continue  # the other form of the field, which was not meant
             del place[1]
+        if place[0] == "tune" and len(place) > 2:
+            del place[2]  # the form that was meant
         key = ".".join(place)
         if item["type"] == "extra_forbidden":
-            fields = known if len(place) == 1 else list(KbSources.model_fields)
+            fields = known if len(place) == 1 else list((Range if place[0] == "tune" else KbSources).model_fields)
             hint = did_you_mean(place[-1], fields) or f"; it has: {', '.join(fields)}"
             lines.append(f"{key}: unknown field{hint}")
         elif item["type"] == "missing":

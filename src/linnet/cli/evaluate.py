@@ -12,6 +12,7 @@ import typer
 
 from linnet.cli.common import Quiet, Verbose, clean, listen, table
 from linnet.cli.inputs import refuse_overwriting
+from linnet.cli.times import Metrics, Times
 from linnet.config import open_kb
 from linnet.corpora import read
 from linnet.corpora.catalog import CORPORA
@@ -34,6 +35,11 @@ Base = Annotated[
     str | None,
     typer.Option(help="Knowledge base: says which concepts can be found, maps retired ids to their successors."),
 ]
+Source = Annotated[str | None, typer.Option("--from", help="Format of GOLD; guessed by default.")]
+Data = Annotated[
+    Path | None, typer.Option(envvar="LINNET_DATA", help="Folder of the known corpora.", show_default=False)
+]
+Samples = Annotated[int, typer.Option(min=0, help="Bootstrap draws of the intervals; 0 = no intervals.")]
 AsPredicted = Annotated[
     bool,
     typer.Option(
@@ -69,12 +75,11 @@ def evaluate(
     to: Annotated[
         list[Path] | None, typer.Option(help="Also write the report: .json, .csv, .md or .html; repeatable.")
     ] = None,
-    samples: Annotated[int, typer.Option(min=0, help="Bootstrap draws of the intervals; 0 = no intervals.")] = 1000,
-    source: Annotated[str | None, typer.Option("--from", help="Format of GOLD; guessed by default.")] = None,
+    samples: Samples = 1000,
+    source: Source = None,
     as_predicted: AsPredicted = False,
-    data: Annotated[
-        Path | None, typer.Option(envvar="LINNET_DATA", help="Folder of the known corpora.", show_default=False)
-    ] = None,
+    data: Data = None,
+    metrics: Metrics = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
@@ -82,32 +87,40 @@ def evaluate(
     """Compare predicted with gold documents: linking, end to end, calibration, errors; several systems side by side."""
     listen(quiet=quiet, verbose=verbose)
     outputs = to or []
-    _check_outputs([gold, *predicted, *filter(None, (train, kb))], outputs)
+    inputs = [gold, *predicted, *filter(None, (train, kb))]
+    _check_outputs(outputs)
+    refuse_overwriting(inputs, [*outputs, metrics])
     names = _names(name or [], predicted)
     options = Options(protocol=_protocol(protocol), samples=samples)
     base = None if kb is None else open_kb(kb)
-    wanted = _gold(gold, source, data)
+    times = Times()
+    with times.step("read", gold) as wanted:
+        wanted.extend(_gold(gold, source, data))
     learned = None if train is None else list(documents(train, data=data))
-    known, _, split = gold.partition(":")
-    about = About(corpus=gold if known in CORPORA else Path(gold).name, split=split if known in CORPORA else "")
-    measured = [
-        measure(
-            wanted,
-            _predictions(path, as_predicted=as_predicted),
-            kb=base,
-            train=learned,
-            rule=_rule(rule),
-            about=about.model_copy(update={"system": system}),
-            options=options,
-        )
-        for system, path in zip(names, predicted, strict=True)
-    ]
-    out = _Out([one.report for one in measured], compare(measured))
+    measured = []
+    for system, path in zip(names, predicted, strict=True):
+        with times.step("read", system) as found:
+            found.extend(_predictions(path, as_predicted=as_predicted))
+        with times.step("measure", system) as docs:
+            docs.extend(found)
+            about = _about(gold, system)
+            one = measure(wanted, found, kb=base, train=learned, rule=_rule(rule), about=about, options=options)
+        measured.append(one)
+    with times.step("compare"):
+        out = _Out([one.report for one in measured], compare(measured))
+    times.write(metrics)
     write_reports(out.reports, outputs, comparisons=out.comparisons)
     if as_json:
         print(_json(out))
     elif not quiet or not outputs:
         show(out.reports, out.comparisons)
+
+
+def _about(gold: str, system: str) -> About:
+    known, _, split = gold.partition(":")
+    if known in CORPORA:
+        return About(corpus=gold, split=split, system=system)
+    return About(corpus=Path(gold).name, system=system)
 
 
 def _gold(name: str, source: str | None, data: Path | None) -> list[Document]:
@@ -160,11 +173,10 @@ def _names(given: Sequence[str], predicted: Sequence[str]) -> list[str]:
     return names
 
 
-def _check_outputs(inputs: Sequence[str], outputs: Sequence[Path]) -> None:
+def _check_outputs(outputs: Sequence[Path]) -> None:
     for path in outputs:
         if path.suffix.lower() not in SUFFIXES:
             raise LinnetError(f"--to {path}: reports are written as {', '.join(SUFFIXES)}; end the name in one of them")
-    refuse_overwriting(inputs, outputs)
 
 
 def write_reports(

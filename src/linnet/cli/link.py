@@ -11,6 +11,7 @@ import typer
 from linnet import __version__
 from linnet.cli.common import Quiet, Verbose, clean, listen, progress, table
 from linnet.cli.inputs import documents, hide_gold, refuse_overwriting
+from linnet.cli.times import Metrics, Times
 from linnet.config import load
 from linnet.corpora import format_of, write
 from linnet.corpora.html import write_html
@@ -40,18 +41,23 @@ def link(
         bool, typer.Option(help="Keep gold mentions of the input; they are hidden by default.")
     ] = False,
     changes: Annotated[list[str] | None, typer.Option("--set", help="Change a recipe's key=value.")] = None,
+    metrics: Metrics = None,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
     """Link the concepts in texts and show them in a table, a file or a page."""
     listen(quiet=quiet, verbose=verbose)
-    refuse_overwriting(inputs, [output, html])
+    refuse_overwriting(inputs, [output, html, metrics])
     target = to or (format_of(output) if output else None)
     default = "hpo" if kb in (None, "hpo") else "dictionary"
-    linker = load(pipeline or default, kb=kb, changes=changes or ())
+    times = Times()
+    with times.step("load", "pipeline"):
+        linker = load(pipeline or default, kb=kb, changes=changes or ())
     docs = documents(inputs, source, rows=linker.kb)
     seen = docs if keep_gold else hide_gold(docs, spans="mentions" in linker.needs)
-    linked: Iterable[Document] = progress(linker.stream(seen), what="linking", quiet=quiet)
+    linked: Iterable[Document] = progress(
+        (times.of_parts(linker) if metrics else linker).stream(seen), what="linking", quiet=quiet
+    )
     if html is not None:
         linked = list(linked)  # two outputs from one pass
         with replacing(html) as page:
@@ -60,6 +66,7 @@ def link(
         write(linked, output or "-", format=target, rows=linker.kb)
     elif linker.kb is not None:
         show(linked, linker.kb)
+    times.write(metrics)
 
 
 def _title(docs: Sequence[Document]) -> str:

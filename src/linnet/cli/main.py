@@ -7,7 +7,7 @@ import sys
 
 import typer
 
-from linnet.cli import bench, bench_evaluate, bench_lexical, corpus, evaluate, kb, link, reproduce, stop, train
+from linnet.cli import bench, bench_evaluate, bench_lexical, corpus, evaluate, kb, link, reproduce, stop, train, tune
 from linnet.cli.common import show_version
 from linnet.errors import LinnetError
 
@@ -25,6 +25,7 @@ app.command("link")(link.link)
 app.add_typer(kb.app, name="kb")
 app.add_typer(corpus.app, name="corpus")
 app.command("train")(train.train)
+app.command("tune")(tune.tune)
 app.command("evaluate")(evaluate.evaluate)
 app.command("reproduce")(reproduce.reproduce)
 bench.app.command("evaluate")(bench_evaluate.evaluate)

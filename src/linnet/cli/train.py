@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import logging
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from linnet.cli.common import Quiet, Verbose, clean, listen
+from linnet.cli.params import read_params
+from linnet.cli.times import Metrics, Time, write_times
+from linnet.cli.tracking import tracking
 from linnet.config import load, read_recipe
 from linnet.corpora.catalog import CORPORA, read_corpus
 from linnet.data import Document
 from linnet.errors import RecipeError
 from linnet.fitting import Done, Progress, tasks
 from linnet.fitting import train as train_all
-from linnet.text.files import replacing
 
-__all__ = ["train"]
+__all__ = ["Data", "Params", "dev_documents", "train"]
 
 logger = logging.getLogger(__name__)
 
@@ -30,6 +30,9 @@ EVERY = 10.0  # seconds between lines of progress
 
 Data = Annotated[
     Path | None, typer.Option(envvar="LINNET_DATA", help="Folder of the known corpora.", show_default=False)
+]
+Params = Annotated[
+    Path | None, typer.Option(help="Parameters of n-grams from a params.json of entitytools; --set comes after.")
 ]
 
 
@@ -39,40 +42,53 @@ def train(
     kb: Annotated[str | None, typer.Option(help="Knowledge base instead of the recipe's: a name or a file.")] = None,
     data: Data = None,
     changes: Annotated[list[str] | None, typer.Option("--set", help="Change a recipe's key=value.")] = None,
-    metrics: Annotated[Path | None, typer.Option(help="Also write the seconds of each part as CSV.")] = None,
+    params: Params = None,
+    metrics: Metrics = None,
+    wandb: Annotated[
+        str | None, typer.Option(metavar="PROJECT", help="Also log to Weights & Biases, offline by default.")
+    ] = None,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
     """Train the parts of a recipe that learn, on the train split of its corpus, and write the pipeline to a folder."""
     listen(quiet=quiet, verbose=verbose)
-    read = read_recipe(recipe, changes=changes or ())
+    changes = [*([] if params is None else read_params(params)), *(changes or ())]
+    read = read_recipe(recipe, changes=changes)
     if not read.learns_from:
         raise RecipeError(recipe, ["corpus: missing; name the corpus to train on"])
-    pipeline = load(recipe, kb=kb, changes=changes or ())
+    pipeline = load(recipe, kb=kb, changes=changes)
     todo = tasks(pipeline, read.train, source=recipe)
     if not todo:
         raise RecipeError(recipe, ["pipeline: no part of it learns, so there is nothing to train"])
     docs = list(read_corpus(read.learns_from, split="train", data=data))
-    dev = list(_dev(read.learns_from, data))
+    dev = list(dev_documents(read.learns_from, data))
     about = (f"recipe: {recipe}", f"corpus: {read.learns_from}, split train", f"seed: {read.seed}")
     times: list[Done] = []
-    start = said = time.monotonic()
-    for news in train_all(pipeline, todo, docs, dev, output=output, about=about):
-        if isinstance(news, Done):
-            times.append(news)
-            logger.info("%s: %s in %.1f s", news.part, "kept, trained" if news.kept else "trained", news.seconds)
-        elif sys.stderr.isatty() or time.monotonic() - said >= EVERY:
-            said = time.monotonic()
-            logger.info("%s", _line(news, said - start))
+    with tracking(wandb, read.model_dump(mode="json")) as tracker:
+        for news in _told(train_all(pipeline, todo, docs, dev, output=output, about=about)):
+            tracker.tell(news)
+            times += [news] if isinstance(news, Done) else []
     if metrics is not None:
-        _write(metrics, times, len(docs))
+        write_times(metrics, (Time("train", done.part, len(docs), done.seconds) for done in times))
     logger.info("%s: trained on %s documents of %s", clean(str(output)), f"{len(docs):,}", read.learns_from)
 
 
-def _dev(corpus: str, data: Path | None) -> Iterator[Document]:
+def dev_documents(corpus: str, data: Path | None) -> Iterator[Document]:
     """Yield the dev documents of a corpus that has a dev split."""
     if "dev" in CORPORA[corpus].splits:
         yield from read_corpus(corpus, split="dev", data=data)
+
+
+def _told(news: Iterable[Progress | Done]) -> Iterator[Progress | Done]:
+    """Yield what happens, and say it on stderr: often on a terminal, now and then elsewhere."""
+    start = said = time.monotonic()
+    for one in news:
+        yield one
+        if isinstance(one, Done):
+            logger.info("%s: %s in %.1f s", one.part, "kept, trained" if one.kept else "trained", one.seconds)
+        elif sys.stderr.isatty() or time.monotonic() - said >= EVERY:
+            said = time.monotonic()
+            logger.info("%s", _line(one, said - start))
 
 
 def _line(news: Progress, seconds: float) -> str:
@@ -81,13 +97,3 @@ def _line(news: Progress, seconds: float) -> str:
     losses = "".join(f", {name} {value:.4f}" for name, value in step.losses.items())
     score = "" if step.score is None else f", score {step.score:.4f}"
     return f"{news.part}: step {step.step:,}{total}{losses}{score}, {seconds:.0f} s"
-
-
-def _write(path: Path, times: list[Done], documents: int) -> None:
-    """Write one row for each part: what was done, how many documents, seconds."""
-    text = io.StringIO()
-    rows = csv.writer(text, lineterminator="\n")
-    rows.writerow(("step", "part", "documents", "seconds"))
-    rows.writerows(("train", done.part, documents, f"{done.seconds:.3f}") for done in times)
-    with replacing(path) as out:
-        out.write(text.getvalue())

@@ -1,0 +1,116 @@
+"""``linnet tune``: the keywords of a recipe chosen by trials, in a study that goes on where it was."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from linnet.cli.common import Quiet, Verbose, clean, listen, table
+from linnet.cli.params import read_params
+from linnet.cli.train import Data, Params, dev_documents
+from linnet.config import open_kb, read_recipe, recipes
+from linnet.corpora.catalog import CORPORA, Corpus, read_corpus
+from linnet.errors import LinnetError, RecipeError, did_you_mean
+from linnet.recipe import toml_value
+from linnet.tuning import Search, Trial, write_best
+from linnet.tuning import tune as search_for
+
+__all__ = ["tune"]
+
+logger = logging.getLogger(__name__)
+
+SPLITS: tuple[Literal["dev", "cv"], ...] = ("dev", "cv")
+
+
+def tune(
+    recipe: Annotated[str, typer.Argument(help="Recipe with a [tune] table: a shipped one's name, or a file.")],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Folder of the study; tuned/RECIPE by default.")
+    ] = None,
+    trials: Annotated[int, typer.Option(min=1, help="So many trials in all, those of earlier runs included.")] = 50,
+    timeout: Annotated[float | None, typer.Option(min=0.0, help="Begin no trial after so many seconds.")] = None,
+    split: Annotated[
+        str, typer.Option(help="Score on dev, or by cross-validation on thirds of train (cv), thrice the work.")
+    ] = "dev",
+    score: Annotated[str, typer.Option(help="Figure of the report that is to be large.")] = "in-kb.accuracy@1",
+    seed: Annotated[int | None, typer.Option(min=0, help="Of what is tried; the recipe's by default.")] = None,
+    kb: Annotated[str | None, typer.Option(help="Knowledge base instead of the recipe's: a name or a file.")] = None,
+    data: Data = None,
+    changes: Annotated[list[str] | None, typer.Option("--set", help="Change a recipe's key=value.")] = None,
+    params: Params = None,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+) -> None:
+    """Choose keywords of a recipe by what its [tune] table allows, and write the best as a recipe to train."""
+    listen(quiet=quiet, verbose=verbose)
+    made = _search(recipe, [*([] if params is None else read_params(params)), *(changes or ())], split, score, kb, data)
+    folder = output or Path("tuned") / (recipe if recipe in recipes() else Path(recipe).stem)
+    done: list[Trial] = []
+    chosen = made.recipe.seed if seed is None else seed
+    for trial in search_for(made, folder, trials=trials, seed=chosen, timeout=timeout):
+        done.append(trial)
+        logger.info("trial %s: %s", trial.number, _line(trial))
+    found = write_best(made, done, folder / "best.toml", kb=kb)
+    if not quiet:
+        _show(made, done)
+        print(
+            clean(f"best: trial {found.number}, {score} {found.score:.4f}; linnet train {folder / 'best.toml'} -o NEW")
+        )
+
+
+def _search(recipe: str, changes: Sequence[str], split: str, score: str, kb: str | None, data: Path | None) -> Search:
+    """Return what is searched for, with its documents."""
+    known = next((name for name in SPLITS if name == split), None)
+    if known is None:
+        raise LinnetError(f"unknown split {split!r}, expected one of {', '.join(SPLITS)}{did_you_mean(split, SPLITS)}")
+    read = read_recipe(recipe, changes=changes)
+    if not read.corpus:
+        raise RecipeError(recipe, ["corpus: missing; name the corpus to tune on"])
+    train = list(read_corpus(read.learns_from, split="train", data=data))
+    scored = read.corpus if known == "dev" else read.learns_from
+    if known == "dev" and "dev" not in _corpus(recipe, scored).splits:
+        raise RecipeError(recipe, [f"corpus: {scored} has no dev split to score on; use --split cv"])
+    opened = read.open_kb(data=data) if kb is None else open_kb(kb)
+    if opened is None:
+        raise RecipeError(recipe, ["kb: missing; name a knowledge base in the recipe or give one"])
+    dev = list(dev_documents(scored, data))
+    return Search(source=recipe, kb=opened, train=train, dev=dev, split=known, score=score, changes=changes)
+
+
+def _corpus(recipe: str, name: str) -> Corpus:
+    if name not in CORPORA:
+        raise RecipeError(recipe, [f"corpus: {name!r} is no known corpus{did_you_mean(name, CORPORA)}"])
+    return CORPORA[name]
+
+
+def _line(trial: Trial) -> str:
+    values = ", ".join(f"{key} {toml_value(value)}" for key, value in trial.values.items())
+    if trial.score is None:
+        return f"{values}: refused: {trial.problem}"
+    return f"{values}: {trial.score:.4f}, {_seconds(trial)}"
+
+
+def _seconds(trial: Trial) -> str:
+    return f"as trial {trial.same}" if trial.same else f"{trial.seconds:.1f} s"
+
+
+def _show(search: Search, trials: Sequence[Trial]) -> None:
+    """Print the trials, best first."""
+    keys = list(search.recipe.tune)
+    ordered = sorted(trials, key=lambda trial: (trial.score is None, -(trial.score or 0.0), trial.number))
+    rows = [
+        (
+            trial.number,
+            "refused" if trial.score is None else f"{trial.score:.4f}",
+            _seconds(trial),
+            *(toml_value(trial.values[key]) for key in keys),
+        )
+        for trial in ordered
+    ]
+    corpus = search.recipe.corpus if search.split == "dev" else search.recipe.learns_from
+    where = f"{corpus}, split {search.split}, {len(search.gold):,} documents"
+    table(where, ("trial", search.score, "time", *keys), rows, right=(0, 1, 2))
