@@ -481,7 +481,7 @@ class Model:
 
     def bury(self, id: str, successor: str) -> None:
         self.now()
-        above = self.live[id].parents
+        above = tuple(set_aside(self.live[id].parents, id))
         self.swap(id, lambda _: above)
         self.tombs[id] = self.live.pop(id)
         self.gone[id] = successor
@@ -920,3 +920,13 @@ def test_a_journal_of_somebody_at_work_is_left_alone(path: Path, monkeypatch: py
             KnowledgeBase.open(path)
         other.rollback()
     assert KnowledgeBase.open(path)
+
+
+def test_nothing_stays_below_a_concept_that_was_its_own_parent(tmp_path: Path) -> None:
+    concepts = [Concept("I:0", (Name("old"),)), Concept("I:1", (Name("child"),), parents=("I:0",))]
+    path = build(concepts, tmp_path / "own.kb").path
+    with KnowledgeBase.edit(path) as edit:
+        edit.add(Concept("I:0", parents=("I:0",)))
+        edit.add(Concept("I:0", replaced_by=""))
+    kb = check(path)
+    assert kb[kb.row("I:1")].parents == ()

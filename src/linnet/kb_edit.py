@@ -225,7 +225,7 @@ class Edit:
         self._settle()
         rows = self._rows
         rows.touch(row)
-        above = rows.parents(row)
+        above = [parent for parent in rows.parents(row) if parent != row]  # its own parent as long as nobody checked
         for child in rows.children(row):
             rows.set_parents(child, self._swapped(child, row, above), moved=True)
         rows.bury(row, id, successor)

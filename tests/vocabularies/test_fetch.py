@@ -292,7 +292,7 @@ def test_however_often_it_breaks_off_the_bytes_are_right(body: bytes, cuts: list
         (status(204), "answered 204"),
         (status(429, Retry_After="3600"), "asks to wait 3,600 seconds"),
         (status(429, Retry_After="9" * 5000), "asks to wait 999,999,999,999 seconds"),
-        (status(503, Retry_After=format_datetime(datetime.now(UTC) + timedelta(days=1))), "asks to wait 86,"),
+        (status(503, Retry_After=format_datetime(datetime.now(UTC) + timedelta(days=1))), "asks to wait 8[56],"),
         (status(503, Retry_After="Mon, 02 Nov 2099 10:00:00 -0000"), "asks to wait 2,"),
         (status(503, Retry_After="0"), "gave up after 3 tries"),
         (status(503, Retry_After="Mon, 99 Nov"), "gave up after 3 tries"),
