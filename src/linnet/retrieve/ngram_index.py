@@ -71,10 +71,14 @@ class NgramIndex:
         units = self._units(text)
         if units is None:
             return np.empty(0, np.int32), np.empty(0, np.float32), np.empty(0, np.int32)
-        names = self._names(units, k, mask)
+        names, floor = self._names(units, k, mask)
+        scores = self._scores(units, names)
         if names is None:
-            return best_concepts(self.concepts, self._scores(units), self.name_rows, k)
-        return best_concepts(self.concepts[names], self._scores(units, names), self.name_rows[names], k)
+            return best_concepts(self.concepts, scores, self.name_rows, k)
+        if floor > 0:  # `k` concepts reach it, so nothing below is an answer
+            kept = np.flatnonzero(scores >= floor)
+            names, scores = names[kept], scores[kept]
+        return best_concepts(self.concepts[names], scores, self.name_rows[names], k)
 
     def similarities(self, text: str) -> Floats:
         """Return the score of every name (n,)."""
@@ -111,18 +115,21 @@ class NgramIndex:
         found: Floats = self.by_gram[places].T @ (weights / np.float32(length))
         return found
 
-    def _names(self, units: Floats, k: int, mask: Mask | None) -> Places | None:
-        """Return names among which the best `k` concepts' best names are; None stands for all names."""
+    def _names(self, units: Floats, k: int, mask: Mask | None) -> tuple[Places | None, float]:
+        """Return names among which the best `k` concepts' best names are, and a score these reach.
+
+        None stands for all names, and 0 for a score that is not known.
+        """
         if mask is not None:
             allowed = self._of(mask)
             if len(allowed) * 4 < len(self):  # a narrow mask is scored whole: bounds would rule out little
-                return allowed
+                return allowed, 0.0
         cosines = units * self.inverse
-        floor = self._floor(units, cosines, k, mask)
-        names = self._above(cosines, floor * (1 - SLACK)) if floor > 0 else None
+        floor = self._floor(units, cosines, k, mask) * (1 - SLACK)
+        names = self._above(cosines, floor) if floor > 0 else None
         if mask is None:
-            return names
-        return self._of(mask) if names is None else names[mask.array[self.concepts[names]]]
+            return names, floor
+        return (self._of(mask) if names is None else names[mask.array[self.concepts[names]]]), floor
 
     def _of(self, mask: Mask) -> Places:
         known, names = self._allowed  # the masks of a batch are one and the same
