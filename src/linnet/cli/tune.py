@@ -27,7 +27,7 @@ SPLITS: tuple[Literal["dev", "cv"], ...] = ("dev", "cv")
 
 
 def tune(
-    recipe: Annotated[str, typer.Argument(help="Recipe with a [tune] table: a shipped one's name, or a file.")],
+    recipe: Annotated[str, typer.Argument(help="Recipe with a tune table: a shipped one's name, or a file.")],
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Folder of the study; tuned/RECIPE by default.")
     ] = None,
@@ -45,7 +45,7 @@ def tune(
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Choose keywords of a recipe by what its [tune] table allows, and write the best as a recipe to train."""
+    """Choose keywords of a recipe by what its tune table allows, and write the best as a recipe to train."""
     listen(quiet=quiet, verbose=verbose)
     made = _search(recipe, [*([] if params is None else read_params(params)), *(changes or ())], split, score, kb, data)
     folder = output or Path("tuned") / (recipe if recipe in recipes() else Path(recipe).stem)

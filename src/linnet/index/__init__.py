@@ -1,0 +1,1 @@
+"""Vectors of names and the concepts nearest to a vector."""

@@ -1,0 +1,1 @@
+"""The one gradient loop, and what networks learn against."""
