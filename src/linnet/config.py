@@ -35,6 +35,7 @@ COMPONENTS = {
     "bm25": "linnet.retrieve.bm25:Bm25",
     "conjuncts": "linnet.detect.conjuncts:Conjuncts",
     "decide": "linnet.decide:Decide",
+    "dense": "linnet.retrieve.dense:Dense",
     "dictionary": "linnet.detect.dictionary:Dictionary",
     "exact": "linnet.retrieve.exact:Exact",
     "fuse": "linnet.pipeline:Fuse",
@@ -84,7 +85,8 @@ def read_recipe(source: str | Path, *, changes: Sequence[str] = ()) -> Recipe:
 
     Args:
         source: the name of a shipped recipe, or a file.
-        changes: ``key=value`` pairs with TOML values: ``dictionary.overlaps="all"``, ``ngram.k=32``, ``seed=7``.
+        changes: ``key=value`` pairs with TOML values: ``dictionary.overlaps="all"``, ``ngram.k=32``, ``seed=7``;
+            ``train.dense.epochs=1`` changes the ``[[train]]`` table of a part.
 
     Raises:
         RecipeError: the file cannot be read or has wrong fields; all of them are named.
@@ -219,6 +221,9 @@ def _apply(change: str, values: dict[str, Any]) -> list[str]:
     if not target:
         values[field] = value
         return []
+    first, dot, learner = target.partition(".")
+    if first == "train" and dot:
+        return _apply_to_training(change, (learner, field, value), values)
     parts = list(_parts(values.get("pipeline")))
     called = [part for part in parts if _is_called(part, target)]
     for part in called:
@@ -226,6 +231,19 @@ def _apply(change: str, values: dict[str, Any]) -> list[str]:
     used = [str(part.get("use")) for part in parts]
     hint = did_you_mean(target, used) or f"; it has: {', '.join(used) or 'none'}"
     return [] if called else [f"--set {change}: no part {target!r} in the pipeline{hint}"]
+
+
+def _apply_to_training(change: str, what: tuple[str, str, Any], values: dict[str, Any]) -> list[str]:
+    """Change the ``[[train]]`` tables of one part, ``train.dense.epochs=1``; return what is wrong with the change."""
+    part, field, value = what
+    tables = values.get("train")
+    found = [table for table in tables if isinstance(table, dict)] if isinstance(tables, list) else []
+    called = [table for table in found if table.get("part") == part]
+    for table in called:
+        table[field] = value
+    named = [str(table.get("part")) for table in found]
+    hint = did_you_mean(part, named) or f"; there are: {', '.join(named) or 'none'}"
+    return [] if called else [f"--set {change}: no [[train]] table of {part!r}{hint}"]
 
 
 def _parts(tables: Any) -> Iterator[dict[str, Any]]:

@@ -259,8 +259,11 @@ def fit_part(
     *,
     done: Sequence[Task],
     folds: int = FOLDS,
+    checkpoints: Path | None = None,
 ) -> Iterator[Step]:
     """Train one part in place, behind cross-fitted earlier parts.
+
+    `checkpoints` is a folder for parts that can go on where an interrupted training of theirs was (``RESUMES``).
 
     Raises:
         LinnetError: the part learns from dev documents and there are none.
@@ -271,7 +274,9 @@ def fit_part(
     earlier = [other for other in done if other.place[0] < task.place[0]]
     before = Pipeline(*pipeline.parts[: task.place[0]], name=pipeline.name, kb=pipeline.kb)
     kb = cast("KnowledgeBase", pipeline.kb)
-    yield from part.fit(docs, dev, before=cross_fitted(before, earlier, docs, folds=folds), kb=kb, args=task.args)
+    resumes = checkpoints is not None and getattr(part, "RESUMES", False)
+    args = {**task.args, "checkpoints": checkpoints} if resumes else task.args
+    yield from part.fit(docs, dev, before=cross_fitted(before, earlier, docs, folds=folds), kb=kb, args=args)
 
 
 def train(
@@ -311,7 +316,8 @@ def train(
         if was_kept:
             pipeline = _replaced(pipeline, task.place, _loaded(_part(pipeline, task.place), place, pipeline.kb))
         else:
-            for step in fit_part(pipeline, task, docs, dev, done=done, folds=folds):
+            unfinished = kept / f"{task.folder}.training"
+            for step in fit_part(pipeline, task, docs, dev, done=done, folds=folds, checkpoints=unfinished):
                 yield Progress(task.name, step)
             cast("Stage", _part(pipeline, task.place)).save(place)
             finished[task.folder] = time.perf_counter() - start

@@ -72,12 +72,25 @@ class Component(Protocol):
 
 @dataclass(frozen=True)
 class Step:
-    """One step of something that learns, for progress and logs."""
+    """One step of something that learns, for progress and logs.
+
+    Args:
+        step: 1 for the first.
+        total: how many there will be, as far as is known.
+        losses: by name; their sum is minimised.
+        score: on the dev documents, where it was taken after this step.
+        epoch: 1 for the first.
+        seconds_left: how long the rest will take at this pace.
+        lr: the learning rate of this step.
+    """
 
     step: int
     total: int | None = None
     losses: Mapping[str, float] = field(default_factory=lambda: EMPTY)
     score: float | None = None
+    epoch: int | None = None
+    seconds_left: float | None = None
+    lr: float | None = None
 
 
 @runtime_checkable

@@ -8,7 +8,10 @@ from typing import Any
 
 import pytest
 
+from linnet.cli.tracking import Tracker
+from linnet.fitting import Done, Progress
 from linnet.kb import KnowledgeBase
+from linnet.roles import Step
 
 from .conftest import Run
 from .test_train import data, small, written
@@ -109,10 +112,63 @@ def test_weights_and_biases(
     assert (runs[-1].options["mode"], runs[-1].code) == ("online", 1)
 
 
-def test_the_extra_is_named(
+class Written:
+    """What TensorBoard's writer was told."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+        self.values: dict[str, list[tuple[int, float]]] = {}
+        self.closed = False
+
+    def add_scalar(self, name: str, value: float, *, step: int) -> None:
+        self.values.setdefault(name, []).append((step, value))
+
+    def close(self) -> None:
+        self.closed = True
+
+
+@pytest.mark.filterwarnings("ignore::linnet.errors.LinnetWarning")
+def test_tensorboard(
     run: Run, tmp_path: Path, data: Path, small: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(sys.modules, "wandb", None)
-    done = run("train", written(tmp_path, small), "-o", tmp_path / "a", "--data", data, "--wandb", "linking")
+    made: list[Written] = []
+    fake = ModuleType("tensorboard.summary")
+    fake.Writer = lambda folder: made.append(Written(folder)) or made[-1]  # type: ignore[attr-defined, func-returns-value]
+    monkeypatch.setitem(sys.modules, "tensorboard.summary", fake)
+    board = tmp_path / "logs" / "board"
+    done = run("train", written(tmp_path, small), "-o", tmp_path / "a", "--data", data, "--tensorboard", board)
+    assert done.code == 0, done.err
+    [writer] = made
+    assert (writer.folder, writer.closed) == (str(board), True)
+    assert "lexical/seconds" in writer.values
+
+
+def test_a_tracker_is_told_of_steps() -> None:
+    logged, writer = Logged(), Written("")
+    tracker = Tracker(logged, writer)
+    tracker.tell(Progress("dense", Step(7, 9, {"nll": 0.5}, 0.9, epoch=2, lr=1e-5)))
+    tracker.tell(Progress("fuse", Step(1, score=0.4)))
+    tracker.tell(Done("dense", 3.0))
+    assert logged.lines == [
+        {"dense/step": 7, "dense/nll": 0.5, "dense/score": 0.9, "dense/lr": 1e-5, "dense/epoch": 2},
+        {"fuse/step": 1, "fuse/score": 0.4},
+    ]
+    assert logged.summary == {"dense/seconds": 3.0}
+    assert writer.values == {
+        "dense/nll": [(7, 0.5)], "dense/score": [(7, 0.9)], "dense/lr": [(7, 1e-5)], "dense/epoch": [(7, 2)],
+        "fuse/score": [(1, 0.4)], "dense/seconds": [(0, 3.0)],
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("option", "module", "extra"),
+    [("--wandb", "wandb", "wandb"), ("--tensorboard", "tensorboard.summary", "tensorboard")],
+)
+def test_the_extra_is_named(
+    run: Run, tmp_path: Path, data: Path, small: KnowledgeBase, option: str, module: str, extra: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.setitem(sys.modules, module, None)
+    done = run("train", written(tmp_path, small), "-o", tmp_path / "a", "--data", data, option, tmp_path / "b")
     assert done.code == 2
-    assert "--wandb needs wandb, which is not installed: pip install 'linnet[wandb]'" in done.err
+    assert f"{option} needs {extra}, which is not installed: pip install 'linnet[{extra}]'" in done.err

@@ -7,8 +7,10 @@ import pytest
 
 from linnet.config import load
 from linnet.data import Concept, Document, Mention, Name
+from linnet.fitting import Progress
 from linnet.kb import KnowledgeBase
 from linnet.kb_build import build
+from linnet.roles import Step
 
 from .conftest import Run
 
@@ -72,6 +74,25 @@ def test_quietly_and_with_changes(run: Run, tmp_path: Path, data: Path, small: K
     done = run("train", recipe, "-o", tmp_path / "o", "--data", data, "-q", "--set", "ngram.k=3")
     assert (done.code, done.err) == (0, "")
     assert "k = 3" in (tmp_path / "o" / "pipeline.toml").read_text()
+
+
+def test_lines_of_progress(
+    run: Run, tmp_path: Path, data: Path, small: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps = [
+        Step(7, 90, {"nll": 0.5}, epoch=1, seconds_left=400.0),  # no line: the one before is not 10 seconds old
+        Step(9, 90, {"nll": 0.25, "size": 2.0}, 0.9, epoch=1, seconds_left=400.0),
+        Step(90, 90, {"nll": 0.125}, 0.95, epoch=10, seconds_left=0.0),
+        Step(1, score=0.4),
+    ]
+    monkeypatch.setattr("linnet.cli.train.train_all", lambda *_, **__: (Progress("dense", step) for step in steps))
+    done = run("train", written(tmp_path, small), "-o", tmp_path / "o", "--data", data)
+    assert done.code == 0, done.err
+    assert [line for line in done.err.splitlines() if ": dense: " in line] == [
+        "linnet: dense: step 9/90 of epoch 1, nll 0.2500, size 2.0000, score 0.9000, 0 s, 6.7 min left",
+        "linnet: dense: step 90/90 of epoch 10, nll 0.1250, score 0.9500, 0 s",
+        "linnet: dense: step 1, score 0.4000, 0 s",
+    ]
 
 
 def test_what_is_refused(run: Run, tmp_path: Path, data: Path, small: KnowledgeBase) -> None:

@@ -73,7 +73,8 @@ def reproduce(
             found = _runs(run, recipe.seed, seeds, base)
             reports.append(found[0])
             verdicts += _judged(name, recipe, split, found)
-    _write_rows(reports, out / "rows.md" if docs is None else docs, new=docs is None)
+            # after each, so that what was found is not lost when a later recipe fails
+            _write_rows(reports, out / "rows.md" if docs is None else docs, new=docs is None)
     _show(reports, verdicts, quiet=quiet)
     if not all(verdict.kept for verdict in verdicts):
         raise typer.Exit(1)

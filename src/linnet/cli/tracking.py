@@ -1,52 +1,68 @@
-"""Training on Weights & Biases (``linnet train --wandb PROJECT``): offline unless ``WANDB_MODE`` says otherwise."""
+"""Training on Weights & Biases (``linnet train --wandb PROJECT``) and TensorBoard (``--tensorboard DIR``).
+
+W&B is offline unless ``WANDB_MODE`` says otherwise.
+"""
 
 from __future__ import annotations
 
 import importlib
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import Any
 
 from linnet.errors import MissingExtraError
 from linnet.fitting import Done, Progress
+from linnet.home import writable
 
 __all__ = ["Tracker", "tracking"]
 
 
 class Tracker:
-    """Says to a run what happens; to none, where nobody wants to know."""
+    """Says to a W&B run and a TensorBoard writer what happens; to none, where nobody wants to know."""
 
-    def __init__(self, run: Any = None) -> None:
-        self._run = run
+    def __init__(self, run: Any = None, writer: Any = None) -> None:
+        self._run, self._writer = run, writer
 
     def tell(self, news: Progress | Done) -> None:
-        """Log losses and scores under ``part/name``, and seconds of finished parts in the summary."""
-        if self._run is None:
-            return
+        """Log losses, scores, learning rate and epoch under ``part/name``, and seconds of finished parts."""
         if isinstance(news, Done):
-            self._run.summary[f"{news.part}/seconds"] = news.seconds
+            if self._run is not None:
+                self._run.summary[f"{news.part}/seconds"] = news.seconds
+            if self._writer is not None:
+                self._writer.add_scalar(f"{news.part}/seconds", news.seconds, step=0)
             return
         step = news.step
-        scores = {} if step.score is None else {"score": step.score}
-        told = {"step": step.step, **step.losses, **scores}
-        self._run.log({f"{news.part}/{name}": value for name, value in told.items()})
+        more = {"score": step.score, "lr": step.lr, "epoch": step.epoch}
+        told = {**step.losses, **{name: value for name, value in more.items() if value is not None}}
+        if self._run is not None:
+            self._run.log({f"{news.part}/{name}": value for name, value in {"step": step.step, **told}.items()})
+        if self._writer is not None:
+            for name, value in told.items():
+                self._writer.add_scalar(f"{news.part}/{name}", value, step=step.step)
 
 
 @contextmanager
-def tracking(project: str | None, config: Mapping[str, Any]) -> Iterator[Tracker]:
-    """Give a tracker; its run ends with the block, as failed if that fails.
+def tracking(project: str | None, config: Mapping[str, Any], *, folder: Path | None = None) -> Iterator[Tracker]:
+    """Give a tracker; its W&B run ends with the block, as failed if that fails.
 
     Args:
-        project: of the run; None = nothing is tracked and nothing imported.
+        project: of the W&B run; None = it is told nothing and not imported.
         config: what the run is told of itself.
+        folder: for TensorBoard's files; None = there are none, and it is not imported.
 
     Raises:
-        MissingExtraError: W&B is wanted and not installed.
+        MissingExtraError: W&B or TensorBoard is wanted and not installed.
     """
-    if project is None:
-        yield Tracker()
-        return
+    with ExitStack() as stack:
+        writer = None if folder is None else stack.enter_context(_tensorboard(folder))
+        run = None if project is None else stack.enter_context(_wandb(project, config))
+        yield Tracker(run, writer)
+
+
+@contextmanager
+def _wandb(project: str, config: Mapping[str, Any]) -> Iterator[Any]:
     try:
         wandb = importlib.import_module("wandb")
     except ImportError as error:
@@ -54,7 +70,20 @@ def tracking(project: str | None, config: Mapping[str, Any]) -> Iterator[Tracker
     run = wandb.init(project=project, mode=os.environ.get("WANDB_MODE", "offline"), config=dict(config))
     code = 1
     try:
-        yield Tracker(run)
+        yield run
         code = 0
     finally:
         run.finish(exit_code=code)
+
+
+@contextmanager
+def _tensorboard(folder: Path) -> Iterator[Any]:
+    try:
+        summary = importlib.import_module("tensorboard.summary")
+    except ImportError as error:
+        raise MissingExtraError("tensorboard", extra="tensorboard", wanted_by="--tensorboard") from error
+    writer = summary.Writer(str(writable(folder)))
+    try:
+        yield writer
+    finally:
+        writer.close()

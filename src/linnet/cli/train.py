@@ -47,6 +47,9 @@ def train(
     wandb: Annotated[
         str | None, typer.Option(metavar="PROJECT", help="Also log to Weights & Biases, offline by default.")
     ] = None,
+    tensorboard: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Also write what TensorBoard shows to a folder.")
+    ] = None,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
@@ -64,7 +67,7 @@ def train(
     dev = list(dev_documents(read.learns_from, data))
     about = (f"recipe: {recipe}", f"corpus: {read.learns_from}, split train", f"seed: {read.seed}")
     times: list[Done] = []
-    with tracking(wandb, read.model_dump(mode="json")) as tracker:
+    with tracking(wandb, read.model_dump(mode="json"), folder=tensorboard) as tracker:
         for news in _told(train_all(pipeline, todo, docs, dev, output=output, about=about)):
             tracker.tell(news)
             times += [news] if isinstance(news, Done) else []
@@ -80,13 +83,13 @@ def dev_documents(corpus: str, data: Path | None) -> Iterator[Document]:
 
 
 def _told(news: Iterable[Progress | Done]) -> Iterator[Progress | Done]:
-    """Yield what happens, and say it on stderr: often on a terminal, now and then elsewhere."""
+    """Yield what happens, and say it on stderr: dev scores always, other steps often on a terminal alone."""
     start = said = time.monotonic()
     for one in news:
         yield one
         if isinstance(one, Done):
             logger.info("%s: %s in %.1f s", one.part, "kept, trained" if one.kept else "trained", one.seconds)
-        elif sys.stderr.isatty() or time.monotonic() - said >= EVERY:
+        elif one.step.score is not None or sys.stderr.isatty() or time.monotonic() - said >= EVERY:
             said = time.monotonic()
             logger.info("%s", _line(one, said - start))
 
@@ -95,5 +98,18 @@ def _line(news: Progress, seconds: float) -> str:
     step = news.step
     total = "" if step.total is None else f"/{step.total:,}"
     losses = "".join(f", {name} {value:.4f}" for name, value in step.losses.items())
+    epoch = "" if step.epoch is None else f" of epoch {step.epoch}"
     score = "" if step.score is None else f", score {step.score:.4f}"
-    return f"{news.part}: step {step.step:,}{total}{losses}{score}, {seconds:.0f} s"
+    left = "" if not step.seconds_left else f", {_duration(step.seconds_left)} left"
+    return f"{news.part}: step {step.step:,}{total}{epoch}{losses}{score}, {_duration(seconds)}{left}"
+
+
+def _duration(seconds: float) -> str:
+    """Return a time as people say it, in the unit that suits it.
+
+    >>> _duration(4.2), _duration(200), _duration(9000)
+    ('4 s', '3.3 min', '2.5 h')
+    """
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.1f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"

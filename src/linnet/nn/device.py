@@ -1,0 +1,77 @@
+"""Which device networks run on, and with which numbers: decided here and nowhere else."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+
+import torch
+
+from linnet.errors import LinnetError
+
+__all__ = ["autocast", "choose_device", "has_bf16"]
+
+CPU_BF16 = ("avx512_bf16", "amx_bf16", "bf16")  # what PyTorch calls it on x86-64 and on ARM
+
+
+def choose_device(name: str = "auto") -> torch.device:
+    """Return the device called `name`, which is one of ``auto``, ``cpu``, ``cuda``, ``cuda:1``, ``mps``.
+
+    ``auto`` is what the environment variable ``LINNET_DEVICE`` says, else the first there is of cuda, mps and cpu.
+
+    Raises:
+        LinnetError: there is no such device here.
+
+    >>> choose_device("cpu")
+    device(type='cpu')
+    """
+    wanted = (os.environ.get("LINNET_DEVICE") or "auto") if name == "auto" else name
+    there = _there()
+    if wanted == "auto":
+        return torch.device(there[0])
+    try:
+        device = torch.device(wanted)
+    except RuntimeError:
+        device = None
+    if device is None or device.type not in there or (device.index or 0) >= _count(device.type):
+        source = " (from LINNET_DEVICE)" if name == "auto" else ""
+        known = ", ".join(["auto", *there])
+        raise LinnetError(f"device {wanted!r}{source}: not there; what there is: {known}")
+    return device
+
+
+def _there() -> list[str]:
+    """Return the types of the devices of this machine, fastest first."""
+    found = ["cuda"] if torch.cuda.is_available() else []
+    found += ["mps"] if torch.backends.mps.is_available() else []
+    return [*found, "cpu"]
+
+
+def _count(kind: str) -> int:
+    return torch.cuda.device_count() if kind == "cuda" else 1
+
+
+def has_bf16(device: torch.device) -> bool:
+    """Return whether `device` multiplies bfloat16 numbers in hardware.
+
+    Of a processor, PyTorch says so from version 2.10 on; before, the answer is no.
+    """
+    if device.type == "cuda":
+        with torch.cuda.device(device):
+            return bool(torch.cuda.is_bf16_supported(including_emulation=False))
+    if device.type != "cpu":
+        return False
+    capabilities: Mapping[str, object] = getattr(torch.cpu, "get_capabilities", dict)()
+    return any(capabilities.get(kind) for kind in CPU_BF16)
+
+
+def autocast(device: torch.device, *, bf16: bool | None = None) -> AbstractContextManager[object]:
+    """Return a context in which matrices are multiplied in bfloat16, or, without it, one in which they are not.
+
+    Args:
+        device: where the network is.
+        bf16: whether to; None stands for `has_bf16`.
+    """
+    enabled = has_bf16(device) if bf16 is None else bf16
+    return torch.autocast(device.type, dtype=torch.bfloat16, enabled=enabled)

@@ -1,0 +1,266 @@
+"""Retrieval by vectors: the concepts whose names lie nearest to the mention in its context (TrainX; Wu et al. 2020).
+
+What becomes a vector says `linnet.retrieve.bi_encoder`, how it is trained `linnet.retrieve.dense_training`. A concept
+has one vector, of its preferred name and its definition, or one for each of its names, of which the nearest counts.
+Similarity is the normalised dot product; search is exact (`linnet.index.flat`).
+"""
+
+from __future__ import annotations
+
+import functools
+import logging
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from linnet.data import Candidates, Document, Mention
+from linnet.errors import LinnetWarning, RecipeError
+from linnet.index.flat import Flat, Found
+from linnet.kb import KnowledgeBase, Mask
+from linnet.pipeline import Allow, Component, Retriever, Step
+from linnet.retrieve.aliases import Aliases
+from linnet.retrieve.dense_vectors import NameVectors, name_vectors
+
+if TYPE_CHECKING:
+    from linnet.retrieve.bi_encoder import BiEncoder, InContext
+
+__all__ = ["Dense"]
+
+logger = logging.getLogger(__name__)
+
+Floats = npt.NDArray[np.float32]
+
+NO_NAME = -1  # the name row of an alias
+ALIASES = "aliases.jsonl"
+MADE = ("model", "names_index", "alias_index")  # made again where they are needed: not copied, not pickled
+FEWEST_TOKENS = 8
+POOLINGS = ("cls", "mean", "span", "ends", "markers")
+
+
+@dataclass(kw_only=True)
+class Dense(Retriever):
+    """Candidates are the concepts whose vectors are nearest to the mention's.
+
+    Args:
+        kb: the knowledge base.
+        k: how many candidates at most.
+        encoder: ``minilm``, which needs no download, a folder, or the name of a Hugging Face model on this machine.
+        shared: one encoder for mentions and names; else two, which training takes apart.
+        pooling: the vector of a mention: ``cls``, ``mean`` of all tokens, ``span``, the mean of the mention's own,
+            ``ends``, a linear layer over its first and last, or ``markers``, the mean of [MS] and [ME].
+        name_pooling: the vector of a name, where ``span`` is the mean of the name's own tokens.
+        names: a vector for ``all`` names of a concept, of which the nearest counts, or for the ``preferred`` one.
+        definitions: put the definition behind a preferred name, as far as the window reaches.
+        markers: [MS] and [ME] around mentions, [ENT] before definitions.
+        tokens: word pieces of a mention with its context; the context is centred on the mention. Of a mention that is
+            longer, beginning and end are compared, and a warning says of how many.
+        name_tokens: word pieces of a name with its definition.
+        long_forms: abbreviations that the document defines are written out.
+        aliases: surfaces of training mentions are names too; they have the name row -1.
+
+    Scores are cosines. ``signals["margin"]`` of a mention is by how much the first candidate's exceeds the second's,
+    the confidence that TrainX samples by.
+    """
+
+    kb: KnowledgeBase
+    k: int = 64
+    encoder: str = "minilm"
+    shared: bool = True
+    pooling: Literal["cls", "mean", "span", "ends", "markers"] = "span"
+    name_pooling: Literal["cls", "mean", "span"] = "span"
+    names: Literal["all", "preferred"] = "all"
+    definitions: bool = False
+    markers: bool = True
+    tokens: int = 50
+    name_tokens: int = 50
+    long_forms: bool = True
+    aliases: bool = True
+    learned: Aliases = field(default_factory=Aliases.none, init=False, repr=False, compare=False)
+    folder: Path | None = field(default=None, init=False, repr=False, compare=False)
+
+    NEEDS = frozenset({"mentions", "abbreviations"})
+    RESUMES = True  # `fit` keeps checkpoints in the folder ``args["checkpoints"]``
+
+    def __post_init__(self) -> None:
+        problems = [] if self.k >= 1 else [f"k: {self.k} must be at least 1"]
+        for name in ("tokens", "name_tokens"):
+            value = getattr(self, name)
+            problems += [] if value >= FEWEST_TOKENS else [f"{name}: {value} must be at least {FEWEST_TOKENS}"]
+        if self.pooling == "markers" and not self.markers:
+            problems.append("pooling: 'markers' needs markers")
+        if self.definitions and self.names == "all":
+            problems.append("definitions: stand behind preferred names alone; set names to 'preferred'")
+        if problems:
+            raise RecipeError("dense", problems)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {key: value for key, value in self.__dict__.items() if key not in MADE}
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """What documents must have: abbreviations only if they are looked up."""
+        return self.NEEDS if self.long_forms else frozenset({"mentions"})
+
+    # --- vectors -----------------------------------------------------------------------------------------------------
+
+    @functools.cached_property
+    def model(self) -> BiEncoder:
+        """The network, read at first use: what was trained, else the pre-trained encoder."""
+        from linnet.nn.device import choose_device  # noqa: PLC0415 - imports torch
+        from linnet.retrieve.bi_encoder import BiEncoder  # noqa: PLC0415 - imports torch
+
+        if self.folder is not None:
+            model = BiEncoder.load(self.folder, pooling=self.pooling, name_pooling=self.name_pooling)
+        else:
+            model = BiEncoder.of(
+                self.encoder, shared=self.shared, pooling=self.pooling, name_pooling=self.name_pooling
+            )
+        return model.to(choose_device()).eval()
+
+    @functools.cached_property
+    def names_index(self) -> NameVectors:
+        """The vectors of all names, opened or made at first use."""
+        return name_vectors(self)
+
+    @functools.cached_property
+    def alias_index(self) -> Flat:
+        """The aliases as names, their places in ``learned`` as names."""
+        texts = [text for text, _ in self.learned.keys]
+        return Flat(self.encode_names(texts), np.array([row for _, row in self.learned.keys], np.int32))
+
+    @property
+    def templates(self) -> Any:
+        """How texts become tokens, a `linnet.retrieve.bi_encoder.Templates`."""
+        from linnet.retrieve.bi_encoder import Templates  # noqa: PLC0415 - imports torch
+
+        return Templates(tokens=self.tokens, name_tokens=self.name_tokens, markers=self.markers)
+
+    def encode_names(self, names: Sequence[str], descriptions: Sequence[str] | None = None) -> Floats:
+        """Return the vectors of names, float32 (names, d) of length 1."""
+        from linnet.nn.vectors import encode  # noqa: PLC0415 - imports torch
+
+        texts = self.templates.names(names, self.model.entity, descriptions)
+        return encode(self.model.entity, self.model.name_pool, texts, normalise=True)
+
+    def encode_mentions(self, mentions: Sequence[InContext]) -> Floats:
+        """Return the vectors of mentions in their contexts, float32 (mentions, d) of length 1."""
+        from linnet.nn.vectors import encode  # noqa: PLC0415 - imports torch
+
+        texts, cut = self.templates.mentions(mentions, self.model.mention)
+        if cut:
+            message = f"{cut} mentions are longer than {self.tokens} word pieces: only their ends were compared"
+            warnings.warn(message, LinnetWarning, stacklevel=2)
+        return encode(self.model.mention, self.model.pool, texts, normalise=True)
+
+    # --- looking up --------------------------------------------------------------------------------------------------
+
+    def __call__(self, docs: Sequence[Document], /, *, allow: Allow | None = None) -> list[Document]:
+        """Return `docs` with candidates, and the margin of the first before the second among the signals."""
+        return [
+            replace(doc, mentions=tuple(_with_margin(mention) for mention in doc.mentions or ()))
+            for doc in super().__call__(docs, allow=allow)
+        ]
+
+    def retrieve(self, docs: Sequence[Document], /, *, allow: Allow | None = None) -> list[list[Candidates]]:
+        """Return candidates for each mention of each document; equal mentions in equal contexts are looked up once."""
+        asked = self._asked(docs, allow)
+        wanted = list(dict.fromkeys(key for keys in asked for key in keys))
+        masks = {types: allow.mask(self.kb, types) if allow else None for types in dict.fromkeys(t for _, t in wanted)}
+        vectors = self.encode_mentions([mention for mention, _ in wanted])
+        found = self.search(vectors, self.k, [masks[types] for _, types in wanted])
+        known = dict(zip(wanted, found, strict=True))
+        return [[known[key] for key in keys] for keys in asked]
+
+    def _asked(
+        self, docs: Sequence[Document], allow: Allow | None
+    ) -> list[list[tuple[InContext, tuple[str, ...]]]]:
+        """Return what each mention asks for, and its types where these decide what is allowed."""
+        from linnet.retrieve.bi_encoder import in_context  # noqa: PLC0415 - imports torch
+
+        asked = []
+        for doc in docs:
+            contexts = in_context(doc, tokens=self.tokens, long_forms=self.long_forms)
+            kinds = [mention.types if allow else () for mention in doc.mentions or ()]
+            asked.append(list(zip(contexts, kinds, strict=True)))
+        return asked
+
+    def search(self, vectors: Floats, k: int, masks: Sequence[Mask | None] | None = None) -> list[Candidates]:
+        """Return the nearest concepts of vectors of mentions (mentions, d), by names and by aliases."""
+        found = self.names_index.search(vectors, k, masks)
+        version = self.kb.version
+        if not (self.aliases and len(self.learned)):
+            return [Candidates(rows, scores, names=names, kb=version) for rows, scores, names in found]
+        by_alias = self.alias_index.search(vectors, k, masks)
+        return [_merged(ours, theirs, k, version) for ours, theirs in zip(found, by_alias, strict=True)]
+
+    # --- learning ----------------------------------------------------------------------------------------------------
+
+    def fit(
+        self,
+        train: Sequence[Document],
+        dev: Sequence[Document],
+        /,
+        *,
+        before: Component,
+        kb: KnowledgeBase,
+        args: Mapping[str, Any],
+    ) -> Iterator[Step]:
+        """Train the encoders on the mentions of `train`, and learn these as aliases; `dev` says when to stop.
+
+        Raises:
+            RecipeError: `args` that neither this training nor the loop knows.
+            DataError: no mention of `train` has a concept of `kb`.
+        """
+        from linnet.retrieve.dense_training import fit  # noqa: PLC0415 - imports torch
+
+        self.learned = Aliases.of(train, kb) if self.aliases else Aliases.none()
+        self.forget()
+        yield from fit(self, train, dev, before=before, args=args)
+        self.forget()
+
+    def forget(self) -> None:
+        """Drop vectors that other weights made."""
+        self.__dict__.pop("names_index", None)
+        self.__dict__.pop("alias_index", None)
+
+    def save(self, folder: Path) -> None:
+        """Write the component; if it was trained the network, the vectors of all names, and the aliases."""
+        super().save(folder)
+        if "model" in self.__dict__ or self.folder is not None:
+            self.model.save(folder / "model")
+            self.names_index.save(folder)
+        if len(self.learned):
+            self.learned.save(folder / ALIASES, self.kb)
+
+    @classmethod
+    def load(cls, folder: Path, *, kb: KnowledgeBase | None = None) -> Self:
+        """Return the component that `save` wrote."""
+        loaded = super().load(folder, kb=kb)
+        if (folder / "model").is_dir():
+            loaded.folder = folder / "model"
+        if (folder / ALIASES).exists():
+            loaded.learned = Aliases.load(folder / ALIASES, loaded.kb)
+        return loaded
+
+
+def _merged(names: Found, aliases: Found, k: int, version: str) -> Candidates:
+    """Return the best concepts of those found by names and those found by aliases, a name before an equal alias."""
+    rows = np.concatenate([names.rows, aliases.rows])
+    scores = np.concatenate([names.scores, aliases.scores])
+    which = np.concatenate([names.names, np.full(len(aliases.rows), NO_NAME, np.int32)])
+    order = np.lexsort((rows, -scores))  # stable: of a concept's two entries with one score the name comes first
+    _, firsts = np.unique(rows[order], return_index=True)
+    kept = order[np.sort(firsts)][:k]
+    return Candidates(rows[kept], scores[kept], names=which[kept], kb=version)
+
+
+def _with_margin(mention: Mention) -> Mention:
+    scores = mention.candidates.scores if mention.candidates is not None else np.empty(0, np.float32)
+    if len(scores) < 2:
+        return mention
+    return replace(mention, signals={**mention.signals, "margin": float(scores[0] - scores[1])})

@@ -1,0 +1,375 @@
+"""Training of the bi-encoder (`linnet.retrieve.bi_encoder`): its examples, negatives and losses.
+
+As published (TrainX, §3): cross-entropy over the names of a batch, of which a mention's own is right, by dot product.
+Beyond: cosines over a temperature; hard negatives, mined anew each epoch from what the network itself takes for the
+mention, or drawn from a lexical retriever's answers; pairs of synonyms of the knowledge base, which teach names that no
+mention has; large batches in the memory of small ones; a slower ranker's opinion to learn from.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+from torch.utils.checkpoint import checkpoint
+
+from linnet.codec import dumps
+from linnet.data import Candidates, Document
+from linnet.errors import DataError, RecipeError, did_you_mean
+from linnet.nn.texts import TokenText, padded
+from linnet.pipeline import Component, Pipeline, Step, blind
+from linnet.retrieve.bi_encoder import BiEncoder, InContext, in_context
+from linnet.retrieve.dense_vectors import make
+from linnet.train.args import TrainArgs
+from linnet.train.loop import parameter_groups, train
+from linnet.train.negatives import Spared, collisions, hard, random_rows
+
+if TYPE_CHECKING:
+    from linnet.retrieve.dense import Dense
+
+__all__ = ["DenseArgs", "DenseTraining", "Example", "fit"]
+
+MINED = 64  # concepts looked at for hard negatives
+
+
+@dataclass(frozen=True, kw_only=True)
+class DenseArgs:
+    """What the training of a bi-encoder is told beside `linnet.train.args.TrainArgs`.
+
+    Args:
+        similarity: ``dot`` product as published, or ``cosine``.
+        temperature: similarities are divided by it.
+        positive: which name of the right concept is the positive: the ``nearest`` so far, a ``random`` one, or the
+            ``preferred`` one as published.
+        mined: hard negatives a mention, from what the network itself ranks first, mined anew each epoch.
+        lexical: negatives a mention from the candidates that the pipeline before gives.
+        random: negatives a mention drawn from all concepts.
+        only_above: hard negatives are only taken from above the right concept.
+        spare_descendants: narrower concepts than the right one are no negatives.
+        synonyms: pairs of synonyms of the knowledge base, for each mention: 1 = as many.
+        freeze_embeddings: leave the embeddings of tokens as they were pre-trained (not those of the markers).
+        chunk: texts that are encoded at once; a batch of any size needs memory for so many alone (0 = all at once).
+    """
+
+    similarity: Literal["cosine", "dot"] = "cosine"
+    temperature: float = 0.05
+    positive: Literal["nearest", "random", "preferred"] = "nearest"
+    mined: int = 1
+    lexical: int = 0
+    random: int = 0
+    only_above: bool = False
+    spare_descendants: bool = False
+    synonyms: float = 0.0
+    freeze_embeddings: bool = False
+    chunk: int = 0
+
+    @classmethod
+    def split(cls, values: Mapping[str, Any]) -> tuple[DenseArgs, TrainArgs]:
+        """Return a ``[[train]]`` table as what this training is told and what the loop is told.
+
+        Raises:
+            RecipeError: unknown or wrong fields, all of them at once.
+        """
+        own = {item.name for item in fields(cls)}
+        problems = _problems({key: value for key, value in values.items() if key in own})
+        others = {key: value for key, value in values.items() if key not in own}
+        known = {item.name for item in fields(TrainArgs)}
+        for key in [key for key in others if key not in known]:
+            hint = did_you_mean(key, own | known) or f"; it has: {', '.join(sorted(own | known))}"
+            problems.append(f"{key}: unknown field{hint}")
+            del others[key]
+        try:
+            loop = TrainArgs.of(others, source="dense")
+        except RecipeError as error:
+            raise RecipeError("dense", [*problems, *error.problems]) from error
+        if problems:
+            raise RecipeError("dense", problems)
+        return cls(**{key: value for key, value in values.items() if key in own}), loop
+
+
+def _problems(values: Mapping[str, Any]) -> list[str]:
+    problems = []
+    for name, choices in (("similarity", ("cosine", "dot")), ("positive", ("nearest", "random", "preferred"))):
+        if values.get(name, choices[0]) not in choices:
+            problems.append(f"{name}: expected one of {', '.join(choices)}, found {values[name]!r}")
+    for name in ("mined", "lexical", "random", "chunk"):
+        value = values.get(name, 0)
+        if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+            problems.append(f"{name}: expected a whole number from 0, found {value!r}")
+    for name, least in (("temperature", 1e-4), ("synonyms", 0.0)):
+        value = values.get(name, 1.0)
+        if not isinstance(value, (int, float)) or isinstance(value, bool) or not least <= value <= 1e4:
+            problems.append(f"{name}: expected a number from {least:g} to 10000, found {value!r}")
+    for name in ("only_above", "spare_descendants", "freeze_embeddings"):
+        if not isinstance(values.get(name, False), bool):
+            problems.append(f"{name}: expected true or false, found {values[name]!r}")
+    return problems
+
+
+class Example(NamedTuple):
+    """A mention, or a name that stands for one: its tokens, spared rows, names to tell apart and their concepts.
+
+    The first name is right, the others are negatives.
+    """
+
+    mention: TokenText
+    by_name: bool
+    spared: frozenset[int]
+    names: tuple[TokenText, ...]
+    rows: tuple[int, ...]
+
+
+class Batch(NamedTuple):
+    """Tensors: ids, mask, spans of mentions, of names that stand for mentions, and of names; what is left out.
+
+    ``out`` bool (mentions, names): names that are right for a mention, but not its own positive; ``own`` (mentions,).
+    """
+
+    mentions: tuple[Tensor, Tensor, Tensor]
+    synonyms: tuple[Tensor, Tensor, Tensor]
+    names: tuple[Tensor, Tensor, Tensor]
+    out: Tensor
+    own: Tensor
+
+
+class Linked(NamedTuple):
+    """A mention of a training document, with the concepts that are right for it."""
+
+    context: InContext
+    rows: frozenset[int]
+    candidates: Candidates | None
+
+
+class DenseTraining:
+    """What the gradient loop needs to know of a bi-encoder (`linnet.train.loop.Trainable`)."""
+
+    mines = True  # examples depend on the weights
+
+    def __init__(self, dense: Dense, args: DenseArgs, linked: Sequence[Linked]) -> None:
+        self.dense, self.args, self.linked = dense, args, linked
+        self.module: nn.Module = dense.model
+        self.spared = Spared(dense.kb, descendants=args.spare_descendants)
+        self.names = _Names(dense)
+
+    @property
+    def model(self) -> BiEncoder:
+        """The network."""
+        return self.dense.model
+
+    def groups(self, args: TrainArgs) -> list[dict[str, Any]]:
+        """Return the parameters by their weight decay, those that are frozen left out."""
+        if self.args.freeze_embeddings:
+            for parameter in self.model.embeddings():
+                parameter.requires_grad_(False)
+        return parameter_groups(self.module, args)
+
+    # --- examples ----------------------------------------------------------------------------------------------------
+
+    def examples(self, docs: Sequence[Document], *, epoch: int, rng: np.random.Generator) -> list[Example]:  # noqa: ARG002
+        """Return an example for each mention, with negatives mined by the network as it is, and pairs of synonyms."""
+        texts, _ = self.dense.templates.mentions([one.context for one in self.linked], self.model.mention)
+        mined = self._mined() if self.args.mined or self.args.positive == "nearest" else None
+        made = [
+            self._example(one, text, found, rng)
+            for one, text, found in zip(self.linked, texts, mined or [None] * len(texts), strict=True)
+        ]
+        return made + self._synonyms(rng, round(self.args.synonyms * len(made)))
+
+    def _mined(self) -> list[tuple[Candidates, dict[int, int]]]:
+        """Return what the network finds for each mention, and its nearest name of each right concept."""
+        vectors = make(self.dense)
+        queries = self.dense.encode_mentions([one.context for one in self.linked])
+        mined = []
+        for one, query, found in zip(self.linked, queries, vectors.search(queries, MINED), strict=True):
+            nearest = {}
+            for row in one.rows:
+                own = self.names.of(row)
+                if len(own):
+                    nearest[row] = int(own[int(np.argmax(vectors.vectors[own] @ query))])
+            mined.append((Candidates(*found[:2], names=found.names, kb=self.dense.kb.version), nearest))
+        return mined
+
+    def _example(
+        self, one: Linked, text: TokenText, mined: tuple[Candidates, dict[int, int]] | None, rng: np.random.Generator
+    ) -> Example:
+        args, spared = self.args, self.spared.of(one.rows)
+        row = sorted(one.rows)[int(rng.integers(len(one.rows)))]
+        place = mined[1].get(row) if mined is not None and args.positive == "nearest" else None
+        chosen = [(row, self.names.some(row, rng, args.positive) if place is None else place)]
+        for found, count in ((mined[0] if mined else None, args.mined), (one.candidates, args.lexical)):
+            if found is not None and count:
+                places = hard(found.rows, spared, count, only_above=args.only_above)
+                chosen += [(int(found.rows[p]), self.names.matched(found, p)) for p in places]
+        for other in random_rows(rng, self.names.concepts, spared, args.random):
+            chosen.append((other, self.names.some(other, rng, "random")))
+        return Example(
+            text, False, spared, tuple(self.names.tokens(place) for _, place in chosen), tuple(row for row, _ in chosen)
+        )
+
+    def _synonyms(self, rng: np.random.Generator, count: int) -> list[Example]:
+        """Return pairs of names of concepts drawn at random from those that have several."""
+        several = self.names.several
+        if not count or not len(several):
+            return []
+        made = []
+        for row in rng.choice(several, count, replace=count > len(several)).tolist():
+            own = self.names.of(row)
+            one, other = rng.choice(own, 2, replace=False).tolist()
+            spared = self.spared.of([row])
+            made.append(Example(self.names.tokens(one), True, spared, (self.names.tokens(other),), (row,)))
+        return made
+
+    # --- loss --------------------------------------------------------------------------------------------------------
+
+    def collate(self, examples: Sequence[Example]) -> Batch:
+        """Return tensors of examples: mentions first, then names that stand for mentions."""
+        ordered = sorted(examples, key=lambda example: example.by_name)
+        rows = [row for example in ordered for row in example.rows]
+        sizes = np.array([len(example.rows) for example in ordered])
+        own = np.cumsum(sizes) - sizes
+        out = collisions([example.spared for example in ordered], rows)
+        out[np.arange(len(ordered)), own] = False
+        sides = [[e.mention for e in ordered if e.by_name == by_name] for by_name in (False, True)]
+        names = [name for example in ordered for name in example.names]
+        tokenizer = self.model.mention.tokenizer
+        mentions, synonyms, shown = (padded(texts, padding=tokenizer.pad_token_id) for texts in (*sides, names))
+        return Batch(mentions, synonyms, shown, torch.from_numpy(out), torch.from_numpy(own))
+
+    def loss(self, batch: Batch) -> dict[str, Tensor]:
+        """Return the cross-entropy of the right names among all names of the batch."""
+        model = self.model
+        sides = ((model.mentions, batch.mentions), (model.names, batch.synonyms))
+        asked = torch.cat([self._vectors(encode, texts) for encode, texts in sides if len(texts[0])])
+        names = self._vectors(model.names, batch.names)  # (names, d)
+        if self.args.similarity == "cosine":
+            asked, names = functional.normalize(asked, dim=-1), functional.normalize(names, dim=-1)
+        scores = (asked @ names.T).float() / self.args.temperature  # (mentions, names)
+        scores = scores.masked_fill(batch.out, float("-inf"))
+        return {"nll": functional.cross_entropy(scores, batch.own)}
+
+    def _vectors(self, encode: Any, texts: tuple[Tensor, Tensor, Tensor]) -> Tensor:
+        """Return vectors of texts; in chunks, whose insides are worked out again for the gradient, if so told.
+
+        The gradient is that of the whole batch (the aim of Gao et al. 2021, by recomputing activations).
+        """
+        size = self.args.chunk
+        if not size or len(texts[0]) <= size:
+            return cast("Tensor", encode(*texts))
+        parts = zip(*(tensor.split(size) for tensor in texts), strict=True)
+        return torch.cat([cast("Tensor", checkpoint(encode, *part, use_reentrant=False)) for part in parts])
+
+
+class _Names:
+    """The names of a knowledge base as a component compares them: tokens, and which belong to which concept.
+
+    Places number them in the order of `linnet.retrieve.dense_vectors.make`.
+    """
+
+    def __init__(self, dense: Dense) -> None:
+        names = [name for name in dense.kb.names() if dense.names == "all" or name.preferred]
+        descriptions = [dense.kb[name.concept].definition for name in names] if dense.definitions else None
+        self._tokens = dense.templates.names([name.text for name in names], dense.model.entity, descriptions)
+        rows = np.array([name.concept for name in names], np.int32)
+        self._order = np.argsort(rows, kind="stable")
+        self._row_places = {int(name.row): place for place, name in enumerate(names)}
+        self.concepts, self._starts, sizes = np.unique(rows[self._order], return_index=True, return_counts=True)
+        self._sizes = dict(zip(self.concepts.tolist(), zip(self._starts.tolist(), sizes.tolist(), strict=True), strict=True))
+        self.several = self.concepts[sizes > 1]
+
+    def of(self, row: int) -> Any:
+        """Return the places of a concept's names, the preferred one first; none for a concept without names."""
+        start, size = self._sizes.get(int(row), (0, 0))
+        return self._order[start : start + size]
+
+    def some(self, row: int, rng: np.random.Generator, which: str) -> int:
+        """Return the place of the preferred name of a concept, or of one drawn at random."""
+        own = self.of(row)
+        return int(own[0] if which != "random" else own[int(rng.integers(len(own)))])
+
+    def matched(self, found: Candidates, place: int) -> int:
+        """Return the place of the name by which a candidate was found; of an alias the preferred name's."""
+        row = -1 if found.names is None else int(found.names[place])
+        known = self._row_places.get(row)
+        return int(self.of(int(found.rows[place]))[0]) if known is None else known
+
+    def tokens(self, place: int) -> TokenText:
+        """Return the tokens of a name."""
+        return self._tokens[place]
+
+
+# --- training --------------------------------------------------------------------------------------------------------
+
+
+def fit(
+    dense: Dense,
+    docs: Sequence[Document],
+    dev: Sequence[Document],
+    *,
+    before: Component,
+    args: Mapping[str, Any],
+) -> Iterator[Step]:
+    """Train the network of a component in place; `linnet.retrieve.dense.Dense.fit` says how it is called.
+
+    Raises:
+        RecipeError: wrong arguments.
+        DataError: no mention with a concept that the knowledge base has.
+    """
+    own, loop = DenseArgs.split({key: value for key, value in args.items() if key != "checkpoints"})
+    folder = args.get("checkpoints")
+    linked = _linked(dense, docs, before if own.lexical else None)
+    if not linked:
+        raise DataError("dense: no mention of the training documents has a concept of the knowledge base")
+    training = DenseTraining(dense, own, linked)
+    judged = _linked(dense, dev, None)
+
+    def score(_: Sequence[Document]) -> float:
+        return _accuracy(dense, judged)
+
+    yield from train(
+        training, docs, dev, score=score if judged else None, args=loop, folder=folder, key=_key(dense, docs, dev, own)
+    )
+
+
+def _linked(dense: Dense, docs: Sequence[Document], before: Component | None) -> list[Linked]:
+    """Return the mentions of documents that have a concept of the knowledge base, with candidates of `before`."""
+    seen = list(docs)
+    for part in Pipeline(dense).front:
+        seen = part(seen)
+    candidates = [doc.mentions or () for doc in before(blind(docs, before))] if before is not None else None
+    linked = []
+    for number, doc in enumerate(seen):
+        contexts = in_context(doc, tokens=dense.tokens, long_forms=dense.long_forms)
+        for place, (mention, context) in enumerate(zip(doc.mentions or (), contexts, strict=True)):
+            answers = [mention.concepts or (), *mention.alternatives]
+            ids = [answer[0] for answer in answers if len(answer) == 1 and answer[0] in dense.kb]
+            if ids:
+                found = candidates[number][place].candidates if candidates is not None else None
+                linked.append(Linked(context, frozenset(dense.kb.row(id) for id in ids), found))
+    return linked
+
+
+def _accuracy(dense: Dense, linked: Sequence[Linked]) -> float:
+    """Return the share of mentions whose nearest concept is right, by names and aliases."""
+    dense.forget()
+    vectors = dense.encode_mentions([one.context for one in linked])
+    found = dense.search(vectors, 1)
+    dense.forget()
+    return sum(len(c.rows) > 0 and int(c.rows[0]) in one.rows for one, c in zip(linked, found, strict=True)) / len(linked)
+
+
+def _key(dense: Dense, docs: Sequence[Document], dev: Sequence[Document], own: DenseArgs) -> str:
+    """Return a hash of what the result depends on beside the loop's own arguments."""
+    digest = hashlib.blake2b(digest_size=16)
+    digest.update(json.dumps([dense.config(), own.__dict__, dense.kb.version], default=str, sort_keys=True).encode())
+    digest.update(dense.model.mention.fingerprint().encode())
+    for doc in (*docs, *dev):
+        digest.update(dumps(doc).encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()

@@ -1,0 +1,398 @@
+"""The bi-encoder and its retrieval, with encoders of a few weights made on the spot."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from linnet import config
+from linnet.data import Concept, Document, Mention, Name, Span
+from linnet.errors import DataError, FormatError, LinnetWarning, RecipeError
+from linnet.kb import KnowledgeBase
+from linnet.kb_build import build
+from linnet.kb_edit import edit
+from linnet.nn.encoder import Encoder
+from linnet.pipeline import Abbreviations, Allow, Pipeline, Sentences
+from linnet.retrieve.bi_encoder import BiEncoder, InContext, Templates, in_context, windowed
+from linnet.retrieve.dense import Dense
+from linnet.retrieve.dense_training import DenseArgs, DenseTraining, Linked, fit
+from tests.tiny_models import tiny_bert
+
+NAMES = (
+    ("seizure", "fit", "convulsion"),
+    ("short stature", "small height"),
+    ("cleft palate", "palate cleft"),
+    ("renal cyst", "cyst of kidney"),
+    ("heart attack", "infarction"),
+    ("fever", "pyrexia"),
+)
+
+SURFACES = ("fits", "smallness", "open palate", "cysts", "coronary event", "hot skin")
+WORDS = sorted({word for texts in (*NAMES, SURFACES) for text in texts for word in text.split()} | {"and", "patient"})
+
+
+@pytest.fixture(scope="module")
+def bert(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return str(tiny_bert(tmp_path_factory.mktemp("bert") / "tiny", words=WORDS, layers=1))
+
+
+@pytest.fixture
+def names(tmp_path: Path) -> KnowledgeBase:
+    stream = [
+        Concept(f"X:{i}", tuple(map(Name, texts)), ("odd" if i % 2 else "even",), definition=f"What {texts[0]} is.")
+        for i, texts in enumerate(NAMES)
+    ]
+    return build(stream, tmp_path / "names.kb")
+
+
+@pytest.fixture
+def dense(names: KnowledgeBase, bert: str) -> Dense:
+    return Dense(kb=names, encoder=bert, k=4)
+
+
+def note(number: int, text: str, surface: str, *ids: str) -> Document:
+    """Return a document with one gold mention."""
+    at = text.index(surface)
+    mention = Mention(at, at + len(surface), source="gold", concepts=ids)
+    return Abbreviations()(Sentences()([Document(f"n{number}", text, mentions=(mention,))]))[0]
+
+
+
+def notes(count: int = 10, *, shift: int = 0) -> list[Document]:
+    """Return documents whose mentions look like none of the names."""
+    return [
+        note(i, f"Patient {i} had {SURFACES[i % 6]} last year.", SURFACES[i % 6], f"X:{(i + shift * (i // 6)) % 6}")
+        for i in range(count)
+    ]
+
+
+# --- texts -----------------------------------------------------------------------------------------------------------
+
+
+def shown(encoder: Encoder, ids: tuple[int, ...]) -> str:
+    return str(encoder.tokenizer.decode(list(ids)))
+
+
+def test_templates_are_those_of_the_paper(bert: str) -> None:
+    encoder = Encoder.load(bert, markers=("[MS]", "[ME]", "[ENT]"))
+    [mention], cut = Templates().mentions([InContext("short ", "cleft palate", " and seizure")], encoder)
+    assert shown(encoder, mention.ids) == "[CLS] short [MS] cleft palate [ME] and seizure [SEP]"
+    assert shown(encoder, mention.ids[slice(*mention.span)]) == "cleft palate"
+    assert cut == 0
+    [name] = Templates().names(["cleft palate"], encoder, ["heart of palate"])
+    assert shown(encoder, name.ids) == "[CLS] cleft palate [ENT] heart of palate [SEP]"
+    assert shown(encoder, name.ids[slice(*name.span)]) == "cleft palate"
+    [plain], _ = Templates(markers=False).mentions([InContext("short ", "palate", "")], encoder)
+    assert shown(encoder, plain.ids) == "[CLS] short palate [SEP]"
+
+
+@pytest.mark.parametrize("tokens", [8, 9, 20, 50])
+def test_the_context_is_centred_and_the_window_kept(bert: str, tokens: int) -> None:
+    encoder = Encoder.load(bert, markers=("[MS]", "[ME]", "[ENT]"))
+    left, right = "heart attack and " * 30, " of renal cyst" * 30
+    [text], _ = Templates(tokens=tokens).mentions([InContext(left, "cleft palate", right)], encoder)
+    assert len(text.ids) == tokens
+    before, after = text.span[0] - 2, tokens - text.span[1] - 2
+    assert abs(before - after) <= 1
+    [text], _ = Templates(tokens=tokens).mentions([InContext("", "cleft palate", right)], encoder)
+    assert (text.span, len(text.ids)) == ((2, 4), tokens)
+
+
+def test_no_token_of_a_context_is_lost_that_fits() -> None:
+    for left in range(6):
+        for right in range(6):
+            for room in range(12):
+                before, after = windowed(list(range(left)), list(range(100, 100 + right)), room)
+                assert len(before) + len(after) == min(room, left + right)
+                assert before == list(range(left))[left - len(before) :]
+                assert after == list(range(100, 100 + right))[: len(after)]
+
+
+def test_mentions_longer_than_the_window_keep_their_ends_and_are_counted(dense: Dense) -> None:
+    text = "seizure " + "and " * 80 + "cyst"
+    long = Document("l", text, mentions=(Mention(0, len(text)),), sentences=(), abbreviations=())
+    with pytest.warns(LinnetWarning, match="1 mentions are longer than 50 word pieces"):
+        [[found]] = dense.retrieve([long])
+    assert len(found) == 4
+
+
+def test_parts_and_long_forms_are_what_is_asked_for() -> None:
+    doc = Document("d", "cleft lip and palate", mentions=(Mention(0, 20, parts=(Span(0, 5), Span(14, 20))),))
+    assert in_context(doc, tokens=50) == [InContext("", "cleft palate", "")]
+    short = note(1, "Cystic heart (CH) was seen. CH grew.", "CH grew")
+    short = replace(short, mentions=(Mention(28, 30),))
+    assert in_context(short, tokens=50)[0].text == "Cystic heart"
+    assert in_context(short, tokens=50, long_forms=False)[0].text == "CH"
+
+
+# --- looking up ------------------------------------------------------------------------------------------------------
+
+
+def test_the_best_names_are_those_of_a_slow_comparison(dense: Dense) -> None:
+    docs = notes(6)
+    vectors = {name.row: dense.encode_names([name.text])[0] for name in dense.kb.names()}
+    for doc, [found] in zip(docs, dense.retrieve(docs), strict=True):
+        query = dense.encode_mentions(in_context(doc, tokens=50))[0]
+        scores: dict[int, float] = {}
+        for name in dense.kb.names():
+            scores[name.concept] = max(scores.get(name.concept, -1.0), float(query @ vectors[name.row]))
+        assert found.scores == pytest.approx([scores[row] for row in found.rows.tolist()], abs=0.02)
+        assert found.scores[0] == pytest.approx(max(scores.values()), abs=0.02)
+        assert found.kb == dense.kb.version
+
+
+def test_the_margin_is_a_signal(dense: Dense) -> None:
+    [doc] = dense(notes(1))
+    [mention] = doc.mentions or ()
+    assert mention.candidates is not None
+    first, second = mention.candidates.scores[:2].tolist()
+    assert mention.signals["margin"] == pytest.approx(first - second)
+    assert first > second > 0
+
+
+def test_a_mask_is_kept_to_and_k_is_honoured_after_it(dense: Dense) -> None:
+    odd = Allow(types=("odd",))
+    for [found] in dense.retrieve(notes(4), allow=odd):
+        assert sorted(found.rows.tolist()) == [1, 3, 5]
+
+
+@pytest.mark.parametrize("names_of", ["all", "preferred"])
+def test_one_vector_a_concept_or_one_a_name(names: KnowledgeBase, bert: str, names_of: Any) -> None:
+    made = Dense(kb=names, encoder=bert, names=names_of, definitions=names_of == "preferred").names_index
+    assert len(made.vectors) == (sum(map(len, NAMES)) if names_of == "all" else len(NAMES))
+    assert np.linalg.norm(made.vectors, axis=1) == pytest.approx(1, abs=1e-5)
+
+
+def test_vectors_are_kept_beside_the_knowledge_base_and_made_again_when_it_changes(
+    dense: Dense, names: KnowledgeBase, bert: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = np.array(dense.names_index.vectors)
+    [kept] = names.path.parent.glob("*.vectors-*")
+    monkeypatch.setattr(Dense, "encode_names", None)  # nothing is encoded again
+    assert np.array_equal(Dense(kb=names, encoder=bert).names_index.vectors, before)
+    monkeypatch.undo()
+    (kept / "vectors.npy").write_bytes((kept / "vectors.npy").read_bytes()[:-8])
+    with pytest.warns(LinnetWarning, match="made again"):
+        assert np.array_equal(Dense(kb=names, encoder=bert).names_index.vectors, before)
+    with edit(names.path) as changes:
+        changes.add(Concept("X:9", (Name("gout"),)))
+    assert len(Dense(kb=KnowledgeBase.open(names.path), encoder=bert).names_index.vectors) == len(before) + 1
+
+
+def test_it_can_be_sent_to_another_process(dense: Dense) -> None:
+    docs = notes(3)
+    want = dense(docs)
+    assert pickle.loads(pickle.dumps(dense))(docs) == want
+
+
+def test_texts_of_any_kind_are_read(dense: Dense) -> None:
+    for text in ("\0", "\ud800", "癫痫", "😀", "β", "x" * 3000):
+        doc = Document("d", text, mentions=(Mention(0, len(text)),), sentences=(), abbreviations=())
+        [[found]] = dense.retrieve([doc]) if len(text) < 99 else [[dense.retrieve(notes(1))[0][0]]]
+        assert len(found) == 4
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"k": 0}, "k: 0 must be at least 1"),
+        ({"tokens": 3}, "tokens: 3 must be at least 8"),
+        ({"pooling": "markers", "markers": False}, "needs markers"),
+        ({"definitions": True}, "set names to 'preferred'"),
+    ],
+)
+def test_wrong_options_are_refused(names: KnowledgeBase, options: dict[str, Any], problem: str) -> None:
+    with pytest.raises(RecipeError, match=problem):
+        Dense(kb=names, **options)
+
+
+# --- learning --------------------------------------------------------------------------------------------------------
+
+QUICK = {"batch": 8, "lr": 5e-3, "bf16": False, "schedule": "constant"}
+
+
+def taught(dense: Dense, docs: list[Document], dev: list[Document] = [], **args: Any) -> Dense:  # noqa: B006
+    for _ in dense.fit(docs, dev, before=Pipeline(dense), kb=dense.kb, args={**QUICK, **args}):
+        pass
+    return dense
+
+
+def share_right(dense: Dense, docs: list[Document]) -> float:
+    bare = [replace(doc, mentions=tuple(replace(m, concepts=None) for m in doc.mentions or ())) for doc in docs]
+    right = 0
+    for doc, [found] in zip(docs, dense.retrieve(bare), strict=True):
+        [mention] = doc.mentions or ()
+        assert mention.concepts
+        right += dense.kb.id(int(found.rows[0])) == mention.concepts[0]
+    return right / len(docs)
+
+
+SETTINGS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "default": ({}, {}),
+    "as published": (
+        {"shared": False, "pooling": "cls", "name_pooling": "cls", "names": "preferred", "definitions": True},
+        {"similarity": "dot", "temperature": 1.0, "positive": "preferred", "mined": 0, "freeze_embeddings": True,
+         "lr": 2e-3, "epochs": 150},
+    ),
+    "all negatives": ({"pooling": "ends"}, {"mined": 2, "random": 2, "spare_descendants": True, "only_above": True}),
+    "synonyms and chunks": ({"pooling": "markers"}, {"synonyms": 1.0, "chunk": 3, "positive": "random", "epochs": 40}),
+}
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_ten_documents_are_learned_by_heart(names: KnowledgeBase, bert: str, setting: str) -> None:
+    options, args = SETTINGS[setting]
+    dense = taught(Dense(kb=names, encoder=bert, aliases=False, **options), notes(), **{"epochs": 50, **args})
+    assert share_right(dense, notes()) >= 0.99
+
+
+def test_shuffled_labels_teach_nothing_about_other_documents(names: KnowledgeBase, bert: str) -> None:
+    shuffled = notes(12, shift=1)  # each surface means two concepts, once each
+    dense = taught(Dense(kb=names, encoder=bert, aliases=False), shuffled, epochs=10)
+    unseen = [note(i, f"Later {SURFACES[i]} came.", SURFACES[i], f"X:{(i + 3) % 6}") for i in range(6)]
+    assert share_right(dense, unseen) <= 0.5
+
+
+def test_training_names_are_aliases(names: KnowledgeBase, bert: str) -> None:
+    dense = taught(Dense(kb=names, encoder=bert), notes(), epochs=1, lr=1e-6)
+    [[found]] = dense.retrieve([replace(notes(5)[4], mentions=tuple(Mention(14, 28) for _ in range(1)))])
+    assert len(dense.learned) == 6
+    assert -1 in found.names.tolist()
+
+
+def test_saved_and_loaded_it_answers_alike(dense: Dense, tmp_path: Path) -> None:
+    docs = notes()
+    taught(dense, docs, epochs=2)
+    pipeline = Pipeline(dense, kb=dense.kb)
+    config.save(pipeline, tmp_path / "saved")
+    want = pipeline(docs)
+    again = config.load(tmp_path / "saved")
+    assert again(docs) == want
+    assert not list(tmp_path.rglob("*.pkl")) + list(tmp_path.rglob("*.bin"))
+    config.save(again, tmp_path / "twice")
+    assert config.load(tmp_path / "twice")(docs) == want
+    (tmp_path / "saved" / "0-dense" / "model" / "mention" / "model.safetensors").unlink()
+    with pytest.raises((FormatError, Exception), match="safetensors|cannot be loaded"):
+        config.load(tmp_path / "saved")(docs)
+
+
+def test_an_interrupted_training_ends_like_one_that_was_not(names: KnowledgeBase, bert: str, tmp_path: Path) -> None:
+    docs, args = notes(), {**QUICK, "epochs": 4, "checkpoint_every": 1}
+    whole = Dense(kb=names, encoder=bert)
+    losses = [step.losses["nll"] for step in whole.fit(docs, [], before=Pipeline(whole), kb=names, args=args)]
+    args = {**args, "checkpoints": tmp_path / "training"}
+    first = Dense(kb=names, encoder=bert)
+    steps = first.fit(docs, [], before=Pipeline(first), kb=names, args=args)
+    seen = [next(steps).losses["nll"] for _ in range(3)]
+    steps.close()  # type: ignore[attr-defined]
+    second = Dense(kb=names, encoder=bert)
+    seen += [step.losses["nll"] for step in second.fit(docs, [], before=Pipeline(second), kb=names, args=args)]
+    assert seen == losses
+    for name, weight in whole.model.state_dict().items():
+        assert torch.equal(weight, second.model.state_dict()[name]), name
+
+
+def test_the_best_weights_on_dev_are_kept(names: KnowledgeBase, bert: str) -> None:
+    dense = Dense(kb=names, encoder=bert, aliases=False)
+    args = {**QUICK, "epochs": 6, "patience": 2}
+    scores = [
+        step.score
+        for step in dense.fit(notes(), notes(6), before=Pipeline(dense), kb=names, args=args)
+        if step.score is not None
+    ]
+    assert share_right(dense, notes(6)) == pytest.approx(max(scores))
+
+
+def test_wrong_arguments_are_all_named(dense: Dense) -> None:
+    wrong = {"epoch": 1, "mined": -1, "similarity": "cosin", "lr": 0}
+    with pytest.raises(RecipeError) as caught:
+        taught(dense, notes(), **wrong)
+    for problem in ("epoch: unknown field; did you mean 'epochs'", "mined: expected", "similarity: expected", "lr:"):
+        assert problem in str(caught.value)
+
+
+def test_documents_that_teach_nothing_are_refused(dense: Dense) -> None:
+    with pytest.raises(DataError, match="no mention of the training documents"):
+        taught(dense, [note(1, "Nothing known.", "Nothing", "Y:1")])
+
+
+# --- the loss --------------------------------------------------------------------------------------------------------
+
+
+def training(dense: Dense, docs: list[Document], **args: Any) -> DenseTraining:
+    linked = [
+        Linked(in_context(doc, tokens=50)[0], frozenset({int((doc.mentions or ())[0].concepts[0][2:])}), None)  # type: ignore[index]
+        for doc in docs
+    ]
+    return DenseTraining(dense, DenseArgs(**args), linked)
+
+
+def test_the_same_concept_twice_in_a_batch_is_no_negative_of_itself(dense: Dense) -> None:
+    made = training(dense, [*notes(6), *notes(6)], mined=0)
+    batch = made.collate(made.examples([], epoch=0, rng=np.random.default_rng(1)))
+    assert batch.own.tolist() == list(range(12))
+    for place in range(12):
+        assert batch.out[place].nonzero().flatten().tolist() == [(place + 6) % 12]
+
+
+def test_the_loss_is_that_of_a_slow_sum(dense: Dense) -> None:
+    made = training(dense, notes(5), mined=1, temperature=0.1)
+    examples = made.examples([], epoch=0, rng=np.random.default_rng(1))
+    with torch.no_grad():
+        loss = float(made.loss(made.collate(examples))["nll"])
+    model = dense.model
+    total = 0.0
+    for example in examples:
+        scores = []
+        for other in examples:
+            for name, row in zip(other.names, other.rows, strict=True):
+                own = other is example and name is example.names[0]
+                if own or row not in example.spared:
+                    scores.append((own, _cosine(model, example.mention, name) / 0.1))
+        values = torch.tensor([score for _, score in scores])
+        [right] = [place for place, (own, _) in enumerate(scores) if own]
+        total += float(torch.logsumexp(values, 0) - values[right])
+    assert loss == pytest.approx(total / len(examples), abs=1e-4)
+
+
+def _cosine(model: BiEncoder, mention: Any, name: Any) -> float:
+    def one(text: Any) -> tuple[torch.Tensor, ...]:
+        return torch.tensor([text.ids]), torch.ones(1, len(text.ids)), torch.tensor([text.span])
+
+    with torch.no_grad():
+        left, right = model.mentions(*one(mention)), model.names(*one(name))  # type: ignore[arg-type]
+        return float(torch.nn.functional.cosine_similarity(left, right))
+
+
+def test_chunks_have_the_gradient_of_the_whole_batch(dense: Dense) -> None:
+    grads = []
+    for chunk in (0, 2):
+        made = training(dense, notes(6), mined=1, chunk=chunk)
+        dense.model.zero_grad()
+        examples = made.examples([], epoch=0, rng=np.random.default_rng(1))
+        made.loss(made.collate(examples))["nll"].backward()  # type: ignore[no-untyped-call]
+        grads.append([p.grad.clone() for p in dense.model.parameters() if p.grad is not None])
+    assert len(grads[0]) == len(grads[1]) > 10
+    for one, other in zip(*grads, strict=True):
+        assert torch.allclose(one, other, atol=1e-5)
+
+
+def test_negatives_are_never_right_answers(names: KnowledgeBase, bert: str) -> None:
+    dense = Dense(kb=names, encoder=bert)
+    made = training(dense, notes(6), mined=2, random=3)
+    for example in made.examples([], epoch=0, rng=np.random.default_rng(1)):
+        assert example.rows[0] in example.spared
+        assert len(example.rows) >= 3
+        assert not set(example.rows[1:]) & example.spared
+
+
+def test_fit_is_the_components_own(dense: Dense) -> None:
+    steps = list(fit(dense, notes(4), [], before=Pipeline(dense), args={**QUICK, "epochs": 1}))
+    assert [step.step for step in steps] == [1]
+    assert set(steps[0].losses) == {"nll"}
