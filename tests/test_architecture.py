@@ -15,11 +15,11 @@ import linnet
 ROOT = Path(linnet.__file__).parent
 # Imports only go to rooms earlier in this list, and never between the rooms of one line.
 LINES = (
-    "errors", "frozen", "data", "codec",
-    "home", "text", "kb_search", "kb_file", "kb_rows", "kb_edit", "kb", "kb_build", "vocabularies", "corpora",
+    "errors", "frozen", "data", "codec", "home", "meter", "arrays_file",
+    "text", "kb_search", "kb_file", "kb_rows", "kb_edit", "kb", "kb_build", "vocabularies", "corpora",
     "roles", "kb_open", "space", "recipe", "fusion", "pipeline", "nn", "index", "train",
-    "detect retrieve rerank joint", "confidence", "decide", "evaluate", "config", "fitting", "tuning", "scale", "serve",
-    "annotate", "cli",
+    "detect retrieve rerank joint", "confidence", "decide", "evaluate", "config", "finished", "fitting", "tuning",
+    "scale", "serve", "annotate", "cli",
 )  # fmt: skip
 PLACE = {room: place for place, line in enumerate(LINES) for room in line.split()}
 DATA_FOLDERS = {"demo", "recipes"}  # hold files, and import nothing

@@ -5,7 +5,7 @@ import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import pytest
 
@@ -108,9 +108,25 @@ class Watcher(Reranker):
         yield Step(1, 1, losses={"leaks": self.leaks})
 
 
+@dataclass(kw_only=True)
+class Resuming(Watcher):
+    """Leaves a checkpoint behind, and says how many it found."""
+
+    RESUMES: ClassVar[bool] = True
+
+    def fit(self, train: Any, dev: Any, /, *, before: Any, kb: Any, args: Mapping[str, Any]) -> Iterator[Step]:
+        folder = Path(args["checkpoints"])
+        folder.mkdir(exist_ok=True)
+        kept = len(list(folder.iterdir()))
+        (folder / str(kept)).touch()
+        yield Step(kept)
+        if self.fails:
+            raise KeyboardInterrupt
+
+
 @pytest.fixture(autouse=True)
 def _names(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, made in (("learner", Learner), ("forgetful", Forgetful), ("watcher", Watcher)):
+    for name, made in (("learner", Learner), ("forgetful", Forgetful), ("watcher", Watcher), ("resuming", Resuming)):
         monkeypatch.setitem(config.COMPONENTS, name, f"{made.__module__}:{made.__qualname__}")
 
 
@@ -205,6 +221,53 @@ def test_an_interrupted_training_goes_on(kb: KnowledgeBase, docs: list[Document]
         ("watcher", False),
     ]
     assert watcher.leaks == 0
+
+
+def test_a_part_that_was_interrupted_goes_on_from_its_checkpoints(
+    kb: KnowledgeBase, docs: list[Document], tmp_path: Path
+) -> None:
+    def steps(*, fails: bool, used: Sequence[Document]) -> list[int]:
+        part = Resuming(kb=kb)
+        part.fails = fails
+        made, told = Pipeline(Gold(), Exact(kb=kb), part, kb=kb), []
+        try:
+            for news in train(made, [Task((2,), "resuming")], used, (), output=tmp_path / "out"):
+                told += [news.step.step] if isinstance(news, Progress) else []
+        except KeyboardInterrupt:
+            pass
+        return told
+
+    assert steps(fails=True, used=docs) == [0]
+    assert steps(fails=True, used=docs) == [1]
+    assert steps(fails=True, used=docs[1:]) == [0]  # of another training
+    assert steps(fails=False, used=docs[1:]) == [1]
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_of_several_processes_the_first_writes(
+    kb: KnowledgeBase, docs: list[Document], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RANK", "1")
+    made = pipeline(kb, Forgetful(kb=kb))
+    news = run(made, docs, tmp_path / "out")
+    assert [item.part for item in news if isinstance(item, Done)] == ["forgetful", "watcher"]
+    assert list(tmp_path.iterdir()) == []
+    monkeypatch.setenv("RANK", "0")
+    watcher = Watcher(kb=kb)
+    watcher.fails = True
+    with pytest.raises(KeyboardInterrupt):
+        run(pipeline(kb, Forgetful(kb=kb), watcher), docs, tmp_path / "out")
+    monkeypatch.setenv("RANK", "1")  # finds what the first one has finished, and leaves it there
+    other = Forgetful(kb=kb)
+    news = run(pipeline(kb, other), docs, tmp_path / "out")
+    assert [(item.part, item.kept) for item in news if isinstance(item, Done)] == [
+        ("forgetful", True),
+        ("watcher", False),
+    ]
+    assert other.runs == []
+    assert [path.name for path in (tmp_path / "out.parts").iterdir() if path.is_dir()] == ["1-forgetful"]
+    run(pipeline(kb, Forgetful(kb=kb)), docs[:9], tmp_path / "out")  # of another training
+    assert (tmp_path / "out.parts" / "finished.json").exists()
 
 
 def test_parts_of_another_training_are_of_no_use(kb: KnowledgeBase, docs: list[Document], tmp_path: Path) -> None:

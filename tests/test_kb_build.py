@@ -4,6 +4,7 @@ import itertools
 import os
 import subprocess
 import sys
+import time
 import warnings
 from collections.abc import Iterator
 from dataclasses import replace
@@ -336,6 +337,14 @@ def test_folders_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.Monk
     with pytest.raises(KnowledgeBaseError, match="cannot be written: Is a directory"):
         build([named("X:1")], tmp_path / "folder.kb")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "folder.kb"]
+
+
+def test_parts_of_dead_builds_are_removed(tmp_path: Path) -> None:
+    for name, age in ((".a.kb.abcdefgh", 100_000), (".a.kb.12345678", 1000), (".b.kb.abcdefgh", 100_000)):
+        (tmp_path / f"{name}.part").write_bytes(b"half")
+        os.utime(tmp_path / f"{name}.part", (time.time() - age,) * 2)
+    build([named("X:1")], tmp_path / "a.kb")
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".a.kb.12345678.part", ".b.kb.abcdefgh.part", "a.kb"]
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")

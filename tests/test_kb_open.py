@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -75,3 +76,32 @@ def test_the_ontology_inside_a_package_counts_by_its_content(data: Path, monkeyp
         ontology.write_text(text + more)
         found.append(len(build_kb(KbSources(build=[{"from": "hpo"}]))))
     assert found == [1, 2]
+
+
+def gold(id: str, concept: str) -> str:
+    mention = {"start": 0, "end": 5, "source": "gold", "concepts": [concept]}
+    return json.dumps({"id": id, "text": "Fever.", "mentions": [mention]}) + "\n"
+
+
+def test_a_corpus_counts_by_its_content(data: Path) -> None:
+    for name, path in (("a.jsonl", "a.jsonl"), ("b.jsonl", str(data / "*.jsonl"))):
+        found = []
+        for concepts in (["X:1"], ["X:1", "X:2"], ["X:1"]):
+            (data / name).write_text("".join(gold(concept, concept) for concept in concepts))
+            found.append(build_kb(KbSources(build=[{"from": "corpus", "path": path}]), data=data))
+        assert [len(kb) for kb in found] == [1, 2, 1]
+        assert found[0].path == found[2].path != found[1].path
+
+
+def test_a_corpus_known_by_name_counts_by_its_content(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("LINNET_DATA", raising=False)
+    folder = data / "corpora" / "ncbi_disease"
+    folder.mkdir(parents=True)
+    sources = KbSources(build=[{"from": "corpus", "path": "ncbi_disease:train"}])
+    found = []
+    for concepts in (["D1"], ["D1", "D2"]):
+        lines = [f"{n}|t|Fever.\n{n}|a|\n{n}\t0\t5\tFever\tDisease\t{id}\n" for n, id in enumerate(concepts)]
+        (folder / "NCBItrainset_corpus.txt").write_text("\n".join(lines))
+        found.append(build_kb(sources, data=data))
+    assert [len(kb) for kb in found] == [1, 2]
+    assert build_kb(sources, data=data).path == found[1].path

@@ -5,16 +5,14 @@ that knows the aliases of a document finds everything in it. So the training doc
 stands before a part answers for each fold with parts that have not seen it (`CrossFitted`): those with a method
 ``without(ids)`` leave the fold's documents out, others are trained again on the rest.
 
-Finished parts are kept beside the output folder until all are done, so that an interrupted training goes on where it
-was. Networks are trained by a loop of their own, which takes a part's place in `fit_part`.
+Finished parts are kept beside the output folder until all are done (`linnet.finished`), so that an interrupted training
+goes on where it was. Networks are trained by a loop of their own, which takes a part's place in `fit_part`.
 """
 
 from __future__ import annotations
 
 import copy
 import hashlib
-import json
-import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -26,7 +24,8 @@ from linnet.codec import dumps
 from linnet.data import Document
 from linnet.decide import Decide
 from linnet.errors import LinnetError, RecipeError, did_you_mean
-from linnet.home import read_json, writable
+from linnet.finished import Finished, first_process
+from linnet.home import read_json
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Allow, Fuse, Pipeline, Stage
 from linnet.roles import Component, Fits, Step
@@ -289,7 +288,7 @@ def train(
     folds: int = FOLDS,
     about: Sequence[str] = (),
 ) -> Iterator[Progress | Done]:
-    """Train a pipeline and write it to a folder that `linnet.load` reads.
+    """Train a pipeline and, in the first process, write it to a folder that `linnet.load` reads.
 
     Args:
         pipeline: whose parts are trained in place.
@@ -303,33 +302,33 @@ def train(
     Raises:
         LinnetError: the folder holds something, no documents, or an id that stands twice.
     """
-    if output.exists() and (not output.is_dir() or any(output.iterdir())):
+    if first_process() and output.exists() and (not output.is_dir() or any(output.iterdir())):
         raise LinnetError(f"{output} is no empty folder: give a new one, nothing is overwritten")
     _check(docs)
-    key = _key(pipeline, todo, docs, dev)
-    kept = writable(output.with_name(f"{output.name}.parts"))
-    finished = _finished(kept, key)
+    kept = output.with_name(f"{output.name}.parts")
+    finished = Finished(kept, key=_key(pipeline, todo, docs, dev))
     done: list[Task] = []
     for task in todo:
         place, start = kept / task.folder, time.perf_counter()
-        was_kept = task.folder in finished
+        was_kept = task.folder in finished.seconds
         if was_kept:
             pipeline = _replaced(pipeline, task.place, _loaded(_part(pipeline, task.place), place, pipeline.kb))
         else:
             unfinished = kept / f"{task.folder}.training"
             for step in fit_part(pipeline, task, docs, dev, done=done, folds=folds, checkpoints=unfinished):
                 yield Progress(task.name, step)
-            cast("Stage", _part(pipeline, task.place)).save(place)
-            finished[task.folder] = time.perf_counter() - start
-            (kept / "finished.json").write_text(json.dumps({"key": key, "parts": finished}), encoding="utf-8")
+            save = cast("Stage", _part(pipeline, task.place)).save
+            finished.keep(task.folder, save, seconds=time.perf_counter() - start)
         done.append(task)
-        yield Done(task.name, finished[task.folder], kept=was_kept)
+        yield Done(task.name, finished.seconds[task.folder], kept=was_kept)
+    if not first_process():
+        return
     config.save(pipeline, output)
     lines = [*about, f"training documents: {len(docs):,}, version {corpus_version(docs)}"]
-    lines += [f"{task.name}: trained in {finished[task.folder]:.1f} s" for task in done]
+    lines += [f"{task.name}: trained in {finished.seconds[task.folder]:.1f} s" for task in done]
     with (output / "card.md").open("a", encoding="utf-8") as card:
         card.writelines(f"* {line}\n" for line in lines)
-    shutil.rmtree(kept)
+    finished.remove()
 
 
 def _loaded(part: Component, folder: Path, kb: KnowledgeBase | None) -> Component:
@@ -387,14 +386,3 @@ def _key(pipeline: Pipeline, todo: Sequence[Task], docs: Sequence[Document], dev
 
 def _config(part: Any) -> Any:
     return sorted(part.config().items(), key=str), [_config(inner) for inner in getattr(part, "of", ())]
-
-
-def _finished(kept: Path, key: str) -> dict[str, float]:
-    """Return the parts that an earlier attempt finished, with their seconds; other attempts' are removed."""
-    path = kept / "finished.json"
-    found = read_json(path) if path.is_file() else {}
-    if found.get("key") == key and isinstance(found.get("parts"), dict):
-        return {str(name): float(seconds) for name, seconds in found["parts"].items()}
-    for other in kept.iterdir():
-        shutil.rmtree(other) if other.is_dir() else other.unlink()
-    return {}

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import glob
 import json
 import os
+import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from linnet.errors import FormatError, LinnetError
 
-__all__ = ["expanded", "home", "kb_folder", "read_json", "writable"]
+__all__ = ["expanded", "home", "kb_folder", "read_json", "sweep", "writable"]
+
+STALE = 86_400.0  # seconds after which nobody writes to an unfinished file any more
 
 
 def home() -> Path:
@@ -53,6 +58,16 @@ def writable(folder: Path) -> Path:
     if not os.access(folder, os.W_OK):
         raise LinnetError(f"the folder {folder} is read-only; set LINNET_HOME to one you may write to, or use -o")
     return folder
+
+
+def sweep(path: Path) -> None:
+    """Remove what builds of the file `path` that died have left beside it, once it is a day old."""
+    name = glob.escape(path.name)
+    for pattern in (f"{name}????????.part", f".{name}.????????.part"):  # as `tempfile` names them
+        for part in path.parent.glob(pattern):
+            with suppress(OSError):  # another process may have been quicker, or owns it
+                if time.time() - part.stat().st_mtime > STALE:
+                    part.unlink()
 
 
 def read_json(path: Path) -> dict[str, Any]:

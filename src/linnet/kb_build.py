@@ -26,7 +26,7 @@ import numpy as np
 
 from linnet.data import SCOPES, Concept
 from linnet.errors import KnowledgeBaseError, LinnetWarning
-from linnet.home import writable
+from linnet.home import sweep, writable
 from linnet.kb import KnowledgeBase
 from linnet.kb_file import (
     APPLICATION_ID,
@@ -139,6 +139,7 @@ def _check_target(path: Path) -> None:
 def _beside(path: Path) -> Iterator[sqlite3.Connection]:
     """Open a database beside `path` that takes its place when all went well and vanishes otherwise."""
     folder = writable(path.absolute().parent)
+    sweep(folder / path.name)
     try:
         handle, made = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=folder)
     except OSError as error:

@@ -161,6 +161,10 @@ class Edit:
             raise UnknownConceptError(f"concept {id!r} is retired in {self._name}{way}")
         raise UnknownConceptError(f"no concept {id!r} in {self._name}{self._hint(id)}")
 
+    def types(self) -> list[str]:
+        """Return the names of all semantic types, as the edit stands."""
+        return [name for (name,) in self._rows.run("SELECT name FROM type_names ORDER BY name")]
+
     # --- how they are done
 
     def _check(self, concept: Concept, *, named: bool = False) -> None:

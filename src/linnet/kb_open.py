@@ -11,6 +11,7 @@ import json
 import logging
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -95,9 +96,13 @@ def build_kb(
 
 
 def _source(table: Mapping[str, Any], folder: Path) -> Any:
+    from linnet.corpora.vocabulary import known_corpus  # noqa: PLC0415 - brings the readers of corpora along
     from linnet.vocabularies.build import Source  # noqa: PLC0415 - brings all readers along
 
-    return Source.of(table, folder)
+    source = Source.of(table, folder)
+    if source.vocabulary == "corpus" and source.path is not None and known_corpus(source.path):
+        return replace(source, options={"data": folder, **source.options})
+    return source
 
 
 def _folder(tables: Sequence[Mapping[str, Any]], data: str | Path | None) -> Path:
@@ -112,14 +117,25 @@ def _folder(tables: Sequence[Mapping[str, Any]], data: str | Path | None) -> Pat
 
 def _key(sources: Sequence[Any]) -> str:
     """Return a hash of formats, options and the content of all files that are read, and of the version that reads."""
-    from linnet.vocabularies.hpo import hpo_path  # noqa: PLC0415 - brings the reader along
-
     told = []
     for source in sources:
-        options = [(key, _content(value)) for key, value in sorted(source.options.items())]
-        path = hpo_path() if source.vocabulary == "hpo" and source.path is None else source.path
-        told.append((source.vocabulary, _content(path), options))
+        options = [
+            (key, _content(value))
+            for key, value in sorted(source.options.items())
+            if (source.vocabulary, key) != ("corpus", "data")  # where its files are: they count by themselves
+        ]
+        told.append((source.vocabulary, _contents(source), options))
     return hashlib.sha256(json.dumps([__version__, told]).encode()).hexdigest()[:12]
+
+
+def _contents(source: Any) -> str | list[str]:
+    """Return what tells the content of the file, the folder or the files of a corpus that a source is read from."""
+    from linnet.corpora.vocabulary import corpus_paths  # noqa: PLC0415 - brings the readers of corpora along
+    from linnet.vocabularies.hpo import hpo_path  # noqa: PLC0415 - brings the reader along
+
+    if source.vocabulary == "corpus" and source.path is not None:
+        return [_content(path) for path in corpus_paths(source.path, data=source.options.get("data"))]
+    return _content(hpo_path() if source.vocabulary == "hpo" and source.path is None else source.path)
 
 
 def _content(value: Any) -> str:

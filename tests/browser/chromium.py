@@ -14,7 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-__all__ = ["Browser", "Page", "find_chromium"]
+__all__ = ["Browser", "Page", "backgrounds", "find_chromium"]
 
 FLAGS = (
     "--headless=new",
@@ -228,3 +228,13 @@ class Page:
     def requests(self) -> list[str]:
         """Return the URLs of everything the tab asked for."""
         return [event["request"]["url"] for event in self._events("Network.requestWillBeSent")]
+
+
+def backgrounds(browser: Browser, path: Path) -> list[str]:
+    """Return the colours of the page where the system is light, and where it is dark."""
+    colours = []
+    for dark in (False, True):
+        page = browser.open(path, dark=dark)
+        colours.append(str(page.js("getComputedStyle(document.body).backgroundColor")))
+        page.close()
+    return colours

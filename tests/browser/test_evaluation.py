@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,7 @@ from linnet.evaluate import About, Comparison, Figure, Report
 from linnet.evaluate.page import ERRORS, write_page
 from linnet.evaluate.report import Bin, Confusion, Reliability, Wrong
 
-from .chromium import Browser, Page, find_chromium
+from .chromium import Browser, Page, backgrounds
 
 pytestmark = pytest.mark.browser
 
@@ -71,27 +70,8 @@ def written(path: Path, *systems: Report) -> Path:
 
 
 @pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    executable = find_chromium()
-    if executable is None:
-        pytest.skip("no Chromium on the search path; set CHROMIUM to one to test the page")
-    with Browser(executable, tmp_path_factory.mktemp("profile")) as browser:
-        yield browser
-
-
-@pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return written(tmp_path_factory.mktemp("page") / "two.html", *SYSTEMS)
-
-
-@pytest.fixture
-def page(browser: Browser, path: Path) -> Iterator[Page]:
-    page = browser.open(path)
-    yield page
-    # whatever a test did, the page stayed silent and asked the network for nothing
-    assert page.complaints() == []
-    assert page.requests() == [path.as_uri()]
-    page.close()
 
 
 def choose(page: Page, select: str, value: str) -> None:
@@ -210,12 +190,7 @@ def test_no_width_scrolls_the_page_sideways(browser: Browser, path: Path, width:
 
 
 def test_dark_theme_follows_the_system(browser: Browser, path: Path) -> None:
-    colours = []
-    for dark in (False, True):
-        page = browser.open(path, dark=dark)
-        colours.append(page.js("getComputedStyle(document.body).backgroundColor"))
-        page.close()
-    assert colours == ["rgb(255, 255, 255)", "rgb(20, 23, 27)"]
+    assert backgrounds(browser, path) == ["rgb(255, 255, 255)", "rgb(20, 23, 27)"]
 
 
 def test_many_errors_keep_the_page_small_and_it_says_so(browser: Browser, tmp_path: Path) -> None:

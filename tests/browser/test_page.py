@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +11,7 @@ from linnet.corpora.html import write_html
 from linnet.data import Candidates, Concept, Document, Mention, Name, Span
 from linnet.errors import UnknownConceptError
 
-from .chromium import Browser, Page, find_chromium
+from .chromium import Browser, Page, backgrounds
 
 pytestmark = pytest.mark.browser
 
@@ -77,30 +75,11 @@ DOCS = [
 
 
 @pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    executable = find_chromium()
-    if executable is None:
-        pytest.skip("no Chromium on the search path; set CHROMIUM to one to test the page")
-    with Browser(executable, tmp_path_factory.mktemp("profile")) as browser:
-        yield browser
-
-
-@pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("page") / "page.html"
     with path.open("w", encoding="ascii") as file:
         write_html(DOCS, file, kb=Fake(), title="Notes & <i>more</i>", notice=["Pipeline: dictionary"])
     return path
-
-
-@pytest.fixture
-def page(browser: Browser, path: Path) -> Iterator[Page]:
-    page = browser.open(path)
-    yield page
-    # whatever a test did, the page stayed silent and asked the network for nothing
-    assert page.complaints() == []
-    assert page.requests() == [path.as_uri()]
-    page.close()
 
 
 def body(page: Page) -> str:
@@ -308,12 +287,7 @@ def test_a_thousand_documents_keep_the_page_small(browser: Browser, tmp_path: Pa
 
 
 def test_dark_theme_follows_the_system(browser: Browser, path: Path) -> None:
-    colours = []
-    for dark in (False, True):
-        page = browser.open(path, dark=dark)
-        colours.append(page.js("getComputedStyle(document.body).backgroundColor"))
-        page.close()
-    assert json.dumps(colours) == json.dumps(["rgb(255, 255, 255)", "rgb(20, 23, 27)"])
+    assert backgrounds(browser, path) == ["rgb(255, 255, 255)", "rgb(20, 23, 27)"]
 
 
 def test_a_narrow_window_opens_at_its_top_with_the_text_before_the_controls(browser: Browser, path: Path) -> None:

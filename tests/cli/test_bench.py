@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from linnet.cli import bench_steps
+from linnet import meter
 from linnet.cli.bench_kb import Figure, Searches
 from linnet.cli.bench_queries import FILTERS, KINDS, draw
 from linnet.cli.bench_steps import STEPS, fresh
@@ -79,7 +79,7 @@ def test_steps_measure(made: KnowledgeBase, tmp_path: Path) -> None:
 
 
 def test_memory_that_is_not_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(bench_steps, "STATUS", tmp_path / "none")
+    monkeypatch.setattr(meter, "STATUS", tmp_path / "none")
     monkeypatch.delattr("os.posix_fadvise", raising=False)
     path = str(tmp_path / "built.kb")
     built = STEPS["build"](path=path, concepts=20, seed=1, quiet=True)
@@ -109,7 +109,10 @@ def test_kb_builds_and_measures(run: Run, tmp_path: Path) -> None:
     assert "200 concepts" in done.out
     written = json.loads(figures.read_text())
     assert written["concepts"] == 200
-    assert {"build: peak resident memory", "open"} <= {figure["what"] for figure in written["figures"]}
+    told = {figure["what"]: figure["value"] for figure in written["figures"]}
+    assert {"build: peak resident memory", "open"} <= told.keys()
+    batches = [told[what] for what in ("4 additions", "2 retirements", "2 merges")]
+    assert 0 < sum(batches) <= told["8 edits in all"]
     assert len(written["searches"]) == len(KINDS) * len(FILTERS)
     again = run("bench", "kb", "--kb", path, "--queries", 2, "--edits", 0)
     assert "build" not in again.out

@@ -40,6 +40,15 @@ def test_one_concept(run: Run, mine: Path) -> None:
     assert "changed 1: version" in run("kb", "info", "mine").out
 
 
+def test_a_type_that_was_not_there_is_told(run: Run, mine: Path) -> None:
+    done = run("kb", "add", "mine", "--id", "X:3", "--name", "Heat rash", "--type", "Diseas", "--type", "Disease")
+    assert "no semantic type 'Diseas' before: it begins with X:3; did you mean 'Disease'?" in done.err
+    assert done.err.count("semantic type") == 1
+    assert KnowledgeBase.open("mine").types()["Diseas"] == 1
+    assert run("kb", "add", "mine", "--id", "X:3", "--type", "Diseas").err == ""
+    assert run("kb", "add", "mine", "--id", "X:4", "--name", "Hives", "--type", "Rash", "-q").err == ""
+
+
 def test_files_in_one_transaction(run: Run, mine: Path, tmp_path: Path) -> None:
     table = tmp_path / "more.tsv"
     table.write_text("id\tname\tsynonyms\treplaced_by\n7\tHives\tWheals;Urticaria\t\n8\tOld hives\t\tN:7\n")

@@ -3,39 +3,16 @@
 from __future__ import annotations
 
 import gzip
-import io
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.corpora.bioc_cases import annotation, one, written
 
 from linnet.corpora import bioc_xml
 from linnet.corpora.bioc_fold import fold, like_pubtator
 from linnet.data import Document, Mention
 from linnet.errors import LinnetWarning
-
-
-def made(folder: Path, content: str) -> Path:
-    path = folder / "f.xml"
-    path.write_bytes(content.encode())
-    return path
-
-
-def annotation(text: str, *locations: tuple[int, int], infons: dict[str, str] | None = None, id: str = "T1") -> str:
-    told = "".join(f"<infon key='{key}'>{value}</infon>" for key, value in (infons or {}).items())
-    placed = "".join(f"<location offset='{offset}' length='{length}'/>" for offset, length in locations)
-    return f"<annotation id='{id}'>{told}{placed}<text>{text}</text></annotation>"
-
-
-def one(folder: Path, content: str, **options: Any) -> Document:
-    [doc] = bioc_xml.read(made(folder, content), **options)
-    return doc
-
-
-def written(doc: Document, **options: Any) -> str:
-    out = io.StringIO()
-    assert bioc_xml.write([doc], out, **options) == 1
-    return out.getvalue()
 
 
 def test_composites_are_folded_when_asked(tmp_path: Path) -> None:

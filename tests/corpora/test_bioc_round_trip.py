@@ -7,12 +7,13 @@ import itertools
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests import strategies
+from tests.strategies import jsons, spans
 
 from linnet.corpora import bioc_json, bioc_xml
-from linnet.data import Abbreviation, Candidates, Document, Mention, Passage, Span
+from linnet.data import Abbreviation, Document, Mention, Passage, Span
 
 ANY = st.text(st.characters(codec="utf-8"), min_size=1, max_size=20)
 SAFE = st.text(
@@ -21,11 +22,7 @@ SAFE = st.text(
     min_size=1,
     max_size=20,
 )
-JSONS = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.floats(allow_nan=False, allow_infinity=False) | ANY,
-    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(ANY, inner, max_size=2),
-    max_leaves=4,
-)
+JSONS = jsons(ANY, most=2, leaves=4)
 KEYS = ANY | st.sampled_from(["type", "MESH", "identifier", "linnet:group", "linnet:infons", "a\tb", "relation"])
 RELATIONS = st.lists(
     st.fixed_dictionaries(
@@ -60,53 +57,23 @@ METAS: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
 IDS = st.sampled_from(
     ["HP:1", "MESH:D000002", "NCBIGene:6", "NCBITaxon:9", "X:ß", "𝒳:3", "7", "a|b", "", "-1", "p|SUB|V|1|M"]
 )
-FLOATS = st.floats(-1e6, 1e6, width=32)
+TYPES = st.sampled_from(["Gene", "Species", "Disease", "", "A,B"]) | SAFE
 
 
 @st.composite
-def spans(draw: st.DrawFn, length: int) -> Span:
-    start = draw(st.integers(0, length - 1))
-    return Span(start, draw(st.integers(start + 1, length)))
+def parts(draw: st.DrawFn, length: int) -> tuple[Span, ...]:
+    found = draw(strategies.parts(length))
+    start, end = found[0]
+    if len(found) == 1 and end - start > 1 and draw(st.booleans()):
+        return Span(start, start + 1), Span(start + 1, end)  # adjacent
+    return found
 
 
-@st.composite
-def candidates(draw: st.DrawFn) -> Candidates:
-    n = draw(st.integers(0, 3))
-    labels = draw(st.none() | st.lists(st.none() | ANY, min_size=n, max_size=n))
-    column = st.lists(FLOATS, min_size=n, max_size=n)
-    return Candidates(
-        rows=np.full(n, -1, np.int32),
-        scores=np.array(draw(column), np.float32),
-        names=None if labels is None else np.full(n, -1, np.int32),
-        features={key: np.array(draw(column), np.float32) for key in draw(st.sets(ANY, max_size=2))},
-        kb=draw(st.sampled_from(["", "abc"])),
-        ids=tuple(draw(st.lists(st.none() | IDS, min_size=n, max_size=n))),
-        labels=tuple(labels or ()),
-    )
-
-
-@st.composite
-def mentions(draw: st.DrawFn, length: int) -> Mention:
-    cuts = sorted(draw(st.sets(st.integers(0, length), min_size=2, max_size=4)))
-    parts = tuple(Span(a, b) for a, b in zip(cuts[::2], cuts[1::2], strict=False))
-    if len(parts) == 1 and parts[0].end - parts[0].start > 1 and draw(st.booleans()):
-        start, end = parts[0]
-        parts = (Span(start, start + 1), Span(start + 1, end))  # adjacent
-    return Mention(
-        parts[0].start,
-        parts[-1].end,
-        parts=parts if len(parts) > 1 else (),
-        id=draw(st.sampled_from(["", "T1", "𝒳", " ", "linnet:none0"]) | SAFE),
-        types=tuple(draw(st.lists(st.sampled_from(["Gene", "Species", "Disease", "", "A,B"]) | SAFE, max_size=2))),
-        source=draw(st.sampled_from(["gold", "user", "pred"])),
-        candidates=draw(st.none() | candidates()),
-        concepts=draw(st.none() | st.lists(IDS, max_size=3).map(tuple)),
-        alternatives=tuple(draw(st.lists(st.lists(IDS, max_size=2).map(tuple), max_size=2))),
-        probability=draw(st.none() | st.floats(0, 1)),
-        calibration=draw(st.sampled_from(["", "joint", "given-span"])),
-        signals=draw(st.dictionaries(ANY, st.floats(allow_nan=False, allow_infinity=False), max_size=2)),
-        group=draw(st.sampled_from(["", "g1"])),
-        meta=draw(METAS),
+def mentions(length: int) -> st.SearchStrategy[Mention]:
+    ids = st.sampled_from(["", "T1", "𝒳", " ", "linnet:none0"]) | SAFE
+    found = strategies.candidates(ANY, IDS, most=3)
+    return strategies.mentions(
+        length, ids=ids, types=TYPES, concepts=IDS, keys=ANY, metas=METAS, found=found, where=parts
     )
 
 

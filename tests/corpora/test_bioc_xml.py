@@ -9,18 +9,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.corpora.bioc_cases import annotation, made, one, written
 
 from linnet.corpora import bioc_xml
 from linnet.data import Candidates, Document, Mention, Passage, Span
 from linnet.errors import DataError, FormatError, LinnetWarning
 
 HEAD = "<source>S</source><date>D</date><key>K</key>"
-
-
-def made(folder: Path, content: str | bytes, name: str = "f.xml") -> Path:
-    path = folder / name
-    path.write_bytes(content.encode() if isinstance(content, str) else content)
-    return path
 
 
 def xml(body: str, head: str = HEAD) -> str:
@@ -33,23 +28,6 @@ def document(body: str, id: str = "1") -> str:
 
 def passage(text: str, body: str = "", offset: int = 0) -> str:
     return f"<passage><offset>{offset}</offset><text>{text}</text>{body}</passage>"
-
-
-def annotation(text: str, *locations: tuple[int, int], infons: dict[str, str] | None = None, id: str = "T1") -> str:
-    told = "".join(f"<infon key='{key}'>{value}</infon>" for key, value in (infons or {}).items())
-    placed = "".join(f"<location offset='{offset}' length='{length}'/>" for offset, length in locations)
-    return f"<annotation id='{id}'>{told}{placed}<text>{text}</text></annotation>"
-
-
-def one(folder: Path, content: str, **options: Any) -> Document:
-    [doc] = bioc_xml.read(made(folder, content), **options)
-    return doc
-
-
-def written(doc: Document, **options: Any) -> str:
-    out = io.StringIO()
-    assert bioc_xml.write([doc], out, **options) == 1
-    return out.getvalue()
 
 
 # --- reading ---------------------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ import gzip
 import json
 import shutil
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests import strategies
+from tests.strategies import jsons, spans
 
 from linnet.corpora.brat import read, write_folder
 from linnet.corpora.brat_write import annotation_lines
@@ -179,58 +182,26 @@ def test_names_of_the_knowledge_base(tmp_path: Path) -> None:
 # --- there and back --------------------------------------------------------------------------------------------------
 
 TEXTS = st.text(st.characters(codec="utf-8"), min_size=1, max_size=20)
-JSONS = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.floats(allow_nan=False, allow_infinity=False) | TEXTS,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
-    max_leaves=4,
-)
 METAS = st.dictionaries(
     TEXTS | st.sampled_from(["attributes", "notes", "brat", "relations", "normalization_names", "normalization_ids"]),
-    JSONS | st.lists(TEXTS, min_size=1, max_size=2) | st.dictionaries(TEXTS, TEXTS | st.just(value=True), max_size=2),
+    jsons(TEXTS, leaves=4)
+    | st.lists(TEXTS, min_size=1, max_size=2)
+    | st.dictionaries(TEXTS, TEXTS | st.just(value=True), max_size=2),
     max_size=3,
 )
 IDS = st.sampled_from(["HP:1", "MESH:D014262", "X:ß", "𝒳:3", "a b:c", "D014262", "", "x"])
-FLOATS = st.floats(-1e6, 1e6, width=32)
 
 
-@st.composite
-def spans(draw: st.DrawFn, length: int) -> Span:
-    start = draw(st.integers(0, length - 1))
-    return Span(start, draw(st.integers(start + 1, length)))
-
-
-@st.composite
-def candidates(draw: st.DrawFn) -> Candidates:
-    n = draw(st.integers(0, 3))
-    column = st.lists(FLOATS, min_size=n, max_size=n)
-    return Candidates(
-        rows=np.full(n, -1, np.int32),
-        scores=np.array(draw(column), np.float32),
-        features={key: np.array(draw(column), np.float32) for key in draw(st.sets(TEXTS, max_size=1))},
-        kb=draw(st.sampled_from(["", "abc"])),
-        ids=tuple(draw(st.lists(st.none() | IDS, min_size=n, max_size=n))),
-    )
-
-
-@st.composite
-def mentions(draw: st.DrawFn, length: int) -> Mention:
-    cuts = sorted(draw(st.sets(st.integers(0, length), min_size=2, max_size=6)))
-    parts = tuple(Span(a, b) for a, b in zip(cuts[::2], cuts[1::2], strict=False))
-    return Mention(
-        parts[0].start,
-        parts[-1].end,
-        parts=parts if len(parts) > 1 else (),
-        id=draw(st.sampled_from(["T1", "T2", "T7x", "R1", "m 1", "𝒳", "N1"])),
-        types=tuple(draw(st.lists(TEXTS | st.sampled_from(["Sign", "Gene"]), max_size=2))),
-        source=draw(st.sampled_from(["gold", "user", "pred"])),
-        candidates=draw(st.none() | candidates()),
-        concepts=draw(st.none() | st.lists(IDS, max_size=3).map(tuple)),
-        alternatives=tuple(draw(st.lists(st.lists(IDS, max_size=2).map(tuple), max_size=2))),
-        probability=draw(st.none() | st.floats(0, 1)),
-        calibration=draw(st.sampled_from(["", "joint", "given-span"])),
-        signals=draw(st.dictionaries(TEXTS, st.floats(allow_nan=False, allow_infinity=False), max_size=2)),
-        group=draw(st.sampled_from(["", "g1"])),
-        meta=draw(METAS),
+def mentions(length: int) -> st.SearchStrategy[Mention]:
+    return strategies.mentions(
+        length,
+        ids=st.sampled_from(["T1", "T2", "T7x", "R1", "m 1", "𝒳", "N1"]),
+        types=TEXTS | st.sampled_from(["Sign", "Gene"]),
+        concepts=IDS,
+        keys=TEXTS,
+        metas=METAS,
+        found=strategies.candidates(TEXTS, IDS, most=3, labelled=False),
+        where=partial(strategies.parts, most=6),
     )
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.strategies import parts, placed, spans
 
 from linnet.corpora.conll import lost, read, write
 from linnet.data import Document, Mention, Span
@@ -42,19 +43,9 @@ IDS = st.sampled_from(["MESH:D014262", "NIL", "_", "-1", "a|b", "x y", "", "%", 
 
 
 @st.composite
-def spans(draw: st.DrawFn, length: int) -> Span:
-    start = draw(st.integers(0, length - 1))
-    return Span(start, draw(st.integers(start + 1, length)))
-
-
-@st.composite
 def mentions(draw: st.DrawFn, length: int) -> Mention:
-    cuts = sorted(draw(st.sets(st.integers(0, length), min_size=2, max_size=4)))
-    parts = tuple(Span(a, b) for a, b in zip(cuts[::2], cuts[1::2], strict=False))
     return Mention(
-        parts[0].start,
-        parts[-1].end,
-        parts=parts if len(parts) > 1 else (),
+        **placed(draw(parts(length))),
         source="gold",
         types=tuple(draw(st.lists(LABELS, max_size=2))),
         concepts=draw(st.none() | st.lists(IDS, max_size=2).map(tuple)),

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.strategies import parts, placed
 
 from linnet.corpora.mentions_csv import COLUMNS, DOCUMENT_TEXT, read, read_mentions, write
 from linnet.data import Document, Mention, Span
@@ -38,12 +39,8 @@ IDS = st.sampled_from(["HP:1", "MESH:D014262", "X:ß", "=𝒳:3", "'=x", "a b"])
 
 @st.composite
 def mentions(draw: st.DrawFn, length: int) -> Mention:
-    cuts = sorted(draw(st.sets(st.integers(0, length), min_size=2, max_size=6)))
-    parts = tuple(Span(a, b) for a, b in zip(cuts[::2], cuts[1::2], strict=False))
     return Mention(
-        parts[0].start,
-        parts[-1].end,
-        parts=parts if len(parts) > 1 else (),
+        **placed(draw(parts(length, most=6))),
         types=tuple(draw(st.lists(TYPES, max_size=2))),
         source=draw(st.sampled_from(["gold", "user", "pred"])),
         concepts=draw(st.lists(IDS, max_size=2).map(tuple)),

@@ -1,16 +1,13 @@
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 from linnet.data import Document, Mention
-from linnet.evaluate import cost as module
-from linnet.evaluate.cost import Meter, cost, size_on_disk
+from linnet.evaluate.cost import cost, size_on_disk
 
 
 class Linker:
@@ -37,31 +34,6 @@ def test_speed_is_that_of_the_median_warm_run(tmp_path: Path) -> None:
     assert (found.slowest, found.fastest) == (2.0, 8.0)
     assert (found.documents, found.mentions, found.index_bytes, found.parameters) == (8, 8, 5, 6)
     assert dict(found.rows())["documents/s"] == "4 (median of 3 warm runs)"
-
-
-def test_memory_is_the_peak_of_the_block_and_files_apart() -> None:
-    with Meter() as before:
-        pass
-    with Meter() as meter:
-        held = np.ones(8 << 20)  # 64 MiB
-        looked = False
-        while not looked and meter.anonymous is not None:  # until the sampling thread has had its turn
-            looked = meter.anonymous - (before.anonymous or 0) > 50 << 20
-            time.sleep(0.01)
-        assert held.sum() > 0
-        del held
-    if meter.anonymous is None or before.anonymous is None:
-        pytest.skip("this system does not tell anonymous memory")
-    assert meter.anonymous - before.anonymous > 50 << 20
-    assert meter.mapped is not None
-
-
-@pytest.mark.parametrize("text", [None, "", "RssAnon:\t\n", "RssAnon:\t 5 kB\n", "no colon"])
-def test_systems_that_do_not_tell_memory(tmp_path: Path, text: str | None) -> None:
-    path = tmp_path / "status"
-    if text is not None:
-        path.write_text(text)
-    assert module._memory(path) == (None, None)
 
 
 def test_sizes_count_each_file_once(tmp_path: Path) -> None:

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from tests.tiny_models import tiny_bert
 
 from linnet import config
 from linnet.data import Concept, Document, Mention, Name, Span
-from linnet.errors import DataError, FormatError, LinnetWarning, RecipeError
+from linnet.errors import DataError, LinnetError, LinnetWarning, RecipeError
 from linnet.kb import KnowledgeBase
 from linnet.kb_build import build
 from linnet.kb_edit import edit
@@ -22,7 +23,6 @@ from linnet.pipeline import Abbreviations, Allow, Pipeline, Sentences
 from linnet.retrieve.bi_encoder import BiEncoder, InContext, Templates, in_context, windowed
 from linnet.retrieve.dense import Dense
 from linnet.retrieve.dense_training import DenseArgs, DenseTraining, Linked, fit
-from tests.tiny_models import tiny_bert
 
 NAMES = (
     ("seizure", "fit", "convulsion"),
@@ -61,7 +61,6 @@ def note(number: int, text: str, surface: str, *ids: str) -> Document:
     at = text.index(surface)
     mention = Mention(at, at + len(surface), source="gold", concepts=ids)
     return Abbreviations()(Sentences()([Document(f"n{number}", text, mentions=(mention,))]))[0]
-
 
 
 def notes(count: int = 10, *, shift: int = 0) -> list[Document]:
@@ -237,11 +236,18 @@ SETTINGS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "default": ({}, {}),
     "as published": (
         {"shared": False, "pooling": "cls", "name_pooling": "cls", "names": "preferred", "definitions": True},
-        {"similarity": "dot", "temperature": 1.0, "positive": "preferred", "mined": 0, "freeze_embeddings": True,
-         "lr": 2e-3, "epochs": 150},
+        {
+            "similarity": "dot",
+            "temperature": 1.0,
+            "positive": "preferred",
+            "mined": 0,
+            "freeze_embeddings": True,
+            "lr": 2e-3,
+            "epochs": 150,
+        },
     ),
     "all negatives": ({"pooling": "ends"}, {"mined": 2, "random": 2, "spare_descendants": True, "only_above": True}),
-    "synonyms and chunks": ({"pooling": "markers"}, {"synonyms": 1.0, "chunk": 3, "positive": "random", "epochs": 40}),
+    "synonyms and chunks": ({"pooling": "markers"}, {"synonyms": 0.5, "chunk": 8, "lr": 3e-3, "epochs": 60}),
 }
 
 
@@ -263,6 +269,7 @@ def test_training_names_are_aliases(names: KnowledgeBase, bert: str) -> None:
     dense = taught(Dense(kb=names, encoder=bert), notes(), epochs=1, lr=1e-6)
     [[found]] = dense.retrieve([replace(notes(5)[4], mentions=tuple(Mention(14, 28) for _ in range(1)))])
     assert len(dense.learned) == 6
+    assert found.names is not None
     assert -1 in found.names.tolist()
 
 
@@ -278,7 +285,7 @@ def test_saved_and_loaded_it_answers_alike(dense: Dense, tmp_path: Path) -> None
     config.save(again, tmp_path / "twice")
     assert config.load(tmp_path / "twice")(docs) == want
     (tmp_path / "saved" / "0-dense" / "model" / "mention" / "model.safetensors").unlink()
-    with pytest.raises((FormatError, Exception), match="safetensors|cannot be loaded"):
+    with pytest.raises(LinnetError, match=r"holds no model\.safetensors"):
         config.load(tmp_path / "saved")(docs)
 
 
@@ -310,7 +317,7 @@ def test_the_best_weights_on_dev_are_kept(names: KnowledgeBase, bert: str) -> No
 
 
 def test_wrong_arguments_are_all_named(dense: Dense) -> None:
-    wrong = {"epoch": 1, "mined": -1, "similarity": "cosin", "lr": 0}
+    wrong: dict[str, Any] = {"epoch": 1, "mined": -1, "similarity": "cosin", "lr": 0}
     with pytest.raises(RecipeError) as caught:
         taught(dense, notes(), **wrong)
     for problem in ("epoch: unknown field; did you mean 'epochs'", "mined: expected", "similarity: expected", "lr:"):

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -155,9 +154,9 @@ def test_a_stale_index_is_built_again(own: KnowledgeBase, tmp_path: Path) -> Non
         lambda data: data[:-1],
         lambda data: data + b"\0",
         lambda data: b"x" + data[1:],
-        lambda data: data.replace(b"{", b"[", 1),
+        lambda data: data.replace(b'{"tag"', b'["tag"'),
         lambda data: data.replace(b'"idf"', b'"odf"'),
-        lambda data: re.sub(rb'"arrays": \{"grams": \[\d{4}', b'"arrays": {"grams": [9e99', data, count=1),
+        lambda data: re.sub(rb'"arrays": \{"grams": \[\d+', b'"arrays": {"grams": [9e99', data, count=1),
         lambda data: re.sub(rb'"<f4"', b'"|O"' + b" ", data, count=1),
     ],
 )
@@ -181,12 +180,5 @@ def test_a_folder_that_cannot_be_written_to(own: KnowledgeBase, monkeypatch: pyt
         index = open_index(own, Analysis())
     assert searched(index, "ren", 1)[0][0] == 1
     monkeypatch.setattr("tempfile.TemporaryFile", refuse)
-    with pytest.warns(LinnetWarning), pytest.raises(KnowledgeBaseError, match=r"a\.kb cannot be written"):
+    with pytest.warns(LinnetWarning), pytest.raises(KnowledgeBaseError, match=r"a\.kb\.ngrams-\w+ cannot be written"):
         open_index(own, Analysis())
-
-
-def test_a_build_that_fails_leaves_nothing(own: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(json, "dumps", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt))
-    with pytest.raises(KeyboardInterrupt):
-        ngram_file._write_beside(index_of(["a"], [0], Analysis()), own.path.with_name("x"), tag="")
-    assert not list(own.path.parent.glob("*.part"))

@@ -183,6 +183,16 @@ def test_descriptors_in_ascii(put: Callable[..., Path]) -> None:
         assert [getattr(concept, one) for one in fields] == [getattr(expected, one) for one in fields]
 
 
+FIRST = Concept(
+    "MESH:C000001",
+    (Name("name C000001"), Name("Brand", source="trade name")),
+    ("Chemical", "Technology, Industry and Agriculture"),
+    "A note.",
+    ("MESH:D000103", "MESH:D000102"),
+    ("UNII:34B0471E08",),
+)
+
+
 def test_supplementary_records_in_xml(put: Callable[..., Path]) -> None:
     records = [
         supplementary("C000001", "D000102", "*D000103"),
@@ -194,14 +204,7 @@ def test_supplementary_records_in_xml(put: Callable[..., Path]) -> None:
     path = put(SUPP.format("".join(records)), "supp2024.xml")
     concepts, told = read(path, descriptors=put(XML, "desc.xml"))
     assert told == []
-    assert concepts[0] == Concept(
-        "MESH:C000001",
-        (Name("name C000001"), Name("Brand", source="trade name")),
-        ("Chemical", "Technology, Industry and Agriculture"),
-        "A note.",
-        ("MESH:D000103", "MESH:D000102"),
-        ("UNII:34B0471E08",),
-    )
+    assert concepts[0] == FIRST
     assert [concept.types for concept in concepts[1:]] == [("Disease",), ("Chemical",), ("Disease",), ("Chemical",)]
     alone, told = read(path)
     assert told == []
@@ -213,14 +216,7 @@ def test_supplementary_records_in_ascii(put: Callable[..., Path]) -> None:
     path = put(SUPP_ASCII.format("T109") + SUPP_ASCII.format("T047").replace("C000001", "C000002"), "c2024.bin")
     concepts, told = read(path, descriptors=put(ASCII, "d.bin"))
     assert told == []
-    assert concepts[0] == Concept(
-        "MESH:C000001",
-        (Name("name C000001"), Name("Brand", source="trade name")),
-        ("Chemical", "Technology, Industry and Agriculture"),
-        "A note.",
-        ("MESH:D000103", "MESH:D000102"),
-        ("UNII:34B0471E08",),
-    )
+    assert concepts[0] == FIRST
     alone, told = read(path)
     assert [(concept.types, concept.parents) for concept in alone] == [(("Chemical",), ()), (("Disease",), ())]
     assert "heading without its id, left out (give the descriptor file) (4): line 1 C000001 'Lead/analogs" in told[0]

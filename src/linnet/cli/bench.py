@@ -13,13 +13,13 @@ from typing import Annotated
 import typer
 
 from linnet.cli.bench_kb import measure_kb, show, table_figures
-from linnet.cli.bench_steps import peak_mib
 from linnet.cli.common import Quiet, Verbose, listen, table
 from linnet.config import load, open_kb
 from linnet.corpora import read, write
 from linnet.corpora.catalog import read_corpus
 from linnet.data import Document
 from linnet.errors import LinnetError
+from linnet.meter import mib, peak_resident
 
 __all__ = ["app"]
 
@@ -75,7 +75,7 @@ def dictionary(
         ("first run", f"{len(docs) / times[0]:,.0f} abstracts/s"),
         (f"median of {repeats} warm runs", f"{len(docs) / warm:,.0f} abstracts/s, {mentions / warm:,.0f} mentions/s"),
         ("fastest and slowest warm run", f"{len(docs) / min(times[1:]):,.0f}, {len(docs) / max(times[1:]):,.0f}"),
-        ("peak memory", f"{peak_mib():,.0f} MiB"),
+        ("peak memory", mib(peak_resident())),
         ("one core", "yes" if one_core else "no (this system cannot pin a process)"),
     ]
     table(f"dictionary over {kb}", ("", "measured"), rows)
@@ -105,7 +105,7 @@ def formats(
     columns = ("format", "MB", "read MB/s", "read PubTator + write MB/s")
     table("2,135 abstracts with 98,644 mentions", columns, rows, right=(1, 2, 3))
     pinned = "one core" if one_core else "not pinned"
-    print(f"median of {repeats} runs, {pinned}, peak memory {peak_mib():,.0f} MiB; one document in memory at a time")
+    print(f"median of {repeats} runs, {pinned}, peak memory {mib(peak_resident())}; one document in memory at a time")
 
 
 def _medmentions(data: Path | None) -> Iterator[Document]:

@@ -14,9 +14,9 @@ from linnet.cli.common import Quiet, Verbose, listen, table
 from linnet.data import Candidates, Concept, Document, Mention, Name
 from linnet.evaluate import Options
 from linnet.evaluate import evaluate as compare
-from linnet.evaluate.cost import Meter
 from linnet.kb import KnowledgeBase
 from linnet.kb_build import build
+from linnet.meter import Meter, mib
 
 __all__ = ["evaluate"]
 
@@ -49,14 +49,10 @@ def evaluate(
         ("measures, slices", f"{len(report.measures):,}, {len(report.slices):,}"),
         ("evaluation, all of it", f"{meter.seconds:.1f} s"),
         ("processor time of it", f"{meter.processor:.1f} s"),
-        ("peak memory before, documents included", _mib(making.anonymous)),
-        ("peak memory meanwhile, documents included", _mib(meter.anonymous)),
+        ("peak memory before, documents included", mib(making.anonymous)),
+        ("peak memory meanwhile, documents included", mib(meter.anonymous)),
     ]
     table("evaluation", ("", "measured"), rows, right=(1,))
-
-
-def _mib(size: int | None) -> str:
-    return "not known here" if size is None else f"{size / 2**20:,.0f} MiB"
 
 
 def _concepts(count: int) -> Iterator[Concept]:

@@ -61,7 +61,9 @@ def measure_kb(
     kb: Annotated[
         Path | None, typer.Option(help="Measure this one; where there is none, it is built there and kept.")
     ] = None,
-    edits: Annotated[int, typer.Option(min=0, help="Edits of a copy of the file; 0 leaves them out.")] = 1000,
+    edits: Annotated[
+        int, typer.Option(min=0, help="Edits of a copy: half additions, the rest retirements and merges; 0 = none.")
+    ] = 1000,
     queries: Annotated[int, typer.Option(min=1, help="Searches of every class.")] = 100,
     output: Annotated[Path | None, typer.Option("--json", help="Write the figures to this file too.")] = None,
     quiet: Quiet = False,
@@ -80,8 +82,7 @@ def measure_kb(
         figures += _opened(path)
         searches, grown = _searched(path, queries)
         figures += grown
-        # what cannot edit leaves it out
-        figures += _edited(path, edits) if edits and hasattr(KnowledgeBase, "edit") else []
+        figures += _edited(path, edits) if edits else []
         info = KnowledgeBase.open(path).info
     counts = {"concepts": int(info["concepts"]), "names": int(info["names"])}
     show(f"{counts['concepts']:,} concepts, {counts['names']:,} names", figures)
@@ -124,7 +125,9 @@ def _searched(path: Path, queries: int) -> tuple[list[Searches], list[Figure]]:
 
 def _edited(path: Path, edits: int) -> list[Figure]:
     found = fresh("edit", path=str(path), edits=edits, seed=SEED)
-    return [Figure(f"{edits:,} edits", found["seconds"], "s", 1.0), *_peaks("edits", found)]
+    batches = [Figure(f"{count:,} {kind}", seconds, "s") for kind, (count, seconds) in found["batches"].items()]
+    done = sum(count for count, _ in found["batches"].values())
+    return [*batches, Figure(f"{done:,} edits in all", found["seconds"], "s", 1.0), *_peaks("edits", found)]
 
 
 def _ms(seconds: Sequence[float], share: int) -> float:

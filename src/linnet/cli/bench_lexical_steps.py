@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import multiprocessing
 import statistics
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -15,6 +14,7 @@ from scipy import sparse
 
 from linnet.cli.bench_lexical import BATCH
 from linnet.kb import KnowledgeBase
+from linnet.meter import peak_resident
 from linnet.retrieve.ngram_file import index_path, open_index
 from linnet.retrieve.ngram_index import NgramIndex, best_concepts
 from linnet.retrieve.ngram_text import Analysis
@@ -49,11 +49,11 @@ def _build(kb: KnowledgeBase) -> dict[str, Any]:
     started = time.perf_counter()
     open_index(kb, ANALYSIS)
     seconds = time.perf_counter() - started
-    return {"build s": seconds, "build memory MB": _peak(), "file MB": path.stat().st_size / 1e6}
+    return {"build s": seconds, "build memory MB": peak_resident() / 1e6, "file MB": path.stat().st_size / 1e6}
 
 
 def _search(kb: KnowledgeBase, texts: Sequence[str], k: int) -> dict[str, Any]:
-    before = _peak()
+    before = peak_resident() / 1e6
     started = time.perf_counter()
     index = open_index(kb, ANALYSIS)
     opened = time.perf_counter() - started
@@ -66,7 +66,7 @@ def _search(kb: KnowledgeBase, texts: Sequence[str], k: int) -> dict[str, Any]:
         times.append((time.thread_time() - started) * 1e3)
     quantiles = statistics.quantiles(times, n=20)
     return {
-        "names": len(index), "open ms": opened * 1e3, "memory MB": _peak(), "memory before MB": before,
+        "names": len(index), "open ms": opened * 1e3, "memory MB": peak_resident() / 1e6, "memory before MB": before,
         "median ms": statistics.median(times), "95 % ms": quantiles[-1], "batch ms": statistics.fmean(times),
     }  # fmt: skip
 
@@ -124,10 +124,3 @@ def _rows(matrix: Any) -> Iterator[tuple[Any, Any]]:
 def _best(index: NgramIndex, row: tuple[Any, Any], k: int) -> Any:
     names, scores = row
     return best_concepts(index.concepts[names], scores, index.name_rows[names], k)[0]
-
-
-def _peak() -> float:
-    import resource  # noqa: PLC0415 - Unix alone has it
-
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak / 1e6 if sys.platform == "darwin" else peak / 1e3  # bytes there, kB elsewhere

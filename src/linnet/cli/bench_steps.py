@@ -1,8 +1,8 @@
 """What ``linnet bench`` measures of a knowledge base, one step at a time, each in an interpreter of its own.
 
-`fresh` starts the interpreter, so that no step profits from, or pays for, what another one left in memory. Memory is
-what Linux says of the process (``/proc/self/status``): anonymous memory, which is its own, and resident memory, which
-counts the pages of mapped files too. Elsewhere the peak of resident memory alone is known.
+`fresh` starts the interpreter, so that no step profits from, or pays for, what another one left in memory. Steps give
+seconds, and memory in MiB: ``anonymous`` memory, which is the process's own, and ``resident`` memory, which counts the
+pages of mapped files too (`linnet.meter`).
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,14 +29,14 @@ from linnet.detect.name_table import NameTable
 from linnet.errors import LinnetError
 from linnet.kb import KnowledgeBase
 from linnet.kb_build import build
+from linnet.kb_edit import Edit
+from linnet.meter import Memory, Meter, memory, peak_resident
 from linnet.vocabularies.synthetic import synthetic
 
-__all__ = ["STEPS", "fresh", "peak_mib"]
+__all__ = ["STEPS", "fresh"]
 
-STATUS = Path("/proc/self/status")
-EVERY = 0.02  # seconds between looks at the memory: what lives shorter is missed
+MIB = 2**20
 Times = dict[str, list[float]]
-KEYS = {"RssAnon": "anonymous", "VmRSS": "resident"}
 
 
 def fresh(step: str, **options: object) -> dict[str, Any]:
@@ -53,62 +53,35 @@ def fresh(step: str, **options: object) -> dict[str, Any]:
     return measured
 
 
-def peak_mib() -> float:
-    """Return the most resident memory that this process had so far, in MiB."""
-    import resource  # noqa: PLC0415 - Unix alone has it
-
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak / 2**20 if sys.platform == "darwin" else peak / 2**10  # bytes there, KiB elsewhere
+def _measured(meter: Meter) -> dict[str, float]:
+    """Return seconds, processor seconds and peaks of memory (MiB) as far as they are known."""
+    own = {} if meter.anonymous is None else {"anonymous": meter.anonymous / MIB}
+    return {"seconds": meter.seconds, "processor": meter.processor, "resident": peak_resident() / MIB} | own
 
 
-def _memory() -> dict[str, float]:
-    """Return what this process has in memory now, in MiB; nothing where the system does not say."""
-    if not STATUS.exists():
+def _growth(before: Memory | None) -> dict[str, float]:
+    """Return by how many MiB this process has grown since; nothing where the system does not say."""
+    now = memory()
+    if now is None or before is None:
         return {}
-    pairs = (line.split(":") for line in STATUS.read_text(encoding="ascii").splitlines())
-    return {KEYS[key]: int(value.split()[0]) / 1024 for key, value in pairs if key in KEYS}
-
-
-@contextmanager
-def _watched() -> Iterator[dict[str, float]]:
-    """Give a mapping that holds seconds, processor seconds and peaks of memory (MiB) when the block has ended."""
-    found: dict[str, float] = {}
-    ended = threading.Event()
-
-    def watch() -> None:
-        while True:
-            for kind, value in _memory().items():
-                found[kind] = max(found.get(kind, 0.0), value)
-            if ended.wait(EVERY):
-                return
-
-    watcher = threading.Thread(target=watch, daemon=True)
-    watcher.start()
-    started, busy = time.perf_counter(), time.process_time()
-    try:
-        yield found
-    finally:
-        found["seconds"], found["processor"] = time.perf_counter() - started, time.process_time() - busy
-        ended.set()
-        watcher.join()
-        found["resident"] = peak_mib()
+    own, files = now.anonymous - before.anonymous, now.mapped - before.mapped
+    return {"anonymous": own / MIB, "resident": (own + files) / MIB}
 
 
 def _build(path: str, concepts: int, seed: int, quiet: bool) -> dict[str, Any]:
     """Build a synthetic knowledge base, generator included."""
-    with _watched() as found, counter("concepts", total=concepts, quiet=quiet) as count:
+    with Meter() as meter, counter("concepts", total=concepts, quiet=quiet) as count:
         build(synthetic(concepts, seed=seed), path, progress=count)
-    return found
+    return _measured(meter)
 
 
 def _open(path: str) -> dict[str, Any]:
     """Open a knowledge base for the first time in this process, whose imports are done."""
-    before = _memory()
+    before = memory()
     started = time.perf_counter()
     kb = KnowledgeBase.open(path)
     seconds = time.perf_counter() - started
-    grown = {kind: value - before[kind] for kind, value in _memory().items()}
-    return {"seconds": seconds, "file": Path(path).stat().st_size, "info": dict(kb.info)} | grown
+    return {"seconds": seconds} | _growth(before) | {"file": Path(path).stat().st_size, "info": dict(kb.info)}
 
 
 def _search(path: str, queries: int, seed: int) -> dict[str, Any]:
@@ -117,11 +90,10 @@ def _search(path: str, queries: int, seed: int) -> dict[str, Any]:
     classes = draw(kb, queries, seed=seed)
     kb.close()
     dropped = _drop_from_cache(path)
-    before = _memory()
+    before = memory()
     first, _ = _timed(kb, classes, queries)
     again, busy = _timed(kb, classes, queries)
-    grown = {kind: value - before[kind] for kind, value in _memory().items()}
-    return {"first": first, "again": again, "busy": busy, "dropped": dropped} | grown
+    return {"first": first, "again": again, "busy": busy, "dropped": dropped} | _growth(before)
 
 
 def _timed(kb: KnowledgeBase, classes: Mapping[str, Sequence[Asked]], queries: int) -> tuple[Times, Times]:
@@ -149,49 +121,65 @@ def _drop_from_cache(path: str) -> bool:
 
 
 def _edit(path: str, edits: int, seed: int) -> dict[str, Any]:
-    """Time edits of a copy, from opening it until they are kept: half additions, a quarter each retired and merged."""
-    editor: Any = getattr(KnowledgeBase, "edit", None)
+    """Time edits of a copy: half additions, a quarter each retired and merged, each kind in one transaction.
+
+    A batch is timed from opening the file until it is kept; ``batches`` holds how many edits of each kind, and seconds.
+    """
     copy = Path(tempfile.mkdtemp(dir=Path(path).absolute().parent)) / "edited.kb"
+    batches: dict[str, tuple[int, float]] = {}
     try:
         shutil.copyfile(path, copy)
         kb = KnowledgeBase.open(copy)
-        rows = np.random.default_rng(seed).permutation(len(kb))[: 2 * edits].tolist()
-        ids = [kb.id(row) for row in rows]
-        kinds = list(kb.types())[:1]
+        planned = _planned(kb, edits, seed)
         kb.close()
-        with _watched() as found, editor(copy) as edit:
-            for number, (one, other) in enumerate(zip(ids[::2], ids[1::2], strict=False)):
-                if number % 2 == 0:
-                    names = (Name(f"added name {number}"), Name(f"{number} of the added"))
-                    edit.add(Concept(f"BENCH:{number}", names, tuple(kinds), parents=(one,)))
-                elif number % 4 == 1:
-                    edit.retire(one, successor=other)
-                else:
-                    edit.merge(one, other)
-        return found
+        with Meter() as meter:
+            for kind, work in planned.items():
+                started = time.perf_counter()
+                with KnowledgeBase.edit(copy) as edit:
+                    for step in work:
+                        step(edit)
+                batches[kind] = (len(work), time.perf_counter() - started)
+        return _measured(meter) | {"batches": batches}
     finally:
         with suppress(OSError):
             shutil.rmtree(copy.parent)
+
+
+def _planned(kb: KnowledgeBase, edits: int, seed: int) -> dict[str, list[Callable[[Edit], None]]]:
+    """Return edits of concepts drawn at random, none of which is in two of them: kind -> what is done."""
+    rows = np.random.default_rng(seed).permutation(len(kb))[: 2 * edits].tolist()
+    ids = [kb.id(row) for row in rows]
+    pairs = list(zip(ids[::2], ids[1::2], strict=False))
+    types = tuple(kb.types())[:1]
+    new = [
+        Concept(f"BENCH:{n}", (Name(f"added name {n}"), Name(f"{n} of the added")), types, parents=(one,))
+        for n, (one, _) in enumerate(pairs[::2])
+    ]
+    return {
+        "additions": [partial(Edit.add, concept=concept) for concept in new],
+        "retirements": [partial(Edit.retire, id=one, successor=other) for one, other in pairs[1::4]],
+        "merges": [partial(Edit.merge, kept=one, other=other) for one, other in pairs[3::4]],
+    }
 
 
 def _table(path: str) -> dict[str, Any]:
     """Build the dictionary's table of names anew, beside the knowledge base."""
     kb = KnowledgeBase.open(path)
     file = Path(f"{kb.path}.names")
-    with _watched() as found:
+    with Meter() as meter:
         table = NameTable.build(kb, file)
-    return {**found, "file": file.stat().st_size, "names": len(table)}
+    return {**_measured(meter), "file": file.stat().st_size, "names": len(table)}
 
 
 def _open_table(path: str) -> dict[str, Any]:
     """Open the table of names that stands beside the knowledge base, and look one name up."""
     kb = KnowledgeBase.open(path)
-    before = _memory()
+    before = memory()
     started = time.perf_counter()
     table = NameTable.of(kb)
     table.find(np.zeros(1, np.uint64))
     seconds = time.perf_counter() - started
-    return {"seconds": seconds} | {kind: value - before[kind] for kind, value in _memory().items()}
+    return {"seconds": seconds} | _growth(before)
 
 
 STEPS: dict[str, Callable[..., dict[str, Any]]] = {

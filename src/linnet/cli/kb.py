@@ -88,7 +88,11 @@ def export(
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Write a knowledge base to a file: .jsonl keeps everything (`--from concepts` reads it), .tsv is for people."""
+    """Write the concepts of a knowledge base to a file: .jsonl for `--from concepts`, .tsv for people.
+
+    Both keep retired ids and successors; .jsonl keeps names with scope, language and source too. Neither keeps the
+    sources, the history and the rows of the knowledge base.
+    """
     listen(quiet=quiet, verbose=verbose)
     base = open_kb(kb)
     concepts = progress(base.concepts(), what="concepts", total=len(base), quiet=quiet)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import warnings
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
@@ -13,7 +14,7 @@ from linnet.cli.common import Quiet, Verbose, listen, progress
 from linnet.cli.kb_build import FromOption, ReaderOption, given_sources
 from linnet.config import open_kb
 from linnet.data import Concept, Name
-from linnet.errors import LinnetError
+from linnet.errors import LinnetError, LinnetWarning, did_you_mean
 from linnet.kb import KnowledgeBase
 from linnet.kb_edit import Edit
 
@@ -60,11 +61,18 @@ def add(
             for parent in one.parents:
                 if parent != id:
                     change.row(parent)  # a slip of the pen here, where a file may name parents of another terminology
+            _warn_of_types(one, change.types())
             change.add(one)
         for source in given_sources(files, vocabulary or [], options=options or []) if files else ():
             for concept in progress(source.concepts(), what="concepts", quiet=quiet):
                 change.add(concept)
             change.cite(source.provenance())
+
+
+def _warn_of_types(concept: Concept, known: Sequence[str]) -> None:
+    for new in [name for name in concept.types if name not in known]:
+        message = f"there was no semantic type {new!r} before: it begins with {concept.id}{did_you_mean(new, known)}"
+        warnings.warn(message, LinnetWarning, stacklevel=2)
 
 
 def retire(

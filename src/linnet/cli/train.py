@@ -19,6 +19,7 @@ from linnet.config import load, read_recipe
 from linnet.corpora.catalog import CORPORA, read_corpus
 from linnet.data import Document
 from linnet.errors import RecipeError
+from linnet.finished import first_process
 from linnet.fitting import Done, Progress, tasks
 from linnet.fitting import train as train_all
 
@@ -54,7 +55,8 @@ def train(
     verbose: Verbose = False,
 ) -> None:
     """Train the parts of a recipe that learn, on the train split of its corpus, and write the pipeline to a folder."""
-    listen(quiet=quiet, verbose=verbose)
+    first = first_process()  # which speaks for all of them
+    listen(quiet=quiet or not first, verbose=verbose)
     changes = [*([] if params is None else read_params(params)), *(changes or ())]
     read = read_recipe(recipe, changes=changes)
     if not read.learns_from:
@@ -67,11 +69,12 @@ def train(
     dev = list(dev_documents(read.learns_from, data))
     about = (f"recipe: {recipe}", f"corpus: {read.learns_from}, split train", f"seed: {read.seed}")
     times: list[Done] = []
-    with tracking(wandb, read.model_dump(mode="json"), folder=tensorboard) as tracker:
+    project, board = (wandb, tensorboard) if first else (None, None)
+    with tracking(project, read.model_dump(mode="json"), folder=board) as tracker:
         for news in _told(train_all(pipeline, todo, docs, dev, output=output, about=about)):
             tracker.tell(news)
             times += [news] if isinstance(news, Done) else []
-    if metrics is not None:
+    if metrics is not None and first:
         write_times(metrics, (Time("train", done.part, len(docs), done.seconds) for done in times))
     logger.info("%s: trained on %s documents of %s", clean(str(output)), f"{len(docs):,}", read.learns_from)
 

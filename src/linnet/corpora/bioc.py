@@ -34,6 +34,7 @@ from typing import NamedTuple, TypeAlias
 from linnet.data import JSON
 
 __all__ = [
+    "DIGITS",
     "HEADER",
     "NONE",
     "OWN",
@@ -50,6 +51,7 @@ __all__ = [
 
 OWN = "linnet:"
 NONE = OWN + "none"  # begins the ids of annotations for mentions without one: tools of the field expect an id
+DIGITS = 100  # more make no offset that any file could have, and Python refuses thousands
 Infons: TypeAlias = dict[str, JSON]  # XML: strings, or a list of strings where a key stands twice; JSON: any value
 
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, TextIO, TypeVar
 
 from linnet.corpora.bioc import (
+    DIGITS,
     BioCAnnotation,
     BioCCollection,
     BioCDocument,
@@ -35,8 +36,6 @@ from linnet.errors import DataError, FormatError
 from linnet.text.files import MAX_TEXT, open_text, shown
 
 __all__ = ["read", "write"]
-
-DIGITS = 100  # more make no offset that any file could have, and Python refuses thousands
 
 T = TypeVar("T")
 SURROGATE = re.compile("[\ud800-\udfff]")

@@ -2,7 +2,7 @@
 
 How elements become documents is told in `linnet.corpora.bioc_read`, how documents become elements in
 `linnet.corpora.bioc_write`, Linnet's own infons in `linnet.corpora.bioc`, the infons with ids in
-`linnet.corpora.bioc_ids`. Parsing streams and never loads a DTD, resolves an entity or opens a connection.
+`linnet.corpora.bioc_ids`.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any, TextIO, cast
 from lxml import etree
 
 from linnet.corpora.bioc import (
+    DIGITS,
     BioCAnnotation,
     BioCCollection,
     BioCDocument,
@@ -28,11 +29,10 @@ from linnet.corpora.bioc_read import Reader
 from linnet.corpora.bioc_write import ILLEGAL, Writer
 from linnet.data import Document, Rows
 from linnet.errors import DataError, FormatError
-from linnet.text.files import open_bytes, shown
+from linnet.text.files import shown
+from linnet.text.xml_files import elements
 
 __all__ = ["read", "write"]
-
-DIGITS = 100  # more make no offset that any file could have, and Python refuses thousands
 
 HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n<!DOCTYPE collection SYSTEM "BioC.dtd">\n'
 HEADER = ("source", "date", "key", "version")
@@ -51,8 +51,7 @@ def read(path: str | Path, *, rows: Rows | None = None, fold_composites: bool = 
             with the line.
     """
     reader = Reader(shown(path), rows=rows, fold_composites=fold_composites)
-    with open_bytes(path) as stream:
-        yield from _Elements(reader).documents(stream)
+    yield from _Elements(reader).documents(path)
     reader.odd.warn()
 
 
@@ -62,42 +61,24 @@ class _Elements:
     def __init__(self, reader: Reader) -> None:
         self._reader, self._path, self._odd = reader, reader.path, reader.odd
 
-    def documents(self, stream: Any) -> Iterator[Document]:
-        events = etree.iterparse(
-            stream,
-            events=("start", "end"),
-            tag=("collection", "document"),
-            load_dtd=False,
-            no_network=True,
-            resolve_entities=False,
-            huge_tree=False,
-            remove_comments=True,
-            remove_pis=True,
-        )
+    def documents(self, path: str | Path) -> Iterator[Document]:
         root: etree._Element | None = None
         header: BioCCollection | None = None
-        try:
-            for event, element in events:
-                if root is None:
-                    root = element
-                    self._check_root(element)
-                elif event == "end" and element.tag == "document":
-                    if element.getparent() is not root:
-                        raise self._fault("a document that is not a child of the collection", element)
-                    header = header or self._collection(root)
-                    yield self._reader.document(self._document(element), header)
-                    _forget(element)
-        except etree.XMLSyntaxError as error:
-            raise FormatError(self._path, f"no well-formed XML: {error.msg}", line=error.lineno) from error
+        for element in elements(path, ("collection", "document"), kind="BioC"):
+            if root is None:
+                root = element.getroottree().getroot()
+                self._check_root(root)
+            if element.tag == "document":
+                if element.getparent() is not root:
+                    raise self._fault("a document that is not a child of the collection", element)
+                header = header or self._collection(root)
+                yield self._reader.document(self._document(element), header)
         if root is None:
             raise FormatError(self._path, "is no BioC XML: expected the element <collection>")
 
     def _check_root(self, root: etree._Element) -> None:
-        if root.tag != "collection" or root.getparent() is not None:
+        if root.tag != "collection":
             raise self._fault("is no BioC XML: expected the element <collection> around all others", root)
-        dtd: Any = root.getroottree().docinfo.internalDTD
-        if dtd is not None and dtd.entities():
-            raise FormatError(self._path, "declares XML entities, which BioC files do not: refused as unsafe")
 
     def _fault(self, problem: str, element: etree._Element) -> FormatError:
         return FormatError(self._path, problem, line=_line(element))
@@ -227,14 +208,6 @@ class _Elements:
 
 def _line(element: etree._Element) -> int | None:
     return cast("int | None", element.sourceline)
-
-
-def _forget(element: etree._Element) -> None:
-    """Free a document that has been read and all that stands before it, so that memory stays flat."""
-    element.clear()
-    parent = element.getparent()
-    while parent is not None and element.getprevious() is not None:
-        del parent[0]
 
 
 # --- writing ---------------------------------------------------------------------------------------------------------

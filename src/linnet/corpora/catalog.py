@@ -21,7 +21,7 @@ from linnet.errors import FormatError, LinnetError, LinnetWarning, did_you_mean
 from linnet.frozen import EMPTY
 from linnet.text.files import open_text
 
-__all__ = ["CORPORA", "RULES", "Corpus", "Counts", "Layout", "read_corpus"]
+__all__ = ["CORPORA", "RULES", "Corpus", "Counts", "Layout", "corpus_files", "read_corpus"]
 
 VARIABLE = "LINNET_DATA"
 READERS = {
@@ -244,15 +244,28 @@ def read_corpus(
     Traceback (most recent call last):
     linnet.errors.LinnetError: unknown split of bc5cdr 'dve', expected one of train, dev, test; did you mean 'dev'?
     """
+    path, *ids = corpus_files(name, split=split, data=data, layout=layout)
+    return _documents(path, _layout(CORPORA[name], layout), _ids(ids[0]) if ids else None)
+
+
+def corpus_files(
+    name: str, *, split: str, data: str | Path | None = None, layout: str | None = None
+) -> tuple[Path, ...]:
+    """Return the files that `read_corpus` reads: the documents', and that of their ids where it holds other splits too.
+
+    Arguments and errors are the same.
+    """
     corpus = CORPORA[_known("corpus", name, CORPORA)]
-    chosen = corpus.layouts[
-        _known(f"layout of {name}", layout, corpus.layouts) if layout else next(iter(corpus.layouts))
-    ]
+    chosen = _layout(corpus, layout)
     pattern = chosen.splits[_known(f"split of {name}", split, chosen.splits)]
     folder = _data_folder(data)
-    path = _find(corpus, folder, pattern, split)
-    ids = _ids(_find(corpus, folder, chosen.ids[split], split)) if chosen.ids else None
-    return _documents(path, chosen, ids)
+    wanted = (pattern, chosen.ids[split]) if chosen.ids else (pattern,)
+    return tuple(_find(corpus, folder, file, split) for file in wanted)
+
+
+def _layout(corpus: Corpus, layout: str | None) -> Layout:
+    usual = next(iter(corpus.layouts))
+    return corpus.layouts[_known(f"layout of {corpus.name}", layout or usual, corpus.layouts)]
 
 
 def _known(what: str, value: str, known: Mapping[str, object]) -> str:

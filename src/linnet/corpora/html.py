@@ -12,13 +12,11 @@ import itertools
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache
-from importlib import resources
 from typing import Any, Protocol, TextIO
 
 from linnet.data import Candidates, Concept, Document, Mention, by_position
 from linnet.errors import DataError, UnknownConceptError
-from linnet.text.web import code_hash, escape, fill, island
+from linnet.text.web import asset, escape, island, page
 
 __all__ = ["Concepts", "write_html"]
 
@@ -68,19 +66,15 @@ def write_html(
     (False, True)
     """
     shelf = _Shelf(kb)
-    style, script = _asset("page.css"), _asset("page.js") + _asset("card.js")
     source, *provenance = [*_knowledge_base_lines(kb), *notice]
     values = {
-        "title": escape(title),
         "source": escape(source),
         "provenance": "".join(f'<li dir="auto">{escape(line)}</li>' for line in provenance),
-        "style": style,
-        "style_hash": code_hash(style),
-        "script": script,
-        "script_hash": code_hash(script),
     }
-    page = fill(_asset("page.html"), values)
-    head, tail = page.split(DOCUMENTS)
+    files = ("page.html", "page.css", "page.js", "card.js")
+    body, style, script, card = (asset("linnet.corpora", name) for name in files)
+    whole = page(body, values, title=title, style=style, script=script + card)
+    head, tail = whole.split(DOCUMENTS)
     stream.write(head)
     for doc in docs:
         stream.write(_document_island(doc, shelf))
@@ -89,11 +83,6 @@ def write_html(
         stream.write(f"{',' if position else ''}\n{island(id)}:{island(entry)}")
     stream.write("}</script>")
     stream.write(tail)
-
-
-@cache
-def _asset(name: str) -> str:
-    return resources.files("linnet.corpora").joinpath(name).read_text(encoding="utf-8")
 
 
 def _knowledge_base_lines(kb: Concepts | None) -> list[str]:

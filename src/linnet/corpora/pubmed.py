@@ -2,20 +2,21 @@
 
 The text is the title, then each section of the abstract, with line breaks between; blanks inside run together. The
 label of a section ("METHODS") is not part of the text but of the passage's ``meta``, with NLM's category. Citations
-without an abstract give their title. Parsing streams and never loads a DTD, resolves an entity or opens a connection.
+without an abstract give their title.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 from lxml import etree
 
 from linnet.data import JSON, Document, Passage
 from linnet.errors import FormatError
-from linnet.text.files import open_bytes, shown
+from linnet.text.files import shown
+from linnet.text.xml_files import elements
 
 __all__ = ["read"]
 
@@ -31,46 +32,12 @@ def read(path: str | Path) -> Iterator[Document]:
     """
     name = shown(path)
     count = 0
-    with open_bytes(path) as stream:
-        events = etree.iterparse(
-            stream,
-            events=("start", "end"),
-            tag=(*CITATIONS, *WRAPPERS),
-            load_dtd=False,
-            no_network=True,
-            resolve_entities=False,
-            huge_tree=False,
-            remove_comments=True,
-            remove_pis=True,
-        )
-        try:
-            for event, element in events:
-                if event == "start":
-                    if not count:
-                        _refuse_entities(element, name)
-                    continue
-                if element.tag in CITATIONS:
-                    yield _document(element, name)
-                    count += 1
-                _forget(element)
-        except etree.XMLSyntaxError as error:
-            raise FormatError(name, f"no well-formed XML: {error.msg}", line=error.lineno) from error
+    for element in elements(path, (*CITATIONS, *WRAPPERS), kind="PubMed"):
+        if element.tag in CITATIONS:
+            yield _document(element, name)
+            count += 1
     if not count:
         raise FormatError(name, f"holds no citation (no element {' or '.join(CITATIONS)}): is it PubMed XML?")
-
-
-def _refuse_entities(element: etree._Element, name: str) -> None:
-    dtd: Any = element.getroottree().docinfo.internalDTD
-    if dtd is not None and dtd.entities():
-        raise FormatError(name, "declares XML entities, which PubMed files do not: refused as unsafe")
-
-
-def _forget(element: etree._Element) -> None:
-    """Free an element that has been read and all that stands before it, so that memory stays flat."""
-    element.clear()
-    parent = element.getparent()
-    while parent is not None and element.getprevious() is not None:
-        del parent[0]
 
 
 def _document(citation: etree._Element, name: str) -> Document:

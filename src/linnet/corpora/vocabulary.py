@@ -11,12 +11,13 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from linnet.corpora import read
-from linnet.corpora.catalog import CORPORA, read_corpus
+from linnet.corpora.catalog import CORPORA, corpus_files, read_corpus
+from linnet.corpora.sources import find
 from linnet.data import Concept, Document
 from linnet.errors import LinnetError
 from linnet.vocabularies.corpus import read_corpus_concepts
 
-__all__ = ["documents", "gold_ids", "known_corpus", "read_corpus_vocabulary"]
+__all__ = ["corpus_paths", "documents", "gold_ids", "known_corpus", "read_corpus_vocabulary"]
 
 
 def documents(source: str | Path, *, format: str | None = None, data: str | Path | None = None) -> Iterator[Document]:
@@ -34,12 +35,26 @@ def documents(source: str | Path, *, format: str | None = None, data: str | Path
     name = known_corpus(source)
     if not name:
         return read(source, format=format)
+    return itertools.chain.from_iterable([read_corpus(name, split=item, data=data) for item in _splits(name, source)])
+
+
+def corpus_paths(source: str | Path, *, data: str | Path | None = None) -> list[Path]:
+    """Return the files, or the one folder, that `documents` reads; arguments and errors are the same."""
+    name = known_corpus(source)
+    if name:
+        splits = _splits(name, source)
+        return [path for split in splits for path in corpus_files(name, split=split, data=data)]
+    return [Path(source)] if Path(source).exists() else [found.path for found in find(source, ())]
+
+
+def _splits(name: str, source: str | Path) -> list[str]:
+    """Return the splits of the known corpus `name` that `source` names."""
     splits = str(source).partition(":")[2].split(",")
     if splits == [""]:
         splits = list(CORPORA[name].splits)
         if len(splits) != 1 or str(source).endswith(":"):
             raise LinnetError(f"say which split of {name}: {', '.join(f'{name}:{item}' for item in splits)}")
-    return itertools.chain.from_iterable([read_corpus(name, split=item.strip(), data=data) for item in splits])
+    return [split.strip() for split in splits]
 
 
 def known_corpus(source: str | Path) -> str:

@@ -6,19 +6,16 @@ a name compares the words themselves afterwards. The table holds, sorted by that
 concept's row, the number of words, how the name relates to the concept, and the name's text; beside it the hashes of
 all words that occur, and a bit filter that answers most lookups without a search.
 
-The file stands beside the knowledge base, is written aside and renamed. After an edit of the knowledge base only the
-names of the concepts that changed are hashed again; when the rules have changed, or the knowledge base is another, the
-table is built anew. Building takes about 45 bytes of memory a name, and up to 200 MB for the words it remembers;
-texts and finished columns go to the file at once. A name takes 10 to 30 µs, new words most of it.
+The file (`linnet.arrays_file`) stands beside the knowledge base. After an edit of the knowledge base only the names of
+the concepts that changed are hashed again; when the rules have changed, or the knowledge base is another, the table is
+built anew. Building takes about 45 bytes of memory a name, and up to 200 MB for the words it remembers; texts and
+finished columns go to the file at once. A name takes 10 to 30 µs, new words most of it.
 """
 
 from __future__ import annotations
 
 import bisect
-import json
-import mmap
-import os
-import tempfile
+import functools
 import warnings
 from array import array
 from collections.abc import Iterable, Iterator
@@ -28,6 +25,7 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from linnet.arrays_file import ArraysWriter, Stored, kept, open_arrays, replaced
 from linnet.data import SCOPES
 from linnet.detect.name_words import MASK, Words, name_codes, rules
 from linnet.errors import KnowledgeBaseError, LinnetWarning
@@ -35,10 +33,9 @@ from linnet.kb import KbName, KnowledgeBase
 
 __all__ = ["MAX_WORDS", "Entry", "NameTable"]
 
-FORMAT = 4
+FORMAT = 5
 MAGIC = b"linnet names\n"
 MAX_WORDS = 32
-ALIGN = 64
 LONGEST_NAME = 0xFFFF  # bytes
 SHOWN = 3  # names that cannot be found that a warning shows
 CHUNK = 1 << 20  # keys that the filter takes at once
@@ -46,11 +43,9 @@ PREFERRED = 4  # bit of the scopes column
 MANY = 0.2  # share of changed concepts from which building anew is worth it
 
 U64 = npt.NDArray[np.uint64]
-COLUMNS = {
-    "keys": np.uint64, "offsets": np.uint64, "names": np.int32, "concepts": np.int32, "sizes": np.uint16,
-    "lengths": np.uint8, "scopes": np.uint8, "vocabulary": np.uint64, "uses": np.uint32, "filter": np.uint8,
-    "text": np.uint8,
-}  # fmt: skip
+COLUMNS = (
+    "keys", "offsets", "names", "concepts", "sizes", "lengths", "scopes", "vocabulary", "uses", "filter", "text",
+)  # fmt: skip
 
 
 class Entry(NamedTuple):
@@ -75,15 +70,14 @@ class NameTable:
     key; ``longest`` is the most words of a name.
     """
 
-    def __init__(self, buffer: mmap.mmap, *, header: dict[str, Any]) -> None:
-        self.header = header
-        for column, dtype in COLUMNS.items():
-            offset, count = header["columns"][column]
-            setattr(self, column, np.frombuffer(buffer, dtype, count, offset))
+    def __init__(self, stored: Stored) -> None:
+        self.header = stored.header
+        for column in COLUMNS:
+            setattr(self, column, stored.arrays[column])
         # For one word at a time: items of a memoryview are plain numbers, which takes a tenth of the time.
-        self._known = memoryview(buffer)[_slice(header, "vocabulary")].cast("Q")
-        self.shift = np.uint64(64 - header["bits"])
-        self.longest: int = header["longest"]
+        self._known = self.vocabulary.data
+        self.shift = np.uint64(64 - stored.header["bits"])
+        self.longest: int = stored.header["longest"]
 
     keys: U64
     offsets: U64
@@ -108,21 +102,9 @@ class NameTable:
         """
         path = kb.path.with_name(kb.path.name + ".names")
         table = _open(path)
-        if table is not None and table.header["tag"] == _tag(kb.version):
+        if table is not None and table.header["kb"] == kb.version:
             return table
-        try:
-            return cls.build(kb, path)
-        except OSError as error:
-            warnings.warn(
-                f"{path.parent} cannot be written to ({error.strerror}): the table of names is built again each time",
-                LinnetWarning,
-                stacklevel=2,
-            )
-        try:
-            with tempfile.TemporaryFile() as file:
-                return _write(kb, file, None)
-        except OSError as error:
-            raise KnowledgeBaseError(f"the table of names of {kb.path} cannot be written: {error}") from error
+        return kept(path, functools.partial(_write, kb, _earlier(path, kb)), what="table of names")
 
     @classmethod
     def build(cls, kb: KnowledgeBase, path: Path) -> NameTable:
@@ -133,18 +115,7 @@ class NameTable:
         Raises:
             OSError: the folder cannot be written to.
         """
-        earlier = _earlier(path, kb)
-        # a file of its own for every build: two processes may build at once, the last rename wins with equal content
-        handle, part = tempfile.mkstemp(prefix=path.name, suffix=".part", dir=path.parent)
-        try:
-            with os.fdopen(handle, "w+b") as file:
-                table = _write(kb, file, earlier)
-            Path(part).chmod(0o644)
-            Path(part).replace(path)
-        except BaseException:
-            Path(part).unlink(missing_ok=True)
-            raise
-        return table
+        return replaced(path, functools.partial(_write, kb, _earlier(path, kb)))
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -180,27 +151,16 @@ class NameTable:
         return int(np.searchsorted(self.keys, self.keys[row], side="right"))
 
 
-def _slice(header: dict[str, Any], column: str) -> slice:
-    offset, count = header["columns"][column]
-    return slice(offset, offset + count * np.dtype(COLUMNS[column]).itemsize)
-
-
 def _tag(version: str) -> str:
     return f"{FORMAT}:{version}:{rules()}"
 
 
 def _open(path: Path) -> NameTable | None:
-    """Return the table in `path`, of whatever version; None if there is none, or it is cut short."""
-    try:
-        with path.open("rb") as file:
-            if file.read(len(MAGIC)) != MAGIC:
-                return None
-            header = json.loads(file.read(int(file.readline())))
-            if header["format"] != FORMAT or os.fstat(file.fileno()).st_size != header["size"]:
-                return None
-            return NameTable(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), header=header)
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
+    """Return the table in `path`, of whatever version of the knowledge base; None if there is none."""
+    stored = open_arrays(path, MAGIC, names=COLUMNS)
+    if stored is None or stored.header.get("tag") != _tag(str(stored.header.get("kb"))):
+        return None  # of another format, or made by other rules
+    return NameTable(stored)
 
 
 class _Earlier(NamedTuple):
@@ -212,7 +172,7 @@ class _Earlier(NamedTuple):
 
 def _earlier(path: Path, kb: KnowledgeBase) -> _Earlier | None:
     table = _open(path)
-    if table is None or table.header["tag"] != _tag(table.header["kb"]):
+    if table is None:
         return None
     try:
         changed = kb.changed_since(table.header["kb"])
@@ -221,36 +181,23 @@ def _earlier(path: Path, kb: KnowledgeBase) -> _Earlier | None:
     return None if len(changed) > len(kb) * MANY else _Earlier(table, changed)
 
 
-def _write(kb: KnowledgeBase, file: IO[bytes], earlier: _Earlier | None) -> NameTable:
+def _write(kb: KnowledgeBase, earlier: _Earlier | None, file: IO[bytes]) -> NameTable:
     """Write the table of `kb` to an empty file open for reading and writing, and open it."""
-    header: dict[str, Any] = {"format": FORMAT, "tag": _tag(kb.version), "kb": kb.version, "columns": {}, "bits": 16}
-    room = 2048
-    file.write(b" " * room)
+    writer = ArraysWriter(file, MAGIC)
     if earlier is None:
         raw, words = _collect(kb.names(), file)
     else:
         raw, words = _updated(kb, file, earlier)
-    header["columns"]["text"] = (room, file.tell() - room)
-    header["longest"] = int(raw["lengths"].max(initial=0))
-    header["bits"] = max(16, (len(raw["keys"]) * 16).bit_length())
+    writer.claim("text", np.uint8)
+    header = {"tag": _tag(kb.version), "kb": kb.version, "longest": int(raw["lengths"].max(initial=0))}
+    header["bits"] = bits = max(16, (len(raw["keys"]) * 16).bit_length())
     for column, values in _sorted(raw):
-        _put(file, header, column, values)
+        writer.put(column, values)
         if column == "keys":
-            _put(file, header, "filter", _filter(values, header["bits"]))
-    _put(file, header, "vocabulary", words.codes)
-    _put(file, header, "uses", words.uses.astype(np.uint32))
-    header["size"] = file.tell()
-    packed = json.dumps(header).encode()
-    file.seek(0)
-    file.write(MAGIC + b"%d\n" % len(packed) + packed)
-    file.flush()
-    return NameTable(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), header=header)
-
-
-def _put(file: IO[bytes], header: dict[str, Any], column: str, values: Any) -> None:
-    file.write(b"\0" * (-file.tell() % ALIGN))
-    header["columns"][column] = (file.tell(), len(values))
-    file.write(memoryview(values).cast("B") if len(values) else b"")
+            writer.put("filter", _filter(values, bits))
+    writer.put("vocabulary", words.codes)
+    writer.put("uses", words.uses.astype(np.uint32))
+    return NameTable(writer.finish(header))
 
 
 def _collect(names: Iterable[KbName], file: IO[bytes]) -> tuple[dict[str, Any], Words]:
@@ -275,15 +222,16 @@ def _collect(names: Iterable[KbName], file: IO[bytes]) -> tuple[dict[str, Any], 
         offset += file.write(data)
     _warn(count, skipped)
     met.count()
-    return {column: np.frombuffer(values or b"", COLUMNS[column]) for column, values in raw.items()}, met
+    return {column: np.frombuffer(values or b"", _ARRAYS[column]) for column, values in raw.items()}, met
 
 
 def _updated(kb: KnowledgeBase, file: IO[bytes], earlier: _Earlier) -> tuple[dict[str, Any], Words]:
     """Do what `_collect` does for all names of `kb`, taking those of unchanged concepts from an earlier table."""
     old, changed = earlier
     stays = ~np.isin(old.concepts, changed)
+    start = file.tell()
     new, met = _collect(kb.names(changed.tolist()), file)
-    shift = file.tell() - 2048
+    shift = file.tell() - start
     file.write(old.text.data)  # texts that nobody points at any more go with the next building anew
     columns: dict[str, Any] = {}
     for column in _ARRAYS:
@@ -300,6 +248,7 @@ def _updated(kb: KnowledgeBase, file: IO[bytes], earlier: _Earlier) -> tuple[dic
     return {column: values[order] for column, values in columns.items()}, met
 
 
+# columns that are collected, with their types as `array` and NumPy name them
 _ARRAYS = {"keys": "Q", "offsets": "Q", "names": "i", "concepts": "i", "sizes": "H", "lengths": "B", "scopes": "B"}
 
 

@@ -1,28 +1,20 @@
-"""What a pipeline costs, measured the same way by every benchmark: speed, load time, memory, size, device.
-
-`cost` runs a pipeline; `Meter` measures the memory of any block of code. Memory is that of the whole process, sampled
-while it runs: anonymous pages are what the process itself holds (``RssAnon`` of Linux), pages of mapped files can be
-given up at any time and are counted apart (``RssFile``). Where the system does not tell them apart both are None.
-"""
+"""What a pipeline costs: speed, load time, memory, size, device; time and memory are `linnet.meter`'s."""
 
 from __future__ import annotations
 
 import statistics
-import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from types import TracebackType
-from typing import Annotated, Any, Self
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from linnet.data import Document
+from linnet.meter import Meter, mib
 
-__all__ = ["Cost", "Meter", "cost", "size_on_disk"]
+__all__ = ["Cost", "cost", "size_on_disk"]
 
-STATUS = Path("/proc/self/status")
-EVERY = 0.01  # seconds between two looks at the memory
 Amount = Annotated[float, Field(ge=0.0)]
 Linker = Callable[[Sequence[Document]], Sequence[Document]]
 
@@ -69,76 +61,13 @@ class Cost(BaseModel):
             ("mentions/s", f"{self.mentions_per_second:,.0f}"),
             ("slowest, fastest run", f"{self.slowest:,.0f}, {self.fastest:,.0f} documents/s"),
             ("load and first document", f"{self.load_seconds:.2f} s"),
-            ("peak memory, anonymous", _mib(self.anonymous_bytes)),
-            ("peak memory, mapped files", _mib(self.mapped_bytes)),
-            ("knowledge base and indexes on disk", _mib(self.index_bytes)),
+            ("peak memory, anonymous", mib(self.anonymous_bytes)),
+            ("peak memory, mapped files", mib(self.mapped_bytes)),
+            ("knowledge base and indexes on disk", mib(self.index_bytes)),
             ("parameters", f"{self.parameters:,}"),
             ("device", self.device),
         ]
         return [("measured on", f"{self.documents:,} documents, {self.mentions:,} mentions"), *lines]
-
-
-def _mib(size: int | None) -> str:
-    return "not known here" if size is None else f"{size / 2**20:,.0f} MiB"
-
-
-class Meter:
-    """A context manager that measures how long its block takes and how much memory the process has meanwhile.
-
-    After the block ``seconds`` is known, ``processor`` (seconds of all its threads, whatever else the machine does),
-    ``anonymous`` and ``mapped`` (bytes, None where the system does not tell).
-
-    >>> with Meter() as meter:
-    ...     _ = bytearray(1 << 20)
-    >>> meter.seconds > 0.0
-    True
-    """
-
-    def __init__(self) -> None:
-        self.seconds = 0.0
-        self.processor = 0.0
-        self.anonymous: int | None = None
-        self.mapped: int | None = None
-        self._done = threading.Event()
-        self._watch = threading.Thread(target=self._sample, daemon=True)
-        self._started = (0.0, 0.0)
-
-    def __enter__(self) -> Self:
-        self._look()
-        self._watch.start()
-        self._started = (time.perf_counter(), time.process_time())
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.seconds = time.perf_counter() - self._started[0]
-        self.processor = time.process_time() - self._started[1]
-        self._look()
-        self._done.set()
-        self._watch.join()
-
-    def _sample(self) -> None:
-        while not self._done.wait(EVERY):
-            self._look()
-
-    def _look(self) -> None:
-        anonymous, mapped = _memory()
-        if anonymous is not None and mapped is not None:
-            self.anonymous = max(anonymous, self.anonymous or 0)
-            self.mapped = max(mapped, self.mapped or 0)
-
-
-def _memory(status: Path = STATUS) -> tuple[int | None, int | None]:
-    """Return the bytes of anonymous and of file pages the process holds now."""
-    try:
-        lines = status.read_text(encoding="ascii", errors="replace").splitlines()
-    except OSError:
-        return None, None
-    sizes = {key: value.split()[0] for key, _, value in (line.partition(":") for line in lines) if value.split()}
-    if "RssAnon" not in sizes or "RssFile" not in sizes:
-        return None, None
-    return int(sizes["RssAnon"]) * 1024, int(sizes["RssFile"]) * 1024
 
 
 def size_on_disk(paths: Iterable[str | Path]) -> int:

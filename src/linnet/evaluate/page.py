@@ -9,13 +9,11 @@ hashes and forbids everything else, the network included. The size is bounded by
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
-from importlib import resources
 from typing import Any, TextIO
 
 from linnet.evaluate.render import caption, tables
 from linnet.evaluate.report import Comparison, Report
-from linnet.text.web import code_hash, escape, fill, island
+from linnet.text.web import asset, escape, island, page
 
 __all__ = ["write_page"]
 
@@ -39,23 +37,13 @@ def write_page(reports: Sequence[Report], stream: TextIO, *, comparisons: Sequen
     False
     """
     title = " · ".join(report.about.system for report in reports)
-    style, script = _asset("page.css"), _asset("page.js")
     values = {
-        "title": escape(f"{title}: evaluation"),
         "heading": escape(title),
         "caption": escape(caption(reports[0])),
         "data": island(_data(reports, comparisons)),
-        "style": style,
-        "style_hash": code_hash(style),
-        "script": script,
-        "script_hash": code_hash(script),
     }
-    stream.write(fill(_asset("page.html"), values))
-
-
-@cache
-def _asset(name: str) -> str:
-    return resources.files("linnet.evaluate").joinpath(name).read_text(encoding="utf-8")
+    body, style, script = (asset("linnet.evaluate", f"page.{kind}") for kind in ("html", "css", "js"))
+    stream.write(page(body, values, title=f"{title}: evaluation", style=style, script=script))
 
 
 def _data(reports: Sequence[Report], comparisons: Sequence[Comparison]) -> dict[str, Any]:

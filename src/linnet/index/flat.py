@@ -15,7 +15,7 @@ import numpy.typing as npt
 from linnet.errors import LinnetError
 from linnet.kb import Mask
 
-__all__ = ["Found", "Flat"]
+__all__ = ["Flat", "Found"]
 
 Floats = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int32]

@@ -20,8 +20,8 @@ from linnet.data import Document
 from linnet.errors import FormatError, UnknownConceptError
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Abbreviations, Sentences
-from linnet.retrieve.queries import query_texts
 from linnet.text.normalise import basic
+from linnet.text.queries import query_texts
 
 __all__ = ["Aliases"]
 

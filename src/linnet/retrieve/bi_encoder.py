@@ -1,4 +1,4 @@
-"""The bi-encoder: a mention in its context and the text of a concept, each as one vector (TrainX, Oberhauser et al. 2020).
+"""The bi-encoder: a mention in its context and the text of a concept, each as one vector (TrainX: Oberhauser 2020).
 
     mention  ``[CLS] left [MS] mention [ME] right [SEP]``       (mentions, tokens) -> (mentions, d)
     concept  ``[CLS] name [ENT] description [SEP]``             (names, tokens) -> (names, d)
@@ -98,7 +98,9 @@ class Templates:
             made.append(TokenText(ids, (len(head), len(head) + len(own))))
         return made, cut
 
-    def names(self, names: Sequence[str], encoder: Encoder, descriptions: Sequence[str] | None = None) -> list[TokenText]:
+    def names(
+        self, names: Sequence[str], encoder: Encoder, descriptions: Sequence[str] | None = None
+    ) -> list[TokenText]:
         """Return the tokens of names, each followed by its description as far as the window reaches."""
         pieces = encoder.pieces(names)
         first, last = encoder.tokenizer.cls_token_id, encoder.tokenizer.sep_token_id
@@ -158,19 +160,17 @@ class BiEncoder(nn.Module):
     def embeddings(self) -> list[nn.Parameter]:
         """Return the weights of the token embeddings, which are frozen in training as published."""
         encoders = [self.mention] if self.shared else [self.mention, self.entity]
-        return [
-            parameter
-            for encoder in encoders
-            for parameter in encoder.backbone.get_input_embeddings().parameters()
-        ]
+        return [parameter for encoder in encoders for parameter in encoder.backbone.get_input_embeddings().parameters()]
 
     def mentions(self, ids: Tensor, mask: Tensor, spans: Tensor) -> Tensor:
         """Return vectors of mentions, (mentions, tokens) -> (mentions, d)."""
-        return self.pool(self.mention(ids, mask), mask, spans)
+        vectors: Tensor = self.pool(self.mention(ids, mask), mask, spans)
+        return vectors
 
     def names(self, ids: Tensor, mask: Tensor, spans: Tensor) -> Tensor:
         """Return vectors of names, (names, tokens) -> (names, d)."""
-        return self.name_pool(self.entity(ids, mask), mask, spans)
+        vectors: Tensor = self.name_pool(self.entity(ids, mask), mask, spans)
+        return vectors
 
     def forward(self, mentions: tuple[Tensor, ...], names: tuple[Tensor, ...]) -> tuple[Tensor, Tensor]:
         """Return vectors of mentions and of names."""

@@ -8,20 +8,17 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from linnet.data import Candidates, Document
+from linnet.data import Candidates
 from linnet.errors import RecipeError
 from linnet.kb import KnowledgeBase, Mask
-from linnet.pipeline import Allow, Retriever
 from linnet.retrieve.bm25_index import Bm25Index, build, word_counts
 from linnet.retrieve.ngram_index import best_concepts
-from linnet.retrieve.queries import look_up
+from linnet.retrieve.queries import TextRetriever
 
 __all__ = ["Bm25"]
 
@@ -29,12 +26,11 @@ Ints = npt.NDArray[np.int32]
 Floats = npt.NDArray[np.float64]
 
 NO_NAME = np.iinfo(np.int32).max  # of equally good texts of a concept, a name comes first
-MADE = ("names", "texts")  # built again where they are needed: not copied, not pickled
 LARGEST = 1000.0
 
 
 @dataclass(kw_only=True)
-class Bm25(Retriever):
+class Bm25(TextRetriever):
     """Candidates are the concepts whose best name and whose definition share the rarest words with the mention.
 
     Args:
@@ -58,7 +54,7 @@ class Bm25(Retriever):
     definition_weight: float = 0.1
     long_forms: bool = True
 
-    NEEDS = frozenset({"mentions", "abbreviations"})
+    MADE = ("names", "texts")
 
     def __post_init__(self) -> None:
         problems = [] if self.k >= 1 else [f"k: {self.k} must be at least 1"]
@@ -68,16 +64,7 @@ class Bm25(Retriever):
             problems += [] if 0 <= value <= LARGEST else [f"{name}: {value} must be between 0 and {LARGEST:g}"]
         if problems:
             raise RecipeError("bm25", problems)
-        for made in MADE:  # made with other options
-            self.__dict__.pop(made, None)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {key: value for key, value in self.__dict__.items() if key not in MADE}
-
-    @property
-    def needs(self) -> frozenset[str]:
-        """What documents must have: abbreviations only if they are looked up."""
-        return self.NEEDS if self.long_forms else frozenset({"mentions"})
+        self._forget()
 
     @functools.cached_property
     def names(self) -> Bm25Index:
@@ -89,10 +76,6 @@ class Bm25(Retriever):
         """The index of all definitions, built at first use; their rows are those of concepts."""
         found = self.kb.definitions() if self.definitions and self.definition_weight else ()
         return build(((row, row, text) for row, text in found), k1=self.k1, b=self.b)
-
-    def retrieve(self, docs: Sequence[Document], /, *, allow: Allow | None = None) -> list[list[Candidates]]:
-        """Return candidates for each mention of each document; equal texts are looked up once."""
-        return look_up(docs, self._candidates, kb=self.kb, allow=allow, long_forms=self.long_forms)
 
     def _candidates(self, text: str, mask: Mask | None) -> Candidates:
         words = word_counts(text)

@@ -117,9 +117,7 @@ class Dense(Retriever):
         if self.folder is not None:
             model = BiEncoder.load(self.folder, pooling=self.pooling, name_pooling=self.name_pooling)
         else:
-            model = BiEncoder.of(
-                self.encoder, shared=self.shared, pooling=self.pooling, name_pooling=self.name_pooling
-            )
+            model = BiEncoder.of(self.encoder, shared=self.shared, pooling=self.pooling, name_pooling=self.name_pooling)
         return model.to(choose_device()).eval()
 
     @functools.cached_property
@@ -176,9 +174,7 @@ class Dense(Retriever):
         known = dict(zip(wanted, found, strict=True))
         return [[known[key] for key in keys] for keys in asked]
 
-    def _asked(
-        self, docs: Sequence[Document], allow: Allow | None
-    ) -> list[list[tuple[InContext, tuple[str, ...]]]]:
+    def _asked(self, docs: Sequence[Document], allow: Allow | None) -> list[list[tuple[InContext, tuple[str, ...]]]]:
         """Return what each mention asks for, and its types where these decide what is allowed."""
         from linnet.retrieve.bi_encoder import in_context  # noqa: PLC0415 - imports torch
 

@@ -12,7 +12,6 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 import numpy as np
@@ -25,9 +24,10 @@ from linnet.codec import dumps
 from linnet.data import Candidates, Document
 from linnet.errors import DataError, RecipeError, did_you_mean
 from linnet.nn.texts import TokenText, padded
-from linnet.pipeline import Component, Pipeline, Step, blind
+from linnet.pipeline import Component, Pipeline, Step
 from linnet.retrieve.bi_encoder import BiEncoder, InContext, in_context
 from linnet.retrieve.dense_vectors import make
+from linnet.roles import blind
 from linnet.train.args import TrainArgs
 from linnet.train.loop import parameter_groups, train
 from linnet.train.negatives import Spared, collisions, hard, random_rows
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 __all__ = ["DenseArgs", "DenseTraining", "Example", "fit"]
 
 MINED = 64  # concepts looked at for hard negatives
+
+Mined = tuple[Candidates, dict[int, int]]  # what was found for a mention; right concept -> place of its nearest name
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,9 +110,12 @@ def _problems(values: Mapping[str, Any]) -> list[str]:
         value = values.get(name, 1.0)
         if not isinstance(value, (int, float)) or isinstance(value, bool) or not least <= value <= 1e4:
             problems.append(f"{name}: expected a number from {least:g} to 10000, found {value!r}")
-    for name in ("only_above", "spare_descendants", "freeze_embeddings"):
-        if not isinstance(values.get(name, False), bool):
-            problems.append(f"{name}: expected true or false, found {values[name]!r}")
+    flags = [name for name in ("only_above", "spare_descendants", "freeze_embeddings") if name in values]
+    problems += [
+        f"{name}: expected true or false, found {values[name]!r}"
+        for name in flags
+        if not isinstance(values[name], bool)
+    ]
     return problems
 
 
@@ -176,14 +181,15 @@ class DenseTraining:
     def examples(self, docs: Sequence[Document], *, epoch: int, rng: np.random.Generator) -> list[Example]:  # noqa: ARG002
         """Return an example for each mention, with negatives mined by the network as it is, and pairs of synonyms."""
         texts, _ = self.dense.templates.mentions([one.context for one in self.linked], self.model.mention)
-        mined = self._mined() if self.args.mined or self.args.positive == "nearest" else None
+        mined: Sequence[Mined | None] = [None] * len(texts)
+        if self.args.mined or self.args.positive == "nearest":
+            mined = self._mined()
         made = [
-            self._example(one, text, found, rng)
-            for one, text, found in zip(self.linked, texts, mined or [None] * len(texts), strict=True)
+            self._example(one, text, found, rng) for one, text, found in zip(self.linked, texts, mined, strict=True)
         ]
         return made + self._synonyms(rng, round(self.args.synonyms * len(made)))
 
-    def _mined(self) -> list[tuple[Candidates, dict[int, int]]]:
+    def _mined(self) -> list[Mined]:
         """Return what the network finds for each mention, and its nearest name of each right concept."""
         vectors = make(self.dense)
         queries = self.dense.encode_mentions([one.context for one in self.linked])
@@ -197,9 +203,7 @@ class DenseTraining:
             mined.append((Candidates(*found[:2], names=found.names, kb=self.dense.kb.version), nearest))
         return mined
 
-    def _example(
-        self, one: Linked, text: TokenText, mined: tuple[Candidates, dict[int, int]] | None, rng: np.random.Generator
-    ) -> Example:
+    def _example(self, one: Linked, text: TokenText, mined: Mined | None, rng: np.random.Generator) -> Example:
         args, spared = self.args, self.spared.of(one.rows)
         row = sorted(one.rows)[int(rng.integers(len(one.rows)))]
         place = mined[1].get(row) if mined is not None and args.positive == "nearest" else None
@@ -263,7 +267,7 @@ class DenseTraining:
         size = self.args.chunk
         if not size or len(texts[0]) <= size:
             return cast("Tensor", encode(*texts))
-        parts = zip(*(tensor.split(size) for tensor in texts), strict=True)
+        parts = zip(*(torch.split(tensor, size) for tensor in texts), strict=True)
         return torch.cat([cast("Tensor", checkpoint(encode, *part, use_reentrant=False)) for part in parts])
 
 
@@ -281,7 +285,9 @@ class _Names:
         self._order = np.argsort(rows, kind="stable")
         self._row_places = {int(name.row): place for place, name in enumerate(names)}
         self.concepts, self._starts, sizes = np.unique(rows[self._order], return_index=True, return_counts=True)
-        self._sizes = dict(zip(self.concepts.tolist(), zip(self._starts.tolist(), sizes.tolist(), strict=True), strict=True))
+        self._sizes = dict(
+            zip(self.concepts.tolist(), zip(self._starts.tolist(), sizes.tolist(), strict=True), strict=True)
+        )
         self.several = self.concepts[sizes > 1]
 
     def of(self, row: int) -> Any:
@@ -302,7 +308,8 @@ class _Names:
 
     def tokens(self, place: int) -> TokenText:
         """Return the tokens of a name."""
-        return self._tokens[place]
+        text: TokenText = self._tokens[place]
+        return text
 
 
 # --- training --------------------------------------------------------------------------------------------------------
@@ -362,7 +369,9 @@ def _accuracy(dense: Dense, linked: Sequence[Linked]) -> float:
     vectors = dense.encode_mentions([one.context for one in linked])
     found = dense.search(vectors, 1)
     dense.forget()
-    return sum(len(c.rows) > 0 and int(c.rows[0]) in one.rows for one, c in zip(linked, found, strict=True)) / len(linked)
+    return sum(len(c.rows) > 0 and int(c.rows[0]) in one.rows for one, c in zip(linked, found, strict=True)) / len(
+        linked
+    )
 
 
 def _key(dense: Dense, docs: Sequence[Document], dev: Sequence[Document], own: DenseArgs) -> str:

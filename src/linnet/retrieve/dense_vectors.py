@@ -1,5 +1,7 @@
-"""The vectors of all names of a knowledge base: made block by block, kept as memory-mapped arrays, found again by what
-they were made of."""
+"""The vectors of all names of a knowledge base, made block by block and kept as memory-mapped arrays.
+
+They are found again by what they were made of: version, weights, options.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +52,7 @@ class NameVectors:
         """Write the arrays, and what they were made of, last."""
         folder.mkdir(parents=True, exist_ok=True)
         for name, values in ((VECTORS, self.vectors), (CONCEPTS, self.concepts), (ROWS, self.name_rows)):
-            np.save(folder / name, values)
+            np.lib.format.open_memmap(folder / name, "w+", values.dtype, values.shape)[:] = values
         (folder / ABOUT).write_text(json.dumps(self.about, indent=2) + "\n", encoding="utf-8")
 
     @classmethod
@@ -62,7 +64,8 @@ class NameVectors:
         """
         about = read_json(folder / ABOUT)
         try:
-            arrays = [np.load(folder / name, mmap_mode="r", allow_pickle=False) for name in (VECTORS, CONCEPTS, ROWS)]
+            # pickled objects are refused: there is no such thing as a memory-mapped array of them
+            arrays = [np.lib.format.open_memmap(folder / name, mode="r") for name in (VECTORS, CONCEPTS, ROWS)]
         except (OSError, ValueError) as error:
             raise FormatError(folder, f"vectors that cannot be read ({error}); train again") from error
         vectors, concepts, rows = arrays

@@ -5,18 +5,17 @@ from __future__ import annotations
 import functools
 import hashlib
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from linnet.data import Candidates, Document, Name
+from linnet.data import Candidates, Name
 from linnet.errors import RecipeError
 from linnet.kb import KbName, KnowledgeBase, Mask
-from linnet.pipeline import Allow, Retriever
-from linnet.retrieve.queries import look_up
+from linnet.retrieve.queries import TextRetriever
 from linnet.text.normalise import basic
 from linnet.text.variants import STOPWORDS, family
 
@@ -26,11 +25,10 @@ __all__ = ["Exact"]
 SCOPE_SCORES = {"exact": 1.0, "narrow": 0.9, "related": 0.8, "broad": 0.7}
 OTHER_CASE = 0.98  # the same name but for case, hyphens, accents or Greek letters
 OTHER_WORDS = 0.9  # the same but for the order and form of words
-MADE = "_families"  # built again where it is needed: not copied, not pickled
 
 
 @dataclass(kw_only=True)
-class Exact(Retriever):
+class Exact(TextRetriever):
     """Candidates are the concepts with a name equal to the mention's text (or to the long form it abbreviates).
 
     Args:
@@ -47,18 +45,11 @@ class Exact(Retriever):
     k: int = 64
     level: Literal["case", "basic", "family"] = "basic"
 
-    NEEDS = frozenset({"mentions", "abbreviations"})
+    MADE = ("_families",)
 
     def __post_init__(self) -> None:
         if self.k < 1:
             raise RecipeError("exact", [f"k: {self.k} must be at least 1"])
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {key: value for key, value in self.__dict__.items() if key != MADE}
-
-    def retrieve(self, docs: Sequence[Document], /, *, allow: Allow | None = None) -> list[list[Candidates]]:
-        """Return candidates for each mention of each document; equal texts are looked up once."""
-        return look_up(docs, self._candidates, kb=self.kb, allow=allow)
 
     def _candidates(self, text: str, mask: Mask | None) -> Candidates:
         best: dict[int, tuple[float, int]] = {}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -19,13 +19,13 @@ import numpy.typing as npt
 from linnet.data import Candidates, Document
 from linnet.errors import RecipeError
 from linnet.kb import KnowledgeBase, Mask
-from linnet.pipeline import Allow, Component, Retriever, Step
+from linnet.pipeline import Component, Step
 from linnet.retrieve.aliases import Aliases
 from linnet.retrieve.ngram_build import Vocabulary, build
 from linnet.retrieve.ngram_file import open_index
 from linnet.retrieve.ngram_index import Floats, Ints, NgramIndex, best_concepts
 from linnet.retrieve.ngram_text import Analysis, CharSide
-from linnet.retrieve.queries import look_up
+from linnet.retrieve.queries import TextRetriever
 
 __all__ = ["Ngram"]
 
@@ -34,11 +34,10 @@ Found = tuple[Ints, Floats, Ints]  # rows, scores and name rows of concepts, bes
 
 NO_NAME = -1  # the name row of an alias
 ALIASES = "aliases.jsonl"
-MADE = ("index", "_alias_index")  # made again where they are needed: not copied, not pickled
 
 
 @dataclass(kw_only=True)
-class Ngram(Retriever):
+class Ngram(TextRetriever):
     """Candidates are the concepts with the names most similar in character n-grams.
 
     Args:
@@ -75,7 +74,7 @@ class Ngram(Retriever):
     prior: float = 0.1
     learned: Aliases = field(default_factory=Aliases.none, init=False, repr=False, compare=False)
 
-    NEEDS = frozenset({"mentions", "abbreviations"})
+    MADE = ("index", "_alias_index")
 
     def __post_init__(self) -> None:
         self.ngram_range = (self.ngram_range[0], self.ngram_range[1])
@@ -84,24 +83,12 @@ class Ngram(Retriever):
         problems += [] if 0 <= self.prior <= 10 else [f"prior: {self.prior} must be between 0 and 10"]
         if problems:
             raise RecipeError("ngram", problems)
-        for made in MADE:  # made with other options
-            self.__dict__.pop(made, None)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {key: value for key, value in self.__dict__.items() if key not in MADE}
-
-    @property
-    def needs(self) -> frozenset[str]:
-        """What documents must have: abbreviations only if they are looked up."""
-        return self.NEEDS if self.long_forms else frozenset({"mentions"})
+        self._forget()
 
     @property
     def analysis(self) -> Analysis:
         """What n-grams are taken of a text."""
-        return Analysis(
-            ngram_range=self.ngram_range, min_df=self.min_df, max_features=self.max_features, char_side=self.char_side,
-            char_count=self.char_count, word_boundaries=self.word_boundaries, sublinear_tf=self.sublinear_tf,
-        )  # fmt: skip
+        return Analysis(**{item.name: getattr(self, item.name) for item in fields(Analysis)})
 
     @functools.cached_property
     def index(self) -> NgramIndex:
@@ -115,10 +102,6 @@ class Ngram(Retriever):
         return build(names, self.analysis, vocabulary=Vocabulary(self.index.grams, self.index.arrays["idf"]))
 
     # --- looking up --------------------------------------------------------------------------------------------------
-
-    def retrieve(self, docs: Sequence[Document], /, *, allow: Allow | None = None) -> list[list[Candidates]]:
-        """Return candidates for each mention of each document; equal texts are looked up once."""
-        return look_up(docs, self._candidates, kb=self.kb, allow=allow, long_forms=self.long_forms)
 
     def _candidates(self, text: str, mask: Mask | None) -> Candidates:
         rows, scores, names = self.index.search(text, self.k, mask)

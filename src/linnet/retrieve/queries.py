@@ -1,15 +1,54 @@
-"""What a retriever asks for, see `linnet.text.queries`, and how it answers for whole batches."""
+"""How a retriever answers for whole batches; what it is asked, says `linnet.text.queries`."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
 
 from linnet.data import Candidates, Document
 from linnet.kb import KnowledgeBase, Mask
-from linnet.pipeline import Allow
+from linnet.pipeline import Allow, Retriever
 from linnet.text.queries import query_texts
 
-__all__ = ["look_up", "query_texts"]
+__all__ = ["TextRetriever", "look_up"]
+
+
+class TextRetriever(Retriever):
+    """Base of retrievers that answer text by text, with indexes of their own.
+
+    Attributes:
+        MADE: names of cached properties, which are built again where they are needed: not copied, not pickled.
+        kb: what is searched.
+        long_forms: abbreviations that the document defines are looked up written out.
+    """
+
+    NEEDS = frozenset({"mentions", "abbreviations"})
+    MADE: ClassVar[tuple[str, ...]] = ()
+
+    kb: KnowledgeBase
+    long_forms: bool = True
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """What documents must have: abbreviations only if they are looked up."""
+        return self.NEEDS if self.long_forms else frozenset({"mentions"})
+
+    def retrieve(self, docs: Sequence[Document], /, *, allow: Allow | None = None) -> list[list[Candidates]]:
+        """Return candidates for each mention of each document; equal texts are looked up once."""
+        return look_up(docs, self._candidates, kb=self.kb, allow=allow, long_forms=self.long_forms)
+
+    @abstractmethod
+    def _candidates(self, text: str, mask: Mask | None) -> Candidates:
+        """Return the candidates of one text among the rows of `mask` (None = all)."""
+
+    def _forget(self) -> None:
+        """Drop what was made with other options."""
+        for made in self.MADE:
+            self.__dict__.pop(made, None)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {key: value for key, value in self.__dict__.items() if key not in self.MADE}
 
 
 def look_up(

@@ -97,9 +97,10 @@ class Run:
         bf16 = has_bf16(self.device) if args.bf16 is None else args.bf16
         told = {name: value for name, value in dataclasses.asdict(args).items() if name not in FREE}
         self.told = {**told, "bf16": bf16, "key": key}
+        model.module.to(self.device)
+        groups = model.groups(args)  # before gradients are distributed: it may freeze parameters
         self.losses = self.accelerator.prepare(_Losses(model, bf16=bf16))
         fused = self.device.type in ("cpu", "cuda")  # several times faster, where there is such an AdamW
-        groups = model.groups(args)
         self.optimizer = torch.optim.AdamW(groups, lr=args.lr, weight_decay=args.weight_decay, fused=fused)
         self.rates = [group["lr"] for group in self.optimizer.param_groups]
         self.parameters = [parameter for group in self.optimizer.param_groups for parameter in group["params"]]
@@ -366,9 +367,12 @@ class Run:
 
 def _accelerator() -> Accelerator:
     """Return what knows of processes and devices; without a GPU, processes of one launch find each other too."""
+    device = choose_device()
+    if device.type == "cuda" and device.index is not None:
+        torch.cuda.set_device(device)  # the one that a lone process is given
     try:
         return Accelerator(
-            cpu=choose_device().type == "cpu",
+            cpu=device.type == "cpu",
             mixed_precision="no",  # `_Losses` does it: an Accelerator's cannot be changed within a process
             kwargs_handlers=[DistributedDataParallelKwargs(find_unused_parameters=True)],
         )

@@ -1,4 +1,4 @@
-"""Concepts as JSON Lines: Linnet's own exchange form, which keeps everything.
+"""Concepts as JSON Lines: Linnet's own exchange form, which keeps them whole.
 
 One object a line: ``id``, ``names`` (objects of ``text`` and, where they differ from the defaults, ``scope``,
 ``language``, ``source``), ``types``, ``definition``, ``parents``, ``xrefs``, ``replaced_by`` (for retired concepts:

@@ -1,4 +1,4 @@
-"""Concepts out to files: ``.jsonl`` keeps everything, ``.tsv`` is for spreadsheets and says what it drops."""
+"""Concepts out to files: ``.jsonl`` keeps them whole, ``.tsv`` is for spreadsheets and says what it drops."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def write_table(concepts: Iterable[Concept], path: str | Path) -> int:
         with replacing(path) as out:
             return write_concepts(concepts, out)
     if ending != "tsv":
-        raise FormatError(path, "expected a name that ends in .jsonl (keeps everything) or .tsv, plain or .gz")
+        raise FormatError(path, "expected a name that ends in .jsonl (keeps concepts whole) or .tsv, plain or .gz")
     with replacing(path) as out:
         return _write_tsv(concepts, out)
 

@@ -1,7 +1,4 @@
-"""MeSH in XML as NLM publishes it: descriptor (``desc20xx.xml``) and supplementary (``supp20xx.xml``) records.
-
-Parsing streams, one record at a time, and never loads a DTD, resolves an entity or opens a connection.
-"""
+"""MeSH in XML as NLM publishes it: descriptor (``desc20xx.xml``) and supplementary (``supp20xx.xml``) records."""
 
 from __future__ import annotations
 
@@ -13,7 +10,8 @@ from lxml import etree
 
 from linnet.data import Name, Scope
 from linnet.errors import FormatError
-from linnet.text.files import open_bytes, shown
+from linnet.text.files import shown
+from linnet.text.xml_files import elements
 from linnet.vocabularies.malformed import Malformed
 from linnet.vocabularies.mesh_record import NAME_SOURCES, SCOPES, UI, MeshRecord, registry_xref
 
@@ -46,51 +44,16 @@ def xml_records(path: str | Path, bad: Malformed, *, brief: bool = False) -> Ite
     Raises:
         FormatError: XML that is not well-formed or cut off, entity declarations, or no record.
     """
-    name = shown(path)
     count = 0
-    with open_bytes(path) as stream:
-        events = etree.iterparse(
-            stream,
-            events=("start", "end"),
-            tag=tuple(LAYOUTS),
-            load_dtd=False,
-            no_network=True,
-            resolve_entities=False,
-            huge_tree=False,
-            remove_comments=True,
-            remove_pis=True,
-        )
-        try:
-            for event, element in events:
-                if event == "start":
-                    if not count:
-                        _refuse_entities(element, name)
-                    continue
-                count += 1
-                bad.read += 1
-                record = _record(element, bad, brief=brief)
-                if record is not None:
-                    yield record
-                _forget(element)
-        except etree.XMLSyntaxError as error:
-            problem = f"no well-formed XML: {error.msg}; is the file truncated?"
-            raise FormatError(name, problem, line=error.lineno) from error
+    for element in elements(path, LAYOUTS, kind="MeSH"):
+        count += 1
+        bad.read += 1
+        record = _record(element, bad, brief=brief)
+        if record is not None:
+            yield record
     if not count:
-        raise FormatError(name, f"holds no record (no element {' or '.join(LAYOUTS)}): is it desc20xx or supp20xx?")
-
-
-def _refuse_entities(element: etree._Element, name: str) -> None:
-    dtd: Any = element.getroottree().docinfo.internalDTD
-    if dtd is not None and dtd.entities():
-        raise FormatError(name, "declares XML entities, which MeSH files do not: refused as unsafe")
-
-
-def _forget(element: etree._Element) -> None:
-    """Free a record that has been read and all that stands before it, so that memory stays flat."""
-    element.clear()
-    parent = element.getparent()
-    while parent is not None and element.getprevious() is not None:
-        del parent[0]
+        problem = f"holds no record (no element {' or '.join(LAYOUTS)}): is it desc20xx or supp20xx?"
+        raise FormatError(shown(path), problem)
 
 
 def _record(element: etree._Element, bad: Malformed, *, brief: bool) -> MeshRecord | None:

@@ -1,4 +1,4 @@
-"""What retrievers ask for."""
+"""What mentions ask for."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 from linnet.data import Document, Mention, Span
 from linnet.pipeline import Abbreviations, Sentences
-from linnet.retrieve.queries import query_texts
+from linnet.text.queries import query_texts
 
 
 def queries(text: str, *surfaces: str) -> list[str]:
