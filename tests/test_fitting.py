@@ -1,9 +1,10 @@
 from __future__ import annotations
 
+import errno
 import json
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -14,10 +15,12 @@ from linnet.data import Candidates, Document, Mention
 from linnet.decide import Decide
 from linnet.detect.gold import Gold
 from linnet.errors import LinnetError, RecipeError
-from linnet.fitting import CrossFitted, Done, Progress, Task, corpus_version, cross_fitted, tasks, train
+from linnet.fitting import CrossFitted, Done, Progress, Task, corpus_version, cross_fitted, fold_of, tasks, train
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Allow, Fuse, Pipeline, Reranker, Retriever, Step
+from linnet.retrieve.bm25 import Bm25
 from linnet.retrieve.exact import Exact
+from linnet.retrieve.ngram import Ngram
 
 
 @dataclass(kw_only=True)
@@ -181,6 +184,43 @@ def test_parts_of_a_fusion_are_trained_too(
     assert len(loaded.of[1].of[0].seen) == 23
 
 
+def test_what_a_fold_learned_is_what_it_would_have_learned_alone(kb: KnowledgeBase) -> None:
+    surfaces = ("Seizure", "stature", "fits", "fainting")
+    docs = [
+        Document(f"d{n}", f"{surface}.", mentions=(Mention(0, len(surface), source="gold", concepts=(id,)),))
+        for n in range(24)
+        for surface, id in [(surfaces[n % 4], ("HP:0001250", "HP:0004322")[n % 3 == 0])]
+    ]
+    ngram = Ngram(kb=kb, prior=1.0)
+    fuse = Fuse([Exact(kb=kb), ngram], method="weighted", weights=(0.2, 0.8))
+    list(ngram.fit(docs, (), before=Gold(), kb=kb, args={}))
+    done = [Task((1, 0, 1), "ngram"), Task((1, 0), "fuse"), Task((1,), "fuse")]  # as if all of them were trained
+    made = cross_fitted(Pipeline(Gold(), Fuse([fuse]), kb=kb), done, docs, folds=4)
+    for doc in docs:
+        alone = Ngram(kb=kb, prior=1.0)
+        rest = [other for other in docs if fold_of(other.id, 4) != fold_of(doc.id, 4)]
+        list(alone.fit(rest, (), before=Gold(), kb=kb, args={}))
+        want = Pipeline(Gold(), Fuse([replace(fuse, of=[Exact(kb=kb), alone])]), kb=kb)
+        assert made([doc.spans_only()]) == want([doc.spans_only()])
+
+
+def test_what_is_not_trained_again_is_shared_by_the_folds(kb: KnowledgeBase, docs: list[Document]) -> None:
+    words, ngram = Bm25(kb=kb), Ngram(kb=kb)
+    list(ngram.fit(docs, (), before=Gold(), kb=kb, args={}))
+    inner = Fuse([words, Learner(kb=kb)])
+    done = [Task((1,), "ngram"), Task((2, 1), "learner")]
+    made = cross_fitted(Pipeline(Gold(), ngram, inner, kb=kb), done, docs, folds=4)
+    assert isinstance(made, CrossFitted)
+    for fold in made.folds:
+        _, retriever, fused = fold.parts
+        assert isinstance(retriever, Ngram)
+        assert retriever.index is ngram.index  # opened, or built, once
+        assert isinstance(fused, Fuse)
+        assert fused is not inner
+        assert fused.of[0] is words
+        assert fused.of[1] is not inner.of[1]
+
+
 def test_documents_of_no_fold_are_answered_by_the_whole(kb: KnowledgeBase, docs: list[Document]) -> None:
     first = Forgetful(kb=kb)
     list(first.fit(docs, (), before=Gold(), kb=kb, args={}))
@@ -285,6 +325,53 @@ def test_parts_of_another_training_are_of_no_use(kb: KnowledgeBase, docs: list[D
         run(pipeline(kb, Forgetful(kb=kb)), docs, tmp_path / "out")
     shutil.rmtree(tmp_path / "out.parts")
     run(pipeline(kb, Forgetful(kb=kb)), docs, tmp_path / "out")
+
+
+def test_what_is_no_training_is_left_alone(kb: KnowledgeBase, docs: list[Document], tmp_path: Path) -> None:
+    (tmp_path / "out.parts").mkdir()
+    (tmp_path / "out.parts" / "notes.txt").write_text("mine")
+    with pytest.raises(LinnetError, match=r"out\.parts is where finished parts are kept, and holds something else"):
+        run(pipeline(kb, Forgetful(kb=kb)), docs, tmp_path / "out")
+    assert (tmp_path / "out.parts" / "notes.txt").read_text() == "mine"
+
+
+class Full(Forgetful):
+    """Finds no room on the disk, as often as it is asked to save itself."""
+
+    def save(self, folder: Path) -> None:
+        super().save(folder)
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_a_full_disk_leaves_no_half_of_a_pipeline(
+    kb: KnowledgeBase, docs: list[Document], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, there: bool
+) -> None:
+    monkeypatch.setitem(config.COMPONENTS, "forgetful", f"{Full.__module__}:{Full.__qualname__}")
+    made = pipeline(kb, Full(kb=kb))
+    if there:
+        (tmp_path / "out").mkdir()
+    with pytest.raises(LinnetError, match=r"out\.parts cannot be written: No space left on device; make room"):
+        list(train(made, [Task((1,), "forgetful")], docs, (), output=tmp_path / "out"))
+    with pytest.raises(LinnetError, match="cannot be written"):  # it is saved with the whole, too
+        list(train(made, [], docs, (), output=tmp_path / "out"))
+    assert (tmp_path / "out").exists() is there
+    assert not there or not list((tmp_path / "out").iterdir())
+    monkeypatch.setattr(Full, "save", Forgetful.save)
+    list(train(made, [], docs, (), output=tmp_path / "out"))
+    assert {path.name for path in (tmp_path / "out").iterdir()} >= {"pipeline.toml", "card.md", "0-gold"}
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_the_folder_one_stands_in(
+    kb: KnowledgeBase, docs: list[Document], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    run(pipeline(kb, Forgetful(kb=kb)), docs, Path())
+    assert "pipeline.toml" in [path.name for path in Path.cwd().iterdir()]
+    assert len(config.load(tmp_path / "here", kb=kb).parts) == 4
+    assert [path.name for path in tmp_path.iterdir()] == ["here"]
 
 
 def test_what_is_to_be_trained(kb: KnowledgeBase) -> None:

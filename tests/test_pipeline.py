@@ -197,7 +197,7 @@ def test_wrong_kinds_of_fusion(kb: KnowledgeBase) -> None:
 def test_needs_are_checked_before_any_work(kb: KnowledgeBase) -> None:
     docs = [Document("a", TEXT, mentions=()), Document("b", TEXT)]
     cases: list[tuple[Stage, list[Document], str]] = [
-        (fixed([0]), docs, "Fixed needs mentions, document 'b' has none: put a component in front"),
+        (fixed([0]), docs, "Fixed needs mentions, document 'b' has none: mark them, or put a detector in front"),
         (Backwards(), [Document("c", TEXT, mentions=(Mention(0, 7),))], "Backwards needs candidates, document 'c'"),
         (Abbreviations(), docs, "Abbreviations needs sentences, document 'a'"),
         (Exact(kb=kb) >> Decide(kb=kb), docs, "Pipeline needs mentions, document 'b'"),

@@ -15,11 +15,12 @@ from hypothesis import strategies as st
 
 from linnet import config
 from linnet.data import Candidates, Document, Mention
-from linnet.errors import LinnetError, MissingExtraError, RecipeError
+from linnet.errors import DataError, LinnetError, MissingExtraError, RecipeError
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Allow, Retriever, Step
 from linnet.recipe import Recipe
-from linnet.tuning import STUDY, Search, Trial, best, tune, write_best
+from linnet.study import STUDY
+from linnet.tuning import Search, Trial, best, tune, write_best
 
 GOLD = "HP:0001250"
 RUNS: list[tuple[float, frozenset[str], frozenset[str]]] = []  # each training: level, train, dev
@@ -27,7 +28,7 @@ RUNS: list[tuple[float, frozenset[str], frozenset[str]]] = []  # each training: 
 
 @dataclass(kw_only=True)
 class Knob(Retriever):
-    """Right in so many of ten documents as its level says, whatever it learned; not where it is set to 7."""
+    """Right in so many of ten documents as its level says, whatever it learned; 7 is refused, and 8 learns nothing."""
 
     kb: KnowledgeBase
     level: float = 1.0
@@ -57,6 +58,8 @@ class Knob(Retriever):
         kb: KnowledgeBase,
         args: Mapping[str, Any],
     ) -> Iterator[Step]:
+        if self.level == 8:
+            raise DataError("knob: nothing to learn from")
         self.learned = frozenset(doc.id for doc in train)
         RUNS.append((self.level, self.learned, frozenset(doc.id for doc in dev)))
         yield Step(1, 1)
@@ -159,6 +162,44 @@ def test_values_that_components_refuse(make: Any, tmp_path: Path) -> None:
     assert not (tmp_path / "best.toml").exists()
 
 
+def test_values_with_which_nothing_is_learned(make: Any, tmp_path: Path) -> None:
+    search = make('"knob.level" = [4, 8]')
+    trials = list(tune(search, tmp_path / "out", trials=6))
+    assert {(t.values["knob.level"], t.score is None) for t in trials} == {(4, False), (8, True)}
+    assert {t.problem for t in trials if t.score is None} == {"knob: nothing to learn from"}
+    again = list(tune(search, tmp_path / "out", trials=6))  # it is known, and not begun anew
+    assert [replace(t, seconds=0) for t in again] == [replace(t, seconds=0) for t in trials]
+
+
+def test_one_process_at_a_time(make: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    search = make('"knob.level" = {low = 0.5, high = 9.5}')
+    measure = Search.measure
+
+    def interrupted(self: Search, values: Mapping[str, Any]) -> float:
+        monkeypatch.setattr(Search, "measure", measure)
+        assert len(list(tune(search, tmp_path / "out", trials=2))) == 2
+        return measure(self, values)
+
+    monkeypatch.setattr(Search, "measure", interrupted)
+    with pytest.raises(LinnetError, match="another process has gone on with this study; let one do so at a time"):
+        list(tune(search, tmp_path / "out", trials=2))
+    assert len(list(tune(search, tmp_path / "out", trials=3))) == 3
+
+
+def test_a_full_disk(make: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import optuna
+
+    def full(*_: object, **__: object) -> None:
+        reason = OSError("database or disk is full")
+        raise optuna.exceptions.StorageInternalError("An exception is raised during the commit.") from reason
+
+    with monkeypatch.context() as patch:
+        patch.setattr(optuna.study.Study, "tell", full)
+        with pytest.raises(LinnetError, match=r"study\.db cannot be written: database or disk is full; make room"):
+            list(tune(make(), tmp_path / "out", trials=1))
+    assert len(list(tune(make(), tmp_path / "out", trials=1))) == 1
+
+
 @given(st.lists(st.one_of(st.none(), st.floats(0, 1)), max_size=8))
 def test_best_is_the_first_of_the_highest(scores: list[float | None]) -> None:
     trials = [Trial(n, {}, score, 0.0) for n, score in enumerate(scores, 1)]
@@ -226,6 +267,10 @@ def test_what_is_refused_before_any_trial(make: Any, tmp_path: Path) -> None:
     assert "did you mean 'in-kb.accuracy@1'" in said(make(score="in-kb.acuracy@1"))
     assert "no documents with gold mentions" in said(make(dev=[]))
     assert "use --split cv" in said(make(more='[[train]]\npart = "decide"'))
+    fuse = '[[pipeline]]\nuse = "fuse"\nmethod = "weighted"\n[[pipeline.of]]\nuse = "knob"\n[[train]]\npart = "fuse"'
+    assert "train: fuse learns from the dev documents that trials are scored on; use --split cv" in said(
+        make(more=fuse)
+    )
     assert "no part of the pipeline that learns" in said(make(more='[[train]]\npart = "gold"'))
     with pytest.raises(RecipeError, match="tune: missing"):
         make("")

@@ -284,7 +284,7 @@ def load(source: str | Path, *, kb: str | Path | KnowledgeBase | None = None, ch
     if recipe.kb_version not in ("", opened.version):
         raise KnowledgeBaseError(
             f"{source} was made with version {recipe.kb_version} of its knowledge base, "
-            f"{opened.path} has version {opened.version}"
+            f"{opened.path} has version {opened.version}: train it again, or give the knowledge base it was made with"
         )
     saved = folder if trained else None
     return Pipeline(*_make_all(recipe.pipeline, opened, saved), name=str(source), kb=opened)

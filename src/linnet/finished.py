@@ -1,5 +1,8 @@
 """Parts of a pipeline that are trained already: kept beside the output folder until all of them are.
 
+The output is put together in there too, and moved to its place when it is complete: a training that is killed, or has
+no room left, leaves no half of a pipeline behind, and goes on when it is started again.
+
 Of several processes that train together (``torchrun``, ``accelerate launch``) the first one writes, the others read.
 """
 
@@ -8,15 +11,19 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+from linnet.errors import LinnetError
 from linnet.home import read_json, writable
 from linnet.text.files import replacing
 
 __all__ = ["Finished", "first_process"]
 
 NAME = "finished.json"
+WHOLE = "whole"
+RECIPE = "pipeline.toml"  # a folder without it is no pipeline: it is moved last
 
 
 def first_process() -> bool:
@@ -32,6 +39,9 @@ class Finished:
         key: a hash of all that the training depends on.
 
     `seconds` holds how long each finished part took. Other folders within are left to parts that are not finished yet.
+
+    Raises:
+        LinnetError: the folder holds something that is not of a training, or cannot be made or written to.
     """
 
     def __init__(self, folder: Path, *, key: str) -> None:
@@ -42,6 +52,7 @@ class Finished:
         if found.get("key") == key and isinstance(found.get("parts"), dict):
             self.seconds = {str(name): float(seconds) for name, seconds in found["parts"].items()}
         elif first_process():
+            self._check(path)
             for other in folder.iterdir():
                 shutil.rmtree(other) if other.is_dir() else other.unlink()
             self._write()  # so that checkpoints of the first part are found to be of this training
@@ -50,13 +61,42 @@ class Finished:
         """Save the part called `name` in its folder, and note that it is finished."""
         self.seconds[name] = seconds
         if first_process():
-            save(self.folder / name)
+            with self._saving():
+                save(self.folder / name)
             self._write()
 
-    def remove(self) -> None:
-        """Remove all of them: they are part of the pipeline's folder now."""
+    @contextmanager
+    def whole(self, output: Path) -> Iterator[Path]:
+        """Give a folder to write the pipeline to; it becomes `output`, new or empty, and what was kept is removed.
+
+        Raises:
+            LinnetError: it cannot be written; `output` is as it was.
+        """
+        made = self.folder / WHOLE
+        shutil.rmtree(made, ignore_errors=True)  # of an attempt that was killed just here
+        with self._saving():
+            yield made
+            if not output.exists():
+                made.rename(output)
+            else:  # somebody may stand in it, and it may be the root of a drive
+                for path in sorted(made.iterdir(), key=lambda path: path.name == RECIPE):
+                    shutil.move(path, output / path.name)
         shutil.rmtree(self.folder)
 
+    def _check(self, path: Path) -> None:
+        if not path.exists() and any(self.folder.iterdir()):
+            message = f"{self.folder} is where finished parts are kept, and holds something else"
+            raise LinnetError(f"{message}: move it, or give another -o")
+
+    @contextmanager
+    def _saving(self) -> Iterator[None]:
+        """Say what to do when something cannot be written."""
+        try:
+            yield
+        except OSError as error:
+            reason = f"{self.folder} cannot be written: {error.strerror or error}"
+            raise LinnetError(f"{reason}; make room and start again: the parts that are finished are kept") from error
+
     def _write(self) -> None:
-        with replacing(self.folder / NAME) as stream:  # other processes may be reading it
+        with self._saving(), replacing(self.folder / NAME) as stream:  # other processes may be reading it
             json.dump({"key": self.key, "parts": self.seconds}, stream)

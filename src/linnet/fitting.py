@@ -39,6 +39,7 @@ __all__ = [
     "corpus_version",
     "fit_part",
     "fold_of",
+    "from_dev",
     "parts_of",
     "tasks",
     "train",
@@ -123,6 +124,11 @@ def _learners(parts: Sequence[Component], above: tuple[int, ...] = ()) -> Iterat
 
 def _learns(part: Component) -> bool:
     return isinstance(part, Fits) and not (isinstance(part, Fuse) and part.method != "weighted")
+
+
+def from_dev(pipeline: Pipeline, todo: Sequence[Task]) -> list[str]:
+    """Return the names of the parts to train that learn from the dev documents."""
+    return [task.name for task in todo if isinstance(_part(pipeline, task.place), FROM_DEV)]
 
 
 def parts_of(pipeline: Pipeline) -> list[Component]:
@@ -214,7 +220,7 @@ def _without(
     pipeline: Pipeline, done: Sequence[Task], rest: Sequence[Document], out: frozenset[str], folds: int
 ) -> Pipeline:
     """Return the pipeline as trained on the `rest` of the documents, without those in `out`."""
-    parts = [_copied(part) for part in pipeline.parts]
+    parts = [_copied(part, (index,), done) for index, part in enumerate(pipeline.parts)]
     fewer = Pipeline(*parts, name=pipeline.name, kb=pipeline.kb)
     for number, task in enumerate(done):
         part = _part(fewer, task.place)
@@ -227,11 +233,15 @@ def _without(
     return fewer
 
 
-def _copied(part: Component) -> Component:
-    """Return a copy that can be trained without the original noticing; what it holds is shared."""
+def _copied(part: Any, place: tuple[int, ...], done: Sequence[Task]) -> Any:
+    """Return a copy of a part that is trained again; what is not is shared, with all that it has looked up or built."""
+    inner = getattr(part, "of", None)
+    trained = any(task.place[: len(place)] == place for task in done)
+    if not trained or (inner is None and hasattr(part, "without")):
+        return part
     made = copy.copy(part)
-    if hasattr(made, "of"):
-        made.of = [_copied(inner) for inner in made.of]
+    if inner is not None:
+        made.of = [_copied(each, (*place, index), done) for index, each in enumerate(inner)]
     return made
 
 
@@ -300,11 +310,12 @@ def train(
         about: lines for the folder's card.
 
     Raises:
-        LinnetError: the folder holds something, no documents, or an id that stands twice.
+        LinnetError: the folder holds something, no documents, an id that stands twice, or no room to write.
     """
     if first_process() and output.exists() and (not output.is_dir() or any(output.iterdir())):
         raise LinnetError(f"{output} is no empty folder: give a new one, nothing is overwritten")
     _check(docs)
+    output = output.resolve()  # "." has no name that another folder could be called after
     kept = output.with_name(f"{output.name}.parts")
     finished = Finished(kept, key=_key(pipeline, todo, docs, dev))
     done: list[Task] = []
@@ -323,12 +334,12 @@ def train(
         yield Done(task.name, finished.seconds[task.folder], kept=was_kept)
     if not first_process():
         return
-    config.save(pipeline, output)
     lines = [*about, f"training documents: {len(docs):,}, version {corpus_version(docs)}"]
     lines += [f"{task.name}: trained in {finished.seconds[task.folder]:.1f} s" for task in done]
-    with (output / "card.md").open("a", encoding="utf-8") as card:
-        card.writelines(f"* {line}\n" for line in lines)
-    finished.remove()
+    with finished.whole(output) as folder:
+        config.save(pipeline, folder)
+        with (folder / "card.md").open("a", encoding="utf-8") as card:
+            card.writelines(f"* {line}\n" for line in lines)
 
 
 def _loaded(part: Component, folder: Path, kb: KnowledgeBase | None) -> Component:

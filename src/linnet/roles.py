@@ -164,7 +164,8 @@ def require(component: Component, docs: Sequence[Document]) -> None:
         for doc in docs:
             if not _holds(doc, needed):
                 who = type(component).__name__
-                raise PipelineError(f"{who} needs {needed}, document {doc.id!r} has none: put a component in front")
+                way = "mark them, or put a detector in front" if needed == "mentions" else "put a component in front"
+                raise PipelineError(f"{who} needs {needed}, document {doc.id!r} has none: {way}")
 
 
 def _holds(doc: Document, name: str) -> bool:

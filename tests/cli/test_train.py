@@ -108,3 +108,19 @@ def test_what_is_refused(run: Run, tmp_path: Path, data: Path, small: KnowledgeB
     nothing = tmp_path / "nothing.toml"
     nothing.write_text(f'corpus = "bc5cdr"\nkb = "{small.path}"\n[[pipeline]]\nuse = "gold"\n')
     assert "no part of it learns" in said(nothing)
+
+
+@pytest.mark.filterwarnings("ignore::linnet.errors.LinnetWarning")
+def test_the_knowledge_base_is_built_from_the_same_folder(
+    run: Run, tmp_path: Path, data: Path, small: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("LINNET_DATA", raising=False)
+    (data / "names.tsv").write_text("id\tname\n" + "".join(f"MESH:{id}\t{name}\n" for id, name, _ in NAMES))
+    recipe = written(tmp_path, small)
+    lines = [line for line in recipe.read_text().splitlines() if not line.startswith("kb = ")]
+    built = '[kb]\nname = "built"\nbuild = [{from = "table", path = "names.tsv"}]'
+    recipe.write_text("\n".join([lines[0], built, *lines[1:]]))
+    done = run("train", recipe, "-o", tmp_path / "out", "--data", data)
+    assert done.code == 0, done.err
+    assert load(tmp_path / "out").kb is not None
+    assert "say where names.tsv is" in run("train", recipe, "-o", tmp_path / "other").err

@@ -145,6 +145,23 @@ def test_it_is_saved(mesh: KnowledgeBase, corpus: list[Document], ranker: Lexica
     assert again(docs) == (before(mesh) >> ranker)(docs)
 
 
+def test_columns_cannot_change_after_training(
+    mesh: KnowledgeBase, corpus: list[Document], ranker: Lexical, tmp_path: Path
+) -> None:
+    fewer = trained(mesh, corpus, omit=("heads",))
+    for name, part in (("all", ranker), ("fewer", fewer)):
+        config.save(Pipeline(*(before(mesh) >> part).parts, kb=mesh), tmp_path / name)
+    with pytest.raises(
+        RecipeError, match=r"omit: \['designators'\], but it was trained with \['heads'\]; train it again"
+    ):
+        config.load(tmp_path / "fewer", changes=['lexical.omit=["designators"]'])  # as many columns, but others
+    with pytest.raises(RecipeError, match=r"omit: \['heads'\], but it was trained with \[\]"):
+        config.load(tmp_path / "all", changes=['lexical.omit=["heads"]'])
+    docs = [doc.spans_only() for doc in corpus[:5]]
+    same = config.load(tmp_path / "fewer", changes=['lexical.omit=["heads"]'])
+    assert same(docs) == (before(mesh) >> fewer)(docs)
+
+
 def test_another_knowledge_base_is_refused(mesh: KnowledgeBase, ranker: Lexical, tmp_path: Path) -> None:
     ranker.save(tmp_path / "a")
     other = build(CONCEPTS[:4], tmp_path / "other.kb")

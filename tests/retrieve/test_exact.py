@@ -86,6 +86,12 @@ def test_abbreviations_are_written_out(kb: KnowledgeBase) -> None:
     assert [[kb.id(row) for row in candidates.rows] for candidates in found] == [["HP:0001631"], ["HP:0001631"]]
 
 
+def test_wrong_keywords(kb: KnowledgeBase) -> None:
+    with pytest.raises(RecipeError, match="k: 0 must be at least 1") as caught:
+        Exact(kb=kb, k=0, level="cases")  # type: ignore[arg-type]
+    assert "level: 'cases' is none of case, basic, family" in str(caught.value)
+
+
 @pytest.mark.parametrize(
     ("fields", "message"),
     [({"abbreviations": ()}, "Exact needs mentions"), ({"mentions": ()}, "Exact needs abbreviations")],

@@ -168,6 +168,7 @@ def test_names_without_letters_are_like_nothing_and_a_warning_says_so(tmp_path: 
         ({"min_df": 0, "max_features": 0}, ["min_df: 0 must", "max_features: 0 must"]),
         ({"char_side": "front", "char_count": 0}, ["char_count: 0 must be at least 1 for char_side 'front'"]),
         ({"char_side": "separate", "char_count": 1}, ["at least 2"]),
+        ({"char_side": "both"}, ["char_side: 'both' is none of none, front, back, separate, together"]),
         ({"prior": -0.1}, ["prior: -0.1 must be between 0 and 10"]),
         ({"prior": math.nan}, ["prior: nan"]),
     ],

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,9 +9,10 @@ import numpy as np
 import pytest
 
 from linnet import config
-from linnet.data import Candidates, Document, Mention
+from linnet.data import Candidates, Concept, Document, Mention, Name
 from linnet.errors import FormatError
 from linnet.kb import KnowledgeBase
+from linnet.kb_build import build
 from linnet.pipeline import Allow, Pipeline, Step
 from linnet.retrieve.aliases import Aliases
 from linnet.retrieve.ngram import Ngram
@@ -114,6 +116,36 @@ def test_without_leaves_out_what_documents_brought(kb: KnowledgeBase) -> None:
     assert found(ngram.without(["1", "2", "3"]), "cold").rows.tolist() == found(Ngram(kb=kb), "cold").rows.tolist()
     assert ids(ngram, "falling sickness")[0] == "HP:0001250", "the whole is as it was"
     assert found(Ngram(kb=kb).without(["1"]), "cold") == found(Ngram(kb=kb), "cold")
+
+
+def test_leaving_out_twice_is_leaving_out_once(kb: KnowledgeBase) -> None:
+    aliases = Aliases.of(TRAIN, kb)
+    once = aliases.without(["2"])
+    for more in ([], ["2"], ["2", "unknown"]):
+        assert once.without(more).totals.tolist() == once.totals.tolist()
+    assert once.without(["3"]).totals.tolist() == aliases.without(["2", "3"]).totals.tolist()
+
+
+def test_aliases_follow_retired_concepts(tmp_path: Path) -> None:
+    names = build([Concept(f"X:{n}", (Name(text),)) for n, text in enumerate(("One", "Two", "Three"))], tmp_path / "a")
+    train = [doc("1", "odd thing, odd thing", odd_thing=("X:0",)), doc("2", "odd thing", odd_thing=("X:1",))]
+    both = doc("3", "odd thing, odd thing", odd_thing=("X:0",))
+    also = Mention(11, 20, source="gold", concepts=("X:1",))
+    train.append(replace(both, mentions=(*(both.mentions or ()), also)))
+    ngram = Ngram(kb=names)
+    list(ngram.fit(train, (), before=Pipeline(Ngram(kb=names)), kb=names, args={}))
+    ngram.save(tmp_path / "saved")
+    with KnowledgeBase.edit(names.path) as edit:
+        edit.retire("X:0", successor="X:1")
+    after = KnowledgeBase.open(names.path)
+    loaded = Ngram.load(tmp_path / "saved", kb=after)
+    assert ids(loaded, "odd thing")[0] == "X:1"
+    assert loaded.learned.totals.tolist() == [4]  # of the third document, what it said of both
+    assert np.array_equal(loaded.learned.totals, Aliases.of(train, after).totals)
+    with KnowledgeBase.edit(names.path) as edit:
+        edit.retire("X:1")
+    with pytest.raises(FormatError, match="retired from a without a successor; train again"):
+        Ngram.load(tmp_path / "saved", kb=KnowledgeBase.open(names.path))
 
 
 def test_saved_loaded_pickled(kb: KnowledgeBase, tmp_path: Path) -> None:

@@ -61,7 +61,7 @@ def train(
     read = read_recipe(recipe, changes=changes)
     if not read.learns_from:
         raise RecipeError(recipe, ["corpus: missing; name the corpus to train on"])
-    pipeline = load(recipe, kb=kb, changes=changes)
+    pipeline = load(recipe, kb=read.open_kb(data=data) if kb is None else kb, changes=changes)
     todo = tasks(pipeline, read.train, source=recipe)
     if not todo:
         raise RecipeError(recipe, ["pipeline: no part of it learns, so there is nothing to train"])

@@ -48,7 +48,8 @@ class Lexical(Reranker):
         seed: of the choice of these, by document.
 
     Raises:
-        RecipeError: ``omit`` names no kind of columns, or ``mentions`` is not positive.
+        RecipeError: ``omit`` names no kind of columns, or others than it was trained with, or ``mentions`` is not
+            positive.
     """
 
     kb: KnowledgeBase
@@ -57,6 +58,7 @@ class Lexical(Reranker):
     seed: int = 13
     known: Known | None = field(default=None, init=False, repr=False)
     model: Logit | None = field(default=None, init=False, repr=False)
+    _omitted: tuple[str, ...] = field(default=(), init=False, repr=False, compare=False)  # when it was trained
 
     NEEDS = frozenset({"mentions", "abbreviations", "candidates"})
 
@@ -68,6 +70,8 @@ class Lexical(Reranker):
             if name not in GROUPS
         ]
         problems += [] if self.mentions >= 1 else [f"mentions: {self.mentions} must be at least 1"]
+        if self.model is not None and set(self.omit) != set(self._omitted):
+            problems.append(f"omit: {list(self.omit)}, but it was trained with {list(self._omitted)}; train it again")
         if problems:
             raise RecipeError("lexical", problems)
 
@@ -144,7 +148,7 @@ class Lexical(Reranker):
             losses[penalty] = _held_out(lists, folds, penalty)
             yield Step(step=step, total=len(PENALTIES) + 1, losses={"nll": losses[penalty]})
         best = min(losses, key=lambda penalty: losses[penalty])
-        self.model = Logit.fit(lists, penalty=best)
+        self.model, self._omitted = Logit.fit(lists, penalty=best), self.omit
         yield Step(step=len(PENALTIES) + 1, total=len(PENALTIES) + 1, losses={"nll": self.model.loss(lists)})
 
     def _sample(self, lists: Lists) -> Any:
@@ -224,6 +228,7 @@ class Lexical(Reranker):
         except (KeyError, TypeError, ValueError) as error:
             raise FormatError(path, f"no weights that this Linnet can use ({error!r}); train again") from error
         reranker.model = Logit(*(np.array(column, np.float64) for column in values))
+        reranker._omitted = reranker.omit
         reranker.known = Known.of(Lexicon.load(folder / "lexicon"), Counts.load(folder / "counts.jsonl"))
         return reranker
 

@@ -80,8 +80,11 @@ class Aliases:
 
     def without(self, documents: Iterable[str]) -> Aliases:
         """Return the same pairs, counted without these documents; pairs seen nowhere else count 0."""
-        left_out = _sum(len(self), [self.counts[id] for id in set(documents) if id in self.counts])
-        return replace(self, totals=np.maximum(self.totals - left_out, 0))
+        out = set(documents) & self.counts.keys()
+        left_out = _sum(len(self), [self.counts[id] for id in out])
+        # nor are they among the counts any more: leaving them out again changes nothing
+        kept = {id: some for id, some in self.counts.items() if id not in out}
+        return replace(self, counts=kept, totals=self.totals - left_out)
 
     @functools.cached_property
     def shares(self) -> npt.NDArray[np.float64]:
@@ -108,10 +111,13 @@ class Aliases:
         Raises:
             FormatError: the file cannot be read, or a line is not one of ours.
         """
+        seen: Counter[tuple[str, Key]] = Counter()
         try:
-            return cls._counted(dict(_read(path, kb)))
+            for key, count in _read(path, kb):
+                seen[key] += count  # of concepts that were retired since, one may have followed another
         except (OSError, UnicodeDecodeError) as error:
             raise FormatError(path, f"cannot be read: {error}; train again") from error
+        return cls._counted(seen)
 
 
 def _sum(size: int, counts: Iterable[Mapping[int, int]]) -> npt.NDArray[np.float64]:

@@ -25,6 +25,7 @@ __all__ = ["Exact"]
 SCOPE_SCORES = {"exact": 1.0, "narrow": 0.9, "related": 0.8, "broad": 0.7}
 OTHER_CASE = 0.98  # the same name but for case, hyphens, accents or Greek letters
 OTHER_WORDS = 0.9  # the same but for the order and form of words
+LEVELS = ("case", "basic", "family")
 
 
 @dataclass(kw_only=True)
@@ -38,7 +39,7 @@ class Exact(TextRetriever):
             ``family`` the words in any order, stop words left out, related words (`linnet.text.variants.family`) equal.
 
     The score is 1 for the very name, less for other case or punctuation, less again for other words, and less for names
-    of weaker scope.
+    of weaker scope. Texts without letters and digits are equal to nothing.
     """
 
     kb: KnowledgeBase
@@ -48,8 +49,10 @@ class Exact(TextRetriever):
     MADE = ("_families",)
 
     def __post_init__(self) -> None:
-        if self.k < 1:
-            raise RecipeError("exact", [f"k: {self.k} must be at least 1"])
+        problems = [] if self.k >= 1 else [f"k: {self.k} must be at least 1"]
+        problems += [] if self.level in LEVELS else [f"level: {self.level!r} is none of {', '.join(LEVELS)}"]
+        if problems:
+            raise RecipeError("exact", problems)
 
     def _candidates(self, text: str, mask: Mask | None) -> Candidates:
         best: dict[int, tuple[float, int]] = {}

@@ -11,7 +11,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 from linnet.text.normalise import basic
 
@@ -50,6 +50,8 @@ class Analysis:
         problems += [] if self.min_df >= 1 else [f"min_df: {self.min_df} must be at least 1"]
         if self.max_features is not None and self.max_features < 1:
             problems.append(f"max_features: {self.max_features} must be at least 1")
+        if self.char_side not in (sides := get_args(CharSide)):
+            problems.append(f"char_side: {self.char_side!r} is none of {', '.join(sides)}")
         least = 2 if self.char_side in ("separate", "together") else 1
         if self.char_side != "none" and self.char_count < least:
             problems.append(f"char_count: {self.char_count} must be at least {least} for char_side {self.char_side!r}")
