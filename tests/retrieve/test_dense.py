@@ -373,7 +373,7 @@ def _cosine(model: BiEncoder, mention: Any, name: Any) -> float:
         return torch.tensor([text.ids]), torch.ones(1, len(text.ids)), torch.tensor([text.span])
 
     with torch.no_grad():
-        left, right = model.mentions(*one(mention)), model.names(*one(name))  # type: ignore[arg-type]
+        left, right = model.mentions(*one(mention)), model.names(*one(name))
         return float(torch.nn.functional.cosine_similarity(left, right))
 
 

@@ -67,6 +67,17 @@ DEFINED = [
     ("Sprague-Dawley rats (SD)", ["SD=Sprague-Dawley"]),
     ("methods: atrial septal defect (ASD)", ["ASD=atrial septal defect"]),
     ("and/or atrial septal defect (ASD)", ["ASD=atrial septal defect"]),
+    # letters inside a word give way to initials
+    ("newly diagnosed multiple myeloma (MM)", ["MM=multiple myeloma"]),
+    ("known as attenuated adenomatous polyposis coli (AAPC)", ["AAPC=attenuated adenomatous polyposis coli"]),
+    ("the International Index of Erectile Function (IIEF)", ["IIEF=International Index of Erectile Function"]),
+    ("relapsed/refractory (R/R) disease", ["R/R=relapsed/refractory"]),
+    ("mice given methotrexate (MTX)", ["MTX=methotrexate"]),
+    ("an acute arachidonic acid (AA)", ["AA=arachidonic acid"]),
+    # names of compounds
+    ("binding of [(3)H]saxitoxin (STX)", ["STX=saxitoxin"]),
+    ("uptake of [3H]-dopamine (DA)", ["DA=dopamine"]),
+    ("1,2-dimethylhydrazine (1,2-DMH) and more", ["1,2-DMH=1,2-dimethylhydrazine"]),
     # lower case
     ("given intravenously (iv)", ["iv=intravenously"]),
     ("intravenous (i.v.) fluids", ["i.v.=intravenous"]),
@@ -95,6 +106,7 @@ NOT_DEFINED = [
     "five mutants (9 Fm)",
     "() [] (( )) ( )",
     "of the whole (OW)",
+    "in ten cases (1,200) and more (2,3 and 4)",
 ]
 
 

@@ -48,6 +48,7 @@ COMPARED = (*GROUPS["names"], *GROUPS["designators"], *GROUPS["heads"], "names")
 PLACES_COMPARED = [PLACE[name] for name in COMPARED]
 SMOOTHING = 0.1  # added to counts before their logarithm
 SURE = 0.9  # a retrieval score from which the first candidate is taken for what is meant
+MOST_APART = 2  # beyond it, systematic names with many locants would all be wrong
 APART = 0.05  # what agreement in numbers and letters is worth beside the share of words when the best name is chosen
 
 
@@ -210,7 +211,7 @@ class _Matcher:
             "scope": lexicon.scopes[names[best]],
             "surface_exact": np.logical_or.reduceat(lexicon.keys[names] == surface.key, starts),
             "apart_missing": missing[best],
-            "apart_extra": extra[best],
+            "apart_extra": np.minimum(extra[best], MOST_APART),
             "head_found": self._holds(names[best], query.head),
             "head_meant": (heads >= 0) & (self.asked[np.maximum(heads, 0)] > 0),
             "names": np.log(np.diff(np.append(starts, len(names)))),

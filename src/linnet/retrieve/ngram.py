@@ -77,6 +77,8 @@ class Ngram(TextRetriever):
     MADE = ("index", "_alias_index")
 
     def __post_init__(self) -> None:
+        if len(self.ngram_range) != 2:
+            raise RecipeError("ngram", [f"ngram_range: {list(self.ngram_range)} must be shortest and longest"])
         self.ngram_range = (self.ngram_range[0], self.ngram_range[1])
         problems = self.analysis.problems()
         problems += [] if self.k >= 1 else [f"k: {self.k} must be at least 1"]

@@ -14,7 +14,9 @@ What differs here, each for a kind of text met in abstracts and notes:
 * Greek letters equal their Latin initials ("interferon gamma (IFN-γ)");
 * a bracket that the long form cuts in two is taken into it whole ("N-(4-hydroxyphenyl)retinamide (4-HPR)");
 * the long form does not begin with "the", "of" and the like where a better word precedes, nor with "anti-" or "non-"
-  where the short form leaves that out, and it does not reach over a colon or semicolon;
+  where the short form leaves that out, nor with an isotope ("[3H]saxitoxin (STX)"), and it does not reach over a colon
+  or semicolon;
+* letters of the short form that occur inside a word give way to initials: "multiple myeloma (MM)" is not "myeloma";
 * where the words before it give all initials, a last word is left out ("Sprague-Dawley rats (SD)"), and so is a
   bracket with a number in it;
 * Roman numerals, ordinary lower-case words and references to figures are no short forms.
@@ -43,11 +45,13 @@ REACH: Final = 240  # characters of a long form at most, also of what a bracket 
 PIECES_MOST: Final = 3  # short forms tried in one bracket
 
 BRACKET: Final = re.compile(r"[()\[\]]")
+WORD: Final = re.compile(r"\S+")
 LETTER: Final = re.compile(r"[^\W\d_]")
 BRACKETS: Final = ("(", "[")
 PARTNER: Final = {")": "(", "]": "["}
 # One short form: a word or two, of letters, digits and the signs that stand inside names.
-SHORT: Final = re.compile(r"[^\W_][\w/.'’+&*‐‑–-]*(?: [^\W_][\w/.'’+&*‐‑–-]*)?(?<=[\w.'’+*])")
+SIGN: Final = r"(?:[\w/.'’+&*‐‑–-]|(?<=\d),(?=\d))"  # "5,7-DHT" has a comma
+SHORT: Final = re.compile(rf"[^\W_]{SIGN}*(?: [^\W_]{SIGN}*)?(?<=[\w.'’+*])")
 SEPARATOR: Final = re.compile(r"\s*(?:[;:=]|,(?=\s)|\s(?:or|and)\s)\s*")
 LEAD: Final = re.compile(
     r"(?:(?:[Hh]ere(?:in)?after|here|also|further|now|or|i\.e\.|e\.g\.|called|termed|named|known|denoted|designated|"
@@ -63,6 +67,7 @@ NOT_SHORT: Final = frozenset([*_ORDINARY.split(), "ie", "eg", "i.e.", "e.g."])
 NOT_FIRST: Final = frozenset(_JOINING.split())
 SPELLED: Final = re.compile(r"[Aa]lpha|[Bb]eta|[Gg]amma|[Dd]elta|[Kk]appa")
 PREFIXES: Final = ("anti-", "non-", "post-", "pre-")
+ISOTOPE: Final = re.compile(r"\[[^][\s]*\d[^][\s]*\]-?")
 HYPHENS_ALIKE: Final = str.maketrans(dict.fromkeys(HYPHENS, "-"))
 
 
@@ -246,7 +251,7 @@ def _long_before(text: str, floor: int, end: int, short: str) -> Span | None:
         at = _align(folded, lowest, keys)
     if at < 0:
         return None
-    at = _word_start(window, at)
+    at = _by_initials(window, lowest, _word_start(window, at), keys)
     if window[at:].count(")") > window[at:].count("("):
         at = _word_start(window, max(window.rfind("(", lowest, at), 0))
     rest = window[folded.rfind(keys[-1]) :].split(None, 2)
@@ -255,6 +260,22 @@ def _long_before(text: str, floor: int, end: int, short: str) -> Span | None:
     if len(rest) == 2 and _initials(shorter := window[at : -len(rest[1])].rstrip()) == keys:
         window = window[:at] + shorter
     return Span(start + at, start + len(window)) if _fits(short, window[at:], keys) else None
+
+
+def _by_initials(window: str, lowest: int, at: int, keys: Sequence[str]) -> int:
+    """Return where a longer long form begins whose initials are `keys`, or `at` if there is none or no need of one.
+
+    From right to left the second "m" of "multiple myeloma (MM)" is that inside "myeloma", and nothing of "multiple" is
+    left to be asked for.
+    """
+    initials = _initials(window[at:])
+    for word in reversed(list(WORD.finditer(window, lowest, at))):
+        if len(initials) >= len(keys):
+            break
+        initials = _initials(window[word.start() :])
+        if initials == keys:
+            return word.start()
+    return at
 
 
 def _simpler(short: str) -> str:
@@ -280,12 +301,12 @@ def _long_inside(text: str, start: int, end: int, short: str) -> Span | None:
 
 
 def _word_start(window: str, at: int) -> int:
-    """Return where the word that holds `at` begins, hyphenated parts included, slashes and "anti-" not."""
+    """Return where the word that holds `at` begins, hyphenated parts included, slashes, "anti-" and "[3H]" not."""
     start = at
     while start and not window[start - 1].isspace() and window[start - 1] != "/":
         start -= 1
     word = window[start:at]
-    if word.lower().translate(HYPHENS_ALIKE) in PREFIXES:
+    if word.lower().translate(HYPHENS_ALIKE) in PREFIXES or ISOTOPE.fullmatch(word):
         return at
     return start + len(word) - len(word.lstrip("([{\"'“‘«"))
 
