@@ -13,7 +13,8 @@ import torch
 from tests.tiny_models import tiny_bert
 
 from linnet import config
-from linnet.data import Concept, Document, Mention, Name, Span
+from linnet.data import Candidates, Concept, Document, Mention, Name, Span
+from linnet.detect.gold import Gold
 from linnet.errors import DataError, LinnetError, LinnetWarning, RecipeError
 from linnet.kb import KnowledgeBase
 from linnet.kb_build import build
@@ -22,7 +23,9 @@ from linnet.nn.encoder import Encoder
 from linnet.pipeline import Abbreviations, Allow, Pipeline, Sentences
 from linnet.retrieve.bi_encoder import BiEncoder, InContext, Templates, in_context, windowed
 from linnet.retrieve.dense import Dense
-from linnet.retrieve.dense_training import DenseArgs, DenseTraining, Linked, fit
+from linnet.retrieve.dense_args import DenseArgs
+from linnet.retrieve.dense_training import DenseTraining, Linked, fit
+from linnet.retrieve.ngram import Ngram
 
 NAMES = (
     ("seizure", "fit", "convulsion"),
@@ -366,6 +369,33 @@ def test_the_loss_is_that_of_a_slow_sum(dense: Dense) -> None:
         [right] = [place for place, (own, _) in enumerate(scores) if own]
         total += float(torch.logsumexp(values, 0) - values[right])
     assert loss == pytest.approx(total / len(examples), abs=1e-4)
+
+
+def test_a_teachers_shares_are_learned(dense: Dense) -> None:
+    docs = notes(6)
+    teacher = [Candidates(np.array([(i + 1) % 6, i], np.int32), np.array([0.75, 0.25], np.float32)) for i in range(6)]
+    linked = [
+        Linked(in_context(doc, tokens=50)[0], frozenset({place}), found)
+        for place, (doc, found) in enumerate(zip(docs, teacher, strict=True))
+    ]
+    made = DenseTraining(dense, DenseArgs(taught=3, mined=0, temperature=0.1), linked)
+    examples = made.examples([], epoch=0, rng=np.random.default_rng(1))
+    assert [example.rows for example in examples] == [(i, (i + 1) % 6) for i in range(6)]
+    assert all(example.shares == (0.25, 0.75) for example in examples)
+    with torch.no_grad():
+        loss = float(made.loss(made.collate(examples))["taught"])
+    total = 0.0
+    for example in examples:
+        values = torch.tensor([_cosine(dense.model, example.mention, name) / 0.1 for name in example.names])
+        total -= float((torch.tensor(example.shares) * torch.log_softmax(values, 0)).sum())
+    assert loss == pytest.approx(total / len(examples), abs=1e-4)
+
+
+def test_negatives_can_come_from_the_pipeline_before(names: KnowledgeBase, bert: str) -> None:
+    dense = Dense(kb=names, encoder=bert)
+    args = {**QUICK, "epochs": 1, "lexical": 2, "taught": 2, "mined": 0}
+    [step] = dense.fit(notes(6), [], before=Pipeline(Gold(), Ngram(kb=names)), kb=names, args=args)
+    assert set(step.losses) == {"nll", "taught"}
 
 
 def _cosine(model: BiEncoder, mention: Any, name: Any) -> float:

@@ -11,8 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 import torch
@@ -22,10 +21,11 @@ from torch.utils.checkpoint import checkpoint
 
 from linnet.codec import dumps
 from linnet.data import Candidates, Document
-from linnet.errors import DataError, RecipeError, did_you_mean
+from linnet.errors import DataError
 from linnet.nn.texts import TokenText, padded
 from linnet.pipeline import Component, Pipeline, Step
 from linnet.retrieve.bi_encoder import BiEncoder, InContext, in_context
+from linnet.retrieve.dense_args import DenseArgs
 from linnet.retrieve.dense_vectors import make
 from linnet.roles import blind
 from linnet.train.args import TrainArgs
@@ -35,94 +35,18 @@ from linnet.train.negatives import Spared, collisions, hard, random_rows
 if TYPE_CHECKING:
     from linnet.retrieve.dense import Dense
 
-__all__ = ["DenseArgs", "DenseTraining", "Example", "fit"]
+__all__ = ["DenseTraining", "Example", "fit"]
 
 MINED = 64  # concepts looked at for hard negatives
 
 Mined = tuple[Candidates, dict[int, int]]  # what was found for a mention; right concept -> place of its nearest name
 
 
-@dataclass(frozen=True, kw_only=True)
-class DenseArgs:
-    """What the training of a bi-encoder is told beside `linnet.train.args.TrainArgs`.
-
-    Args:
-        similarity: ``dot`` product as published, or ``cosine``.
-        temperature: similarities are divided by it.
-        positive: which name of the right concept is the positive: the ``nearest`` so far, a ``random`` one, or the
-            ``preferred`` one as published.
-        mined: hard negatives a mention, from what the network itself ranks first, mined anew each epoch.
-        lexical: negatives a mention from the candidates that the pipeline before gives.
-        random: negatives a mention drawn from all concepts.
-        only_above: hard negatives are only taken from above the right concept.
-        spare_descendants: narrower concepts than the right one are no negatives.
-        synonyms: pairs of synonyms of the knowledge base, for each mention: 1 = as many.
-        freeze_embeddings: leave the embeddings of tokens as they were pre-trained (not those of the markers).
-        chunk: texts that are encoded at once; a batch of any size needs memory for so many alone (0 = all at once).
-    """
-
-    similarity: Literal["cosine", "dot"] = "cosine"
-    temperature: float = 0.05
-    positive: Literal["nearest", "random", "preferred"] = "nearest"
-    mined: int = 1
-    lexical: int = 0
-    random: int = 0
-    only_above: bool = False
-    spare_descendants: bool = False
-    synonyms: float = 0.0
-    freeze_embeddings: bool = False
-    chunk: int = 0
-
-    @classmethod
-    def split(cls, values: Mapping[str, Any]) -> tuple[DenseArgs, TrainArgs]:
-        """Return a ``[[train]]`` table as what this training is told and what the loop is told.
-
-        Raises:
-            RecipeError: unknown or wrong fields, all of them at once.
-        """
-        own = {item.name for item in fields(cls)}
-        problems = _problems({key: value for key, value in values.items() if key in own})
-        others = {key: value for key, value in values.items() if key not in own}
-        known = {item.name for item in fields(TrainArgs)}
-        for key in [key for key in others if key not in known]:
-            hint = did_you_mean(key, own | known) or f"; it has: {', '.join(sorted(own | known))}"
-            problems.append(f"{key}: unknown field{hint}")
-            del others[key]
-        try:
-            loop = TrainArgs.of(others, source="dense")
-        except RecipeError as error:
-            raise RecipeError("dense", [*problems, *error.problems]) from error
-        if problems:
-            raise RecipeError("dense", problems)
-        return cls(**{key: value for key, value in values.items() if key in own}), loop
-
-
-def _problems(values: Mapping[str, Any]) -> list[str]:
-    problems = []
-    for name, choices in (("similarity", ("cosine", "dot")), ("positive", ("nearest", "random", "preferred"))):
-        if values.get(name, choices[0]) not in choices:
-            problems.append(f"{name}: expected one of {', '.join(choices)}, found {values[name]!r}")
-    for name in ("mined", "lexical", "random", "chunk"):
-        value = values.get(name, 0)
-        if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-            problems.append(f"{name}: expected a whole number from 0, found {value!r}")
-    for name, least in (("temperature", 1e-4), ("synonyms", 0.0)):
-        value = values.get(name, 1.0)
-        if not isinstance(value, (int, float)) or isinstance(value, bool) or not least <= value <= 1e4:
-            problems.append(f"{name}: expected a number from {least:g} to 10000, found {value!r}")
-    flags = [name for name in ("only_above", "spare_descendants", "freeze_embeddings") if name in values]
-    problems += [
-        f"{name}: expected true or false, found {values[name]!r}"
-        for name in flags
-        if not isinstance(values[name], bool)
-    ]
-    return problems
-
-
 class Example(NamedTuple):
     """A mention, or a name that stands for one: its tokens, spared rows, names to tell apart and their concepts.
 
-    The first name is right, the others are negatives.
+    The first name is right, the others are negatives. ``shares`` says how a teacher divides its belief among the first
+    names, no share for a mention without a teacher.
     """
 
     mention: TokenText
@@ -130,12 +54,14 @@ class Example(NamedTuple):
     spared: frozenset[int]
     names: tuple[TokenText, ...]
     rows: tuple[int, ...]
+    shares: tuple[float, ...] = ()
 
 
 class Batch(NamedTuple):
     """Tensors: ids, mask, spans of mentions, of names that stand for mentions, and of names; what is left out.
 
     ``out`` bool (mentions, names): names that are right for a mention, but not its own positive; ``own`` (mentions,).
+    ``shares`` float32 (mentions, names), what a teacher believes, -1 for names it was not asked about.
     """
 
     mentions: tuple[Tensor, Tensor, Tensor]
@@ -143,6 +69,7 @@ class Batch(NamedTuple):
     names: tuple[Tensor, Tensor, Tensor]
     out: Tensor
     own: Tensor
+    shares: Tensor
 
 
 class Linked(NamedTuple):
@@ -208,15 +135,28 @@ class DenseTraining:
         row = sorted(one.rows)[int(rng.integers(len(one.rows)))]
         place = mined[1].get(row) if mined is not None and args.positive == "nearest" else None
         chosen = [(row, self.names.some(row, rng, args.positive) if place is None else place)]
+        shares = self._taught(one, spared, chosen)
         for found, count in ((mined[0] if mined else None, args.mined), (one.candidates, args.lexical)):
             if found is not None and count:
                 places = hard(found.rows, spared, count, only_above=args.only_above)
                 chosen += [(int(found.rows[p]), self.names.matched(found, p)) for p in places]
         for other in random_rows(rng, self.names.concepts, spared, args.random):
             chosen.append((other, self.names.some(other, rng, "random")))
-        return Example(
-            text, False, spared, tuple(self.names.tokens(place) for _, place in chosen), tuple(row for row, _ in chosen)
-        )
+        names = tuple(self.names.tokens(place) for _, place in chosen)
+        return Example(text, False, spared, names, tuple(row for row, _ in chosen), shares)
+
+    def _taught(self, one: Linked, spared: frozenset[int], chosen: list[tuple[int, int]]) -> tuple[float, ...]:
+        """Add a teacher's wrong candidates to `chosen`, which holds the right one; return its shares of all."""
+        found = one.candidates
+        if not self.args.taught or found is None or not len(found.rows):
+            return ()
+        places = hard(found.rows, spared, self.args.taught)
+        right = sum(float(score) for row, score in zip(found.rows, found.scores, strict=True) if int(row) in spared)
+        scores = np.maximum([right, *(float(found.scores[place]) for place in places)], 0.0)
+        if not scores.sum():
+            return ()
+        chosen += [(int(found.rows[place]), self.names.matched(found, place)) for place in places]
+        return tuple((scores / scores.sum()).tolist())
 
     def _synonyms(self, rng: np.random.Generator, count: int) -> list[Example]:
         """Return pairs of names of concepts drawn at random from those that have several."""
@@ -245,10 +185,13 @@ class DenseTraining:
         names = [name for example in ordered for name in example.names]
         tokenizer = self.model.mention.tokenizer
         mentions, synonyms, shown = (padded(texts, padding=tokenizer.pad_token_id) for texts in (*sides, names))
-        return Batch(mentions, synonyms, shown, torch.from_numpy(out), torch.from_numpy(own))
+        shares = np.full(out.shape if self.args.taught else (0, 0), -1, np.float32)
+        for place, example in enumerate(ordered if self.args.taught else ()):
+            shares[place, own[place] : own[place] + len(example.shares)] = example.shares
+        return Batch(mentions, synonyms, shown, *map(torch.from_numpy, (out, own, shares)))
 
     def loss(self, batch: Batch) -> dict[str, Tensor]:
-        """Return the cross-entropy of the right names among all names of the batch."""
+        """Return the cross-entropy of the right names among all of the batch, and with a teacher that to its shares."""
         model = self.model
         sides = ((model.mentions, batch.mentions), (model.names, batch.synonyms))
         asked = torch.cat([self._vectors(encode, texts) for encode, texts in sides if len(texts[0])])
@@ -256,8 +199,10 @@ class DenseTraining:
         if self.args.similarity == "cosine":
             asked, names = functional.normalize(asked, dim=-1), functional.normalize(names, dim=-1)
         scores = (asked @ names.T).float() / self.args.temperature  # (mentions, names)
-        scores = scores.masked_fill(batch.out, float("-inf"))
-        return {"nll": functional.cross_entropy(scores, batch.own)}
+        losses = {"nll": functional.cross_entropy(scores.masked_fill(batch.out, float("-inf")), batch.own)}
+        if len(batch.shares):
+            losses["taught"] = _to_shares(scores, batch.shares)
+        return losses
 
     def _vectors(self, encode: Any, texts: tuple[Tensor, Tensor, Tensor]) -> Tensor:
         """Return vectors of texts; in chunks, whose insides are worked out again for the gradient, if so told.
@@ -269,6 +214,15 @@ class DenseTraining:
             return cast("Tensor", encode(*texts))
         parts = zip(*(torch.split(tensor, size) for tensor in texts), strict=True)
         return torch.cat([cast("Tensor", checkpoint(encode, *part, use_reentrant=False)) for part in parts])
+
+
+def _to_shares(scores: Tensor, shares: Tensor) -> Tensor:
+    """Return the cross-entropy from shares (mentions, names), -1 = not asked, to scores: the mean over all mentions."""
+    asked = shares >= 0
+    known = asked.any(dim=1)
+    logs = functional.log_softmax(scores[known].masked_fill(~asked[known], float("-inf")), dim=1)
+    products = torch.where(asked[known], shares[known] * logs, 0.0)
+    return -products.sum() / len(scores)
 
 
 class _Names:
@@ -331,7 +285,7 @@ def fit(
     """
     own, loop = DenseArgs.split({key: value for key, value in args.items() if key != "checkpoints"})
     folder = args.get("checkpoints")
-    linked = _linked(dense, docs, before if own.lexical else None)
+    linked = _linked(dense, docs, before if own.lexical or own.taught else None)
     if not linked:
         raise DataError("dense: no mention of the training documents has a concept of the knowledge base")
     training = DenseTraining(dense, own, linked)
