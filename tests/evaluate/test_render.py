@@ -7,7 +7,7 @@ import json
 from linnet.evaluate import About, Figure, Report
 from linnet.evaluate.render import tables, to_csv, to_json, to_markdown
 from linnet.evaluate.report import Comparison
-from linnet.evaluate.rows import BEGIN, END, put_rows
+from linnet.evaluate.rows import REPORTS, Table, put_rows
 
 
 def report(system: str = "a", value: float = 0.5, corpus: str = "c:dev") -> Report:
@@ -57,9 +57,9 @@ def test_markdown_cells_hold_any_text() -> None:
 def test_rows_are_replaced_added_and_sorted() -> None:
     page = put_rows("# Benchmarks\n", [report("b"), report("a")])
     assert page.index("`a`") < page.index("`b`")
-    page = page.replace(END, END + "\n\nAfter.")
+    page = page.replace(REPORTS.end, REPORTS.end + "\n\nAfter.")
     changed = put_rows(page, [report("b", 0.7)])
-    assert changed.startswith("# Benchmarks\n\n" + BEGIN)
+    assert changed.startswith("# Benchmarks\n\n" + REPORTS.begin)
     assert changed.rstrip().endswith("After.")
     assert "0.700" in changed
     assert changed.count("`b`") == 1
@@ -67,3 +67,13 @@ def test_rows_are_replaced_added_and_sorted() -> None:
     one, other = put_rows(put_rows("", [report("a")]), [report("b")]), put_rows("", [report("b"), report("a")])
     assert one == other
     assert put_rows("", [report("x|`y")]).count("`x/'y`") == 1
+
+
+def test_rows_about_the_same_are_replaced_together() -> None:
+    table = Table(by="it", columns=("recipe", "without", "@1"), texts=2, key=1)
+    page = table.put("", [("b", "names", "0.5"), ("b", "heads", "0.7"), ("a", "x|y", "0.1")])
+    lines = [line for line in page.splitlines() if line.startswith("| `")]
+    assert lines == ["| `a` | x/y | 0.1 |", "| `b` | names | 0.5 |", "| `b` | heads | 0.7 |"]
+    changed = table.put(page, [("b", "document", "0.3")])
+    assert [line for line in changed.splitlines() if line.startswith("| `")] == [lines[0], "| `b` | document | 0.3 |"]
+    assert put_rows(page, [report("b")]).startswith(page.rstrip())  # another command's table

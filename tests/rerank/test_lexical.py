@@ -99,8 +99,23 @@ def test_it_has_to_be_trained(mesh: KnowledgeBase) -> None:
 
 def test_wrong_keywords(mesh: KnowledgeBase) -> None:
     with pytest.raises(RecipeError, match="unknown kind of columns 'alias'; did you mean 'aliases'") as caught:
-        Lexical(kb=mesh, omit=("alias",), mentions=0)
+        Lexical(kb=mesh, omit=("alias",), mentions=0, penalty=0.0)
     assert "must be at least 1" in str(caught.value)
+    assert "penalty: 0.0 must be a number above 0" in str(caught.value)
+
+
+def test_a_penalty_that_is_given_is_not_chosen(mesh: KnowledgeBase, corpus: list[Document], ranker: Lexical) -> None:
+    assert ranker.model is not None
+    assert ranker.fitted_penalty is not None
+    models = {}
+    for penalty in (ranker.fitted_penalty, 1000.0):
+        part = Lexical(kb=mesh, penalty=penalty)
+        assert len(list(part.fit(corpus, (), before=before(mesh), kb=mesh, args={}))) == 1
+        assert part.model is not None
+        assert part.fitted_penalty == penalty
+        models[penalty] = part.model.weights
+    assert models[ranker.fitted_penalty].tolist() == ranker.model.weights.tolist()
+    assert abs(models[1000.0]).sum() < abs(ranker.model.weights).sum()
 
 
 def test_steps_and_few_mentions(mesh: KnowledgeBase, corpus: list[Document]) -> None:

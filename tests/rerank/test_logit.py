@@ -7,8 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linnet.rerank.ablation import ablate, mcnemar
-from linnet.rerank.features import FEATURES, GROUPS
 from linnet.rerank.logit import Lists, Logit, softmax
 
 
@@ -82,22 +80,3 @@ def test_mentions_and_columns_can_be_taken() -> None:
     assert fewer.table.shape == (int(some.lengths[kept].sum()), 2)
     assert fewer.groups.tolist() == [0, 2, 4, 6, 8]
     assert fewer.lengths.tolist() == some.lengths[kept].tolist()
-
-
-@pytest.mark.parametrize(("won", "lost"), [(0, 0), (1, 0), (3, 3), (9, 1), (0, 12)])
-def test_mcnemar_is_a_coin_thrown(won: int, lost: int) -> None:
-    one = np.array([True] * won + [False] * lost + [True, False])
-    other = np.array([False] * won + [True] * lost + [True, False])
-    count, few = won + lost, min(won, lost)
-    tail = sum(math.comb(count, k) for k in range(few + 1)) / 2**count
-    assert mcnemar(one, other) == pytest.approx(min(1.0, 2 * tail))
-
-
-def test_ablation_names_what_matters() -> None:
-    columns = len(FEATURES)
-    train, dev = lists(7, 150, columns), lists(8, 150, columns)  # the first column, "score", says it all
-    found = {item.omitted: item for item in ablate(train, dev)}
-    assert set(found) == {"", *GROUPS}
-    assert found[""].p == 1.0
-    assert found["retrieval"].accuracy < found[""].accuracy - 0.2
-    assert found["retrieval"].p < 0.01

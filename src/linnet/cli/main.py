@@ -7,7 +7,20 @@ import sys
 
 import typer
 
-from linnet.cli import bench, bench_evaluate, bench_lexical, corpus, evaluate, kb, link, reproduce, stop, train, tune
+from linnet.cli import (
+    bench,
+    bench_ablation,
+    bench_evaluate,
+    bench_lexical,
+    corpus,
+    evaluate,
+    kb,
+    link,
+    reproduce,
+    stop,
+    train,
+    tune,
+)
 from linnet.cli.common import show_version
 from linnet.errors import LinnetError
 
@@ -28,6 +41,7 @@ app.command("train")(train.train)
 app.command("tune")(tune.tune)
 app.command("evaluate")(evaluate.evaluate)
 app.command("reproduce")(reproduce.reproduce)
+bench.app.command("ablation")(bench_ablation.ablation)
 bench.app.command("evaluate")(bench_evaluate.evaluate)
 bench.app.command("lexical")(bench_lexical.lexical)
 app.add_typer(bench.app, name="bench")

@@ -1,29 +1,102 @@
-"""Reports → rows of a generated table in a Markdown page; rows of other recipes stay."""
+"""Rows of a generated table in a Markdown page; rows of other recipes stay."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from linnet.evaluate.linked import PROTOCOLS
 from linnet.evaluate.report import Report
 
-__all__ = ["BEGIN", "END", "put_rows"]
+__all__ = ["NOTHING", "REPORTS", "Table", "put_rows"]
 
-BEGIN = "<!-- Rows by `linnet reproduce`: do not edit between these lines. -->"
-END = "<!-- End of the rows by `linnet reproduce`. -->"
 ACCURACY = {f"{protocol}.accuracy@1": f"@1 {protocol}" for protocol in PROTOCOLS}
 RECALL = {f"in-kb.recall@{k}": f"@{k} in-kb" for k in (5, 20, 64)}
 END_TO_END = {"strict.f1": "strict F1", "document.f1": "document F1"}
 COST = ("documents/s", "mentions/s", "load s", "peak MiB", "index MiB")
-COLUMNS = ("recipe", "corpus", *ACCURACY.values(), *RECALL.values(), *END_TO_END.values(), *COST)
 NOTHING = "–"
 
 
-def put_rows(text: str, reports: Sequence[Report]) -> str:
-    """Return `text` with a row for each report between its two marks; the marks are added at its end if need be.
+@dataclass(frozen=True, kw_only=True)
+class Table:
+    """A table between two marks of a page.
 
-    A row takes the place of that of the same recipe and corpus. Rows are in the order of recipe and corpus, so the
-    same reports give the same text whatever came first.
+    Args:
+        by: the command that makes its rows.
+        columns: their names, those of texts first.
+        texts: how many columns are texts.
+        key: how many columns say what a row is about; they are set as code.
+    """
+
+    by: str
+    columns: Sequence[str]
+    texts: int
+    key: int
+
+    @property
+    def begin(self) -> str:
+        """The mark before the table."""
+        return f"<!-- Rows by `{self.by}`: do not edit between these lines. -->"
+
+    @property
+    def end(self) -> str:
+        """The mark behind the table."""
+        return f"<!-- End of the rows by `{self.by}`. -->"
+
+    def put(self, text: str, rows: Sequence[Sequence[str]]) -> str:
+        """Return `text` with rows between the two marks, which are added at its end if need be.
+
+        Rows take the place of all that are about the same. They are in the order of what they are about and, where
+        that is the same, in the order given: the same rows give the same text whatever came first.
+
+        >>> table = Table(by="linnet", columns=("recipe", "figure"), texts=1, key=1)
+        >>> once = table.put("# Benchmarks", [("b", "0.7"), ("b", "0.5"), ("a", "0.3")])
+        >>> print(table.put(once, [("b", "0.9")]))
+        # Benchmarks
+        <BLANKLINE>
+        <!-- Rows by `linnet`: do not edit between these lines. -->
+        | recipe | figure |
+        |---|---:|
+        | `a` | 0.3 |
+        | `b` | 0.9 |
+        <!-- End of the rows by `linnet`. -->
+        <BLANKLINE>
+        """
+        if self.begin in text and self.end in text:
+            before, _, rest = text.partition(self.begin)
+            inside, _, after = rest.partition(self.end)
+        else:
+            before, inside, after = (text.rstrip() + "\n\n" if text.strip() else ""), "", "\n"
+        numbers = len(self.columns) - self.texts
+        head = [f"| {' | '.join(self.columns)} |", "|" + "---|" * self.texts + "---:|" * numbers]
+        kept = self._by_key(line for line in inside.splitlines() if line.startswith("| `"))
+        kept |= self._by_key(map(self._line, rows))
+        lines = [line for key in sorted(kept) for line in kept[key]]
+        return before + "\n".join([self.begin, *head, *lines, self.end]) + after
+
+    def _line(self, row: Sequence[str]) -> str:
+        texts = [_plain(text) for text in row[: self.texts]]
+        return (
+            f"| {' | '.join([*(f'`{text}`' for text in texts[: self.key]), *texts[self.key :], *row[self.texts :]])} |"
+        )
+
+    def _by_key(self, lines: Iterable[str]) -> dict[tuple[str, ...], list[str]]:
+        found: dict[tuple[str, ...], list[str]] = {}
+        for line in lines:
+            found.setdefault(tuple(cell.strip() for cell in line.split("|")[1 : 1 + self.key]), []).append(line)
+        return found
+
+
+REPORTS = Table(
+    by="linnet reproduce",
+    columns=("recipe", "corpus", *ACCURACY.values(), *RECALL.values(), *END_TO_END.values(), *COST),
+    texts=2,
+    key=2,
+)
+
+
+def put_rows(text: str, reports: Sequence[Report]) -> str:
+    """Return `text` with a row for each report in the table `REPORTS`; one of the same recipe and corpus is replaced.
 
     >>> from linnet.evaluate.report import About
     >>> report = Report(about=About(system="bc5cdr/exact", corpus="bc5cdr:dev"), documents=500)
@@ -31,23 +104,11 @@ def put_rows(text: str, reports: Sequence[Report]) -> str:
     >>> once == put_rows(once, [report]), once.count("bc5cdr/exact")
     (True, 1)
     """
-    if BEGIN in text and END in text:
-        before, _, rest = text.partition(BEGIN)
-        inside, _, after = rest.partition(END)
-    else:
-        before, inside, after = (text.rstrip() + "\n\n" if text.strip() else ""), "", "\n"
-    rows = {_key(line): line for line in inside.splitlines() if line.startswith("| `")}
-    rows |= {_key(line): line for line in map(_row, reports)}
-    head = [f"| {' | '.join(COLUMNS)} |", "|---|---|" + "---:|" * (len(COLUMNS) - 2)]
-    return before + "\n".join([BEGIN, *head, *(rows[key] for key in sorted(rows)), END]) + after
+    return REPORTS.put(text, list(map(_row, reports)))
 
 
-def _key(line: str) -> tuple[str, ...]:
-    return tuple(cell.strip() for cell in line.split("|")[1:3])
-
-
-def _row(report: Report) -> str:
-    names = [f"`{_plain(text)}`" for text in (report.about.system, report.about.corpus)]
+def _row(report: Report) -> list[str]:
+    names = [report.about.system, report.about.corpus]
     figures = [_figure(report, name) for name in (*ACCURACY, *RECALL, *END_TO_END)]
     cost = report.cost
     costs = [NOTHING] * len(COST)
@@ -57,7 +118,7 @@ def _row(report: Report) -> str:
             NOTHING if cost.anonymous_bytes is None else f"{cost.anonymous_bytes / 2**20:,.0f}",
             f"{cost.index_bytes / 2**20:,.0f}",
         ]  # fmt: skip
-    return f"| {' | '.join([*names, *figures, *costs])} |"
+    return [*names, *figures, *costs]
 
 
 def _figure(report: Report, name: str) -> str:

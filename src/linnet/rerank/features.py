@@ -24,7 +24,7 @@ Floats = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int64]
 Rows = npt.NDArray[np.int32]
 
-# Columns by ingredient: what `linnet.rerank.lexical.ablate` takes away together.
+# Columns by ingredient: what ``omit`` of `linnet.rerank.lexical.Lexical` takes away together.
 GROUPS: dict[str, tuple[str, ...]] = {
     "retrieval": ("score", "score_gap", "rank"),
     "names": (

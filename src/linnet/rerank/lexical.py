@@ -9,6 +9,7 @@ learned, so that the weights fit counts from elsewhere, which is what there is l
 from __future__ import annotations
 
 import json
+import math
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -46,19 +47,22 @@ class Lexical(Reranker):
         omit: kinds of columns to do without (`linnet.rerank.features.GROUPS`).
         mentions: how many mentions the weights are learned from at most; counts are made of all.
         seed: of the choice of these, by document.
+        penalty: of squared weights (`linnet.rerank.logit`); None chooses one by cross-validation.
 
     Raises:
-        RecipeError: ``omit`` names no kind of columns, or others than it was trained with, or ``mentions`` is not
-            positive.
+        RecipeError: ``omit`` names no kind of columns, or others than it was trained with, or ``mentions`` or
+            ``penalty`` is not positive.
     """
 
     kb: KnowledgeBase
     omit: tuple[str, ...] = ()
     mentions: int = 20_000
     seed: int = 13
+    penalty: float | None = None
     known: Known | None = field(default=None, init=False, repr=False)
     model: Logit | None = field(default=None, init=False, repr=False)
     _omitted: tuple[str, ...] = field(default=(), init=False, repr=False, compare=False)  # when it was trained
+    fitted_penalty: float | None = field(default=None, init=False, repr=False, compare=False)  # of the last `fit`
 
     NEEDS = frozenset({"mentions", "abbreviations", "candidates"})
 
@@ -70,6 +74,8 @@ class Lexical(Reranker):
             if name not in GROUPS
         ]
         problems += [] if self.mentions >= 1 else [f"mentions: {self.mentions} must be at least 1"]
+        if self.penalty is not None and not 0 < self.penalty < math.inf:
+            problems.append(f"penalty: {self.penalty} must be a number above 0; leave it out to have one chosen")
         if self.model is not None and set(self.omit) != set(self._omitted):
             problems.append(f"omit: {list(self.omit)}, but it was trained with {list(self._omitted)}; train it again")
         if problems:
@@ -127,7 +133,7 @@ class Lexical(Reranker):
         kb: KnowledgeBase,
         args: Mapping[str, Any],  # noqa: ARG002
     ) -> Iterator[Step]:
-        """Learn counts and weights from `train`; the penalty is chosen by cross-validation over its documents.
+        """Learn counts and weights from `train`; a penalty not given is chosen by cross-validation over its documents.
 
         `before` must not know the answers of the documents it is given: `linnet.fitting` sees to that.
 
@@ -143,13 +149,14 @@ class Lexical(Reranker):
             warnings.warn(message, LinnetWarning, stacklevel=2)
         lists = lists.take(self._sample(lists), self._columns())
         losses: dict[float, float] = {}
+        tried = PENALTIES if self.penalty is None else ()
         folds = lists.groups % FOLDS
-        for step, penalty in enumerate(PENALTIES, 1):
+        for step, penalty in enumerate(tried, 1):
             losses[penalty] = _held_out(lists, folds, penalty)
-            yield Step(step=step, total=len(PENALTIES) + 1, losses={"nll": losses[penalty]})
-        best = min(losses, key=lambda penalty: losses[penalty])
-        self.model, self._omitted = Logit.fit(lists, penalty=best), self.omit
-        yield Step(step=len(PENALTIES) + 1, total=len(PENALTIES) + 1, losses={"nll": self.model.loss(lists)})
+            yield Step(step=step, total=len(tried) + 1, losses={"nll": losses[penalty]})
+        best = self.penalty or min(losses, key=lambda penalty: losses[penalty])
+        self.model, self.fitted_penalty, self._omitted = Logit.fit(lists, penalty=best), best, self.omit
+        yield Step(step=len(tried) + 1, total=len(tried) + 1, losses={"nll": self.model.loss(lists)})
 
     def _sample(self, lists: Lists) -> Any:
         """Return which mentions to learn from, bool (mentions): those of whole documents, drawn at random."""
