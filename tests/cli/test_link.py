@@ -170,20 +170,16 @@ def test_given_spans_are_linked_without_their_answers(run: Run, tmp_path: Path, 
 # --- as a process ----------------------------------------------------------------------------------------------------
 
 
+# undoes what a shell does to jobs in its background, which ignore Ctrl-C and hand that on
+LISTENING = (
+    "import runpy, signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+    "runpy.run_module('linnet', run_name='__main__', alter_sys=True)"
+)
+
+
 def linnet_process(*arguments: object) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "linnet", *map(str, arguments)]
-    return subprocess.Popen(
-        command,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        preexec_fn=_listen_to_ctrl_c,  # noqa: PLW1509 - no threads here
-    )
-
-
-def _listen_to_ctrl_c() -> None:
-    """Undo what a shell does to jobs in its background, which ignore Ctrl-C and hand that on."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    command = [sys.executable, "-c", LISTENING, *map(str, arguments)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 def test_a_cold_start_imports_nothing_heavy(recipe: Path) -> None:

@@ -193,5 +193,6 @@ def test_loading_and_forking_say_nothing(tiny: Path, tmp_path: Path) -> None:
         "assert os.waitpid(child, 0)[1] == 0\n"
         "assert 'TOKENIZERS_PARALLELISM' not in os.environ\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    quiet = ("-W", "ignore::DeprecationWarning")  # Python's own, of any fork beside threads
+    done = subprocess.run([sys.executable, *quiet, "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

@@ -10,7 +10,7 @@ import torch
 from linnet.errors import DataError, FormatError
 from linnet.nn.encoder import Encoder
 from linnet.nn.pooling import Pool, Pooling
-from linnet.nn.texts import TokenText, framed
+from linnet.nn.texts import TokenText, framed, padded
 from linnet.nn.vectors import encode, open_vectors
 
 NAMES = ["seizure", "short stature", "cleft palate", "renal cyst and heart attack", "zebra", "heart", "", "attack"]
@@ -68,6 +68,21 @@ def test_dropout_is_off_and_training_goes_on(tiny: Path) -> None:
     assert not encoder.embeddings.training
     assert pool.training
     assert all(parameter.grad is None for parameter in encoder.parameters())
+
+
+def test_training_around_it_keeps_its_gradients(tiny: Path) -> None:
+    encoder, pool = Encoder.load(tiny), Pool("mean", 32)
+    texts = framed(encoder, NAMES)
+    ids, mask, _ = padded(texts, padding=0)
+    gradients = []
+    for mine in (False, True):  # vectors are asked for in the midst of a training step
+        encoder.zero_grad()
+        with torch.autocast("cpu", torch.bfloat16):
+            if mine:
+                encode(encoder, pool, texts, bf16=True)
+            encoder(ids, mask).float().square().sum().backward()
+        gradients.append([parameter.grad for parameter in encoder.parameters()])
+    torch.testing.assert_close(*gradients)
 
 
 def test_progress_is_told(encoder: Encoder) -> None:

@@ -18,9 +18,12 @@ from linnet.errors import DataError, FormatError
 from linnet.nn.device import autocast
 from linnet.nn.encoder import Encoder
 from linnet.nn.pooling import Pool
+from linnet.nn.quiet import quietly
 from linnet.nn.texts import TokenText, padded, token_batches
 
 __all__ = ["encode", "open_vectors"]
+
+CPU_TOKENS, TOKENS = 2048, 16_384  # a batch: a CPU has small caches, an accelerator many cores to keep busy
 
 Floats = npt.NDArray[np.float32]
 
@@ -30,7 +33,7 @@ def encode(
     pool: Pool,
     texts: Sequence[TokenText],
     *,
-    tokens: int = 8192,
+    tokens: int | None = None,
     normalise: bool = False,
     into: Path | None = None,
     progress: Callable[[int], None] | None = None,
@@ -44,7 +47,7 @@ def encode(
         encoder: reads them.
         pool: makes one vector of those of the tokens.
         texts: token ids and spans; none longer than the encoder's window.
-        tokens: tokens a batch, padding included. More need more memory, and are no faster on a CPU.
+        tokens: tokens a batch, padding included; None stands for 2,048 on a CPU and 16,384 elsewhere.
         normalise: give vectors the length 1, so that their dot product is their cosine.
         into: write the vectors to this ``.npy`` file, which is there in full or not at all, and return them
             memory-mapped.
@@ -58,13 +61,14 @@ def encode(
     lengths = _lengths(encoder, pool, texts)
     device = next(encoder.parameters()).device
     padding = encoder.tokenizer.pad_token_id
+    if tokens is None:
+        tokens = CPU_TOKENS if device.type == "cpu" else TOKENS
     done = 0
-    # one autocast around all batches: the weights are turned into bfloat16 once
     with (
         _matrix(into, len(texts), encoder.size) as vectors,
         _evaluating(encoder, pool),
-        torch.inference_mode(),
-        autocast(device, bf16=bf16),
+        quietly(),
+        _inferring(device, bf16=bf16),
     ):
         for rows in token_batches(lengths.tolist(), tokens=tokens):
             ids, mask, spans = padded([texts[row] for row in rows], padding=padding, device=device)
@@ -90,6 +94,18 @@ def _lengths(encoder: Encoder, pool: Pool, texts: Sequence[TokenText]) -> npt.ND
         beside = " with a marker on each side" if room else ""
         raise DataError(f"text {row}: its span {texts[row].span} is not inside its {lengths[row]} tokens{beside}")
     return lengths
+
+
+@contextlib.contextmanager
+def _inferring(device: torch.device, *, bf16: bool | None) -> Iterator[None]:
+    """Switch gradients off and bfloat16 on, in such a way that weights are turned into bfloat16 once, not each batch.
+
+    Autocast keeps them until its outermost context ends, but not in inference mode. Inside somebody else's autocast
+    they are not kept: not every version of PyTorch sees that they have no gradients when that one goes on training.
+    """
+    inside = torch.is_autocast_enabled(device.type)
+    with torch.inference_mode() if inside else torch.no_grad(), autocast(device, bf16=bf16):
+        yield
 
 
 @contextlib.contextmanager
