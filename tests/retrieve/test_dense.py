@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 from dataclasses import replace
 from pathlib import Path
@@ -306,6 +307,13 @@ def test_an_interrupted_training_ends_like_one_that_was_not(names: KnowledgeBase
     assert seen == losses
     for name, weight in whole.model.state_dict().items():
         assert torch.equal(weight, second.model.state_dict()[name]), name
+
+
+def test_a_copy_is_trained_without_the_original_noticing(dense: Dense) -> None:
+    taught(dense, notes(), epochs=1)
+    before = {name: weight.clone() for name, weight in dense.model.state_dict().items()}
+    taught(copy.copy(dense), notes(), epochs=2)
+    assert all(torch.equal(weight, before[name]) for name, weight in dense.model.state_dict().items())
 
 
 def test_the_best_weights_on_dev_are_kept(names: KnowledgeBase, bert: str) -> None:

@@ -208,6 +208,8 @@ class Dense(Retriever):
     ) -> Iterator[Step]:
         """Train the encoders on the mentions of `train`, and learn these as aliases; `dev` says when to stop.
 
+        Training begins with the pre-trained encoder, whatever was learned before.
+
         Raises:
             RecipeError: `args` that neither this training nor the loop knows.
             DataError: no mention of `train` has a concept of `kb`.
@@ -215,13 +217,15 @@ class Dense(Retriever):
         from linnet.retrieve.dense_training import fit  # noqa: PLC0415 - imports torch
 
         self.learned = Aliases.of(train, kb) if self.aliases else Aliases.none()
-        self.forget()
+        # from the pre-trained encoder, and with a network of its own: a copy is trained beside its original
+        self.folder = None
+        for made in MADE:
+            self.__dict__.pop(made, None)
         yield from fit(self, train, dev, before=before, args=args)
-        self.forget()
 
-    def forget(self) -> None:
-        """Drop vectors that other weights made."""
-        self.__dict__.pop("names_index", None)
+    def show(self, vectors: NameVectors) -> None:
+        """Take these vectors for those of all names; those of aliases are made again."""
+        self.__dict__["names_index"] = vectors
         self.__dict__.pop("alias_index", None)
 
     def save(self, folder: Path) -> None:

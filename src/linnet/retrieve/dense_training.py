@@ -26,7 +26,7 @@ from linnet.nn.texts import TokenText, padded
 from linnet.pipeline import Component, Pipeline, Step
 from linnet.retrieve.bi_encoder import BiEncoder, InContext, in_context
 from linnet.retrieve.dense_args import DenseArgs
-from linnet.retrieve.dense_vectors import make
+from linnet.retrieve.dense_vectors import NameVectors, make
 from linnet.roles import blind
 from linnet.train.args import TrainArgs
 from linnet.train.loop import parameter_groups, train
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DenseTraining", "Example", "fit"]
 
-MINED = 64  # concepts looked at for hard negatives
+MINED = 24  # concepts looked at for hard negatives
 
 Mined = tuple[Candidates, dict[int, int]]  # what was found for a mention; right concept -> place of its nearest name
 
@@ -90,6 +90,7 @@ class DenseTraining:
         self.module: nn.Module = dense.model
         self.spared = Spared(dense.kb, descendants=args.spare_descendants)
         self.names = _Names(dense)
+        self._made: tuple[str, NameVectors] | None = None
 
     @property
     def model(self) -> BiEncoder:
@@ -102,6 +103,20 @@ class DenseTraining:
             for parameter in self.model.embeddings():
                 parameter.requires_grad_(False)
         return parameter_groups(self.module, args)
+
+    def vectors(self) -> NameVectors:
+        """Return the vectors of all names by the weights as they are; made once for the dev score and for mining."""
+        weights = self.model.entity.fingerprint()
+        if self._made is None or self._made[0] != weights:
+            self._made = (weights, make(self.dense))
+        return self._made[1]
+
+    def accuracy(self, linked: Sequence[Linked]) -> float:
+        """Return the share of mentions whose nearest concept is right, by names and aliases."""
+        self.dense.show(self.vectors())
+        found = self.dense.search(self.dense.encode_mentions([one.context for one in linked]), 1)
+        right = (len(c.rows) > 0 and int(c.rows[0]) in one.rows for one, c in zip(linked, found, strict=True))
+        return sum(right) / len(linked)
 
     # --- examples ----------------------------------------------------------------------------------------------------
 
@@ -118,7 +133,7 @@ class DenseTraining:
 
     def _mined(self) -> list[Mined]:
         """Return what the network finds for each mention, and its nearest name of each right concept."""
-        vectors = make(self.dense)
+        vectors = self.vectors()
         queries = self.dense.encode_mentions([one.context for one in self.linked])
         mined = []
         for one, query, found in zip(self.linked, queries, vectors.search(queries, MINED), strict=True):
@@ -292,11 +307,12 @@ def fit(
     judged = _linked(dense, dev, None)
 
     def score(_: Sequence[Document]) -> float:
-        return _accuracy(dense, judged)
+        return training.accuracy(judged)
 
     yield from train(
         training, docs, dev, score=score if judged else None, args=loop, folder=folder, key=_key(dense, docs, dev, own)
     )
+    dense.show(training.vectors())
 
 
 def _linked(dense: Dense, docs: Sequence[Document], before: Component | None) -> list[Linked]:
@@ -315,17 +331,6 @@ def _linked(dense: Dense, docs: Sequence[Document], before: Component | None) ->
                 found = candidates[number][place].candidates if candidates is not None else None
                 linked.append(Linked(context, frozenset(dense.kb.row(id) for id in ids), found))
     return linked
-
-
-def _accuracy(dense: Dense, linked: Sequence[Linked]) -> float:
-    """Return the share of mentions whose nearest concept is right, by names and aliases."""
-    dense.forget()
-    vectors = dense.encode_mentions([one.context for one in linked])
-    found = dense.search(vectors, 1)
-    dense.forget()
-    return sum(len(c.rows) > 0 and int(c.rows[0]) in one.rows for one, c in zip(linked, found, strict=True)) / len(
-        linked
-    )
 
 
 def _key(dense: Dense, docs: Sequence[Document], dev: Sequence[Document], own: DenseArgs) -> str:
