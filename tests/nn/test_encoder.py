@@ -51,6 +51,10 @@ def test_pieces_of_a_long_text_are_not_cut(tiny: Path, tmp_path: Path) -> None:
     assert list(map(len, encoder.pieces(["cleft " * 3000, "cleft"]))) == [3000, 1]
 
 
+def test_half_a_character_is_read_as_a_sign(encoder: Encoder) -> None:
+    assert encoder.pieces(["cleft \ud83d palate"]) == encoder.pieces(["cleft ? palate"])
+
+
 def test_text_is_never_taken_for_a_special_token(tiny: Path) -> None:
     encoder = Encoder.load(tiny, markers=["[MS]"])
     pieces = encoder.pieces(["a [SEP] b [MS] c"])[0]
