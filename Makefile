@@ -34,7 +34,7 @@ demo: $(VENV)/run.stamp  ## build the HPO knowledge base and link a dozen notes
 	@echo "  $(BIN)/linnet kb search hpo short fingers"
 
 test: $(VENV)/dev.stamp  ## all tests, with branch coverage
-	@$(BIN)/python -m pytest --quiet --numprocesses 2 --cov --cov-report=term:skip-covered --cov-fail-under=90
+	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest --quiet --numprocesses 2 --cov --cov-report=term:skip-covered --cov-fail-under=90
 
 lint: $(VENV)/dev.stamp  ## ruff, format, mypy strict, generated docs up to date
 	@$(BIN)/ruff check .
