@@ -14,7 +14,8 @@ Arrays (float32 and int32; n names, all in order of falling spread; u units; g n
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import functools
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -99,21 +100,23 @@ class NgramIndex:
     def _units(self, text: str) -> Floats | None:
         """Return the dot product of a text, at length 1, with every unit (u,); None if no n-gram is known."""
         frequencies = self.analysis.frequencies(self.analysis.units(text))
-        longest = self.grams.dtype.itemsize // 4
-        wanted = [gram for gram in sorted(frequencies) if len(gram) <= longest]
-        if not wanted or not len(self.grams):
+        # in the order of n-grams, so that equal texts give equal sums
+        known = sorted((place, frequencies[gram]) for gram in frequencies if (place := self._gram(gram)) is not None)
+        if not known:
             return None
-        grams = np.array(wanted, self.grams.dtype)  # of another type, the search would copy all n-grams
-        places = np.minimum(np.searchsorted(self.grams, grams), len(self.grams) - 1)
-        known = self.grams[places] == grams
-        places = places[known]
-        weights = np.array([frequencies[gram] for gram in grams[known].tolist()], np.float32)
+        places = np.array([place for place, _ in known])
+        weights = np.array([frequency for _, frequency in known], np.float32)
         weights *= self.arrays["idf"][places]
         length = np.sqrt((weights.astype(np.float64) ** 2).sum())
         if not length:
             return None
         found: Floats = self.by_gram[places].T @ (weights / np.float32(length))
         return found
+
+    @functools.cached_property
+    def _gram(self) -> Callable[[str], int | None]:
+        """From an n-gram to its place; a look-up costs a tenth of a binary search in the array."""
+        return {gram: place for place, gram in enumerate(self.grams.tolist())}.get
 
     def _names(self, units: Floats, k: int, mask: Mask | None) -> tuple[Places | None, float]:
         """Return names among which the best `k` concepts' best names are, and a score these reach.
