@@ -298,6 +298,7 @@ def plugins(monkeypatch: pytest.MonkeyPatch) -> None:
     ]
     monkeypatch.setattr(metadata, "entry_points", lambda *, group: points if group == "linnet.components" else [])
     monkeypatch.setattr(config, "_keywords", config._keywords.__wrapped__)
+    monkeypatch.setattr(config, "_plugins", config._plugins.__wrapped__)
 
 
 def test_plugins(plugins: None, tmp_path: Path, kb: KnowledgeBase) -> None:
