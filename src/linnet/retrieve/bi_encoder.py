@@ -13,45 +13,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 
-from linnet.data import Document
 from linnet.nn.encoder import Encoder
 from linnet.nn.pooling import Pool, Pooling
 from linnet.nn.texts import TokenText
-from linnet.text.queries import query_texts
+from linnet.retrieve.contexts import InContext
 
-__all__ = ["BiEncoder", "InContext", "Templates", "in_context", "windowed"]
+__all__ = ["BiEncoder", "Templates", "windowed"]
 
 MENTION_START, MENTION_END, ENTITY = "[MS]", "[ME]", "[ENT]"
 MARKERS = (MENTION_START, MENTION_END, ENTITY)
-LONG_WORD = 16  # characters a word piece is taken to have when a context is cut before it is tokenized
-
-
-class InContext(NamedTuple):
-    """A mention as it is asked for, between the texts to its left and right."""
-
-    left: str
-    text: str
-    right: str
-
-
-def in_context(doc: Document, *, tokens: int, long_forms: bool = True) -> list[InContext]:
-    """Return every mention of a document with as much text around it as `tokens` word pieces can be made of.
-
-    The text is the mention's own, its parts put together if it is discontinuous, or the long form of an abbreviation
-    that the document defines.
-    """
-    mentions = doc.mentions or ()
-    texts = query_texts(doc) if long_forms else [doc.surface(mention) for mention in mentions]
-    reach = tokens * LONG_WORD
-    return [
-        InContext(doc.text[max(0, mention.start - reach) : mention.start], text, doc.text[mention.end :][:reach])
-        for mention, text in zip(mentions, texts, strict=True)
-    ]
 
 
 def windowed(left: Sequence[int], right: Sequence[int], room: int) -> tuple[list[int], list[int]]:
@@ -100,20 +74,24 @@ class Templates:
 
     def names(
         self, names: Sequence[str], encoder: Encoder, descriptions: Sequence[str] | None = None
-    ) -> list[TokenText]:
-        """Return the tokens of names, each followed by its description as far as the window reaches."""
+    ) -> tuple[list[TokenText], int]:
+        """Return the tokens of names, each followed by its description as far as the window reaches.
+
+        With them comes how many names are longer than the window, of which the beginning and the end are kept.
+        """
         pieces = encoder.pieces(names)
         first, last = encoder.tokenizer.cls_token_id, encoder.tokenizer.sep_token_id
         further = encoder.pieces(descriptions) if descriptions is not None else [[] for _ in names]
-        made = []
+        made, cut = [], 0
         for text, description in zip(pieces, further, strict=True):
-            own, _ = _ends(text, self.name_tokens - 2)
+            own, was_cut = _ends(text, self.name_tokens - 2)
+            cut += was_cut
             rest: list[int] = []
             if description and self.markers:
                 rest.append(encoder.marker(ENTITY))
             rest = [*rest, *description][: self.name_tokens - 2 - len(own)]
             made.append(TokenText((first, *own, *rest, last), (1, 1 + len(own))))
-        return made
+        return made, cut
 
 
 def _ends(pieces: Sequence[int], most: int) -> tuple[list[int], bool]:
@@ -158,9 +136,10 @@ class BiEncoder(nn.Module):
         return next(self.parameters()).device
 
     def embeddings(self) -> list[nn.Parameter]:
-        """Return the weights of the token embeddings, which are frozen in training as published."""
+        """Return the weights below the first layer, of tokens and positions, which training freezes as published."""
         encoders = [self.mention] if self.shared else [self.mention, self.entity]
-        return [parameter for encoder in encoders for parameter in encoder.backbone.get_input_embeddings().parameters()]
+        lowest = [getattr(encoder.backbone, "embeddings", encoder.embeddings) for encoder in encoders]
+        return [parameter for module in lowest for parameter in module.parameters()]
 
     def mentions(self, ids: Tensor, mask: Tensor, spans: Tensor) -> Tensor:
         """Return vectors of mentions, (mentions, tokens) -> (mentions, d)."""

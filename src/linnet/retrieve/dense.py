@@ -22,12 +22,14 @@ from linnet.data import Candidates, Document, Mention
 from linnet.errors import LinnetWarning, RecipeError
 from linnet.index.flat import Flat, Found
 from linnet.kb import KnowledgeBase, Mask
-from linnet.pipeline import Allow, Component, Retriever, Step
+from linnet.pipeline import Allow, Component, Step
 from linnet.retrieve.aliases import Aliases
-from linnet.retrieve.dense_vectors import NameVectors, name_vectors
+from linnet.retrieve.contexts import InContext, in_context
+from linnet.retrieve.dense_vectors import VECTORS, NameVectors, name_vectors
+from linnet.retrieve.queries import IndexedRetriever
 
 if TYPE_CHECKING:
-    from linnet.retrieve.bi_encoder import BiEncoder, InContext
+    from linnet.retrieve.bi_encoder import BiEncoder
 
 __all__ = ["Dense"]
 
@@ -37,13 +39,12 @@ Floats = npt.NDArray[np.float32]
 
 NO_NAME = -1  # the name row of an alias
 ALIASES = "aliases.jsonl"
-MADE = ("model", "names_index", "alias_index")  # made again where they are needed: not copied, not pickled
 FEWEST_TOKENS = 8
 POOLINGS = ("cls", "mean", "span", "ends", "markers")
 
 
 @dataclass(kw_only=True)
-class Dense(Retriever):
+class Dense(IndexedRetriever):
     """Candidates are the concepts whose vectors are nearest to the mention's.
 
     Args:
@@ -83,7 +84,7 @@ class Dense(Retriever):
     learned: Aliases = field(default_factory=Aliases.none, init=False, repr=False, compare=False)
     folder: Path | None = field(default=None, init=False, repr=False, compare=False)
 
-    NEEDS = frozenset({"mentions", "abbreviations"})
+    MADE = ("module", "names_index", "alias_index")
     RESUMES = True  # `fit` keeps checkpoints in the folder ``args["checkpoints"]``
 
     def __post_init__(self) -> None:
@@ -98,27 +99,20 @@ class Dense(Retriever):
         if problems:
             raise RecipeError("dense", problems)
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {key: value for key, value in self.__dict__.items() if key not in MADE}
-
-    @property
-    def needs(self) -> frozenset[str]:
-        """What documents must have: abbreviations only if they are looked up."""
-        return self.NEEDS if self.long_forms else frozenset({"mentions"})
-
     # --- vectors -----------------------------------------------------------------------------------------------------
 
     @functools.cached_property
-    def model(self) -> BiEncoder:
+    def module(self) -> BiEncoder:
         """The network, read at first use: what was trained, else the pre-trained encoder."""
         from linnet.nn.device import choose_device  # noqa: PLC0415 - imports torch
         from linnet.retrieve.bi_encoder import BiEncoder  # noqa: PLC0415 - imports torch
 
+        pools: dict[str, Any] = {"pooling": self.pooling, "name_pooling": self.name_pooling}
         if self.folder is not None:
-            model = BiEncoder.load(self.folder, pooling=self.pooling, name_pooling=self.name_pooling)
+            module = BiEncoder.load(self.folder, **pools)
         else:
-            model = BiEncoder.of(self.encoder, shared=self.shared, pooling=self.pooling, name_pooling=self.name_pooling)
-        return model.to(choose_device()).eval()
+            module = BiEncoder.of(self.encoder, shared=self.shared, **pools)
+        return module.to(choose_device()).eval()
 
     @functools.cached_property
     def names_index(self) -> NameVectors:
@@ -140,20 +134,33 @@ class Dense(Retriever):
 
     def encode_names(self, names: Sequence[str], descriptions: Sequence[str] | None = None) -> Floats:
         """Return the vectors of names, float32 (names, d) of length 1."""
+        vectors, cut = self.encode_cut_names(names, descriptions)
+        self.warn_of_cut(cut, "names", self.name_tokens)
+        return vectors
+
+    def encode_cut_names(self, names: Sequence[str], descriptions: Sequence[str] | None = None) -> tuple[Floats, int]:
+        """Return the vectors of names, and how many names are longer than the window; for many that are told once."""
         from linnet.nn.vectors import encode  # noqa: PLC0415 - imports torch
 
-        texts = self.templates.names(names, self.model.entity, descriptions)
-        return encode(self.model.entity, self.model.name_pool, texts, normalise=True)
+        module = self.module
+        texts, cut = self.templates.names(names, module.entity, descriptions)
+        return encode(module.entity, module.name_pool, texts, normalise=True), cut
 
     def encode_mentions(self, mentions: Sequence[InContext]) -> Floats:
         """Return the vectors of mentions in their contexts, float32 (mentions, d) of length 1."""
         from linnet.nn.vectors import encode  # noqa: PLC0415 - imports torch
 
-        texts, cut = self.templates.mentions(mentions, self.model.mention)
-        if cut:
-            message = f"{cut} mentions are longer than {self.tokens} word pieces: only their ends were compared"
-            warnings.warn(message, LinnetWarning, stacklevel=2)
-        return encode(self.model.mention, self.model.pool, texts, normalise=True)
+        module = self.module
+        texts, cut = self.templates.mentions(mentions, module.mention)
+        self.warn_of_cut(cut, "mentions", self.tokens)
+        return encode(module.mention, module.pool, texts, normalise=True)
+
+    @staticmethod
+    def warn_of_cut(count: int, what: str, tokens: int) -> None:
+        """Say how many texts were too long to be compared in full."""
+        if count:
+            message = f"{count:,} {what} are longer than {tokens} word pieces: only their ends were compared"
+            warnings.warn(message, LinnetWarning, stacklevel=3)
 
     # --- looking up --------------------------------------------------------------------------------------------------
 
@@ -176,8 +183,6 @@ class Dense(Retriever):
 
     def _asked(self, docs: Sequence[Document], allow: Allow | None) -> list[list[tuple[InContext, tuple[str, ...]]]]:
         """Return what each mention asks for, and its types where these decide what is allowed."""
-        from linnet.retrieve.bi_encoder import in_context  # noqa: PLC0415 - imports torch
-
         asked = []
         for doc in docs:
             contexts = in_context(doc, tokens=self.tokens, long_forms=self.long_forms)
@@ -214,13 +219,13 @@ class Dense(Retriever):
             RecipeError: `args` that neither this training nor the loop knows.
             DataError: no mention of `train` has a concept of `kb`.
         """
+        import linnet.nn  # noqa: F401, PLC0415 - says what to install where torch is missing
         from linnet.retrieve.dense_training import fit  # noqa: PLC0415 - imports torch
 
         self.learned = Aliases.of(train, kb) if self.aliases else Aliases.none()
         # from the pre-trained encoder, and with a network of its own: a copy is trained beside its original
         self.folder = None
-        for made in MADE:
-            self.__dict__.pop(made, None)
+        self._forget()
         yield from fit(self, train, dev, before=before, args=args)
 
     def show(self, vectors: NameVectors) -> None:
@@ -231,9 +236,9 @@ class Dense(Retriever):
     def save(self, folder: Path) -> None:
         """Write the component; if it was trained the network, the vectors of all names, and the aliases."""
         super().save(folder)
-        if "model" in self.__dict__ or self.folder is not None:
-            self.model.save(folder / "model")
-            self.names_index.save(folder)
+        if "module" in self.__dict__ or self.folder is not None:
+            self.module.save(folder / "model")
+            self.names_index.save(folder / VECTORS)
         if len(self.learned):
             self.learned.save(folder / ALIASES, self.kb)
 

@@ -32,7 +32,7 @@ class DenseArgs:
         only_above: hard negatives are only taken from above the right concept.
         spare_descendants: narrower concepts than the right one are no negatives.
         synonyms: pairs of synonyms of the knowledge base, for each mention: 1 = as many.
-        freeze_embeddings: leave the embeddings of tokens as they were pre-trained (not those of the markers).
+        freeze_embeddings: leave the embeddings of tokens as they are before training, markers included.
         chunk: texts that are encoded at once; a batch of any size needs memory for so many alone (0 = all at once).
     """
 

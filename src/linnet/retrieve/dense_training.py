@@ -24,10 +24,11 @@ from linnet.data import Candidates, Document
 from linnet.errors import DataError
 from linnet.nn.texts import TokenText, padded
 from linnet.pipeline import Component, Pipeline, Step
-from linnet.retrieve.bi_encoder import BiEncoder, InContext, in_context
+from linnet.retrieve.bi_encoder import BiEncoder
+from linnet.retrieve.contexts import InContext, in_context
 from linnet.retrieve.dense_args import DenseArgs
 from linnet.retrieve.dense_vectors import NameVectors, make
-from linnet.roles import blind
+from linnet.roles import align, blind
 from linnet.train.args import TrainArgs
 from linnet.train.loop import parameter_groups, train
 from linnet.train.negatives import Spared, collisions, hard, random_rows
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DenseTraining", "Example", "fit"]
 
-MINED = 24  # concepts looked at for hard negatives
+SPARED = 16  # more concepts are looked at for hard negatives than are wanted: some are right, or spared
 
 Mined = tuple[Candidates, dict[int, int]]  # what was found for a mention; right concept -> place of its nearest name
 
@@ -87,7 +88,7 @@ class DenseTraining:
 
     def __init__(self, dense: Dense, args: DenseArgs, linked: Sequence[Linked]) -> None:
         self.dense, self.args, self.linked = dense, args, linked
-        self.module: nn.Module = dense.model
+        self.module: nn.Module = dense.module
         self.spared = Spared(dense.kb, descendants=args.spare_descendants)
         self.names = _Names(dense)
         self._made: tuple[str, NameVectors] | None = None
@@ -95,7 +96,7 @@ class DenseTraining:
     @property
     def model(self) -> BiEncoder:
         """The network."""
-        return self.dense.model
+        return self.dense.module
 
     def groups(self, args: TrainArgs) -> list[dict[str, Any]]:
         """Return the parameters by their weight decay, those that are frozen left out."""
@@ -136,7 +137,9 @@ class DenseTraining:
         vectors = self.vectors()
         queries = self.dense.encode_mentions([one.context for one in self.linked])
         mined = []
-        for one, query, found in zip(self.linked, queries, vectors.search(queries, MINED), strict=True):
+        for one, query, found in zip(
+            self.linked, queries, vectors.search(queries, self.args.mined + SPARED), strict=True
+        ):
             nearest = {}
             for row in one.rows:
                 own = self.names.of(row)
@@ -249,7 +252,7 @@ class _Names:
     def __init__(self, dense: Dense) -> None:
         names = [name for name in dense.kb.names() if dense.names == "all" or name.preferred]
         descriptions = [dense.kb[name.concept].definition for name in names] if dense.definitions else None
-        self._tokens = dense.templates.names([name.text for name in names], dense.model.entity, descriptions)
+        self._tokens, _ = dense.templates.names([name.text for name in names], dense.module.entity, descriptions)
         rows = np.array([name.concept for name in names], np.int32)
         self._order = np.argsort(rows, kind="stable")
         self._row_places = {int(name.row): place for place, name in enumerate(names)}
@@ -310,34 +313,50 @@ def fit(
         return training.accuracy(judged)
 
     yield from train(
-        training, docs, dev, score=score if judged else None, args=loop, folder=folder, key=_key(dense, docs, dev, own)
+        training,
+        docs,
+        dev,
+        score=score if judged else None,
+        args=loop,
+        folder=folder,
+        key=_key(dense, docs, dev, own, linked),
     )
     dense.show(training.vectors())
 
 
 def _linked(dense: Dense, docs: Sequence[Document], before: Component | None) -> list[Linked]:
-    """Return the mentions of documents that have a concept of the knowledge base, with candidates of `before`."""
+    """Return the mentions of documents that have a concept of the knowledge base, with candidates of `before`.
+
+    Mentions that `before` does not answer as they are, such as composites that it takes apart, come without.
+    """
     seen = list(docs)
     for part in Pipeline(dense).front:
         seen = part(seen)
-    candidates = [doc.mentions or () for doc in before(blind(docs, before))] if before is not None else None
+    answered = before(blind(docs, before)) if before is not None else []
     linked = []
     for number, doc in enumerate(seen):
         contexts = in_context(doc, tokens=dense.tokens, long_forms=dense.long_forms)
+        pairs = align(doc, answered[number]) if before is not None else []
         for place, (mention, context) in enumerate(zip(doc.mentions or (), contexts, strict=True)):
             answers = [mention.concepts or (), *mention.alternatives]
             ids = [answer[0] for answer in answers if len(answer) == 1 and answer[0] in dense.kb]
             if ids:
-                found = candidates[number][place].candidates if candidates is not None else None
+                partner = pairs[place][1] if pairs else None
+                found = partner.candidates if partner is not None else None
                 linked.append(Linked(context, frozenset(dense.kb.row(id) for id in ids), found))
     return linked
 
 
-def _key(dense: Dense, docs: Sequence[Document], dev: Sequence[Document], own: DenseArgs) -> str:
+def _key(
+    dense: Dense, docs: Sequence[Document], dev: Sequence[Document], own: DenseArgs, linked: Sequence[Linked]
+) -> str:
     """Return a hash of what the result depends on beside the loop's own arguments."""
     digest = hashlib.blake2b(digest_size=16)
     digest.update(json.dumps([dense.config(), own.__dict__, dense.kb.version], default=str, sort_keys=True).encode())
-    digest.update(dense.model.mention.fingerprint().encode())
+    digest.update(dense.module.mention.fingerprint().encode())
     for doc in (*docs, *dev):
         digest.update(dumps(doc).encode("utf-8", "surrogatepass"))
+    for one in linked:  # what the parts before found depends on what they had learned
+        if one.candidates is not None:
+            digest.update(one.candidates.rows.tobytes() + one.candidates.scores.tobytes())
     return digest.hexdigest()

@@ -1,4 +1,4 @@
-"""The vectors of all names of a knowledge base, made block by block and kept as memory-mapped arrays.
+"""The vectors of all names of a knowledge base, made block by block and kept in a memory-mapped file.
 
 They are found again by what they were made of: version, weights, options.
 """
@@ -8,33 +8,29 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
-import os
-import shutil
-import tempfile
-import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from linnet.errors import FormatError, LinnetWarning
-from linnet.home import read_json
+from linnet.arrays_file import ArraysWriter, Stored, kept, open_arrays, replaced
 from linnet.index.flat import Flat, Found
-from linnet.kb import KnowledgeBase, Mask
+from linnet.kb import Mask
 
 if TYPE_CHECKING:
     from linnet.retrieve.dense import Dense
 
-__all__ = ["NameVectors", "make", "name_vectors"]
+__all__ = ["VECTORS", "NameVectors", "make", "name_vectors"]
 
 Floats = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int32]
+Block = tuple[Floats, Ints, Ints]  # vectors (n, d), concept rows and name rows (n,)
 
-BLOCK = 16_384  # names tokenized at once
-ABOUT = "vectors.json"
-VECTORS, CONCEPTS, ROWS = "vectors.npy", "concepts.npy", "name_rows.npy"
+BLOCK = 16_384  # names encoded before they are written
+MAGIC = b"linnet vectors of names 1\n"
+VECTORS = "names.vectors"  # in a trained folder
 
 
 class NameVectors:
@@ -48,30 +44,35 @@ class NameVectors:
         """Return the nearest concepts, with name rows as names."""
         return [found._replace(names=self.name_rows[found.names]) for found in self.index.search(queries, k, masks)]
 
-    def save(self, folder: Path) -> None:
-        """Write the arrays, and what they were made of, last."""
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, values in ((VECTORS, self.vectors), (CONCEPTS, self.concepts), (ROWS, self.name_rows)):
-            np.lib.format.open_memmap(folder / name, "w+", values.dtype, values.shape)[:] = values
-        (folder / ABOUT).write_text(json.dumps(self.about, indent=2) + "\n", encoding="utf-8")
+    def save(self, path: Path) -> None:
+        """Write them to a file, which is there in full or not at all."""
+        block = (self.vectors, self.concepts, self.name_rows)
+        replaced(path, lambda file: _written(file, [block], self.vectors.shape[1], self.about))
 
     @classmethod
-    def open(cls, folder: Path) -> NameVectors:
-        """Return what `save` wrote, memory-mapped.
+    def open(cls, path: Path, about: dict[str, Any]) -> NameVectors | None:
+        """Return what a file holds, memory-mapped; None if it was made of something else than `about` or is damaged."""
+        stored = open_arrays(path, MAGIC, names=("vectors", "concepts", "name_rows"))
+        return _mapped(stored) if stored is not None and stored.header.get("about") == about else None
 
-        Raises:
-            FormatError: a file is missing, cut short or of another shape.
-        """
-        about = read_json(folder / ABOUT)
-        try:
-            # pickled objects are refused: there is no such thing as a memory-mapped array of them
-            arrays = [np.lib.format.open_memmap(folder / name, mode="r") for name in (VECTORS, CONCEPTS, ROWS)]
-        except (OSError, ValueError) as error:
-            raise FormatError(folder, f"vectors that cannot be read ({error}); train again") from error
-        vectors, concepts, rows = arrays
-        if vectors.ndim != 2 or not len(vectors) == len(concepts) == len(rows) == about.get("count"):
-            raise FormatError(folder / VECTORS, "not as many vectors as names; train again")
-        return cls(vectors, np.asarray(concepts), np.asarray(rows), about)
+
+def _written(file: IO[bytes], blocks: Iterable[Block], size: int, about: dict[str, Any]) -> NameVectors:
+    writer = ArraysWriter(file, MAGIC)
+    concepts, name_rows = [np.empty(0, np.int32)], [np.empty(0, np.int32)]
+    for vectors, of, rows in blocks:
+        writer.file.write(np.ascontiguousarray(vectors).data)
+        concepts.append(of)
+        name_rows.append(rows)
+    writer.claim("vectors", np.float32)
+    writer.put("concepts", np.concatenate(concepts))
+    writer.put("name_rows", np.concatenate(name_rows))
+    return _mapped(writer.finish({"about": about, "size": size}))
+
+
+def _mapped(stored: Stored) -> NameVectors:
+    arrays, header = stored
+    vectors = arrays["vectors"].reshape(-1, header["size"])
+    return NameVectors(vectors, arrays["concepts"], arrays["name_rows"], header["about"])
 
 
 def name_vectors(dense: Dense) -> NameVectors:
@@ -81,71 +82,39 @@ def name_vectors(dense: Dense) -> NameVectors:
     made of; they are made where neither holds them for these weights, options and version.
     """
     about = _about(dense)
-    if dense.folder is not None and (found := _opened(dense.folder.parent, about)) is not None:
+    if dense.folder is not None and (found := NameVectors.open(dense.folder.with_name(VECTORS), about)) is not None:
         return found
     digest = hashlib.blake2b(json.dumps(about, sort_keys=True).encode(), digest_size=6).hexdigest()
     beside = dense.kb.path.with_name(f"{dense.kb.path.name}.vectors-{digest}")
-    if (found := _opened(beside, about)) is not None:
+    if (found := NameVectors.open(beside, about)) is not None:
         return found
-    return _kept(make(dense), beside)
+    size = dense.module.entity.size
+    return kept(beside, lambda file: _written(file, _blocks(dense), size, about), what="file of vectors")
 
 
 def _about(dense: Dense) -> dict[str, Any]:
     return {
-        "kb": dense.kb.version, "encoder": dense.model.entity.fingerprint(), "pooling": dense.name_pooling,
+        "kb": dense.kb.version, "encoder": dense.module.entity.fingerprint(), "pooling": dense.name_pooling,
         "names": dense.names, "definitions": dense.definitions, "markers": dense.markers,
         "name_tokens": dense.name_tokens,
     }  # fmt: skip
 
 
-def _opened(folder: Path, about: dict[str, Any]) -> NameVectors | None:
-    """Return the vectors in a folder if they were made of this."""
-    if not (folder / ABOUT).is_file():
-        return None
-    try:
-        found = NameVectors.open(folder)
-    except FormatError as error:
-        warnings.warn(f"{error}: vectors are made again", LinnetWarning, stacklevel=3)
-        return None
-    return found if {key: found.about.get(key) for key in about} == about else None
-
-
 def make(dense: Dense) -> NameVectors:
-    """Return the vectors of all names, made with the network as it is."""
-    blocks, concepts, rows = [], [], []
-    for texts, descriptions, of, name_rows in _blocks(dense.kb, dense):
-        blocks.append(dense.encode_names(texts, descriptions))
-        concepts += of
-        rows += name_rows
-    vectors = np.concatenate(blocks) if blocks else np.zeros((0, dense.model.entity.size), np.float32)
-    about = {**_about(dense), "count": len(vectors)}
-    return NameVectors(vectors, np.array(concepts, np.int32), np.array(rows, np.int32), about)
+    """Return the vectors of all names in memory, made with the network as it is."""
+    nothing = (np.zeros((0, dense.module.entity.size), np.float32), np.empty(0, np.int32), np.empty(0, np.int32))
+    vectors, concepts, rows = (np.concatenate(parts) for parts in zip(nothing, *_blocks(dense), strict=True))
+    return NameVectors(vectors, concepts, rows, _about(dense))
 
 
-def _blocks(kb: KnowledgeBase, dense: Dense) -> Iterator[tuple[list[str], list[str] | None, list[int], list[int]]]:
-    """Yield texts, descriptions, concept rows and name rows of names, some at a time."""
+def _blocks(dense: Dense) -> Iterator[Block]:
+    """Yield vectors, concept rows and name rows of names, some at a time; warn in the end of those that were cut."""
+    kb, cut = dense.kb, 0
     names = (name for name in kb.names() if dense.names == "all" or name.preferred)
     while block := list(itertools.islice(names, BLOCK)):
         descriptions = [kb[name.concept].definition for name in block] if dense.definitions else None
-        yield (
-            [name.text for name in block], descriptions, [name.concept for name in block], [name.row for name in block]
-        )  # fmt: skip
-
-
-def _kept(made: NameVectors, folder: Path) -> NameVectors:
-    """Write vectors aside and rename the folder; where nothing can be written they stay in memory, with a warning."""
-    part = None
-    try:
-        part = Path(tempfile.mkdtemp(prefix=folder.name, suffix=".part", dir=folder.parent))
-        made.save(part)
-        part.chmod(0o755)
-        if folder.exists():
-            shutil.rmtree(folder)
-        os.replace(part, folder)  # noqa: PTH105 - a folder
-    except OSError as error:
-        if part is not None:
-            shutil.rmtree(part, ignore_errors=True)
-        message = f"{folder.parent} cannot be written to ({error.strerror}): vectors of names are made again each time"
-        warnings.warn(message, LinnetWarning, stacklevel=3)
-        return made
-    return NameVectors.open(folder)
+        vectors, longer = dense.encode_cut_names([name.text for name in block], descriptions)
+        cut += longer
+        rows = np.array([(name.concept, name.row) for name in block], np.int32)
+        yield vectors, rows[:, 0], rows[:, 1]
+    dense.warn_of_cut(cut, "names", dense.name_tokens)

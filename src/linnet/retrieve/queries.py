@@ -11,11 +11,11 @@ from linnet.kb import KnowledgeBase, Mask
 from linnet.pipeline import Allow, Retriever
 from linnet.text.queries import query_texts
 
-__all__ = ["TextRetriever", "look_up"]
+__all__ = ["IndexedRetriever", "TextRetriever", "look_up"]
 
 
-class TextRetriever(Retriever):
-    """Base of retrievers that answer text by text, with indexes of their own.
+class IndexedRetriever(Retriever):
+    """Base of retrievers with indexes of their own, which look up what mentions say or what they stand for.
 
     Attributes:
         MADE: names of cached properties, which are built again where they are needed: not copied, not pickled.
@@ -34,14 +34,6 @@ class TextRetriever(Retriever):
         """What documents must have: abbreviations only if they are looked up."""
         return self.NEEDS if self.long_forms else frozenset({"mentions"})
 
-    def retrieve(self, docs: Sequence[Document], /, *, allow: Allow | None = None) -> list[list[Candidates]]:
-        """Return candidates for each mention of each document; equal texts are looked up once."""
-        return look_up(docs, self._candidates, kb=self.kb, allow=allow, long_forms=self.long_forms)
-
-    @abstractmethod
-    def _candidates(self, text: str, mask: Mask | None) -> Candidates:
-        """Return the candidates of one text among the rows of `mask` (None = all)."""
-
     def _forget(self) -> None:
         """Drop what was made with other options."""
         for made in self.MADE:
@@ -49,6 +41,18 @@ class TextRetriever(Retriever):
 
     def __getstate__(self) -> dict[str, Any]:
         return {key: value for key, value in self.__dict__.items() if key not in self.MADE}
+
+
+class TextRetriever(IndexedRetriever):
+    """Base of retrievers that answer text by text."""
+
+    def retrieve(self, docs: Sequence[Document], /, *, allow: Allow | None = None) -> list[list[Candidates]]:
+        """Return candidates for each mention of each document; equal texts are looked up once."""
+        return look_up(docs, self._candidates, kb=self.kb, allow=allow, long_forms=self.long_forms)
+
+    @abstractmethod
+    def _candidates(self, text: str, mask: Mask | None) -> Candidates:
+        """Return the candidates of one text among the rows of `mask` (None = all)."""
 
 
 def look_up(
