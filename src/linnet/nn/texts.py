@@ -14,7 +14,9 @@ from torch import Tensor
 from linnet.errors import DataError
 from linnet.nn.encoder import Encoder
 
-__all__ = ["TokenText", "framed", "padded", "token_batches"]
+__all__ = ["TokenText", "framed", "padded", "token_batches", "token_budget"]
+
+CPU_TOKENS, TOKENS = 2048, 16_384  # a batch: a CPU has small caches, an accelerator many cores to keep busy
 
 
 class TokenText(NamedTuple):
@@ -71,6 +73,11 @@ def token_batches(lengths: Sequence[int], *, tokens: int, most: int = 512) -> li
         batches.append(order[start : start + count])
         start += count
     return batches
+
+
+def token_budget(device: torch.device) -> int:
+    """Return how many tokens a batch should have at most, padding included, to be read fast on a device."""
+    return CPU_TOKENS if device.type == "cpu" else TOKENS
 
 
 def padded(

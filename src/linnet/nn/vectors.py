@@ -19,11 +19,9 @@ from linnet.nn.device import autocast
 from linnet.nn.encoder import Encoder
 from linnet.nn.pooling import Pool
 from linnet.nn.quiet import quietly
-from linnet.nn.texts import TokenText, padded, token_batches
+from linnet.nn.texts import TokenText, padded, token_batches, token_budget
 
 __all__ = ["encode", "open_vectors"]
-
-CPU_TOKENS, TOKENS = 2048, 16_384  # a batch: a CPU has small caches, an accelerator many cores to keep busy
 
 Floats = npt.NDArray[np.float32]
 
@@ -62,7 +60,7 @@ def encode(
     device = next(encoder.parameters()).device
     padding = encoder.tokenizer.pad_token_id
     if tokens is None:
-        tokens = CPU_TOKENS if device.type == "cpu" else TOKENS
+        tokens = token_budget(device)
     done = 0
     with (
         _matrix(into, len(texts), encoder.size) as vectors,
