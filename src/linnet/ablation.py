@@ -3,6 +3,7 @@
 An ingredient is a kind of columns of the lexical reranker, a habit of the n-gram retriever, or a part as a whole. Each
 is left out alone, everything that learns is trained anew, and the pipeline links the dev split's mentions; where there
 is a reranker, the same is done without it, so that what the retriever loses can be told from what the reranker mends.
+Other changes of a recipe can be measured in the same way.
 Which of the same mentions two pipelines get right is compared by McNemar's exact test, adjusted by Holm's procedure
 for all comparisons of the recipe (`linnet.evaluate.uncertainty`).
 """
@@ -58,7 +59,7 @@ class Variant:
 
     Args:
         pipeline: `WHOLE` or `NO_RANKER`: what the ingredient is left out of.
-        without: the ingredient, "" = none; of a part, ``part: ingredient``.
+        without: the ingredient, "" = none; of a part, ``part: ingredient``; or the changes, where they are told.
         changes: ``key=value`` pairs for the recipe, as for `linnet.config.read_recipe`.
         removed: names of the parts that are left out.
     """
@@ -124,6 +125,7 @@ class Ablation:
         train: the training documents; nothing is trained if the recipe has no ``[[train]]`` table.
         chosen_on: documents that parts may choose on, none of `dev`.
         dev: the documents whose gold mentions are linked.
+        varied: changes of the recipe that are measured instead of ingredients left out, each group of them together.
 
     Raises:
         RecipeError: the recipe is wrong.
@@ -134,6 +136,7 @@ class Ablation:
     train: Sequence[Document]
     chosen_on: Sequence[Document]
     dev: Sequence[Document]
+    varied: Sequence[Changes] = ()
     recipe: Recipe = field(init=False)
 
     def __post_init__(self) -> None:
@@ -148,6 +151,11 @@ class Ablation:
         Raises:
             RecipeError: the recipe has no ingredient that is known here, or its reranker is not trained.
         """
+        if self.varied:
+            made = [Variant(without=" ".join(changes), changes=changes) for changes in self.varied]
+            for variant in made:
+                self._todo(self._pipeline(variant), variant)
+            return made
         whole = self._pipeline(Variant())
         trained = [task.name for task in self._todo(whole, Variant())]
         parts = parts_of(whole)
@@ -192,7 +200,8 @@ class Ablation:
         return Pipeline(*kept, name=made.name, kb=self.kb)
 
     def _todo(self, pipeline: Pipeline, variant: Variant) -> list[Task]:
-        tables = [table for table in self.recipe.train if table.get("part") not in variant.removed]
+        recipe = read_recipe(self.source, changes=variant.changes)
+        tables = [table for table in recipe.train if table.get("part") not in variant.removed]
         return tasks(pipeline, tables, source=self.source) if tables else []
 
 

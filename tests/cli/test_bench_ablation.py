@@ -60,6 +60,21 @@ def test_json(run: Run, small: Path) -> None:
     assert (rows[1]["p"], rows[1]["adjusted"], rows[1]["recall"]["20"]) == (1.0, 1.0, pytest.approx(1 / 3))
 
 
+def test_changes_that_are_told_are_measured_instead(run: Run, small: Path, tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("# Benchmarks\n")
+    told = ("--vary", "ngram.aliases=false  ngram.k=5", "--vary", "ngram.k=3", "--docs", page)
+    done = run("bench", "ablation", small, *told, "--json")
+    assert done.code == 0, done.err
+    rows = [json.loads(line) for line in done.out.splitlines()]
+    assert [row["without"] for row in rows] == ["", "ngram.aliases=false ngram.k=5", "ngram.k=3"]
+    assert [row["accuracy"] for row in rows] == pytest.approx([2 / 3, 1 / 3, 2 / 3])
+    assert "| `small` | `ngram.aliases=false ngram.k=5` | 0.333 | -33.33 |" in page.read_text()
+    wrong = run("bench", "ablation", small, "--vary", "ngram.kk=1")
+    assert wrong.code != 0
+    assert "kk: unknown" in wrong.err
+
+
 def test_rows_go_into_a_page(run: Run, small: Path, tmp_path: Path) -> None:
     page = tmp_path / "benchmarks.md"
     page.write_text("# Benchmarks\n")

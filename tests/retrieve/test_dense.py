@@ -422,6 +422,17 @@ def test_the_same_concept_twice_in_a_batch_is_no_negative_of_itself(dense: Dense
         assert batch.out[place].nonzero().flatten().tolist() == [(place + 6) % 12]
 
 
+def test_mentions_that_are_alike_are_drawn_anew_each_epoch(dense: Dense) -> None:
+    made = training(dense, notes(60), mined=0, alike=2)
+    drawn = []
+    for epoch in range(3):
+        examples = made.examples([], epoch=epoch, rng=np.random.default_rng(epoch))
+        assert sorted(example.rows[0] for example in examples) == [i for i in range(6) for _ in range(2)]
+        drawn.append({example.mention.ids for example in examples})
+    assert len(training(dense, notes(60), mined=0).examples([], epoch=0, rng=np.random.default_rng(1))) == 60
+    assert drawn[0] != drawn[1] or drawn[1] != drawn[2]
+
+
 def test_the_loss_is_that_of_a_slow_sum(dense: Dense) -> None:
     made = training(dense, notes(5), mined=1, temperature=0.1)
     examples = made.examples([], epoch=0, rng=np.random.default_rng(1))

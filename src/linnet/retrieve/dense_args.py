@@ -31,6 +31,7 @@ class DenseArgs:
             et al. 2015): behind a slower ranker, its opinion. They are negatives too.
         only_above: hard negatives are only taken from above the right concept.
         spare_descendants: narrower concepts than the right one are no negatives.
+        alike: mentions an epoch of the same words with the same concepts, drawn anew each epoch; 0 = all of them.
         synonyms: pairs of synonyms of the knowledge base, for each mention: 1 = as many.
         freeze_embeddings: leave the embeddings of tokens as they are before training, markers included.
         chunk: texts that are encoded at once; a batch of any size needs memory for so many alone (0 = all at once).
@@ -45,6 +46,7 @@ class DenseArgs:
     taught: int = 0
     only_above: bool = False
     spare_descendants: bool = False
+    alike: int = 0
     synonyms: float = 0.0
     freeze_embeddings: bool = False
     chunk: int = 0
@@ -78,7 +80,7 @@ def _problems(values: Mapping[str, Any]) -> list[str]:
     for name, choices in (("similarity", ("cosine", "dot")), ("positive", ("nearest", "random", "preferred"))):
         if values.get(name, choices[0]) not in choices:
             problems.append(f"{name}: expected one of {', '.join(choices)}, found {values[name]!r}")
-    for name in ("mined", "lexical", "random", "taught", "chunk"):
+    for name in ("mined", "lexical", "random", "taught", "alike", "chunk"):
         value = values.get(name, 0)
         if not isinstance(value, int) or isinstance(value, bool) or value < 0:
             problems.append(f"{name}: expected a whole number from 0, found {value!r}")

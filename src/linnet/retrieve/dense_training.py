@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -123,23 +124,34 @@ class DenseTraining:
 
     def examples(self, docs: Sequence[Document], *, epoch: int, rng: np.random.Generator) -> list[Example]:  # noqa: ARG002
         """Return an example for each mention, with negatives mined by the network as it is, and pairs of synonyms."""
-        texts, _ = self.dense.templates.mentions([one.context for one in self.linked], self.model.mention)
+        linked = self._drawn(rng)
+        texts, _ = self.dense.templates.mentions([one.context for one in linked], self.model.mention)
         mined: Sequence[Mined | None] = [None] * len(texts)
         if self.args.mined or self.args.positive == "nearest":
-            mined = self._mined()
-        made = [
-            self._example(one, text, found, rng) for one, text, found in zip(self.linked, texts, mined, strict=True)
-        ]
+            mined = self._mined(linked)
+        made = [self._example(one, text, found, rng) for one, text, found in zip(linked, texts, mined, strict=True)]
         return made + self._synonyms(rng, round(self.args.synonyms * len(made)))
 
-    def _mined(self) -> list[Mined]:
+    def _drawn(self, rng: np.random.Generator) -> Sequence[Linked]:
+        """Return the mentions of an epoch: all, or so many of those that are alike."""
+        if not self.args.alike:
+            return self.linked
+        seen: Counter[tuple[str, frozenset[int]]] = Counter()
+        drawn = []
+        for place in rng.permutation(len(self.linked)).tolist():
+            key = self.linked[place].context.text, self.linked[place].rows
+            seen[key] += 1
+            if seen[key] <= self.args.alike:
+                drawn.append(place)
+        return [self.linked[place] for place in sorted(drawn)]
+
+    def _mined(self, linked: Sequence[Linked]) -> list[Mined]:
         """Return what the network finds for each mention, and its nearest name of each right concept."""
         vectors = self.vectors()
-        queries = self.dense.encode_mentions([one.context for one in self.linked])
+        queries = self.dense.encode_mentions([one.context for one in linked])
+        found_for_all = vectors.search(queries, self.args.mined + SPARED)
         mined = []
-        for one, query, found in zip(
-            self.linked, queries, vectors.search(queries, self.args.mined + SPARED), strict=True
-        ):
+        for one, query, found in zip(linked, queries, found_for_all, strict=True):
             nearest = {}
             for row in one.rows:
                 own = self.names.of(row)
