@@ -2,7 +2,7 @@
 
 What becomes a vector says `linnet.retrieve.bi_encoder`, how it is trained `linnet.retrieve.dense_training`. A concept
 has one vector, of its preferred name and its definition, or one for each of its names, of which the nearest counts.
-Similarity is the normalised dot product; search is exact (`linnet.index.flat`).
+Similarity is the normalised dot product; how names are searched say `linnet.index` and the option ``index``.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from linnet.kb import KnowledgeBase, Mask
 from linnet.pipeline import Allow, Component, Step
 from linnet.retrieve.aliases import Aliases
 from linnet.retrieve.contexts import InContext, in_context
-from linnet.retrieve.dense_vectors import VECTORS, NameVectors, name_vectors
+from linnet.retrieve.dense_vectors import VECTORS, SearchedNames, name_vectors
 from linnet.retrieve.queries import IndexedRetriever
 
 if TYPE_CHECKING:
@@ -63,6 +63,8 @@ class Dense(IndexedRetriever):
         name_tokens: word pieces of a name with its definition.
         long_forms: abbreviations that the document defines are written out.
         aliases: surfaces of training mentions are names too; they have the name row -1.
+        index: how names are searched: ``flat`` compares all, ``hnsw`` follows a graph, ``ivf`` looks into cells;
+            ``auto`` takes flat up to 500,000 names, hnsw up to 5 million.
 
     Scores are cosines. ``signals["margin"]`` of a mention is by how much the first candidate's exceeds the second's,
     the confidence that TrainX samples by.
@@ -81,6 +83,7 @@ class Dense(IndexedRetriever):
     name_tokens: int = 50
     long_forms: bool = True
     aliases: bool = True
+    index: Literal["auto", "flat", "hnsw", "ivf"] = "auto"
     learned: Aliases = field(default_factory=Aliases.none, init=False, repr=False, compare=False)
     folder: Path | None = field(default=None, init=False, repr=False, compare=False)
 
@@ -115,7 +118,7 @@ class Dense(IndexedRetriever):
         return module.to(choose_device()).eval()
 
     @functools.cached_property
-    def names_index(self) -> NameVectors:
+    def names_index(self) -> SearchedNames:
         """The vectors of all names, opened or made at first use."""
         return name_vectors(self)
 
@@ -228,7 +231,7 @@ class Dense(IndexedRetriever):
         self._forget()
         yield from fit(self, train, dev, before=before, args=args)
 
-    def show(self, vectors: NameVectors) -> None:
+    def show(self, vectors: SearchedNames) -> None:
         """Take these vectors for those of all names; those of aliases are made again."""
         self.__dict__["names_index"] = vectors
         self.__dict__.pop("alias_index", None)

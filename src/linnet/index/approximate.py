@@ -1,0 +1,187 @@
+"""Approximate search among vectors of names by Faiss: it proposes names, which are compared by their own vectors.
+
+What Faiss holds may be compressed; scores are those of the vectors themselves, read where they are proposed, so that
+only which names are proposed is approximate. From the best name of each concept come the best concepts: more names are
+asked for until there are enough concepts, in the end all, one by one.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from linnet.index.files import faiss, read_index, write_index
+from linnet.index.flat import Flat, Found
+from linnet.kb import Mask
+
+__all__ = ["Approximate", "sample"]
+
+Floats = npt.NDArray[np.float32]
+Ints = npt.NDArray[np.int32]
+Bools = npt.NDArray[np.bool_]
+
+FEW = 20_000  # allowed names that are compared one by one: a graph with so many holes leads nowhere
+MOST = 0.5  # a mask that allows more of the names than this share is applied to what is found
+BLOCK = 10_000  # vectors added between two words about progress
+SAMPLE = 50_000  # vectors that compression and cells are fitted to
+
+
+class Approximate(ABC):
+    """Base of indexes by Faiss.
+
+    Args:
+        vectors: float32 (n, d) of length 1.
+        concepts: int32 (n,), the concept of each.
+        built: the Faiss index of the vectors.
+
+    Attributes:
+        SUFFIX: of its files.
+    """
+
+    SUFFIX: ClassVar[str]
+
+    def __init__(self, vectors: Floats, concepts: Ints, built: Any) -> None:
+        self.vectors, self.concepts, self.built = vectors, concepts, built
+        count = len(np.unique(concepts))
+        self._spread = -(-len(concepts) // max(1, count))  # names a concept, rounded up
+        self._masked: tuple[bytes, Flat, npt.NDArray[np.int64]] | None = None
+        self._exact: Flat | None = None
+
+    def __len__(self) -> int:
+        return len(self.concepts)
+
+    # --- building ----------------------------------------------------------------------------------------------------
+
+    @classmethod
+    @abstractmethod
+    def empty(cls, vectors: Floats) -> Any:
+        """Return a Faiss index without vectors, fitted to some of `vectors` (n, d) where it compresses."""
+
+    @abstractmethod
+    def parameters(self, count: int, selector: Any) -> Any:
+        """Return the Faiss parameters of a search for `count` names among those that `selector` lets through."""
+
+    @classmethod
+    def build(cls, vectors: Floats, concepts: Ints, *, progress: Callable[[int], None] | None = None) -> Self:
+        """Return the index of vectors.
+
+        Args:
+            vectors: float32 (n, d) of length 1; may be memory-mapped.
+            concepts: int32 (n,).
+            progress: is told how many vectors are in it, now and then.
+        """
+        built = cls.empty(vectors)
+        for start in range(0, len(vectors), BLOCK):
+            built.add(np.ascontiguousarray(vectors[start : start + BLOCK]))
+            if progress is not None:
+                progress(built.ntotal)
+        return cls(vectors, concepts, built)
+
+    def save(self, path: Path, about: dict[str, Any]) -> None:
+        """Write what Faiss holds to a file, with what it was made of; the vectors are kept by whoever has them.
+
+        Raises:
+            OSError: the folder cannot be written to.
+        """
+        write_index(self.built, path, self._told(self.vectors, about))
+
+    @classmethod
+    def open(cls, path: Path, vectors: Floats, concepts: Ints, about: dict[str, Any]) -> Self:
+        """Return what `save` wrote, memory-mapped.
+
+        Raises:
+            FormatError: the file is missing, cut short or damaged, or is of other vectors.
+        """
+        return cls(vectors, concepts, read_index(path, cls._told(vectors, about)))
+
+    @classmethod
+    def _told(cls, vectors: Floats, about: dict[str, Any]) -> dict[str, Any]:
+        return {**about, "index": cls.SUFFIX, "vectors": len(vectors), "size": int(vectors.shape[1])}
+
+    # --- search ------------------------------------------------------------------------------------------------------
+
+    def search(self, queries: Floats, k: int, masks: Sequence[Mask | None] | None = None) -> list[Found]:
+        """Return the nearest `k` concepts of each query, as `linnet.index.flat.Flat.search`."""
+        found: list[Found | None] = [None] * len(queries)
+        groups: dict[int, list[int]] = {}
+        given = masks if masks is not None else [None] * len(queries)
+        for place, mask in enumerate(given):
+            groups.setdefault(id(mask), []).append(place)
+        for places in groups.values():
+            for place, one in zip(places, self._search(queries[places], k, given[places[0]]), strict=True):
+                found[place] = one
+        return [one for one in found if one is not None]
+
+    def _search(self, queries: Floats, k: int, mask: Mask | None) -> list[Found]:
+        if not len(self):
+            return Flat(self.vectors, self.concepts).search(queries, k)
+        if mask is None:
+            return self._propose(queries, k, None, len(self))
+        allowed = mask.array[self.concepts]
+        count = int(allowed.sum())
+        if count <= FEW:
+            return self._one_by_one(queries, k, allowed)
+        return self._propose(queries, k, allowed, count)
+
+    def _one_by_one(self, queries: Floats, k: int, allowed: Bools) -> list[Found]:
+        key = np.packbits(allowed).tobytes()
+        if self._masked is None or self._masked[0] != key:
+            places = np.flatnonzero(allowed)
+            self._masked = key, Flat(np.asarray(self.vectors[places]), self.concepts[places]), places
+        _, flat, places = self._masked
+        return [found._replace(names=places[found.names].astype(np.int32)) for found in flat.search(queries, k)]
+
+    def _propose(self, queries: Floats, k: int, allowed: Bools | None, count: int) -> list[Found]:
+        """Search for ever more names, of which `count` are allowed, until each query has `k` concepts."""
+        bits = None if allowed is None or count > MOST * len(self) else np.packbits(allowed, bitorder="little")
+        selector = None if bits is None else faiss().IDSelectorBitmap(bits)
+        share = 1 if allowed is None or bits is not None else count / len(self)
+        depth, waiting = int(k * self._spread / share) + 1, np.arange(len(queries))
+        done: dict[int, Found] = {}
+        while len(waiting) and depth < count:
+            _, names = self.built.search(queries[waiting], depth, params=self.parameters(depth, selector))
+            for place, some in zip(waiting.tolist(), names, strict=True):
+                kept = some[some >= 0] if allowed is None else some[(some >= 0) & allowed[some]]
+                found = self._best(queries[place], kept, k)
+                if len(found.rows) == k:
+                    done[place] = found
+            waiting = np.array([place for place in waiting.tolist() if place not in done], np.intp)
+            depth *= 4
+        done.update(zip(waiting.tolist(), self._all(queries[waiting], k, allowed), strict=True))
+        return [done[place] for place in range(len(queries))]
+
+    def _all(self, queries: Floats, k: int, allowed: Bools | None) -> list[Found]:
+        if not len(queries):
+            return []
+        if self._exact is None:
+            self._exact = Flat(self.vectors, self.concepts)
+        mask = None
+        if allowed is not None:
+            rows = np.zeros(int(self.concepts.max()) + 1, np.bool_)
+            rows[self.concepts[allowed]] = True
+            mask = Mask(rows, "")
+        return self._exact.search(queries, k, [mask] * len(queries))
+
+    def _best(self, query: Floats, names: npt.NDArray[np.int64], k: int) -> Found:
+        """Return the best concepts of proposed names, by the names' own vectors."""
+        names = np.sort(names)  # of a concept's equally good names the first
+        scores = self.vectors[names] @ query
+        rows = self.concepts[names]
+        order = np.lexsort((names, -scores))
+        _, firsts = np.unique(rows[order], return_index=True)
+        chosen = order[firsts]
+        chosen = chosen[np.lexsort((rows[chosen], -scores[chosen]))][:k]
+        return Found(rows[chosen], scores[chosen], names[chosen].astype(np.int32))
+
+
+def sample(vectors: Floats) -> Floats:
+    """Return some of the vectors, drawn with a fixed seed."""
+    if len(vectors) <= SAMPLE:
+        return np.ascontiguousarray(vectors)
+    places = np.random.default_rng(13).choice(len(vectors), SAMPLE, replace=False)
+    return np.ascontiguousarray(vectors[np.sort(places)])

@@ -1,0 +1,188 @@
+"""Vectors of names: made once, found again, brought up to date after edits, searched by any index."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from tests.tiny_models import tiny_bert
+
+from linnet.data import Concept, Name
+from linnet.errors import LinnetWarning
+from linnet.index.hnsw import Hnsw
+from linnet.kb import KnowledgeBase, Mask
+from linnet.kb_build import build
+from linnet.kb_edit import edit
+from linnet.retrieve import dense_vectors
+from linnet.retrieve.dense import Dense
+from linnet.retrieve.dense_vectors import EditedVectors, NameVectors
+
+WORDS = ("fever", "pain", "cyst", "fracture", "rash", "edema", "ulcer", "palsy")
+PLACES = ("head", "arm", "leg", "hand", "foot", "back", "neck", "hip", "skin", "eye")
+
+
+@pytest.fixture(scope="module")
+def bert(tmp_path_factory: pytest.TempPathFactory) -> str:
+    words = sorted({*WORDS, *PLACES, "of", "gout"})
+    return str(tiny_bert(tmp_path_factory.mktemp("bert") / "tiny", words=words, layers=1))
+
+
+@pytest.fixture
+def base(tmp_path: Path) -> KnowledgeBase:
+    """80 concepts with two names each."""
+    texts = [(f"{place} {word}", f"{word} of {place}") for place in PLACES for word in WORDS]
+    stream = [Concept(f"X:{n}", tuple(map(Name, own)), definition=own[1]) for n, own in enumerate(texts)]
+    return build(stream, tmp_path / "base.kb")
+
+
+def again(base: KnowledgeBase) -> KnowledgeBase:
+    return KnowledgeBase.open(base.path)
+
+
+def plain(dense: Dense) -> NameVectors:
+    found = dense.names_index
+    assert isinstance(found, NameVectors)
+    return found
+
+
+@pytest.fixture
+def encoded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Every name that is encoded from now on."""
+    texts: list[str] = []
+    plainly = Dense.encode_cut_names
+
+    def listed(self: Dense, names: Sequence[str], descriptions: Sequence[str] | None = None) -> Any:
+        texts.extend(names)
+        return plainly(self, names, descriptions)
+
+    monkeypatch.setattr(Dense, "encode_cut_names", listed)
+    return texts
+
+
+def answers(dense: Dense, queries: npt.NDArray[np.float32], k: int = 6, mask: Mask | None = None) -> list[Any]:
+    found = dense.names_index.search(queries, k, [mask] * len(queries))
+    return [[*zip(one.rows.tolist(), one.names.tolist(), one.scores.round(4).tolist(), strict=True)] for one in found]
+
+
+@pytest.mark.parametrize("names_of", ["all", "preferred"])
+def test_one_vector_a_concept_or_one_a_name(base: KnowledgeBase, bert: str, names_of: Any) -> None:
+    made = plain(Dense(kb=base, encoder=bert, names=names_of, definitions=names_of == "preferred"))
+    assert len(made.vectors) == (160 if names_of == "all" else 80)
+    assert np.linalg.norm(made.vectors, axis=1) == pytest.approx(1, abs=1e-5)
+
+
+def test_they_are_made_once_and_again_when_damaged(base: KnowledgeBase, bert: str, encoded: list[str]) -> None:
+    before = np.array(plain(Dense(kb=base, encoder=bert)).vectors)
+    [kept] = base.path.parent.glob("*.vectors-*")
+    assert len(encoded) == 160
+    assert np.array_equal(plain(Dense(kb=base, encoder=bert)).vectors, before)
+    assert len(encoded) == 160
+    kept.write_bytes(kept.read_bytes()[:-8])
+    assert np.array_equal(plain(Dense(kb=base, encoder=bert)).vectors, before)
+    assert len(encoded) == 320
+    other = Dense(kb=base, encoder=bert, name_pooling="cls")
+    assert not np.array_equal(plain(other).vectors, before)
+
+
+@pytest.mark.parametrize("index", ["flat", "hnsw"])
+def test_after_edits_only_what_changed_is_encoded(
+    base: KnowledgeBase, bert: str, encoded: list[str], index: Any, tmp_path: Path
+) -> None:
+    Dense(kb=base, encoder=bert, index=index).names_index  # noqa: B018 - makes them
+    encoded.clear()
+    gone = base.row("X:5")
+    with edit(base.path) as changes:
+        changes.add(Concept("X:80", (Name("gout"), Name("gout of foot"))))
+        changes.add(Concept("X:3", (Name("gout of hand"),)))  # one more name
+        changes.retire("X:5", "X:6")
+    kb = again(base)
+    dense = Dense(kb=kb, encoder=bert, index=index)
+    assert isinstance(dense.names_index, EditedVectors)
+    assert sorted(encoded) == sorted([name.text for name in kb.names([kb.row("X:80"), kb.row("X:3")])])
+    encoded.clear()
+    with edit(base.path) as changes:
+        changes.add(Concept("X:81", (Name("gout of neck"),)))
+    kb = again(base)
+    dense = Dense(kb=kb, encoder=bert, index=index)
+    dense.names_index  # noqa: B018 - makes them
+    assert encoded == ["gout of neck"]
+    # the same answers as from nothing
+    (tmp_path / "fresh").mkdir()
+    copied = shutil.copy(kb.path, tmp_path / "fresh")
+    fresh = Dense(kb=KnowledgeBase.open(copied), encoder=bert, index=index)
+    queries = dense.encode_names(["gout", "gout of hand", "head edema", "gout of neck", "pain of hip"])
+    odd = Mask(np.arange(len(kb.mask().array)) % 2 == 1, kb.version)
+    for mask in (None, odd & kb.mask()):
+        assert answers(dense, queries, mask=mask) == answers(fresh, queries, mask=mask)
+    best = [found[0][0] for found in answers(dense, queries)]
+    assert (best[0], best[1], best[3]) == (kb.row("X:80"), kb.row("X:3"), kb.row("X:81"))
+    assert gone not in {row for found in answers(dense, queries, 200) for row, *_ in found}
+    dense.names_index.save(tmp_path / "saved")
+    saved = NameVectors.open(tmp_path / "saved", {"kb": kb.version})
+    assert saved is not None
+    assert sorted(saved.name_rows.tolist()) == sorted(name.row for name in kb.names())
+
+
+def test_when_much_has_changed_everything_is_made_anew(base: KnowledgeBase, bert: str, encoded: list[str]) -> None:
+    Dense(kb=base, encoder=bert).names_index  # noqa: B018 - makes them
+    encoded.clear()
+    with edit(base.path) as changes:
+        for n in range(80, 90):
+            changes.add(Concept(f"X:{n}", (Name(f"gout of {PLACES[n - 80]}"),)))
+    assert len(plain(Dense(kb=again(base), encoder=bert)).vectors) == 170
+    assert len(encoded) == 170
+
+
+def test_another_knowledge_base_in_the_same_place_is_another(base: KnowledgeBase, bert: str) -> None:
+    Dense(kb=base, encoder=bert).names_index  # noqa: B018 - makes them
+    base.close()
+    base.path.unlink()
+    other = build([Concept("Y:1", (Name("gout"),))], base.path)
+    made = plain(Dense(kb=other, encoder=bert))
+    assert (len(made.vectors), made.about["kb"]) == (1, other.version)
+
+
+@pytest.mark.parametrize("index", ["hnsw", "ivf"])
+def test_an_index_is_kept_beside_the_vectors_and_built_again_when_damaged(
+    base: KnowledgeBase, bert: str, index: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    dense = Dense(kb=base, encoder=bert, index=index)
+    queries = dense.encode_names(["fever of head", "eye rash"])
+    want = answers(Dense(kb=base, encoder=bert, index="flat"), queries)
+    assert answers(dense, queries) == want
+    [kept] = base.path.parent.glob(f"*.{index}")
+    before = kept.stat().st_mtime_ns
+    assert answers(Dense(kb=base, encoder=bert, index=index), queries) == want
+    assert kept.stat().st_mtime_ns == before
+    kept.write_bytes(kept.read_bytes()[:-9])
+    assert answers(Dense(kb=base, encoder=bert, index=index), queries) == want
+    assert f"{kept.name}: no index, or one that is cut short" in caplog.text
+    assert kept.stat().st_mtime_ns != before
+
+
+def test_where_nothing_can_be_written_it_says_so(
+    base: KnowledgeBase, bert: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    dense = Dense(kb=base, encoder=bert, index="hnsw")
+    monkeypatch.setattr(Hnsw, "save", full)
+    with pytest.warns(LinnetWarning, match="No space left on device.*the index of names is built each time"):
+        assert len(answers(dense, dense.encode_names(["fever of head"]))[0]) == 6
+
+
+def test_progress_is_told(
+    base: KnowledgeBase, bert: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(dense_vectors, "TELL", 0.0)
+    monkeypatch.setattr(dense_vectors, "BLOCK", 100)
+    caplog.set_level("INFO", "linnet")
+    Dense(kb=base, encoder=bert, index="hnsw").names_index  # noqa: B018 - makes them
+    assert "vectors of names: 100 of 160" in caplog.text
+    assert "index of names (hnsw): 160 of 160" in caplog.text
