@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import copy
 import errno
 import json
 import shutil
@@ -8,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
+import numpy as np
 import pytest
 
 from linnet import config
@@ -36,8 +38,6 @@ class Learner(Retriever):
         return [[self._candidates(doc) for _ in doc.mentions or ()] for doc in docs]
 
     def _candidates(self, doc: Document) -> Candidates:
-        import numpy as np
-
         leaks = float(doc.id in self.seen)
         return Candidates(np.zeros(1, np.int32), np.array([leaks], np.float32), kb=self.kb.version)
 
@@ -77,6 +77,32 @@ class Forgetful(Learner):
 
 
 @dataclass(kw_only=True)
+class Network(Learner):
+    """One that takes long to train, and can leave documents out of some of what it knows."""
+
+    FOLDS: ClassVar[int] = 2
+    names: frozenset[str] = field(default=frozenset(), init=False)
+
+    def _candidates(self, doc: Document) -> Candidates:
+        found = super()._candidates(doc)
+        return replace(found, scores=found.scores + np.float32(doc.id in self.names))
+
+    def fit(self, train: Sequence[Document], dev: Any, /, *, before: Any, kb: Any, args: Any) -> Iterator[Step]:
+        yield from super().fit(train, dev, before=before, kb=kb, args=args)
+        self.names = self.seen
+
+    def with_network(self, other: Network) -> Network:
+        made = copy.copy(self)
+        made.seen = other.seen
+        return made
+
+    def without(self, documents: Iterable[str]) -> Network:
+        fewer = copy.copy(self)
+        fewer.names = self.names - frozenset(documents)
+        return fewer
+
+
+@dataclass(kw_only=True)
 class Watcher(Reranker):
     """Learns nothing but what reaches it."""
 
@@ -105,7 +131,8 @@ class Watcher(Reranker):
         out = before([doc.spans_only() for doc in train])
         assert [doc.id for doc in out] == [doc.id for doc in train]
         mentions = [m for doc in out for m in doc.mentions or ()]
-        self.leaks = sum(float(m.candidates.scores[0]) for m in mentions if m.candidates)
+        found = [m.candidates for m in mentions if m.candidates]
+        self.leaks = sum(float(some.features.get("network", some.scores)[0]) for some in found)  # inside a fusion
         self.documents, self.args = len(out), args
         assert before([Document("new", "x", mentions=())])[0].id == "new"
         yield Step(1, 1, losses={"leaks": self.leaks})
@@ -129,7 +156,13 @@ class Resuming(Watcher):
 
 @pytest.fixture(autouse=True)
 def _names(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, made in (("learner", Learner), ("forgetful", Forgetful), ("watcher", Watcher), ("resuming", Resuming)):
+    for name, made in (
+        ("learner", Learner),
+        ("forgetful", Forgetful),
+        ("watcher", Watcher),
+        ("resuming", Resuming),
+        ("network", Network),
+    ):
         monkeypatch.setitem(config.COMPONENTS, name, f"{made.__module__}:{made.__qualname__}")
 
 
@@ -170,6 +203,33 @@ def test_parts_that_can_leave_documents_out_are_not_trained_again(
     run(pipeline(kb, other), docs, tmp_path / "b", folds=5)
     assert other.runs[0] == 23
     assert sum(other.runs[1:]) == 4 * 23  # copies share the list: five trainings on four fifths
+
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_networks_are_trained_again_for_few_parts_of_the_documents(
+    kb: KnowledgeBase, docs: list[Document], tmp_path: Path, caplog: pytest.LogCaptureFixture, inside: bool
+) -> None:
+    caplog.set_level("INFO", "linnet")
+    network, watcher = Network(kb=kb), Watcher(kb=kb)
+    run(pipeline(kb, Fuse([network]) if inside else network, watcher), docs, tmp_path / "out", folds=5)
+    assert watcher.leaks == 0
+    assert network.runs[0] == sum(network.runs[1:]) == 23
+    assert len(network.runs) == 3
+    assert network.seen == network.names == {doc.id for doc in docs}
+    assert "network: trained again without part 2 of 2 of the documents" in caplog.text
+
+
+def test_the_names_of_a_network_are_left_out_fold_by_fold(kb: KnowledgeBase, docs: list[Document]) -> None:
+    network = Network(kb=kb)
+    list(network.fit(docs, (), before=Gold(), kb=kb, args={}))
+    made = cross_fitted(Pipeline(Gold(), network, kb=kb), [Task((1,), "network")], docs, folds=5)
+    assert isinstance(made, CrossFitted)
+    for fold, of in enumerate(made.folds):
+        part = of.parts[1]
+        assert isinstance(part, Network)
+        own = {doc.id for doc in docs if fold_of(doc.id, 5) == fold}
+        assert part.names == {doc.id for doc in docs} - own
+        assert part.seen == {doc.id for doc in docs if fold_of(doc.id, 5) % 2 != fold % 2}
 
 
 @pytest.mark.parametrize("kind", [Learner, Forgetful])

@@ -3,7 +3,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -146,7 +146,12 @@ def test_methods_of_the_component() -> None:
         (Fuse(parts, method="weighted"), weighted_sum([ONE, TWO], weights=[1, 1])),
         (Fuse(parts, method="weighted", weights=(3, 1)), weighted_sum([ONE, TWO], weights=[3, 1])),
     ):
-        assert fuse.retrieve(docs) == [[want], []]
+        [[found], nothing] = fuse.retrieve(docs)
+        assert (replace(found, features={}), nothing) == (want, [])
+        for some, (name, scores) in zip((ONE, TWO), sorted(found.features.items()), strict=True):
+            assert name in ("fixed", "fixed-2")
+            theirs = dict(zip(some.rows.tolist(), some.scores.tolist(), strict=True))
+            assert scores.tolist() == [theirs.get(row, min(theirs.values())) for row in found.rows.tolist()]
         assert isinstance(fuse, Fits)
     three = Fuse(parts, method="interleaved") | Fixed(NONE)
     assert isinstance(three, Fuse)

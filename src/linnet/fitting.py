@@ -3,7 +3,9 @@
 A part that learns from what earlier parts say must not see what they say of documents they were trained on: a retriever
 that knows the aliases of a document finds everything in it. So the training documents are divided into folds, and what
 stands before a part answers for each fold with parts that have not seen it (`CrossFitted`): those with a method
-``without(ids)`` leave the fold's documents out, others are trained again on the rest.
+``without(ids)`` leave the fold's documents out, others are trained again on the rest. Networks take too long for that:
+those with a method ``with_network`` are trained again ``FOLDS`` times, and what else such a part knows is left out
+fold by fold.
 
 Finished parts are kept beside the output folder until all are done (`linnet.finished`), so that an interrupted training
 goes on where it was. Networks are trained by a loop of their own, which takes a part's place in `fit_part`.
@@ -13,6 +15,7 @@ from __future__ import annotations
 
 import copy
 import hashlib
+import logging
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -45,6 +48,8 @@ __all__ = [
     "train",
     "train_in_place",
 ]
+
+logger = logging.getLogger(__name__)
 
 FOLDS = 10
 FROM_DEV = (Decide, Fuse)  # learn from documents that nothing before them was trained on
@@ -185,7 +190,14 @@ class CrossFitted(Stage):
         return [doc for doc in found if doc is not None]
 
 
-def cross_fitted(pipeline: Pipeline, done: Sequence[Task], docs: Sequence[Document], *, folds: int) -> Component:
+def cross_fitted(
+    pipeline: Pipeline,
+    done: Sequence[Task],
+    docs: Sequence[Document],
+    *,
+    folds: int,
+    checkpoints: Path | None = None,
+) -> Component:
     """Return trained parts such that they answer for `docs` as if they had not seen them.
 
     Args:
@@ -193,15 +205,29 @@ def cross_fitted(pipeline: Pipeline, done: Sequence[Task], docs: Sequence[Docume
         done: which of them were trained, in order.
         docs: the training documents.
         folds: how many; documents are divided by a hash of their id.
+        checkpoints: a folder for those of networks that are trained again.
     """
     if not done:
         return pipeline
     places = {doc.id: fold_of(doc.id, folds) for doc in docs}
+    again: dict[tuple[int, ...], list[Any]] = {}
+    for number, task in enumerate(done):
+        if hasattr(_part(pipeline, task.place), "with_network"):
+            again[task.place] = _trained_again(pipeline, done[: number + 1], docs, places, folds, checkpoints)
     made: list[Pipeline] = []
     for fold in range(folds):
         out = frozenset(id for id, place in places.items() if place == fold)
         made.append(
-            _without(pipeline, done, [doc for doc in docs if doc.id not in out], out, folds) if out else pipeline
+            _without(
+                pipeline,
+                done,
+                [doc for doc in docs if doc.id not in out],
+                out,
+                folds,
+                {place: parts[fold % len(parts)] for place, parts in again.items()},
+            )
+            if out
+            else pipeline
         )
     return CrossFitted(pipeline, made, places)
 
@@ -216,14 +242,46 @@ def fold_of(id: str, folds: int) -> int:
     return int.from_bytes(digest, "big") % folds
 
 
+def _trained_again(
+    pipeline: Pipeline,
+    done: Sequence[Task],
+    docs: Sequence[Document],
+    places: Mapping[str, int],
+    folds: int,
+    checkpoints: Path | None,
+) -> list[Any]:
+    """Return the last part of `done` with networks that have not seen the documents of every n-th fold."""
+    *earlier, task = done
+    part: Any = _part(pipeline, task.place)
+    made = []
+    for out in range(part.FOLDS):
+        rest = [doc for doc in docs if places[doc.id] % part.FOLDS != out]
+        if not rest or len(rest) == len(docs):
+            made.append(part)
+            continue
+        logger.info("%s: trained again without part %d of %d of the documents", task.name, out + 1, part.FOLDS)
+        parts = [_copied(other, (index,), [task]) for index, other in enumerate(pipeline.parts)]
+        fewer = _replaced(Pipeline(*parts, name=pipeline.name, kb=pipeline.kb), task.place, copy.copy(part))
+        folder = checkpoints / f"{task.folder}.{out}" if checkpoints is not None else None
+        for _ in fit_part(fewer, task, rest, (), done=earlier, folds=folds, checkpoints=folder):
+            pass
+        made.append(part.with_network(_part(fewer, task.place)))
+    return made
+
+
 def _without(
-    pipeline: Pipeline, done: Sequence[Task], rest: Sequence[Document], out: frozenset[str], folds: int
+    pipeline: Pipeline,
+    done: Sequence[Task],
+    rest: Sequence[Document],
+    out: frozenset[str],
+    folds: int,
+    again: Mapping[tuple[int, ...], Any],
 ) -> Pipeline:
-    """Return the pipeline as trained on the `rest` of the documents, without those in `out`."""
+    """Return the pipeline as trained on the `rest` of the documents, without those in `out`; networks are `again`."""
     parts = [_copied(part, (index,), done) for index, part in enumerate(pipeline.parts)]
     fewer = Pipeline(*parts, name=pipeline.name, kb=pipeline.kb)
     for number, task in enumerate(done):
-        part = _part(fewer, task.place)
+        part = again.get(task.place, _part(fewer, task.place))
         leave_out = getattr(part, "without", None)
         if leave_out is not None:
             fewer = _replaced(fewer, task.place, leave_out(out))
@@ -285,7 +343,8 @@ def fit_part(
     kb = cast("KnowledgeBase", pipeline.kb)
     resumes = checkpoints is not None and getattr(part, "RESUMES", False)
     args = {**task.args, "checkpoints": checkpoints} if resumes else task.args
-    yield from part.fit(docs, dev, before=cross_fitted(before, earlier, docs, folds=folds), kb=kb, args=args)
+    behind = cross_fitted(before, earlier, docs, folds=folds, checkpoints=checkpoints)
+    yield from part.fit(docs, dev, before=behind, kb=kb, args=args)
 
 
 def train(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
@@ -26,6 +27,7 @@ __all__ = [
     "fit_weights",
     "fused",
     "interleaved",
+    "numbered",
     "reciprocal_rank",
     "relative_scores",
     "weighted_sum",
@@ -77,16 +79,40 @@ def checked_weights(
     return values
 
 
-def fused(lists: Lists, *, method: Method, constant: float, weights: Sequence[float] | None) -> Candidates:
+def numbered(names: Sequence[str]) -> list[str]:
+    """Return names of which none stands twice.
+
+    >>> numbered(["ngram", "dense", "ngram"])
+    ['ngram', 'dense', 'ngram-2']
+    """
+    counts = [names[:place].count(name) for place, name in enumerate(names)]
+    return [f"{name}-{count + 1}" if count else name for name, count in zip(names, counts, strict=True)]
+
+
+def fused(
+    lists: Lists, *, method: Method, constant: float, weights: Sequence[float] | None, names: Sequence[str] = ()
+) -> Candidates:
     """Return the candidates of all lists, put together by `method`; without `weights` all lists weigh the same.
+
+    With `names` of the lists, the scores that each gave are features; of what a list lacks, its lowest one.
 
     >>> lists = [Candidates([7], [0.8]), Candidates([5], [3.0])]
     >>> fused(lists, method="weighted", constant=60, weights=(2, 1)).rows.tolist()
     [7, 5]
     """
     if method == "weighted":
-        return weighted_sum(lists, weights=weights or (1.0,) * len(lists))
-    return interleaved(lists) if method == "interleaved" else reciprocal_rank(lists, constant=constant)
+        found = weighted_sum(lists, weights=weights or (1.0,) * len(lists))
+    else:
+        found = interleaved(lists) if method == "interleaved" else reciprocal_rank(lists, constant=constant)
+    features = {name: _given(some, found.rows.tolist()) for name, some in zip(names, lists, strict=bool(names))}
+    return replace(found, features=features) if features else found
+
+
+def _given(some: Candidates, rows: Sequence[int]) -> npt.NDArray[np.float32]:
+    """Return what a list gives to rows, its lowest score to those that it lacks."""
+    scores = dict(zip(some.rows.tolist(), some.scores.tolist(), strict=True))
+    lowest = min(scores.values(), default=0.0)
+    return np.array([scores.get(row, lowest) for row in rows], np.float32)
 
 
 def reciprocal_rank(lists: Lists, *, constant: float = 60.0) -> Candidates:

@@ -24,7 +24,7 @@ import numpy as np
 
 from linnet.data import Candidates, Document, Mention
 from linnet.errors import FormatError, PipelineError
-from linnet.fusion import Method, checked_weights, examples, fit_weights, fused
+from linnet.fusion import Method, checked_weights, examples, fit_weights, fused, numbered
 from linnet.home import read_json
 from linnet.kb import KnowledgeBase
 from linnet.roles import PROPERTIES, Allow, Component, Fits, Step, align, blind, merge, require, unite
@@ -212,6 +212,9 @@ def _check_parts(whole: Stage, parts: Sequence[object], role: type) -> None:
 class Fuse(Retriever):
     """Several retrievers as one: by reciprocal ``rank``, ``weighted`` scores or ``interleaved`` (`linnet.fusion`).
 
+    The score of each part is kept as a feature of its candidates, ``ngram`` or ``dense``, say; one that it did not
+    find has the lowest that it gave.
+
     Args:
         of: the retrievers.
         constant: of ``rank``; the larger, the less the first places count more than the next.
@@ -239,8 +242,9 @@ class Fuse(Retriever):
         return frozenset().union(*(part.needs for part in self.of))
 
     def retrieve(self, docs: Sequence[Document], /, *, allow: Allow | None = None) -> Sequence[Sequence[Candidates]]:
-        """Return the fused candidates of each mention."""
-        how = functools.partial(fused, method=self.method, constant=self.constant, weights=self.weights)
+        """Return the fused candidates of each mention, with what each part gave them as features."""
+        names = numbered([type(part).__name__.lower() for part in self.of])
+        how = functools.partial(fused, method=self.method, constant=self.constant, weights=self.weights, names=names)
         return [list(map(how, mentions)) for mentions in self._lists(docs, allow)]
 
     def _lists(self, docs: Sequence[Document], allow: Allow | None = None) -> list[list[tuple[Candidates, ...]]]:

@@ -127,6 +127,19 @@ def test_mention_types_speak_when_given(mesh: KnowledgeBase, known: Known) -> No
     assert set(column(asked(mesh, "cold", types=("Gene",)), known, "kind_of_mention").values()) == {0.0}
 
 
+def test_a_fusion_tells_what_names_and_what_vectors_say(mesh: KnowledgeBase, known: Known) -> None:
+    doc = asked(mesh, "cold", rows=[2, 0, 1])
+    assert set(column(doc, known, "dense").values()) == {0.0}
+    [mention] = doc.mentions or ()
+    assert mention.candidates is not None
+    given = {"ngram": np.array([0.1, 0.5, 0.3], np.float32), "dense": np.array([0.8, 0.2, 0.6], np.float32)}
+    fused = replace(doc, mentions=(replace(mention, candidates=replace(mention.candidates, features=given)),))
+    assert column(fused, known, "score") == pytest.approx({2: 0.1, 0: 0.5, 1: 0.3})
+    assert column(fused, known, "dense") == pytest.approx({2: 0.8, 0: 0.2, 1: 0.6})
+    assert column(fused, known, "dense_gap") == pytest.approx({2: 0.0, 0: -0.6, 1: -0.2})
+    assert column(fused, known, "dense_rank") == pytest.approx({2: 0.0, 0: np.log(3), 1: np.log(2)})
+
+
 @settings(max_examples=40)
 @given(
     texts=st.lists(st.text(min_size=1, max_size=20).filter(str.strip), min_size=1, max_size=4),

@@ -357,6 +357,25 @@ def test_a_copy_is_trained_without_the_original_noticing(dense: Dense) -> None:
     assert all(torch.equal(weight, before[name]) for name, weight in dense.module.state_dict().items())
 
 
+def test_aliases_can_be_left_out_and_the_network_changed(names: KnowledgeBase, bert: str) -> None:
+    dense = taught(Dense(kb=names, encoder=bert), notes(10), epochs=1)
+    asked = [doc.spans_only() for doc in notes(2)]
+    assert all(-1 in found.names.tolist() for [found] in dense.retrieve(asked) if found.names is not None)
+    fewer = dense.without(["n0", "n6"])  # the documents with the first surface
+    [[gone], [still]] = fewer.retrieve(asked)
+    assert fewer.module is dense.module
+    assert gone.names is not None
+    assert dict(zip(gone.rows.tolist(), gone.names.tolist(), strict=True)).get(0) != -1
+    assert still.names is not None
+    assert -1 in still.names.tolist()
+    other = taught(Dense(kb=names, encoder=bert), notes(5), epochs=2)
+    changed = dense.with_network(other)
+    assert len(changed.learned) == len(dense.learned)
+    assert np.allclose(changed.encode_names(["fever"]), other.encode_names(["fever"]))
+    assert np.allclose(dense.encode_names(["fever"]), fewer.encode_names(["fever"]))
+    assert not np.allclose(dense.encode_names(["fever"]), other.encode_names(["fever"]), atol=1e-3)
+
+
 def test_the_best_weights_on_dev_are_kept(names: KnowledgeBase, bert: str) -> None:
     dense = Dense(kb=names, encoder=bert, aliases=False)
     args = {**QUICK, "epochs": 6, "patience": 2}

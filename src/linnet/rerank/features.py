@@ -27,6 +27,7 @@ Rows = npt.NDArray[np.int32]
 # Columns by ingredient: what ``omit`` of `linnet.rerank.lexical.Lexical` takes away together.
 GROUPS: dict[str, tuple[str, ...]] = {
     "retrieval": ("score", "score_gap", "rank"),
+    "dense": ("dense", "dense_gap", "dense_rank"),
     "names": (
         "f1", "f1_gap", "f1_mean", "f1_preferred", "covered", "covering", "exact", "exact_share", "verbatim",
         "preferred", "scope", "surface_exact",
@@ -47,6 +48,8 @@ PLACE = {name: place for place, name in enumerate(PLAIN)}
 COMPARED = (*GROUPS["names"], *GROUPS["designators"], *GROUPS["heads"], "names")  # what comparing names gives
 PLACES_COMPARED = [PLACE[name] for name in COMPARED]
 SMOOTHING = 0.1  # added to counts before their logarithm
+BY_NAME, BY_VECTOR = "ngram", "dense"  # features of a fusion
+FEW = 256  # candidates that are faster compared with each other than sorted
 SURE = 0.9  # a retrieval score from which the first candidate is taken for what is meant
 MOST_APART = 2  # beyond it, systematic names with many locants would all be wrong
 APART = 0.05  # what agreement in numbers and letters is worth beside the share of words when the best name is chosen
@@ -144,12 +147,18 @@ def _put(columns: Floats, **values: npt.ArrayLike) -> None:
 
 
 def _retrieval(columns: Floats, candidates: Candidates) -> None:
-    scores = candidates.features.get("retrieval", candidates.scores)
-    rank = (scores[None, :] > scores[:, None]).sum(axis=1) if len(scores) < 256 else _ranks(scores)
-    _put(columns, score=scores, score_gap=scores - scores.max(), rank=np.log1p(rank))
+    """Put the scores of a retriever of names, and of one by vectors where a fusion has both."""
+    features = candidates.features
+    scores = features.get(BY_NAME, features.get("retrieval", candidates.scores))
+    _put(columns, score=scores, score_gap=scores - scores.max(), rank=np.log1p(_ranks(scores)))
+    if (dense := features.get(BY_VECTOR)) is not None:
+        _put(columns, dense=dense, dense_gap=dense - dense.max(), dense_rank=np.log1p(_ranks(dense)))
 
 
 def _ranks(scores: Floats) -> Ints:
+    if len(scores) < FEW:
+        ranks: Ints = (scores[None, :] > scores[:, None]).sum(axis=1)
+        return ranks
     return np.searchsorted(np.sort(-scores), -scores)
 
 

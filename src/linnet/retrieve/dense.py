@@ -7,13 +7,14 @@ Similarity is the normalised dot product; how names are searched say `linnet.ind
 
 from __future__ import annotations
 
+import copy
 import functools
 import logging
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -87,7 +88,8 @@ class Dense(IndexedRetriever):
     learned: Aliases = field(default_factory=Aliases.none, init=False, repr=False, compare=False)
     folder: Path | None = field(default=None, init=False, repr=False, compare=False)
 
-    MADE = ("module", "names_index", "alias_index")
+    MADE = ("module", "names_index", "alias_vectors", "alias_index")
+    FOLDS: ClassVar[int] = 2  # the network is trained again for so many parts of the documents (`linnet.fitting`)
     RESUMES = True  # `fit` keeps checkpoints in the folder ``args["checkpoints"]``
 
     def __post_init__(self) -> None:
@@ -123,10 +125,15 @@ class Dense(IndexedRetriever):
         return name_vectors(self)
 
     @functools.cached_property
+    def alias_vectors(self) -> Floats:
+        """The vectors of all aliases, also of those that are left out."""
+        return self.encode_names([text for text, _ in self.learned.keys])
+
+    @functools.cached_property
     def alias_index(self) -> Flat:
-        """The aliases as names, their places in ``learned`` as names."""
-        texts = [text for text, _ in self.learned.keys]
-        return Flat(self.encode_names(texts), np.array([row for _, row in self.learned.keys], np.int32))
+        """The aliases that are not left out, as names."""
+        used = np.flatnonzero(self.learned.totals > 0)
+        return Flat(self.alias_vectors[used], np.array([row for _, row in self.learned.keys], np.int32)[used])
 
     @property
     def templates(self) -> Any:
@@ -234,7 +241,27 @@ class Dense(IndexedRetriever):
     def show(self, vectors: SearchedNames) -> None:
         """Take these vectors for those of all names; those of aliases are made again."""
         self.__dict__["names_index"] = vectors
-        self.__dict__.pop("alias_index", None)
+        for made in ("alias_vectors", "alias_index"):
+            self.__dict__.pop(made, None)
+
+    def with_network(self, other: Self) -> Self:
+        """Return the same component with what another one's training made of the network."""
+        made = copy.copy(self)
+        made.folder = other.folder
+        made.__dict__.update(module=other.module, names_index=other.names_index)
+        return made
+
+    def without(self, documents: Iterable[str]) -> Self:
+        """Return the same component without the aliases that these documents (ids) gave it: for cross-fitting.
+
+        Its network has seen them all the same; `with_network` puts another in its place.
+        """
+        fewer = copy.copy(self)
+        fewer.learned = self.learned.without(documents)
+        fewer.__dict__.update(module=self.module, names_index=self.names_index)
+        if len(self.learned):
+            fewer.__dict__["alias_vectors"] = self.alias_vectors
+        return fewer
 
     def save(self, folder: Path) -> None:
         """Write the component; if it was trained the network, the vectors of all names, and the aliases."""
