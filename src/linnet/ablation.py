@@ -202,7 +202,7 @@ class Ablation:
     def _todo(self, pipeline: Pipeline, variant: Variant) -> list[Task]:
         recipe = read_recipe(self.source, changes=variant.changes)
         tables = [table for table in recipe.train if table.get("part") not in variant.removed]
-        return tasks(pipeline, tables, source=self.source) if tables else []
+        return tasks(pipeline, tables, source=self.source, seed=recipe.seed) if tables else []
 
 
 def _columns(parts: Sequence[Component], penalty: float | None) -> Iterator[Variant]:

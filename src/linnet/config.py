@@ -119,7 +119,7 @@ def _check(values: dict[str, Any], path: Path, changes: Sequence[str]) -> Recipe
     parts = values.get("pipeline")
     for index, part in enumerate(parts if isinstance(parts, list) else []):
         problems += _check_part(part, f"pipeline[{index}]")
-    problems += _check_tune(values.get("tune"), parts)
+    problems += _check_tune(values.get("tune"), parts, values.get("train"))
     problems += recipe.problems() if recipe is not None else []
     if problems or recipe is None:
         raise RecipeError(path, problems)
@@ -152,16 +152,24 @@ def _check_keywords(name: str, keywords: Mapping[str, Any], where: str) -> list[
     return problems + [f"{where}.{key}: missing; {name} needs it" for key in _required(name) if key not in keywords]
 
 
-def _check_tune(tune: Any, parts: Any) -> list[str]:
-    """Return what is wrong with the keys of ``[tune]``, and with its values as values of the keywords."""
+def _check_tune(tune: Any, parts: Any, train: Any) -> list[str]:
+    """Return what is wrong with the keys of ``[tune]``, and with its values as values of the keywords.
+
+    What a ``[[train]]`` table holds, ``train.dense.lr``, the part itself checks when it is trained.
+    """
     problems = []
     used = [str(part.get("use")) for part in _parts(parts)]
+    tables = [f"train.{table.get('part')}" for table in _parts(train)]
     for key, wanted in tune.items() if isinstance(tune, dict) else ():
         where = f"tune.{key}"
         target, _, field = key.rpartition(".")
         called = dict.fromkeys(str(part.get("use")) for part in _parts(parts) if _is_called(part, target))
         if not target:
             problems.append(f'{where}: expected a part and its keyword in quotes, such as "ngram.k"')
+        elif target.startswith("train."):
+            if target not in tables:
+                hint = did_you_mean(target, tables) or f"; there are: {', '.join(tables) or 'none'}"
+                problems.append(f"{where}: no [[train]] table of {target.removeprefix('train.')!r}{hint}")
         elif not called:
             hint = did_you_mean(target, used) or f"; it has: {', '.join(used) or 'none'}"
             problems.append(f"{where}: no part {target!r} in the pipeline{hint}")

@@ -10,6 +10,7 @@
     ├── PipelineError              components that do not fit together, or documents that do not fit them
     │   └── LeakError              gold answers where a component must not see them
     ├── RecipeError                wrong fields of a recipe, all of them at once
+    ├── TrainingError              a training that diverges: a loss, gradient or score that is no number
     ├── MismatchError              gold and prediction that do not belong together
     └── MissingExtraError          an optional dependency that is not installed
 
@@ -32,6 +33,7 @@ __all__ = [
     "MissingExtraError",
     "PipelineError",
     "RecipeError",
+    "TrainingError",
     "UnknownConceptError",
     "did_you_mean",
 ]
@@ -104,6 +106,10 @@ class RecipeError(LinnetError):
         count = len(self.problems)
         head = f"{self.path}: {count} problem{'s' if count != 1 else ''}"
         return "\n  ".join([head, *self.problems])
+
+
+class TrainingError(LinnetError):
+    """A training that cannot go on: a loss, a gradient or a score that is no finite number."""
 
 
 class MismatchError(LinnetError):

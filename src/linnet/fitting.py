@@ -32,6 +32,7 @@ from linnet.home import read_json
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Allow, Fuse, Pipeline, Stage
 from linnet.roles import Component, Fits, Step
+from linnet.train.args import FREE
 
 __all__ = [
     "FOLDS",
@@ -89,7 +90,9 @@ class Done:
 # --- what is to be trained -------------------------------------------------------------------------------------------
 
 
-def tasks(pipeline: Pipeline, tables: Sequence[Mapping[str, Any]], *, source: str) -> list[Task]:
+def tasks(
+    pipeline: Pipeline, tables: Sequence[Mapping[str, Any]], *, source: str, seed: int | None = None
+) -> list[Task]:
     """Return what to train, in order.
 
     Args:
@@ -97,13 +100,15 @@ def tasks(pipeline: Pipeline, tables: Sequence[Mapping[str, Any]], *, source: st
         tables: its ``[[train]]`` tables: ``part`` and arguments of that part. Without any, every part that learns from
             the training documents is trained; ``decide`` and ``fuse``, which learn from dev documents, only if named.
         source: the recipe, for messages.
+        seed: of the recipe, for networks whose table names none.
 
     Raises:
         RecipeError: a table names no part that learns.
     """
     learners = [task for task in _learners(pipeline.parts) if _learns(_part(pipeline, task.place))]
     if not tables:
-        return [task for task in learners if not isinstance(_part(pipeline, task.place), FROM_DEV)]
+        rest = [task for task in learners if not isinstance(_part(pipeline, task.place), FROM_DEV)]
+        return [_seeded(pipeline, task, seed) for task in rest]
     chosen: list[Task] = []
     problems = []
     names = [task.name for task in learners]
@@ -116,7 +121,19 @@ def tasks(pipeline: Pipeline, tables: Sequence[Mapping[str, Any]], *, source: st
         chosen += [Task(task.place, task.name, {k: v for k, v in table.items() if k != "part"}) for task in found]
     if problems:
         raise RecipeError(source, problems)
-    return chosen
+    return [_seeded(pipeline, task, seed) for task in chosen]
+
+
+def _seeded(pipeline: Pipeline, task: Task, seed: int | None) -> Task:
+    """Return a task with the recipe's seed, if a network is trained that is told no other."""
+    if seed is None or "seed" in task.args or not _is_network(_part(pipeline, task.place)):
+        return task
+    return replace(task, args={**task.args, "seed": seed})
+
+
+def _is_network(part: Component) -> bool:
+    """Return whether the gradient loop trains a part."""
+    return bool(getattr(part, "RESUMES", False))
 
 
 def _learners(parts: Sequence[Component], above: tuple[int, ...] = ()) -> Iterator[Task]:
@@ -339,9 +356,11 @@ def fit_part(
     if isinstance(part, FROM_DEV) and not dev:
         raise LinnetError(f"{task.name} learns from the dev documents, and there are none")
     earlier = [other for other in done if other.place[0] < task.place[0]]
+    if isinstance(part, FROM_DEV) and not {doc.id for doc in docs} & {doc.id for doc in dev}:
+        earlier = []  # nothing has seen what the part learns from, so no fold would be asked
     before = Pipeline(*pipeline.parts[: task.place[0]], name=pipeline.name, kb=pipeline.kb)
     kb = cast("KnowledgeBase", pipeline.kb)
-    resumes = checkpoints is not None and getattr(part, "RESUMES", False)
+    resumes = checkpoints is not None and _is_network(cast("Component", part))
     args = {**task.args, "checkpoints": checkpoints} if resumes else task.args
     behind = cross_fitted(before, earlier, docs, folds=folds, checkpoints=checkpoints)
     yield from part.fit(docs, dev, before=behind, kb=kb, args=args)
@@ -449,7 +468,10 @@ def _key(pipeline: Pipeline, todo: Sequence[Task], docs: Sequence[Document], dev
     """Return a hash of all that the result depends on: finished parts of another training are of no use."""
     kb = pipeline.kb.version if pipeline.kb else ""
     parts = [(config.name_of(part), _config(part)) for part in pipeline.parts]
-    wanted = [(task.place, task.name, sorted(task.args.items())) for task in todo]
+    wanted = []
+    for task in todo:
+        free = FREE if _is_network(_part(pipeline, task.place)) else ()
+        wanted.append((task.place, task.name, sorted((k, v) for k, v in task.args.items() if k not in free)))
     text = repr((kb, parts, wanted, corpus_version(docs), corpus_version(dev)))
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 

@@ -21,7 +21,7 @@ from typing import Any, Literal
 from linnet import __version__
 from linnet.config import load, name_of, read_recipe
 from linnet.data import Document
-from linnet.errors import DataError, LinnetError, PipelineError, RecipeError
+from linnet.errors import DataError, LinnetError, PipelineError, RecipeError, TrainingError
 from linnet.evaluate import Options, evaluate
 from linnet.fitting import corpus_version, fold_of, from_dev, parts_of, tasks, train_in_place
 from linnet.kb import KnowledgeBase
@@ -125,10 +125,11 @@ class Search:
                 pipeline = load(self.source, kb=self.kb, changes=changes)
             except (DataError, PipelineError) as error:
                 raise RecipeError(self.source, [str(error)]) from error
-            todo = tasks(pipeline, self.recipe.train, source=self.source)
+            recipe = read_recipe(self.source, changes=changes)
+            todo = tasks(pipeline, recipe.train, source=self.source, seed=recipe.seed)
             try:
                 train_in_place(pipeline, todo, learned, chosen_on)
-            except DataError as error:  # as of n-grams so rare that nothing right is retrieved
+            except (DataError, TrainingError) as error:  # n-grams too rare to retrieve what is right, a rate too high
                 raise RecipeError(self.source, [str(error)]) from error
             predicted += pipeline.stream(blind(held, pipeline))
         return evaluate(self.gold, predicted, kb=self.kb, options=OPTIONS)[self.score].value
@@ -152,6 +153,12 @@ class Search:
                 target, _, name = key.rpartition(".")
                 called = name_of(part) == target or type(part).__module__.startswith(f"linnet.{target}.")
                 value = chosen(wanted, getattr(part, name, None)) if called else None
+                if value is not None:
+                    found.setdefault(key, value)
+        for key, wanted in self.recipe.tune.items():
+            for table in self.recipe.train:
+                target, _, name = key.rpartition(".")
+                value = chosen(wanted, table.get(name)) if target == f"train.{table.get('part')}" else None
                 if value is not None:
                     found.setdefault(key, value)
         return found

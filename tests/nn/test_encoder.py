@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from safetensors import SafetensorError
 from tests.tiny_models import tiny_bert
 
 from linnet.errors import LinnetError
@@ -113,6 +114,17 @@ def test_saved_and_loaded_it_is_the_same(tiny: Path, tmp_path: Path) -> None:
     assert again.marker("[ME]") == marked.marker("[ME]")
     assert again.window == marked.window
     assert torch.equal(states(again, "renal cyst"), states(marked, "renal cyst"))
+
+
+def test_a_full_disk_is_an_error_of_the_system(
+    encoder: Encoder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise SafetensorError("No space left on device")
+
+    monkeypatch.setattr(encoder.backbone, "save_pretrained", full)
+    with pytest.raises(OSError, match="No space left"):
+        encoder.save(tmp_path / "saved")
 
 
 def test_the_fingerprint_follows_weights_and_tokenizer(encoder: Encoder, tiny: Path) -> None:

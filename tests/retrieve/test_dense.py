@@ -31,6 +31,7 @@ from linnet.retrieve.contexts import InContext, in_context
 from linnet.retrieve.dense import Dense
 from linnet.retrieve.dense_args import DenseArgs
 from linnet.retrieve.dense_training import DenseTraining, Linked, _linked, fit
+from linnet.retrieve.dense_vectors import NameVectors
 from linnet.retrieve.ngram import Ngram
 
 NAMES = (
@@ -374,6 +375,57 @@ def test_aliases_can_be_left_out_and_the_network_changed(names: KnowledgeBase, b
     assert np.allclose(changed.encode_names(["fever"]), other.encode_names(["fever"]))
     assert np.allclose(dense.encode_names(["fever"]), fewer.encode_names(["fever"]))
     assert not np.allclose(dense.encode_names(["fever"]), other.encode_names(["fever"]), atol=1e-3)
+
+
+@pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, lambda dense: pickle.loads(pickle.dumps(dense))])
+def test_a_copy_knows_what_was_learned(dense: Dense, again: Any) -> None:
+    taught(dense, notes(), epochs=3)
+    assert again(dense)(notes()) == dense(notes())
+
+
+def test_a_training_that_is_stopped_leaves_vectors_of_its_last_weights(dense: Dense) -> None:
+    args = {**QUICK, "evaluate_every": "2 steps", "keep_best": False, "epochs": 9}
+    steps = dense.fit(notes(), notes(6), before=Pipeline(dense), kb=dense.kb, args=args)
+    for _ in range(3):
+        next(steps)
+    steps.close()  # type: ignore[attr-defined]
+    index = dense.names_index
+    assert isinstance(index, NameVectors)
+    assert np.allclose(index.vectors, dense.encode_names([name.text for name in dense.kb.names()]), atol=1e-6)
+
+
+def test_patience_stops_nothing_where_there_are_no_dev_documents(
+    dense: Dense, caplog: pytest.LogCaptureFixture
+) -> None:
+    taught(dense, notes(), epochs=1, patience=2)
+    assert "patience = 2 stops nothing" in caplog.text
+
+
+def test_candidates_that_nobody_gives_are_refused(dense: Dense) -> None:
+    with pytest.raises(RecipeError, match="lexical: no part before gives candidates"):
+        list(dense.fit(notes(), [], before=Pipeline(Gold(), kb=dense.kb), kb=dense.kb, args={**QUICK, "lexical": 2}))
+
+
+def test_a_window_larger_than_the_encoders_is_refused(names: KnowledgeBase, bert: str) -> None:
+    with pytest.raises(RecipeError, match="600 and 50 must be at most 512"):
+        taught(Dense(kb=names, encoder=bert, tokens=600), notes(), mined=0, positive="random")
+
+
+def test_a_pooling_that_was_not_trained_is_refused(dense: Dense, tmp_path: Path) -> None:
+    taught(dense, notes(), epochs=1)
+    config.save(Pipeline(dense, kb=dense.kb), tmp_path / "saved")
+    changed = config.load(tmp_path / "saved", changes=['dense.pooling="ends"'])
+    with pytest.raises(LinnetError, match="holds no weights for the pooling 'ends'"):
+        changed(notes())
+
+
+def test_the_preferred_name_is_the_first_of_its_concept_after_an_edit_too(names: KnowledgeBase, bert: str) -> None:
+    with edit(names.path) as changes:
+        changes.replace(Concept("X:0", (Name("absence"), Name("seizure"))))
+    kb = KnowledgeBase.open(names.path)
+    made = training(Dense(kb=kb, encoder=bert), notes(1), mined=0, positive="preferred")
+    [place] = {made.names.some(0, np.random.default_rng(1), "preferred")}
+    assert [name.text for name in kb.names()][place] == "absence"
 
 
 def test_the_best_weights_on_dev_are_kept(names: KnowledgeBase, bert: str) -> None:

@@ -151,7 +151,7 @@ class Experiment:
         output = self.folder / MODEL
         if output.exists():
             shutil.rmtree(output)  # of other inputs
-        todo = tasks(pipeline, recipe.train, source=self.source)
+        todo = tasks(pipeline, recipe.train, source=self.source, seed=recipe.seed)
         about = (f"recipe: {self.source}", f"corpus: {corpus}, split train", f"seed: {recipe.seed}")
         for news in fit(pipeline, todo, train, dev, output=output, about=about):
             if isinstance(news, Done):

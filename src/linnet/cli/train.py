@@ -62,7 +62,7 @@ def train(
     if not read.learns_from:
         raise RecipeError(recipe, ["corpus: missing; name the corpus to train on"])
     pipeline = load(recipe, kb=read.open_kb(data=data) if kb is None else kb, changes=changes)
-    todo = tasks(pipeline, read.train, source=recipe)
+    todo = tasks(pipeline, read.train, source=recipe, seed=read.seed)
     if not todo:
         raise RecipeError(recipe, ["pipeline: no part of it learns, so there is nothing to train"])
     docs = list(read_corpus(read.learns_from, split="train", data=data))

@@ -20,6 +20,7 @@ from transformers import AutoModel, AutoTokenizer, PreTrainedModel, PreTrainedTo
 from linnet.errors import LinnetError
 from linnet.nn.checkpoints import checkpoint
 from linnet.nn.quiet import quietly
+from linnet.nn.writing import writing
 
 __all__ = ["Encoder"]
 
@@ -110,10 +111,14 @@ class Encoder(nn.Module):
         return found
 
     def save(self, folder: Path) -> None:
-        """Write ``config.json``, ``model.safetensors`` and the tokenizer's files to `folder`, made if needed."""
+        """Write ``config.json``, ``model.safetensors`` and the tokenizer's files to `folder`, made if needed.
+
+        Raises:
+            OSError: they cannot be written.
+        """
         folder.mkdir(parents=True, exist_ok=True)
         _plain(self.tokenizer.backend_tokenizer)
-        with quietly():
+        with quietly(), writing():
             self.backbone.save_pretrained(folder)
             self.tokenizer.save_pretrained(folder)
 

@@ -17,9 +17,11 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
+from linnet.errors import FormatError
 from linnet.nn.encoder import Encoder
 from linnet.nn.pooling import Pool, Pooling
 from linnet.nn.texts import TokenText
+from linnet.nn.writing import writing
 from linnet.retrieve.contexts import InContext
 
 __all__ = ["BiEncoder", "Templates", "windowed"]
@@ -164,16 +166,23 @@ class BiEncoder(nn.Module):
             self.entity.save(folder / "entity")
         weights = {f"{side}.{key}": value for side, pool in self._pools() for key, value in pool.state_dict().items()}
         if weights:
-            save_file(weights, str(folder / "pooling.safetensors"))
+            with writing():
+                save_file(weights, str(folder / "pooling.safetensors"))
 
     def load_weights(self, folder: Path) -> None:
-        """Read the pooling's weights that `save` wrote."""
+        """Read the pooling's weights that `save` wrote.
+
+        Raises:
+            FormatError: they are of another pooling.
+        """
         from safetensors.torch import load_file  # noqa: PLC0415 - needed for this alone
 
         path = folder / "pooling.safetensors"
         weights = load_file(str(path)) if path.exists() else {}
         for side, pool in self._pools():
             own = {key.removeprefix(f"{side}."): value for key, value in weights.items() if key.startswith(f"{side}.")}
+            if own.keys() != pool.state_dict().keys():
+                raise FormatError(path, f"holds no weights for the pooling {pool.how!r}: leave it as it was trained")
             pool.load_state_dict(own)
 
     @classmethod

@@ -87,6 +87,7 @@ class Dense(IndexedRetriever):
     index: Literal["auto", "flat", "hnsw", "ivf"] = "auto"
     learned: Aliases = field(default_factory=Aliases.none, init=False, repr=False, compare=False)
     folder: Path | None = field(default=None, init=False, repr=False, compare=False)
+    trained: bool = field(default=False, init=False, repr=False, compare=False)  # in memory, nowhere to be read again
 
     MADE = ("module", "names_index", "alias_vectors", "alias_index")
     FOLDS: ClassVar[int] = 2  # the network is trained again for so many parts of the documents (`linnet.fitting`)
@@ -117,7 +118,14 @@ class Dense(IndexedRetriever):
             module = BiEncoder.load(self.folder, **pools)
         else:
             module = BiEncoder.of(self.encoder, shared=self.shared, **pools)
+        if max(self.tokens, self.name_tokens) > (window := min(module.mention.window, module.entity.window)):
+            problem = f"tokens, name_tokens: {self.tokens} and {self.name_tokens} must be at most {window}"
+            raise RecipeError("dense", [f"{problem}, which is what the encoder {self.encoder!r} reads"])
         return module.to(choose_device()).eval()
+
+    def __getstate__(self) -> dict[str, Any]:
+        kept = {"module": self.module} if self.trained else {}
+        return {**super().__getstate__(), **kept}
 
     @functools.cached_property
     def names_index(self) -> SearchedNames:
@@ -234,8 +242,10 @@ class Dense(IndexedRetriever):
 
         self.learned = Aliases.of(train, kb) if self.aliases else Aliases.none()
         # from the pre-trained encoder, and with a network of its own: a copy is trained beside its original
-        self.folder = None
+        self.folder, self.trained = None, False
         self._forget()
+        _ = self.module
+        self.trained = True
         yield from fit(self, train, dev, before=before, args=args)
 
     def show(self, vectors: SearchedNames) -> None:
@@ -244,10 +254,15 @@ class Dense(IndexedRetriever):
         for made in ("alias_vectors", "alias_index"):
             self.__dict__.pop(made, None)
 
+    def hide(self) -> None:
+        """Forget the vectors of names and aliases, which are made again where they are needed."""
+        for made in ("names_index", "alias_vectors", "alias_index"):
+            self.__dict__.pop(made, None)
+
     def with_network(self, other: Self) -> Self:
         """Return the same component with what another one's training made of the network."""
         made = copy.copy(self)
-        made.folder = other.folder
+        made.folder, made.trained = other.folder, other.trained
         made.__dict__.update(module=other.module, names_index=other.names_index)
         return made
 

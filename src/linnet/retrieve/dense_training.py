@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -22,7 +24,7 @@ from torch.utils.checkpoint import checkpoint
 
 from linnet.codec import dumps
 from linnet.data import Candidates, Document
-from linnet.errors import DataError
+from linnet.errors import DataError, RecipeError
 from linnet.nn.texts import TokenText, padded, token_batches, token_budget
 from linnet.pipeline import Component, Pipeline, Step
 from linnet.retrieve.bi_encoder import BiEncoder
@@ -38,6 +40,8 @@ if TYPE_CHECKING:
     from linnet.retrieve.dense import Dense
 
 __all__ = ["DenseTraining", "Example", "fit"]
+
+logger = logging.getLogger(__name__)
 
 SPARED = 16  # more concepts are looked at for hard negatives than are wanted: some are right, or spared
 
@@ -168,7 +172,7 @@ class DenseTraining:
         shares = self._taught(one, spared, chosen)
         for found, count in ((mined[0] if mined else None, args.mined), (one.candidates, args.lexical)):
             if found is not None and count:
-                places = hard(found.rows, spared, count, only_above=args.only_above)
+                places = hard(found.rows, spared, count, above=one.rows if args.only_above else None)
                 chosen += [(int(found.rows[p]), self.names.matched(found, p)) for p in places]
         for other in random_rows(rng, self.names.concepts, spared, args.random):
             chosen.append((other, self.names.some(other, rng, "random")))
@@ -274,7 +278,7 @@ class _Names:
         descriptions = [dense.kb[name.concept].definition for name in names] if dense.definitions else None
         self._tokens, _ = dense.templates.names([name.text for name in names], dense.module.entity, descriptions)
         rows = np.array([name.concept for name in names], np.int32)
-        self._order = np.argsort(rows, kind="stable")
+        self._order = np.lexsort((np.array([not name.preferred for name in names], np.bool_), rows))
         self._row_places = {int(name.row): place for place, name in enumerate(names)}
         self.concepts, self._starts, sizes = np.unique(rows[self._order], return_index=True, return_counts=True)
         self._sizes = dict(
@@ -326,21 +330,30 @@ def fit(
     linked = _linked(dense, docs, before if own.lexical or own.taught else None)
     if not linked:
         raise DataError("dense: no mention of the training documents has a concept of the knowledge base")
+    if (own.lexical or own.taught) and all(one.candidates is None for one in linked):
+        problem = "no part before gives candidates to take: put a retriever in front, or leave them out"
+        raise RecipeError("dense", [f"{name}: {problem}" for name in ("lexical", "taught") if getattr(own, name)])
+    if loop.patience is not None and not dev:  # as in cross-fitting, and where the dev documents are what is linked
+        logger.warning("dense: there are no dev documents, so patience = %s stops nothing", loop.patience)
+        loop = replace(loop, patience=None)
     training = DenseTraining(dense, own, linked)
     judged = _linked(dense, dev, None)
 
     def score(_: Sequence[Document]) -> float:
         return training.accuracy(judged)
 
-    yield from train(
-        training,
-        docs,
-        dev,
-        score=score if judged else None,
-        args=loop,
-        folder=folder,
-        key=_key(dense, docs, dev, own, linked),
-    )
+    try:
+        yield from train(
+            training,
+            docs,
+            dev,
+            score=score if judged else None,
+            args=loop,
+            folder=folder,
+            key=_key(dense, docs, dev, own, linked),
+        )
+    finally:  # also where the caller stops: what was shown for a score is of other weights than those it ends with
+        dense.hide()
     dense.show(training.vectors())
 
 

@@ -14,9 +14,10 @@ from typing import Any, Literal, Self
 
 from linnet.errors import RecipeError, did_you_mean
 
-__all__ = ["SCHEDULES", "Every", "TrainArgs"]
+__all__ = ["FREE", "SCHEDULES", "Every", "TrainArgs"]
 
 SCHEDULES = ("linear", "cosine", "constant")
+FREE = ("max_minutes", "checkpoint_every")  # arguments that may differ when a training goes on
 UNITS = ("epochs", "steps", "minutes")
 LARGEST_SEED = (1 << 32) - 1  # what numpy's global generator takes
 

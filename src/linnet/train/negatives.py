@@ -51,26 +51,25 @@ class Spared:
         return self._known[row]
 
 
-def hard(ranked: Sequence[int] | Ints, spared: frozenset[int], count: int, *, only_above: bool = False) -> list[int]:
+def hard(
+    ranked: Sequence[int] | Ints, spared: frozenset[int], count: int, *, above: frozenset[int] | None = None
+) -> list[int]:
     """Return places in a ranked list of concepts that serve as `count` hard negatives, the best-ranked first.
 
     Args:
         ranked: rows of concepts, best first.
-        spared: rows that are no negatives; the first of them ends what is ranked above the gold.
+        spared: rows that are no negatives.
         count: how many at most.
-        only_above: take none that is ranked below the gold; otherwise the list is filled with the next ones.
+        above: take none that is ranked below the first of these rows, the right ones; None fills up with the next ones.
 
-    >>> hard([5, 7, 2, 9], frozenset({2}), 3), hard([5, 7, 2, 9], frozenset({2}), 3, only_above=True)
-    ([0, 1, 3], [0, 1])
+    >>> hard([5, 7, 2, 9], frozenset({2}), 3), hard([5, 7, 2, 9], frozenset({2, 7}), 3, above=frozenset({2}))
+    ([0, 1, 3], [0])
     """
     chosen: list[int] = []
     for place, row in enumerate(ranked):
-        if len(chosen) == count:
+        if len(chosen) == count or (above is not None and int(row) in above):
             break
-        if int(row) in spared:
-            if only_above:
-                break
-        elif row >= 0:
+        if row >= 0 and int(row) not in spared:
             chosen.append(place)
     return chosen
 

@@ -19,10 +19,10 @@ from accelerate.utils import DistributedDataParallelKwargs, broadcast, set_seed 
 from torch import Tensor, nn
 
 from linnet.data import Document
-from linnet.errors import LinnetError
+from linnet.errors import LinnetError, TrainingError
 from linnet.nn.device import autocast, choose_device, has_bf16
 from linnet.roles import Step
-from linnet.train.args import Every, TrainArgs
+from linnet.train.args import FREE, Every, TrainArgs
 from linnet.train.checkpoint import Checkpoint, optimizer_state, optimizer_tensors, put_weights, weights
 from linnet.train.model import Trainable
 from linnet.train.processes import divided, moved
@@ -35,8 +35,6 @@ __all__ = ["Run", "Score"]
 logger = logging.getLogger(__name__)
 
 Score = Callable[[Sequence[Document]], float]
-
-FREE = ("max_minutes", "checkpoint_every")  # arguments that may differ when a training goes on
 
 
 class _Losses(nn.Module):
@@ -267,7 +265,7 @@ class Run:
 
     def _refuse(self, what: str) -> None:
         bf16 = ", bf16 = false" if self.told["bf16"] else ""
-        raise LinnetError(
+        raise TrainingError(
             f"step {self.place.step + 1}: {what}; the weights are those before it. Try a lower lr than "
             f"{self.args.lr:g}, a longer warm-up, a lower clip than {self.args.clip:g}{bf16}"
         )
@@ -280,7 +278,7 @@ class Run:
         if self.accelerator.num_processes > 1:  # so that all of them stop together, and keep the same weights
             value = float(broadcast(torch.tensor([value], dtype=torch.float64, device=self.device))[0])
         if not math.isfinite(value):
-            raise LinnetError(f"step {self.place.step}: the dev score is {value}; a score must be a finite number")
+            raise TrainingError(f"step {self.place.step}: the dev score is {value}; a score must be a finite number")
         if self.watch.see(value) and self.args.keep_best:
             self.best = _copied(weights(self.model.module))
         return value

@@ -1,0 +1,115 @@
+"""`linnet train` and `linnet tune` with a network of a few weights."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from linnet import fitting
+from linnet.config import load, read_recipe
+from linnet.data import Concept, Name
+from linnet.fitting import tasks
+from linnet.kb_build import build
+from linnet.tuning import Search, tune
+from tests.tiny_models import tiny_bert
+
+from .conftest import Run
+
+SAID = (("fever", "heat"), ("cough", "bark"), ("ache", "pain"))
+
+
+@pytest.fixture
+def small(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A recipe of a network, with LINNET_DATA set to its corpus."""
+    folder = tmp_path / "data" / "corpora" / "bc5cdr"
+    folder.mkdir(parents=True)
+    for split, base in (("Training", 100), ("Development", 200)):
+        with (folder / f"CDR_{split}Set.PubTator.txt").open("w") as out:
+            for pmid in range(base, base + 12):
+                word, id = SAID[pmid % 3][pmid % 2], f"D00000{pmid % 3}"
+                out.write(
+                    f"{pmid}|t|A case of {word}.\n{pmid}|a|\n{pmid}\t10\t{10 + len(word)}\t{word}\tDisease\t{id}\n\n"
+                )
+    kb = build((Concept(f"MESH:D00000{n}", (Name(said[0]),)) for n, said in enumerate(SAID)), tmp_path / "small.kb")
+    monkeypatch.setenv("LINNET_DATA", str(tmp_path / "data"))
+    encoder = tiny_bert(tmp_path / "tiny", words=[word for said in SAID for word in said], layers=1)
+    path = tmp_path / "small.toml"
+    path.write_text(
+        f'corpus = "bc5cdr"\nkb = "{kb.path}"\n[[pipeline]]\nuse = "gold"\n'
+        f'[[pipeline]]\nuse = "dense"\nencoder = "{encoder}"\naliases = false\nk = 3\n[[pipeline]]\nuse = "decide"\n'
+        '[[train]]\npart = "dense"\nepochs = 1\nbatch = 4\nbf16 = false\n'
+    )
+    return path
+
+
+def weights(folder: Path) -> bytes:
+    return (folder / "1-dense" / "model" / "mention" / "model.safetensors").read_bytes()
+
+
+def test_another_seed_of_the_recipe_is_another_training(run: Run, small: Path, tmp_path: Path) -> None:
+    for name, change in (("a", "seed=7"), ("b", "seed=8"), ("c", "train.dense.seed=8")):
+        done = run("train", small, "-o", tmp_path / name, "--set", change)
+        assert done.code == 0, done.err
+    assert weights(tmp_path / "a") != weights(tmp_path / "b") == weights(tmp_path / "c")
+
+
+def test_a_deadline_does_not_begin_a_training_anew(small: Path) -> None:
+    pipeline = load(small)
+
+    def key(*changes: str) -> str:
+        recipe = read_recipe(small, changes=changes)
+        return fitting._key(pipeline, tasks(pipeline, recipe.train, source="r", seed=recipe.seed), [], [])
+
+    assert key() == key("train.dense.max_minutes=5") == key("train.dense.checkpoint_every=7")
+    assert len({key(), key("seed=14"), key("train.dense.lr=1e-3")}) == 3
+
+
+def test_what_learns_from_dev_documents_needs_no_folds(
+    run: Run, small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fitting, "_without", None)
+    small.write_text(small.read_text() + '[[train]]\npart = "decide"\n')
+    done = run("train", small, "-o", tmp_path / "a")
+    assert done.code == 0, done.err
+
+
+def test_what_the_loop_is_told_can_be_chosen(small: Path) -> None:
+    pytest.importorskip("optuna")
+    text = small.read_text().replace("epochs = 1", "epochs = 1\npatience = 2\nclip = 0\nlr = 1e-4")
+    small.write_text(text + '[tune]\n"train.dense.lr" = [1e-4, 1e30]\n')
+    recipe, pipeline = read_recipe(small), load(small)
+    assert pipeline.kb is not None
+    from linnet.corpora.catalog import read_corpus
+
+    docs, dev = (list(read_corpus("bc5cdr", split=split)) for split in ("train", "dev"))
+    search = Search(source=str(small), kb=pipeline.kb, train=docs, dev=dev)
+    assert recipe.tune.keys() == {"train.dense.lr"}
+    assert search.own() == {"train.dense.lr": "0.0001"}
+    trials = list(tune(search, small.parent / "study", trials=6))
+    by_lr = {trial.values["train.dense.lr"]: trial for trial in trials}
+    assert by_lr[1e-4].score is not None
+    assert trials[0].values == {"train.dense.lr": 1e-4}
+    if 1e30 in by_lr:
+        assert by_lr[1e30].score is None
+        assert "Try a lower lr" in by_lr[1e30].problem
+
+
+def test_a_training_that_diverges_is_a_trial_refused(small: Path) -> None:
+    pytest.importorskip("optuna")
+    small.write_text(small.read_text().replace("epochs = 1", "epochs = 1\nclip = 0") + '[tune]\n"dense.k" = [2, 3]\n')
+    from linnet.corpora.catalog import read_corpus
+
+    kb = load(small).kb
+    assert kb is not None
+    docs, dev = (list(read_corpus("bc5cdr", split=split)) for split in ("train", "dev"))
+    search = Search(source=str(small), kb=kb, train=docs, dev=dev, changes=["train.dense.lr=1e30"])
+    [trial] = tune(search, small.parent / "study", trials=1)
+    assert trial.score is None
+    assert "Try a lower lr" in trial.problem
+
+
+@pytest.mark.parametrize("key", ["train.ngram.lr", "train.dens.lr"])
+def test_what_is_not_trained_cannot_be_chosen(run: Run, small: Path, key: str) -> None:
+    small.write_text(small.read_text() + f'[tune]\n"{key}" = [1, 2]\n')
+    assert f"tune.{key}: no [[train]] table" in run("tune", small).err
