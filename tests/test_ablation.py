@@ -13,10 +13,11 @@ from linnet.ablation import HABITS, NO_RANKER, WHOLE, Ablation, Outcome, Variant
 from linnet.config import load
 from linnet.data import Document
 from linnet.errors import LinnetError, RecipeError
-from linnet.fitting import tasks, train
+from linnet.fitting import train
 from linnet.kb import KnowledgeBase
 from linnet.kb_build import build
 from linnet.rerank.features import GROUPS
+from linnet.todo import tasks
 
 from .rerank.conftest import CONCEPTS, SENTENCES, document
 

@@ -17,12 +17,14 @@ from linnet.data import Candidates, Document, Mention
 from linnet.decide import Decide
 from linnet.detect.gold import Gold
 from linnet.errors import LinnetError, RecipeError
-from linnet.fitting import CrossFitted, Done, Progress, Task, corpus_version, cross_fitted, fold_of, tasks, train
+from linnet.finished import corpus_version
+from linnet.fitting import CrossFitted, Done, Progress, cross_fitted, fold_of, train
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Allow, Fuse, Pipeline, Reranker, Retriever, Step
 from linnet.retrieve.bm25 import Bm25
 from linnet.retrieve.exact import Exact
 from linnet.retrieve.ngram import Ngram
+from linnet.todo import Task, tasks
 
 
 @dataclass(kw_only=True)

@@ -16,7 +16,7 @@ from linnet import config
 from linnet.data import Candidates, Document, Mention
 from linnet.detect.gold import Gold
 from linnet.errors import DataError, LinnetError, PipelineError, RecipeError
-from linnet.fitting import Done, tasks, train
+from linnet.fitting import Done, train
 from linnet.fusion import Example, fit_weights, interleaved, reciprocal_rank, relative_scores, weighted_sum
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Allow, Fuse, Pipeline, Retriever
@@ -24,6 +24,7 @@ from linnet.retrieve.bm25 import Bm25
 from linnet.retrieve.exact import Exact
 from linnet.retrieve.ngram import Ngram
 from linnet.roles import Fits
+from linnet.todo import tasks
 
 
 def listed(rows: list[int], scores: list[float], names: list[int] | None = None, kb: str = "v") -> Candidates:

@@ -8,18 +8,21 @@ Of several processes that train together (``torchrun``, ``accelerate launch``) t
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from linnet.codec import dumps
+from linnet.data import Document
 from linnet.errors import LinnetError
 from linnet.home import read_json, writable
 from linnet.text.files import replacing
 
-__all__ = ["Finished", "first_process"]
+__all__ = ["Finished", "corpus_version", "first_process"]
 
 NAME = "finished.json"
 WHOLE = "whole"
@@ -100,3 +103,17 @@ class Finished:
     def _write(self) -> None:
         with self._saving(), replacing(self.folder / NAME) as stream:  # other processes may be reading it
             json.dump({"key": self.key, "parts": self.seconds}, stream)
+
+
+def corpus_version(docs: Sequence[Document]) -> str:
+    """Return a hash of documents with all they hold, whatever their order.
+
+    >>> a, b = Document.of("Fever.", "a"), Document.of("Cough.", "b")
+    >>> corpus_version([a, b]) == corpus_version([b, a]) != corpus_version([a])
+    True
+    """
+    total = 0
+    for doc in docs:
+        line = dumps(doc).encode("utf-8", "surrogatepass")
+        total += int.from_bytes(hashlib.blake2b(line, digest_size=8).digest(), "big")
+    return f"{total % (1 << 64):016x}"

@@ -18,20 +18,19 @@ import hashlib
 import logging
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
 from linnet import config
-from linnet.codec import dumps
 from linnet.data import Document
-from linnet.decide import Decide
-from linnet.errors import LinnetError, RecipeError, did_you_mean
-from linnet.finished import Finished, first_process
+from linnet.errors import LinnetError
+from linnet.finished import Finished, corpus_version, first_process
 from linnet.home import read_json
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Allow, Fuse, Pipeline, Stage
 from linnet.roles import Component, Fits, Step
+from linnet.todo import FROM_DEV, Task, is_network, part_at, with_part
 from linnet.train.args import FREE
 
 __all__ = [
@@ -39,13 +38,8 @@ __all__ = [
     "CrossFitted",
     "Done",
     "Progress",
-    "Task",
-    "corpus_version",
     "fit_part",
     "fold_of",
-    "from_dev",
-    "parts_of",
-    "tasks",
     "train",
     "train_in_place",
 ]
@@ -53,21 +47,6 @@ __all__ = [
 logger = logging.getLogger(__name__)
 
 FOLDS = 10
-FROM_DEV = (Decide, Fuse)  # learn from documents that nothing before them was trained on
-
-
-@dataclass(frozen=True)
-class Task:
-    """One part to train: its ``place`` in the pipeline (``(1, 0)`` is the first part of a fusion), name, arguments."""
-
-    place: tuple[int, ...]
-    name: str
-    args: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def folder(self) -> str:
-        """The folder that the finished part is kept in."""
-        return "-".join([*map(str, self.place), self.name])
 
 
 @dataclass(frozen=True)
@@ -85,84 +64,6 @@ class Done:
     part: str
     seconds: float
     kept: bool = False
-
-
-# --- what is to be trained -------------------------------------------------------------------------------------------
-
-
-def tasks(
-    pipeline: Pipeline, tables: Sequence[Mapping[str, Any]], *, source: str, seed: int | None = None
-) -> list[Task]:
-    """Return what to train, in order.
-
-    Args:
-        pipeline: the pipeline of a recipe.
-        tables: its ``[[train]]`` tables: ``part`` and arguments of that part. Without any, every part that learns from
-            the training documents is trained; ``decide`` and ``fuse``, which learn from dev documents, only if named.
-        source: the recipe, for messages.
-        seed: of the recipe, for networks whose table names none.
-
-    Raises:
-        RecipeError: a table names no part that learns.
-    """
-    learners = [task for task in _learners(pipeline.parts) if _learns(_part(pipeline, task.place))]
-    if not tables:
-        rest = [task for task in learners if not isinstance(_part(pipeline, task.place), FROM_DEV)]
-        return [_seeded(pipeline, task, seed) for task in rest]
-    chosen: list[Task] = []
-    problems = []
-    names = [task.name for task in learners]
-    for index, table in enumerate(tables):
-        name = table.get("part")
-        found = [task for task in learners if task.name == name]
-        if not found:
-            hint = did_you_mean(str(name), names) or f"; parts that learn: {', '.join(names) or 'none'}"
-            problems.append(f"train[{index}].part: {name!r} is no part of the pipeline that learns{hint}")
-        chosen += [Task(task.place, task.name, {k: v for k, v in table.items() if k != "part"}) for task in found]
-    if problems:
-        raise RecipeError(source, problems)
-    return [_seeded(pipeline, task, seed) for task in chosen]
-
-
-def _seeded(pipeline: Pipeline, task: Task, seed: int | None) -> Task:
-    """Return a task with the recipe's seed, if a network is trained that is told no other."""
-    if seed is None or "seed" in task.args or not _is_network(_part(pipeline, task.place)):
-        return task
-    return replace(task, args={**task.args, "seed": seed})
-
-
-def _is_network(part: Component) -> bool:
-    """Return whether the gradient loop trains a part."""
-    return bool(getattr(part, "RESUMES", False))
-
-
-def _learners(parts: Sequence[Component], above: tuple[int, ...] = ()) -> Iterator[Task]:
-    """Yield all parts, those inside fusions before the fusion itself."""
-    for index, part in enumerate(parts):
-        place = (*above, index)
-        yield from _learners(getattr(part, "of", ()), place)
-        yield Task(place, config.name_of(part))
-
-
-def _learns(part: Component) -> bool:
-    return isinstance(part, Fits) and not (isinstance(part, Fuse) and part.method != "weighted")
-
-
-def from_dev(pipeline: Pipeline, todo: Sequence[Task]) -> list[str]:
-    """Return the names of the parts to train that learn from the dev documents."""
-    return [task.name for task in todo if isinstance(_part(pipeline, task.place), FROM_DEV)]
-
-
-def parts_of(pipeline: Pipeline) -> list[Component]:
-    """Return all parts of a pipeline, those inside fusions before the fusion itself."""
-    return [_part(pipeline, task.place) for task in _learners(pipeline.parts)]
-
-
-def _part(pipeline: Pipeline, place: Sequence[int]) -> Component:
-    part: Any = pipeline.parts[place[0]]
-    for index in place[1:]:
-        part = part.of[index]
-    return cast("Component", part)
 
 
 # --- cross-fitting ---------------------------------------------------------------------------------------------------
@@ -228,9 +129,9 @@ def cross_fitted(
         return pipeline
     places = {doc.id: fold_of(doc.id, folds) for doc in docs}
     again: dict[tuple[int, ...], list[Any]] = {}
-    for number, task in enumerate(done):
-        if hasattr(_part(pipeline, task.place), "with_network"):
-            again[task.place] = _trained_again(pipeline, done[: number + 1], docs, places, folds, checkpoints)
+    for place, number in {task.place: number for number, task in enumerate(done)}.items():  # its last stage
+        if hasattr(part_at(pipeline, place), "with_network"):
+            again[place] = _trained_again(pipeline, done[: number + 1], docs, places, folds, checkpoints)
     made: list[Pipeline] = []
     for fold in range(folds):
         out = frozenset(id for id, place in places.items() if place == fold)
@@ -267,22 +168,30 @@ def _trained_again(
     folds: int,
     checkpoints: Path | None,
 ) -> list[Any]:
-    """Return the last part of `done` with networks that have not seen the documents of every n-th fold."""
-    *earlier, task = done
-    part: Any = _part(pipeline, task.place)
+    """Return the last part of `done` with networks that have not seen the documents of every n-th fold.
+
+    What one of its stages learned from no document (``owes_nothing``) is not learned again: the next goes on with it.
+    """
+    task = done[-1]
+    part: Any = part_at(pipeline, task.place)
+    stages = [number for number, other in enumerate(done) if other.place == task.place]
+    owes_nothing = getattr(part, "owes_nothing", lambda _: False)
+    known = [number for number in stages if owes_nothing(done[number].args)]
+    stages = [number for number in stages if not known or number > known[-1]]
     made = []
     for out in range(part.FOLDS):
         rest = [doc for doc in docs if places[doc.id] % part.FOLDS != out]
-        if not rest or len(rest) == len(docs):
+        if not rest or len(rest) == len(docs) or not stages:
             made.append(part)
             continue
         logger.info("%s: trained again without part %d of %d of the documents", task.name, out + 1, part.FOLDS)
         parts = [_copied(other, (index,), [task]) for index, other in enumerate(pipeline.parts)]
-        fewer = _replaced(Pipeline(*parts, name=pipeline.name, kb=pipeline.kb), task.place, copy.copy(part))
-        folder = checkpoints / f"{task.folder}.{out}" if checkpoints is not None else None
-        for _ in fit_part(fewer, task, rest, (), done=earlier, folds=folds, checkpoints=folder):
-            pass
-        made.append(part.with_network(_part(fewer, task.place)))
+        fewer = with_part(Pipeline(*parts, name=pipeline.name, kb=pipeline.kb), task.place, copy.copy(part))
+        for number in stages:
+            folder = checkpoints / f"{done[number].folder}.{out}" if checkpoints is not None else None
+            for _ in fit_part(fewer, done[number], rest, (), done=done[:number], folds=folds, checkpoints=folder):
+                pass
+        made.append(part.with_network(part_at(fewer, task.place)))
     return made
 
 
@@ -298,10 +207,10 @@ def _without(
     parts = [_copied(part, (index,), done) for index, part in enumerate(pipeline.parts)]
     fewer = Pipeline(*parts, name=pipeline.name, kb=pipeline.kb)
     for number, task in enumerate(done):
-        part = again.get(task.place, _part(fewer, task.place))
+        part = again.get(task.place, part_at(fewer, task.place))
         leave_out = getattr(part, "without", None)
         if leave_out is not None:
-            fewer = _replaced(fewer, task.place, leave_out(out))
+            fewer = with_part(fewer, task.place, leave_out(out))
         else:
             for _ in fit_part(fewer, task, rest, (), done=done[:number], folds=folds):
                 pass
@@ -318,18 +227,6 @@ def _copied(part: Any, place: tuple[int, ...], done: Sequence[Task]) -> Any:
     if inner is not None:
         made.of = [_copied(each, (*place, index), done) for index, each in enumerate(inner)]
     return made
-
-
-def _replaced(pipeline: Pipeline, place: Sequence[int], part: Component) -> Pipeline:
-    parts: list[Any] = list(pipeline.parts)
-    if len(place) == 1:
-        parts[place[0]] = part
-    else:
-        holder = parts[place[0]]
-        for index in place[1:-1]:
-            holder = holder.of[index]
-        holder.of = [part if index == place[-1] else inner for index, inner in enumerate(holder.of)]
-    return Pipeline(*parts, name=pipeline.name, kb=pipeline.kb)
 
 
 # --- training --------------------------------------------------------------------------------------------------------
@@ -352,7 +249,7 @@ def fit_part(
     Raises:
         LinnetError: the part learns from dev documents and there are none.
     """
-    part = cast("Fits", _part(pipeline, task.place))
+    part = cast("Fits", part_at(pipeline, task.place))
     if isinstance(part, FROM_DEV) and not dev:
         raise LinnetError(f"{task.name} learns from the dev documents, and there are none")
     earlier = [other for other in done if other.place[0] < task.place[0]]
@@ -360,7 +257,7 @@ def fit_part(
         earlier = []  # nothing has seen what the part learns from, so no fold would be asked
     before = Pipeline(*pipeline.parts[: task.place[0]], name=pipeline.name, kb=pipeline.kb)
     kb = cast("KnowledgeBase", pipeline.kb)
-    resumes = checkpoints is not None and _is_network(cast("Component", part))
+    resumes = checkpoints is not None and is_network(cast("Component", part))
     args = {**task.args, "checkpoints": checkpoints} if resumes else task.args
     behind = cross_fitted(before, earlier, docs, folds=folds, checkpoints=checkpoints)
     yield from part.fit(docs, dev, before=behind, kb=kb, args=args)
@@ -401,19 +298,19 @@ def train(
         place, start = kept / task.folder, time.perf_counter()
         was_kept = task.folder in finished.seconds
         if was_kept:
-            pipeline = _replaced(pipeline, task.place, _loaded(_part(pipeline, task.place), place, pipeline.kb))
+            pipeline = with_part(pipeline, task.place, _loaded(part_at(pipeline, task.place), place, pipeline.kb))
         else:
             unfinished = kept / f"{task.folder}.training"
             for step in fit_part(pipeline, task, docs, dev, done=done, folds=folds, checkpoints=unfinished):
-                yield Progress(task.name, step)
-            save = cast("Stage", _part(pipeline, task.place)).save
+                yield Progress(task.label, step)
+            save = cast("Stage", part_at(pipeline, task.place)).save
             finished.keep(task.folder, save, seconds=time.perf_counter() - start)
         done.append(task)
-        yield Done(task.name, finished.seconds[task.folder], kept=was_kept)
+        yield Done(task.label, finished.seconds[task.folder], kept=was_kept)
     if not first_process():
         return
     lines = [*about, f"training documents: {len(docs):,}, version {corpus_version(docs)}"]
-    lines += [f"{task.name}: trained in {finished.seconds[task.folder]:.1f} s" for task in done]
+    lines += [f"{task.label}: trained in {finished.seconds[task.folder]:.1f} s" for task in done]
     with finished.whole(output) as folder:
         config.save(pipeline, folder)
         with (folder / "card.md").open("a", encoding="utf-8") as card:
@@ -450,27 +347,13 @@ def _check(docs: Sequence[Document]) -> None:
         seen.add(doc.id)
 
 
-def corpus_version(docs: Sequence[Document]) -> str:
-    """Return a hash of documents with all they hold, whatever their order.
-
-    >>> a, b = Document.of("Fever.", "a"), Document.of("Cough.", "b")
-    >>> corpus_version([a, b]) == corpus_version([b, a]) != corpus_version([a])
-    True
-    """
-    total = 0
-    for doc in docs:
-        line = dumps(doc).encode("utf-8", "surrogatepass")
-        total += int.from_bytes(hashlib.blake2b(line, digest_size=8).digest(), "big")
-    return f"{total % (1 << 64):016x}"
-
-
 def _key(pipeline: Pipeline, todo: Sequence[Task], docs: Sequence[Document], dev: Sequence[Document]) -> str:
     """Return a hash of all that the result depends on: finished parts of another training are of no use."""
     kb = pipeline.kb.version if pipeline.kb else ""
     parts = [(config.name_of(part), _config(part)) for part in pipeline.parts]
     wanted = []
     for task in todo:
-        free = FREE if _is_network(_part(pipeline, task.place)) else ()
+        free = FREE if is_network(part_at(pipeline, task.place)) else ()
         wanted.append((task.place, task.name, sorted((k, v) for k, v in task.args.items() if k not in free)))
     text = repr((kb, parts, wanted, corpus_version(docs), corpus_version(dev)))
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()

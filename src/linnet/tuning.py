@@ -23,12 +23,14 @@ from linnet.config import load, name_of, read_recipe
 from linnet.data import Document
 from linnet.errors import DataError, LinnetError, PipelineError, RecipeError, TrainingError
 from linnet.evaluate import Options, evaluate
-from linnet.fitting import corpus_version, fold_of, from_dev, parts_of, tasks, train_in_place
+from linnet.finished import corpus_version
+from linnet.fitting import fold_of, train_in_place
 from linnet.kb import KnowledgeBase
 from linnet.recipe import Recipe, toml_value
 from linnet.roles import blind
 from linnet.study import Study, chosen
 from linnet.text.files import replacing
+from linnet.todo import from_dev, parts_of, tasks
 
 __all__ = ["Search", "Trial", "best", "changes_of", "tune", "write_best"]
 

@@ -9,8 +9,8 @@ import pytest
 from linnet import fitting
 from linnet.config import load, read_recipe
 from linnet.data import Concept, Name
-from linnet.fitting import tasks
 from linnet.kb_build import build
+from linnet.todo import tasks
 from linnet.tuning import Search, tune
 from tests.tiny_models import tiny_bert
 

@@ -70,6 +70,7 @@ CASES: dict[str, list[Make]] = {
     "dense": [
         lambda kb: Dense(kb=kb, encoder=tiny(), k=5),
         lambda kb: Dense(kb=kb, encoder=tiny(), shared=False, pooling="cls", name_pooling="cls", names="preferred"),
+        lambda kb: Dense(kb=kb, encoder=tiny(), pooling="mean", name_pooling="mean", context=False, markers=False),
     ],
     "dictionary": [lambda kb: Dictionary(kb=kb), lambda kb: Dictionary(kb=kb, overlaps="all", types=["Neurology"])],
     "exact": [

@@ -30,7 +30,8 @@ from linnet.retrieve.bi_encoder import BiEncoder, Templates, windowed
 from linnet.retrieve.contexts import InContext, in_context
 from linnet.retrieve.dense import Dense
 from linnet.retrieve.dense_args import DenseArgs
-from linnet.retrieve.dense_training import DenseTraining, Linked, _linked, fit
+from linnet.retrieve.dense_linked import Linked, linked_mentions
+from linnet.retrieve.dense_training import DenseTraining, fit
 from linnet.retrieve.dense_vectors import NameVectors
 from linnet.retrieve.ngram import Ngram
 
@@ -540,7 +541,7 @@ def test_candidates_of_the_pipeline_before_stay_with_their_mentions(names: Knowl
     dense = Dense(kb=kb, encoder=bert)
     before = Pipeline(Gold(), Conjuncts(kb=kb), Ngram(kb=kb))
     assert len(before([doc.spans_only()])[0].mentions or ()) == 3
-    found = {one.context.text: one.candidates for one in _linked(dense, [doc], before)}
+    found = {one.context.text: one.candidates for one in linked_mentions(dense, [doc], before)}
     assert found["cleft lip and palate"] is None
     assert found["fever"] is not None
     assert found["fever"].rows[0] == kb.row("X:5")

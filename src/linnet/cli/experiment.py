@@ -22,13 +22,14 @@ from linnet.errors import FormatError, RecipeError
 from linnet.evaluate import About, Options, Report, evaluate
 from linnet.evaluate.cost import Cost, cost
 from linnet.evaluate.evaluation import fingerprint
-from linnet.fitting import Done, tasks
+from linnet.fitting import Done
 from linnet.fitting import train as fit
 from linnet.home import writable
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Pipeline
 from linnet.recipe import Recipe
 from linnet.text.files import replacing
+from linnet.todo import tasks
 
 __all__ = ["Experiment", "code_version"]
 

@@ -20,8 +20,9 @@ from linnet.corpora.catalog import CORPORA, read_corpus
 from linnet.data import Document
 from linnet.errors import RecipeError
 from linnet.finished import first_process
-from linnet.fitting import Done, Progress, tasks
+from linnet.fitting import Done, Progress
 from linnet.fitting import train as train_all
+from linnet.todo import tasks
 
 __all__ = ["Data", "Params", "dev_documents", "train"]
 

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
 
 from linnet.errors import DataError, FormatError
 from linnet.nn.device import autocast
@@ -21,7 +22,7 @@ from linnet.nn.pooling import Pool
 from linnet.nn.quiet import quietly
 from linnet.nn.texts import TokenText, padded, token_batches, token_budget
 
-__all__ = ["encode", "open_vectors"]
+__all__ = ["encode", "encode_to_learn", "open_vectors"]
 
 Floats = npt.NDArray[np.float32]
 
@@ -76,6 +77,29 @@ def encode(
             if progress is not None:
                 progress(done)
     return vectors if into is None else open_vectors(into, count=len(texts), size=encoder.size)
+
+
+def encode_to_learn(encode: Callable[..., Tensor], texts: tuple[Tensor, Tensor, Tensor], *, chunk: int = 0) -> Tensor:
+    """Return vectors of texts with gradients, those of like length encoded together, which saves most of the padding.
+
+    Args:
+        encode: from ids, mask and spans to vectors (texts, d).
+        texts: ids, mask and spans, as `linnet.nn.texts.padded` makes them.
+        chunk: 0, or how many texts are encoded at a time, whose insides are worked out again for the gradient; that is
+            the one of the whole batch (the aim of Gao et al. 2021, by recomputing activations).
+    """
+    lengths = texts[1].sum(dim=1).tolist()
+    tokens = token_budget(texts[0].device) // 2  # smaller groups waste less, and there are few texts
+    groups = token_batches(lengths, tokens=tokens, most=chunk or len(lengths))
+    parts = []
+    for group in groups:
+        rows = torch.from_numpy(group).to(texts[0].device)
+        longest = lengths[group[0]]
+        part = (texts[0][rows, :longest], texts[1][rows, :longest], texts[2][rows])
+        again = bool(chunk) and len(groups) > 1
+        parts.append(checkpoint(encode, *part, use_reentrant=False) if again else encode(*part))
+    back = np.argsort(np.concatenate(groups))
+    return torch.cat(parts)[torch.from_numpy(back).to(texts[0].device)]
 
 
 def _lengths(encoder: Encoder, pool: Pool, texts: Sequence[TokenText]) -> npt.NDArray[np.int64]:

@@ -20,14 +20,16 @@ class InContext(NamedTuple):
     right: str
 
 
-def in_context(doc: Document, *, tokens: int, long_forms: bool = True) -> list[InContext]:
+def in_context(doc: Document, *, tokens: int, long_forms: bool = True, context: bool = True) -> list[InContext]:
     """Return every mention of a document with as much text around it as `tokens` word pieces can be made of.
 
     The text is the mention's own, its parts put together if it is discontinuous, or the long form of an abbreviation
-    that the document defines.
+    that the document defines. Without `context` it stands alone, so that mentions of the same text are equal.
     """
     mentions = doc.mentions or ()
     texts = query_texts(doc) if long_forms else [doc.surface(mention) for mention in mentions]
+    if not context:
+        return [InContext("", text, "") for text in texts]
     reach = tokens * LONG_WORD
     return [
         InContext(

@@ -1,7 +1,8 @@
 """Retrieval by vectors: the concepts whose names lie nearest to the mention in its context (TrainX; Wu et al. 2020).
 
-What becomes a vector says `linnet.retrieve.bi_encoder`, how it is trained `linnet.retrieve.dense_training`. A concept
-has one vector, of its preferred name and its definition, or one for each of its names, of which the nearest counts.
+What becomes a vector says `linnet.retrieve.bi_encoder`; it is trained on synonyms (`linnet.retrieve.sapbert`), on the
+mentions of documents (`linnet.retrieve.dense_training`), or on these after those. A concept has one vector, of its
+preferred name and its definition, or one for each of its names, of which the nearest counts.
 Similarity is the normalised dot product; how names are searched say `linnet.index` and the option ``index``.
 """
 
@@ -26,6 +27,7 @@ from linnet.kb import KnowledgeBase, Mask
 from linnet.pipeline import Allow, Component, Step
 from linnet.retrieve.aliases import Aliases
 from linnet.retrieve.contexts import InContext, in_context
+from linnet.retrieve.dense_args import ALIGN, FINETUNE
 from linnet.retrieve.dense_vectors import VECTORS, SearchedNames, name_vectors
 from linnet.retrieve.queries import IndexedRetriever
 
@@ -40,6 +42,7 @@ Floats = npt.NDArray[np.float32]
 
 NO_NAME = -1  # the name row of an alias
 ALIASES = "aliases.jsonl"
+MODEL, ALIGNED = "model", "aligned"  # folders of a network; of one that was aligned alone
 FEWEST_TOKENS = 8
 POOLINGS = ("cls", "mean", "span", "ends", "markers")
 
@@ -59,6 +62,7 @@ class Dense(IndexedRetriever):
         names: a vector for ``all`` names of a concept, of which the nearest counts, or for the ``preferred`` one.
         definitions: put the definition behind a preferred name, as far as the window reaches.
         markers: [MS] and [ME] around mentions, [ENT] before definitions.
+        context: mentions are read with the text around them; else alone, and those of the same text are encoded once.
         tokens: word pieces of a mention with its context; the context is centred on the mention. Of a mention that is
             longer, beginning and end are compared, and a warning says of how many.
         name_tokens: word pieces of a name with its definition.
@@ -80,6 +84,7 @@ class Dense(IndexedRetriever):
     names: Literal["all", "preferred"] = "all"
     definitions: bool = False
     markers: bool = True
+    context: bool = True
     tokens: int = 50
     name_tokens: int = 50
     long_forms: bool = True
@@ -88,6 +93,9 @@ class Dense(IndexedRetriever):
     learned: Aliases = field(default_factory=Aliases.none, init=False, repr=False, compare=False)
     folder: Path | None = field(default=None, init=False, repr=False, compare=False)
     trained: bool = field(default=False, init=False, repr=False, compare=False)  # in memory, nowhere to be read again
+    stage: str = field(default="", init=False, repr=False, compare=False)  # of training, that it went through last
+    # what fine-tuning begins with: a BiEncoder, which only imports with torch, or the folder of one
+    aligned: Any = field(default=None, init=False, repr=False, compare=False)
 
     MADE = ("module", "names_index", "alias_vectors", "alias_index")
     FOLDS: ClassVar[int] = 2  # the network is trained again for so many parts of the documents (`linnet.fitting`)
@@ -109,13 +117,16 @@ class Dense(IndexedRetriever):
 
     @functools.cached_property
     def module(self) -> BiEncoder:
-        """The network, read at first use: what was trained, else the pre-trained encoder."""
+        """The network, read at first use: what was trained, else what was aligned, else the pre-trained encoder."""
         from linnet.nn.device import choose_device  # noqa: PLC0415 - imports torch
         from linnet.retrieve.bi_encoder import BiEncoder  # noqa: PLC0415 - imports torch
 
         pools: dict[str, Any] = {"pooling": self.pooling, "name_pooling": self.name_pooling}
-        if self.folder is not None:
-            module = BiEncoder.load(self.folder, **pools)
+        begun = self.folder or self.aligned
+        if isinstance(begun, Path):
+            module = BiEncoder.load(begun, **pools)
+        elif begun is not None:  # fine-tuning leaves it as it is: copies of the component begin with it too
+            module = begun if self.stage == ALIGN else copy.deepcopy(begun)
         else:
             module = BiEncoder.of(self.encoder, shared=self.shared, **pools)
         if max(self.tokens, self.name_tokens) > (window := min(module.mention.window, module.entity.window)):
@@ -165,13 +176,21 @@ class Dense(IndexedRetriever):
         return encode(module.entity, module.name_pool, texts, normalise=True), cut
 
     def encode_mentions(self, mentions: Sequence[InContext]) -> Floats:
-        """Return the vectors of mentions in their contexts, float32 (mentions, d) of length 1."""
+        """Return the vectors of mentions in their contexts, float32 (mentions, d) of length 1.
+
+        Equal ones are encoded once.
+        """
         from linnet.nn.vectors import encode  # noqa: PLC0415 - imports torch
 
         module = self.module
-        texts, cut = self.templates.mentions(mentions, module.mention)
+        places = {mention: place for place, mention in enumerate(dict.fromkeys(mentions))}
+        texts, cut = self.templates.mentions(list(places), module.mention)
         self.warn_of_cut(cut, "mentions", self.tokens)
-        return encode(module.mention, module.pool, texts, normalise=True)
+        return encode(module.mention, module.pool, texts, normalise=True)[[places[mention] for mention in mentions]]
+
+    def contexts(self, doc: Document) -> list[InContext]:
+        """Return the mentions of a document as they are read."""
+        return in_context(doc, tokens=self.tokens, long_forms=self.long_forms, context=self.context)
 
     @staticmethod
     def warn_of_cut(count: int, what: str, tokens: int) -> None:
@@ -203,9 +222,8 @@ class Dense(IndexedRetriever):
         """Return what each mention asks for, and its types where these decide what is allowed."""
         asked = []
         for doc in docs:
-            contexts = in_context(doc, tokens=self.tokens, long_forms=self.long_forms)
             kinds = [mention.types if allow else () for mention in doc.mentions or ()]
-            asked.append(list(zip(contexts, kinds, strict=True)))
+            asked.append(list(zip(self.contexts(doc), kinds, strict=True)))
         return asked
 
     def search(self, vectors: Floats, k: int, masks: Sequence[Mask | None] | None = None) -> list[Candidates]:
@@ -231,22 +249,43 @@ class Dense(IndexedRetriever):
     ) -> Iterator[Step]:
         """Train the encoders on the mentions of `train`, and learn these as aliases; `dev` says when to stop.
 
-        Training begins with the pre-trained encoder, whatever was learned before.
+        With ``stage = "align"`` in `args` the encoder is aligned on the synonyms of `kb` instead, and `train` is not
+        looked at. That begins with the pre-trained encoder, and so does training on mentions unless one was aligned,
+        with which it goes on; whatever else was learned before is forgotten.
 
         Raises:
             RecipeError: `args` that neither this training nor the loop knows.
-            DataError: no mention of `train` has a concept of `kb`.
+            DataError: no mention of `train` has a concept of `kb`, or no concept has synonyms to be aligned.
         """
         import linnet.nn  # noqa: F401, PLC0415 - says what to install where torch is missing
         from linnet.retrieve.dense_training import fit  # noqa: PLC0415 - imports torch
 
+        if args.get("stage") == ALIGN:
+            from linnet.retrieve.sapbert import fit as align  # noqa: PLC0415 - imports torch
+
+            self.aligned = None
+            self._begin(ALIGN)
+            self.aligned = self.module  # which is trained in place
+            yield from align(self, dev, args=args)
+            return
+        self._begin(FINETUNE)
         self.learned = Aliases.of(train, kb) if self.aliases else Aliases.none()
-        # from the pre-trained encoder, and with a network of its own: a copy is trained beside its original
-        self.folder, self.trained = None, False
-        self._forget()
         _ = self.module
         self.trained = True
         yield from fit(self, train, dev, before=before, args=args)
+
+    def _begin(self, stage: str) -> None:
+        """Forget what was learned except by alignment; a copy gets a network of its own, beside its original's."""
+        self.learned = Aliases.none()
+        self.folder, self.stage, self.trained = None, stage, False
+        self._forget()
+
+    def owes_nothing(self, args: Mapping[str, Any]) -> bool:
+        """Return whether a stage of training learned from no document, and its result is still there to go on with.
+
+        Cross-fitting asks for it: that stage need not be trained again without some of the documents.
+        """
+        return args.get("stage") == ALIGN and self.aligned is not None
 
     def show(self, vectors: SearchedNames) -> None:
         """Take these vectors for those of all names; those of aliases are made again."""
@@ -281,8 +320,8 @@ class Dense(IndexedRetriever):
     def save(self, folder: Path) -> None:
         """Write the component; if it was trained the network, the vectors of all names, and the aliases."""
         super().save(folder)
-        if "module" in self.__dict__ or self.folder is not None:
-            self.module.save(folder / "model")
+        if "module" in self.__dict__ or self.folder is not None or self.aligned is not None:
+            self.module.save(folder / (ALIGNED if self.stage == ALIGN else MODEL))
             self.names_index.save(folder / VECTORS)
         if len(self.learned):
             self.learned.save(folder / ALIASES, self.kb)
@@ -291,8 +330,11 @@ class Dense(IndexedRetriever):
     def load(cls, folder: Path, *, kb: KnowledgeBase | None = None) -> Self:
         """Return the component that `save` wrote."""
         loaded = super().load(folder, kb=kb)
-        if (folder / "model").is_dir():
-            loaded.folder = folder / "model"
+        if (folder / MODEL).is_dir():
+            loaded.folder = folder / MODEL
+        if (folder / ALIGNED).is_dir():
+            loaded.folder = loaded.aligned = folder / ALIGNED
+            loaded.stage = ALIGN
         if (folder / ALIASES).exists():
             loaded.learned = Aliases.load(folder / ALIASES, loaded.kb)
         return loaded

@@ -1,18 +1,26 @@
 """What the training of a bi-encoder is told: the fields of a ``[[train]]`` table that the gradient loop does not know.
 
+It has two stages, each with fields of its own: ``align``, on the names of the knowledge base alone, and ``finetune``.
+
 Nothing here imports torch, so that recipes can be checked where it is not installed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from linnet.errors import RecipeError, did_you_mean
 from linnet.train.args import TrainArgs
 
-__all__ = ["DenseArgs"]
+__all__ = ["ALIGN", "FINETUNE", "AlignArgs", "DenseArgs"]
+
+ALIGN = "align"  # the stages
+FINETUNE = "finetune"
+PUBLISHED = {"epochs": 1, "batch": 512, "lr": 2e-5, "schedule": "constant"}  # the loop's arguments for SapBERT
+
+Own = TypeVar("Own")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,21 +66,69 @@ class DenseArgs:
         Raises:
             RecipeError: unknown or wrong fields, all of them at once.
         """
-        own = {item.name for item in fields(cls)}
-        problems = _problems({key: value for key, value in values.items() if key in own})
-        others = {key: value for key, value in values.items() if key not in own}
-        known = {item.name for item in fields(TrainArgs)}
-        for key in [key for key in others if key not in known]:
-            hint = did_you_mean(key, own | known) or f"; it has: {', '.join(sorted(own | known))}"
-            problems.append(f"{key}: unknown field{hint}")
-            del others[key]
-        try:
-            loop = TrainArgs.of(others, source="dense")
-        except RecipeError as error:
-            raise RecipeError("dense", [*problems, *error.problems]) from error
-        if problems:
-            raise RecipeError("dense", problems)
-        return cls(**{key: value for key, value in values.items() if key in own}), loop
+        return _split(cls, values, _problems, {})
+
+
+@dataclass(frozen=True, kw_only=True)
+class AlignArgs:
+    """What self-alignment (`linnet.retrieve.sapbert`) is told beside `linnet.train.args.TrainArgs`.
+
+    Defaults are those of SapBERT (Liu et al. 2021), for what the loop is told as well: one epoch, 512 pairs a batch, lr
+    2e-5, constant.
+
+    Args:
+        margin: a triplet counts whose negative is not farther from the anchor than its positive by more than this,
+            a difference of distances between vectors of length 1; 2 = all triplets count.
+        alpha: sharpness of the loss for synonyms.
+        beta: sharpness of the loss for names of different concepts.
+        base: the cosine that both are compared with.
+        pairs: of synonyms an epoch and concept, drawn anew each epoch, at most.
+        tokens: word pieces of a name, special tokens included; the rest is cut off.
+        chunk: texts that are encoded at once; a batch of any size needs memory for so many alone (0 = all at once).
+    """
+
+    margin: float = 0.2
+    alpha: float = 2.0
+    beta: float = 50.0
+    base: float = 0.5
+    pairs: int = 50
+    tokens: int = 25
+    chunk: int = 0
+
+    @classmethod
+    def split(cls, values: Mapping[str, Any]) -> tuple[AlignArgs, TrainArgs]:
+        """Return a ``[[train]]`` table as what this training is told and what the loop is told.
+
+        Raises:
+            RecipeError: unknown or wrong fields, all of them at once.
+        """
+        return _split(cls, values, _align_problems, PUBLISHED)
+
+
+def _split(
+    cls: type[Own],
+    values: Mapping[str, Any],
+    wrong: Callable[[Mapping[str, Any]], list[str]],
+    defaults: Mapping[str, Any],
+) -> tuple[Own, TrainArgs]:
+    """Return a table, whose stage `cls` is of, as fields of `cls` and of the loop, which has other defaults here."""
+    own: set[str] = {item.name for item in fields(cls)}  # type: ignore[arg-type]
+    problems = wrong({key: value for key, value in values.items() if key in own})
+    if (stage := values.get("stage", FINETUNE)) not in (ALIGN, FINETUNE):
+        problems.append(f"stage: expected one of {ALIGN}, {FINETUNE}, found {stage!r}")
+    others = {key: value for key, value in values.items() if key not in own and key != "stage"}
+    known = {item.name for item in fields(TrainArgs)}
+    for key in [key for key in others if key not in known]:
+        hint = did_you_mean(key, own | known) or f"; it has: {', '.join(sorted(own | known))}"
+        problems.append(f"{key}: unknown field{hint}")
+        del others[key]
+    try:
+        loop = TrainArgs.of({**defaults, **others}, source="dense")
+    except RecipeError as error:
+        raise RecipeError("dense", [*problems, *error.problems]) from error
+    if problems:
+        raise RecipeError("dense", problems)
+    return cls(**{key: value for key, value in values.items() if key in own}), loop
 
 
 def _problems(values: Mapping[str, Any]) -> list[str]:
@@ -81,13 +137,9 @@ def _problems(values: Mapping[str, Any]) -> list[str]:
         if values.get(name, choices[0]) not in choices:
             problems.append(f"{name}: expected one of {', '.join(choices)}, found {values[name]!r}")
     for name in ("mined", "lexical", "random", "taught", "alike", "chunk"):
-        value = values.get(name, 0)
-        if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-            problems.append(f"{name}: expected a whole number from 0, found {value!r}")
+        problems += _whole(values, name, 0)
     for name, least in (("temperature", 1e-4), ("synonyms", 0.0)):
-        value = values.get(name, 1.0)
-        if not isinstance(value, (int, float)) or isinstance(value, bool) or not least <= value <= 1e4:
-            problems.append(f"{name}: expected a number from {least:g} to 10000, found {value!r}")
+        problems += _real(values, name, least, 1e4)
     flags = [name for name in ("only_above", "spare_descendants", "freeze_embeddings") if name in values]
     problems += [
         f"{name}: expected true or false, found {values[name]!r}"
@@ -95,3 +147,25 @@ def _problems(values: Mapping[str, Any]) -> list[str]:
         if not isinstance(values[name], bool)
     ]
     return problems
+
+
+def _align_problems(values: Mapping[str, Any]) -> list[str]:
+    ranges = {"margin": (-2.0, 2.0), "alpha": (1e-4, 1e4), "beta": (1e-4, 1e4), "base": (-1.0, 1.0)}
+    problems = [problem for name, (least, most) in ranges.items() for problem in _real(values, name, least, most)]
+    for name, fewest in (("pairs", 1), ("tokens", 3), ("chunk", 0)):
+        problems += _whole(values, name, fewest)
+    return problems
+
+
+def _whole(values: Mapping[str, Any], name: str, least: int) -> list[str]:
+    value = values.get(name, least)
+    if isinstance(value, int) and not isinstance(value, bool) and value >= least:
+        return []
+    return [f"{name}: expected a whole number from {least}, found {value!r}"]
+
+
+def _real(values: Mapping[str, Any], name: str, least: float, most: float) -> list[str]:
+    value = values.get(name, most)
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and least <= value <= most:
+        return []
+    return [f"{name}: expected a number from {least:g} to {most:g}, found {value!r}"]

@@ -8,40 +8,31 @@ mention has; large batches in the memory of small ones; a slower ranker's opinio
 
 from __future__ import annotations
 
-import hashlib
-import json
-import logging
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
-from torch.utils.checkpoint import checkpoint
 
-from linnet.codec import dumps
 from linnet.data import Candidates, Document
 from linnet.errors import DataError, RecipeError
-from linnet.nn.texts import TokenText, padded, token_batches, token_budget
-from linnet.pipeline import Component, Pipeline, Step
+from linnet.nn.texts import TokenText, padded
+from linnet.nn.vectors import encode_to_learn
+from linnet.pipeline import Component, Step
 from linnet.retrieve.bi_encoder import BiEncoder
-from linnet.retrieve.contexts import InContext, in_context
 from linnet.retrieve.dense_args import DenseArgs
-from linnet.retrieve.dense_vectors import NameVectors, make
-from linnet.roles import align, blind
+from linnet.retrieve.dense_linked import Judge, Linked, judged, linked_mentions, training_key
 from linnet.train.args import TrainArgs
-from linnet.train.loop import parameter_groups, train
+from linnet.train.loop import parameter_groups
 from linnet.train.negatives import Spared, collisions, hard, random_rows
 
 if TYPE_CHECKING:
     from linnet.retrieve.dense import Dense
 
 __all__ = ["DenseTraining", "Example", "fit"]
-
-logger = logging.getLogger(__name__)
 
 SPARED = 16  # more concepts are looked at for hard negatives than are wanted: some are right, or spared
 
@@ -78,14 +69,6 @@ class Batch(NamedTuple):
     shares: Tensor
 
 
-class Linked(NamedTuple):
-    """A mention of a training document, with the concepts that are right for it."""
-
-    context: InContext
-    rows: frozenset[int]
-    candidates: Candidates | None
-
-
 class DenseTraining:
     """What the gradient loop needs to know of a bi-encoder (`linnet.train.loop.Trainable`)."""
 
@@ -96,7 +79,7 @@ class DenseTraining:
         self.module: nn.Module = dense.module
         self.spared = Spared(dense.kb, descendants=args.spare_descendants)
         self.names = _Names(dense)
-        self._made: tuple[str, NameVectors] | None = None
+        self.judge = Judge(dense)
 
     @property
     def model(self) -> BiEncoder:
@@ -109,20 +92,6 @@ class DenseTraining:
             for parameter in self.model.embeddings():
                 parameter.requires_grad_(False)
         return parameter_groups(self.module, args)
-
-    def vectors(self) -> NameVectors:
-        """Return the vectors of all names by the weights as they are; made once for the dev score and for mining."""
-        weights = self.model.entity.fingerprint()
-        if self._made is None or self._made[0] != weights:
-            self._made = (weights, make(self.dense))
-        return self._made[1]
-
-    def accuracy(self, linked: Sequence[Linked]) -> float:
-        """Return the share of mentions whose nearest concept is right, by names and aliases."""
-        self.dense.show(self.vectors())
-        found = self.dense.search(self.dense.encode_mentions([one.context for one in linked]), 1)
-        right = (len(c.rows) > 0 and int(c.rows[0]) in one.rows for one, c in zip(linked, found, strict=True))
-        return sum(right) / len(linked)
 
     # --- examples ----------------------------------------------------------------------------------------------------
 
@@ -151,7 +120,7 @@ class DenseTraining:
 
     def _mined(self, linked: Sequence[Linked]) -> list[Mined]:
         """Return what the network finds for each mention, and its nearest name of each right concept."""
-        vectors = self.vectors()
+        vectors = self.judge.vectors()
         queries = self.dense.encode_mentions([one.context for one in linked])
         found_for_all = vectors.search(queries, self.args.mined + SPARED)
         mined = []
@@ -228,8 +197,9 @@ class DenseTraining:
         """Return the cross-entropy of the right names among all of the batch, and with a teacher that to its shares."""
         model = self.model
         sides = ((model.mentions, batch.mentions), (model.names, batch.synonyms))
-        asked = torch.cat([self._vectors(encode, texts) for encode, texts in sides if len(texts[0])])
-        names = self._vectors(model.names, batch.names)  # (names, d)
+        chunk = self.args.chunk
+        asked = torch.cat([encode_to_learn(encode, texts, chunk=chunk) for encode, texts in sides if len(texts[0])])
+        names = encode_to_learn(model.names, batch.names, chunk=chunk)  # (names, d)
         if self.args.similarity == "cosine":
             asked, names = functional.normalize(asked, dim=-1), functional.normalize(names, dim=-1)
         scores = (asked @ names.T).float() / self.args.temperature  # (mentions, names)
@@ -237,25 +207,6 @@ class DenseTraining:
         if len(batch.shares):
             losses["taught"] = _to_shares(scores, batch.shares)
         return losses
-
-    def _vectors(self, encode: Any, texts: tuple[Tensor, Tensor, Tensor]) -> Tensor:
-        """Return vectors of texts, those of like length encoded together, which saves most of the padding.
-
-        If so told, it is a few texts at a time whose insides are worked out again for the gradient; that is the one of
-        the whole batch (the aim of Gao et al. 2021, by recomputing activations).
-        """
-        lengths, size = texts[1].sum(dim=1).tolist(), self.args.chunk
-        tokens = token_budget(texts[0].device) // 2  # smaller groups waste less, and there are few texts
-        groups = token_batches(lengths, tokens=tokens, most=size or len(lengths))
-        parts = []
-        for group in groups:
-            rows = torch.from_numpy(group).to(texts[0].device)
-            longest = lengths[group[0]]
-            part = (texts[0][rows, :longest], texts[1][rows, :longest], texts[2][rows])
-            again = bool(size) and len(groups) > 1
-            parts.append(checkpoint(encode, *part, use_reentrant=False) if again else encode(*part))
-        back = np.argsort(np.concatenate(groups))
-        return torch.cat(parts)[torch.from_numpy(back).to(texts[0].device)]
 
 
 def _to_shares(scores: Tensor, shares: Tensor) -> Tensor:
@@ -327,69 +278,12 @@ def fit(
     """
     own, loop = DenseArgs.split({key: value for key, value in args.items() if key != "checkpoints"})
     folder = args.get("checkpoints")
-    linked = _linked(dense, docs, before if own.lexical or own.taught else None)
+    linked = linked_mentions(dense, docs, before if own.lexical or own.taught else None)
     if not linked:
         raise DataError("dense: no mention of the training documents has a concept of the knowledge base")
     if (own.lexical or own.taught) and all(one.candidates is None for one in linked):
         problem = "no part before gives candidates to take: put a retriever in front, or leave them out"
         raise RecipeError("dense", [f"{name}: {problem}" for name in ("lexical", "taught") if getattr(own, name)])
-    if loop.patience is not None and not dev:  # as in cross-fitting, and where the dev documents are what is linked
-        logger.warning("dense: there are no dev documents, so patience = %s stops nothing", loop.patience)
-        loop = replace(loop, patience=None)
     training = DenseTraining(dense, own, linked)
-    judged = _linked(dense, dev, None)
-
-    def score(_: Sequence[Document]) -> float:
-        return training.accuracy(judged)
-
-    try:
-        yield from train(
-            training,
-            docs,
-            dev,
-            score=score if judged else None,
-            args=loop,
-            folder=folder,
-            key=_key(dense, docs, dev, own, linked),
-        )
-    finally:  # also where the caller stops: what was shown for a score is of other weights than those it ends with
-        dense.hide()
-    dense.show(training.vectors())
-
-
-def _linked(dense: Dense, docs: Sequence[Document], before: Component | None) -> list[Linked]:
-    """Return the mentions of documents that have a concept of the knowledge base, with candidates of `before`.
-
-    Mentions that `before` does not answer as they are, such as composites that it takes apart, come without.
-    """
-    seen = list(docs)
-    for part in Pipeline(dense).front:
-        seen = part(seen)
-    answered = before(blind(docs, before)) if before is not None else []
-    linked = []
-    for number, doc in enumerate(seen):
-        contexts = in_context(doc, tokens=dense.tokens, long_forms=dense.long_forms)
-        pairs = align(doc, answered[number]) if before is not None else []
-        for place, (mention, context) in enumerate(zip(doc.mentions or (), contexts, strict=True)):
-            answers = [mention.concepts or (), *mention.alternatives]
-            ids = [answer[0] for answer in answers if len(answer) == 1 and answer[0] in dense.kb]
-            if ids:
-                partner = pairs[place][1] if pairs else None
-                found = partner.candidates if partner is not None else None
-                linked.append(Linked(context, frozenset(dense.kb.row(id) for id in ids), found))
-    return linked
-
-
-def _key(
-    dense: Dense, docs: Sequence[Document], dev: Sequence[Document], own: DenseArgs, linked: Sequence[Linked]
-) -> str:
-    """Return a hash of what the result depends on beside the loop's own arguments."""
-    digest = hashlib.blake2b(digest_size=16)
-    digest.update(json.dumps([dense.config(), own.__dict__, dense.kb.version], default=str, sort_keys=True).encode())
-    digest.update(dense.module.mention.fingerprint().encode())
-    for doc in (*docs, *dev):
-        digest.update(dumps(doc).encode("utf-8", "surrogatepass"))
-    for one in linked:  # what the parts before found depends on what they had learned
-        if one.candidates is not None:
-            digest.update(one.candidates.rows.tobytes() + one.candidates.scores.tobytes())
-    return digest.hexdigest()
+    key = training_key(dense, docs, dev, own, linked)
+    yield from judged(training, training.judge, docs, dev, args=loop, folder=folder, key=key)

@@ -1,0 +1,126 @@
+"""The mentions that a bi-encoder learns from or is judged by, and what the stages of its training share."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from linnet.codec import dumps
+from linnet.data import Candidates, Document
+from linnet.pipeline import Component, Pipeline, Step
+from linnet.retrieve.contexts import InContext
+from linnet.retrieve.dense_args import AlignArgs, DenseArgs
+from linnet.retrieve.dense_vectors import NameVectors, make
+from linnet.roles import align, blind
+from linnet.train.args import TrainArgs
+from linnet.train.loop import train
+from linnet.train.model import Trainable
+
+if TYPE_CHECKING:
+    from linnet.retrieve.dense import Dense
+
+__all__ = ["Judge", "Linked", "judged", "linked_mentions", "training_key"]
+
+logger = logging.getLogger(__name__)
+
+
+class Linked(NamedTuple):
+    """A mention of a training document, with the concepts that are right for it."""
+
+    context: InContext
+    rows: frozenset[int]
+    candidates: Candidates | None
+
+
+def linked_mentions(dense: Dense, docs: Sequence[Document], before: Component | None) -> list[Linked]:
+    """Return the mentions of documents that have a concept of the knowledge base, with candidates of `before`.
+
+    Mentions that `before` does not answer as they are, such as composites that it takes apart, come without.
+    """
+    seen = list(docs)
+    for part in Pipeline(dense).front:
+        seen = part(seen)
+    answered = before(blind(docs, before)) if before is not None else []
+    linked = []
+    for number, doc in enumerate(seen):
+        pairs = align(doc, answered[number]) if before is not None else []
+        for place, (mention, context) in enumerate(zip(doc.mentions or (), dense.contexts(doc), strict=True)):
+            answers = [mention.concepts or (), *mention.alternatives]
+            ids = [answer[0] for answer in answers if len(answer) == 1 and answer[0] in dense.kb]
+            if ids:
+                partner = pairs[place][1] if pairs else None
+                found = partner.candidates if partner is not None else None
+                linked.append(Linked(context, frozenset(dense.kb.row(id) for id in ids), found))
+    return linked
+
+
+class Judge:
+    """Judges a component's network as it is, in the middle of its training."""
+
+    def __init__(self, dense: Dense) -> None:
+        self.dense = dense
+        self._made: tuple[str, NameVectors] | None = None
+
+    def vectors(self) -> NameVectors:
+        """Return the vectors of all names by the weights as they are; made once for the dev score and for mining."""
+        weights = self.dense.module.entity.fingerprint()
+        if self._made is None or self._made[0] != weights:
+            self._made = (weights, make(self.dense))
+        return self._made[1]
+
+    def accuracy(self, linked: Sequence[Linked]) -> float:
+        """Return the share of mentions whose nearest concept is right, by names and aliases."""
+        self.dense.show(self.vectors())
+        found = self.dense.search(self.dense.encode_mentions([one.context for one in linked]), 1)
+        right = (len(c.rows) > 0 and int(c.rows[0]) in one.rows for one, c in zip(linked, found, strict=True))
+        return sum(right) / len(linked)
+
+    def score(self, dev: Sequence[Document]) -> Callable[[Sequence[Document]], float] | None:
+        """Return what gives the gradient loop its dev score; None without a mention to judge by."""
+        judged = linked_mentions(self.dense, dev, None)
+        return (lambda _: self.accuracy(judged)) if judged else None
+
+
+def judged(
+    training: Trainable,
+    judge: Judge,
+    docs: Sequence[Document],
+    dev: Sequence[Document],
+    *,
+    args: TrainArgs,
+    folder: Path | None,
+    key: str,
+) -> Iterator[Step]:
+    """Run the gradient loop with the dev score of a component, and show the vectors that its names have in the end."""
+    if args.patience is not None and not dev:  # as in cross-fitting, and where the dev documents are what is linked
+        logger.warning("dense: there are no dev documents, so patience = %s stops nothing", args.patience)
+        args = replace(args, patience=None)
+    try:
+        yield from train(training, docs, dev, score=judge.score(dev), args=args, folder=folder, key=key)
+    finally:  # also where the caller stops: what was shown for a score is of other weights than those it ends with
+        judge.dense.hide()
+    judge.dense.show(judge.vectors())
+
+
+def training_key(
+    dense: Dense,
+    docs: Sequence[Document],
+    dev: Sequence[Document],
+    own: DenseArgs | AlignArgs,
+    linked: Sequence[Linked] = (),
+) -> str:
+    """Return a hash of what the result of a training depends on beside the loop's own arguments."""
+    digest = hashlib.blake2b(digest_size=16)
+    digest.update(json.dumps([dense.config(), own.__dict__, dense.kb.version], default=str, sort_keys=True).encode())
+    digest.update(dense.module.mention.fingerprint().encode())
+    for doc in (*docs, *dev):
+        digest.update(dumps(doc).encode("utf-8", "surrogatepass"))
+    for one in linked:  # what the parts before found depends on what they had learned
+        if one.candidates is not None:
+            digest.update(one.candidates.rows.tobytes() + one.candidates.scores.tobytes())
+    return digest.hexdigest()

@@ -1,0 +1,132 @@
+"""What is to be trained of a pipeline, and where its parts stand, those inside fusions too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
+
+from linnet import config
+from linnet.decide import Decide
+from linnet.errors import RecipeError, did_you_mean
+from linnet.pipeline import Fuse, Pipeline
+from linnet.roles import Component, Fits
+
+__all__ = ["FROM_DEV", "Task", "from_dev", "is_network", "part_at", "parts_of", "tasks", "with_part"]
+
+FROM_DEV = (Decide, Fuse)  # learn from documents that nothing before them was trained on
+
+
+@dataclass(frozen=True)
+class Task:
+    """One part to train: its ``place`` in the pipeline (``(1, 0)`` is the first part of a fusion), name, arguments.
+
+    ``stage`` counts the trainings of one part, which goes on with what it learned before as it sees fit.
+    """
+
+    place: tuple[int, ...]
+    name: str
+    args: Mapping[str, Any] = field(default_factory=dict)
+    stage: int = 1
+
+    @property
+    def label(self) -> str:
+        """What it is called: the name of the part, from its second training on with its number."""
+        return self.name if self.stage == 1 else f"{self.name}-{self.stage}"
+
+    @property
+    def folder(self) -> str:
+        """The folder that the finished part is kept in."""
+        return "-".join([*map(str, self.place), self.label])
+
+
+def tasks(
+    pipeline: Pipeline, tables: Sequence[Mapping[str, Any]], *, source: str, seed: int | None = None
+) -> list[Task]:
+    """Return what to train, in order.
+
+    Args:
+        pipeline: the pipeline of a recipe.
+        tables: its ``[[train]]`` tables: ``part`` and arguments of that part. Without any, every part that learns from
+            the training documents is trained; ``decide`` and ``fuse``, which learn from dev documents, only if named.
+        source: the recipe, for messages.
+        seed: of the recipe, for networks whose table names none.
+
+    Raises:
+        RecipeError: a table names no part that learns.
+    """
+    learners = [task for task in _learners(pipeline.parts) if _learns(part_at(pipeline, task.place))]
+    if not tables:
+        rest = [task for task in learners if not isinstance(part_at(pipeline, task.place), FROM_DEV)]
+        return [_seeded(pipeline, task, seed) for task in rest]
+    chosen: list[Task] = []
+    problems = []
+    names = [task.name for task in learners]
+    for index, table in enumerate(tables):
+        name = table.get("part")
+        found = [task for task in learners if task.name == name]
+        if not found:
+            hint = did_you_mean(str(name), names) or f"; parts that learn: {', '.join(names) or 'none'}"
+            problems.append(f"train[{index}].part: {name!r} is no part of the pipeline that learns{hint}")
+        args = {key: value for key, value in table.items() if key != "part"}
+        for task in found:
+            stage = 1 + sum(earlier.place == task.place for earlier in chosen)
+            chosen.append(Task(task.place, task.name, args, stage))
+    if problems:
+        raise RecipeError(source, problems)
+    return [_seeded(pipeline, task, seed) for task in chosen]
+
+
+def _seeded(pipeline: Pipeline, task: Task, seed: int | None) -> Task:
+    """Return a task with the recipe's seed, if a network is trained that is told no other."""
+    if seed is None or "seed" in task.args or not is_network(part_at(pipeline, task.place)):
+        return task
+    return replace(task, args={**task.args, "seed": seed})
+
+
+def is_network(part: Component) -> bool:
+    """Return whether the gradient loop trains a part."""
+    return bool(getattr(part, "RESUMES", False))
+
+
+def _learners(parts: Sequence[Component], above: tuple[int, ...] = ()) -> Iterator[Task]:
+    """Yield all parts, those inside fusions before the fusion itself."""
+    for index, part in enumerate(parts):
+        place = (*above, index)
+        yield from _learners(getattr(part, "of", ()), place)
+        yield Task(place, config.name_of(part))
+
+
+def _learns(part: Component) -> bool:
+    return isinstance(part, Fits) and not (isinstance(part, Fuse) and part.method != "weighted")
+
+
+def from_dev(pipeline: Pipeline, todo: Sequence[Task]) -> list[str]:
+    """Return the names of the parts to train that learn from the dev documents."""
+    return [task.name for task in todo if isinstance(part_at(pipeline, task.place), FROM_DEV)]
+
+
+def parts_of(pipeline: Pipeline) -> list[Component]:
+    """Return all parts of a pipeline, those inside fusions before the fusion itself."""
+    return [part_at(pipeline, task.place) for task in _learners(pipeline.parts)]
+
+
+def part_at(pipeline: Pipeline, place: Sequence[int]) -> Component:
+    """Return the part in a place."""
+    part: Any = pipeline.parts[place[0]]
+    for index in place[1:]:
+        part = part.of[index]
+    return cast("Component", part)
+
+
+def with_part(pipeline: Pipeline, place: Sequence[int], part: Component) -> Pipeline:
+    """Return a pipeline with another part in a place; fusions that hold it are changed."""
+    parts: list[Any] = list(pipeline.parts)
+    if len(place) == 1:
+        parts[place[0]] = part
+    else:
+        holder = parts[place[0]]
+        for index in place[1:-1]:
+            holder = holder.of[index]
+        holder.of = [part if index == place[-1] else inner for index, inner in enumerate(holder.of)]
+    return Pipeline(*parts, name=pipeline.name, kb=pipeline.kb)
