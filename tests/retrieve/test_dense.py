@@ -481,6 +481,9 @@ def test_mentions_that_are_alike_are_drawn_anew_each_epoch(dense: Dense) -> None
         drawn.append({example.mention.ids for example in examples})
     assert len(training(dense, notes(60), mined=0).examples([], epoch=0, rng=np.random.default_rng(1))) == 60
     assert drawn[0] != drawn[1] or drawn[1] != drawn[2]
+    for alike, most, count in ((0, 7, 7), (2, 7, 7), (1, 60, 6), (0, 99, 60)):
+        some = training(dense, notes(60), mined=0, alike=alike, most=most)
+        assert len(some.examples([], epoch=0, rng=np.random.default_rng(1))) == count
 
 
 def test_the_loss_is_that_of_a_slow_sum(dense: Dense) -> None:

@@ -40,6 +40,7 @@ class DenseArgs:
         only_above: hard negatives are only taken from above the right concept.
         spare_descendants: narrower concepts than the right one are no negatives.
         alike: mentions an epoch of the same words with the same concepts, drawn anew each epoch; 0 = all of them.
+        most: mentions an epoch at most, drawn anew each epoch; 0 = all.
         synonyms: pairs of synonyms of the knowledge base, for each mention: 1 = as many.
         freeze_embeddings: leave the embeddings of tokens as they are before training, markers included.
         chunk: texts that are encoded at once; a batch of any size needs memory for so many alone (0 = all at once).
@@ -55,6 +56,7 @@ class DenseArgs:
     only_above: bool = False
     spare_descendants: bool = False
     alike: int = 0
+    most: int = 0
     synonyms: float = 0.0
     freeze_embeddings: bool = False
     chunk: int = 0
@@ -136,7 +138,7 @@ def _problems(values: Mapping[str, Any]) -> list[str]:
     for name, choices in (("similarity", ("cosine", "dot")), ("positive", ("nearest", "random", "preferred"))):
         if values.get(name, choices[0]) not in choices:
             problems.append(f"{name}: expected one of {', '.join(choices)}, found {values[name]!r}")
-    for name in ("mined", "lexical", "random", "taught", "alike", "chunk"):
+    for name in ("mined", "lexical", "random", "taught", "alike", "most", "chunk"):
         problems += _whole(values, name, 0)
     for name, least in (("temperature", 1e-4), ("synonyms", 0.0)):
         problems += _real(values, name, least, 1e4)

@@ -106,15 +106,16 @@ class DenseTraining:
         return made + self._synonyms(rng, round(self.args.synonyms * len(made)))
 
     def _drawn(self, rng: np.random.Generator) -> Sequence[Linked]:
-        """Return the mentions of an epoch: all, or so many of those that are alike."""
-        if not self.args.alike:
+        """Return the mentions of an epoch: all, or as many as are wanted of those that are alike, and of all."""
+        if not (self.args.alike or self.args.most):
             return self.linked
+        alike, most = self.args.alike or len(self.linked), self.args.most or len(self.linked)
         seen: Counter[tuple[str, frozenset[int]]] = Counter()
-        drawn = []
+        drawn: list[int] = []
         for place in rng.permutation(len(self.linked)).tolist():
             key = self.linked[place].context.text, self.linked[place].rows
             seen[key] += 1
-            if seen[key] <= self.args.alike:
+            if seen[key] <= alike and len(drawn) < most:
                 drawn.append(place)
         return [self.linked[place] for place in sorted(drawn)]
 
