@@ -127,6 +127,7 @@ class Ablation:
         chosen_on: documents that parts may choose on, none of `dev`.
         dev: the documents whose gold mentions are linked.
         varied: changes of the recipe that are measured instead of ingredients left out, each group of them together.
+        changes: of the recipe for all that is measured.
 
     Raises:
         RecipeError: the recipe is wrong.
@@ -138,10 +139,11 @@ class Ablation:
     chosen_on: Sequence[Document]
     dev: Sequence[Document]
     varied: Sequence[Changes] = ()
+    changes: Changes = ()
     recipe: Recipe = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "recipe", read_recipe(self.source))
+        object.__setattr__(self, "recipe", read_recipe(self.source, changes=self.changes))
 
     def variants(self, penalty: float | None = None) -> list[Variant]:
         """Return everything that is compared with the whole pipeline.
@@ -196,12 +198,12 @@ class Ablation:
         return Outcome(variant, right, recall, penalties[0] if penalties else None, seconds)
 
     def _pipeline(self, variant: Variant) -> Pipeline:
-        made = load(self.source, kb=self.kb, changes=variant.changes)
+        made = load(self.source, kb=self.kb, changes=(*self.changes, *variant.changes))
         kept = [part for part in made.parts if name_of(part) not in variant.removed]
         return Pipeline(*kept, name=made.name, kb=self.kb)
 
     def _todo(self, pipeline: Pipeline, variant: Variant) -> list[Task]:
-        recipe = read_recipe(self.source, changes=variant.changes)
+        recipe = read_recipe(self.source, changes=(*self.changes, *variant.changes))
         tables = [table for table in recipe.train if table.get("part") not in variant.removed]
         return tasks(pipeline, tables, source=self.source, seed=recipe.seed) if tables else []
 

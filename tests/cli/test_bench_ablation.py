@@ -70,6 +70,9 @@ def test_changes_that_are_told_are_measured_instead(run: Run, small: Path, tmp_p
     assert [row["without"] for row in rows] == ["", "ngram.aliases=false ngram.k=5", "ngram.k=3"]
     assert [row["accuracy"] for row in rows] == pytest.approx([2 / 3, 1 / 3, 2 / 3])
     assert "| `small` | `ngram.aliases=false ngram.k=5` | 0.333 | -33.33 |" in page.read_text()
+    done = run("bench", "ablation", small, "--set", "ngram.aliases=false", "--vary", "ngram.k=3", "--json")
+    assert [json.loads(line)["accuracy"] for line in done.out.splitlines()] == pytest.approx([1 / 3, 1 / 3])
+    assert '"recipe": "small ngram.aliases=false"' in done.out
     wrong = run("bench", "ablation", small, "--vary", "ngram.kk=1")
     assert wrong.code != 0
     assert "kk: unknown" in wrong.err

@@ -472,6 +472,26 @@ def test_the_same_concept_twice_in_a_batch_is_no_negative_of_itself(dense: Dense
         assert batch.out[place].nonzero().flatten().tolist() == [(place + 6) % 12]
 
 
+def test_vectors_that_training_begins_with_are_kept_for_the_next(
+    names: KnowledgeBase, bert: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[int] = []
+    plainly = Dense.encode_cut_names
+
+    def counted(self: Dense, texts: list[str], *more: Any) -> Any:
+        made.append(len(texts))
+        return plainly(self, texts, *more)
+
+    monkeypatch.setattr(Dense, "encode_cut_names", counted)
+    first = taught(Dense(kb=names, encoder=bert, aliases=False), notes(6), epochs=2)
+    every, whole = len(made), sum(map(len, NAMES))
+    assert made == [whole] * every
+    second = taught(Dense(kb=names, encoder=bert, aliases=False), notes(6), epochs=2)
+    assert len(made) == 2 * every - 1
+    for name, weight in first.module.state_dict().items():
+        assert torch.equal(weight, second.module.state_dict()[name]), name
+
+
 def test_mentions_that_are_alike_are_drawn_anew_each_epoch(dense: Dense) -> None:
     made = training(dense, notes(60), mined=0, alike=2)
     drawn = []

@@ -57,6 +57,9 @@ def ablation(
             metavar="KEY=VALUE", help="Measure this change of the recipe instead; several, with blanks between, as one."
         ),
     ] = None,
+    changes: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a recipe's key in all rows.")
+    ] = None,
     docs: Annotated[Path | None, typer.Option(help="Markdown file whose generated table gets the rows.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a line instead of a table.")] = False,
     quiet: Quiet = False,
@@ -75,12 +78,13 @@ def ablation(
     listen(quiet=quiet, verbose=verbose)
     if docs is not None and not docs.is_file():
         raise LinnetError(f"--docs {docs}: there is no such file; give a Markdown file to put the rows into")
-    names = [source if source in recipes() else Path(source).stem for source in sources]
+    plain = [source if source in recipes() else Path(source).stem for source in sources]
+    names = [" ".join([name, *(changes or ())]) for name in plain]
     if twice := [name for name in names if names.count(name) > 1]:
         raise LinnetError(f"the recipe {twice[0]} is named twice: name each once")
     varied = [tuple(group.split()) for group in vary or ()]
     shown, cells_of = (CHANGES, _changed_cells) if varied else (TABLE, _cells)
-    todo = [_prepared(source, data, varied) for source in sources]
+    todo = [_prepared(source, data, varied, tuple(changes or ())) for source in sources]
     cells: list[list[str]] = []
     for name, task in zip(names, todo, strict=True):
         outcomes = list(_told(name, task))
@@ -98,11 +102,11 @@ def ablation(
         table("", shown.columns, cells, right=range(shown.texts, len(shown.columns)))
 
 
-def _prepared(source: str, data: Path | None, varied: Sequence[tuple[str, ...]]) -> Ablation:
+def _prepared(source: str, data: Path | None, varied: Sequence[tuple[str, ...]], changes: tuple[str, ...]) -> Ablation:
     """Return what is to be done for a recipe, refused before any of it is done if it cannot be."""
     from linnet.ablation import Ablation  # noqa: PLC0415 - as above
 
-    recipe = read_recipe(source)
+    recipe = read_recipe(source, changes=changes)
     if not recipe.corpus:
         raise RecipeError(source, ["corpus: missing; name the corpus whose dev split is linked"])
     kb = recipe.open_kb(data=data)
@@ -115,7 +119,7 @@ def _prepared(source: str, data: Path | None, varied: Sequence[tuple[str, ...]])
         train += read_corpus(recipe.learns_from, split="train", data=data)
         if recipe.learns_from != recipe.corpus:  # what is linked is nothing to choose on
             chosen_on += dev_documents(recipe.learns_from, data)
-    task = Ablation(source=source, kb=kb, train=train, chosen_on=chosen_on, dev=dev, varied=varied)
+    task = Ablation(source=source, kb=kb, train=train, chosen_on=chosen_on, dev=dev, varied=varied, changes=changes)
     task.variants()
     return task
 

@@ -15,7 +15,7 @@ from linnet.data import Candidates, Document
 from linnet.pipeline import Component, Pipeline, Step
 from linnet.retrieve.contexts import InContext
 from linnet.retrieve.dense_args import AlignArgs, DenseArgs
-from linnet.retrieve.dense_vectors import NameVectors, make
+from linnet.retrieve.dense_vectors import NameVectors, make, name_vectors
 from linnet.roles import align, blind
 from linnet.train.args import TrainArgs
 from linnet.train.loop import train
@@ -64,13 +64,18 @@ class Judge:
 
     def __init__(self, dense: Dense) -> None:
         self.dense = dense
+        self._begun = dense.module.entity.fingerprint()
         self._made: tuple[str, NameVectors] | None = None
 
     def vectors(self) -> NameVectors:
-        """Return the vectors of all names by the weights as they are; made once for the dev score and for mining."""
+        """Return the vectors of all names by the weights as they are; made once for the dev score and for mining.
+
+        Those by the weights that training begins with are kept beside the knowledge base for the next one.
+        """
         weights = self.dense.module.entity.fingerprint()
         if self._made is None or self._made[0] != weights:
-            self._made = (weights, make(self.dense))
+            kept = name_vectors(self.dense, index="flat") if weights == self._begun else None
+            self._made = (weights, kept if isinstance(kept, NameVectors) else make(self.dense))
         return self._made[1]
 
     def accuracy(self, linked: Sequence[Linked]) -> float:

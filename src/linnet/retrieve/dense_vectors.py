@@ -205,21 +205,23 @@ def _mapped(stored: Stored) -> NameVectors:
 # --- where they are --------------------------------------------------------------------------------------------------
 
 
-def name_vectors(dense: Dense) -> SearchedNames:
-    """Return the vectors of all names of a component's knowledge base.
+def name_vectors(dense: Dense, *, index: Kind | None = None) -> SearchedNames:
+    """Return the vectors of all names of a component's knowledge base, with its index or one of another kind.
 
     Those of a trained folder stand in it, others beside the knowledge base, under the name of a hash of the options
     they were made with; they are made where neither holds them for these weights, options and version.
     """
-    options = _options(dense)
+    options, kind = _options(dense), index or dense.index
     digest = hashlib.blake2b(json.dumps(options, sort_keys=True).encode(), digest_size=6).hexdigest()
     beside = dense.kb.path.with_name(f"{dense.kb.path.name}.vectors-{digest}")
     for path in ([dense.folder.with_name(VECTORS)] if dense.folder is not None else []) + [beside]:
-        if (base := NameVectors.open(path, options)) is not None and (found := _current(dense, base, path)) is not None:
+        if (base := NameVectors.open(path, options)) is not None and (
+            found := _current(dense, base, path, kind)
+        ) is not None:
             return found
     about, size = {**options, "kb": dense.kb.version}, dense.module.entity.size
     made = kept(beside, lambda file: _written(file, _blocks(dense), size, about), what="file of vectors")
-    return made.indexed(dense.index, beside)
+    return made.indexed(kind, beside)
 
 
 def _options(dense: Dense) -> dict[str, Any]:
@@ -229,11 +231,11 @@ def _options(dense: Dense) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _current(dense: Dense, base: NameVectors, path: Path) -> SearchedNames | None:
+def _current(dense: Dense, base: NameVectors, path: Path, kind: Kind) -> SearchedNames | None:
     """Return vectors brought up to the version of the knowledge base; None if they are of another, or much changed."""
     kb, was = dense.kb, base.about["kb"]
     if was == kb.version:
-        return base.indexed(dense.index, path)
+        return base.indexed(kind, path)
     try:
         changed = kb.changed_since(was)
     except KnowledgeBaseError:
@@ -243,7 +245,7 @@ def _current(dense: Dense, base: NameVectors, path: Path) -> SearchedNames | Non
     live = kb.mask().array.copy()
     live[changed] = False
     added = _added(dense, base, changed, path.with_name(f"{path.name}.edits"))
-    return EditedVectors(base.indexed(dense.index, path), added, Mask(live, kb.version))
+    return EditedVectors(base.indexed(kind, path), added, Mask(live, kb.version))
 
 
 def _added(dense: Dense, base: NameVectors, changed: npt.NDArray[np.int64], path: Path) -> NameVectors:
