@@ -21,7 +21,7 @@ from linnet.vocabularies import read_vocabulary
 from linnet.vocabularies.join import JoinReport, join
 from linnet.vocabularies.synthetic import synthetic
 
-__all__ = ["BATCH", "lexical"]
+__all__ = ["BATCH", "lexical", "mentions", "misspelt", "real_concepts"]
 
 BATCH = 64
 COLUMNS = (
@@ -65,17 +65,18 @@ def _tasks(
     """Yield what is measured: a label, a knowledge base, and texts to look up."""
     if kb is not None:
         opened = KnowledgeBase.open(kb)
-        yield opened.path.name, opened, _misspelt(opened, queries)
+        yield opened.path.name, opened, misspelt(opened, queries)
         return
     if data is None:
         raise LinnetError("say where terminologies and corpora are: --data DIR or LINNET_DATA; or give --kb FILE")
-    concepts = join(_real(data / "kb"), report=JoinReport())
-    yield "MeSH, MEDIC, HPO, DOID", build(concepts, folder / "real.kb"), _mentions(data, queries)
+    concepts = join(real_concepts(data / "kb"), report=JoinReport())
+    yield "MeSH, MEDIC, HPO, DOID", build(concepts, folder / "real.kb"), mentions(data, queries)
     made = build(progress(synthetic(names * 2 // 5), what="synthetic concepts", quiet=True), folder / "synthetic.kb")
-    yield "synthetic", made, _misspelt(made, queries)
+    yield "synthetic", made, misspelt(made, queries)
 
 
-def _real(folder: Path) -> list[Iterable[Concept]]:
+def real_concepts(folder: Path) -> list[Iterable[Concept]]:
+    """Return the concepts of four terminologies, each on its own."""
     ctd = folder / "CTD_diseases_2017-06.tsv.gz"
     trees = folder / "mesh2015_tree_numbers_dhimmel.tsv.gz"
     return [
@@ -86,7 +87,7 @@ def _real(folder: Path) -> list[Iterable[Concept]]:
     ]
 
 
-def _mentions(data: Path, count: int) -> list[str]:
+def mentions(data: Path, count: int) -> list[str]:
     """Return distinct surfaces of the mentions in two development sets, in an order that chance fixed."""
     texts = {
         doc.surface(mention)
@@ -97,7 +98,7 @@ def _mentions(data: Path, count: int) -> list[str]:
     return _some(sorted(texts), count)
 
 
-def _misspelt(kb: KnowledgeBase, count: int) -> list[str]:
+def misspelt(kb: KnowledgeBase, count: int) -> list[str]:
     """Return names spread over a knowledge base, each without one of its characters."""
     step = max(1, int(kb.info["names"]) // (4 * count))
     texts = [name.text for place, name in enumerate(kb.names()) if place % step == 0]

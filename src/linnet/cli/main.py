@@ -10,6 +10,7 @@ import typer
 from linnet.cli import (
     bench,
     bench_ablation,
+    bench_dense,
     bench_encode,
     bench_evaluate,
     bench_lexical,
@@ -43,6 +44,7 @@ app.command("tune")(tune.tune)
 app.command("evaluate")(evaluate.evaluate)
 app.command("reproduce")(reproduce.reproduce)
 bench.app.command("ablation")(bench_ablation.ablation)
+bench.app.command("dense")(bench_dense.dense)
 bench.app.command("encode")(bench_encode.encode)
 bench.app.command("evaluate")(bench_evaluate.evaluate)
 bench.app.command("lexical")(bench_lexical.lexical)

@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from linnet.cli.bench_dense import variants
+from linnet.kb_build import build
+from linnet.vocabularies.synthetic import synthetic
+from tests.tiny_models import tiny_bert
+
+from .conftest import Run
+
+
+def test_without_data_it_says_where_to_look(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("LINNET_DATA", raising=False)
+    done = run("bench", "dense")
+    assert done.code == 2
+    assert "LINNET_DATA" in done.err
+    assert "--kb" in done.err
+
+
+def test_a_knowledge_base_of_ones_own(run: Run, tmp_path: Path) -> None:
+    kb = build(synthetic(200), tmp_path / "small.kb")
+    bert = tiny_bert(tmp_path / "bert", words=["acute", "chronic", "disease"], layers=1)
+    arguments = ("bench", "dense", "--kb", kb.path, "--queries", 40, "--encoder", bert)
+    done = run(*arguments, "--json")
+    assert done.code == 0, done.err
+    flat, hnsw, ivf = map(json.loads, done.out.splitlines())
+    assert [row["index"] for row in (flat, hnsw, ivf)] == ["flat", "hnsw", "ivf"]
+    assert flat["recall@1"] == flat["recall@20"] == 1
+    for row in (hnsw, ivf):
+        assert row["names"] == flat["names"] > 200
+        assert all(row[what] > 0 for what in ("build s", "file MB", "open ms", "median ms", "to exact", "recall@20"))
+    assert "TrainX: exact to HNSW" in run(*arguments).out
+
+
+def test_variants_are_new_and_the_same_each_time() -> None:
+    texts = ["acute renal failure", "chronic liver disease", "heart block", "fever"]
+    made = [name.text for concept in variants(texts, 20) for name in concept.names]
+    assert len(set(made)) == len(made) == 20
+    assert not set(made) & set(texts)
+    assert made == [name.text for concept in variants(texts, 20) for name in concept.names]
