@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pytest
 from tests.tiny_models import tiny_bert
 
+from linnet.arrays_file import ArraysWriter
 from linnet.data import Concept, Name
 from linnet.errors import LinnetWarning
 from linnet.index.hnsw import Hnsw
@@ -87,6 +88,24 @@ def test_they_are_made_once_and_again_when_damaged(base: KnowledgeBase, bert: st
     assert len(encoded) == 320
     other = Dense(kb=base, encoder=bert, name_pooling="cls")
     assert not np.array_equal(plain(other).vectors, before)
+
+
+@pytest.mark.parametrize(
+    "header",
+    [{}, {"about": 7, "size": 2}, {"about": {"kb": "v"}}, {"about": {"kb": "v"}, "size": 3}, {"about": {}, "size": 2}],
+)
+def test_a_file_of_another_shape_is_as_good_as_none(tmp_path: Path, header: dict[str, Any]) -> None:
+    def write(told: dict[str, Any]) -> NameVectors | None:
+        with (tmp_path / "names.vectors").open("w+b") as file:
+            writer = ArraysWriter(file, dense_vectors.MAGIC)
+            writer.put("vectors", np.ones(4, np.float32))
+            writer.put("concepts", np.arange(2, dtype=np.int32))
+            writer.put("name_rows", np.arange(2, dtype=np.int32))
+            writer.finish(told)
+        return NameVectors.open(tmp_path / "names.vectors", {})
+
+    assert write(header) is None
+    assert write({"about": {"kb": "v"}, "size": 2}) is not None
 
 
 @pytest.mark.parametrize("index", ["flat", "hnsw"])

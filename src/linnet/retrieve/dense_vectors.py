@@ -95,9 +95,14 @@ class NameVectors:
     def open(cls, path: Path, options: dict[str, Any]) -> NameVectors | None:
         """Return what a file holds, memory-mapped; None if it was made with other options or is damaged."""
         stored = open_arrays(path, MAGIC, names=("vectors", "concepts", "name_rows"))
-        if stored is None or {key: stored.header["about"].get(key) for key in options} != options:
+        about = stored.header.get("about") if stored is not None else None
+        if stored is None or not isinstance(about, dict) or {key: about.get(key) for key in options} != options:
             return None
-        return _mapped(stored)
+        try:
+            found = _mapped(stored)
+        except (KeyError, TypeError, ValueError):
+            return None
+        return found if len(found.vectors) == len(found.concepts) == len(found.name_rows) and "kb" in about else None
 
     def indexed(self, kind: Kind, path: Path) -> NameVectors:
         """Return these with an index of a kind, which is kept beside the file `path` of the vectors."""
@@ -198,7 +203,7 @@ def _written(file: IO[bytes], blocks: Iterable[Block], size: int, about: dict[st
 
 def _mapped(stored: Stored) -> NameVectors:
     arrays, header = stored
-    vectors = arrays["vectors"].reshape(-1, header["size"])
+    vectors = arrays["vectors"].reshape(len(arrays["concepts"]), header["size"])
     return NameVectors(vectors, arrays["concepts"], arrays["name_rows"], header["about"])
 
 
