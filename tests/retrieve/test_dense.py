@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 import torch
 from tests.tiny_models import tiny_bert
+from torch.nn import functional
 
 from linnet import config
 from linnet.data import Candidates, Concept, Document, Mention, Name, Span
@@ -26,6 +27,7 @@ from linnet.kb_build import build
 from linnet.kb_edit import edit
 from linnet.nn.encoder import Encoder
 from linnet.pipeline import Abbreviations, Allow, Pipeline, Sentences
+from linnet.retrieve import dense_training
 from linnet.retrieve.bi_encoder import BiEncoder, Templates, windowed
 from linnet.retrieve.contexts import InContext, in_context
 from linnet.retrieve.dense import Dense
@@ -524,6 +526,31 @@ def test_the_loss_is_that_of_a_slow_sum(dense: Dense) -> None:
         [right] = [place for place, (own, _) in enumerate(scores) if own]
         total += float(torch.logsumexp(values, 0) - values[right])
     assert loss == pytest.approx(total / len(examples), abs=1e-4)
+
+
+@pytest.mark.parametrize("taught", [0, 3])
+def test_of_two_processes_each_sees_the_names_of_both(
+    dense: Dense, monkeypatch: pytest.MonkeyPatch, taught: int
+) -> None:
+    docs = [*notes(6), *notes(3)]  # some concepts are on both sides
+    teacher = Candidates(np.array([1, 0], np.int32), np.array([0.75, 0.25], np.float32))
+    linked = [Linked(in_context(doc, tokens=50)[0], frozenset({n % 6}), teacher) for n, doc in enumerate(docs)]
+    made = DenseTraining(dense, DenseArgs(mined=1, taught=taught, temperature=0.1), linked)
+    examples = made.examples([], epoch=0, rng=np.random.default_rng(1))
+    sides = [made.collate(examples[:5]), made.collate(examples[5:])]
+    with torch.no_grad():
+        whole = made.loss(made.collate(examples))
+        vectors = [functional.normalize(dense.module.names(*side.names), dim=-1) for side in sides]
+        halves = []
+        for number, side in enumerate(sides):
+            both = iter([torch.cat(vectors), torch.cat([some.rows for some in sides])])
+            monkeypatch.setattr(dense_training, "gathered", lambda _, both=both: next(both))
+            monkeypatch.setattr(dense_training, "rows_before", lambda _, n=number: n * len(sides[0].rows))
+            halves.append(made.loss(side))
+    assert whole.keys() == ({"nll", "taught"} if taught else {"nll"})
+    for name, value in whole.items():
+        parts = [len(side.own) * float(half[name]) for side, half in zip(sides, halves, strict=True)]
+        assert sum(parts) / 9 == pytest.approx(float(value), abs=1e-4)
 
 
 def test_a_teachers_shares_are_learned(dense: Dense) -> None:

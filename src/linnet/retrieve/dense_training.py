@@ -16,6 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
+from torch.nn.utils.rnn import pad_sequence
 
 from linnet.data import Candidates, Document
 from linnet.errors import DataError, RecipeError
@@ -28,6 +29,7 @@ from linnet.retrieve.dense_linked import Judge, Linked, judged, linked_mentions,
 from linnet.train.args import TrainArgs
 from linnet.train.loop import parameter_groups
 from linnet.train.negatives import Spared, collisions, hard, random_rows
+from linnet.train.processes import gathered, rows_before
 
 if TYPE_CHECKING:
     from linnet.retrieve.dense import Dense
@@ -58,7 +60,9 @@ class Batch(NamedTuple):
     """Tensors: ids, mask, spans of mentions, of names that stand for mentions, and of names; what is left out.
 
     ``out`` bool (mentions, names): names that are right for a mention, but not its own positive; ``own`` (mentions,).
-    ``shares`` float32 (mentions, names), what a teacher believes, -1 for names it was not asked about.
+    ``shares`` float32 (mentions, names), what a teacher believes, -1 for names it was not asked about. ``rows`` int64
+    (names,), their concepts, and ``spared`` int64 (mentions, most), what is right for a mention, -1 for nothing: for
+    names of other processes.
     """
 
     mentions: tuple[Tensor, Tensor, Tensor]
@@ -67,6 +71,8 @@ class Batch(NamedTuple):
     out: Tensor
     own: Tensor
     shares: Tensor
+    rows: Tensor
+    spared: Tensor
 
 
 class DenseTraining:
@@ -192,7 +198,10 @@ class DenseTraining:
         shares = np.full(out.shape if self.args.taught else (0, 0), -1, np.float32)
         for place, example in enumerate(ordered if self.args.taught else ()):
             shares[place, own[place] : own[place] + len(example.shares)] = example.shares
-        return Batch(mentions, synonyms, shown, *map(torch.from_numpy, (out, own, shares)))
+        right = [torch.tensor(sorted(example.spared)) for example in ordered]
+        spared = pad_sequence(right, batch_first=True, padding_value=-1)
+        arrays = [torch.from_numpy(array) for array in (out, own, shares, np.array(rows))]
+        return Batch(mentions, synonyms, shown, arrays[0], arrays[1], arrays[2], arrays[3], spared)
 
     def loss(self, batch: Batch) -> dict[str, Tensor]:
         """Return the cross-entropy of the right names among all of the batch, and with a teacher that to its shares."""
@@ -203,11 +212,27 @@ class DenseTraining:
         names = encode_to_learn(model.names, batch.names, chunk=chunk)  # (names, d)
         if self.args.similarity == "cosine":
             asked, names = functional.normalize(asked, dim=-1), functional.normalize(names, dim=-1)
+        names, out, own, shares = _of_all_processes(batch, names)
         scores = (asked @ names.T).float() / self.args.temperature  # (mentions, names)
-        losses = {"nll": functional.cross_entropy(scores.masked_fill(batch.out, float("-inf")), batch.own)}
-        if len(batch.shares):
-            losses["taught"] = _to_shares(scores, batch.shares)
+        losses = {"nll": functional.cross_entropy(scores.masked_fill(out, float("-inf")), own)}
+        if len(shares):
+            losses["taught"] = _to_shares(scores, shares)
         return losses
+
+
+def _of_all_processes(batch: Batch, names: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Return the vectors of all processes' names, and for these ``out``, ``own`` and ``shares`` of the own mentions."""
+    names, rows, start = gathered(names), gathered(batch.rows), rows_before(batch.rows)
+    if len(rows) == len(batch.rows):
+        return names, batch.out, batch.own, batch.shares
+    own = batch.own + start
+    out = torch.stack([torch.isin(rows, spared) for spared in batch.spared])
+    out[torch.arange(len(own), device=own.device), own] = False
+    shares = batch.shares
+    if len(shares):
+        shares = shares.new_full((len(own), len(rows)), -1.0)
+        shares[:, start : start + len(batch.rows)] = batch.shares
+    return names, out, own, shares
 
 
 def _to_shares(scores: Tensor, shares: Tensor) -> Tensor:

@@ -12,7 +12,7 @@ import torch.distributed as dist
 from accelerate.utils import send_to_device  # type: ignore[import-untyped]
 from torch import Tensor
 
-__all__ = ["divided", "gathered", "moved"]
+__all__ = ["divided", "gathered", "moved", "rows_before"]
 
 
 def divided(examples: Sequence[Any], *, parts: int, processes: int, process: int) -> list[tuple[list[Any], float]]:
@@ -71,6 +71,18 @@ def gathered(tensor: Tensor) -> Tensor:
         return tensor
     found: Tensor = _Gather.apply(tensor)  # type: ignore[no-untyped-call]
     return found
+
+
+def rows_before(tensor: Tensor) -> int:
+    """Return at which row of `gathered` the own rows begin; all processes must call it together.
+
+    >>> rows_before(torch.eye(2))
+    0
+    """
+    if not (dist.is_available() and dist.is_initialized()) or dist.get_world_size() == 1:
+        return 0
+    processes = gathered(torch.full((len(tensor),), dist.get_rank(), device=tensor.device))
+    return int((processes < dist.get_rank()).sum())
 
 
 class _Gather(torch.autograd.Function):
