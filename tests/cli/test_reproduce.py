@@ -70,8 +70,8 @@ def test_from_scratch(run: Run, data: Path, home: Path, tmp_path: Path) -> None:
 
 
 def test_what_is_done_is_kept_until_something_changes(run: Run, data: Path, home: Path, tmp_path: Path) -> None:
-    def steps(*options: object) -> list[str]:
-        err = run("reproduce", tmp_path / "small.toml", "-o", tmp_path / "out", "--repeats", 0, *options).err
+    def steps(*options: object, repeats: int = 0) -> list[str]:
+        err = run("reproduce", tmp_path / "small.toml", "-o", tmp_path / "out", "--repeats", repeats, *options).err
         return [step for step in ("building", "linking", "evaluating") if step in err]
 
     recipe(tmp_path)
@@ -79,6 +79,8 @@ def test_what_is_done_is_kept_until_something_changes(run: Run, data: Path, home
     assert steps() == []
     recipe(tmp_path, floor=0.5)  # what it must reach is no part of what is done
     assert steps() == []
+    assert steps(repeats=1) == ["evaluating"]  # how often speed is measured changes no prediction
+    assert steps() == ["evaluating"]
     assert steps("--fresh") == ["linking", "evaluating"]
     (tmp_path / "out/small/report.json").write_text("{}")
     assert steps() == ["evaluating"]

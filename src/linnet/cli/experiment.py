@@ -203,9 +203,9 @@ class Experiment:
     # --- what is kept ------------------------------------------------------------------------------------------------
 
     def _key(self, recipe: Recipe, gold: Sequence[Document], kb: KnowledgeBase) -> str:
-        """Return a hash of all that predictions and report depend on."""
+        """Return a hash of all that predictions depend on; the report depends on the number of warm runs as well."""
         told = recipe.model_dump(mode="json", exclude={"expect", "description"})
-        values = [told, self.split, self.repeats, fingerprint(gold), kb.version, code_version()]
+        values = [told, self.split, fingerprint(gold), kb.version, code_version()]
         return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
 
     def _kept(self, key: str) -> dict[str, str]:
@@ -214,6 +214,8 @@ class Experiment:
             state = json.loads((self.folder / STATE).read_text(encoding="utf-8"))
             same = isinstance(state, dict) and state.get("key") == key
             steps = dict(state["steps"]) if same else {}
+            if state.get("repeats") != self.repeats:
+                steps.pop("report", None)
         except (OSError, ValueError, KeyError, TypeError):
             return {}
         return {step: seen for step, seen in steps.items() if step in FILES and self._seen(step) == seen}
@@ -221,7 +223,7 @@ class Experiment:
     def _keep(self, key: str, steps: Sequence[str]) -> dict[str, str]:
         state = {step: self._seen(step) for step in steps}
         with replacing(self.folder / STATE) as stream:
-            json.dump({"key": key, "steps": state}, stream, indent=1)
+            json.dump({"key": key, "repeats": self.repeats, "steps": state}, stream, indent=1)
         return state
 
     def _seen(self, step: str) -> str:
