@@ -12,7 +12,7 @@ import functools
 import importlib
 import inspect
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import metadata, resources
 from pathlib import Path
 from typing import Any, cast, get_type_hints
@@ -25,7 +25,7 @@ from linnet.home import writable
 from linnet.kb import KnowledgeBase, kb_path
 from linnet.kb_open import open_kb
 from linnet.pipeline import Component, Pipeline, Stage
-from linnet.recipe import Recipe, messages, toml_value
+from linnet.recipe import Recipe, messages, nested_tables, toml_value
 from linnet.space import probes
 
 __all__ = ["COMPONENTS", "Recipe", "components", "load", "name_of", "open_kb", "read_recipe", "recipes", "save"]
@@ -158,12 +158,12 @@ def _check_tune(tune: Any, parts: Any, train: Any) -> list[str]:
     What a ``[[train]]`` table holds, ``train.dense.lr``, the part itself checks when it is trained.
     """
     problems = []
-    used = [str(part.get("use")) for part in _parts(parts)]
-    tables = [f"train.{table.get('part')}" for table in _parts(train)]
+    used = [str(part.get("use")) for part in nested_tables(parts)]
+    tables = [f"train.{table.get('part')}" for table in nested_tables(train)]
     for key, wanted in tune.items() if isinstance(tune, dict) else ():
         where = f"tune.{key}"
         target, _, field = key.rpartition(".")
-        called = dict.fromkeys(str(part.get("use")) for part in _parts(parts) if _is_called(part, target))
+        called = dict.fromkeys(str(part.get("use")) for part in nested_tables(parts) if _is_called(part, target))
         if not target:
             problems.append(f'{where}: expected a part and its keyword in quotes, such as "ngram.k"')
         elif target.startswith("train."):
@@ -237,7 +237,7 @@ def _apply(change: str, values: dict[str, Any]) -> list[str]:
     first, dot, learner = target.partition(".")
     if first == "train" and dot:
         return _apply_to_training(change, (learner, field, value), values)
-    parts = list(_parts(values.get("pipeline")))
+    parts = list(nested_tables(values.get("pipeline")))
     called = [part for part in parts if _is_called(part, target)]
     for part in called:
         part[field] = value
@@ -257,14 +257,6 @@ def _apply_to_training(change: str, what: tuple[str, str, Any], values: dict[str
     named = [str(table.get("part")) for table in found]
     hint = did_you_mean(part, named) or f"; there are: {', '.join(named) or 'none'}"
     return [] if called else [f"--set {change}: no [[train]] table of {part!r}{hint}"]
-
-
-def _parts(tables: Any) -> Iterator[dict[str, Any]]:
-    """Yield all tables of a pipeline, those of fused parts included, whatever else a wrong recipe holds there."""
-    for part in tables if isinstance(tables, list) else ():
-        if isinstance(part, dict):
-            yield part
-            yield from _parts(part.get("of"))
 
 
 def _is_called(part: Mapping[str, Any], name: str) -> bool:

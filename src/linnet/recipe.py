@@ -17,7 +17,7 @@ from linnet.kb import KnowledgeBase
 from linnet.kb_open import KbSources, build_kb, open_kb
 from linnet.space import Parameter, Range
 
-__all__ = ["Recipe", "messages", "toml_value"]
+__all__ = ["Recipe", "messages", "nested_tables", "toml_value"]
 
 Floor = Annotated[float, Field(allow_inf_nan=False)]
 
@@ -165,3 +165,11 @@ def messages(error: ValidationError) -> list[str]:
         else:
             lines.append(f"{key}: {item['msg']}, found {value!r}")
     return lines
+
+
+def nested_tables(tables: Any) -> Iterator[dict[str, Any]]:
+    """Yield all tables of a pipeline, those of fused parts included, whatever else a wrong recipe holds there."""
+    for part in tables if isinstance(tables, list) else ():
+        if isinstance(part, dict):
+            yield part
+            yield from nested_tables(part.get("of"))
