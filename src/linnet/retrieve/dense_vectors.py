@@ -281,7 +281,8 @@ def make(dense: Dense) -> NameVectors:
 def _blocks(dense: Dense, concepts: Sequence[int] | None = None) -> Iterator[Block]:
     """Yield vectors, concept rows and name rows of names, some at a time; warn in the end of those that were cut."""
     kb, cut, done = dense.kb, 0, 0
-    progress = _Progress("vectors of names", kb.history[-1]["names"])
+    counts = kb.history[-1]
+    progress = _Progress("vectors of names", counts["names" if dense.names == "all" else "concepts"])
     names = (name for name in kb.names(concepts) if dense.names == "all" or name.preferred)
     while block := list(itertools.islice(names, BLOCK)):
         descriptions = [kb[name.concept].definition for name in block] if dense.definitions else None
