@@ -428,6 +428,12 @@ def test_by_passage_nothing_within_a_passage_is_lost(reading: Read, first: Docum
         assert again == replace(doc, passages=plain, mentions=tuple(inside))
 
 
+def test_a_letter_between_passages_is_not_lost(reading: Read) -> None:
+    doc = Document("1", "Feverish", passages=(Passage(0, 3), Passage(4, 8)))
+    (back,) = reading(written([doc]))
+    assert back.text == doc.text
+
+
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(st.text(CHARACTERS, min_size=1, max_size=8), documents())
 def test_whatever_is_written_can_be_read(reading: Read, id: str, doc: Document) -> None:

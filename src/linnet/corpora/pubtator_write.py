@@ -34,7 +34,7 @@ def known_ids(mentions: Iterable[Mention]) -> dict[str, str]:
 def write(docs: Iterable[Document], out: TextIO, *, by_passage: bool = False) -> int:
     """Write documents as PubTator and return how many.
 
-    Passages that follow each other with one character between keep their kinds. Any other document is written as a
+    Passages that follow each other with one blank or line break between keep their kinds. Any other document is written as a
     title up to its first line break and an abstract. Line breaks inside become blanks, one for one, so that offsets
     hold. Of a discontinuous mention the hull is written; of relations those between two concepts.
 
@@ -99,10 +99,10 @@ def _passages(doc: Document) -> list[tuple[str, str]]:
 
 
 def _tile(doc: Document) -> bool:
-    """Return whether the passages cover the text but for one character between each two."""
+    """Return whether the passages cover the text but for one blank or line break between each two."""
     place = filled = 0
     for passage in doc.passages:
-        if passage.start != place:
+        if passage.start != place or doc.text[max(place - 1, 0) : place].strip():
             return False
         place = passage.end + 1
         filled = passage.end if passage.end > passage.start else filled
