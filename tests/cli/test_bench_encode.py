@@ -25,8 +25,8 @@ def test_an_encoder_of_ones_own(run: Run, tiny: Path) -> None:
     assert done.code == 0, done.err
     rows = [json.loads(line) for line in done.out.splitlines()]
     lengths = ["16", "32", "64", "4–64"]  # it does not read longer ones
-    assert [row["tokens"] for row in rows] == lengths * 2
-    assert [row["numbers"] for row in rows] == ["float32"] * 4 + ["bfloat16"] * 4
+    assert [row["tokens"] for row in rows] == lengths * 3
+    assert [row["numbers"] for row in rows] == ["float32"] * 4 + ["bfloat16"] * 4 + ["int8"] * 4
     for row in rows:
         assert row["threads"] >= 1
         assert row["share"] == pytest.approx(row["GFLOP/s"] / row["matmul GFLOP/s"])

@@ -25,7 +25,7 @@ def encode(
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Turn texts of 16 to 512 tokens into vectors, in float32 and in bfloat16.
+    """Turn texts of 16 to 512 tokens into vectors, in float32, in bfloat16, and in int8 by ONNX Runtime.
 
     Plain code reads 32 texts after the other as they come. The share is what texts need in multiplications, a second,
     of what one large matrix product of the encoder's size reaches here.

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib.util
 import statistics
 import time
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,6 +24,7 @@ __all__ = ["Task", "measured", "operations", "prepared", "setting"]
 PLAIN = 32  # texts a batch of plain code
 ROWS = 4096  # of the matrix product
 TURNS = 9  # products in a row, before the last
+NUMBERS = ("float32", "bfloat16")
 LENGTHS = ((16, 16), (32, 32), (64, 64), (128, 128), (512, 512), (4, 64))
 
 
@@ -30,14 +33,18 @@ class Task(NamedTuple):
 
     fewest: int
     most: int
-    bf16: bool
+    numbers: str
 
 
 def prepared(name: str, *, device: str, download: bool) -> tuple[Encoder, list[Task]]:
-    """Return an encoder on its device, and what is measured of it: all lengths that it reads, in both precisions."""
+    """Return an encoder on its device, and what is measured of it: all lengths that it reads, in each precision.
+
+    Numbers of a byte each, by ONNX Runtime, are among them where that is installed and the device is a CPU.
+    """
     encoder = Encoder.load(name, download=download).to(choose_device(device))
     lengths = [pair for pair in LENGTHS if pair[1] <= encoder.window]
-    return encoder, [Task(*pair, bf16) for bf16 in (False, True) for pair in lengths]
+    whole = next(encoder.parameters()).device.type == "cpu" and importlib.util.find_spec("onnxruntime") is not None
+    return encoder, [Task(*pair, numbers) for numbers in (*NUMBERS, *["int8"] * whole) for pair in lengths]
 
 
 def setting(encoder: Encoder) -> dict[str, Any]:
@@ -53,17 +60,18 @@ def measured(encoder: Encoder, task: Task, *, batch: int | None, size: int, repe
 
     Args:
         encoder: on its device.
-        task: texts and precision.
+        task: texts and precision; beside whole numbers stands the matrix product in bfloat16.
         batch: tokens a batch; None stands for the default of `linnet.nn.vectors.encode`.
         size: tokens of all texts, about.
         repeats: rounds; one more warms up.
     """
     texts = _drawn(encoder, task, size)
-    pool = Pool("mean", encoder.size)
-    product, product_operations = _product(encoder, bf16=task.bf16)
+    pool, bf16 = Pool("mean", encoder.size), task.numbers == "bfloat16"
+    product, product_operations = _product(encoder, bf16=task.numbers != "float32")
+    used = _whole(encoder) if task.numbers == "int8" else encoder
     ways: list[Callable[[], object]] = [
-        lambda: encode(encoder, pool, texts, tokens=batch, bf16=task.bf16),
-        lambda: _plain(encoder, pool, texts, bf16=task.bf16),
+        lambda: encode(used, pool, texts, tokens=batch, bf16=bf16),
+        lambda: _plain(used, pool, texts, bf16=bf16),
         product,
     ]
     for way in ways:
@@ -74,11 +82,18 @@ def measured(encoder: Encoder, task: Task, *, batch: int | None, size: int, repe
     peak = product_operations / one
     return {
         "tokens": str(task.most) if task.fewest == task.most else f"{task.fewest}–{task.most}",
-        "numbers": "bfloat16" if task.bf16 else "float32",
+        "numbers": task.numbers,
         "texts/s": len(texts) / ours, "plain/s": len(texts) / plain, "ratio": plain / ours,
         "GFLOP/text": needed / 1e9, "GFLOP/s": len(texts) * needed / ours / 1e9, "matmul GFLOP/s": peak / 1e9,
         "share": len(texts) * needed / ours / peak,
     }  # fmt: skip
+
+
+@cache
+def _whole(encoder: Encoder) -> Encoder:
+    from linnet.nn.onnx import OnnxEncoder  # noqa: PLC0415 - needs the extra onnx
+
+    return OnnxEncoder(encoder)
 
 
 def operations(encoder: Encoder, length: int) -> float:

@@ -127,6 +127,20 @@ class BiEncoder(nn.Module):
         entity = mention if shared else Encoder.load(name, markers=MARKERS, download=download)
         return cls(mention, entity, pooling=pooling, name_pooling=name_pooling)
 
+    def with_onnx(self) -> BiEncoder:
+        """Return the same, its encoders run by ONNX Runtime on the CPU."""
+        from linnet.nn.onnx import OnnxEncoder  # noqa: PLC0415 - needs the extra onnx
+
+        mention = OnnxEncoder(self.mention)
+        made = BiEncoder(
+            mention,
+            mention if self.shared else OnnxEncoder(self.entity),
+            pooling=self.pool.how,
+            name_pooling=self.name_pool.how,
+        )
+        made.pool, made.name_pool = self.pool, self.name_pool
+        return made
+
     @property
     def shared(self) -> bool:
         """Whether one encoder serves both sides."""
