@@ -105,3 +105,21 @@ def test_a_corpus_known_by_name_counts_by_its_content(data: Path, monkeypatch: p
         found.append(build_kb(sources, data=data))
     assert [len(kb) for kb in found] == [1, 2]
     assert build_kb(sources, data=data).path == found[1].path
+
+
+def test_of_the_concepts_those_of_a_corpus(data: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO")
+    (data / "notes.jsonl").write_text(gold("a", "X:1") + gold("b", "X:9"))
+    some = sources("a.tsv", "b.tsv").model_copy(update={"concepts_of": [str(data / "notes.jsonl")]})
+    kb = build_kb(some, data=data)
+    assert [kb.id(row) for row in range(len(kb))] == ["X:1"]
+    assert "1 concepts of the documents are not in" in caplog.text
+    assert "such as X:9" in caplog.text
+    before = kb.path.stat().st_mtime_ns
+    assert build_kb(some, data=data).path == kb.path
+    assert kb.path.stat().st_mtime_ns == before
+    (data / "notes.jsonl").write_text(gold("a", "X:1") + gold("b", "X:3"))
+    assert len(build_kb(some, data=data)) == 2
+    (data / "notes.jsonl").write_text(gold("b", "X:9"))
+    with pytest.raises(KnowledgeBaseError, match=r"no concept of .* is in the subset: concepts of .*notes\.jsonl"):
+        build_kb(some, data=data)

@@ -30,12 +30,16 @@ DATA = "LINNET_DATA"  # the environment variable of the folder that relative pat
 
 
 class KbSources(BaseModel):
-    """What a recipe's ``[kb]`` table says: the sources that are joined to one knowledge base, and what to call it."""
+    """What a recipe's ``[kb]`` table says: the sources that are joined to one knowledge base, and what to call it.
+
+    With ``concepts_of``, documents such as ``bc5cdr:train,dev``, only the concepts of their gold are kept of it.
+    """
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
     name: str = ""
     build: list[dict[str, Any]] = Field(min_length=1)
+    concepts_of: list[str] = Field(default_factory=list)
 
     def problems(self) -> list[str]:
         """Return what is wrong with the sources, found without opening any.
@@ -85,6 +89,9 @@ def build_kb(
 
     folder = _folder(sources.build, data)
     described = [_source(table, folder) for table in sources.build]
+    if sources.concepts_of:
+        whole = build_kb(sources.model_copy(update={"concepts_of": []}), data=data, progress=progress)
+        return _subset(whole, sources, folder, _key(described))
     path = kb_folder() / f"{sources.name or 'recipe'}-{_key(described)}.kb"
     if path.exists():
         try:
@@ -93,6 +100,23 @@ def build_kb(
             logger.info("%s; it is built again", error)
     logger.info("building the knowledge base %s", path)
     return build_from(described, path, name=sources.name or path.stem, progress=progress)
+
+
+def _subset(whole: KnowledgeBase, sources: KbSources, data: Path, key: str) -> KnowledgeBase:
+    """Return the concepts of `whole` that are the gold of documents, built once for the content of these."""
+    from linnet.corpora.vocabulary import corpus_paths, documents, gold_ids  # noqa: PLC0415 - brings readers along
+    from linnet.vocabularies.subset import mask_of, subset  # noqa: PLC0415 - as above
+
+    contents = [_content(path) for source in sources.concepts_of for path in corpus_paths(source, data=data)]
+    digest = hashlib.sha256(json.dumps([key, contents]).encode()).hexdigest()[:12]
+    path = kb_folder() / f"{sources.name or 'recipe'}-of-corpus-{digest}.kb"
+    if path.exists():
+        return KnowledgeBase.open(path)
+    gold = gold_ids(doc for source in sources.concepts_of for doc in documents(source, data=data))
+    chosen, unknown = mask_of(whole, gold)
+    if unknown:
+        logger.info("%d concepts of the documents are not in %s, such as %s", len(unknown), whole.path, unknown[0])
+    return subset(whole, chosen, path, conditions={"concepts of": " | ".join(sources.concepts_of)})
 
 
 def _source(table: Mapping[str, Any], folder: Path) -> Any:

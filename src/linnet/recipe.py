@@ -26,8 +26,9 @@ class Recipe(BaseModel):
     """One experiment: corpus, knowledge base (trained folders name its version), pipeline, and the scores to reach.
 
     ``kb`` is a name, a file, or the sources it is built from; ``train`` says which parts learn, ``train_corpus`` from
-    which corpus' train split where it is not the recipe's own; ``tune`` is what ``linnet tune`` chooses from
-    (`linnet.space`); a figure in ``expect`` is named after its split: ``dev.in-kb.accuracy@1``.
+    which corpus' train split where it is not the recipe's own; ``trained_by`` names another recipe whose trained parts
+    are taken instead; ``tune`` is what ``linnet tune`` chooses from (`linnet.space`); a figure in ``expect`` is named
+    after its split: ``dev.in-kb.accuracy@1``.
 
     >>> Recipe(pipeline=[{"use": "gold"}], expect={"test.strict.f1": 0.9}).splits
     ('test',)
@@ -43,6 +44,7 @@ class Recipe(BaseModel):
     pipeline: list[dict[str, Any]] = Field(min_length=1)
     train: list[dict[str, Any]] = Field(default_factory=list)
     train_corpus: str = ""
+    trained_by: str = ""
     tune: dict[str, Parameter] = Field(default_factory=dict)
     expect: dict[str, Floor] = Field(default_factory=dict)
 
@@ -71,6 +73,8 @@ class Recipe(BaseModel):
         """Return what is wrong beyond the types of fields."""
         unsplit = [key for key in self.expect if "." not in key]
         found = [f"expect.{key}: begin with a split, such as dev.{key}" for key in unsplit]
+        if self.trained_by and self.train:
+            found.append("trained_by: has no meaning beside [[train]]; leave one of them out")
         return found + (self.kb.problems() if isinstance(self.kb, KbSources) else [])
 
     def to_toml(self) -> str:

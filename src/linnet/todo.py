@@ -12,7 +12,7 @@ from linnet.errors import RecipeError, did_you_mean
 from linnet.pipeline import Fuse, Pipeline
 from linnet.roles import Component, Fits
 
-__all__ = ["FROM_DEV", "Task", "from_dev", "is_network", "part_at", "parts_of", "tasks", "with_part"]
+__all__ = ["FROM_DEV", "Task", "from_dev", "is_network", "learners", "part_at", "parts_of", "tasks", "with_part"]
 
 FROM_DEV = (Decide, Fuse)  # learn from documents that nothing before them was trained on
 
@@ -55,16 +55,16 @@ def tasks(
     Raises:
         RecipeError: a table names no part that learns.
     """
-    learners = [task for task in _learners(pipeline.parts) if _learns(part_at(pipeline, task.place))]
+    able = learners(pipeline)
     if not tables:
-        rest = [task for task in learners if not isinstance(part_at(pipeline, task.place), FROM_DEV)]
+        rest = [task for task in able if not isinstance(part_at(pipeline, task.place), FROM_DEV)]
         return [_seeded(pipeline, task, seed) for task in rest]
     chosen: list[Task] = []
     problems = []
-    names = [task.name for task in learners]
+    names = [task.name for task in able]
     for index, table in enumerate(tables):
         name = table.get("part")
-        found = [task for task in learners if task.name == name]
+        found = [task for task in able if task.name == name]
         if not found:
             hint = did_you_mean(str(name), names) or f"; parts that learn: {', '.join(names) or 'none'}"
             problems.append(f"train[{index}].part: {name!r} is no part of the pipeline that learns{hint}")
@@ -87,6 +87,11 @@ def _seeded(pipeline: Pipeline, task: Task, seed: int | None) -> Task:
 def is_network(part: Component) -> bool:
     """Return whether the gradient loop trains a part."""
     return bool(getattr(part, "RESUMES", False))
+
+
+def learners(pipeline: Pipeline) -> list[Task]:
+    """Return the parts that can learn, in order, those inside fusions before the fusion itself."""
+    return [task for task in _learners(pipeline.parts) if _learns(part_at(pipeline, task.place))]
 
 
 def _learners(parts: Sequence[Component], above: tuple[int, ...] = ()) -> Iterator[Task]:

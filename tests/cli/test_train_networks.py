@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 from linnet import fitting
 from linnet.config import load, read_recipe
+from linnet.corpora import read
 from linnet.data import Concept, Name
 from linnet.kb_build import build
 from linnet.todo import tasks
@@ -52,6 +54,52 @@ def test_another_seed_of_the_recipe_is_another_training(run: Run, small: Path, t
         done = run("train", small, "-o", tmp_path / name, "--set", change)
         assert done.code == 0, done.err
     assert weights(tmp_path / "a") != weights(tmp_path / "b") == weights(tmp_path / "c")
+
+
+def taking(small: Path, by: str, *, name: str = "other", part: str = "dense") -> Path:
+    """A recipe that takes what the small one has learned."""
+    path = small.with_name(f"{name}.toml")
+    head, _, _ = small.read_text().partition("[[train]]")
+    text = head.replace("k = 3", 'k = 2\nindex = "hnsw"')
+    if part != "dense":
+        text = re.sub(r'"dense"\n(?:\w+ = .*\n)*', f'"{part}"\n', text)
+    path.write_text(f'trained_by = "{by}"\n{text}')
+    return path
+
+
+def test_what_one_recipe_has_learned_another_takes(run: Run, small: Path, tmp_path: Path) -> None:
+    other, out = taking(small, str(small)), tmp_path / "out"
+    for turn in range(2):
+        done = run("reproduce", other, "-o", out, "--repeats", turn, "--seeds", 2)
+        assert done.code == 0, done.err
+        assert ("training on bc5cdr" in done.err) == (turn == 0)
+    assert run("reproduce", small, "-o", out, "--seeds", 2, "--repeats", 0).err.count("training on") == 0
+    for seed in ("seed-13", "seed-14"):
+        theirs, ours = (list(read(out / name / seed / "predictions.jsonl")) for name in ("small", "other"))
+        for one, two in zip(theirs, ours, strict=True):
+            [given], [found] = one.mentions or (), two.mentions or ()
+            assert given.candidates is not None
+            assert found.candidates is not None
+            assert found.candidates.scores.tolist() == pytest.approx(given.candidates.scores[:2].tolist(), abs=1e-5)
+        assert not (out / "other" / seed / "model").exists()
+        assert (out / "small" / seed / "model" / "1-dense" / "names.vectors.hnsw").exists()
+
+
+def test_what_cannot_be_taken(run: Run, small: Path, tmp_path: Path) -> None:
+    other = taking(small, str(small))
+    assert f"its parts are taken from '{small}'; train that" in run("train", other, "-o", tmp_path / "a").err
+    again = taking(small, str(other), name="again")
+    assert f"trained_by: '{other}' is not trained itself" in run("reproduce", again, "-o", tmp_path / "b").err
+    both = tmp_path / "both.toml"
+    both.write_text(f'trained_by = "{small}"\n{small.read_text()}')
+    assert "trained_by: has no meaning beside [[train]]" in run("reproduce", both, "-o", tmp_path / "c").err
+    missing = taking(small, "no/such", name="missing")
+    assert "no such recipe or file" in run("reproduce", missing, "-o", tmp_path / "d").err
+    bare = tmp_path / "bare.toml"
+    bare.write_text(other.read_text().partition("\n")[2])
+    assert "nothing is trained that another" in run("reproduce", taking(small, str(bare)), "-o", tmp_path / "e").err
+    done = run("reproduce", taking(small, str(small), part="exact"), "-o", tmp_path / "f", "--repeats", 0)
+    assert "no trained part that the pipeline" in done.err
 
 
 def test_a_deadline_does_not_begin_a_training_anew(small: Path) -> None:

@@ -24,6 +24,7 @@ from linnet.evaluate.cost import Cost, cost
 from linnet.evaluate.evaluation import fingerprint
 from linnet.fitting import Done
 from linnet.fitting import train as fit
+from linnet.handover import handed_over
 from linnet.home import writable
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Pipeline
@@ -59,6 +60,7 @@ class Experiment:
         source: name or file of the recipe.
         split: of the recipe's corpus.
         folder: for ``predictions.jsonl``, ``report.json``, ``.md`` and ``.html``.
+        teacher: the folder of the same experiment with the recipe that has trained the parts of this one.
         seed: instead of the recipe's own.
         data: folder of corpora and sources of knowledge bases.
         repeats: warm runs that speed is measured by.
@@ -68,6 +70,7 @@ class Experiment:
     source: str
     split: str
     folder: Path
+    teacher: Path | None = None
     seed: int | None = None
     data: Path | None = None
     repeats: int = 3
@@ -87,6 +90,8 @@ class Experiment:
             raise RecipeError(self.source, [f"corpus: {found}; reproducing needs one of {', '.join(CORPORA)}"])
         if recipe.train_corpus and recipe.train_corpus not in CORPORA:
             raise RecipeError(self.source, [f"train_corpus: {recipe.train_corpus!r} is no known corpus"])
+        if recipe.trained_by and read_recipe(recipe.trained_by).trained_by:
+            raise RecipeError(self.source, [f"trained_by: {recipe.trained_by!r} is not trained itself"])
         if self.split not in CORPORA[recipe.corpus].splits:
             known = ", ".join(CORPORA[recipe.corpus].splits)
             raise RecipeError(self.source, [f"expect: {recipe.corpus} has no split {self.split!r}, it has {known}"])
@@ -107,12 +112,7 @@ class Experiment:
             raise RecipeError(self.source, ["kb: missing; name a knowledge base, or the sources to build it from"])
         gold = list(read_corpus(recipe.corpus, split=self.split, data=self.data))
         writable(self.folder)
-        key = self._key(recipe, gold, opened)
-        steps = {} if self.fresh else self._kept(key)
-        done = ["model"] if recipe.train else []
-        if recipe.train and "model" not in steps:
-            self._fit(recipe, opened)
-            steps = self._keep(key, done)
+        key, done, steps = self._trained(recipe, gold, opened)
         done.append("predictions")
         if "predictions" not in steps:
             self._predict(self._load(recipe, opened), gold, opened)
@@ -126,11 +126,52 @@ class Experiment:
         self._keep(key, [*done, "report"])
         return report
 
+    def model(self) -> Path:
+        """Return the folder of the trained pipeline, after whatever is still to be trained of it.
+
+        Raises:
+            LinnetError: as of `run`, or the recipe trains nothing.
+        """
+        recipe = self.recipe
+        opened = recipe.open_kb(data=self.data)
+        if opened is None or not recipe.train:
+            raise RecipeError(self.source, ["train: missing; nothing is trained that another recipe could take"])
+        writable(self.folder)
+        self._trained(recipe, list(read_corpus(recipe.corpus, split=self.split, data=self.data)), opened)
+        return self.folder / MODEL
+
+    def _trained(
+        self, recipe: Recipe, gold: Sequence[Document], kb: KnowledgeBase
+    ) -> tuple[str, list[str], dict[str, str]]:
+        """Train what is to be trained; return the key of this experiment, the steps up to here, and the finished."""
+        key = self._key(recipe, gold, kb)
+        steps = {} if self.fresh else self._kept(key)
+        done = ["model"] if recipe.train else []
+        if recipe.train and "model" not in steps:
+            self._fit(recipe, kb)
+            steps = self._keep(key, done)
+        if recipe.trained_by and not {"predictions", "report"} <= set(steps):
+            self._teacher(recipe).model()
+        return key, done, steps
+
+    def _teacher(self, recipe: Recipe) -> Experiment:
+        """Return the experiment whose trained parts are taken."""
+        if self.teacher is None:
+            raise RecipeError(self.source, [f"trained_by: linnet reproduce trains {recipe.trained_by!r} first"])
+        return Experiment(
+            source=recipe.trained_by, split=self.split, folder=self.teacher, seed=self.seed, data=self.data,
+            repeats=self.repeats,
+        )  # fmt: skip
+
     def _load(self, recipe: Recipe, kb: KnowledgeBase) -> Pipeline:
-        """Return the pipeline of the recipe: trained, if it says what to train."""
+        """Return the pipeline of the recipe: trained, if it or another one says what to train."""
         if recipe.train:
             return load(self.folder / MODEL, kb=kb)
-        return load(self.source, kb=kb, changes=self._changes)
+        pipeline = load(self.source, kb=kb, changes=self._changes)
+        return handed_over(pipeline, self._model_folder(recipe)) if recipe.trained_by else pipeline
+
+    def _model_folder(self, recipe: Recipe) -> Path:
+        return (self._teacher(recipe).folder if recipe.trained_by else self.folder) / MODEL
 
     @property
     def _changes(self) -> list[str]:
@@ -172,7 +213,7 @@ class Experiment:
             lambda: self._load(recipe, KnowledgeBase.open(kb.path)),
             _hidden(gold[:SAMPLE], self._load(recipe, kb)),
             repeats=self.repeats,
-            index=[*kb.path.parent.glob(f"{glob.escape(kb.path.name)}*"), self.folder / MODEL],
+            index=[*kb.path.parent.glob(f"{glob.escape(kb.path.name)}*"), self._model_folder(recipe)],
         )
 
     def _report(self, recipe: Recipe, gold: Sequence[Document], kb: KnowledgeBase, measured: Cost | None) -> Report:
@@ -204,8 +245,11 @@ class Experiment:
 
     def _key(self, recipe: Recipe, gold: Sequence[Document], kb: KnowledgeBase) -> str:
         """Return a hash of all that predictions depend on; the report depends on the number of warm runs as well."""
-        told = recipe.model_dump(mode="json", exclude={"expect", "description"})
-        values = [told, self.split, fingerprint(gold), kb.version, code_version()]
+        told = [
+            one.model_dump(mode="json", exclude={"expect", "description"})
+            for one in (recipe, *([read_recipe(recipe.trained_by)] if recipe.trained_by else ()))
+        ]
+        values = [*told, self.split, fingerprint(gold), kb.version, code_version()]
         return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
 
     def _kept(self, key: str) -> dict[str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import statistics
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
@@ -68,8 +69,12 @@ def reproduce(
     reports: list[Report] = []
     for name, recipe, source in known:
         for split in recipe.splits:
-            place = out / name if len(recipe.splits) == 1 else out / name / split
-            run = Experiment(source=source, split=split, folder=place, data=data, repeats=repeats, fresh=fresh)
+            inner = Path() if len(recipe.splits) == 1 else Path(split)
+            teacher = out / _name(recipe.trained_by) / inner if recipe.trained_by else None
+            run = Experiment(
+                source=source, split=split, folder=out / name / inner, teacher=teacher, data=data, repeats=repeats,
+                fresh=fresh,
+            )  # fmt: skip
             found = _runs(run, recipe.seed, seeds, base)
             reports.append(found[0])
             verdicts += _judged(name, recipe, split, found)
@@ -93,16 +98,8 @@ def _runs(run: Experiment, first: int, seeds: int, kb: KnowledgeBase | None) -> 
 
 
 def _replaced(run: Experiment, seed: int) -> Experiment:
-    folder = run.folder / f"seed-{seed}"
-    return Experiment(
-        source=run.source,
-        split=run.split,
-        folder=folder,
-        seed=seed,
-        data=run.data,
-        repeats=run.repeats,
-        fresh=run.fresh,
-    )
+    own = f"seed-{seed}"
+    return replace(run, folder=run.folder / own, teacher=run.teacher and run.teacher / own, seed=seed, done=[])
 
 
 def _judged(name: str, recipe: Recipe, split: str, reports: Sequence[Report]) -> list[_Verdict]:

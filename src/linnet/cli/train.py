@@ -60,6 +60,8 @@ def train(
     listen(quiet=quiet or not first, verbose=verbose)
     changes = [*([] if params is None else read_params(params)), *(changes or ())]
     read = read_recipe(recipe, changes=changes)
+    if read.trained_by:
+        raise RecipeError(recipe, [f"trained_by: its parts are taken from {read.trained_by!r}; train that"])
     if not read.learns_from:
         raise RecipeError(recipe, ["corpus: missing; name the corpus to train on"])
     pipeline = load(recipe, kb=read.open_kb(data=data) if kb is None else kb, changes=changes)
