@@ -34,9 +34,9 @@ def known_ids(mentions: Iterable[Mention]) -> dict[str, str]:
 def write(docs: Iterable[Document], out: TextIO, *, by_passage: bool = False) -> int:
     """Write documents as PubTator and return how many.
 
-    Passages that follow each other with one blank or line break between keep their kinds. Any other document is written as a
-    title up to its first line break and an abstract. Line breaks inside become blanks, one for one, so that offsets
-    hold. Of a discontinuous mention the hull is written; of relations those between two concepts.
+    Passages that follow each other with one blank or line break between keep their kinds. Any other document is written
+    as a title up to its first line break and an abstract. Line breaks inside become blanks, one for one, so that
+    offsets hold. Of a discontinuous mention the hull is written; of relations those between two concepts.
 
     Args:
         docs: the documents.
