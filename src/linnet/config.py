@@ -28,7 +28,7 @@ from linnet.pipeline import Component, Pipeline, Stage
 from linnet.recipe import Recipe, messages, nested_tables, toml_value
 from linnet.space import probes
 
-__all__ = ["COMPONENTS", "Recipe", "components", "load", "name_of", "open_kb", "read_recipe", "recipes", "save"]
+__all__ = ["COMPONENTS", "Recipe", "components", "load", "make", "name_of", "open_kb", "read_recipe", "recipes", "save"]
 
 COMPONENTS = {
     "abbreviations": "linnet.pipeline:Abbreviations",
@@ -298,11 +298,12 @@ def load(source: str | Path, *, kb: str | Path | KnowledgeBase | None = None, ch
 def _make_all(parts: Sequence[Mapping[str, Any]], kb: KnowledgeBase, saved: Path | None) -> list[Component]:
     """Make the components of some tables; those of a trained folder are loaded from its subfolders ``0-use``, …."""
     return [
-        _make(part, kb, None if saved is None else saved / f"{index}-{part['use']}") for index, part in enumerate(parts)
+        make(part, kb, None if saved is None else saved / f"{index}-{part['use']}") for index, part in enumerate(parts)
     ]
 
 
-def _make(part: Mapping[str, Any], kb: KnowledgeBase, saved: Path | None) -> Component:
+def make(part: Mapping[str, Any], kb: KnowledgeBase, saved: Path | None = None) -> Component:
+    """Return the component of a checked ``[[pipeline]]`` table, with what its folder holds if it was saved."""
     name = part["use"]
     known = _keywords(name)
     keywords = {key: known[key].validate_python(value) for key, value in part.items() if key not in ("use", "of")}

@@ -167,6 +167,21 @@ def test_given_spans_are_linked_without_their_answers(run: Run, tmp_path: Path, 
     assert [mention["concepts"] for mention in lines(done.out)[0]["mentions"]] == [["HP:0001250"]] * 2  # type: ignore[attr-defined]
 
 
+def test_what_links_given_mentions_links_those_of_a_detector(
+    run: Run, tmp_path: Path, recipe: Path, kb: KnowledgeBase
+) -> None:
+    given = tmp_path / "given.toml"
+    parts = "".join(f'[[pipeline]]\nuse = "{name}"\n' for name in ("gold", "conjuncts", "ngram", "decide"))
+    given.write_text(f'kb = "{kb.path}"\n{parts}')
+    assert "mentions" in run("link", NOTE, "--pipeline", given).err
+    done = run("link", "-q", NOTE, "--pipeline", given, "--detect", "dictionary", "--to", "jsonl")
+    assert ids(done.out) == {"HP:0004322", "HP:0001250", "HP:0000175"}
+    for name, message in (("dictionry", "did you mean 'dictionary'?"), ("ngram", "it finds no mentions")):
+        assert message in run("link", NOTE, "--pipeline", given, "--detect", name).err
+    done = run("link", NOTE, "--pipeline", recipe, "--detect", "dictionary")
+    assert (done.code, "does not begin with gold" in done.err) == (2, True)
+
+
 # --- as a process ----------------------------------------------------------------------------------------------------
 
 

@@ -12,10 +12,11 @@ from linnet import __version__
 from linnet.cli.common import Quiet, Verbose, clean, listen, progress, table
 from linnet.cli.inputs import documents, hide_gold, refuse_overwriting
 from linnet.cli.times import Metrics, Times
-from linnet.config import load
+from linnet.config import components, load, make, name_of
 from linnet.corpora import format_of, write
 from linnet.corpora.html import write_html
 from linnet.data import Document
+from linnet.errors import LinnetError, did_you_mean
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Pipeline
 from linnet.text.files import replacing
@@ -40,6 +41,10 @@ def link(
     keep_gold: Annotated[
         bool, typer.Option(help="Keep gold mentions of the input; they are hidden by default.")
     ] = False,
+    detect: Annotated[
+        str | None,
+        typer.Option(help="Find mentions with this component, such as dictionary, for a pipeline that is given them."),
+    ] = None,
     changes: Annotated[list[str] | None, typer.Option("--set", help="Change a recipe's key=value.")] = None,
     metrics: Metrics = None,
     quiet: Quiet = False,
@@ -53,6 +58,7 @@ def link(
     times = Times()
     with times.step("load", "pipeline"):
         linker = load(pipeline or default, kb=kb, changes=changes or ())
+        linker = linker if detect is None else _detecting(linker, detect)
     docs = documents(inputs, source, rows=linker.kb)
     seen = docs if keep_gold else hide_gold(docs, spans="mentions" in linker.needs)
     linked: Iterable[Document] = progress(
@@ -67,6 +73,19 @@ def link(
     elif linker.kb is not None:
         show(linked, linker.kb)
     times.write(metrics)
+
+
+def _detecting(linker: Pipeline, name: str) -> Pipeline:
+    """Return a pipeline with a detector in the place of ``gold``, which takes the mentions that are there."""
+    if linker.kb is None or name_of(linker.parts[0]) != "gold":
+        raise LinnetError(f"--detect {name}: {linker!r} does not begin with gold, so it finds mentions itself")
+    if name not in components():
+        hint = did_you_mean(name, components()) or ""
+        raise LinnetError(f"--detect {name}: there is no such component{hint}")
+    detector = make({"use": name}, linker.kb)
+    if "mentions" not in getattr(detector, "gives", ()):
+        raise LinnetError(f"--detect {name}: it finds no mentions; dictionary does")
+    return Pipeline(detector, *linker.parts[1:], name=linker.name, kb=linker.kb)
 
 
 def _title(docs: Sequence[Document]) -> str:
