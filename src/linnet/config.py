@@ -33,6 +33,7 @@ __all__ = ["COMPONENTS", "Recipe", "components", "load", "make", "name_of", "ope
 COMPONENTS = {
     "abbreviations": "linnet.pipeline:Abbreviations",
     "bm25": "linnet.retrieve.bm25:Bm25",
+    "cross": "linnet.rerank.cross_encoder:CrossEncoder",
     "conjuncts": "linnet.detect.conjuncts:Conjuncts",
     "decide": "linnet.decide:Decide",
     "dense": "linnet.retrieve.dense:Dense",

@@ -27,13 +27,21 @@ def test_a_knowledge_base_of_ones_own(run: Run, tmp_path: Path) -> None:
     arguments = ("bench", "dense", "--kb", kb.path, "--queries", 40, "--encoder", bert)
     done = run(*arguments, "--json")
     assert done.code == 0, done.err
-    flat, hnsw, ivf = map(json.loads, done.out.splitlines())
+    flat, hnsw, ivf, added = map(json.loads, done.out.splitlines())
+    assert 0 < added["1,000 concepts added s"] < 60
+    assert flat["names/s"] > 0
     assert [row["index"] for row in (flat, hnsw, ivf)] == ["flat", "hnsw", "ivf"]
     assert flat["recall@1"] == flat["recall@20"] == 1
     for row in (hnsw, ivf):
         assert row["names"] == flat["names"] > 200
         assert all(row[what] > 0 for what in ("build s", "file MB", "open ms", "median ms", "to exact", "recall@20"))
-    assert "TrainX: exact to HNSW" in run(*arguments).out
+    shown = run(*arguments).out
+    assert "TrainX: exact to HNSW" in shown
+    assert "1,000 concepts added to a copy are found after" in shown
+    assert len(list(tmp_path.glob("*.vectors-*"))) == 3
+    done = run(*arguments, "--backend", "tensor")
+    assert (done.code, "expected torch or onnx" in done.err) == (2, True)
+    assert run(*arguments, "--backend", "onnx", "--json").out.count("names/s") == 1
 
 
 def test_variants_are_new_and_the_same_each_time() -> None:

@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 from tests.tiny_models import tiny_bert
@@ -26,6 +27,7 @@ from linnet.detect.gold import Gold
 from linnet.errors import LinnetWarning, PipelineError
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Abbreviations, Allow, Component, Fuse, Pipeline, Sentences, Union
+from linnet.rerank.cross_encoder import CrossEncoder
 from linnet.rerank.lexical import Lexical
 from linnet.retrieve.bm25 import Bm25
 from linnet.retrieve.dense import Dense
@@ -33,6 +35,7 @@ from linnet.retrieve.exact import Exact
 from linnet.retrieve.ngram import Ngram
 
 Make = Callable[[KnowledgeBase], Component]
+Learner = TypeVar("Learner", Lexical, CrossEncoder)
 
 
 @functools.cache
@@ -43,7 +46,7 @@ def tiny() -> str:
     return str(tiny_bert(folder / "bert", layers=1))
 
 
-def trained(part: Lexical, kb: KnowledgeBase) -> Lexical:
+def trained(part: Learner, kb: KnowledgeBase, **args: object) -> Learner:
     """Return a reranker trained on a few mentions."""
     texts = ("Epileptic seizures", "short fingers", "small stature", "a common cold")
     ids = ("HP:0001250", "HP:0009381", "HP:0004322", "X:2")
@@ -53,7 +56,7 @@ def trained(part: Lexical, kb: KnowledgeBase) -> Lexical:
     ]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LinnetWarning)
-        list(part.fit(docs, (), before=Pipeline(Ngram(kb=kb)), kb=kb, args={}))
+        list(part.fit(docs, (), before=Pipeline(Ngram(kb=kb)), kb=kb, args=args))
     return part
 
 
@@ -62,6 +65,11 @@ CASES: dict[str, list[Make]] = {
     "abbreviations": [lambda kb: Abbreviations()],
     "bm25": [lambda kb: Bm25(kb=kb), lambda kb: Bm25(kb=kb, k=2, k1=0.0, definitions=False, long_forms=False)],
     "conjuncts": [lambda kb: Conjuncts(kb=kb)],
+    "cross": [
+        lambda kb: trained(CrossEncoder(kb=kb, encoder=tiny()), kb, epochs=1),
+        lambda kb: trained(CrossEncoder(kb=kb, encoder=tiny(), packing="document", isolated=True), kb, epochs=1),
+        lambda kb: trained(CrossEncoder(kb=kb, encoder=tiny(), packing="multi", heard=False), kb, loss="pairs"),
+    ],
     "decide": [
         lambda kb: Decide(kb=kb),
         lambda kb: Decide(kb=kb, threshold=0.6, fold=False),

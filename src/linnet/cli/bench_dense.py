@@ -23,7 +23,8 @@ __all__ = ["dense", "variants"]
 
 KINDS = ("flat", "hnsw", "ivf")
 COLUMNS = (
-    "index", "names", "generated", "build s", "build MiB", "file MB", "open ms", "own MiB", "mapped MiB", "median ms",
+    "index", "names", "generated", "names/s",
+    "build s", "build MiB", "file MB", "open ms", "own MiB", "mapped MiB", "median ms",
     "95 % ms", "to exact", "recall@1", "recall@20",
 )  # fmt: skip
 PUBLISHED = "600 ms : 3 ms = 200 (TrainX: exact to HNSW, 3.6 million concepts)"
@@ -41,6 +42,7 @@ def dense(
     names: Annotated[int, typer.Option(min=1000, help="So many names at least, real ones first.")] = 1_000_000,
     queries: Annotated[int, typer.Option(min=1, help="Distinct mentions looked up.")] = 512,
     encoder: Annotated[str, typer.Option(help="A packaged encoder, a folder, or a name at Hugging Face.")] = "minilm",
+    backend: Annotated[str, typer.Option(help="What encodes: torch, or onnx with a byte a number.")] = "torch",
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a line instead of a table.")] = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
@@ -50,16 +52,21 @@ def dense(
     Names are those of MeSH, MEDIC, HPO and DOID; variants are real names in which words are exchanged, encoded like all
     others. Mentions are those of two development sets. recall@20 is the share of the exact first 20 concepts.
     """
-    from linnet.cli.bench_dense_steps import measure  # noqa: PLC0415 - imports what no other command waits for
+    from linnet.cli.bench_dense_steps import added, measure  # noqa: PLC0415 - imports what no other command waits for
 
     listen(quiet=quiet, verbose=verbose)
+    if backend not in ("torch", "onnx"):
+        raise LinnetError(f"--backend {backend}: expected torch or onnx")
     opened, generated, texts = _task(folder, data, kb, names, queries)
     rows = []
-    for row in measure(opened, texts, encoder=encoder, kinds=KINDS):
+    for row in measure(opened, texts, encoder=encoder, backend=backend, kinds=KINDS):
         rows.append({**row, "generated": f"{generated:.0%}"})
         if as_json:
             print(json.dumps(rows[-1]))
-    if not as_json:
+    seconds = added(opened, encoder=encoder, backend=backend)
+    if as_json:
+        print(json.dumps({"1,000 concepts added s": seconds}))
+    else:
         cells = [[_cell(row.get(column)) for column in COLUMNS] for row in rows]
         table(
             f"{len(opened):,} concepts, {len(texts)} mentions; {PUBLISHED}",
@@ -67,6 +74,7 @@ def dense(
             cells,
             right=range(1, len(COLUMNS)),
         )
+        print(f"1,000 concepts added to a copy are found after {seconds:.1f} s")
 
 
 def _task(

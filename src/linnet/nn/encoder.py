@@ -95,9 +95,14 @@ class Encoder(nn.Module):
         """
         backend = self.tokenizer.backend_tokenizer
         _plain(backend)
-        # half a surrogate pair, which a broken file may hold, is no character that a tokenizer takes
-        whole = [text.encode("utf-8", "replace").decode("utf-8") for text in texts]
-        return [encoding.ids for encoding in backend.encode_batch_fast(whole, add_special_tokens=False)]
+        return [encoding.ids for encoding in backend.encode_batch_fast(_whole(texts), add_special_tokens=False)]
+
+    def located(self, texts: Sequence[str]) -> list[tuple[tuple[int, ...], list[tuple[int, int]]]]:
+        """Return the word pieces of each text as `pieces` does, and the characters ``[start, end)`` of each."""
+        backend = self.tokenizer.backend_tokenizer
+        _plain(backend)
+        found = backend.encode_batch(_whole(texts), add_special_tokens=False)
+        return [(tuple(encoding.ids), list(encoding.offsets)) for encoding in found]
 
     def marker(self, token: str) -> int:
         """Return the id of a special token.
@@ -188,6 +193,11 @@ def _window(backbone: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) -> in
         padding = getattr(table, "padding_idx", None)
         limits.append(positions if padding is None else positions - padding - 1)  # RoBERTa counts from there
     return min(limits)
+
+
+def _whole(texts: Sequence[str]) -> list[str]:
+    """Return texts as a tokenizer takes them: half a surrogate pair, which a broken file may hold, is no character."""
+    return [text.encode("utf-8", "replace").decode("utf-8") for text in texts]
 
 
 def _plain(backend: Any) -> None:

@@ -1,0 +1,66 @@
+"""What the training of a cross-encoder is told: those fields of a ``[[train]]`` table that the loop does not know.
+
+Nothing here imports torch, so that recipes can be checked where it is not installed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Literal, Self
+
+from linnet.errors import RecipeError, did_you_mean
+from linnet.train.args import TrainArgs
+
+__all__ = ["CrossArgs"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CrossArgs:
+    """What the training of a cross-encoder is told beside `linnet.train.args.TrainArgs`.
+
+    Args:
+        top_k: candidates of a mention that it learns from, the first ones of the stage before.
+        loss: ``pairs``, cross-entropy of each pair as published, or ``list``, of the right candidate among those of its
+            mention and none of them.
+        add_gold: put the right concept behind the candidates where the stage before has not found it.
+    """
+
+    top_k: int = 5
+    loss: Literal["pairs", "list"] = "list"
+    add_gold: bool = False
+
+    @classmethod
+    def split(cls, values: Mapping[str, Any]) -> tuple[Self, TrainArgs]:
+        """Return a ``[[train]]`` table as what this training is told and what the loop is told.
+
+        Raises:
+            RecipeError: unknown or wrong fields, all of them at once.
+        """
+        own = {item.name for item in fields(cls)}
+        known = {item.name for item in fields(TrainArgs)}
+        problems = _problems(values)
+        others = {key: value for key, value in values.items() if key not in own}
+        for key in [key for key in others if key not in known]:
+            hint = did_you_mean(key, own | known) or f"; it has: {', '.join(sorted(own | known))}"
+            problems.append(f"{key}: unknown field{hint}")
+            del others[key]
+        try:
+            loop = TrainArgs.of(others, source="cross")
+        except RecipeError as error:
+            raise RecipeError("cross", [*problems, *error.problems]) from error
+        if problems:
+            raise RecipeError("cross", problems)
+        return cls(**{key: value for key, value in values.items() if key in own}), loop
+
+
+def _problems(values: Mapping[str, Any]) -> list[str]:
+    problems = []
+    top = values.get("top_k", 1)
+    if not isinstance(top, int) or isinstance(top, bool) or top < 1:
+        problems.append(f"top_k: expected a whole number from 1, found {top!r}")
+    if values.get("loss", "list") not in ("pairs", "list"):
+        problems.append(f"loss: expected one of pairs, list, found {values['loss']!r}")
+    if not isinstance(values.get("add_gold", False), bool):
+        problems.append(f"add_gold: expected true or false, found {values['add_gold']!r}")
+    return problems

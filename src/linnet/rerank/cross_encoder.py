@@ -1,0 +1,275 @@
+"""Reranking by reading mention and candidates together (Sanz-Cruzado & Lever 2025): one network, five packings.
+
+How sequences are made says `linnet.rerank.packing`, what the network is `linnet.rerank.cross_network`, how it learns
+`linnet.rerank.cross_training`.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from linnet.codec import resolve
+from linnet.data import Candidates, Document
+from linnet.errors import PipelineError, RecipeError
+from linnet.kb import KnowledgeBase
+from linnet.pipeline import Component, Reranker, Step
+from linnet.rerank.packing import Frame, Packed, Packing, pack
+
+if TYPE_CHECKING:
+    from linnet.rerank.cross_network import CrossNetwork
+    from linnet.rerank.cross_texts import CandidateText, Read, Reader
+
+__all__ = ["CrossEncoder"]
+
+Floats = npt.NDArray[np.float32]
+
+MODEL = "model"
+COMPETE = "compete"  # a file that says whether candidates competed in training
+BEHIND = 0.5  # of the lowest score of a candidate that was read, at most, for one that was not
+
+
+@dataclass(kw_only=True)
+class CrossEncoder(Reranker):
+    """Reorders the first candidates of every mention by a network that reads them in their sentence; must be trained.
+
+    Args:
+        kb: the knowledge base of the candidates.
+        encoder: ``minilm``, which needs no download, a folder, or the name of a Hugging Face model on this machine.
+        packing: ``base``, ``parallel``, ``multi``, ``passage`` or ``document``.
+        isolated: candidates see their text, their mention and themselves alone.
+        top_k: candidates of a mention that are read; the others keep their order behind them.
+        candidate: what stands for a candidate: ``name``, the name that ``matched``, or name, type and ``definition``.
+        heard: what the stage before says of a candidate is added to what the network says.
+        long_forms: abbreviations that the document defines are written out as mentions.
+        window: tokens of a sequence at most; 0 = as many as the encoder reads.
+        sure: mentions whose first candidate has at least this score already are left as they are.
+
+    Scores are probabilities: of a pair, or, if it was trained so that candidates compete, of a candidate among those
+    of its mention and none of them.
+    """
+
+    kb: KnowledgeBase
+    encoder: str = "minilm"
+    packing: Packing = "parallel"
+    isolated: bool = False
+    top_k: int = 5
+    candidate: CandidateText = "matched"
+    heard: bool = True
+    long_forms: bool = True
+    window: int = 0
+    sure: float | None = None
+    folder: Path | None = field(default=None, init=False, repr=False, compare=False)
+    trained: bool = field(default=False, init=False, repr=False, compare=False)
+    compete: bool = field(default=False, init=False, repr=False, compare=False)  # as it was trained
+
+    MADE = ("network", "reader")
+    FOLDS: ClassVar[int] = 2
+    RESUMES = True
+    NEEDS = frozenset({"mentions", "sentences", "abbreviations", "candidates"})
+
+    def __post_init__(self) -> None:
+        problems = [] if self.top_k >= 1 else [f"top_k: {self.top_k} must be at least 1"]
+        problems += [] if self.window >= 0 else [f"window: {self.window} must be 0 or more"]
+        if problems:
+            raise RecipeError("cross", problems)
+
+    # --- network -----------------------------------------------------------------------------------------------------
+
+    @functools.cached_property
+    def network(self) -> CrossNetwork:
+        """The network, read at first use: what was trained, else the pre-trained encoder."""
+        from linnet.nn.device import choose_device  # noqa: PLC0415 - imports torch
+        from linnet.nn.encoder import Encoder  # noqa: PLC0415 - imports torch
+        from linnet.rerank.cross_network import MASK, CrossNetwork  # noqa: PLC0415 - imports torch
+
+        if self.folder is not None:
+            network = CrossNetwork.load(self.folder, heard=self.heard)
+        else:
+            network = CrossNetwork(Encoder.load(self.encoder, markers=[MASK]), heard=self.heard)
+        if self.window > network.encoder.window:
+            problem = f"window: {self.window} must be at most {network.encoder.window}"
+            raise RecipeError("cross", [f"{problem}, which is what the encoder {self.encoder!r} reads"])
+        return network.to(choose_device()).eval()
+
+    @functools.cached_property
+    def reader(self) -> Reader:
+        """What turns documents into word pieces."""
+        from linnet.rerank.cross_texts import Reader  # noqa: PLC0415 - imports torch
+
+        return Reader(self.network.encoder, self.kb, candidate=self.candidate, long_forms=self.long_forms)
+
+    @property
+    def frame(self) -> Frame:
+        """The tokens that hold a sequence together."""
+        encoder = self.network.encoder
+        tokenizer = encoder.tokenizer
+        mask = tokenizer.mask_token_id
+        if mask is None:
+            mask = encoder.marker("[MASK]")
+        return Frame(tokenizer.cls_token_id, tokenizer.sep_token_id, mask, self.window or encoder.window)
+
+    # --- reranking ---------------------------------------------------------------------------------------------------
+
+    def rerank(self, docs: Sequence[Document], /) -> list[list[Candidates]]:
+        """Return the candidates of each mention with new scores; the earlier ones are kept as a feature.
+
+        Raises:
+            PipelineError: the network was not trained, or the candidates are of another knowledge base version.
+        """
+        if not (self.trained or self.folder is not None):
+            raise PipelineError("cross has not been trained: run linnet train, and link with the folder it writes")
+        lists = [self.resolved(doc) for doc in docs]
+        first = [[self._read_lists(found) for found in own] for own in lists]
+        logits = self.score([self.reader.read(doc, own) for doc, own in zip(docs, first, strict=True)])
+        return [
+            [self._scored(found, some) for found, some in zip(own, ours, strict=True)]
+            for own, ours in zip(lists, logits, strict=True)
+        ]
+
+    def resolved(self, doc: Document) -> list[Candidates]:
+        """Return the candidates of each mention as rows of this knowledge base.
+
+        Raises:
+            PipelineError: they are of another version of it.
+        """
+        lists = []
+        for mention in doc.mentions or ():
+            found = mention.candidates or Candidates.none(self.kb.version)
+            if found.kb and found.kb != self.kb.version:
+                raise PipelineError(
+                    f"candidates of knowledge base version {found.kb} cannot be reranked with {self.kb.version}"
+                )
+            lists.append(resolve(found, self.kb))
+        return lists
+
+    def _read_lists(self, found: Candidates) -> Candidates:
+        """Return the candidates that are read: none of a mention that the stage before is sure of."""
+        if self.sure is not None and len(found) and found.scores[0] >= self.sure:
+            return _first(found, 0)
+        return _first(found, self.top_k)
+
+    def score(self, reads: Sequence[Read]) -> list[list[Floats]]:
+        """Return the logits of the read candidates of each mention, float32 (candidates,)."""
+        import torch  # noqa: PLC0415 - slow to import
+
+        from linnet.nn.device import autocast  # noqa: PLC0415 - imports torch
+        from linnet.rerank.cross_network import Sequences, batched  # noqa: PLC0415 - imports torch
+
+        network = self.network
+        packed, owners = self.packed(reads)
+        out = [[np.zeros(len(one.candidates), np.float32) for one in read.asked] for read in reads]
+        padding = network.encoder.tokenizer.pad_token_id
+        with torch.inference_mode(), autocast(network.device):
+            for rows in batched(packed, network.device):
+                some = [packed[row] for row in rows]
+                slots = [(owners[row], slot) for row in rows for slot in packed[row].slots]
+                features = self.features(reads, slots)
+                batch = Sequences.of(some, features, padding=padding, isolated=self.isolated, device=network.device)
+                logits = network(batch)
+                margins = (logits[:, 1] - logits[:, 0]).float().cpu().numpy()
+                for (owner, slot), margin in zip(slots, margins, strict=True):
+                    out[owner][slot.mention][slot.candidate] = margin
+        return out
+
+    def packed(self, reads: Sequence[Read]) -> tuple[list[Packed], list[int]]:
+        """Return the token sequences of documents, and which document each is of."""
+        packed: list[Packed] = []
+        owners: list[int] = []
+        for number, read in enumerate(reads):
+            some = pack(read.texts, read.asked, self.packing, self.frame, isolated=self.isolated)
+            packed += some
+            owners += [number] * len(some)
+        return packed, owners
+
+    def features(self, reads: Sequence[Read], slots: Sequence[tuple[int, Any]]) -> Floats:
+        """Return what the stage before says of some slots, float32 (slots, n); nothing if it is not heard."""
+        if not self.heard or not slots:
+            return np.zeros((len(slots), 0), np.float32)
+        return np.stack([reads[owner].features[slot.mention][slot.candidate] for owner, slot in slots])
+
+    def _scored(self, found: Candidates, logits: Floats) -> Candidates:
+        """Return candidates with probabilities, those that were not read behind the others."""
+        if not len(logits):
+            return found
+        scores = np.empty(len(found), np.float32)
+        read = len(logits)
+        if self.compete:
+            none = float(self.network.none.detach())
+            high = max(float(logits.max()), none)
+            shares = np.exp(logits - high)
+            scores[:read] = shares / (shares.sum() + np.exp(none - high))
+        else:
+            scores[:read] = 1 / (1 + np.exp(-logits))
+        rest = np.arange(1, len(found) - read + 1)
+        scores[read:] = scores[:read].min() * BEHIND / rest
+        return replace(found, scores=scores, features={"before": found.scores, **found.features}).sorted()
+
+    # --- learning ----------------------------------------------------------------------------------------------------
+
+    def fit(
+        self,
+        train: Sequence[Document],
+        dev: Sequence[Document],
+        /,
+        *,
+        before: Component,
+        kb: KnowledgeBase,  # noqa: ARG002
+        args: Mapping[str, Any],
+    ) -> Iterator[Step]:
+        """Train the network on the mentions of `train` with the candidates that `before` gives them.
+
+        `before` must not know the answers of the documents it is given: `linnet.fitting` sees to that.
+
+        Raises:
+            RecipeError: `args` that neither this training nor the loop knows.
+            DataError: no mention with a right candidate.
+        """
+        import linnet.nn  # noqa: F401, PLC0415 - says what to install where torch is missing
+        from linnet.rerank.cross_training import fit  # noqa: PLC0415 - imports torch
+
+        self.folder, self.trained = None, False
+        for made in self.MADE:
+            self.__dict__.pop(made, None)
+        _ = self.network
+        self.trained = True
+        yield from fit(self, train, dev, before=before, args=args)
+
+    def with_network(self, other: Self) -> Self:
+        """Return the same component with another one's network: for cross-fitting."""
+        return other
+
+    def without(self, documents: Any) -> Self:  # noqa: ARG002
+        """Return the same component: what it knows of documents is in its network alone."""
+        return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = {key: value for key, value in self.__dict__.items() if key not in self.MADE}
+        return {**state, "network": self.network} if self.trained and self.folder is None else state
+
+    def save(self, folder: Path) -> None:
+        """Write the component, and its network if it was trained."""
+        super().save(folder)
+        if self.trained or self.folder is not None:
+            self.network.save(folder / MODEL)
+            (folder / MODEL / COMPETE).write_text("1" if self.compete else "0", encoding="utf-8")
+
+    @classmethod
+    def load(cls, folder: Path, *, kb: KnowledgeBase | None = None) -> Self:
+        """Return the component that `save` wrote."""
+        loaded = super().load(folder, kb=kb)
+        if (folder / MODEL).is_dir():
+            loaded.folder = folder / MODEL
+            loaded.compete = (folder / MODEL / COMPETE).read_text(encoding="utf-8").strip() == "1"
+        return loaded
+
+
+def _first(found: Candidates, count: int) -> Candidates:
+    names = None if found.names is None else found.names[:count]
+    return Candidates(found.rows[:count], found.scores[:count], names=names, kb=found.kb)

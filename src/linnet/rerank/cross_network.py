@@ -1,0 +1,144 @@
+"""The network of a cross-encoder: the [MASK] of every pair, classified.
+
+As published (Sanz-Cruzado & Lever 2025) a linear layer gives each [MASK] two classes, and the score is the probability
+of the second. Beyond: what the stage before said of a candidate is added to that class, so that the network learns what
+is left to say; and the candidates of a mention compete with each other and with none of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from linnet.errors import FormatError
+from linnet.nn.encoder import Encoder
+from linnet.nn.texts import token_batches, token_budget
+from linnet.nn.writing import writing
+from linnet.rerank.cross_texts import FEATURES
+from linnet.rerank.packing import Packed, visible
+
+__all__ = ["CrossNetwork", "Sequences", "batched"]
+
+MASK = "[MASK]"
+HEAD = "head.safetensors"
+UNLIKELY = -6.0  # the logarithm of the share of none, before anything is learned
+TRUST = 1.0  # in the logarithm of an earlier score, before anything is learned
+
+
+@dataclass
+class Sequences:
+    """Packed sequences as tensors.
+
+    Attributes:
+        ids: int64 (sequences, tokens).
+        mask: bool (sequences, tokens), or (sequences, 1, tokens, tokens) of isolated candidates.
+        positions: int64 (sequences, tokens), or (sequences, 0) where they count from 0.
+        at: int64 (slots, 2), sequence and token of each [MASK].
+        features: float32 (slots, `FEATURES`), or (slots, 0) if the stage before is not heard.
+    """
+
+    ids: Tensor
+    mask: Tensor
+    positions: Tensor
+    at: Tensor
+    features: Tensor
+
+    @classmethod
+    def of(
+        cls, packed: Sequence[Packed], features: Any, *, padding: int, isolated: bool, device: torch.device
+    ) -> Sequences:
+        """Return sequences as tensors; `features` float32 (slots, n) come in the order of their slots."""
+        longest = max(map(len, packed), default=0)
+        ids = np.full((len(packed), longest), padding, np.int64)
+        lengths = np.array([len(one) for one in packed])
+        filled = np.arange(longest) < lengths[:, None]
+        ids[filled] = np.concatenate([one.ids for one in packed]) if packed else []
+        positions = np.zeros((len(packed), longest if isolated else 0), np.int64)
+        mask: Any = filled
+        if isolated:
+            positions[filled] = np.concatenate([one.positions for one in packed])
+            mask = np.zeros((len(packed), 1, longest, longest), np.bool_)
+            for place, one in enumerate(packed):
+                mask[place, 0, : len(one), : len(one)] = visible(one)
+            mask[:, 0, np.arange(longest), np.arange(longest)] = True  # padding sees itself: it must see something
+        at = np.array([(place, token) for place, one in enumerate(packed) for token in one.at], np.int64).reshape(-1, 2)
+        arrays = (ids, mask, positions, at, np.asarray(features, np.float32))
+        return cls(*(torch.from_numpy(array).to(device) for array in arrays))
+
+
+class CrossNetwork(nn.Module):
+    """An encoder, and what makes two classes of the vector of each [MASK].
+
+    Args:
+        encoder: reads the sequences.
+        heard: whether the stage before is heard.
+    """
+
+    def __init__(self, encoder: Encoder, *, heard: bool) -> None:
+        super().__init__()
+        self.encoder = encoder
+        self.head = nn.Linear(encoder.size, 2)
+        self.heard = nn.Parameter(torch.zeros(len(FEATURES) if heard else 0))
+        self.none = nn.Parameter(torch.zeros(1))  # what stands for no candidate where they compete
+        if heard:  # before it has learned anything, the network says what the stage before said
+            with torch.no_grad():
+                self.heard[FEATURES.index("log")] = TRUST
+                self.head.weight.zero_()
+                self.head.bias.zero_()
+                self.none.fill_(UNLIKELY)
+
+    @property
+    def device(self) -> torch.device:
+        """Where the weights are."""
+        return self.head.weight.device
+
+    def forward(self, batch: Sequences) -> Tensor:
+        """Return two logits of each slot, float32 (slots, 2), of which the second is for the right candidate."""
+        extra = {"position_ids": batch.positions} if batch.positions.shape[1] else {}
+        mask = batch.mask if batch.mask.ndim == 4 else batch.mask.long()
+        hidden = self.encoder(batch.ids, mask, **extra)
+        logits: Tensor = self.head(hidden[batch.at[:, 0], batch.at[:, 1]]).float()
+        if batch.features.shape[1]:
+            heard = (batch.features * self.heard).sum(dim=1, keepdim=True)  # (slots, 1)
+            return logits + nn.functional.pad(heard, (1, 0))
+        return logits
+
+    def save(self, folder: Path) -> None:
+        """Write the encoder and the layers above it."""
+        from safetensors.torch import save_file  # noqa: PLC0415 - needed for this alone
+
+        self.encoder.save(folder)
+        weights = {key: value for key, value in self.state_dict().items() if not key.startswith("encoder.")}
+        with writing():
+            save_file({key: value.contiguous() for key, value in weights.items()}, str(folder / HEAD))
+
+    @classmethod
+    def load(cls, folder: Path, *, heard: bool) -> CrossNetwork:
+        """Return what `save` wrote.
+
+        Raises:
+            FormatError: the layers above the encoder are not those that are wanted.
+        """
+        from safetensors.torch import load_file  # noqa: PLC0415 - needed for this alone
+
+        network = cls(Encoder.load(folder), heard=heard)
+        wanted = {key: value.shape for key, value in network.state_dict().items() if not key.startswith("encoder.")}
+        path = folder / HEAD
+        found = load_file(str(path)) if path.exists() else {}
+        if {key: value.shape for key, value in found.items()} != wanted:
+            raise FormatError(path, "holds no layers that fit: leave the options as they were when it was trained")
+        network.load_state_dict(found, strict=False)
+        return network
+
+
+def batched(packed: Sequence[Packed], device: torch.device, *, tokens: int | None = None) -> Iterator[list[int]]:
+    """Yield places of sequences of like length, as many at a time as are read fast."""
+    lengths = [len(one) for one in packed]
+    for rows in token_batches(lengths, tokens=tokens or token_budget(device)):
+        yield rows.tolist()

@@ -1,0 +1,285 @@
+"""Training of the cross-encoder (`linnet.rerank.cross_encoder`): its examples, losses and dev score.
+
+As published (Sanz-Cruzado & Lever 2025): the first five candidates of the stage before, cross-entropy of each pair.
+Beyond: the candidates of a mention compete with each other and with none of them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from linnet.codec import dumps
+from linnet.data import Candidates, Document
+from linnet.errors import DataError
+from linnet.nn.texts import token_budget
+from linnet.pipeline import Component, Pipeline, Step
+from linnet.rerank.counts import answers
+from linnet.rerank.cross_args import CrossArgs
+from linnet.rerank.cross_network import CrossNetwork, Sequences, batched
+from linnet.rerank.cross_texts import Read
+from linnet.rerank.packing import Packed, pack
+from linnet.roles import align, blind
+from linnet.train.args import TrainArgs
+from linnet.train.loop import parameter_groups, train
+
+if TYPE_CHECKING:
+    from linnet.rerank.cross_encoder import CrossEncoder
+
+__all__ = ["fit"]
+
+logger = logging.getLogger(__name__)
+
+RIGHT, WRONG, UNKNOWN = 1, 0, -1
+FASTER = 20.0  # the layers above the encoder begin at zero, and learn so many times faster
+
+Labels = npt.NDArray[np.int64]
+
+
+class Learned(NamedTuple):
+    """A document to learn from: what is packed, and whether each candidate of each mention is right."""
+
+    read: Read
+    labels: list[Labels]
+    reachable: int  # mentions whose concept the knowledge base has
+
+
+class Example(NamedTuple):
+    """Sequences that hold all candidates of some mentions: with features, labels and mention numbers of their slots."""
+
+    packed: list[Packed]
+    features: npt.NDArray[np.float32]
+    labels: Labels
+    mentions: Labels
+
+
+@dataclass
+class Batch:
+    """Groups of sequences of like length with their labels (slots,) and the mentions (slots,) they are of."""
+
+    groups: list[Sequences]
+    labels: Tensor
+    mentions: Tensor
+
+
+class CrossTraining:
+    """What the gradient loop needs to know of a cross-encoder (`linnet.train.loop.Trainable`)."""
+
+    def __init__(self, cross: CrossEncoder, args: CrossArgs, learned: Sequence[Learned]) -> None:
+        self.cross, self.args, self.learned = cross, args, learned
+        self.module: nn.Module = cross.network
+
+    @property
+    def network(self) -> CrossNetwork:
+        """The network."""
+        return self.cross.network
+
+    def groups(self, args: TrainArgs) -> list[dict[str, Any]]:
+        """Return the parameters in groups; the layers above the encoder learn faster."""
+        groups = parameter_groups(self.module, args)
+        above = [parameter for name, parameter in self.module.named_parameters() if not name.startswith("encoder.")]
+        own = {id(parameter) for parameter in above}
+        for group in groups:
+            group["params"] = [parameter for parameter in group["params"] if id(parameter) not in own]
+        return [*groups, {"params": above, "weight_decay": 0.0, "lr": args.lr * FASTER}]
+
+    def examples(self, docs: Sequence[Document], *, epoch: int, rng: np.random.Generator) -> list[Example]:  # noqa: ARG002
+        """Return the examples of an epoch: mentions, sentences, passages or documents, by the packing."""
+        return [example for one in self.learned for example in self._of(one)]
+
+    def _of(self, learned: Learned) -> Iterator[Example]:
+        """Yield the sequences of a document, those that share a mention together."""
+        packed = pack(
+            learned.read.texts, learned.read.asked, self.cross.packing, self.cross.frame, isolated=self.cross.isolated
+        )
+        group: list[Packed] = []
+        for one in packed:
+            if group and group[-1].slots[-1].mention != one.slots[0].mention:
+                yield self._example(group, learned)
+                group = []
+            group.append(one)
+        if group:
+            yield self._example(group, learned)
+
+    def _example(self, packed: list[Packed], learned: Learned) -> Example:
+        slots = [slot for one in packed for slot in one.slots]
+        return Example(
+            packed,
+            self.cross.features([learned.read], [(0, slot) for slot in slots]),
+            np.array([learned.labels[slot.mention][slot.candidate] for slot in slots], np.int64),
+            np.array([slot.mention for slot in slots], np.int64),
+        )
+
+    def collate(self, examples: Sequence[Example]) -> Batch:
+        """Return a batch: sequences of like length together, slots in the order of these."""
+        packed = [one for example in examples for one in example.packed]
+        features, labels, mentions = [], [], []
+        for number, example in enumerate(examples):
+            ends = np.cumsum([len(one.slots) for one in example.packed])[:-1]
+            features += np.split(example.features, ends)
+            labels += np.split(example.labels, ends)
+            mentions += np.split(example.mentions + (number << 32), ends)
+        cpu = torch.device("cpu")
+        rows = list(batched(packed, cpu, tokens=token_budget(cpu)))
+        padding = self.network.encoder.tokenizer.pad_token_id
+        groups = [
+            Sequences.of(
+                [packed[row] for row in some], np.concatenate([features[row] for row in some]), padding=padding,
+                isolated=self.cross.isolated, device=cpu,
+            )
+            for some in rows
+        ]  # fmt: skip
+        order = [row for some in rows for row in some]
+        _, numbers = np.unique(np.concatenate([mentions[row] for row in order]), return_inverse=True)
+        return Batch(
+            groups, torch.from_numpy(np.concatenate([labels[row] for row in order])), torch.from_numpy(numbers)
+        )
+
+    def loss(self, batch: Batch) -> dict[str, Tensor]:
+        """Return the mean cross-entropy of pairs, or of mentions."""
+        logits = torch.cat([self.network(group) for group in batch.groups])
+        known = batch.labels != UNKNOWN
+        if self.args.loss == "pairs":
+            if not known.any():
+                return {"pairs": logits.sum() * 0.0}
+            return {"pairs": functional.cross_entropy(logits[known], batch.labels[known])}
+        return {"list": _listwise(logits[:, 1] - logits[:, 0], batch, self.network.none)}
+
+
+def _listwise(margins: Tensor, batch: Batch, none: Tensor) -> Tensor:
+    """Return the mean over mentions of -log of the share of right candidates, or of none where none is right."""
+    count = int(batch.mentions.max()) + 1
+    known = batch.labels != UNKNOWN
+    mentions = batch.mentions[known]
+    right = batch.labels[known] == RIGHT
+    each = torch.full((count,), float("-inf"), device=margins.device).scatter_reduce(
+        0, mentions, margins[known], reduce="amax"
+    )
+    asked = torch.zeros(count, dtype=torch.bool, device=margins.device).index_fill_(0, mentions, True)
+    if not asked.any():
+        return margins.sum() * 0.0
+    high = torch.maximum(each, none).detach()
+    powers = torch.exp(margins[known] - high[mentions])
+    total = torch.zeros(count, device=margins.device).index_add(0, mentions, powers) + torch.exp(none - high)
+    zeros = torch.zeros(count, device=margins.device)
+    good = zeros.index_add(0, mentions, torch.where(right, powers, torch.zeros_like(powers)))
+    found = zeros.index_add(0, mentions, right.float()) > 0
+    good = torch.where(found, good, torch.exp(none - high))
+    shares = torch.log(good.clamp(min=1e-30)) - torch.log(total)
+    return -shares[asked].mean()
+
+
+# --- what is learned from --------------------------------------------------------------------------------------------
+
+
+def learned_documents(
+    cross: CrossEncoder, docs: Sequence[Document], *, before: Component, args: CrossArgs
+) -> list[Learned]:
+    """Return documents with the candidates that `before` gives their mentions, and which of them are right."""
+    made = []
+    answered: Sequence[Document] = before(blind(docs, before))
+    for part in Pipeline(cross).front:
+        answered = part(answered)
+    for gold, seen in zip(docs, answered, strict=True):
+        right: dict[int, set[int]] = {}
+        for theirs, ours in align(gold, seen):
+            if theirs is not None and ours is not None:
+                right[id(ours)] = {rows[0] for rows in answers(theirs, cross.kb) if len(rows) == 1}
+        lists, labels = [], []
+        for mention, found in zip(seen.mentions or (), cross.resolved(seen), strict=True):
+            rows = right.get(id(mention), set())
+            some = _first(found, args.top_k, rows if args.add_gold else set())
+            lists.append(some)
+            labels.append(_labels(some, rows))
+        made.append(Learned(cross.reader.read(seen, lists), labels, sum(map(bool, right.values()))))
+    return made
+
+
+def _first(found: Candidates, count: int, wanted: set[int]) -> Candidates:
+    """Return the first candidates, with the wanted ones behind them that are not among these."""
+    rows = found.rows[:count]
+    more = sorted(wanted - set(rows.tolist()))[:1] if not wanted & set(rows.tolist()) else []
+    least = float(found.scores[:count].min()) if len(rows) else 0.0
+    names = None if found.names is None else np.append(found.names[:count], [-1] * len(more)).astype(np.int32)
+    return Candidates(
+        np.append(rows, more).astype(np.int32),
+        np.append(found.scores[:count], [least] * len(more)).astype(np.float32),
+        names=names,
+        kb=found.kb,
+    )
+
+
+def _labels(found: Candidates, right: set[int]) -> Labels:
+    """Return for each candidate whether it is right, which is unknown where nothing is known of the mention."""
+    if not right:
+        return np.full(len(found), UNKNOWN, np.int64)
+    return np.where(np.isin(found.rows, list(right)), RIGHT, WRONG).astype(np.int64)
+
+
+def fit(
+    cross: CrossEncoder,
+    docs: Sequence[Document],
+    dev: Sequence[Document],
+    *,
+    before: Component,
+    args: Mapping[str, Any],
+) -> Iterator[Step]:
+    """Train the network of a component in place; `CrossEncoder.fit` says how it is called.
+
+    Raises:
+        RecipeError: wrong arguments.
+        DataError: no mention with a right candidate.
+    """
+    own, loop = CrossArgs.split({key: value for key, value in args.items() if key != "checkpoints"})
+    learned = learned_documents(cross, docs, before=before, args=own)
+    if not any((labels == RIGHT).any() for one in learned for labels in one.labels):
+        raise DataError("cross: no mention of the training documents has a right candidate to learn from")
+    judged = learned_documents(cross, dev, before=before, args=replace(own, add_gold=False)) if dev else []
+    if loop.patience is not None and not judged:
+        logger.warning("cross: there are no dev documents, so patience = %s stops nothing", loop.patience)
+        loop = replace(loop, patience=None)
+    cross.compete = own.loss == "list"
+    score = (lambda _: accuracy(cross, judged)) if judged else None
+    training = CrossTraining(cross, own, learned)
+    folder, key = args.get("checkpoints"), _key(cross, docs, dev, own, learned)
+    yield from train(training, docs, dev, score=score, args=loop, folder=folder, key=key)
+
+
+def accuracy(cross: CrossEncoder, judged: Sequence[Learned]) -> float:
+    """Return the share of mentions with a concept of the knowledge base whose first candidate is right."""
+    logits = cross.score([one.read for one in judged])
+    right = sum(
+        len(ours) > 0 and bool(labels[int(ours.argmax())] == RIGHT)
+        for one, lists in zip(judged, logits, strict=True)
+        for labels, ours in zip(one.labels, lists, strict=True)
+    )
+    return right / max(1, sum(one.reachable for one in judged))
+
+
+def _key(
+    cross: CrossEncoder,
+    docs: Sequence[Document],
+    dev: Sequence[Document],
+    own: CrossArgs,
+    learned: Sequence[Learned],
+) -> str:
+    """Return a hash of what the result of a training depends on beside the loop's own arguments."""
+    digest = hashlib.blake2b(digest_size=16)
+    digest.update(json.dumps([cross.config(), own.__dict__, cross.kb.version], default=str, sort_keys=True).encode())
+    digest.update(cross.network.encoder.fingerprint().encode())
+    for doc in (*docs, *dev):
+        digest.update(dumps(doc).encode("utf-8", "surrogatepass"))
+    for one in learned:
+        for asked, features in zip(one.read.asked, one.read.features, strict=True):
+            digest.update(repr(asked).encode() + features.tobytes())
+    return digest.hexdigest()

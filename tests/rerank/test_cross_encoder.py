@@ -1,0 +1,272 @@
+"""The cross-encoder, with an encoder of a few weights made on the spot."""
+
+from __future__ import annotations
+
+import pickle
+import random
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import linnet.nn.device
+from linnet.data import Candidates, Concept, Document, Mention, Name
+from linnet.errors import DataError, PipelineError, RecipeError
+from linnet.kb import KnowledgeBase
+from linnet.kb_build import build
+from linnet.pipeline import Abbreviations, Pipeline, Sentences
+from linnet.rerank.cross_args import CrossArgs
+from linnet.rerank.cross_encoder import CrossEncoder
+from linnet.rerank.cross_training import CrossTraining, learned_documents
+from linnet.rerank.packing import PACKINGS, Packing
+from linnet.retrieve.ngram import Ngram
+from tests.tiny_models import tiny_bert
+
+NAMES = ("cold wind", "cold sickness", "cold water", "warm wind", "warm sickness", "warm water")
+HINTS = ("blew", "patient", "river")
+SENTENCE = "The {hint} had a {word} here."
+WORDS = sorted({word for name in NAMES for word in name.split()} | {*HINTS, "the", "had", "a", "here"})
+
+
+@pytest.fixture(scope="module")
+def bert(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return str(tiny_bert(tmp_path_factory.mktemp("bert") / "tiny", words=WORDS, layers=2))
+
+
+@pytest.fixture(autouse=True)
+def exact(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Numbers of 32 bits, so that what has to be equal is."""
+    monkeypatch.setattr(linnet.nn.device, "has_bf16", lambda _: False)
+
+
+@pytest.fixture
+def kb(tmp_path: Path) -> KnowledgeBase:
+    concepts = (
+        Concept(f"X:{n}", (Name(text),), ("kind",), definition=f"What {text} is.") for n, text in enumerate(NAMES)
+    )
+    return build(concepts, tmp_path / "x.kb")
+
+
+def notes(count: int = 10) -> list[Document]:
+    """Documents of two sentences, whose mentions only the words around them tell apart."""
+    docs = []
+    for number in range(count):
+        text, mentions = "", []
+        for place in range(2):
+            which = (number + place) % 6
+            word = ("cold", "warm")[which // 3]
+            sentence = SENTENCE.format(hint=HINTS[which % 3], word=word)
+            start = len(text) + sentence.index(word)
+            mentions.append(Mention(start, start + 4, source="gold", concepts=(f"X:{which}",)))
+            text += sentence + " "
+        docs.append(Document(f"n{number}", text, mentions=tuple(mentions)))
+    return Abbreviations()(Sentences()(docs))
+
+
+def front(kb: KnowledgeBase) -> Pipeline:
+    return Pipeline(Ngram(kb=kb, k=6, long_forms=False), kb=kb)
+
+
+def fitted(cross: CrossEncoder, docs: list[Document], kb: KnowledgeBase, **args: Any) -> CrossEncoder:
+    given = {"epochs": 2, "batch": 8, "lr": 3e-3, "schedule": "constant", "warmup": 0.1, "top_k": 6, **args}
+    list(cross.fit(docs, [], before=front(kb), kb=kb, args=given))
+    return cross
+
+
+def right(cross: CrossEncoder, docs: list[Document], kb: KnowledgeBase) -> float:
+    found = cross(answered(kb, docs))
+    pairs = [
+        (gold.concepts, ours.candidates)
+        for doc, seen in zip(docs, found, strict=True)
+        for gold, ours in zip(doc.mentions or (), seen.mentions or (), strict=True)
+    ]
+    return float(
+        np.mean([wanted == (kb.id(int(have.rows[0])),) for wanted, have in pairs if have is not None and wanted])
+    )
+
+
+def answered(kb: KnowledgeBase, docs: list[Document]) -> list[Document]:
+    return Abbreviations()(Sentences()(front(kb)([doc.spans_only() for doc in docs])))
+
+
+@pytest.mark.parametrize(
+    ("packing", "loss", "isolated"),
+    [("base", "pairs", False), ("parallel", "list", False), ("passage", "list", False), ("multi", "pairs", True)],
+)
+def test_ten_documents_by_heart(kb: KnowledgeBase, bert: str, packing: Packing, loss: str, isolated: bool) -> None:
+    docs = notes()
+    cross = CrossEncoder(kb=kb, encoder=bert, packing=packing, top_k=6, candidate="name", isolated=isolated)
+    assert right(fitted(cross, docs, kb, loss=loss, epochs=100), docs, kb) == 1.0
+
+
+def test_permuted_answers_are_at_chance(kb: KnowledgeBase, bert: str) -> None:
+    docs = notes(18)
+    chance = random.Random(3)
+    permuted = []
+    for doc in docs[:12]:
+        mentions = [replace(m, concepts=(f"X:{chance.randrange(6)}",)) for m in doc.mentions or ()]
+        permuted.append(replace(doc, mentions=tuple(mentions)))
+    cross = CrossEncoder(kb=kb, encoder=bert, packing="multi", top_k=6, candidate="name")
+    assert right(fitted(cross, permuted, kb, epochs=10), docs[12:], kb) < 0.7
+
+
+def test_before_it_has_learned_it_says_what_was_said_before(kb: KnowledgeBase, bert: str) -> None:
+    docs = notes(4)
+    cross = CrossEncoder(kb=kb, encoder=bert, top_k=3)
+    with pytest.raises(PipelineError, match="cross has not been trained"):
+        cross(answered(kb, docs))
+    fitted(cross, docs, kb, lr=1e-12, epochs=1)
+    before, after = answered(kb, docs), cross(answered(kb, docs))
+    for one, two in zip(before, after, strict=True):
+        for given, found in zip(one.mentions or (), two.mentions or (), strict=True):
+            assert given.candidates is not None
+            assert found.candidates is not None
+            assert found.candidates.rows.tolist() == given.candidates.rows.tolist()
+            assert found.candidates.features["before"].tolist() == given.candidates.scores.tolist()
+
+
+def scores(cross: CrossEncoder, docs: list[Document]) -> list[dict[int, float]]:
+    return [
+        dict(zip(m.candidates.rows.tolist(), m.candidates.scores.tolist(), strict=True))
+        for doc in cross(docs)
+        for m in doc.mentions or ()
+        if m.candidates is not None
+    ]
+
+
+def close(one: list[dict[int, float]], other: list[dict[int, float]], within: float) -> bool:
+    return all(
+        a.keys() == b.keys() and all(abs(a[row] - b[row]) <= within for row in a)
+        for a, b in zip(one, other, strict=True)
+    )
+
+
+def permuted(doc: Document, order: list[int]) -> Document:
+    mentions = []
+    for mention in doc.mentions or ():
+        found = mention.candidates
+        assert found is not None
+        # equal scores and ranks, so that the company is all that changes
+        some = Candidates(np.array(order, np.int32), np.ones(len(order), np.float32), kb=found.kb)
+        mentions.append(replace(mention, candidates=some))
+    return replace(doc, mentions=tuple(mentions))
+
+
+def test_isolated_candidates_know_neither_company_nor_order(kb: KnowledgeBase, bert: str) -> None:
+    docs = notes(4)
+    cross = CrossEncoder(kb=kb, encoder=bert, packing="parallel", isolated=True, heard=False, top_k=6)
+    fitted(cross, docs, kb, loss="pairs")
+    seen = answered(kb, docs)
+    one = scores(cross, [permuted(doc, [0, 1, 2, 3, 4, 5]) for doc in seen])
+    assert close(one, scores(cross, [permuted(doc, [5, 3, 1, 0, 2, 4]) for doc in seen]), 1e-4)
+    few = scores(cross, [permuted(doc, [4, 2]) for doc in seen])
+    assert all(
+        abs(whole[row] - value) <= 1e-4 for whole, part in zip(one, few, strict=True) for row, value in part.items()
+    )
+    for packing in PACKINGS:
+        other = pickle.loads(pickle.dumps(cross))
+        other.packing = packing
+        assert close(one, scores(other, [permuted(doc, [0, 1, 2, 3, 4, 5]) for doc in seen]), 1e-3), packing
+    cross.isolated = False
+    company = scores(cross, [permuted(doc, [5, 3, 1, 0, 2, 4]) for doc in seen])
+    assert not close(scores(cross, [permuted(doc, [0, 1, 2, 3, 4, 5]) for doc in seen]), company, 1e-4)
+
+
+def test_one_by_one_and_together(kb: KnowledgeBase, bert: str) -> None:
+    docs = notes(8)
+    for isolated in (False, True):
+        cross = fitted(CrossEncoder(kb=kb, encoder=bert, isolated=isolated), docs, kb)
+        seen = answered(kb, docs)
+        alone = [found for doc in seen for found in scores(cross, [doc])]
+        assert close(scores(cross, seen), alone, 1e-4)
+
+
+def test_saved_and_loaded(kb: KnowledgeBase, bert: str, tmp_path: Path) -> None:
+    docs = notes(6)
+    cross = fitted(CrossEncoder(kb=kb, encoder=bert, packing="passage", candidate="definition"), docs, kb)
+    cross.save(tmp_path / "saved")
+    loaded = CrossEncoder.load(tmp_path / "saved", kb=kb)
+    seen = answered(kb, docs)
+    assert loaded.compete
+    assert close(scores(cross, seen), scores(loaded, seen), 1e-5)
+    assert close(scores(cross, seen), scores(pickle.loads(pickle.dumps(cross)), seen), 1e-5)
+
+
+def test_an_interrupted_training_ends_as_an_unbroken_one(kb: KnowledgeBase, bert: str, tmp_path: Path) -> None:
+    docs = notes(6)
+    args = {"epochs": 3, "batch": 4, "bf16": False, "checkpoint_every": "1 steps", "checkpoints": tmp_path / "kept"}
+    whole = CrossEncoder(kb=kb, encoder=bert)
+    list(whole.fit(docs, docs[:2], before=front(kb), kb=kb, args={**args, "checkpoints": None}))
+    broken = CrossEncoder(kb=kb, encoder=bert)
+    for step in broken.fit(docs, docs[:2], before=front(kb), kb=kb, args=args):
+        if step.step == 4:
+            break
+    again = CrossEncoder(kb=kb, encoder=bert)
+    list(again.fit(docs, docs[:2], before=front(kb), kb=kb, args=args))
+    theirs, ours = (list(one.network.state_dict().values()) for one in (whole, again))
+    assert all(torch.equal(one, two) for one, two in zip(theirs, ours, strict=True))
+
+
+def test_mentions_that_the_stage_before_is_sure_of_are_left(kb: KnowledgeBase, bert: str) -> None:
+    docs = notes(4)
+    cross = fitted(CrossEncoder(kb=kb, encoder=bert, sure=0.0), docs, kb)
+    seen = answered(kb, docs)
+    assert cross(seen) == seen
+    cross.sure = 2.0
+    assert cross(seen) != seen
+
+
+def test_what_is_right_where_it_was_not_found(kb: KnowledgeBase, bert: str) -> None:
+    docs = notes(6)
+    cross = CrossEncoder(kb=kb, encoder=bert)
+    for add_gold, most in ((False, 2), (True, 3)):
+        args = CrossArgs(top_k=2, add_gold=add_gold)
+        labels = [own for one in learned_documents(cross, docs, before=front(kb), args=args) for own in one.labels]
+        assert max(map(len, labels)) == most
+        assert all(own.max() == 1 for own in labels) == add_gold
+
+
+def test_the_loss_is_the_plain_one(kb: KnowledgeBase, bert: str) -> None:
+    docs = notes(4)
+    cross = CrossEncoder(kb=kb, encoder=bert, packing="base", top_k=3)
+    for loss in ("pairs", "list"):
+        args = CrossArgs(top_k=3, loss=loss)
+        learned = learned_documents(cross, docs, before=front(kb), args=args)
+        training = CrossTraining(cross, args, learned)
+        examples = training.examples(docs, epoch=0, rng=np.random.default_rng(0))
+        assert len(examples) == 8
+        found = float(training.loss(training.collate(examples))[loss].detach())
+        margins = cross.score([one.read for one in learned])
+        none = float(cross.network.none.detach())
+        terms: list[float] = []
+        for one, lists in zip(learned, margins, strict=True):
+            for labels, own in zip(one.labels, lists, strict=True):
+                if loss == "pairs":
+                    terms += [float(np.log1p(np.exp(-m if label else m))) for label, m in zip(labels, own, strict=True)]
+                else:
+                    total = np.exp(own).sum() + np.exp(none)
+                    good = np.exp(own[labels == 1]).sum() if (labels == 1).any() else np.exp(none)
+                    terms.append(float(-np.log(good / total)))
+        assert found == pytest.approx(np.mean(terms), abs=0.02)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [({"top_k": 0}, "top_k: 0 must be at least 1"), ({"window": 9999}, "window: 9999 must be at most 512")],
+)
+def test_wrong_options(kb: KnowledgeBase, bert: str, given: dict[str, Any], message: str) -> None:
+    with pytest.raises(RecipeError, match=message):
+        _ = CrossEncoder(kb=kb, encoder=bert, **given).network
+
+
+def test_wrong_arguments(kb: KnowledgeBase, bert: str) -> None:
+    cross, docs = CrossEncoder(kb=kb, encoder=bert), notes(2)
+    with pytest.raises(RecipeError) as error:
+        fitted(cross, docs, kb, top_k=True, loss="lists", add_gold=1, lrr=1)
+    assert len(error.value.problems) == 4
+    wrong = [replace(doc, mentions=tuple(replace(m, concepts=("Y:1",)) for m in doc.mentions or ())) for doc in docs]
+    with pytest.raises(DataError, match="no mention of the training documents has a right candidate"):
+        fitted(cross, wrong, kb)
