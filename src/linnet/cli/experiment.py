@@ -30,7 +30,7 @@ from linnet.kb import KnowledgeBase
 from linnet.pipeline import Pipeline
 from linnet.recipe import Recipe
 from linnet.text.files import replacing
-from linnet.todo import tasks
+from linnet.todo import FROM_DEV, from_dev, part_at, tasks
 
 __all__ = ["Experiment", "code_version"]
 
@@ -194,6 +194,9 @@ class Experiment:
         if output.exists():
             shutil.rmtree(output)  # of other inputs
         todo = tasks(pipeline, recipe.train, source=self.source, seed=recipe.seed)
+        if not dev and (kept := from_dev(pipeline, todo)):  # what it is measured on is nothing to choose by
+            logger.info("%s: %s not fitted, for dev documents are what is measured", self.source, ", ".join(kept))
+            todo = [task for task in todo if not isinstance(part_at(pipeline, task.place), FROM_DEV)]
         about = (f"recipe: {self.source}", f"corpus: {corpus}, split train", f"seed: {recipe.seed}")
         for news in fit(pipeline, todo, train, dev, output=output, about=about):
             if isinstance(news, Done):

@@ -14,6 +14,7 @@ from linnet.cli import (
     bench_encode,
     bench_evaluate,
     bench_lexical,
+    bench_rerank,
     corpus,
     evaluate,
     kb,
@@ -48,6 +49,7 @@ bench.app.command("dense")(bench_dense.dense)
 bench.app.command("encode")(bench_encode.encode)
 bench.app.command("evaluate")(bench_evaluate.evaluate)
 bench.app.command("lexical")(bench_lexical.lexical)
+bench.app.command("rerank")(bench_rerank.rerank)
 app.add_typer(bench.app, name="bench")
 
 

@@ -155,8 +155,13 @@ class CrossEncoder(Reranker):
             return _first(found, 0)
         return _first(found, self.top_k)
 
-    def score(self, reads: Sequence[Read]) -> list[list[Floats]]:
-        """Return the logits of the read candidates of each mention, float32 (candidates,)."""
+    def score(self, reads: Sequence[Read], *, tokens: int | None = None) -> list[list[Floats]]:
+        """Return the logits of the read candidates of each mention, float32 (candidates,).
+
+        Args:
+            reads: documents with the candidates that are read.
+            tokens: a batch at most, padding included; None chooses by the device.
+        """
         import torch  # noqa: PLC0415 - slow to import
 
         from linnet.nn.device import autocast  # noqa: PLC0415 - imports torch
@@ -167,7 +172,7 @@ class CrossEncoder(Reranker):
         out = [[np.zeros(len(one.candidates), np.float32) for one in read.asked] for read in reads]
         padding = network.encoder.tokenizer.pad_token_id
         with torch.inference_mode(), autocast(network.device):
-            for rows in batched(packed, network.device):
+            for rows in batched(packed, network.device, tokens=tokens):
                 some = [packed[row] for row in rows]
                 slots = [(owners[row], slot) for row in rows for slot in packed[row].slots]
                 features = self.features(reads, slots)

@@ -11,10 +11,10 @@ from __future__ import annotations
 import json
 import math
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -64,6 +64,7 @@ class Lexical(Reranker):
     _omitted: tuple[str, ...] = field(default=(), init=False, repr=False, compare=False)  # when it was trained
     fitted_penalty: float | None = field(default=None, init=False, repr=False, compare=False)  # of the last `fit`
 
+    FOLDS: ClassVar[int] = 5  # it is trained again for so many parts of the documents (`linnet.fitting`)
     NEEDS = frozenset({"mentions", "abbreviations", "candidates"})
 
     def __post_init__(self) -> None:
@@ -194,6 +195,16 @@ class Lexical(Reranker):
                     right.append(np.isin(seen.candidates.rows, [rows[0] for rows in accepted if len(rows) == 1]))
                     groups.append(number)
         return known, _lists(tables, right, groups)
+
+    # --- cross-fitting -----------------------------------------------------------------------------------------------
+
+    def with_network(self, other: Self) -> Self:
+        """Return what was trained without some documents, which answers for these in cross-fitting."""
+        return other
+
+    def without(self, documents: Iterable[str]) -> Self:  # noqa: ARG002
+        """Return the same: `with_network` has put one in its place that has not seen the documents."""
+        return self
 
     # --- saving ------------------------------------------------------------------------------------------------------
 
