@@ -18,9 +18,9 @@ from linnet.decide import Decide
 from linnet.detect.gold import Gold
 from linnet.errors import LinnetError, RecipeError
 from linnet.finished import corpus_version
-from linnet.fitting import CrossFitted, Done, Progress, cross_fitted, fold_of, train
+from linnet.fitting import CrossFitted, Done, Progress, cross_fitted, fit_part, fold_of, train
 from linnet.kb import KnowledgeBase
-from linnet.pipeline import Allow, Fuse, Pipeline, Reranker, Retriever, Step
+from linnet.pipeline import Allow, Fuse, Pipeline, Reranker, Retriever, Stage, Step
 from linnet.retrieve.bm25 import Bm25
 from linnet.retrieve.exact import Exact
 from linnet.retrieve.ngram import Ngram
@@ -219,6 +219,39 @@ def test_networks_are_trained_again_for_few_parts_of_the_documents(
     assert len(network.runs) == 3
     assert network.seen == network.names == {doc.id for doc in docs}
     assert "network: trained again without part 2 of 2 of the documents" in caplog.text
+
+
+class Counted(Stage):
+    """A part that is trained again, and counts how often."""
+
+    def __init__(self, name: str, folds: int) -> None:
+        self.name, self.FOLDS, self.kb = name, folds, None
+        self.runs: list[frozenset[str]] = []
+
+    def __call__(self, docs: Sequence[Document], /, *, allow: Any = None) -> list[Document]:
+        return list(docs)
+
+    def fit(self, train: Sequence[Document], dev: Any, /, *, before: Any, kb: Any, args: Any) -> Iterator[Step]:
+        self.runs.append(frozenset(doc.id for doc in train))
+        before(list(train))
+        yield Step(step=1)
+
+    def with_network(self, other: Counted) -> Counted:
+        return other
+
+    def without(self, documents: Iterable[str]) -> Counted:
+        return self
+
+
+def test_networks_behind_networks_are_trained_again_once() -> None:
+    parts = [Counted("dense", 2), Counted("lexical", 5), Counted("cross", 2), Counted("last", 2)]
+    docs = [Document(f"d{number}", "x") for number in range(60)]
+    chain: Any = Pipeline(*parts)
+    done = [Task((place,), part.name) for place, part in enumerate(parts)]
+    for place, task in enumerate(done):
+        list(fit_part(chain, task, docs, (), done=done[:place]))
+    # each again whenever another one behind it is trained: but not once more for each part of the documents of that
+    assert [len(part.runs) for part in parts] == [1 + 3 * 2, 1 + 2 * 5, 1 + 2, 1]
 
 
 def test_the_names_of_a_network_are_left_out_fold_by_fold(kb: KnowledgeBase, docs: list[Document]) -> None:

@@ -23,7 +23,7 @@ from linnet import __version__
 from linnet.errors import KnowledgeBaseError, LinnetError, RecipeError, did_you_mean
 from linnet.home import writable
 from linnet.kb import KnowledgeBase, kb_path
-from linnet.kb_open import open_kb
+from linnet.kb_open import comes_from, open_kb
 from linnet.pipeline import Component, Pipeline, Stage
 from linnet.recipe import Recipe, messages, nested_tables, toml_value
 from linnet.space import probes
@@ -279,7 +279,7 @@ def load(source: str | Path, *, kb: str | Path | KnowledgeBase | None = None, ch
 
     Raises:
         RecipeError: the recipe has wrong fields.
-        KnowledgeBaseError: the knowledge base cannot be opened, or is not the one a folder was trained with.
+        KnowledgeBaseError: there is none, or it is not the one a folder was trained with, nor this one with edits.
     """
     folder = Path(source)
     trained = str(source) not in recipes() and folder.is_dir()
@@ -287,7 +287,7 @@ def load(source: str | Path, *, kb: str | Path | KnowledgeBase | None = None, ch
     opened = recipe.open_kb() if kb is None else kb if isinstance(kb, KnowledgeBase) else open_kb(kb)
     if opened is None:
         raise RecipeError(source, ["kb: missing; name a knowledge base in the recipe or give one"])
-    if recipe.kb_version not in ("", opened.version):
+    if recipe.kb_version and not comes_from(opened, recipe.kb_version):
         raise KnowledgeBaseError(
             f"{source} was made with version {recipe.kb_version} of its knowledge base, "
             f"{opened.path} has version {opened.version}: train it again, or give the knowledge base it was made with"

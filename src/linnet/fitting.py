@@ -48,6 +48,8 @@ logger = logging.getLogger(__name__)
 
 FOLDS = 10
 
+Again = Mapping[tuple[int, ...], list[Any]]  # place of a part -> it, trained without the documents of every n-th fold
+
 
 @dataclass(frozen=True)
 class Progress:
@@ -115,6 +117,7 @@ def cross_fitted(
     *,
     folds: int,
     checkpoints: Path | None = None,
+    known: Again | None = None,
 ) -> Component:
     """Return trained parts such that they answer for `docs` as if they had not seen them.
 
@@ -124,14 +127,15 @@ def cross_fitted(
         docs: the training documents.
         folds: how many; documents are divided by a hash of their id.
         checkpoints: a folder for those of networks that are trained again.
+        known: parts that were trained again already, by all of `docs` and maybe more.
     """
     if not done:
         return pipeline
     places = {doc.id: fold_of(doc.id, folds) for doc in docs}
-    again: dict[tuple[int, ...], list[Any]] = {}
+    again = dict(known or {})
     for place, number in {task.place: number for number, task in enumerate(done)}.items():  # its last stage
-        if hasattr(part_at(pipeline, place), "with_network"):
-            again[place] = _trained_again(pipeline, done[: number + 1], docs, places, folds, checkpoints)
+        if place not in again and hasattr(part_at(pipeline, place), "with_network"):
+            again[place] = _trained_again(pipeline, done[: number + 1], docs, places, folds, checkpoints, again)
     made: list[Pipeline] = []
     for fold in range(folds):
         out = frozenset(id for id, place in places.items() if place == fold)
@@ -142,7 +146,8 @@ def cross_fitted(
                 [doc for doc in docs if doc.id not in out],
                 out,
                 folds,
-                {place: parts[fold % len(parts)] for place, parts in again.items()},
+                again,
+                fold,
             )
             if out
             else pipeline
@@ -167,9 +172,12 @@ def _trained_again(
     places: Mapping[str, int],
     folds: int,
     checkpoints: Path | None,
+    again: Again,
 ) -> list[Any]:
     """Return the last part of `done` with networks that have not seen the documents of every n-th fold.
 
+    Earlier parts that were trained `again` answer for the rest as they do for all documents: what answers for a
+    document has not seen it, though it may have seen some of those that are left out.
     What one of its stages learned from no document (``owes_nothing``) is not learned again: the next goes on with it.
     """
     task = done[-1]
@@ -189,7 +197,9 @@ def _trained_again(
         fewer = with_part(Pipeline(*parts, name=pipeline.name, kb=pipeline.kb), task.place, copy.copy(part))
         for number in stages:
             folder = checkpoints / f"{done[number].folder}.{out}" if checkpoints is not None else None
-            for _ in fit_part(fewer, done[number], rest, (), done=done[:number], folds=folds, checkpoints=folder):
+            for _ in fit_part(
+                fewer, done[number], rest, (), done=done[:number], folds=folds, checkpoints=folder, known=again
+            ):
                 pass
         made.append(part.with_network(part_at(fewer, task.place)))
     return made
@@ -201,18 +211,20 @@ def _without(
     rest: Sequence[Document],
     out: frozenset[str],
     folds: int,
-    again: Mapping[tuple[int, ...], Any],
+    again: Again,
+    fold: int,
 ) -> Pipeline:
     """Return the pipeline as trained on the `rest` of the documents, without those in `out`; networks are `again`."""
     parts = [_copied(part, (index,), done) for index, part in enumerate(pipeline.parts)]
     fewer = Pipeline(*parts, name=pipeline.name, kb=pipeline.kb)
     for number, task in enumerate(done):
-        part = again.get(task.place, part_at(fewer, task.place))
+        ready = again.get(task.place)
+        part = ready[fold % len(ready)] if ready else part_at(fewer, task.place)
         leave_out = getattr(part, "without", None)
         if leave_out is not None:
             fewer = with_part(fewer, task.place, leave_out(out))
         else:
-            for _ in fit_part(fewer, task, rest, (), done=done[:number], folds=folds):
+            for _ in fit_part(fewer, task, rest, (), done=done[:number], folds=folds, known=again):
                 pass
     return fewer
 
@@ -241,8 +253,9 @@ def fit_part(
     done: Sequence[Task],
     folds: int = FOLDS,
     checkpoints: Path | None = None,
+    known: Again | None = None,
 ) -> Iterator[Step]:
-    """Train one part in place, behind cross-fitted earlier parts.
+    """Train one part in place, behind cross-fitted earlier parts, of which some may be `known`.
 
     `checkpoints` is a folder for parts that can go on where an interrupted training of theirs was (``RESUMES``).
 
@@ -259,7 +272,7 @@ def fit_part(
     kb = cast("KnowledgeBase", pipeline.kb)
     resumes = checkpoints is not None and is_network(cast("Component", part))
     args = {**task.args, "checkpoints": checkpoints} if resumes else task.args
-    behind = cross_fitted(before, earlier, docs, folds=folds, checkpoints=checkpoints)
+    behind = cross_fitted(before, earlier, docs, folds=folds, checkpoints=checkpoints, known=known)
     yield from part.fit(docs, dev, before=behind, kb=kb, args=args)
 
 
@@ -298,7 +311,11 @@ def train(
         place, start = kept / task.folder, time.perf_counter()
         was_kept = task.folder in finished.seconds
         if was_kept:
-            pipeline = with_part(pipeline, task.place, _loaded(part_at(pipeline, task.place), place, pipeline.kb))
+            before = part_at(pipeline, task.place)
+            loaded = _loaded(before, place, pipeline.kb)
+            if getattr(loaded, "aligned", ...) is None:  # what an earlier stage of its training had given it
+                vars(loaded)["aligned"] = getattr(before, "aligned", None)
+            pipeline = with_part(pipeline, task.place, loaded)
         else:
             unfinished = kept / f"{task.folder}.training"
             for step in fit_part(pipeline, task, docs, dev, done=done, folds=folds, checkpoints=unfinished):

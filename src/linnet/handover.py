@@ -5,15 +5,17 @@ A bi-encoder that was trained once is measured so with several indexes, and over
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import fields
+from inspect import signature
 from pathlib import Path
 from typing import Any, cast
 
 from linnet import config
 from linnet.errors import LinnetError
-from linnet.pipeline import Pipeline, Stage
+from linnet.pipeline import Fuse, Pipeline, Stage
+from linnet.recipe import nested_tables
 from linnet.roles import Component
 from linnet.todo import FROM_DEV, learners, part_at, with_part
 
@@ -23,23 +25,26 @@ __all__ = ["handed_over"]
 def handed_over(pipeline: Pipeline, folder: Path) -> Pipeline:
     """Return a pipeline whose parts have learned what the parts of the same name in a trained folder have.
 
-    Their options stay as they are. What was learned of concepts that the knowledge base lacks is left out. Where a
-    name stands several times, the first takes from the first.
+    Their options stay as they are. Aliases of concepts that the knowledge base lacks are left out. Where a name stands
+    several times, the first takes from the first. Weights of a fusion are taken where it has parts of the same names;
+    ``decide`` is not: its probabilities are those of another pipeline.
 
     Raises:
         LinnetError: no part that learns has one of its name in the folder.
         RecipeError: `folder` is no trained folder, or the options do not fit what was learned.
     """
-    saved = list(_saved(config.read_recipe(folder / "pipeline.toml").pipeline, folder))
-    found = False
+    tables = config.read_recipe(folder / "pipeline.toml").pipeline
+    saved, found = list(_saved(tables, folder)), False
     for task in learners(pipeline):
         part = part_at(pipeline, task.place)
         place = next((place for name, place in saved if name == task.name), None)
-        if place is None or hasattr(part, "of"):
+        if isinstance(part, Fuse):
+            part.weights = _weights(part, tables)
+        if place is None or isinstance(part, FROM_DEV):
             continue
         saved.remove((task.name, place))
         pipeline = with_part(pipeline, task.place, _taught(cast("Stage", part), place, pipeline))
-        found = found or not isinstance(part, FROM_DEV)
+        found = True
     if not found:
         raise LinnetError(f"{folder} has no trained part that the pipeline {pipeline!r} could take")
     return pipeline
@@ -55,9 +60,21 @@ def _saved(tables: Any, folder: Path) -> Iterator[tuple[str, Path]]:
 
 
 def _taught(part: Stage, place: Path, pipeline: Pipeline) -> Component:
-    learned = type(part).load(place, kb=pipeline.kb)
-    made = copy(part)
+    load: Any = type(part).load
+    partly = {"partly": True} if "partly" in signature(load).parameters else {}
+    learned, made = load(place, kb=pipeline.kb, **partly), copy(part)
     for item in fields(cast("Any", part)):
         if not item.init:
             setattr(made, item.name, getattr(learned, item.name))
+    check: Callable[[], None] = getattr(made, "__post_init__", lambda: None)
+    check()  # options that do not fit what was learned
     return made
+
+
+def _weights(fusion: Fuse, tables: Any) -> tuple[float, ...] | None:
+    """Return the weights of the fusion of the same parts, its own if there is none."""
+    names = [config.name_of(part) for part in fusion.of]
+    for table in (table for table in nested_tables(tables) if "of" in table):
+        if [part["use"] for part in table["of"]] == names and table.get("weights") and fusion.weights is None:
+            return tuple(table["weights"])
+    return fusion.weights

@@ -22,7 +22,7 @@ from linnet.errors import KnowledgeBaseError, LinnetError
 from linnet.home import kb_folder
 from linnet.kb import KnowledgeBase, kb_path
 
-__all__ = ["KbSources", "build_kb", "open_kb"]
+__all__ = ["KbSources", "build_kb", "comes_from", "open_kb"]
 
 logger = logging.getLogger(__name__)
 
@@ -71,6 +71,11 @@ def open_kb(name: str | Path) -> KnowledgeBase:
     return KnowledgeBase.open(path)
 
 
+def comes_from(kb: KnowledgeBase, version: str) -> bool:
+    """Return whether a knowledge base is of a version, or was before it was edited; concepts keep their rows."""
+    return any(entry["version"] == version for entry in kb.history)
+
+
 def build_kb(
     sources: KbSources, *, data: str | Path | None = None, progress: Callable[[int], None] | None = None
 ) -> KnowledgeBase:
@@ -107,16 +112,27 @@ def _subset(whole: KnowledgeBase, sources: KbSources, data: Path, key: str) -> K
     from linnet.corpora.vocabulary import corpus_paths, documents, gold_ids  # noqa: PLC0415 - brings readers along
     from linnet.vocabularies.subset import mask_of, subset  # noqa: PLC0415 - as above
 
-    contents = [_content(path) for source in sources.concepts_of for path in corpus_paths(source, data=data)]
+    given = [_placed(source, data) for source in sources.concepts_of]
+    contents = [_content(path) for source in given for path in corpus_paths(source, data=data)]
     digest = hashlib.sha256(json.dumps([key, contents]).encode()).hexdigest()[:12]
     path = kb_folder() / f"{sources.name or 'recipe'}-of-corpus-{digest}.kb"
     if path.exists():
-        return KnowledgeBase.open(path)
-    gold = gold_ids(doc for source in sources.concepts_of for doc in documents(source, data=data))
+        try:
+            return KnowledgeBase.open(path)
+        except KnowledgeBaseError as error:
+            logger.info("%s; it is built again", error)
+    gold = gold_ids(doc for source in given for doc in documents(source, data=data))
     chosen, unknown = mask_of(whole, gold)
     if unknown:
         logger.info("%d concepts of the documents are not in %s, such as %s", len(unknown), whole.path, unknown[0])
     return subset(whole, chosen, path, conditions={"concepts of": " | ".join(sources.concepts_of)})
+
+
+def _placed(source: str, data: Path) -> str:
+    """Return a known corpus as it is, and a path as one that begins in the data folder."""
+    from linnet.corpora.vocabulary import known_corpus  # noqa: PLC0415 - brings the readers of corpora along
+
+    return source if known_corpus(source) else str(data / source)
 
 
 def _source(table: Mapping[str, Any], folder: Path) -> Any:

@@ -41,6 +41,8 @@ def test_a_knowledge_base_of_ones_own(run: Run, tmp_path: Path) -> None:
     assert len(list(tmp_path.glob("*.vectors-*"))) == 3
     done = run(*arguments, "--backend", "tensor")
     assert (done.code, "expected torch or onnx" in done.err) == (2, True)
+    assert "--index hsnw: expected one of" in run(*arguments, "--index", "hsnw").err
+    assert run(*arguments, "--index", "ivf", "--json").out.count('"index"') == 2
     assert run(*arguments, "--backend", "onnx", "--json").out.count("names/s") == 1
 
 

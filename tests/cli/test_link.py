@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import linnet
+from linnet.data import Document, Mention
 from linnet.kb import KnowledgeBase
 
 from .conftest import Run
@@ -176,8 +177,22 @@ def test_what_links_given_mentions_links_those_of_a_detector(
     assert "mentions" in run("link", NOTE, "--pipeline", given).err
     done = run("link", "-q", NOTE, "--pipeline", given, "--detect", "dictionary", "--to", "jsonl")
     assert ids(done.out) == {"HP:0004322", "HP:0001250", "HP:0000175"}
-    for name, message in (("dictionry", "did you mean 'dictionary'?"), ("ngram", "it finds no mentions")):
+    for name, message in (
+        ("dictionry", "did you mean 'dictionary'?"),
+        ("ngram", "it finds no mentions"),
+        ("conjuncts", "it finds no mentions"),
+        ("union", "cannot be made by its name alone"),
+    ):
         assert message in run("link", NOTE, "--pipeline", given, "--detect", name).err
+    texts = (("Seizures", "HP:0001250"), ("Short stature", "HP:0000175"))
+    gold = [
+        Document(id, text, mentions=(Mention(0, len(text), source="gold", concepts=(id,)),)) for text, id in texts * 3
+    ]
+    fitted = linnet.calibrate(linnet.load(given), gold)
+    linnet.save(fitted, tmp_path / "fitted")
+    done = run("link", NOTE, "--pipeline", tmp_path / "fitted", "--detect", "dictionary", "--to", "jsonl")
+    assert "of found ones they are marked as not calibrated" in done.err
+    assert {m["calibration"] for m in lines(done.out)[0]["mentions"]} == {"uncalibrated"}  # type: ignore[attr-defined]
     done = run("link", NOTE, "--pipeline", recipe, "--detect", "dictionary")
     assert (done.code, "does not begin with gold" in done.err) == (2, True)
 

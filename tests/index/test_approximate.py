@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -186,3 +187,21 @@ def test_a_full_disk_is_an_os_error(index: Approximate, tmp_path: Path, monkeypa
 
 def _full() -> int:
     return os.open("/dev/full", os.O_RDWR)
+
+
+@pytest.mark.parametrize("kind", [Flat, Hnsw, Ivf])
+def test_equal_names_come_by_row_whatever_is_searched_beside_them(kind: Any) -> None:
+    chance = np.random.default_rng(5)
+    vectors = chance.normal(size=(600, 48)).astype(np.float32)
+    vectors[300:] = vectors[:300]
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    concepts = np.arange(600, dtype=np.int32)
+    index = kind(vectors, concepts) if kind is Flat else kind.build(vectors, concepts)
+    queries = vectors[:64] + 0.1 * chance.normal(size=(64, 48)).astype(np.float32)
+    together = index.search(queries, 2)
+    alone = [index.search(query[None], 2)[0] for query in queries]
+    for one, other in zip(together, alone, strict=True):
+        assert one.rows.tolist() == other.rows.tolist()
+        assert one.scores.tolist() == other.scores.tolist()
+        assert one.scores[0] == one.scores[1]
+        assert one.rows[1] == one.rows[0] + 300

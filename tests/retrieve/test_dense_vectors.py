@@ -205,3 +205,24 @@ def test_progress_is_told(
     Dense(kb=base, encoder=bert, index="hnsw").names_index  # noqa: B018 - makes them
     assert "vectors of names: 100 of 160" in caplog.text
     assert "index of names (hnsw): 160 of 160" in caplog.text
+
+
+def test_a_concept_that_is_again_what_it_was_is_found_once(base: KnowledgeBase, bert: str) -> None:
+    """Retired, restored, and another one added: what was made in between does not come twice."""
+    seen = Dense(kb=base, encoder=bert, index="flat")
+    query = seen.encode_names(["head fever"])
+    seen.search(query, 5)
+    concept = base[0]
+    with edit(base.path) as change:
+        change.retire("X:0")
+    Dense(kb=again(base), encoder=bert, index="flat").search(query, 5)
+    with edit(base.path) as change:
+        change.add(concept)
+    with edit(base.path) as change:
+        change.add(Concept("X:80", (Name("gout"),)))
+    dense = Dense(kb=again(base), encoder=bert, index="flat")
+    [found] = dense.search(query, 5)
+    assert found.rows[0] == 0
+    assert len(set(found.rows.tolist())) == 5
+    [new] = dense.search(dense.encode_names(["gout"]), 1)
+    assert dense.kb.id(int(new.rows[0])) == "X:80"

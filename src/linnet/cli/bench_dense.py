@@ -40,9 +40,10 @@ def dense(
     ] = None,
     kb: Annotated[Path | None, typer.Option(help="Measure this knowledge base, beside which files are kept.")] = None,
     names: Annotated[int, typer.Option(min=1000, help="So many names at least, real ones first.")] = 1_000_000,
-    queries: Annotated[int, typer.Option(min=1, help="Distinct mentions looked up.")] = 512,
+    queries: Annotated[int, typer.Option(min=2, help="Distinct mentions looked up.")] = 512,
     encoder: Annotated[str, typer.Option(help="A packaged encoder, a folder, or a name at Hugging Face.")] = "minilm",
     backend: Annotated[str, typer.Option(help="What encodes: torch, or onnx with a byte a number.")] = "torch",
+    index: Annotated[list[str] | None, typer.Option(help="Indexes to build: hnsw, ivf; both by default.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a line instead of a table.")] = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
@@ -57,9 +58,12 @@ def dense(
     listen(quiet=quiet, verbose=verbose)
     if backend not in ("torch", "onnx"):
         raise LinnetError(f"--backend {backend}: expected torch or onnx")
+    if unknown := set(index or ()) - set(KINDS):
+        raise LinnetError(f"--index {min(unknown)}: expected one of {', '.join(KINDS)}")
+    kinds = [kind for kind in KINDS if kind == "flat" or kind in (index or KINDS)]
     opened, generated, texts = _task(folder, data, kb, names, queries)
     rows = []
-    for row in measure(opened, texts, encoder=encoder, backend=backend, kinds=KINDS):
+    for row in measure(opened, texts, encoder=encoder, backend=backend, kinds=kinds):
         rows.append({**row, "generated": f"{generated:.0%}"})
         if as_json:
             print(json.dumps(rows[-1]))

@@ -30,7 +30,7 @@ from linnet.kb import KnowledgeBase
 from linnet.pipeline import Pipeline
 from linnet.recipe import Recipe
 from linnet.text.files import replacing
-from linnet.todo import FROM_DEV, from_dev, part_at, tasks
+from linnet.todo import FROM_DEV, from_dev, part_at, parts_of, tasks
 
 __all__ = ["Experiment", "code_version"]
 
@@ -65,6 +65,7 @@ class Experiment:
         data: folder of corpora and sources of knowledge bases.
         repeats: warm runs that speed is measured by.
         fresh: do everything again.
+        fresh_teacher: train again what `teacher` is the folder of.
     """
 
     source: str
@@ -75,6 +76,7 @@ class Experiment:
     data: Path | None = None
     repeats: int = 3
     fresh: bool = False
+    fresh_teacher: bool = False
     done: list[str] = field(default_factory=list, compare=False)  # steps that were run, not kept
 
     @property
@@ -90,12 +92,21 @@ class Experiment:
             raise RecipeError(self.source, [f"corpus: {found}; reproducing needs one of {', '.join(CORPORA)}"])
         if recipe.train_corpus and recipe.train_corpus not in CORPORA:
             raise RecipeError(self.source, [f"train_corpus: {recipe.train_corpus!r} is no known corpus"])
-        if recipe.trained_by and read_recipe(recipe.trained_by).trained_by:
-            raise RecipeError(self.source, [f"trained_by: {recipe.trained_by!r} is not trained itself"])
+        if recipe.trained_by:
+            self._check_teacher(recipe, read_recipe(recipe.trained_by))
         if self.split not in CORPORA[recipe.corpus].splits:
             known = ", ".join(CORPORA[recipe.corpus].splits)
             raise RecipeError(self.source, [f"expect: {recipe.corpus} has no split {self.split!r}, it has {known}"])
         return recipe
+
+    def _check_teacher(self, recipe: Recipe, teacher: Recipe) -> None:
+        problem = ""
+        if teacher.trained_by:
+            problem = f"{recipe.trained_by!r} is not trained itself"
+        elif teacher.learns_from == recipe.corpus != teacher.corpus:
+            problem = f"{recipe.trained_by!r} may choose by the {self.split} documents of {recipe.corpus}"
+        if problem:
+            raise RecipeError(self.source, [f"trained_by: {problem}"])
 
     def run(self, kb: KnowledgeBase | None = None) -> Report:
         """Return the report, after whatever steps are still to be done.
@@ -144,14 +155,14 @@ class Experiment:
         self, recipe: Recipe, gold: Sequence[Document], kb: KnowledgeBase
     ) -> tuple[str, list[str], dict[str, str]]:
         """Train what is to be trained; return the key of this experiment, the steps up to here, and the finished."""
+        if recipe.trained_by:
+            self._teacher(recipe).model()
         key = self._key(recipe, gold, kb)
         steps = {} if self.fresh else self._kept(key)
         done = ["model"] if recipe.train else []
         if recipe.train and "model" not in steps:
             self._fit(recipe, kb)
             steps = self._keep(key, done)
-        if recipe.trained_by and not {"predictions", "report"} <= set(steps):
-            self._teacher(recipe).model()
         return key, done, steps
 
     def _teacher(self, recipe: Recipe) -> Experiment:
@@ -160,7 +171,7 @@ class Experiment:
             raise RecipeError(self.source, [f"trained_by: linnet reproduce trains {recipe.trained_by!r} first"])
         return Experiment(
             source=recipe.trained_by, split=self.split, folder=self.teacher, seed=self.seed, data=self.data,
-            repeats=self.repeats,
+            repeats=self.repeats, fresh=self.fresh_teacher,
         )  # fmt: skip
 
     def _load(self, recipe: Recipe, kb: KnowledgeBase) -> Pipeline:
@@ -216,8 +227,15 @@ class Experiment:
             lambda: self._load(recipe, KnowledgeBase.open(kb.path)),
             _hidden(gold[:SAMPLE], self._load(recipe, kb)),
             repeats=self.repeats,
-            index=[*kb.path.parent.glob(f"{glob.escape(kb.path.name)}*"), self._model_folder(recipe)],
+            index=[*self._files(self._load(recipe, kb), kb), self._model_folder(recipe)],
         )
+
+    @staticmethod
+    def _files(pipeline: Pipeline, kb: KnowledgeBase) -> list[Path]:
+        """Return the files of a knowledge base that a pipeline reads; vectors of other networks may lie beside them."""
+        beside = kb.path.parent.glob(f"{glob.escape(kb.path.name)}*")
+        vectors = [file for part in parts_of(pipeline) for file in getattr(part, "index_files", ())]
+        return [*(path for path in beside if ".vectors-" not in path.name), *vectors]
 
     def _report(self, recipe: Recipe, gold: Sequence[Document], kb: KnowledgeBase, measured: Cost | None) -> Report:
         logger.info("%s: evaluating", self.source)
@@ -235,7 +253,7 @@ class Experiment:
 
     def _train(self, recipe: Recipe) -> list[Document] | None:
         """Return the training documents, for slices of seen and unseen concepts; None where there are none."""
-        corpus = recipe.learns_from
+        corpus = (read_recipe(recipe.trained_by) if recipe.trained_by else recipe).learns_from
         if (self.split == "train" and corpus == recipe.corpus) or "train" not in CORPORA[corpus].splits:
             return None
         try:
@@ -248,11 +266,11 @@ class Experiment:
 
     def _key(self, recipe: Recipe, gold: Sequence[Document], kb: KnowledgeBase) -> str:
         """Return a hash of all that predictions depend on; the report depends on the number of warm runs as well."""
-        told = [
-            one.model_dump(mode="json", exclude={"expect", "description"})
-            for one in (recipe, *([read_recipe(recipe.trained_by)] if recipe.trained_by else ()))
-        ]
-        values = [*told, self.split, fingerprint(gold), kb.version, code_version()]
+        told = recipe.model_dump(mode="json", exclude={"expect", "description"})
+        learned = fingerprint(self._train(recipe) or []) if recipe.train else ""
+        if recipe.trained_by:
+            learned = _weights(self._model_folder(recipe))
+        values = [told, learned, self.split, fingerprint(gold), kb.version, code_version()]
         return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
 
     def _kept(self, key: str) -> dict[str, str]:
@@ -283,6 +301,15 @@ class Experiment:
 
 
 FILES = {"model": f"{MODEL}/pipeline.toml", "predictions": "predictions.jsonl", "report": "report.json"}
+
+
+def _weights(folder: Path) -> str:
+    """Return a hash of what was learned; indexes are made of it, and later."""
+    total = hashlib.sha256()
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and path.suffix in (".toml", ".json", ".jsonl", ".safetensors"):
+            total.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes())
+    return total.hexdigest()
 
 
 def _hidden(gold: Sequence[Document], pipeline: Pipeline) -> list[Document]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import logging
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated
@@ -18,10 +20,12 @@ from linnet.corpora.html import write_html
 from linnet.data import Document
 from linnet.errors import LinnetError, did_you_mean
 from linnet.kb import KnowledgeBase
-from linnet.pipeline import Pipeline
+from linnet.pipeline import Component, Pipeline
 from linnet.text.files import replacing
 
 __all__ = ["NOTICE", "link"]
+
+logger = logging.getLogger(__name__)
 
 NOTICE = "Negation and family history are not interpreted: 'no cleft palate' still links cleft palate."
 WIDTH = 46  # of the table's column for text
@@ -82,10 +86,23 @@ def _detecting(linker: Pipeline, name: str) -> Pipeline:
     if name not in components():
         hint = did_you_mean(name, components()) or ""
         raise LinnetError(f"--detect {name}: there is no such component{hint}")
-    detector = make({"use": name}, linker.kb)
-    if "mentions" not in getattr(detector, "gives", ()):
+    try:
+        detector = make({"use": name}, linker.kb)
+    except TypeError as error:  # made of other components, or of keywords that only a recipe gives
+        raise LinnetError(f"--detect {name}: it cannot be made by its name alone; put it into a recipe") from error
+    if "mentions" not in getattr(detector, "gives", ()) or "mentions" in detector.needs:
         raise LinnetError(f"--detect {name}: it finds no mentions; dictionary does")
-    return Pipeline(detector, *linker.parts[1:], name=linker.name, kb=linker.kb)
+    return Pipeline(detector, *map(_uncalibrated, linker.parts[1:]), name=linker.name, kb=linker.kb)
+
+
+def _uncalibrated(part: Component) -> Component:
+    """Return a part that does not say of probabilities at given spans that they are those of found ones."""
+    if getattr(part, "calibration", "") != "given-span":
+        return part
+    logger.warning("probabilities were fitted to given mentions: of found ones they are marked as not calibrated")
+    made = copy.copy(part)
+    vars(made)["calibration"] = ""
+    return made
 
 
 def _title(docs: Sequence[Document]) -> str:

@@ -67,14 +67,15 @@ def reproduce(
     base = None if kb is None else open_kb(kb)
     verdicts: list[_Verdict] = []
     reports: list[Report] = []
+    taught: set[Path] = set()  # folders in which something was done just now
     for name, recipe, source in known:
         for split in recipe.splits:
-            inner = Path() if len(recipe.splits) == 1 else Path(split)
-            teacher = out / _name(recipe.trained_by) / inner if recipe.trained_by else None
+            teacher = _place(out, recipe.trained_by, split) if recipe.trained_by else None
             run = Experiment(
-                source=source, split=split, folder=out / name / inner, teacher=teacher, data=data, repeats=repeats,
-                fresh=fresh,
+                source=source, split=split, folder=_place(out, source, split), teacher=teacher, data=data,
+                repeats=repeats, fresh=fresh, fresh_teacher=fresh and teacher not in taught,
             )  # fmt: skip
+            taught |= {run.folder} | ({teacher} if teacher else set())
             found = _runs(run, recipe.seed, seeds, base)
             reports.append(found[0])
             verdicts += _judged(name, recipe, split, found)
@@ -87,6 +88,12 @@ def reproduce(
 
 def _name(source: str) -> str:
     return source if source in recipes() else Path(source).stem
+
+
+def _place(out: Path, source: str, split: str) -> Path:
+    """Return the folder of a recipe on a split, which has one of its own where the recipe names others."""
+    folder = out / _name(source)
+    return folder if read_recipe(source).splits == (split,) else folder / split
 
 
 def _runs(run: Experiment, first: int, seeds: int, kb: KnowledgeBase | None) -> list[Report]:

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linnet.index.files import faiss, read_index, write_index
-from linnet.index.flat import Flat, Found
+from linnet.index.flat import Flat, Found, products
 from linnet.kb import Mask
 
 __all__ = ["Approximate", "sample"]
@@ -170,7 +170,7 @@ class Approximate(ABC):
     def _best(self, query: Floats, names: npt.NDArray[np.int64], k: int) -> Found:
         """Return the best concepts of proposed names, by the names' own vectors."""
         names = np.sort(names)  # of a concept's equally good names the first
-        scores = self.vectors[names] @ query
+        scores = products(self.vectors[names], query)
         rows = self.concepts[names]
         order = np.lexsort((names, -scores))
         _, firsts = np.unique(rows[order], return_index=True)

@@ -15,13 +15,14 @@ import numpy.typing as npt
 from linnet.errors import LinnetError
 from linnet.kb import Mask
 
-__all__ = ["Flat", "Found"]
+__all__ = ["Flat", "Found", "products"]
 
 Floats = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int32]
 Places = npt.NDArray[np.intp]
 
 SCORES = 1 << 24  # in memory at once, 64 MiB
+ROUNDING = 1e-5  # a matrix product gives equal vectors scores that differ by so much at most, as they stand in it
 QUERIES = 64  # multiplied with a block of names at once
 
 
@@ -110,21 +111,34 @@ class Flat:
         places = np.arange(len(scores)) if mask is None else np.flatnonzero(mask.array[self._rows])
         scores = scores[places]
         if len(scores) > k:
-            # all of those as good as the k-th, so that ties go by row
+            # all of those about as good as the k-th, so that ties go by row
             kth = np.partition(scores, len(scores) - k)[len(scores) - k]
-            kept = np.flatnonzero(scores >= kth)
-            places, scores = places[kept], scores[kept]
+            places = places[np.flatnonzero(scores >= kth - ROUNDING)]
+        if not len(places):
+            return _nothing()
+        scores, names = self._compared(places, query)
         order = np.lexsort((places, -scores))[:k]
-        places, scores = places[order], scores[order]
-        names = np.array([self._name(place, query) for place in places.tolist()], np.int32)
-        return Found(self._rows[places], scores, names)
+        return Found(self._rows[places[order]], scores[order], names[order])
 
-    def _name(self, place: int, query: Floats) -> int:
-        """Return the first of the best names of a concept."""
-        begin = int(self._starts[place])
-        end = int(self._starts[place + 1]) if place + 1 < len(self._starts) else len(self)
-        own = np.arange(begin, end) if self._order is None else self._order[begin:end]
-        return int(own[int(np.argmax(self.vectors[own] @ query))]) if end - begin > 1 else int(own[0])
+    def _compared(self, places: Places, query: Floats) -> tuple[Floats, Ints]:
+        """Return scores once more, the same whatever is beside a concept, and the first of its best names."""
+        begins = self._starts[places]
+        sizes = np.append(self._starts, len(self))[places + 1] - begins
+        firsts = np.cumsum(sizes) - sizes
+        own = np.arange(int(sizes.sum())) + np.repeat(begins - firsts, sizes)
+        own = own if self._order is None else self._order[own]
+        scores = products(self.vectors[own], query)
+        best = np.maximum.reduceat(scores, firsts)
+        at = np.flatnonzero(
+            scores == np.repeat(best, sizes)
+        )  # the first of each concept is the first at or behind its own
+        return best, own[at[np.searchsorted(at, firsts)]].astype(np.int32)
+
+
+def products(vectors: Floats, query: Floats) -> Floats:
+    """Return the product of each vector (n, d) with a query (d,), equal for equal vectors wherever they stand."""
+    found: Floats = (vectors * query).sum(axis=1)
+    return found
 
 
 def _nothing() -> Found:

@@ -268,6 +268,7 @@ class CrossEncoder(Reranker):
     @classmethod
     def load(cls, folder: Path, *, kb: KnowledgeBase | None = None) -> Self:
         """Return the component that `save` wrote."""
+        folder = folder.absolute()  # the network is read later on, maybe from another folder
         loaded = super().load(folder, kb=kb)
         if (folder / MODEL).is_dir():
             loaded.folder = folder / MODEL

@@ -24,6 +24,7 @@ from linnet.errors import DataError, FormatError, KnowledgeBaseError, LinnetWarn
 from linnet.errors import did_you_mean as near
 from linnet.home import read_json
 from linnet.kb import KnowledgeBase
+from linnet.kb_open import comes_from
 from linnet.pipeline import Reranker
 from linnet.rerank.counts import Counts, answers
 from linnet.rerank.features import FEATURES, GROUPS, SEEN, Floats, Known, table
@@ -226,14 +227,14 @@ class Lexical(Reranker):
 
         Raises:
             FormatError: a file is damaged, or the columns are those of another version of Linnet.
-            KnowledgeBaseError: it was trained with another version of the knowledge base.
+            KnowledgeBaseError: it was trained with another knowledge base.
         """
         reranker = super().load(folder, kb=kb)
         path = folder / "model.json"
         if not path.is_file():
             return reranker
         saved = read_json(path)
-        if saved.get("kb") != reranker.kb.version:
+        if not comes_from(reranker.kb, str(saved.get("kb"))):
             raise KnowledgeBaseError(
                 f"{folder} was trained with version {saved.get('kb')} of its knowledge base, "
                 f"{reranker.kb.path} has version {reranker.kb.version}: train it again"
@@ -247,7 +248,9 @@ class Lexical(Reranker):
             raise FormatError(path, f"no weights that this Linnet can use ({error!r}); train again") from error
         reranker.model = Logit(*(np.array(column, np.float64) for column in values))
         reranker._omitted = reranker.omit
-        reranker.known = Known.of(Lexicon.load(folder / "lexicon"), Counts.load(folder / "counts.jsonl"))
+        same = saved["kb"] == reranker.kb.version  # else it was edited: names are read again, counts stay as they are
+        lexicon = Lexicon.load(folder / "lexicon") if same else Lexicon.build(reranker.kb)
+        reranker.known = Known.of(lexicon, Counts.load(folder / "counts.jsonl"))
         return reranker
 
 

@@ -105,15 +105,15 @@ class Aliases:
                 file.write(json.dumps(line, ensure_ascii=True) + "\n")
 
     @classmethod
-    def load(cls, path: Path, kb: KnowledgeBase) -> Aliases:
-        """Return what `save` wrote.
+    def load(cls, path: Path, kb: KnowledgeBase, *, partly: bool = False) -> Aliases:
+        """Return what `save` wrote, with `partly` without the aliases of concepts that `kb` lacks.
 
         Raises:
             FormatError: the file cannot be read, or a line is not one of ours.
         """
         seen: Counter[tuple[str, Key]] = Counter()
         try:
-            for key, count in _read(path, kb):
+            for key, count in _read(path, kb, partly=partly):
                 seen[key] += count  # of concepts that were retired since, one may have followed another
         except (OSError, UnicodeDecodeError) as error:
             raise FormatError(path, f"cannot be read: {error}; train again") from error
@@ -127,7 +127,7 @@ def _sum(size: int, counts: Iterable[Mapping[int, int]]) -> npt.NDArray[np.float
     return total
 
 
-def _read(path: Path, kb: KnowledgeBase) -> Iterator[tuple[tuple[str, Key], int]]:
+def _read(path: Path, kb: KnowledgeBase, *, partly: bool) -> Iterator[tuple[tuple[str, Key], int]]:
     with path.open(encoding="utf-8") as file:
         for number, line in enumerate(file, 1):
             try:
@@ -135,6 +135,8 @@ def _read(path: Path, kb: KnowledgeBase) -> Iterator[tuple[tuple[str, Key], int]
                 text, row, documents = record["alias"], kb.row(record["concept"]), record["documents"]
                 checked = [(str(doc), _positive(count)) for doc, count in documents.items()]
             except UnknownConceptError as error:
+                if partly:
+                    continue
                 raise FormatError(path, f"{error}; train again", line=number) from error
             except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
                 problem = "is no alias: expected alias, concept and documents with their counts"

@@ -28,7 +28,7 @@ from linnet.pipeline import Allow, Component, Step
 from linnet.retrieve.aliases import Aliases
 from linnet.retrieve.contexts import InContext, in_context
 from linnet.retrieve.dense_args import ALIGN, FINETUNE
-from linnet.retrieve.dense_vectors import VECTORS, SearchedNames, name_vectors
+from linnet.retrieve.dense_vectors import VECTORS, SearchedNames, files_beside, make, name_vectors
 from linnet.retrieve.queries import IndexedRetriever
 
 if TYPE_CHECKING:
@@ -327,13 +327,29 @@ class Dense(IndexedRetriever):
         super().save(folder)
         if "module" in self.__dict__ or self.folder is not None or self.aligned is not None:
             self.module.save(folder / (ALIGNED if self.stage == ALIGN else MODEL))
-            self.names_index.save(folder / VECTORS)
+            self._shown(folder).save(folder / VECTORS)
         if len(self.learned):
             self.learned.save(folder / ALIASES, self.kb)
 
+    def _shown(self, folder: Path) -> SearchedNames:
+        """Return the vectors of all names by what will run the network that was saved in `folder`."""
+        if self.backend == "torch" or self.folder is not None:
+            return self.names_index
+        ready = copy.copy(self)
+        ready.folder, ready.trained = folder / (ALIGNED if self.stage == ALIGN else MODEL), False
+        ready.hide()
+        ready.__dict__.pop("module", None)
+        return make(ready)
+
+    @property
+    def index_files(self) -> list[Path]:
+        """The files beside the knowledge base that the names are searched in."""
+        return files_beside(self)
+
     @classmethod
-    def load(cls, folder: Path, *, kb: KnowledgeBase | None = None) -> Self:
-        """Return the component that `save` wrote."""
+    def load(cls, folder: Path, *, kb: KnowledgeBase | None = None, partly: bool = False) -> Self:
+        """Return the component that `save` wrote; with `partly` without aliases of concepts that `kb` lacks."""
+        folder = folder.absolute()  # the network is read later on, maybe from another folder
         loaded = super().load(folder, kb=kb)
         if (folder / MODEL).is_dir():
             loaded.folder = folder / MODEL
@@ -341,7 +357,7 @@ class Dense(IndexedRetriever):
             loaded.folder = loaded.aligned = folder / ALIGNED
             loaded.stage = ALIGN
         if (folder / ALIASES).exists():
-            loaded.learned = Aliases.load(folder / ALIASES, loaded.kb)
+            loaded.learned = Aliases.load(folder / ALIASES, loaded.kb, partly=partly)
         return loaded
 
 

@@ -7,6 +7,7 @@ concepts has changed.
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import itertools
 import json
@@ -31,7 +32,16 @@ from linnet.kb import Mask
 if TYPE_CHECKING:
     from linnet.retrieve.dense import Dense
 
-__all__ = ["INDEXES", "VECTORS", "EditedVectors", "NameVectors", "SearchedNames", "make", "name_vectors"]
+__all__ = [
+    "INDEXES",
+    "VECTORS",
+    "EditedVectors",
+    "NameVectors",
+    "SearchedNames",
+    "files_beside",
+    "make",
+    "name_vectors",
+]
 
 logger = logging.getLogger(__name__)
 
@@ -217,8 +227,7 @@ def name_vectors(dense: Dense, *, index: Kind | None = None) -> SearchedNames:
     they were made with; they are made where neither holds them for these weights, options and version.
     """
     options, kind = _options(dense), index or dense.index
-    digest = hashlib.blake2b(json.dumps(options, sort_keys=True).encode(), digest_size=6).hexdigest()
-    beside = dense.kb.path.with_name(f"{dense.kb.path.name}.vectors-{digest}")
+    beside = _beside(dense, options)
     for path in ([dense.folder.with_name(VECTORS)] if dense.folder is not None else []) + [beside]:
         if (base := NameVectors.open(path, options)) is not None and (
             found := _current(dense, base, path, kind)
@@ -227,6 +236,17 @@ def name_vectors(dense: Dense, *, index: Kind | None = None) -> SearchedNames:
     about, size = {**options, "kb": dense.kb.version}, dense.module.entity.size
     made = kept(beside, lambda file: _written(file, _blocks(dense), size, about), what="file of vectors")
     return made.indexed(kind, beside)
+
+
+def files_beside(dense: Dense) -> list[Path]:
+    """Return the files beside the knowledge base that vectors of a component are read from, with their indexes."""
+    beside = _beside(dense, _options(dense))
+    return sorted(beside.parent.glob(f"{glob.escape(beside.name)}*"))
+
+
+def _beside(dense: Dense, options: dict[str, Any]) -> Path:
+    digest = hashlib.blake2b(json.dumps(options, sort_keys=True).encode(), digest_size=6).hexdigest()
+    return dense.kb.path.with_name(f"{dense.kb.path.name}.vectors-{digest}")
 
 
 def _options(dense: Dense) -> dict[str, Any]:
@@ -262,8 +282,9 @@ def _added(dense: Dense, base: NameVectors, changed: npt.NDArray[np.int64], path
         return before
     still: list[Block] = []
     if before is not None and before.about["kb"] in {entry["version"] for entry in kb.history}:
-        fresh = kb.changed_since(before.about["kb"])
-        still = [before.only(~np.isin(before.concepts, fresh))]
+        # of concepts that are again what they were when the base was made, the base holds the names
+        fresh = np.intersect1d(kb.changed_since(before.about["kb"]), changed)
+        still = [before.only(np.isin(before.concepts, changed) & ~np.isin(before.concepts, fresh))]
     blocks = [*still, *_blocks(dense, fresh.tolist())]
     return kept(path, lambda file: _written(file, blocks, base.vectors.shape[1], about), what="file of vectors")
 

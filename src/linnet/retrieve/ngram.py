@@ -169,9 +169,9 @@ class Ngram(TextRetriever):
             self.learned.save(folder / ALIASES, self.kb)
 
     @classmethod
-    def load(cls, folder: Path, *, kb: KnowledgeBase | None = None) -> Self:
-        """Return the component that `save` wrote."""
+    def load(cls, folder: Path, *, kb: KnowledgeBase | None = None, partly: bool = False) -> Self:
+        """Return the component that `save` wrote; with `partly` without aliases of concepts that `kb` lacks."""
         loaded = super().load(folder, kb=kb)
         if (folder / ALIASES).exists():
-            loaded.learned = Aliases.load(folder / ALIASES, loaded.kb)
+            loaded.learned = Aliases.load(folder / ALIASES, loaded.kb, partly=partly)
         return loaded
