@@ -20,7 +20,7 @@ from linnet.kb_build import build
 from linnet.pipeline import Abbreviations, Pipeline, Sentences
 from linnet.rerank.cross_args import CrossArgs
 from linnet.rerank.cross_encoder import CrossEncoder
-from linnet.rerank.cross_training import CrossTraining, learned_documents
+from linnet.rerank.cross_training import CrossTraining, learned_documents, sure_enough
 from linnet.rerank.packing import PACKINGS, Packing
 from linnet.retrieve.ngram import Ngram
 from tests.tiny_models import tiny_bert
@@ -40,6 +40,12 @@ def bert(tmp_path_factory: pytest.TempPathFactory) -> str:
 def exact(monkeypatch: pytest.MonkeyPatch) -> None:
     """Numbers of 32 bits, so that what has to be equal is."""
     monkeypatch.setattr(linnet.nn.device, "has_bf16", lambda _: False)
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("LINNET_HOME", str(tmp_path / "home"))
+    return tmp_path / "home"
 
 
 @pytest.fixture
@@ -217,6 +223,33 @@ def test_mentions_that_the_stage_before_is_sure_of_are_left(kb: KnowledgeBase, b
     assert cross(seen) == seen
     cross.sure = 2.0
     assert cross(seen) != seen
+
+
+def test_from_how_sure_mentions_are_left_is_fitted(kb: KnowledgeBase, bert: str) -> None:
+    docs = notes(8)
+    cross = CrossEncoder(kb=kb, encoder=bert)
+    fitted(cross, docs, kb)
+    assert cross.sure is None
+    learned = learned_documents(cross, docs, before=front(kb), args=CrossArgs(top_k=5))
+    first = [float(said[0, 0]) for one in learned for said in one.read.features]
+    assert sure_enough(cross, learned, spare=1.0) == min(first)
+    assert sure_enough(cross, [], spare=1.0) is None
+    wrong = [one._replace(labels=[own * 0 for own in one.labels]) for one in learned]
+    assert sure_enough(cross, wrong, spare=0.0) == min(first)
+    list(cross.fit(docs, docs, before=front(kb), kb=kb, args={"epochs": 1, "spare": 1.0}))
+    assert cross.sure == min(first)
+
+
+def test_a_byte_a_number_says_about_the_same(kb: KnowledgeBase, bert: str, tmp_path: Path, home: Path) -> None:
+    docs = notes(6)
+    fitted(CrossEncoder(kb=kb, encoder=bert, packing="multi"), docs, kb).save(tmp_path / "saved")
+    seen = answered(kb, docs)
+    small = CrossEncoder.load(tmp_path / "saved", kb=kb)
+    small.backend = "onnx"
+    assert close(scores(CrossEncoder.load(tmp_path / "saved", kb=kb), seen), scores(small, seen), 0.1)
+    assert (home / "onnx").is_dir()
+    with pytest.raises(RecipeError, match="onnx cannot keep candidates apart"):
+        CrossEncoder(kb=kb, encoder=bert, backend="onnx", isolated=True)
 
 
 def test_what_is_right_where_it_was_not_found(kb: KnowledgeBase, bert: str) -> None:

@@ -24,11 +24,14 @@ class CrossArgs:
         loss: ``pairs``, cross-entropy of each pair as published, or ``list``, of the right candidate among those of its
             mention and none of them.
         add_gold: put the right concept behind the candidates where the stage before has not found it.
+        spare: how much accuracy on the dev documents may be lost by leaving mentions that the stage before is sure of
+            as they are; from how sure, `CrossEncoder.sure`, is fitted on these documents. None reads all.
     """
 
     top_k: int = 5
     loss: Literal["pairs", "list"] = "list"
     add_gold: bool = False
+    spare: float | None = None
 
     @classmethod
     def split(cls, values: Mapping[str, Any]) -> tuple[Self, TrainArgs]:
@@ -63,4 +66,7 @@ def _problems(values: Mapping[str, Any]) -> list[str]:
         problems.append(f"loss: expected one of pairs, list, found {values['loss']!r}")
     if not isinstance(values.get("add_gold", False), bool):
         problems.append(f"add_gold: expected true or false, found {values['add_gold']!r}")
+    spare = values.get("spare")
+    if spare is not None and (isinstance(spare, bool) or not isinstance(spare, (int, float)) or not 0 <= spare <= 1):
+        problems.append(f"spare: expected a share from 0 to 1, such as 0.001, found {spare!r}")
     return problems

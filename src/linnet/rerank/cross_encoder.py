@@ -10,7 +10,7 @@ import functools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -50,6 +50,8 @@ class CrossEncoder(Reranker):
         long_forms: abbreviations that the document defines are written out as mentions.
         window: tokens of a sequence at most; 0 = as many as the encoder reads.
         sure: mentions whose first candidate has at least this score already are left as they are.
+        backend: what runs the encoder once it is trained: ``torch``, or ``onnx``, ONNX Runtime with a byte a number
+            (extra ``onnx``), which cannot keep candidates apart.
 
     Scores are probabilities: of a pair, or, if it was trained so that candidates compete, of a candidate among those
     of its mention and none of them.
@@ -65,6 +67,7 @@ class CrossEncoder(Reranker):
     long_forms: bool = True
     window: int = 0
     sure: float | None = None
+    backend: Literal["torch", "onnx"] = "torch"
     folder: Path | None = field(default=None, init=False, repr=False, compare=False)
     trained: bool = field(default=False, init=False, repr=False, compare=False)
     compete: bool = field(default=False, init=False, repr=False, compare=False)  # as it was trained
@@ -77,6 +80,8 @@ class CrossEncoder(Reranker):
     def __post_init__(self) -> None:
         problems = [] if self.top_k >= 1 else [f"top_k: {self.top_k} must be at least 1"]
         problems += [] if self.window >= 0 else [f"window: {self.window} must be 0 or more"]
+        if self.isolated and self.backend == "onnx":
+            problems.append("backend: onnx cannot keep candidates apart; set isolated to false, or backend to torch")
         if problems:
             raise RecipeError("cross", problems)
 
@@ -96,6 +101,11 @@ class CrossEncoder(Reranker):
         if self.window > network.encoder.window:
             problem = f"window: {self.window} must be at most {network.encoder.window}"
             raise RecipeError("cross", [f"{problem}, which is what the encoder {self.encoder!r} reads"])
+        if self.backend == "onnx" and self.folder is not None:
+            from linnet.nn.onnx import OnnxEncoder  # noqa: PLC0415 - needs the extra onnx
+
+            network.encoder = OnnxEncoder(network.encoder)
+            return network.eval()
         return network.to(choose_device()).eval()
 
     @functools.cached_property
@@ -152,8 +162,8 @@ class CrossEncoder(Reranker):
     def _read_lists(self, found: Candidates) -> Candidates:
         """Return the candidates that are read: none of a mention that the stage before is sure of."""
         if self.sure is not None and len(found) and found.scores[0] >= self.sure:
-            return _first(found, 0)
-        return _first(found, self.top_k)
+            return found.top(0)
+        return found.top(self.top_k)
 
     def score(self, reads: Sequence[Read], *, tokens: int | None = None) -> list[list[Floats]]:
         """Return the logits of the read candidates of each mention, float32 (candidates,).
@@ -274,8 +284,3 @@ class CrossEncoder(Reranker):
             loaded.folder = folder / MODEL
             loaded.compete = (folder / MODEL / COMPETE).read_text(encoding="utf-8").strip() == "1"
         return loaded
-
-
-def _first(found: Candidates, count: int) -> Candidates:
-    names = None if found.names is None else found.names[:count]
-    return Candidates(found.rows[:count], found.scores[:count], names=names, kb=found.kb)

@@ -27,7 +27,7 @@ from linnet.pipeline import Component, Pipeline, Step
 from linnet.rerank.counts import answers
 from linnet.rerank.cross_args import CrossArgs
 from linnet.rerank.cross_network import CrossNetwork, Sequences, batched
-from linnet.rerank.cross_texts import Read
+from linnet.rerank.cross_texts import FEATURES, Read
 from linnet.rerank.packing import Packed, pack
 from linnet.roles import align, blind
 from linnet.train.args import TrainArgs
@@ -253,6 +253,8 @@ def fit(
     training = CrossTraining(cross, own, learned)
     folder, key = args.get("checkpoints"), _key(cross, docs, dev, own, learned)
     yield from train(training, docs, dev, score=score, args=loop, folder=folder, key=key)
+    if own.spare is not None and judged:
+        cross.sure = sure_enough(cross, judged, spare=own.spare)
 
 
 def accuracy(cross: CrossEncoder, judged: Sequence[Learned]) -> float:
@@ -264,6 +266,27 @@ def accuracy(cross: CrossEncoder, judged: Sequence[Learned]) -> float:
         for labels, ours in zip(one.labels, lists, strict=True)
     )
     return right / max(1, sum(one.reachable for one in judged))
+
+
+def sure_enough(cross: CrossEncoder, judged: Sequence[Learned], *, spare: float) -> float | None:
+    """Return the lowest score of a first candidate from which mentions need not be read; None if all must be.
+
+    The share of right answers falls by no more than `spare` if those with at least this score stay as they are.
+    """
+    rows = []
+    for one, lists in zip(judged, cross.score([one.read for one in judged]), strict=True):
+        for labels, ours, said in zip(one.labels, lists, one.read.features, strict=True):
+            if len(ours) and labels[0] != UNKNOWN:
+                score = float(said[0, FEATURES.index("score")])
+                rows.append((score, int(labels[0] == RIGHT), int(labels[int(ours.argmax())] == RIGHT)))
+    if not rows:
+        return None
+    rows.sort(reverse=True)
+    scores, before, after = (np.array(column) for column in zip(*rows, strict=True))
+    lost = np.cumsum(after - before) / max(1, sum(one.reachable for one in judged))
+    last = np.append(scores[1:] != scores[:-1], True)  # mentions of one score stay or go together
+    good = np.flatnonzero((lost <= spare) & last)
+    return float(scores[good[-1]]) if len(good) else None
 
 
 def _key(
