@@ -99,13 +99,14 @@ def answered(kb: KnowledgeBase, docs: list[Document]) -> list[Document]:
 
 
 @pytest.mark.parametrize(
-    ("packing", "loss", "isolated"),
-    [("base", "pairs", False), ("parallel", "list", False), ("passage", "list", False), ("multi", "pairs", True)],
+    ("packing", "loss", "isolated"), [("base", "pairs", False), ("passage", "list", False), ("multi", "pairs", True)]
 )
 def test_ten_documents_by_heart(kb: KnowledgeBase, bert: str, packing: Packing, loss: str, isolated: bool) -> None:
     docs = notes()
-    cross = CrossEncoder(kb=kb, encoder=bert, packing=packing, top_k=6, candidate="name", isolated=isolated)
-    assert right(fitted(cross, docs, kb, loss=loss, epochs=100), docs, kb) == 1.0
+    cross = CrossEncoder(
+        kb=kb, encoder=bert, packing=packing, top_k=6, candidate="name", isolated=isolated, heard=False
+    )
+    assert right(fitted(cross, docs, kb, loss=loss, epochs=250, schedule="linear"), docs, kb) == 1.0
 
 
 def test_permuted_answers_are_at_chance(kb: KnowledgeBase, bert: str) -> None:

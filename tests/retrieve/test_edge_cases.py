@@ -241,8 +241,15 @@ def test_what_was_saved_before_an_edit(name: str, tmp_path: Path) -> None:
     assert config.load(tmp_path / "saved").kb is not None
     with KnowledgeBase.edit(before.path) as edit:
         edit.retire("X:twin")
+    after = config.load(tmp_path / "saved")
+    [linked] = after([Document("d", "renal failure", mentions=(Mention(0, 13),))])
+    [mention] = linked.mentions or ()
+    assert mention.candidates is not None
+    assert after.kb is not None
+    assert "X:twin" not in {after.kb.id(int(row)) for row in mention.candidates.rows}
+    missing = build(list(concepts())[:2], tmp_path / "missing.kb")
     with pytest.raises(KnowledgeBaseError, match=f"version {before.version} of .*: train it again, or give"):
-        config.load(tmp_path / "saved")
+        config.load(tmp_path / "saved", kb=missing)
 
 
 def test_abbreviations_may_be_looked_up_as_they_stand(small: KnowledgeBase) -> None:

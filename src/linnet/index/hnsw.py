@@ -18,7 +18,7 @@ NEIGHBOURS, EF_CONSTRUCTION, EF_SEARCH = 16, 100, 100  # as published (TrainX, s
 # Beyond: up to so many names a graph is built with twice the care, which finds 1 to 2 % more and takes 2.5 times as
 # long; larger ones are searched with more in sight.
 MANY, CAREFUL = 2_000_000, 200
-IN_SIGHT = 150  # names in sight a million in the index, for large ones to find as much
+IN_SIGHT = 130  # names in sight a million in the index, for large ones to find as much
 
 
 class Hnsw(Approximate):

@@ -12,7 +12,9 @@ from typing import Any, Literal, Self
 from linnet.errors import RecipeError, did_you_mean
 from linnet.train.args import TrainArgs
 
-__all__ = ["CrossArgs"]
+__all__ = ["CandidateText", "CrossArgs"]
+
+CandidateText = Literal["name", "matched", "definition"]  # what stands for a candidate (`linnet.rerank.cross_texts`)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -20,16 +20,18 @@ from linnet.data import Candidates, Document
 from linnet.errors import PipelineError, RecipeError
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Component, Reranker, Step
+from linnet.rerank.cross_args import CandidateText
 from linnet.rerank.packing import Frame, Packed, Packing, pack
 
 if TYPE_CHECKING:
     from linnet.rerank.cross_network import CrossNetwork
-    from linnet.rerank.cross_texts import CandidateText, Read, Reader
+    from linnet.rerank.cross_texts import Read, Reader
 
 __all__ = ["CrossEncoder"]
 
 Floats = npt.NDArray[np.float32]
 
+BEFORE = "before"  # the feature that keeps the scores of the stage before
 MODEL = "model"
 COMPETE = "compete"  # a file that says whether candidates competed in training
 BEHIND = 0.5  # of the lowest score of a candidate that was read, at most, for one that was not
@@ -144,7 +146,7 @@ class CrossEncoder(Reranker):
         ]
 
     def resolved(self, doc: Document) -> list[Candidates]:
-        """Return the candidates of each mention as rows of this knowledge base.
+        """Return the candidates of each mention as rows of this knowledge base, in the order of the stage before.
 
         Raises:
             PipelineError: they are of another version of it.
@@ -156,7 +158,7 @@ class CrossEncoder(Reranker):
                 raise PipelineError(
                     f"candidates of knowledge base version {found.kb} cannot be reranked with {self.kb.version}"
                 )
-            lists.append(resolve(found, self.kb))
+            lists.append(_as_before(resolve(found, self.kb)))
         return lists
 
     def _read_lists(self, found: Candidates) -> Candidates:
@@ -224,7 +226,7 @@ class CrossEncoder(Reranker):
             scores[:read] = 1 / (1 + np.exp(-logits))
         rest = np.arange(1, len(found) - read + 1)
         scores[read:] = scores[:read].min() * BEHIND / rest
-        return replace(found, scores=scores, features={"before": found.scores, **found.features}).sorted()
+        return replace(found, scores=scores, features={**found.features, BEFORE: found.scores}).sorted()
 
     # --- learning ----------------------------------------------------------------------------------------------------
 
@@ -284,3 +286,11 @@ class CrossEncoder(Reranker):
             loaded.folder = folder / MODEL
             loaded.compete = (folder / MODEL / COMPETE).read_text(encoding="utf-8").strip() == "1"
         return loaded
+
+
+def _as_before(found: Candidates) -> Candidates:
+    """Return candidates as they were before they were reranked, if they were."""
+    if BEFORE not in found.features:
+        return found
+    rest = {name: values for name, values in found.features.items() if name != BEFORE}
+    return replace(found, scores=found.features[BEFORE], features=rest).sorted()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import bisect
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -13,13 +13,12 @@ import numpy.typing as npt
 from linnet.data import Candidates, Document, Span
 from linnet.kb import KnowledgeBase
 from linnet.nn.encoder import Encoder
+from linnet.rerank.cross_args import CandidateText
 from linnet.rerank.packing import Asked, Text
 from linnet.text.queries import query_texts
 
-__all__ = ["CANDIDATE_TEXTS", "FEATURES", "CandidateText", "Read", "Reader"]
+__all__ = ["FEATURES", "Read", "Reader"]
 
-CandidateText = Literal["name", "matched", "definition"]
-CANDIDATE_TEXTS: tuple[CandidateText, ...] = ("name", "matched", "definition")
 FEATURES = ("score", "log", "gap", "rank")  # what the stage before says of a candidate
 LEAST = 1e-6
 NAMES = 1 << 18  # texts of candidates that are kept as word pieces

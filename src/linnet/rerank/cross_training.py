@@ -41,7 +41,7 @@ __all__ = ["fit"]
 logger = logging.getLogger(__name__)
 
 RIGHT, WRONG, UNKNOWN = 1, 0, -1
-FASTER = 20.0  # the layers above the encoder begin at zero, and learn so many times faster
+FASTER = 5.0  # the layers above the encoder begin at zero, and learn so many times faster
 
 Labels = npt.NDArray[np.int64]
 
