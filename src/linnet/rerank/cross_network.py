@@ -27,6 +27,7 @@ __all__ = ["CrossNetwork", "Sequences", "batched"]
 
 MASK = "[MASK]"
 HEAD = "head.safetensors"
+SPREAD = 0.02  # of the weights that nothing has learned
 UNLIKELY = -6.0  # the logarithm of the share of none, before anything is learned
 TRUST = 1.0  # in the logarithm of an earlier score, before anything is learned
 
@@ -84,13 +85,15 @@ class CrossNetwork(nn.Module):
         super().__init__()
         self.encoder = encoder
         self.head = nn.Linear(encoder.size, 2)
+        with torch.no_grad():  # the same each time, whatever was drawn before
+            nn.init.normal_(self.head.weight, std=SPREAD, generator=torch.Generator().manual_seed(13))
+            self.head.bias.zero_()
         self.heard = nn.Parameter(torch.zeros(len(FEATURES) if heard else 0))
         self.none = nn.Parameter(torch.zeros(1))  # what stands for no candidate where they compete
         if heard:  # before it has learned anything, the network says what the stage before said
             with torch.no_grad():
                 self.heard[FEATURES.index("log")] = TRUST
                 self.head.weight.zero_()
-                self.head.bias.zero_()
                 self.none.fill_(UNLIKELY)
 
     @property
