@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from linnet.errors import KnowledgeBaseError, LinnetError
+from linnet.data import Concept, Name
+from linnet.errors import KnowledgeBaseError, LinnetError, LinnetWarning
+from linnet.kb import KnowledgeBase
 from linnet.kb_open import KbSources, build_kb, open_kb
 
 TABLE = "id\tname\nX:1\tFever\nX:2\tCough\n"
@@ -123,3 +125,11 @@ def test_of_the_concepts_those_of_a_corpus(data: Path, caplog: pytest.LogCapture
     (data / "notes.jsonl").write_text(gold("b", "X:9"))
     with pytest.raises(KnowledgeBaseError, match=r"no concept of .* is in the subset: concepts of .*notes\.jsonl"):
         build_kb(some, data=data)
+
+
+def test_edits_of_what_a_recipe_has_built_are_told(data: Path) -> None:
+    kb = build_kb(sources("a.tsv"), data=data)
+    with KnowledgeBase.edit(kb.path) as edit:
+        edit.add(Concept("X:8", (Name("Itch"),)))
+    with pytest.warns(LinnetWarning, match="was edited since it was built from the recipe's sources"):
+        assert len(build_kb(sources("a.tsv"), data=data)) == 3

@@ -10,6 +10,7 @@ import hashlib
 import json
 import logging
 import os
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +19,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from linnet import __version__
-from linnet.errors import KnowledgeBaseError, LinnetError
+from linnet.errors import KnowledgeBaseError, LinnetError, LinnetWarning
 from linnet.home import kb_folder
 from linnet.kb import KnowledgeBase, kb_path
 
@@ -100,11 +101,19 @@ def build_kb(
     path = kb_folder() / f"{sources.name or 'recipe'}-{_key(described)}.kb"
     if path.exists():
         try:
-            return KnowledgeBase.open(path)
+            return _told(KnowledgeBase.open(path))
         except KnowledgeBaseError as error:
             logger.info("%s; it is built again", error)
     logger.info("building the knowledge base %s", path)
     return build_from(described, path, name=sources.name or path.stem, progress=progress)
+
+
+def _told(kb: KnowledgeBase) -> KnowledgeBase:
+    """Return a knowledge base; say so if it is not what the recipe's sources give any more."""
+    if len(kb.history) > 1:
+        message = f"{kb.path} was edited since it was built from the recipe's sources; delete it to have it built again"
+        warnings.warn(message, LinnetWarning, stacklevel=3)
+    return kb
 
 
 def _subset(whole: KnowledgeBase, sources: KbSources, data: Path, key: str) -> KnowledgeBase:
