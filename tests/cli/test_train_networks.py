@@ -11,6 +11,7 @@ from linnet import fitting
 from linnet.config import load, read_recipe
 from linnet.corpora import read
 from linnet.data import Concept, Name
+from linnet.evaluate import Report
 from linnet.kb_build import build
 from linnet.todo import tasks
 from linnet.tuning import Search, tune
@@ -83,6 +84,16 @@ def test_what_one_recipe_has_learned_another_takes(run: Run, small: Path, tmp_pa
             assert found.candidates.scores.tolist() == pytest.approx(given.candidates.scores[:2].tolist(), abs=1e-5)
         assert not (out / "other" / seed / "model").exists()
         assert (out / "small" / seed / "model" / "1-dense" / "names.vectors.hnsw").exists()
+
+
+def test_vectors_that_nobody_reads_are_no_part_of_the_index(run: Run, small: Path, tmp_path: Path) -> None:
+    foreign = tmp_path / "small.kb.vectors-000000000000"
+    foreign.write_bytes(bytes(50_000_000))
+    done = run("reproduce", small, "-o", tmp_path / "out", "--repeats", 1)
+    assert done.code == 0, done.err
+    report = Report.of_json((tmp_path / "out" / "small" / "report.json").read_text())
+    assert report.cost is not None
+    assert 0 < report.cost.index_bytes < 50_000_000
 
 
 def test_what_cannot_be_taken(run: Run, small: Path, tmp_path: Path) -> None:
