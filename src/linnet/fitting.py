@@ -311,11 +311,7 @@ def train(
         place, start = kept / task.folder, time.perf_counter()
         was_kept = task.folder in finished.seconds
         if was_kept:
-            before = part_at(pipeline, task.place)
-            loaded = _loaded(before, place, pipeline.kb)
-            if getattr(loaded, "aligned", ...) is None:  # what an earlier stage of its training had given it
-                vars(loaded)["aligned"] = getattr(before, "aligned", None)
-            pipeline = with_part(pipeline, task.place, loaded)
+            pipeline = with_part(pipeline, task.place, _loaded(part_at(pipeline, task.place), place, pipeline.kb))
         else:
             unfinished = kept / f"{task.folder}.training"
             for step in fit_part(pipeline, task, docs, dev, done=done, folds=folds, checkpoints=unfinished):
@@ -335,10 +331,17 @@ def train(
 
 
 def _loaded(part: Component, folder: Path, kb: KnowledgeBase | None) -> Component:
-    """Return what was saved in place of `part`; a fusion keeps its parts, which are tasks of their own."""
+    """Return what was saved in place of `part`, which may have more to hand on (``goes_on_from``).
+
+    A fusion keeps its parts, which are tasks of their own.
+    """
     if isinstance(part, Fuse):
         return replace(part, weights=read_json(folder / "config.json").get("weights"))
-    return type(cast("Stage", part)).load(folder, kb=kb)
+    loaded = type(cast("Stage", part)).load(folder, kb=kb)
+    goes_on_from = getattr(loaded, "goes_on_from", None)
+    if goes_on_from is not None:
+        goes_on_from(part)
+    return loaded
 
 
 def train_in_place(pipeline: Pipeline, todo: Sequence[Task], docs: Sequence[Document], dev: Sequence[Document]) -> None:

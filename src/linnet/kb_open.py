@@ -97,7 +97,7 @@ def build_kb(
     described = [_source(table, folder) for table in sources.build]
     if sources.concepts_of:
         whole = build_kb(sources.model_copy(update={"concepts_of": []}), data=data, progress=progress)
-        return _subset(whole, sources, folder, _key(described))
+        return _subset(whole, sources, folder)
     path = kb_folder() / f"{sources.name or 'recipe'}-{_key(described)}.kb"
     if path.exists():
         try:
@@ -116,14 +116,14 @@ def _told(kb: KnowledgeBase) -> KnowledgeBase:
     return kb
 
 
-def _subset(whole: KnowledgeBase, sources: KbSources, data: Path, key: str) -> KnowledgeBase:
-    """Return the concepts of `whole` that are the gold of documents, built once for the content of these."""
+def _subset(whole: KnowledgeBase, sources: KbSources, data: Path) -> KnowledgeBase:
+    """Return the concepts of `whole` that are the gold of documents, built once for the content of both."""
     from linnet.corpora.vocabulary import corpus_paths, documents, gold_ids  # noqa: PLC0415 - brings readers along
     from linnet.vocabularies.subset import mask_of, subset  # noqa: PLC0415 - as above
 
     given = [_placed(source, data) for source in sources.concepts_of]
     contents = [_content(path) for source in given for path in corpus_paths(source, data=data)]
-    digest = hashlib.sha256(json.dumps([key, contents]).encode()).hexdigest()[:12]
+    digest = hashlib.sha256(json.dumps([whole.version, contents]).encode()).hexdigest()[:12]
     path = kb_folder() / f"{sources.name or 'recipe'}-of-corpus-{digest}.kb"
     if path.exists():
         try:

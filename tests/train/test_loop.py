@@ -304,9 +304,10 @@ def test_no_examples_are_refused() -> None:
         run(Regression(count=0))
 
 
-def test_patience_needs_a_score() -> None:
-    with pytest.raises(LinnetError, match="patience 2 needs a dev score"):
-        run(Regression(), patience=2)
+def test_patience_without_a_score_stops_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    steps = run(Regression(), patience=2)
+    assert len(steps) == len(run(Regression()))
+    assert "patience = 2 stops nothing" in caplog.text
 
 
 def test_losses_that_come_and_go_are_refused() -> None:

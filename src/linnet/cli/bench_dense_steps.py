@@ -39,15 +39,15 @@ def measure(
 ) -> Iterator[dict[str, Any]]:
     """Yield what was measured of each kind of index, by the names of the columns; the first is the exact one."""
     path, vectors, speed = _alone(_encode, kb, list(texts), encoder, backend)
-    exact = None
+    exact: tuple[Any, float] | None = None
     for kind in kinds:
         built = _alone(_build, path, kind) if kind in INDEXES else {}
         found = _alone(_search, path, kind, vectors, threads=1)
         rows = found.pop("rows")
-        exact = exact or (rows, found["median ms"])
-        first = speed if exact[0] is rows else {}
+        if exact is None:
+            exact, built = (rows, found["median ms"]), speed
         yield {
-            "index": kind, **first, **built, **found, "to exact": exact[1] / found["median ms"],
+            "index": kind, **built, **found, "to exact": exact[1] / found["median ms"],
             "recall@1": _recall(exact[0], rows, 1), "recall@20": _recall(exact[0], rows, K),
         }  # fmt: skip
 
@@ -69,24 +69,10 @@ def _alone(step: Any, *given: Any, threads: int | None = None) -> Any:
 def _encode(kb: KnowledgeBase, texts: Sequence[str], encoder: str, backend: Any) -> tuple[Path, Floats, dict[str, Any]]:
     """Return the file of the names' vectors, made if it is not there, the vectors of mentions, and how fast it went."""
     dense = Dense(kb=kb, encoder=encoder, backend=backend)
-    before, started = set(_files(kb)), time.perf_counter()
+    kept, started = dense.index_files, time.perf_counter()
     name_vectors(dense, index="flat")
-    seconds = time.perf_counter() - started
-    vectors = dense.encode_mentions([InContext("", text, "") for text in texts])
-    if not (made := set(_files(kb)) - before):
-        return _read_from(kb, dense), vectors, {}
-    return made.pop(), vectors, {"names/s": int(kb.info["names"]) / seconds}
-
-
-def _files(kb: KnowledgeBase) -> list[Path]:
-    kept = kb.path.parent.glob(f"{kb.path.name}.vectors-*")
-    return [path for path in kept if path.suffix[1:] not in INDEXES]
-
-
-def _read_from(kb: KnowledgeBase, dense: Dense) -> Path:
-    """Return the file that the component's vectors were read from."""
-    weights = dense.module.entity.fingerprint()
-    return next(path for path in _files(kb) if _opened(path).about["encoder"] == weights)
+    speed = {} if kept else {"names/s": int(kb.info["names"]) / (time.perf_counter() - started)}
+    return dense.index_files[0], dense.encode_mentions([InContext("", text, "") for text in texts]), speed
 
 
 def _opened(path: Path) -> NameVectors:

@@ -7,6 +7,7 @@ import itertools
 import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -61,8 +62,8 @@ def measure(cross: CrossEncoder, reads: Sequence[Read], *, repeats: int) -> Iter
     rounds: dict[str, list[tuple[float, float]]] = {way.name: [] for way in ways}
     for _ in range(repeats):
         for way in ways:
-            ours = _seconds(lambda way=way: way.cross.score(reads, tokens=best[way.name]))  # type: ignore[misc]
-            alone = _seconds(lambda way=way: _encoded(way, best[way.name]))  # type: ignore[misc]
+            ours = _seconds(partial(way.cross.score, reads, tokens=best[way.name]))
+            alone = _seconds(partial(_encoded, way, best[way.name]))
             rounds[way.name].append((ours, alone))
     base = statistics.median(ours for ours, _ in rounds["base"])
     for way in ways:
@@ -88,7 +89,7 @@ def _ways(cross: CrossEncoder, reads: Sequence[Read]) -> Iterator[_Way]:
 def _best_batch(way: _Way, reads: Sequence[Read]) -> int:
     """Return how many tokens a batch should have for this packing."""
     way.cross.score(reads[:2])
-    return min(BATCHES, key=lambda tokens: _seconds(lambda: way.cross.score(reads, tokens=tokens)))
+    return min(BATCHES, key=lambda tokens: _seconds(partial(way.cross.score, reads, tokens=tokens)))
 
 
 def _encoded(way: _Way, tokens: int) -> None:

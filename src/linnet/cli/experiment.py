@@ -7,7 +7,7 @@ import hashlib
 import json
 import logging
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -16,7 +16,7 @@ import linnet
 from linnet.cli.evaluate import write_reports
 from linnet.config import load, read_recipe
 from linnet.corpora import read, write
-from linnet.corpora.catalog import CORPORA, read_corpus
+from linnet.corpora.catalog import CORPORA, corpus_files, read_corpus
 from linnet.data import Document
 from linnet.errors import FormatError, RecipeError
 from linnet.evaluate import About, Options, Report, evaluate
@@ -40,6 +40,7 @@ STATE = "state.json"  # what the files of the folder were made from
 MODEL = "model"  # the folder of the trained pipeline
 SAMPLE = 200  # documents that speed is measured on
 BATCH = 64
+INDEXES = ("hnsw", "ivf", "edits")  # files beside the vectors that they are made of
 
 
 @cache
@@ -196,9 +197,9 @@ class Experiment:
         self.done.append("model")
         pipeline = load(self.source, kb=kb, changes=self._changes)
         corpus = recipe.learns_from
-        known = set(CORPORA[corpus].splits) - ({self.split} if corpus == recipe.corpus else set())
+        shown = self._shown(recipe)
         train, dev = (
-            list(read_corpus(corpus, split=split, data=self.data)) if split in known else []
+            list(read_corpus(corpus, split=split, data=self.data)) if split in shown else []
             for split in ("train", "dev")
         )
         output = self.folder / MODEL
@@ -212,6 +213,18 @@ class Experiment:
         for news in fit(pipeline, todo, train, dev, output=output, about=about):
             if isinstance(news, Done):
                 logger.info("%s: trained %s in %.1f s", self.source, news.part, news.seconds)
+
+    def _shown(self, recipe: Recipe) -> list[str]:
+        """Return the splits that parts may learn from: not the one that is measured."""
+        measured = self.split if recipe.learns_from == recipe.corpus else ""
+        return [
+            split for split in ("train", "dev") if split in CORPORA[recipe.learns_from].splits and split != measured
+        ]
+
+    def _learned_from(self, recipe: Recipe) -> list[str]:
+        """Return a hash of the files of each split that parts learn from."""
+        corpus = recipe.learns_from
+        return [_content(corpus_files(corpus, split=split, data=self.data)) for split in self._shown(recipe)]
 
     def _predict(self, pipeline: Pipeline, gold: Sequence[Document], kb: KnowledgeBase) -> None:
         logger.info("%s: linking %s documents of %s", self.source, f"{len(gold):,}", self.split)
@@ -267,9 +280,9 @@ class Experiment:
     def _key(self, recipe: Recipe, gold: Sequence[Document], kb: KnowledgeBase) -> str:
         """Return a hash of all that predictions depend on; the report depends on the number of warm runs as well."""
         told = recipe.model_dump(mode="json", exclude={"expect", "description"})
-        learned = fingerprint(self._train(recipe) or []) if recipe.train else ""
+        learned = self._learned_from(recipe) if recipe.train else []
         if recipe.trained_by:
-            learned = _weights(self._model_folder(recipe))
+            learned = [_content(self._model_folder(recipe).rglob("*"))]
         values = [told, learned, self.split, fingerprint(gold), kb.version, code_version()]
         return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
 
@@ -303,12 +316,12 @@ class Experiment:
 FILES = {"model": f"{MODEL}/pipeline.toml", "predictions": "predictions.jsonl", "report": "report.json"}
 
 
-def _weights(folder: Path) -> str:
-    """Return a hash of what was learned; indexes are made of it, and later."""
+def _content(paths: Iterable[Path]) -> str:
+    """Return a hash of the names and the content of files, but for indexes, which are made of others, and later."""
     total = hashlib.sha256()
-    for path in sorted(folder.rglob("*")):
-        if path.is_file() and path.suffix in (".toml", ".json", ".jsonl", ".safetensors"):
-            total.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes())
+    for path in sorted(path for path in paths if path.is_file() and path.suffix[1:] not in INDEXES):
+        with path.open("rb") as stream:
+            total.update(path.name.encode() + b"\0" + hashlib.file_digest(stream, "sha256").digest())
     return total.hexdigest()
 
 

@@ -4,7 +4,8 @@ The network is written as an ONNX graph and the matrices of its linear layers ar
 that happens once for the same weights, and the file is kept under LINNET_HOME. A few activations of such networks are
 many times larger than all others, and would leave these few steps of the 256. So a layer's inputs are divided, and
 its weights multiplied, by factors that make both of like size (SmoothQuant, Xiao et al. 2023, equation 4), measured on
-random word pieces. Attention itself and the widest inputs of the first layers keep their numbers.
+random word pieces. Attention itself and the widest inputs of the first layers keep their numbers. What was tried says
+docs/decisions/0009-int8-encoders.md.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import importlib.util
 import logging
 import tempfile
 import warnings
+from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -38,6 +40,7 @@ OPSET = 17  # of the graph: the newest that the exporter writes
 KIND = f"int8-{OPSET}"
 TEXTS, TOKENS = 64, 16  # random texts that activations are measured on, and how long they are
 SHARED, NARROWED = 0.6, 0.8  # how much of its size an input gives to the weights: 0.8 where it is wider than the output
+VNNI = ("avx512_vnni", "avx_vnni", "amx_int8")  # processors that add products of bytes without overflow
 PLAIN = 1 / 3  # of the layers, the first, keep their numbers where inputs are wider than outputs
 LEAST = 1e-5
 
@@ -99,14 +102,21 @@ class _Graph(nn.Module):
 
 def _kept(encoder: Encoder, fingerprint: str) -> Path:
     """Return the file of the quantised graph, made if it is not there."""
-    path = writable(home() / "onnx") / f"{fingerprint}-{KIND}.onnx"
+    narrow = not _adds_bytes()
+    path = writable(home() / "onnx") / f"{fingerprint}-{KIND}{'-narrow' if narrow else ''}.onnx"
     if not path.exists():
         logger.info("the encoder is written for ONNX Runtime: %s", path)
-        replaced(path, lambda file: _write(encoder, file))
+        replaced(path, lambda file: _write(encoder, file, narrow=narrow))
     return path
 
 
-def _write(encoder: Encoder, file: IO[bytes]) -> None:
+def _adds_bytes() -> bool:
+    """Return whether the processor adds products of bytes exactly; others of its kind cut sums off at 16 bits."""
+    found: Mapping[str, object] = getattr(torch.cpu, "get_capabilities", dict)()
+    return found.get("architecture") != "x86_64" or any(found.get(kind) for kind in VNNI)
+
+
+def _write(encoder: Encoder, file: IO[bytes], *, narrow: bool) -> None:
     from onnxruntime.quantization import QuantType, quantize_dynamic  # type: ignore[import-untyped] # noqa: PLC0415 - needed once
 
     backbone, plain = _smoothed(encoder)
@@ -120,7 +130,7 @@ def _write(encoder: Encoder, file: IO[bytes]) -> None:
         logging.getLogger().disabled = True  # it recommends a step that changes nothing here
         try:
             quantize_dynamic(
-                whole, small, weight_type=QuantType.QInt8, per_channel=True, nodes_to_exclude=kept,
+                whole, small, weight_type=QuantType.QInt8, per_channel=True, reduce_range=narrow, nodes_to_exclude=kept,
                 extra_options={"MatMulConstBOnly": True},
             )  # fmt: skip
         finally:
@@ -167,8 +177,7 @@ def _largest(backbone: nn.Module, encoder: Encoder) -> dict[str, Tensor]:
         _Graph(backbone)(ids, torch.ones_like(ids))
     for hook in hooks:
         hook.remove()
-    used = {name for name in found if not name.startswith("pooler")}  # of which no vector is made
-    return {name: largest for name, largest in found.items() if name in used}
+    return found
 
 
 def _export(backbone: nn.Module, encoder: Encoder, path: Path) -> list[str]:

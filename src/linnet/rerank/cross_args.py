@@ -6,11 +6,10 @@ Nothing here imports torch, so that recipes can be checked where it is not insta
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, Literal, Self
 
-from linnet.errors import RecipeError, did_you_mean
-from linnet.train.args import TrainArgs
+from linnet.train.args import TrainArgs, split_table
 
 __all__ = ["CandidateText", "CrossArgs"]
 
@@ -42,21 +41,7 @@ class CrossArgs:
         Raises:
             RecipeError: unknown or wrong fields, all of them at once.
         """
-        own = {item.name for item in fields(cls)}
-        known = {item.name for item in fields(TrainArgs)}
-        problems = _problems(values)
-        others = {key: value for key, value in values.items() if key not in own}
-        for key in [key for key in others if key not in known]:
-            hint = did_you_mean(key, own | known) or f"; it has: {', '.join(sorted(own | known))}"
-            problems.append(f"{key}: unknown field{hint}")
-            del others[key]
-        try:
-            loop = TrainArgs.of(others, source="cross")
-        except RecipeError as error:
-            raise RecipeError("cross", [*problems, *error.problems]) from error
-        if problems:
-            raise RecipeError("cross", problems)
-        return cls(**{key: value for key, value in values.items() if key in own}), loop
+        return split_table(cls, values, _problems(values), source="cross")
 
 
 def _problems(values: Mapping[str, Any]) -> list[str]:

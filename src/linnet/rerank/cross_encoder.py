@@ -7,6 +7,7 @@ How sequences are made says `linnet.rerank.packing`, what the network is `linnet
 from __future__ import annotations
 
 import functools
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -17,11 +18,11 @@ import numpy.typing as npt
 
 from linnet.codec import resolve
 from linnet.data import Candidates, Document
-from linnet.errors import PipelineError, RecipeError
+from linnet.errors import LinnetWarning, PipelineError, RecipeError
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Component, Reranker, Step
 from linnet.rerank.cross_args import CandidateText
-from linnet.rerank.packing import Frame, Packed, Packing, pack
+from linnet.rerank.packing import Frame, Packed, Packing, pack, too_long
 
 if TYPE_CHECKING:
     from linnet.rerank.cross_network import CrossNetwork
@@ -107,8 +108,9 @@ class CrossEncoder(Reranker):
             from linnet.nn.onnx import OnnxEncoder  # noqa: PLC0415 - needs the extra onnx
 
             network.encoder = OnnxEncoder(network.encoder)
-            return network.eval()
-        return network.to(choose_device()).eval()
+        else:
+            network = network.to(choose_device())
+        return network.eval()
 
     @functools.cached_property
     def reader(self) -> Reader:
@@ -199,6 +201,9 @@ class CrossEncoder(Reranker):
         """Return the token sequences of documents, and which document each is of."""
         packed: list[Packed] = []
         owners: list[int] = []
+        if cut := sum(too_long(read.asked, self.frame) for read in reads):
+            message = f"{cut:,} mentions or candidates are too long for a window: their ends are not read"
+            warnings.warn(message, LinnetWarning, stacklevel=2)
         for number, read in enumerate(reads):
             some = pack(read.texts, read.asked, self.packing, self.frame, isolated=self.isolated)
             packed += some

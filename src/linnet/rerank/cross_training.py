@@ -6,9 +6,6 @@ Beyond: the candidates of a mention compete with each other and with none of the
 
 from __future__ import annotations
 
-import hashlib
-import json
-import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -19,7 +16,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from linnet.codec import dumps
 from linnet.data import Candidates, Document
 from linnet.errors import DataError
 from linnet.nn.texts import token_budget
@@ -31,14 +27,13 @@ from linnet.rerank.cross_texts import FEATURES, Read
 from linnet.rerank.packing import Packed, pack
 from linnet.roles import align, blind
 from linnet.train.args import TrainArgs
+from linnet.train.key import key_of
 from linnet.train.loop import parameter_groups, train
 
 if TYPE_CHECKING:
     from linnet.rerank.cross_encoder import CrossEncoder
 
 __all__ = ["fit"]
-
-logger = logging.getLogger(__name__)
 
 RIGHT, WRONG, UNKNOWN = 1, 0, -1
 FASTER = 5.0  # the layers above the encoder begin at zero, and learn so many times faster
@@ -76,8 +71,9 @@ class CrossTraining:
     """What the gradient loop needs to know of a cross-encoder (`linnet.train.loop.Trainable`)."""
 
     def __init__(self, cross: CrossEncoder, args: CrossArgs, learned: Sequence[Learned]) -> None:
-        self.cross, self.args, self.learned = cross, args, learned
+        self.cross, self.args = cross, args
         self.module: nn.Module = cross.network
+        self._examples = [example for one in learned for example in self._of(one)]
 
     @property
     def network(self) -> CrossNetwork:
@@ -94,8 +90,8 @@ class CrossTraining:
         return [*groups, {"params": above, "weight_decay": 0.0, "lr": args.lr * FASTER}]
 
     def examples(self, docs: Sequence[Document], *, epoch: int, rng: np.random.Generator) -> list[Example]:  # noqa: ARG002
-        """Return the examples of an epoch: mentions, sentences, passages or documents, by the packing."""
-        return [example for one in self.learned for example in self._of(one)]
+        """Return the examples: mentions, sentences, passages or documents, by the packing; each epoch the same."""
+        return self._examples
 
     def _of(self, learned: Learned) -> Iterator[Example]:
         """Yield the sequences of a document, those that share a mention together."""
@@ -245,14 +241,13 @@ def fit(
     if not any((labels == RIGHT).any() for one in learned for labels in one.labels):
         raise DataError("cross: no mention of the training documents has a right candidate to learn from")
     judged = learned_documents(cross, dev, before=before, args=replace(own, add_gold=False)) if dev else []
-    if loop.patience is not None and not judged:
-        logger.warning("cross: there are no dev documents, so patience = %s stops nothing", loop.patience)
-        loop = replace(loop, patience=None)
     cross.compete = own.loss == "list"
     score = (lambda _: accuracy(cross, judged)) if judged else None
     training = CrossTraining(cross, own, learned)
-    folder, key = args.get("checkpoints"), _key(cross, docs, dev, own, learned)
-    yield from train(training, docs, dev, score=score, args=loop, folder=folder, key=key)
+    told = [cross.config(), vars(own), cross.kb.version, cross.network.encoder.fingerprint()]
+    read = (pair for one in learned for pair in zip(one.read.asked, one.read.features, strict=True))
+    key = key_of(told, [*docs, *dev], (repr(asked).encode() + said.tobytes() for asked, said in read))
+    yield from train(training, docs, dev, score=score, args=loop, folder=args.get("checkpoints"), key=key)
     if own.spare is not None and judged:
         cross.sure = sure_enough(cross, judged, spare=own.spare)
 
@@ -287,22 +282,3 @@ def sure_enough(cross: CrossEncoder, judged: Sequence[Learned], *, spare: float)
     last = np.append(scores[1:] != scores[:-1], True)  # mentions of one score stay or go together
     good = np.flatnonzero((lost <= spare) & last)
     return float(scores[good[-1]]) if len(good) else None
-
-
-def _key(
-    cross: CrossEncoder,
-    docs: Sequence[Document],
-    dev: Sequence[Document],
-    own: CrossArgs,
-    learned: Sequence[Learned],
-) -> str:
-    """Return a hash of what the result of a training depends on beside the loop's own arguments."""
-    digest = hashlib.blake2b(digest_size=16)
-    digest.update(json.dumps([cross.config(), own.__dict__, cross.kb.version], default=str, sort_keys=True).encode())
-    digest.update(cross.network.encoder.fingerprint().encode())
-    for doc in (*docs, *dev):
-        digest.update(dumps(doc).encode("utf-8", "surrogatepass"))
-    for one in learned:
-        for asked, features in zip(one.read.asked, one.read.features, strict=True):
-            digest.update(repr(asked).encode() + features.tobytes())
-    return digest.hexdigest()

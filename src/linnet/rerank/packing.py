@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from linnet.errors import DataError
 
-__all__ = ["PACKINGS", "Asked", "Frame", "Packed", "Packing", "Slot", "Text", "pack", "visible"]
+__all__ = ["PACKINGS", "Asked", "Frame", "Packed", "Packing", "Slot", "Text", "pack", "too_long", "visible"]
 
 Packing = Literal["base", "parallel", "multi", "passage", "document"]
 PACKINGS: tuple[Packing, ...] = ("base", "parallel", "multi", "passage", "document")
@@ -145,8 +145,7 @@ def pack(
     """
     if frame.window < LEAST:
         raise DataError(f"a window of {frame.window} tokens has no room for a text and a pair, it needs {LEAST}")
-    room = frame.window - 2 - int(TEXT_SHARE * (frame.window - 2))  # of a pair with its [MASK] and [SEP]
-    fitting = [_fitting(one, room) for one in asked]
+    fitting = [_fitting(one, _room(frame)) for one in asked]
     longest = int(TEXT_SHARE * (frame.window - 2))
     jobs = [job for text in texts for job in _jobs(text, fitting, how, longest)]
     writer = _Writer(fitting, frame, isolated=isolated)
@@ -157,6 +156,22 @@ def pack(
         for job in jobs:
             writer.fill([job])
     return writer.done
+
+
+def too_long(asked: Sequence[Asked], frame: Frame) -> int:
+    """Return how many of the mentions and candidates lose their ends."""
+    room = _room(frame)
+    pairs = ((_fitting(one, room), one) for one in asked)
+    return sum(
+        len(ours) < len(theirs)
+        for mine, whole in pairs
+        for ours, theirs in zip((mine.pieces, *mine.candidates), (whole.pieces, *whole.candidates), strict=True)
+    )
+
+
+def _room(frame: Frame) -> int:
+    """Return how many tokens a pair may have, with its [MASK] and [SEP]."""
+    return frame.window - 2 - int(TEXT_SHARE * (frame.window - 2))
 
 
 class _Job(NamedTuple):

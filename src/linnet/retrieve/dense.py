@@ -292,6 +292,10 @@ class Dense(IndexedRetriever):
         """
         return args.get("stage") == ALIGN and self.aligned is not None
 
+    def goes_on_from(self, earlier: Self) -> None:
+        """Take from what this was before its last stage of training what a folder of that stage does not hold."""
+        self.aligned = self.aligned or earlier.aligned
+
     def show(self, vectors: SearchedNames) -> None:
         """Take these vectors for those of all names; those of aliases are made again."""
         self.__dict__["names_index"] = vectors

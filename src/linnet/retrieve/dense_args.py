@@ -7,20 +7,17 @@ Nothing here imports torch, so that recipes can be checked where it is not insta
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
-from typing import Any, Literal, TypeVar
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
 
-from linnet.errors import RecipeError, did_you_mean
-from linnet.train.args import TrainArgs
+from linnet.train.args import TrainArgs, split_table
 
 __all__ = ["ALIGN", "FINETUNE", "AlignArgs", "DenseArgs"]
 
 ALIGN = "align"  # the stages
 FINETUNE = "finetune"
 PUBLISHED = {"epochs": 1, "batch": 512, "lr": 2e-5, "schedule": "constant"}  # the loop's arguments for SapBERT
-
-Own = TypeVar("Own")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,7 +65,8 @@ class DenseArgs:
         Raises:
             RecipeError: unknown or wrong fields, all of them at once.
         """
-        return _split(cls, values, _problems, {})
+        problems = [*_problems(values), *_stage(values)]
+        return split_table(cls, values, problems, source="dense", besides=("stage",))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,33 +102,13 @@ class AlignArgs:
         Raises:
             RecipeError: unknown or wrong fields, all of them at once.
         """
-        return _split(cls, values, _align_problems, PUBLISHED)
+        problems = [*_align_problems(values), *_stage(values)]
+        return split_table(cls, values, problems, source="dense", defaults=PUBLISHED, besides=("stage",))
 
 
-def _split(
-    cls: type[Own],
-    values: Mapping[str, Any],
-    wrong: Callable[[Mapping[str, Any]], list[str]],
-    defaults: Mapping[str, Any],
-) -> tuple[Own, TrainArgs]:
-    """Return a table, whose stage `cls` is of, as fields of `cls` and of the loop, which has other defaults here."""
-    own: set[str] = {item.name for item in fields(cls)}  # type: ignore[arg-type]
-    problems = wrong({key: value for key, value in values.items() if key in own})
-    if (stage := values.get("stage", FINETUNE)) not in (ALIGN, FINETUNE):
-        problems.append(f"stage: expected one of {ALIGN}, {FINETUNE}, found {stage!r}")
-    others = {key: value for key, value in values.items() if key not in own and key != "stage"}
-    known = {item.name for item in fields(TrainArgs)}
-    for key in [key for key in others if key not in known]:
-        hint = did_you_mean(key, own | known) or f"; it has: {', '.join(sorted(own | known))}"
-        problems.append(f"{key}: unknown field{hint}")
-        del others[key]
-    try:
-        loop = TrainArgs.of({**defaults, **others}, source="dense")
-    except RecipeError as error:
-        raise RecipeError("dense", [*problems, *error.problems]) from error
-    if problems:
-        raise RecipeError("dense", problems)
-    return cls(**{key: value for key, value in values.items() if key in own}), loop
+def _stage(values: Mapping[str, Any]) -> list[str]:
+    stage = values.get("stage", FINETUNE)
+    return [] if stage in (ALIGN, FINETUNE) else [f"stage: expected one of {ALIGN}, {FINETUNE}, found {stage!r}"]
 
 
 def _problems(values: Mapping[str, Any]) -> list[str]:

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-import logging
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from linnet.codec import dumps
 from linnet.data import Candidates, Document
 from linnet.pipeline import Component, Pipeline, Step
 from linnet.retrieve.contexts import InContext
@@ -18,6 +13,7 @@ from linnet.retrieve.dense_args import AlignArgs, DenseArgs
 from linnet.retrieve.dense_vectors import NameVectors, make, name_vectors
 from linnet.roles import align, blind
 from linnet.train.args import TrainArgs
+from linnet.train.key import key_of
 from linnet.train.loop import train
 from linnet.train.model import Trainable
 
@@ -25,8 +21,6 @@ if TYPE_CHECKING:
     from linnet.retrieve.dense import Dense
 
 __all__ = ["Judge", "Linked", "judged", "linked_mentions", "training_key"]
-
-logger = logging.getLogger(__name__)
 
 
 class Linked(NamedTuple):
@@ -102,9 +96,6 @@ def judged(
     key: str,
 ) -> Iterator[Step]:
     """Run the gradient loop with the dev score of a component, and show the vectors that its names have in the end."""
-    if args.patience is not None and not dev:  # as in cross-fitting, and where the dev documents are what is linked
-        logger.warning("dense: there are no dev documents, so patience = %s stops nothing", args.patience)
-        args = replace(args, patience=None)
     try:
         yield from train(training, docs, dev, score=judge.score(dev), args=args, folder=folder, key=key)
     finally:  # also where the caller stops: what was shown for a score is of other weights than those it ends with
@@ -120,12 +111,7 @@ def training_key(
     linked: Sequence[Linked] = (),
 ) -> str:
     """Return a hash of what the result of a training depends on beside the loop's own arguments."""
-    digest = hashlib.blake2b(digest_size=16)
-    digest.update(json.dumps([dense.config(), own.__dict__, dense.kb.version], default=str, sort_keys=True).encode())
-    digest.update(dense.module.mention.fingerprint().encode())
-    for doc in (*docs, *dev):
-        digest.update(dumps(doc).encode("utf-8", "surrogatepass"))
-    for one in linked:  # what the parts before found depends on what they had learned
-        if one.candidates is not None:
-            digest.update(one.candidates.rows.tobytes() + one.candidates.scores.tobytes())
-    return digest.hexdigest()
+    told = [dense.config(), vars(own), dense.kb.version, dense.module.mention.fingerprint()]
+    # what the parts before found depends on what they had learned
+    found = [one.candidates for one in linked if one.candidates is not None]
+    return key_of(told, [*docs, *dev], (some.rows.tobytes() + some.scores.tobytes() for some in found))

@@ -8,13 +8,16 @@ from __future__ import annotations
 import dataclasses
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Self
+from types import MappingProxyType
+from typing import Any, Literal, Self, TypeVar, cast
 
 from linnet.errors import RecipeError, did_you_mean
 
-__all__ = ["FREE", "SCHEDULES", "Every", "TrainArgs"]
+__all__ = ["FREE", "SCHEDULES", "Every", "TrainArgs", "split_table"]
+
+Own = TypeVar("Own")
 
 SCHEDULES = ("linear", "cosine", "constant")
 FREE = ("max_minutes", "checkpoint_every")  # arguments that may differ when a training goes on
@@ -202,3 +205,42 @@ def _problems(values: Mapping[str, Any]) -> list[str]:
     if values.get("warmup") and values.get("warmup_steps"):
         found.append("warmup: leave out either it or warmup_steps")
     return found
+
+
+def split_table(
+    cls: type[Own],
+    values: Mapping[str, Any],
+    problems: Sequence[str],
+    *,
+    source: str,
+    defaults: Mapping[str, Any] = MappingProxyType({}),
+    besides: Collection[str] = (),
+) -> tuple[Own, TrainArgs]:
+    """Return a ``[[train]]`` table as what a part is told, the fields of `cls`, and what the loop is told.
+
+    Args:
+        cls: a dataclass of the part's own arguments.
+        values: the table.
+        problems: what is wrong with the part's own arguments.
+        source: the part, for messages.
+        defaults: of the loop, other than its own.
+        besides: fields that are neither.
+
+    Raises:
+        RecipeError: `problems`, and unknown or wrong fields, all of them at once.
+    """
+    own = {item.name for item in dataclasses.fields(cast("Any", cls))}
+    known = {item.name for item in dataclasses.fields(TrainArgs)}
+    others = {key: value for key, value in values.items() if key not in own and key not in besides}
+    found = list(problems)
+    for key in [key for key in others if key not in known]:
+        hint = did_you_mean(key, own | known) or f"; it has: {', '.join(sorted(own | known))}"
+        found.append(f"{key}: unknown field{hint}")
+        del others[key]
+    try:
+        loop = TrainArgs.of({**defaults, **others}, source=source)
+    except RecipeError as error:
+        raise RecipeError(source, [*found, *error.problems]) from error
+    if found:
+        raise RecipeError(source, found)
+    return cls(**{key: value for key, value in values.items() if key in own}), loop

@@ -86,8 +86,9 @@ class Run:
         folder: Path | None,
         key: str,
     ) -> None:
-        if score is None and args.patience is not None:
-            raise LinnetError(f"patience {args.patience} needs a dev score, and there is none: leave patience out")
+        if score is None and args.patience is not None:  # as in cross-fitting, or where dev documents are measured
+            logger.warning("there are no dev documents to score by, so patience = %s stops nothing", args.patience)
+            args = dataclasses.replace(args, patience=None)
         self.model, self.docs, self.dev, self.score, self.args, self.folder = model, docs, dev, score, args, folder
         self.accelerator = _accelerator()
         self.device = self.accelerator.device
