@@ -127,6 +127,18 @@ def test_of_the_concepts_those_of_a_corpus(data: Path, caplog: pytest.LogCapture
         build_kb(some, data=data)
 
 
+def test_a_subset_of_what_was_edited_is_made_anew(data: Path) -> None:
+    (data / "notes.jsonl").write_text(gold("a", "X:1"))
+    some = sources("a.tsv").model_copy(update={"concepts_of": [str(data / "notes.jsonl")]})
+    before = build_kb(some, data=data)
+    with KnowledgeBase.edit(build_kb(sources("a.tsv"), data=data).path) as edit:
+        edit.replace(Concept("X:1", (Name("Fever"), Name("Pyrexia"))))
+    with pytest.warns(LinnetWarning, match="was edited"):
+        after = build_kb(some, data=data)
+    assert [name.text for name in after[0].names] == ["Fever", "Pyrexia"]
+    assert [name.text for name in before[0].names] == ["Fever"]
+
+
 def test_edits_of_what_a_recipe_has_built_are_told(data: Path) -> None:
     kb = build_kb(sources("a.tsv"), data=data)
     with KnowledgeBase.edit(kb.path) as edit:

@@ -14,7 +14,7 @@ import torch
 
 import linnet.nn.device
 from linnet.data import Candidates, Concept, Document, Mention, Name
-from linnet.errors import DataError, PipelineError, RecipeError
+from linnet.errors import DataError, LinnetWarning, PipelineError, RecipeError
 from linnet.kb import KnowledgeBase
 from linnet.kb_build import build
 from linnet.pipeline import Abbreviations, Pipeline, Sentences
@@ -189,6 +189,15 @@ def test_one_by_one_and_together(kb: KnowledgeBase, bert: str) -> None:
         seen = answered(kb, docs)
         alone = [found for doc in seen for found in scores(cross, [doc])]
         assert close(scores(cross, seen), alone, 1e-4)
+
+
+def test_what_is_too_long_for_a_window_is_told(kb: KnowledgeBase, bert: str) -> None:
+    docs = notes(2)
+    cross = fitted(CrossEncoder(kb=kb, encoder=bert, packing="base", candidate="definition"), docs, kb)
+    cross(answered(kb, docs))
+    cross.window = 16  # of which a pair has 5
+    with pytest.warns(LinnetWarning, match=r"\d+ mentions or candidates are too long for a window: their ends are not"):
+        cross(answered(kb, docs))
 
 
 def test_saved_and_loaded(kb: KnowledgeBase, bert: str, tmp_path: Path) -> None:

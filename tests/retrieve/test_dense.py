@@ -338,6 +338,15 @@ def test_saved_and_loaded_it_answers_alike(dense: Dense, tmp_path: Path) -> None
         config.load(tmp_path / "saved")(docs)
 
 
+def test_a_folder_is_found_from_anywhere(dense: Dense, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config.save(Pipeline(taught(dense, notes(), epochs=1), kb=dense.kb), tmp_path / "saved")
+    monkeypatch.chdir(tmp_path)
+    loaded = config.load("saved")
+    (tmp_path / "other").mkdir()
+    monkeypatch.chdir(tmp_path / "other")
+    assert loaded(notes())
+
+
 def test_an_interrupted_training_ends_like_one_that_was_not(names: KnowledgeBase, bert: str, tmp_path: Path) -> None:
     docs, args = notes(), {**QUICK, "epochs": 4, "checkpoint_every": 1}
     whole = Dense(kb=names, encoder=bert)

@@ -7,7 +7,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -18,11 +18,11 @@ from linnet import config
 from linnet.data import Concept, Document, Mention, Name
 from linnet.detect.gold import Gold
 from linnet.errors import DataError, RecipeError
-from linnet.fitting import Done, cross_fitted, train
+from linnet.fitting import Done, _loaded, cross_fitted, fit_part, train
 from linnet.kb import KnowledgeBase
 from linnet.kb_build import build
 from linnet.nn.encoder import Encoder
-from linnet.pipeline import Pipeline
+from linnet.pipeline import Component, Pipeline
 from linnet.retrieve.bi_encoder import BiEncoder
 from linnet.retrieve.dense import Dense
 from linnet.retrieve.dense_args import AlignArgs
@@ -212,6 +212,18 @@ def test_both_stages_are_trained_kept_and_resumed(kb: KnowledgeBase, bert: str, 
     assert [(one.part, one.kept) for one in news if isinstance(one, Done)] == [("dense", True), ("dense-2", False)]
     trained = [config.load(tmp_path / name).parts[1] for name in ("whole", "halted")]
     assert same_weights(*(state(part) for part in trained if isinstance(part, Dense)))
+
+
+def test_what_was_kept_still_knows_how_it_was_aligned(dense: Dense, bert: str, tmp_path: Path) -> None:
+    todo = tasks(pipeline_of(dense.kb, bert), TABLES, source="recipe")
+    part: Component = dense
+    for number, task in enumerate(todo):  # each stage kept, and loaded by an attempt that goes on behind it
+        whole = Pipeline(Gold(), part, kb=dense.kb)
+        list(fit_part(whole, task, notes(), (), done=todo[:number]))
+        cast("Dense", whole.parts[1]).save(tmp_path / task.folder)
+        part = _loaded(part, tmp_path / task.folder, dense.kb)
+    assert isinstance(part, Dense)
+    assert part.owes_nothing(todo[0].args)
 
 
 def test_folds_of_cross_fitting_share_what_was_aligned(
