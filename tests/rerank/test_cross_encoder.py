@@ -20,7 +20,9 @@ from linnet.kb_build import build
 from linnet.pipeline import Abbreviations, Pipeline, Sentences
 from linnet.rerank.cross_args import CrossArgs
 from linnet.rerank.cross_encoder import CrossEncoder
+from linnet.rerank.cross_texts import features
 from linnet.rerank.cross_training import CrossTraining, learned_documents, sure_enough
+from linnet.rerank.cross_weights import weigh
 from linnet.rerank.packing import PACKINGS, Packing
 from linnet.retrieve.ngram import Ngram
 from tests.tiny_models import tiny_bert
@@ -106,7 +108,9 @@ def test_ten_documents_by_heart(kb: KnowledgeBase, bert: str, packing: Packing, 
     cross = CrossEncoder(
         kb=kb, encoder=bert, packing=packing, top_k=6, candidate="name", isolated=isolated, heard=False
     )
-    assert right(fitted(cross, docs, kb, loss=loss, epochs=250, lr=2e-3, schedule="linear"), docs, kb) == 1.0
+    assert (
+        right(fitted(cross, docs, kb, loss=loss, epochs=150, lr=2e-3, schedule="linear", dropout=0.0), docs, kb) == 1.0
+    )
 
 
 def test_permuted_answers_are_at_chance(kb: KnowledgeBase, bert: str) -> None:
@@ -120,19 +124,42 @@ def test_permuted_answers_are_at_chance(kb: KnowledgeBase, bert: str) -> None:
     assert right(fitted(cross, permuted, kb, epochs=10), docs[12:], kb) < 0.7
 
 
-def test_before_it_has_learned_it_says_what_was_said_before(kb: KnowledgeBase, bert: str) -> None:
-    docs = notes(4)
-    cross = CrossEncoder(kb=kb, encoder=bert, top_k=3)
+def test_an_untrained_one_says_so(kb: KnowledgeBase, bert: str) -> None:
     with pytest.raises(PipelineError, match="cross has not been trained"):
-        cross(answered(kb, docs))
-    fitted(cross, docs, kb, lr=1e-12, epochs=1)
-    before, after = answered(kb, docs), cross(answered(kb, docs))
-    for one, two in zip(before, after, strict=True):
-        for given, found in zip(one.mentions or (), two.mentions or (), strict=True):
-            assert given.candidates is not None
-            assert found.candidates is not None
-            assert found.candidates.rows.tolist() == given.candidates.rows.tolist()
-            assert found.candidates.features["before"].tolist() == given.candidates.scores.tolist()
+        CrossEncoder(kb=kb, encoder=bert, top_k=3)(answered(kb, notes(4)))
+
+
+def test_where_the_network_is_of_no_use_the_stage_before_decides(kb: KnowledgeBase, bert: str) -> None:
+    docs = [replace(doc, id=f"{doc.id}.{turn}") for turn in range(6) for doc in notes(10)]
+    chance = random.Random(3)
+    best = [sorted(range(6), key=lambda row: (row % 3, row)), sorted(range(6), key=lambda row: (-row, row))]
+    first = []
+    for doc in docs:  # the first candidate is right nine times of ten, whatever the text says
+        mentions = []
+        for mention in doc.mentions or ():
+            rows = best[chance.randrange(2)]
+            right = rows[0] if chance.random() < 0.9 else rows[1]
+            found = Candidates(np.array(rows, np.int32), np.geomspace(0.9, 0.01, 6, dtype=np.float32), kb=kb.version)
+            mentions.append(replace(mention, candidates=found, concepts=(f"X:{right}",)))
+        first.append(replace(doc, mentions=tuple(mentions)))
+    cross = CrossEncoder(kb=kb, encoder=bert, top_k=6)
+    network = cross.network
+    said, right_ones = [], []
+    for doc in first:
+        for found, mention in zip(cross.resolved(doc), doc.mentions or (), strict=True):
+            said.append(features(found))
+            right_ones.append(np.array([(f"X:{row}",) == mention.concepts for row in found.rows], np.int64))
+    noise = np.random.default_rng(1)
+    weigh(
+        network,
+        [(one, noise.normal(size=6).astype(np.float32), own) for one, own in zip(said, right_ones, strict=True)],
+    )
+    chosen = [int((one @ network.heard.numpy() + noise.normal(size=6) * float(network.voice)).argmax()) for one in said]
+    assert np.mean([place == 0 for place in chosen]) == 1.0
+    told = [(one, own * 4.0 - 2 + noise.normal(size=6), own) for one, own in zip(said, right_ones, strict=True)]
+    weigh(network, [(one, margins.astype(np.float32), own) for one, margins, own in told])
+    sums = [one @ network.heard.numpy() + margins * float(network.voice) for one, margins, _ in told]
+    assert np.mean([bool(own[total.argmax()]) for total, own in zip(sums, right_ones, strict=True)]) > 0.95
 
 
 def scores(cross: CrossEncoder, docs: list[Document]) -> list[dict[int, float]]:
@@ -282,7 +309,7 @@ def test_the_loss_is_the_plain_one(kb: KnowledgeBase, bert: str) -> None:
         examples = training.examples(docs, epoch=0, rng=np.random.default_rng(0))
         assert len(examples) == 8
         found = float(training.loss(training.collate(examples))[loss].detach())
-        margins = cross.score([one.read for one in learned])
+        margins = cross.score([one.read for one in learned], alone=True)
         none = float(cross.network.none.detach())
         terms: list[float] = []
         for one, lists in zip(learned, margins, strict=True):

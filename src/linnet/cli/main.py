@@ -15,6 +15,7 @@ from linnet.cli import (
     bench_evaluate,
     bench_lexical,
     bench_rerank,
+    bench_rerankers,
     corpus,
     evaluate,
     kb,
@@ -50,6 +51,7 @@ bench.app.command("encode")(bench_encode.encode)
 bench.app.command("evaluate")(bench_evaluate.evaluate)
 bench.app.command("lexical")(bench_lexical.lexical)
 bench.app.command("rerank")(bench_rerank.rerank)
+bench.app.command("rerankers")(bench_rerankers.rerankers)
 app.add_typer(bench.app, name="bench")
 
 

@@ -27,12 +27,17 @@ class CrossArgs:
         add_gold: put the right concept behind the candidates where the stage before has not found it.
         spare: how much accuracy on the dev documents may be lost by leaving mentions that the stage before is sure of
             as they are; from how sure, `CrossEncoder.sure`, is fitted on these documents. None reads all.
+        held_out: share of the documents that the network does not learn from: on them is fitted how much is heard of
+            it and of the stage before, if that is heard at all.
+        dropout: share of numbers that the encoder forgets while it learns; None leaves it what its checkpoint says.
     """
 
     top_k: int = 5
     loss: Literal["pairs", "list"] = "list"
     add_gold: bool = False
     spare: float | None = None
+    held_out: float = 0.1
+    dropout: float | None = None
 
     @classmethod
     def split(cls, values: Mapping[str, Any]) -> tuple[Self, TrainArgs]:
@@ -56,4 +61,12 @@ def _problems(values: Mapping[str, Any]) -> list[str]:
     spare = values.get("spare")
     if spare is not None and (isinstance(spare, bool) or not isinstance(spare, (int, float)) or not 0 <= spare <= 1):
         problems.append(f"spare: expected a share from 0 to 1, such as 0.001, found {spare!r}")
+    held = values.get("held_out", 0.1)
+    if isinstance(held, bool) or not isinstance(held, (int, float)) or not 0 < held <= 0.5:
+        problems.append(f"held_out: expected a share above 0, up to 0.5, found {held!r}")
+    dropout = values.get("dropout")
+    if dropout is not None and (
+        isinstance(dropout, bool) or not isinstance(dropout, (int, float)) or not 0 <= dropout < 1
+    ):
+        problems.append(f"dropout: expected a share from 0 to below 1, such as 0.1, found {dropout!r}")
     return problems

@@ -7,6 +7,7 @@ How sequences are made says `linnet.rerank.packing`, what the network is `linnet
 from __future__ import annotations
 
 import functools
+import json
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,6 +20,7 @@ import numpy.typing as npt
 from linnet.codec import resolve
 from linnet.data import Candidates, Document
 from linnet.errors import LinnetWarning, PipelineError, RecipeError
+from linnet.home import read_json
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Component, Reranker, Step
 from linnet.rerank.cross_args import CandidateText
@@ -34,7 +36,7 @@ Floats = npt.NDArray[np.float32]
 
 BEFORE = "before"  # the feature that keeps the scores of the stage before
 MODEL = "model"
-COMPETE = "compete"  # a file that says whether candidates competed in training
+TRAINING = "training.json"  # whether candidates competed in training, and how fast it was
 BEHIND = 0.5  # of the lowest score of a candidate that was read, at most, for one that was not
 
 
@@ -74,6 +76,7 @@ class CrossEncoder(Reranker):
     folder: Path | None = field(default=None, init=False, repr=False, compare=False)
     trained: bool = field(default=False, init=False, repr=False, compare=False)
     compete: bool = field(default=False, init=False, repr=False, compare=False)  # as it was trained
+    pace: dict[str, float] = field(default_factory=dict, init=False, repr=False, compare=False)  # of its training
 
     MADE = ("network", "reader")
     FOLDS: ClassVar[int] = 2
@@ -169,12 +172,13 @@ class CrossEncoder(Reranker):
             return found.top(0)
         return found.top(self.top_k)
 
-    def score(self, reads: Sequence[Read], *, tokens: int | None = None) -> list[list[Floats]]:
+    def score(self, reads: Sequence[Read], *, tokens: int | None = None, alone: bool = False) -> list[list[Floats]]:
         """Return the logits of the read candidates of each mention, float32 (candidates,).
 
         Args:
             reads: documents with the candidates that are read.
             tokens: a batch at most, padding included; None chooses by the device.
+            alone: what the network says, the stage before unheard.
         """
         import torch  # noqa: PLC0415 - slow to import
 
@@ -189,7 +193,7 @@ class CrossEncoder(Reranker):
             for rows in batched(packed, network.device, tokens=tokens):
                 some = [packed[row] for row in rows]
                 slots = [(owners[row], slot) for row in rows for slot in packed[row].slots]
-                features = self.features(reads, slots)
+                features = self.features(reads, [] if alone else slots)
                 batch = Sequences.of(some, features, padding=padding, isolated=self.isolated, device=network.device)
                 logits = network(batch)
                 margins = (logits[:, 1] - logits[:, 0]).float().cpu().numpy()
@@ -222,13 +226,13 @@ class CrossEncoder(Reranker):
             return found
         scores = np.empty(len(found), np.float32)
         read = len(logits)
+        none = float(self.network.none.detach())
         if self.compete:
-            none = float(self.network.none.detach())
             high = max(float(logits.max()), none)
             shares = np.exp(logits - high)
             scores[:read] = shares / (shares.sum() + np.exp(none - high))
         else:
-            scores[:read] = 1 / (1 + np.exp(-logits))
+            scores[:read] = 1 / (1 + np.exp(none - logits))
         rest = np.arange(1, len(found) - read + 1)
         scores[read:] = scores[:read].min() * BEHIND / rest
         return replace(found, scores=scores, features={**found.features, BEFORE: found.scores}).sorted()
@@ -280,7 +284,8 @@ class CrossEncoder(Reranker):
         super().save(folder)
         if self.trained or self.folder is not None:
             self.network.save(folder / MODEL)
-            (folder / MODEL / COMPETE).write_text("1" if self.compete else "0", encoding="utf-8")
+            told = {"compete": self.compete, "pace": self.pace}
+            (folder / MODEL / TRAINING).write_text(json.dumps(told), encoding="utf-8")
 
     @classmethod
     def load(cls, folder: Path, *, kb: KnowledgeBase | None = None) -> Self:
@@ -289,7 +294,8 @@ class CrossEncoder(Reranker):
         loaded = super().load(folder, kb=kb)
         if (folder / MODEL).is_dir():
             loaded.folder = folder / MODEL
-            loaded.compete = (folder / MODEL / COMPETE).read_text(encoding="utf-8").strip() == "1"
+            told = read_json(folder / MODEL / TRAINING)
+            loaded.compete, loaded.pace = told["compete"], told["pace"]
         return loaded
 
 

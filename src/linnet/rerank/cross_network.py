@@ -1,8 +1,9 @@
 """The network of a cross-encoder: the [MASK] of every pair, classified.
 
 As published (Sanz-Cruzado & Lever 2025) a linear layer gives each [MASK] two classes, and the score is the probability
-of the second. Beyond: what the stage before said of a candidate is added to that class, so that the network learns what
-is left to say; and the candidates of a mention compete with each other and with none of them.
+of the second. Beyond: what the stage before said of a candidate is added to that class, with weights that are fitted
+when the network has been trained (`linnet.rerank.cross_weights`); and the candidates of a mention compete with each
+other and with none of them.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from linnet.errors import FormatError
+from linnet.nn.attention import use_plain_steps
 from linnet.nn.encoder import Encoder
 from linnet.nn.texts import token_batches, token_budget
 from linnet.nn.writing import writing
@@ -28,8 +30,7 @@ __all__ = ["CrossNetwork", "Sequences", "batched"]
 MASK = "[MASK]"
 HEAD = "head.safetensors"
 SPREAD = 0.02  # of the weights that nothing has learned
-UNLIKELY = -6.0  # the logarithm of the share of none, before anything is learned
-TRUST = 1.0  # in the logarithm of an earlier score, before anything is learned
+TRUST = 1.0  # in the logarithm of an earlier score, before weights are fitted
 
 
 @dataclass
@@ -41,7 +42,7 @@ class Sequences:
         mask: bool (sequences, tokens), or (sequences, 1, tokens, tokens) of isolated candidates.
         positions: int64 (sequences, tokens), or (sequences, 0) where they count from 0.
         at: int64 (slots, 2), sequence and token of each [MASK].
-        features: float32 (slots, `FEATURES`), or (slots, 0) if the stage before is not heard.
+        features: float32 (slots, `FEATURES`), or (slots, 0) while the network speaks alone.
     """
 
     ids: Tensor
@@ -84,17 +85,16 @@ class CrossNetwork(nn.Module):
     def __init__(self, encoder: Encoder, *, heard: bool) -> None:
         super().__init__()
         self.encoder = encoder
+        use_plain_steps(encoder.backbone)
         self.head = nn.Linear(encoder.size, 2)
         with torch.no_grad():  # the same each time, whatever was drawn before
             nn.init.normal_(self.head.weight, std=SPREAD, generator=torch.Generator().manual_seed(13))
             self.head.bias.zero_()
-        self.heard = nn.Parameter(torch.zeros(len(FEATURES) if heard else 0))
         self.none = nn.Parameter(torch.zeros(1))  # what stands for no candidate where they compete
-        if heard:  # before it has learned anything, the network says what the stage before said
-            with torch.no_grad():
-                self.heard[FEATURES.index("log")] = TRUST
-                self.head.weight.zero_()
-                self.none.fill_(UNLIKELY)
+        self.heard = nn.Parameter(torch.zeros(len(FEATURES) if heard else 0), requires_grad=False)
+        self.voice = nn.Parameter(torch.ones(1 if heard else 0), requires_grad=False)  # of the network, beside these
+        if heard:
+            self.heard[FEATURES.index("log")] = TRUST
 
     @property
     def device(self) -> torch.device:
@@ -109,7 +109,7 @@ class CrossNetwork(nn.Module):
         logits: Tensor = self.head(hidden[batch.at[:, 0], batch.at[:, 1]]).float()
         if batch.features.shape[1]:
             heard = (batch.features * self.heard).sum(dim=1, keepdim=True)  # (slots, 1)
-            return logits + nn.functional.pad(heard, (1, 0))
+            return logits * self.voice + nn.functional.pad(heard, (1, 0))
         return logits
 
     def save(self, folder: Path) -> None:

@@ -6,9 +6,11 @@ Beyond: the candidates of a mention compete with each other and with none of the
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import contextlib
+import time
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +26,7 @@ from linnet.rerank.counts import answers
 from linnet.rerank.cross_args import CrossArgs
 from linnet.rerank.cross_network import CrossNetwork, Sequences, batched
 from linnet.rerank.cross_texts import FEATURES, Read
+from linnet.rerank.cross_weights import weigh
 from linnet.rerank.packing import Packed, pack
 from linnet.roles import align, blind
 from linnet.train.args import TrainArgs
@@ -36,9 +39,10 @@ if TYPE_CHECKING:
 __all__ = ["fit"]
 
 RIGHT, WRONG, UNKNOWN = 1, 0, -1
-FASTER = 5.0  # the layers above the encoder begin at zero, and learn so many times faster
+FASTER = 10.0  # the layers above the encoder begin with nothing, and learn so many times faster
 
 Labels = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float32]
 
 
 class Learned(NamedTuple):
@@ -74,6 +78,10 @@ class CrossTraining:
         self.cross, self.args = cross, args
         self.module: nn.Module = cross.network
         self._examples = [example for one in learned for example in self._of(one)]
+        if args.dropout is not None:
+            for layer in self.network.encoder.modules():
+                if isinstance(layer, nn.Dropout):
+                    layer.p = args.dropout
 
     @property
     def network(self) -> CrossNetwork:
@@ -93,6 +101,10 @@ class CrossTraining:
         """Return the examples: mentions, sentences, passages or documents, by the packing; each epoch the same."""
         return self._examples
 
+    def batches(self, args: TrainArgs) -> int:
+        """Return how many there are in an epoch."""
+        return -(-len(self._examples) // args.batch)
+
     def _of(self, learned: Learned) -> Iterator[Example]:
         """Yield the sequences of a document, those that share a mention together."""
         packed = pack(
@@ -111,7 +123,7 @@ class CrossTraining:
         slots = [slot for one in packed for slot in one.slots]
         return Example(
             packed,
-            self.cross.features([learned.read], [(0, slot) for slot in slots]),
+            np.zeros((len(slots), 0), np.float32),  # the network learns to speak alone
             np.array([learned.labels[slot.mention][slot.candidate] for slot in slots], np.int64),
             np.array([slot.mention for slot in slots], np.int64),
         )
@@ -238,18 +250,59 @@ def fit(
     """
     own, loop = CrossArgs.split({key: value for key, value in args.items() if key != "checkpoints"})
     learned = learned_documents(cross, docs, before=before, args=own)
-    if not any((labels == RIGHT).any() for one in learned for labels in one.labels):
+    if not _teaches(learned):
         raise DataError("cross: no mention of the training documents has a right candidate to learn from")
     judged = learned_documents(cross, dev, before=before, args=replace(own, add_gold=False)) if dev else []
     cross.compete = own.loss == "list"
     score = (lambda _: accuracy(cross, judged)) if judged else None
-    training = CrossTraining(cross, own, learned)
+    shown, held = _divided(learned, own, loop.seed) if cross.heard else (learned, [])
+    training = CrossTraining(cross, own, shown)
     told = [cross.config(), vars(own), cross.kb.version, cross.network.encoder.fingerprint()]
     read = (pair for one in learned for pair in zip(one.read.asked, one.read.features, strict=True))
     key = key_of(told, [*docs, *dev], (repr(asked).encode() + said.tobytes() for asked, said in read))
-    yield from train(training, docs, dev, score=score, args=loop, folder=args.get("checkpoints"), key=key)
+    steps = train(training, docs, dev, score=score, args=loop, folder=args.get("checkpoints"), key=key)
+    yield from _timed(cross, steps, mentions=sum(len(one.labels) for one in shown), batches=training.batches(loop))
+    if cross.heard:
+        weigh(cross.network, list(_said(cross, held)))
     if own.spare is not None and judged:
         cross.sure = sure_enough(cross, judged, spare=own.spare)
+
+
+def _timed(cross: CrossEncoder, steps: Iterator[Step], *, mentions: int, batches: int) -> Iterator[Step]:
+    """Yield steps, and note on the component how fast they were; those behind which dev was scored do not count."""
+    seconds, counted = 0.0, 0
+    with contextlib.closing(cast("Generator[Step]", steps)):
+        while True:
+            began = time.perf_counter()
+            step = next(steps, None)
+            if step is None:
+                break
+            if step.score is None:
+                seconds, counted = seconds + time.perf_counter() - began, counted + 1
+                cross.pace = {"annotations/s": mentions * counted / batches / seconds, "seconds": seconds}
+            yield step
+
+
+def _divided(learned: Sequence[Learned], args: CrossArgs, seed: int) -> tuple[list[Learned], list[Learned]]:
+    """Return what the network learns from and what it does not; too few documents for both are both."""
+    order = np.random.default_rng([seed, len(learned)]).permutation(len(learned))
+    out = set(order[: round(args.held_out * len(learned))].tolist())
+    shown = [one for place, one in enumerate(learned) if place not in out]
+    held = [one for place, one in enumerate(learned) if place in out]
+    return (shown, held) if _teaches(shown) and _teaches(held) else (list(learned), list(learned))
+
+
+def _teaches(learned: Sequence[Learned]) -> bool:
+    return any((labels == RIGHT).any() for one in learned for labels in one.labels)
+
+
+def _said(cross: CrossEncoder, held: Sequence[Learned]) -> Iterator[tuple[Floats, Floats, Labels]]:
+    """Yield what was said before and what the network alone says of mentions of which something is known."""
+    alone = cross.score([one.read for one in held], alone=True)
+    for one, lists in zip(held, alone, strict=True):
+        for said, margins, labels in zip(one.read.features, lists, one.labels, strict=True):
+            if len(labels) and labels[0] != UNKNOWN:
+                yield said, margins, labels
 
 
 def accuracy(cross: CrossEncoder, judged: Sequence[Learned]) -> float:

@@ -1,0 +1,66 @@
+"""Attention in plain steps against that of PyTorch."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+from tests.tiny_models import tiny_bert
+from torch import Tensor, nn
+from transformers.integrations.sdpa_attention import sdpa_attention_forward
+
+from linnet.nn.attention import attend, use_plain_steps
+from linnet.nn.encoder import Encoder
+
+TOKENS = 12
+
+
+class _Layer(nn.Module):
+    is_causal = False
+
+
+def given(dtype: torch.dtype) -> list[Tensor]:
+    chance = torch.Generator().manual_seed(3)
+    return [torch.randn(3, 2, TOKENS, 8, generator=chance).to(dtype).requires_grad_() for _ in range(3)]
+
+
+def masks() -> list[Tensor | None]:
+    seen = torch.rand(3, 1, TOKENS, TOKENS, generator=torch.Generator().manual_seed(5)) > 0.5
+    seen[:, :, range(TOKENS), range(TOKENS)] = True
+    padding = (torch.arange(TOKENS) < torch.tensor([[5], [12], [1]]))[:, None, None]
+    return [
+        None,
+        seen,
+        padding.expand(3, 1, TOKENS, TOKENS),
+        torch.zeros(3, 1, TOKENS, TOKENS).masked_fill(~seen, -1e9),
+    ]
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32])
+@pytest.mark.parametrize("which", range(4))
+def test_it_is_what_pytorch_finds(dtype: torch.dtype, which: int) -> None:
+    tensors, mask = given(dtype), masks()[which]
+    mask = mask.to(dtype) if mask is not None and mask.dtype != torch.bool else mask
+    found = []
+    for way in (attend, sdpa_attention_forward):
+        out, _ = way(_Layer(), *tensors, mask, dropout=0.0, scaling=0.35)
+        found.append((out, *torch.autograd.grad(out.float().square().sum(), tensors)))
+    for ours, theirs in zip(*found, strict=True):
+        assert torch.allclose(ours.float(), theirs.float(), atol=0.08 if dtype == torch.bfloat16 else 1e-5, rtol=0.02)
+
+
+def test_an_encoder_says_the_same_and_is_saved_as_it_was(tmp_path: Path) -> None:
+    folder = tiny_bert(tmp_path / "tiny", words=("one", "two"), layers=2)
+    plain, other = Encoder.load(folder), Encoder.load(folder)
+    use_plain_steps(other.backbone)
+    ids = torch.randint(5, len(plain.tokenizer), (2, 9), generator=torch.Generator().manual_seed(1))
+    mask = torch.ones_like(ids)
+    mask[1, 4:] = 0
+    for bf16 in (False, True):
+        with torch.inference_mode(), torch.autocast("cpu", torch.bfloat16, enabled=bf16):
+            ours, theirs = other(ids, mask).float(), plain(ids, mask).float()
+        assert torch.allclose(ours[mask == 1], theirs[mask == 1], atol=0.1 if bf16 else 1e-6)
+    other.save(tmp_path / "saved")
+    assert "plain_steps" not in (tmp_path / "saved" / "config.json").read_text()
+    assert Encoder.load(tmp_path / "saved").fingerprint() == plain.fingerprint()
