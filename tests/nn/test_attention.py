@@ -10,6 +10,7 @@ from tests.tiny_models import tiny_bert
 from torch import Tensor, nn
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 
+import linnet.nn.attention
 from linnet.nn.attention import attend, use_plain_steps
 from linnet.nn.encoder import Encoder
 
@@ -48,6 +49,21 @@ def test_it_is_what_pytorch_finds(dtype: torch.dtype, which: int) -> None:
         found.append((out, *torch.autograd.grad(out.float().square().sum(), tensors)))
     for ours, theirs in zip(*found, strict=True):
         assert torch.allclose(ours.float(), theirs.float(), atol=0.08 if dtype == torch.bfloat16 else 1e-5, rtol=0.02)
+
+
+@pytest.mark.parametrize("cached", [1, 2 * 2 * TOKENS * TOKENS, 1 << 20])
+@pytest.mark.parametrize("shift", [0.0, 60.0, -60.0])
+def test_without_gradients_it_finds_the_same(shift: float, cached: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(linnet.nn.attention, "CACHED", cached)
+    query, key, value = given(torch.bfloat16)
+    query = query + shift  # scores that are too large or too small for powers
+    for mask in masks():
+        own = mask.to(torch.bfloat16) if mask is not None and mask.dtype != torch.bool else mask
+        with torch.no_grad():
+            ours, _ = attend(_Layer(), query, key, value, own, dropout=0.0, scaling=0.35)
+            theirs, _ = sdpa_attention_forward(_Layer(), query, key, value, own, dropout=0.0, scaling=0.35)
+        assert torch.allclose(ours.float(), theirs.float(), atol=0.05 if not shift else 1.0)
+        assert ours.isfinite().all()
 
 
 def test_an_encoder_says_the_same_and_is_saved_as_it_was(tmp_path: Path) -> None:

@@ -11,20 +11,27 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+import torch
+
 from linnet.config import open_kb
 from linnet.corpora.catalog import read_corpus
+from linnet.nn.device import autocast
 from linnet.nn.pooling import Pool
 from linnet.nn.texts import TokenText
 from linnet.nn.vectors import encode
 from linnet.pipeline import Abbreviations, Sentences
+from linnet.rerank.cross_args import CrossArgs
 from linnet.rerank.cross_encoder import CrossEncoder
 from linnet.rerank.cross_texts import Read
+from linnet.rerank.cross_training import Batch, CrossTraining, Example, Learned
 from linnet.rerank.packing import PACKINGS, Packed
 from linnet.retrieve.ngram import Ngram
 
 __all__ = ["measure", "prepared"]
 
 BATCHES = (512, 1024, 2048, 4096, 8192)  # tokens
+TAUGHT, MENTIONS = 8, 16  # documents that learning is timed on; mentions of a batch
 
 
 class _Way(NamedTuple):
@@ -59,21 +66,24 @@ def measure(cross: CrossEncoder, reads: Sequence[Read], *, repeats: int) -> Iter
     ways = list(_ways(cross, reads))
     mentions = sum(len(read.asked) for read in reads)
     best = {way.name: _best_batch(way, reads) for way in ways}
-    rounds: dict[str, list[tuple[float, float]]] = {way.name: [] for way in ways}
+    few = reads[:TAUGHT]
+    taught = {way.name: _batches(way, few) for way in ways}
+    rounds: dict[str, list[tuple[float, float, float]]] = {way.name: [] for way in ways}
     for _ in range(repeats):
         for way in ways:
             ours = _seconds(partial(way.cross.score, reads, tokens=best[way.name]))
             alone = _seconds(partial(_encoded, way, best[way.name]))
-            rounds[way.name].append((ours, alone))
-    base = statistics.median(ours for ours, _ in rounds["base"])
+            rounds[way.name].append((ours, alone, _seconds(partial(_learned, *taught[way.name]))))
+    base = statistics.median(ours for ours, _, _ in rounds["base"])
     for way in ways:
-        ours, alone = (statistics.median(times) for times in zip(*rounds[way.name], strict=True))
+        ours, alone, learning = (statistics.median(times) for times in zip(*rounds[way.name], strict=True))
         fewer = ways[0].tokens / way.tokens
         yield {
             "packing": way.name, "sequences": len(way.packed), "tokens": way.tokens,
             "longest": max(map(len, way.packed)), "token ratio": fewer, "tokens a batch": best[way.name],
             "mentions/s": mentions / ours, "time ratio": base / ours, "reached": base / ours / fewer,
             "tokens/s": way.tokens / ours, "encoder tokens/s": way.tokens / alone, "share": alone / ours,
+            "annotations/s": sum(len(read.asked) for read in few) / learning,
         }  # fmt: skip
 
 
@@ -97,6 +107,33 @@ def _encoded(way: _Way, tokens: int) -> None:
     encoder = way.cross.network.encoder
     texts = [TokenText(tuple(one.ids), (0, len(one))) for one in way.packed]
     encode(encoder, Pool("cls", encoder.size), texts, tokens=tokens)
+
+
+def _batches(way: _Way, reads: Sequence[Read]) -> tuple[CrossTraining, list[Batch]]:
+    """Return a training, and its batches of about as many mentions in every packing."""
+    learned = [
+        Learned(read, [np.arange(len(one.candidates)) == 0 for one in read.asked], len(read.asked)) for read in reads
+    ]
+    training = CrossTraining(way.cross, CrossArgs(top_k=way.cross.top_k, dropout=0.0), learned)
+    batches: list[Batch] = []
+    some: list[Example] = []
+    for example in training.examples((), epoch=0, rng=np.random.default_rng(0)):
+        some.append(example)
+        if sum(len(set(one.mentions.tolist())) for one in some) >= MENTIONS:
+            batches.append(training.collate(some))
+            some = []
+    return training, [*batches, *([training.collate(some)] if some else [])]
+
+
+def _learned(training: CrossTraining, batches: Sequence[Batch]) -> None:
+    """Work out the gradient of each batch."""
+    training.network.train()
+    for batch in batches:
+        with autocast(training.network.device):
+            loss = sum(training.loss(batch).values(), torch.zeros(()))
+        loss.backward()  # type: ignore[no-untyped-call]
+        training.network.zero_grad(set_to_none=True)
+    training.network.eval()
 
 
 def _seconds(run: Callable[[], object]) -> float:

@@ -20,6 +20,8 @@ __all__ = ["attend", "use_plain_steps"]
 NAME = "linnet_plain_steps"
 FUSED = "sdpa"  # what Transformers calls PyTorch's own attention
 LONGEST = 1024  # tokens; beyond it the square of scores is large
+CACHED = 1 << 20  # scores at a time
+SMALLEST, LARGEST = 1e-30, 1e30  # sums of powers that are divided by
 
 
 def use_plain_steps(backbone: PreTrainedModel) -> None:
@@ -37,17 +39,48 @@ def attend(
         return found
     texts, heads, tokens, size = query.shape
     scale = told.get("scaling") or size**-0.5
-    flat = (one.reshape(texts * heads, tokens, size) for one in (query * scale, key, value))
-    query, key, value = flat
-    scores = torch.bmm(query, key.transpose(1, 2)).view(texts, heads, tokens, tokens)
-    if attention_mask is not None:
-        scores = scores.add_(_added(attention_mask, scores))
-    with torch.autocast("cpu", enabled=False):  # which would have it in four bytes, and copied twice
-        shares = torch.softmax(scores, dim=-1)
-    if told.get("dropout"):
-        shares = functional.dropout(shares, told["dropout"], training=module.training)
-    out = torch.bmm(shares.view(texts * heads, tokens, tokens), value).view(texts, heads, tokens, size)
-    return out.transpose(1, 2).contiguous(), None
+    query, key, value = (one.reshape(texts * heads, tokens, size) for one in (query * scale, key, value))
+    dropout = told.get("dropout") or 0.0
+    out = None
+    if not (torch.is_grad_enabled() or dropout):
+        out = _divided_last(query, key, value, attention_mask, heads)
+    if out is None:
+        scores = _scores(query, key, attention_mask)
+        with torch.autocast("cpu", enabled=False):  # which would have it in four bytes, and copied twice
+            shares = torch.softmax(scores, dim=-1)
+        out = torch.bmm(functional.dropout(shares, dropout, training=module.training), value)
+    return out.view(texts, heads, tokens, size).transpose(1, 2).contiguous(), None
+
+
+def _scores(query: Tensor, key: Tensor, mask: Tensor | None, out: Tensor | None = None) -> Tensor:
+    """Return what queries (texts x heads, tokens, d) have to do with keys, (texts x heads, tokens, tokens)."""
+    scores = torch.bmm(query, key.transpose(1, 2)) if out is None else torch.bmm(query, key.transpose(1, 2), out=out)
+    if mask is not None:
+        scores.view(len(mask), -1, *scores.shape[1:]).add_(_added(mask, scores))
+    return scores
+
+
+def _divided_last(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, heads: int) -> Tensor | None:
+    """Return sums of values (texts x heads, tokens, d) by exp(scores), divided by the sum of these when all is done.
+
+    That sum comes with the product, as one more column of ones. Some texts at a time, whose scores a cache holds. None
+    if a power or a sum is too large or too small: nothing is taken off the scores before.
+    """
+    rows, tokens, size = value.shape
+    ones = torch.ones(rows, tokens, size + 1, dtype=value.dtype)
+    ones[..., :size] = value
+    sums = torch.empty_like(ones)
+    step = max(1, CACHED // (heads * tokens * tokens)) * heads
+    powers = torch.empty(min(step, rows), tokens, tokens, dtype=value.dtype)
+    for first in range(0, rows, step):
+        some = slice(first, first + step)
+        seen = mask if mask is None or len(mask) == 1 else mask[first // heads : (first + step) // heads]
+        found = _scores(query[some], key[some], seen, powers[: len(query[some])]).exp_()
+        torch.bmm(found, ones[some], out=sums[some])
+    total = sums[..., size:]
+    if not bool(((total > SMALLEST) & (total < LARGEST)).all()):
+        return None
+    return sums[..., :size] / total
 
 
 def _plain(query: Tensor, key: Tensor, told: dict[str, Any]) -> bool:
