@@ -58,14 +58,14 @@ def test_rerankers_side_by_side(run: Run, recipes: list[Path], tmp_path: Path) -
     page = tmp_path / "page.md"
     page.write_text("# Figures\n")
     arguments = ("bench", "rerankers", *recipes, "--folder", tmp_path / "kept", "--repeats", 1)
-    done = run(*arguments, "--apply", "top_k=2 window=64", "--spare", "0.5", "--docs", page)
+    done = run(*arguments, "--apply", "top_k=2 heard=false", "--spare", "0.5", "--docs", page)
     assert done.code == 0, done.err
     assert done.err.count("cross is trained") == 2
     assert done.err.count("ngram is trained") == 1
     rows = sorted(line.split("|")[1:4] for line in page.read_text().splitlines() if line.startswith("| `"))
     rows.sort(key=lambda row: "(" in row[0])
     assert [cell.strip() for cell in rows[-1]] == ["`bc5cdr/(first stage)`", "`–`", "a"]
-    assert sorted(b.strip() for a, b, _ in rows if "base" in a) == ["`spare=0.5`", "`top_k=2 window=64`", "`–`"]
+    assert sorted(b.strip() for a, b, _ in rows if "base" in a) == ["`spare=0.5`", "`top_k=2 heard=false`", "`–`"]
     again = run(*arguments, "--json", "-q")
     told = [json.loads(line) for line in again.out.splitlines()]
     assert [row["recipe"] for row in told] == ["bc5cdr/(first stage)", "base", "multi"]

@@ -43,6 +43,7 @@ logger = logging.getLogger(__name__)
 CROSS = "cross"
 PROTOCOL: Protocol = "in-kb"
 OPTIONS = Options(protocol=PROTOCOL, samples=0, classify=False, shown=0)
+ALONE = "heard=false"  # a change that is made to what was trained, for the network has learned alone
 BATCH = 64  # documents
 ALPHA = 0.05
 
@@ -237,9 +238,13 @@ class Bench:
 
     def _changed(self, name: str, trained: CrossEncoder, change: str) -> CrossEncoder:
         """Return the same cross-encoder with other keywords, as ``--apply`` gives them."""
-        fresh = load(self.sources[name], kb=self.kb, changes=[f"{CROSS}.{one}" for one in change.split()])
+        keywords = [one for one in change.split() if one != ALONE]
+        fresh = load(self.sources[name], kb=self.kb, changes=[f"{CROSS}.{one}" for one in keywords])
         made = cast("CrossEncoder", part_at(fresh, (_at(fresh),)))
         made.folder, made.compete = trained.folder, trained.compete
+        if len(keywords) < len(change.split()):
+            made.network.heard.data.zero_()
+            made.network.voice.data.fill_(1.0)
         return made
 
     def _linked(self, name: str, applied: str, cross: CrossEncoder, docs: Sequence[Document] | None = None) -> Row:
