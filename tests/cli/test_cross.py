@@ -53,7 +53,7 @@ def test_a_cross_encoder_is_tuned(run: Run, small: Path, tmp_path: Path) -> None
     space = '[tune]\n"cross.top_k" = [2, 3]\n"train.cross.lr" = [1e-4, 1e-3]\n"train.cross.batch" = [2, 4]\n'
     small.write_text(small.read_text() + space + '"cross.packing" = ["base", "multi"]\n"train.cross.top_k" = [2, 3]\n')
     for split in ("dev", "cv"):
-        arguments = ("tune", small, "-o", tmp_path / split, "--trials", 3, "--split", split)
+        arguments = ("tune", small, "-o", tmp_path / split, "--trials", 2, "--split", split)
         done = run(*arguments)
         assert done.code == 0, done.err
         assert "trial 1: cross.top_k " in done.err
