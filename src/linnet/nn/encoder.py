@@ -80,7 +80,7 @@ class Encoder(nn.Module):
 
         Args:
             ids: token ids, (texts, tokens).
-            mask: 1 for tokens, 0 for padding, (texts, tokens); or what `linnet.nn.attention.masked` returns.
+            mask: 1 for tokens, 0 for padding, (texts, tokens); or what `linnet.nn.masks.masked` returns.
             extra: what the backbone takes besides, such as ``position_ids`` or ``global_attention_mask``.
         """
         hidden: Tensor = self.backbone(input_ids=ids, attention_mask=mask, **extra).last_hidden_state

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from linnet.errors import FormatError
-from linnet.nn.attention import masked, seen_by_all, takes_global
+from linnet.nn.masks import masked, seen_by_all, takes_global
 from linnet.nn.encoder import Encoder
 from linnet.nn.quiet import quietly
 from linnet.nn.texts import token_batches, token_budget
