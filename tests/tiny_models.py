@@ -3,17 +3,36 @@
 from __future__ import annotations
 
 import string
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
-__all__ = ["WORDS", "tiny_bert"]
+__all__ = ["WORDS", "tiny_bert", "tiny_model"]
 
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 WORDS = ("seizure", "seizures", "short", "stature", "cleft", "palate", "renal", "cyst", "heart", "attack", "and", "of")
+
+
+KINDS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
+    "bert": ("Bert", {}),
+    "deberta": (
+        "DebertaV2",
+        {
+            "relative_attention": True,
+            "pos_att_type": ["c2p", "p2c"],
+            "position_buckets": 32,
+            "max_relative_positions": 64,
+        },
+    ),
+    "longformer": ("Longformer", {"attention_window": 16}),
+    "modernbert": ("ModernBert", {"local_attention": 16}),
+    "mpnet": ("MPNet", {}),
+    "roberta": ("Roberta", {}),
+}
+BEHIND_PADDING = ("longformer", "mpnet", "roberta")  # count positions from there: from 1 here
 
 
 def tiny_bert(
@@ -29,19 +48,30 @@ def tiny_bert(
 
     Lower-case `words` are pieces of their own; anything else falls into letters, digits and signs.
     """
+    return tiny_model(folder, "bert", words=words, layers=layers, size=size, window=window, seed=seed)
+
+
+def tiny_model(folder: Path, kind: str, *, words: Sequence[str] = WORDS, window: int = 512, **more: int) -> Path:
+    """Write an encoder of another class as `tiny_bert` does: ``modernbert``, ``longformer`` and so on.
+
+    Where attention is local, a token sees 8 tokens on each side.
+    """
     import torch
-    from transformers import BertConfig, BertModel
+    import transformers
 
     from linnet.nn.quiet import quietly
 
+    layers, size, seed = more.get("layers", 2), more.get("size", 32), more.get("seed", 13)
+    name, options = KINDS[kind]
     with quietly(), torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         tokenizer = _tokenizer(words, window)
-        config = BertConfig(
+        config = getattr(transformers, f"{name}Config")(
             vocab_size=len(tokenizer), hidden_size=size, num_hidden_layers=layers, num_attention_heads=4,
-            intermediate_size=2 * size, max_position_embeddings=window, initializer_range=0.3,
+            intermediate_size=2 * size, max_position_embeddings=window + (kind in BEHIND_PADDING),
+            initializer_range=0.3, pad_token_id=0, **options,
         )  # fmt: skip
-        BertModel(config).save_pretrained(folder)
+        getattr(transformers, f"{name}Model")(config).save_pretrained(folder)
         tokenizer.save_pretrained(folder)
     return folder
 

@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from linnet.cli.common import Quiet, Verbose, clean, listen
-from linnet.cli.params import read_params
+from linnet.cli.params import with_params
 from linnet.cli.times import Metrics, Time, write_times
 from linnet.cli.tracking import tracking
 from linnet.config import load, read_recipe
@@ -34,7 +34,8 @@ Data = Annotated[
     Path | None, typer.Option(envvar="LINNET_DATA", help="Folder of the known corpora.", show_default=False)
 ]
 Params = Annotated[
-    Path | None, typer.Option(help="Parameters of n-grams from a params.json of entitytools; --set comes after.")
+    Path | None,
+    typer.Option(help="Parameters of n-grams and cross-encoders, a params.json of entitytools; --set comes after."),
 ]
 
 
@@ -58,7 +59,7 @@ def train(
     """Train the parts of a recipe that learn, on the train split of its corpus, and write the pipeline to a folder."""
     first = first_process()  # which speaks for all of them
     listen(quiet=quiet or not first, verbose=verbose)
-    changes = [*([] if params is None else read_params(params)), *(changes or ())]
+    changes = with_params(params, recipe, changes)
     read = read_recipe(recipe, changes=changes)
     if read.trained_by:
         raise RecipeError(recipe, [f"trained_by: its parts are taken from {read.trained_by!r}; train that"])

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 import typer
 
 from linnet.cli.common import Quiet, Verbose, clean, listen, table
-from linnet.cli.params import read_params
+from linnet.cli.params import with_params
 from linnet.cli.train import Data, Params, dev_documents
 from linnet.config import open_kb, read_recipe, recipes
 from linnet.corpora.catalog import CORPORA, Corpus, read_corpus
@@ -47,7 +47,7 @@ def tune(
 ) -> None:
     """Choose keywords of a recipe by what its tune table allows, and write the best as a recipe to train."""
     listen(quiet=quiet, verbose=verbose)
-    made = _search(recipe, [*([] if params is None else read_params(params)), *(changes or ())], split, score, kb, data)
+    made = _search(recipe, with_params(params, recipe, changes), split, score, kb, data)
     folder = output or Path("tuned") / (recipe if recipe in recipes() else Path(recipe).stem)
     done: list[Trial] = []
     chosen = made.recipe.seed if seed is None else seed

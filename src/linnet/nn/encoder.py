@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -36,18 +36,21 @@ class Encoder(nn.Module):
         tokenizer: of the fast kind, with tokens for start, end and padding.
         size: numbers in a vector, d.
         window: the most tokens of one text, start and end included.
+        first_position: the position of a text's first token; RoBERTa and its like count from behind the padding's.
     """
 
     backbone: PreTrainedModel
     tokenizer: PreTrainedTokenizerFast
     size: int
     window: int
+    first_position: int
 
     def __init__(self, backbone: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) -> None:
         super().__init__()
         self.backbone, self.tokenizer = backbone, tokenizer
         self.size = int(backbone.config.hidden_size)
-        self.window = _window(backbone, tokenizer)
+        self.first_position = _first_position(backbone)
+        self.window = _window(backbone, tokenizer, first=self.first_position)
         self.eval()
 
     @classmethod
@@ -72,12 +75,12 @@ class Encoder(nn.Module):
                 encoder._add(markers)
         return encoder
 
-    def forward(self, ids: Tensor, mask: Tensor, **extra: Any) -> Tensor:
+    def forward(self, ids: Tensor, mask: Tensor | Mapping[str, Tensor], **extra: Any) -> Tensor:
         """Return the last hidden states (texts, tokens, size) of token ids (texts, tokens).
 
         Args:
             ids: token ids, (texts, tokens).
-            mask: 1 for tokens, 0 for padding, (texts, tokens).
+            mask: 1 for tokens, 0 for padding, (texts, tokens); or what `linnet.nn.masks.masked` returns.
             extra: what the backbone takes besides, such as ``position_ids`` or ``global_attention_mask``.
         """
         hidden: Tensor = self.backbone(input_ids=ids, attention_mask=mask, **extra).last_hidden_state
@@ -184,15 +187,19 @@ def _loaded(folder: Path) -> tuple[PreTrainedModel, PreTrainedTokenizerFast]:
     return backbone, tokenizer
 
 
-def _window(backbone: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) -> int:
+def _window(backbone: PreTrainedModel, tokenizer: PreTrainedTokenizerFast, *, first: int) -> int:
     """Return the most tokens that positions and tokenizer allow."""
     limits = [int(tokenizer.model_max_length)]
     positions = getattr(backbone.config, "max_position_embeddings", None)
     if positions is not None and positions > 0:
-        table = getattr(getattr(backbone, "embeddings", None), "position_embeddings", None)
-        padding = getattr(table, "padding_idx", None)
-        limits.append(positions if padding is None else positions - padding - 1)  # RoBERTa counts from there
+        limits.append(positions - first)
     return min(limits)
+
+
+def _first_position(backbone: PreTrainedModel) -> int:
+    table = getattr(getattr(backbone, "embeddings", None), "position_embeddings", None)
+    padding: int | None = getattr(table, "padding_idx", None)
+    return 0 if padding is None else padding + 1
 
 
 def _whole(texts: Sequence[str]) -> list[str]:

@@ -43,6 +43,8 @@ SHARED, NARROWED = 0.6, 0.8  # how much of its size an input gives to the weight
 VNNI = ("avx512_vnni", "avx_vnni", "amx_int8")  # processors that add products of bytes without overflow
 PLAIN = 1 / 3  # of the layers, the first, keep their numbers where inputs are wider than outputs
 LEAST = 1e-5
+LONGER = 48  # tokens of the texts that a graph is tried with; it is traced with 3
+EQUAL = 1e-2  # of the largest number of a vector
 
 
 class OnnxEncoder(Encoder):
@@ -60,9 +62,9 @@ class OnnxEncoder(Encoder):
         self._weights = encoder.fingerprint()
         self._session = _session(_kept(encoder, self._weights))
 
-    def forward(self, ids: Tensor, mask: Tensor, **extra: Any) -> Tensor:
+    def forward(self, ids: Tensor, mask: Tensor | Mapping[str, Tensor], **extra: Any) -> Tensor:
         """Return the last hidden states (texts, tokens, size) of token ids (texts, tokens)."""
-        if extra:
+        if extra or not isinstance(mask, Tensor):
             raise LinnetError(f"ONNX Runtime takes ids and mask alone, not {', '.join(extra)}; use the backend torch")
         found = self._session.run(None, {"ids": ids.numpy(), "mask": mask.numpy()})[0]
         return torch.from_numpy(found)
@@ -127,6 +129,7 @@ def _write(encoder: Encoder, file: IO[bytes], *, narrow: bool) -> None:
             for node in _export(backbone, encoder, whole)
             if any(f"{name}." in node.replace("/", ".") for name in plain)
         ]
+        _compare(backbone, encoder, whole)
         logging.getLogger().disabled = True  # it recommends a step that changes nothing here
         try:
             quantize_dynamic(
@@ -201,6 +204,24 @@ def _export(backbone: nn.Module, encoder: Encoder, path: Path) -> list[str]:
         kind = type(encoder.backbone).__name__
         raise LinnetError(f"{kind} cannot be written for ONNX Runtime ({error}); use the backend torch") from error
     return [node.name for node in onnx.load(str(path)).graph.node]
+
+
+def _compare(backbone: nn.Module, encoder: Encoder, path: Path) -> None:
+    """Refuse a graph that is right for the length it was traced with alone: loops and shapes may have become constants.
+
+    Raises:
+        LinnetError: its vectors are not those of the network.
+    """
+    ids = torch.randint(0, len(encoder.tokenizer), (2, LONGER), generator=torch.Generator().manual_seed(13))
+    ids[ids == encoder.tokenizer.pad_token_id] = encoder.tokenizer.sep_token_id
+    mask = torch.ones_like(ids)
+    mask[1, LONGER // 2 :] = 0
+    with torch.no_grad():
+        wanted = _Graph(backbone)(ids, mask)[mask.bool()]
+    found = torch.from_numpy(_session(path).run(None, {"ids": ids.numpy(), "mask": mask.numpy()})[0])[mask.bool()]
+    if not (found - wanted).abs().max() <= EQUAL * wanted.abs().max():
+        kind = type(encoder.backbone).__name__
+        raise LinnetError(f"{kind} cannot be written for ONNX Runtime: its graph is wrong; use the backend torch")
 
 
 def _session(path: Path) -> Any:

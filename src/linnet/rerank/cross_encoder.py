@@ -48,7 +48,7 @@ class CrossEncoder(Reranker):
         kb: the knowledge base of the candidates.
         encoder: ``minilm``, which needs no download, a folder, or the name of a Hugging Face model on this machine.
         packing: ``base``, ``parallel``, ``multi``, ``passage`` or ``document``.
-        isolated: candidates see their text, their mention and themselves alone.
+        isolated: candidates see their text, their mention and themselves alone, if the encoder can be told so.
         top_k: candidates of a mention that are read; the others keep their order behind them.
         candidate: what stands for a candidate: ``name``, the name that ``matched``, or name, type and ``definition``.
         heard: what the stage before says of a candidate is added to what the network says.
@@ -99,6 +99,7 @@ class CrossEncoder(Reranker):
         from linnet.nn.device import choose_device  # noqa: PLC0415 - imports torch
         from linnet.nn.encoder import Encoder  # noqa: PLC0415 - imports torch
         from linnet.rerank.cross_network import MASK, CrossNetwork  # noqa: PLC0415 - imports torch
+        from linnet.rerank.isolation import require_apart  # noqa: PLC0415 - imports torch
 
         if self.folder is not None:
             network = CrossNetwork.load(self.folder, heard=self.heard)
@@ -107,6 +108,8 @@ class CrossEncoder(Reranker):
         if self.window > network.encoder.window:
             problem = f"window: {self.window} must be at most {network.encoder.window}"
             raise RecipeError("cross", [f"{problem}, which is what the encoder {self.encoder!r} reads"])
+        if self.isolated:
+            require_apart(network)
         if self.backend == "onnx" and self.folder is not None:
             from linnet.nn.onnx import OnnxEncoder  # noqa: PLC0415 - needs the extra onnx
 
@@ -125,12 +128,9 @@ class CrossEncoder(Reranker):
     @property
     def frame(self) -> Frame:
         """The tokens that hold a sequence together."""
-        encoder = self.network.encoder
-        tokenizer = encoder.tokenizer
-        mask = tokenizer.mask_token_id
-        if mask is None:
-            mask = encoder.marker("[MASK]")
-        return Frame(tokenizer.cls_token_id, tokenizer.sep_token_id, mask, self.window or encoder.window)
+        from linnet.rerank.cross_network import frame_of  # noqa: PLC0415 - imports torch
+
+        return frame_of(self.network.encoder, self.window)
 
     # --- reranking ---------------------------------------------------------------------------------------------------
 

@@ -8,7 +8,8 @@ other and with none of them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,12 +21,14 @@ from torch import Tensor, nn
 from linnet.errors import FormatError
 from linnet.nn.attention import use_plain_steps
 from linnet.nn.encoder import Encoder
+from linnet.nn.masks import masked, seen_by_all, takes_global
+from linnet.nn.quiet import quietly
 from linnet.nn.texts import token_batches, token_budget
 from linnet.nn.writing import writing
 from linnet.rerank.cross_texts import FEATURES
-from linnet.rerank.packing import Packed, visible
+from linnet.rerank.packing import Frame, Packed, visible
 
-__all__ = ["CrossNetwork", "Sequences", "batched"]
+__all__ = ["CrossNetwork", "Sequences", "batched", "frame_of"]
 
 MASK = "[MASK]"
 HEAD = "head.safetensors"
@@ -86,6 +89,7 @@ class CrossNetwork(nn.Module):
         super().__init__()
         self.encoder = encoder
         use_plain_steps(encoder.backbone)
+        self.global_attention = takes_global(encoder)  # if so, [CLS] and every [MASK] see all and are seen
         self.head = nn.Linear(encoder.size, 2)
         with torch.no_grad():  # the same each time, whatever was drawn before
             nn.init.normal_(self.head.weight, std=SPREAD, generator=torch.Generator().manual_seed(13))
@@ -103,14 +107,24 @@ class CrossNetwork(nn.Module):
 
     def forward(self, batch: Sequences) -> Tensor:
         """Return two logits of each slot, float32 (slots, 2), of which the second is for the right candidate."""
-        extra = {"position_ids": batch.positions} if batch.positions.shape[1] else {}
-        mask = batch.mask if batch.mask.ndim == 4 else batch.mask.long()
-        hidden = self.encoder(batch.ids, mask, **extra)
+        hidden = self.hidden(batch)
         logits: Tensor = self.head(hidden[batch.at[:, 0], batch.at[:, 1]]).float()
         if batch.features.shape[1]:
             heard = (batch.features * self.heard).sum(dim=1, keepdim=True)  # (slots, 1)
             return logits * self.voice + nn.functional.pad(heard, (1, 0))
         return logits
+
+    def hidden(self, batch: Sequences) -> Tensor:
+        """Return the vectors of all tokens, (sequences, tokens, d)."""
+        mask: Tensor | Mapping[str, Tensor]
+        extra = seen_by_all(batch.ids, batch.at) if self.global_attention else {}
+        if batch.mask.ndim == 4:
+            mask, extra["position_ids"] = masked(self.encoder, batch.mask, batch.positions)
+        else:
+            mask = batch.mask.long()
+        with quietly() if self.global_attention else nullcontext():  # Longformer tells that it pads
+            vectors: Tensor = self.encoder(batch.ids, mask, **extra)
+        return vectors
 
     def save(self, folder: Path) -> None:
         """Write the encoder and the layers above it."""
@@ -138,6 +152,13 @@ class CrossNetwork(nn.Module):
             raise FormatError(path, "holds no layers that fit: leave the options as they were when it was trained")
         network.load_state_dict(found, strict=False)
         return network
+
+
+def frame_of(encoder: Encoder, window: int = 0) -> Frame:
+    """Return the tokens that hold a sequence together, of `window` tokens at most; 0 = as many as the encoder reads."""
+    tokenizer = encoder.tokenizer
+    mask = encoder.marker(MASK) if tokenizer.mask_token_id is None else tokenizer.mask_token_id
+    return Frame(tokenizer.cls_token_id, tokenizer.sep_token_id, mask, window or encoder.window)
 
 
 def batched(packed: Sequence[Packed], device: torch.device, *, tokens: int | None = None) -> Iterator[list[int]]:

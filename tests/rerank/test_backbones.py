@@ -1,0 +1,225 @@
+"""The cross-encoder on encoders of other classes than BERT, made on the spot: ModernBERT, Longformer and so on."""
+
+from __future__ import annotations
+
+import itertools
+import pickle
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from linnet.data import Document, Mention, Span
+from linnet.errors import LinnetError, RecipeError
+from linnet.kb import KnowledgeBase
+from linnet.nn.encoder import Encoder
+from linnet.rerank import cross_network, isolation
+from linnet.rerank.cross_encoder import CrossEncoder
+from linnet.rerank.cross_network import CrossNetwork, Sequences, frame_of
+from linnet.rerank.packing import PACKINGS, Asked, Packed, Packing, Text, pack
+from tests.tiny_models import tiny_model
+
+from .test_cross_encoder import (
+    HINTS,
+    WORDS,
+    answered,
+    close,
+    exact,
+    fitted,
+    front,
+    kb,
+    notes,
+    permuted,
+    right,
+    scores,
+)  # fmt: skip
+
+__all__ = ["exact", "kb"]
+
+LONG = 1024
+Masking = Callable[[Encoder, Tensor, Tensor], tuple[Tensor, Tensor]]
+
+
+@pytest.fixture(scope="session")
+def encoders(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of encoders that read 1,024 tokens, and 8 on each side where their attention is local."""
+    folder = tmp_path_factory.mktemp("encoders")
+    for kind in ("bert", "deberta", "longformer", "modernbert", "mpnet", "roberta"):
+        tiny_model(folder / kind, kind, words=WORDS, window=LONG)
+    return folder
+
+
+def network_of(folder: Path) -> CrossNetwork:
+    return CrossNetwork(Encoder.load(folder), heard=False).eval()
+
+
+def batch_of(packed: list[Packed], *, isolated: bool = False) -> Sequences:
+    nothing = np.zeros((sum(len(one.slots) for one in packed), 0), np.float32)
+    return Sequences.of(packed, nothing, padding=0, isolated=isolated, device=torch.device("cpu"))
+
+
+def long_notes(count: int, each: int) -> list[Document]:
+    """Documents of 28 mentions, `each` a sentence, of which the word before says the meaning."""
+    docs = []
+    for number in range(count):
+        text, mentions, ends = "", [], [0]
+        for place in range(28):
+            which = (number + place) % 6
+            hint, word = HINTS[which % 3], ("cold", "warm")[which // 3]
+            start = len(text) + len(hint) + 1
+            mentions.append(Mention(start, start + 4, source="gold", concepts=(f"X:{which}",)))
+            text += f"{hint} {word} "
+            ends += [len(text)] * (place % each == each - 1)
+        sentences = tuple(Span(start, end) for start, end in itertools.pairwise(ends))
+        docs.append(Document(f"n{number}", text, mentions=tuple(mentions), sentences=sentences, abbreviations=()))
+    return docs
+
+
+@pytest.mark.parametrize(("packing", "each"), [("multi", 28), ("document", 7)])
+@pytest.mark.parametrize("kind", ["modernbert", "longformer"])
+def test_long_sequences(
+    kb: KnowledgeBase, encoders: Path, tmp_path: Path, kind: str, packing: Packing, each: int
+) -> None:
+    docs = long_notes(8, each)
+    cross = CrossEncoder(kb=kb, encoder=str(encoders / kind), packing=packing, top_k=6, heard=False)
+    args = {"epochs": 3, "batch": 4, "lr": 3e-3, "schedule": "constant", "top_k": 6}
+    steps = list(cross.fit(docs, [], before=front(kb), kb=kb, args=args))
+    assert len(steps) == 6
+    assert steps[-1].losses["list"] < steps[0].losses["list"]
+    seen = [replace(doc, sentences=given.sentences) for doc, given in zip(answered(kb, docs), docs, strict=True)]
+    packed, _ = cross.packed([cross.reader.read(doc, cross.resolved(doc)) for doc in seen])
+    assert len(packed) == 8
+    assert all(512 < len(one) <= LONG for one in packed)
+    together = scores(cross, seen)
+    assert close(together, [found for doc in seen for found in scores(cross, [doc])], 1e-4)
+    cross.save(tmp_path / "saved")
+    assert close(together, scores(CrossEncoder.load(tmp_path / "saved", kb=kb), seen), 1e-5)
+    assert close(together, scores(pickle.loads(pickle.dumps(cross)), seen), 1e-5)
+
+
+def test_ten_documents_by_heart(kb: KnowledgeBase, encoders: Path) -> None:
+    docs, encoder = notes(), str(encoders / "modernbert")
+    cross = CrossEncoder(kb=kb, encoder=encoder, packing="multi", top_k=6, candidate="name", heard=False)
+    assert right(fitted(cross, docs, kb, epochs=50, lr=2e-3, schedule="linear"), docs, kb) == 1.0
+
+
+# --- isolated candidates ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["modernbert", "roberta"])
+def test_isolated_candidates_know_neither_company_nor_order(
+    kb: KnowledgeBase, encoders: Path, tmp_path: Path, kind: str
+) -> None:
+    docs = notes(4)
+    cross = CrossEncoder(kb=kb, encoder=str(encoders / kind), isolated=True, heard=False, top_k=6)
+    fitted(cross, docs, kb, loss="pairs")
+    seen = answered(kb, docs)
+    one = scores(cross, [permuted(doc, [0, 1, 2, 3, 4, 5]) for doc in seen])
+    assert close(one, scores(cross, [permuted(doc, [5, 3, 1, 0, 2, 4]) for doc in seen]), 1e-4)
+    few = scores(cross, [permuted(doc, [4, 2]) for doc in seen])
+    assert close([{row: whole[row] for row in (4, 2)} for whole in one], few, 1e-4)
+    for packing in PACKINGS:
+        other = pickle.loads(pickle.dumps(cross))
+        other.packing = packing
+        assert close(one, scores(other, [permuted(doc, [0, 1, 2, 3, 4, 5]) for doc in seen]), 1e-3), packing
+    cross.save(tmp_path / "saved")
+    loaded = CrossEncoder.load(tmp_path / "saved", kb=kb)
+    assert close(one, scores(loaded, [permuted(doc, [0, 1, 2, 3, 4, 5]) for doc in seen]), 1e-4)
+
+
+@pytest.mark.parametrize("kind", ["modernbert", "roberta"])
+def test_a_pair_that_sees_all_of_itself_is_read_as_without_a_mask(encoders: Path, kind: str) -> None:
+    network = network_of(encoders / kind)
+    packed = pack(
+        [Text((30,) * 40, (0,), ((0, 1),))], [Asked((31, 32), ((33, 34),))], "base", frame_of(network.encoder)
+    )
+    plain, pairs = (batch_of(packed, isolated=isolated) for isolated in (False, True))
+    pairs.mask[:] = True
+    with torch.inference_mode():
+        assert torch.allclose(network.hidden(pairs), network.hidden(plain), atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("kind", "why"),
+    [
+        ("longformer", "LongformerModel cannot keep candidates apart: in most of its attention a token sees near ones"),
+        ("mpnet", "MPNetModel cannot keep candidates apart: their scores would depend on company"),  # index distances
+        ("deberta", "DebertaV2Model cannot keep candidates apart: it takes no mask of pairs"),
+    ],
+)
+def test_where_candidates_cannot_be_isolated(kb: KnowledgeBase, encoders: Path, kind: str, why: str) -> None:
+    cross = CrossEncoder(kb=kb, encoder=str(encoders / kind), isolated=True)
+    with pytest.raises(RecipeError, match=f"isolated: {why}.*; set isolated to false"):
+        fitted(cross, notes(2), kb)
+    cross.isolated = False
+    assert cross.network.encoder.window == LONG - (kind == "mpnet")
+
+
+@pytest.mark.parametrize(
+    ("kind", "broken", "why"),
+    [
+        ("modernbert", lambda encoder, seen, places: (seen, places), "as if that stood alone"),  # its near tokens lost
+        ("roberta", lambda encoder, seen, places: (seen, places), "as if that stood alone"),  # positions of padding
+        ("bert", lambda encoder, seen, places: (seen | True, places), "as if that stood alone"),
+        ("bert", lambda encoder, seen, places: (seen, torch.arange(places.shape[1])[None]), "as if that stood alone"),
+        ("bert", lambda encoder, seen, places: (seen & seen.transpose(2, 3), places), "they would not see their text"),
+    ],
+)
+def test_what_obeys_no_mask_is_noticed(
+    encoders: Path, kind: str, broken: Masking, why: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    network = network_of(encoders / kind)
+    isolation.require_apart(network)
+    monkeypatch.setattr(cross_network, "masked", broken)
+    with pytest.raises(RecipeError, match=why):
+        isolation.require_apart(network)
+
+
+# --- global attention ------------------------------------------------------------------------------------------------
+
+
+def test_masks_of_a_longformer_see_all_and_are_seen(encoders: Path) -> None:
+    network = network_of(encoders / "longformer")
+    layers: Any = network.encoder.backbone.encoder
+    del layers.layer[1:]
+    text, frame = Text(tuple(range(20, 80)), (0,), ((0, 1),)), frame_of(network.encoder)
+    changed = text._replace(pieces=(90, *text.pieces[1:]))
+    asked = [Asked((31, 32), ((33, 34), (35,)))]
+    with torch.inference_mode():
+        one, other = (network.hidden(batch_of(pack([some], asked, "parallel", frame)))[0] for some in (text, changed))
+    [packed] = pack([text], asked, "parallel", frame)
+    differs = (one - other).abs().amax(dim=1) > 1e-6
+    far = {0, *packed.at}  # of one layer, these alone see a token far away
+    assert {place for place in range(20, len(packed)) if differs[place]} == far - {0}
+    assert all(differs[place] for place in range(10))
+
+
+def test_a_longformer_is_not_run_by_onnx(
+    kb: KnowledgeBase, encoders: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LINNET_HOME", str(tmp_path / "home"))
+    fitted(CrossEncoder(kb=kb, encoder=str(encoders / "longformer")), notes(2), kb, epochs=1).save(tmp_path / "saved")
+    loaded = CrossEncoder.load(tmp_path / "saved", kb=kb)
+    loaded.backend = "onnx"
+    with pytest.raises(
+        LinnetError, match="LongformerModel cannot be written for ONNX Runtime: its graph is wrong; use"
+    ):
+        loaded(answered(kb, notes(2)))
+    assert list((tmp_path / "home" / "onnx").iterdir()) == []
+
+
+def test_a_modernbert_is_run_by_onnx(
+    kb: KnowledgeBase, encoders: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LINNET_HOME", str(tmp_path / "home"))
+    docs = notes(6)
+    cross = fitted(CrossEncoder(kb=kb, encoder=str(encoders / "modernbert"), packing="document"), docs, kb)
+    cross.save(tmp_path / "saved")
+    small = CrossEncoder.load(tmp_path / "saved", kb=kb)
+    small.backend = "onnx"
+    assert close(scores(cross, answered(kb, docs)), scores(small, answered(kb, docs)), 0.1)
