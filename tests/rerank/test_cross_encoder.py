@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import random
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from linnet.kb_build import build
 from linnet.pipeline import Abbreviations, Pipeline, Sentences
 from linnet.rerank.cross_args import CrossArgs
 from linnet.rerank.cross_encoder import CrossEncoder
+from linnet.rerank.cross_network import CrossNetwork
 from linnet.rerank.cross_texts import features
 from linnet.rerank.cross_training import CrossTraining, learned_documents, sure_enough
 from linnet.rerank.cross_weights import weigh
@@ -340,3 +342,28 @@ def test_wrong_arguments(kb: KnowledgeBase, bert: str) -> None:
     wrong = [replace(doc, mentions=tuple(replace(m, concepts=("Y:1",)) for m in doc.mentions or ())) for doc in docs]
     with pytest.raises(DataError, match="no mention of the training documents has a right candidate"):
         fitted(cross, wrong, kb)
+
+
+def test_weights_are_fitted_on_what_will_be_linked(kb: KnowledgeBase, bert: str) -> None:
+    docs = notes(20)
+    cross = CrossEncoder(kb=kb, encoder=bert, top_k=6)
+    seen: list[int] = []
+
+    def weighed(network: CrossNetwork, said: Sequence[tuple[Any, Any, Any]]) -> None:
+        seen.extend(len(labels) for _, _, labels in said)
+        weigh(network, said)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("linnet.rerank.cross_training.weigh", weighed)
+        fitted(cross, docs, kb, top_k=2, add_gold=True, held_out=0.2, epochs=1)
+    assert len(seen) == 8  # mentions of four documents
+    assert min(seen) > 3  # candidates, of which the network has learned from two and a right one
+
+
+def test_nothing_is_trained_where_training_fails(kb: KnowledgeBase, bert: str) -> None:
+    docs = [replace(doc, mentions=()) for doc in notes(3)]
+    cross = CrossEncoder(kb=kb, encoder=bert)
+    with pytest.raises(DataError):
+        fitted(cross, docs, kb)
+    with pytest.raises(PipelineError, match="cross has not been trained"):
+        cross(answered(kb, notes(2)))

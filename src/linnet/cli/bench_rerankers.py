@@ -62,7 +62,8 @@ def rerankers(
     What the recipes have before the cross-encoder is trained and asked once, so it must be the same in all of them.
     A system is better than those whose letters it is given: exact McNemar test on accuracy@1 of mentions whose concept
     the knowledge base holds, p < 0.05 after Bonferroni's correction for all pairs. With --spare the threshold is fitted
-    on one half of the dev documents and used on the other. Speed is that of the cross-encoder alone.
+    on one half of the dev documents and used on the other. Speed is that of the cross-encoder alone. Letters hold for
+    the rows of one run: give all recipes of a corpus at once.
     """
     from linnet.cli.bench_rerankers_steps import Bench, lettered  # noqa: PLC0415 - imports PyTorch
 

@@ -17,6 +17,7 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
+from linnet.cli.experiment import code_version
 from linnet.config import load, name_of, read_recipe
 from linnet.corpora import read, write
 from linnet.corpora.catalog import read_corpus
@@ -45,6 +46,7 @@ PROTOCOL: Protocol = "in-kb"
 OPTIONS = Options(protocol=PROTOCOL, samples=0, classify=False, shown=0)
 ALONE = "heard=false"  # a change that is made to what was trained, for the network has learned alone
 BATCH = 64  # documents
+DONE = "done"  # a file that is written last
 ALPHA = 0.05
 
 Bools = npt.NDArray[np.bool_]
@@ -178,7 +180,7 @@ class Bench:
         """Return the documents of ``train`` or ``dev`` as the first stage leaves them, which has not seen them."""
         if split not in self._answers:
             recipe = next(iter(self.recipes.values()))
-            told = [_before(recipe), self.kb.version, fingerprint(self.train), fingerprint(self.dev)]
+            told = [_before(recipe), self.kb.version, fingerprint(self.train), fingerprint(self.dev), code_version()]
             place = self.folder / f"first-{_hash(told)}"
             if not (place / "dev.jsonl").exists():
                 self._ask(place)
@@ -200,8 +202,9 @@ class Bench:
         logger.info("the first stage is asked about documents that it has not seen")
         asked = cross_fitted(before, done, self.train, folds=FOLDS)
         place.mkdir(parents=True, exist_ok=True)
-        write(asked(blind(self.train, before)), place / "train.jsonl", rows=self.kb)
-        write(before.stream(blind(self.dev, before)), place / "dev.jsonl", rows=self.kb)
+        front = Pipeline(pipeline.parts[_at(pipeline)]).front  # sentences and abbreviations, if nothing gave them yet
+        write(_through(front, asked(blind(self.train, before))), place / "train.jsonl", rows=self.kb)
+        write(_through(front, list(before.stream(blind(self.dev, before)))), place / "dev.jsonl", rows=self.kb)
 
     def _tasks(self, name: str, pipeline: Pipeline) -> list[Task]:
         recipe = self.recipes[name]
@@ -226,14 +229,16 @@ class Bench:
         pipeline = load(self.sources[name], kb=self.kb)
         (task,) = [task for task in self._tasks(name, pipeline) if task.name == CROSS]
         cross: Any = part_at(pipeline, task.place)
-        key = _hash([cross.config(), task.args, self.kb.version, fingerprint(self.answers("train"))])
+        told = [cross.config(), task.args, _before(self.recipes[name]), self.kb.version, fingerprint(self.train)]
+        key = _hash([*told, cross.network.encoder.fingerprint(), code_version()])
         place = self.folder / f"{name}-{key}"
-        if not (place / "config.json").exists():
+        if not (place / DONE).exists():
             logger.info("%s: cross is trained", name)
             args = {**task.args, "checkpoints": place.with_name(f"{place.name}.training")}
             before: Any = _Answered(self.answers("train"))
             list(cross.fit(self.train, (), before=before, kb=self.kb, args=args))
             cross.save(place)
+            (place / DONE).touch()
         return CrossEncoder.load(place, kb=self.kb)
 
     def _changed(self, name: str, trained: CrossEncoder, change: str) -> CrossEncoder:
@@ -290,13 +295,17 @@ class Bench:
 
     def _decide(self, docs: Sequence[Document]) -> list[Document]:
         pipeline = load(next(iter(self.sources.values())), kb=self.kb)
-        for part in pipeline.parts[_at(pipeline) + 1 :]:
-            docs = _after(part, docs)
-        return list(docs)
+        return _through(pipeline.parts[_at(pipeline) + 1 :], docs)
 
 
 def _after(part: Component, docs: Sequence[Document]) -> list[Document]:
     return [doc for start in range(0, len(docs), BATCH) for doc in part(docs[start : start + BATCH])]
+
+
+def _through(parts: Sequence[Component], docs: Sequence[Document]) -> list[Document]:
+    for part in parts:
+        docs = _after(part, docs)
+    return list(docs)
 
 
 def _seconds(cross: CrossEncoder, docs: Sequence[Document]) -> float:

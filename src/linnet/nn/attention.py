@@ -34,7 +34,7 @@ def attend(
     module: torch.nn.Module, query: Tensor, key: Tensor, value: Tensor, attention_mask: Tensor | None, **told: Any
 ) -> tuple[Tensor, Tensor | None]:
     """Return what queries (texts, heads, tokens, d) find, (texts, tokens, heads, d), as Transformers asks for it."""
-    if not _plain(query, key, told):
+    if not (_plain(query, key, told) and _simple(attention_mask, query)):
         found: tuple[Tensor, Tensor | None] = sdpa_attention_forward(module, query, key, value, attention_mask, **told)
         return found
     texts, heads, tokens, size = query.shape
@@ -94,10 +94,15 @@ def _plain(query: Tensor, key: Tensor, told: dict[str, Any]) -> bool:
     )
 
 
+def _simple(mask: Tensor | None, query: Tensor) -> bool:
+    """Return whether a mask says by truth values, and the same for all heads, what is seen."""
+    return mask is None or (
+        mask.dtype == torch.bool and mask.ndim == 4 and mask.shape[1] == 1 and len(mask) in (1, len(query))
+    )
+
+
 def _added(mask: Tensor, scores: Tensor) -> Tensor:
-    """Return what is added to scores so that nothing is seen where a mask is false, or the mask if it is that."""
-    if mask.dtype != torch.bool:
-        return mask
+    """Return what is added to scores so that nothing is seen where a mask is false."""
     return torch.zeros_like(mask, dtype=scores.dtype).masked_fill_(~mask, torch.finfo(scores.dtype).min)
 
 

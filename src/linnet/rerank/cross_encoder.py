@@ -37,6 +37,7 @@ Floats = npt.NDArray[np.float32]
 BEFORE = "before"  # the feature that keeps the scores of the stage before
 MODEL = "model"
 TRAINING = "training.json"  # whether candidates competed in training, and how fast it was
+LOWEST = -60.0  # a logit below the highest that still tells candidates apart
 BEHIND = 0.5  # of the lowest score of a candidate that was read, at most, for one that was not
 
 
@@ -229,10 +230,10 @@ class CrossEncoder(Reranker):
         none = float(self.network.none.detach())
         if self.compete:
             high = max(float(logits.max()), none)
-            shares = np.exp(logits - high)
+            shares = np.exp(np.maximum(logits - high, LOWEST))
             scores[:read] = shares / (shares.sum() + np.exp(none - high))
         else:
-            scores[:read] = 1 / (1 + np.exp(none - logits))
+            scores[:read] = 1 / (1 + np.exp(np.minimum(none - logits, -LOWEST)))
         rest = np.arange(1, len(found) - read + 1)
         scores[read:] = scores[:read].min() * BEHIND / rest
         return replace(found, scores=scores, features={**found.features, BEFORE: found.scores}).sorted()
@@ -264,7 +265,6 @@ class CrossEncoder(Reranker):
         for made in self.MADE:
             self.__dict__.pop(made, None)
         _ = self.network
-        self.trained = True
         yield from fit(self, train, dev, before=before, args=args)
 
     def with_network(self, other: Self) -> Self:

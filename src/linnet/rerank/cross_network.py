@@ -107,8 +107,9 @@ class CrossNetwork(nn.Module):
 
     def forward(self, batch: Sequences) -> Tensor:
         """Return two logits of each slot, float32 (slots, 2), of which the second is for the right candidate."""
-        hidden = self.hidden(batch)
-        logits: Tensor = self.head(hidden[batch.at[:, 0], batch.at[:, 1]]).float()
+        masks = self.hidden(batch)[batch.at[:, 0], batch.at[:, 1]]
+        with torch.autocast(masks.device.type, enabled=False):  # which would let candidates tie
+            logits: Tensor = self.head(masks.float())
         if batch.features.shape[1]:
             heard = (batch.features * self.heard).sum(dim=1, keepdim=True)  # (slots, 1)
             return logits * self.voice + nn.functional.pad(heard, (1, 0))

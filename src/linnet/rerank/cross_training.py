@@ -7,6 +7,7 @@ Beyond: the candidates of a mention compete with each other and with none of the
 from __future__ import annotations
 
 import contextlib
+import logging
 import time
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
     from linnet.rerank.cross_encoder import CrossEncoder
 
 __all__ = ["fit"]
+
+logger = logging.getLogger(__name__)
 
 RIGHT, WRONG, UNKNOWN = 1, 0, -1
 FASTER = 10.0  # the layers above the encoder begin with nothing, and learn so many times faster
@@ -249,19 +252,27 @@ def fit(
         DataError: no mention with a right candidate.
     """
     own, loop = CrossArgs.split({key: value for key, value in args.items() if key != "checkpoints"})
-    learned = learned_documents(cross, docs, before=before, args=own)
-    if not _teaches(learned):
+    applied = replace(own, add_gold=False, top_k=cross.top_k)  # what is measured or fitted is as it will be linked
+    rest, out = _divided(docs, own, loop.seed) if cross.heard else (docs, [])
+    shown = learned_documents(cross, rest, before=before, args=own)
+    held = learned_documents(cross, out, before=before, args=applied) if out else []
+    if cross.heard and not (_teaches(shown) and _teaches(held)):
+        logger.warning("cross: too few documents to hold any out: how much is heard of it is fitted on all of them")
+        shown = learned_documents(cross, docs, before=before, args=own)
+        held = learned_documents(cross, docs, before=before, args=applied)
+    if not _teaches(shown):
         raise DataError("cross: no mention of the training documents has a right candidate to learn from")
-    judged = learned_documents(cross, dev, before=before, args=replace(own, add_gold=False)) if dev else []
+    judged = learned_documents(cross, dev, before=before, args=applied) if dev else []
     cross.compete = own.loss == "list"
-    score = (lambda _: accuracy(cross, judged)) if judged else None
-    shown, held = _divided(learned, own, loop.seed) if cross.heard else (learned, [])
+    score = (lambda _: accuracy(cross, judged, alone=cross.heard)) if judged else None
     training = CrossTraining(cross, own, shown)
     told = [cross.config(), vars(own), cross.kb.version, cross.network.encoder.fingerprint()]
-    read = (pair for one in learned for pair in zip(one.read.asked, one.read.features, strict=True))
+    read = (pair for one in shown for pair in zip(one.read.asked, one.read.features, strict=True))
     key = key_of(told, [*docs, *dev], (repr(asked).encode() + said.tobytes() for asked, said in read))
     steps = train(training, docs, dev, score=score, args=loop, folder=args.get("checkpoints"), key=key)
-    yield from _timed(cross, steps, mentions=sum(len(one.labels) for one in shown), batches=training.batches(loop))
+    mentions = sum(1 for one in shown for labels in one.labels if len(labels) and labels[0] != UNKNOWN)
+    cross.trained = True
+    yield from _timed(cross, steps, mentions=mentions, batches=training.batches(loop))
     if cross.heard:
         weigh(cross.network, list(_said(cross, held)))
     if own.spare is not None and judged:
@@ -283,13 +294,11 @@ def _timed(cross: CrossEncoder, steps: Iterator[Step], *, mentions: int, batches
             yield step
 
 
-def _divided(learned: Sequence[Learned], args: CrossArgs, seed: int) -> tuple[list[Learned], list[Learned]]:
-    """Return what the network learns from and what it does not; too few documents for both are both."""
-    order = np.random.default_rng([seed, len(learned)]).permutation(len(learned))
-    out = set(order[: round(args.held_out * len(learned))].tolist())
-    shown = [one for place, one in enumerate(learned) if place not in out]
-    held = [one for place, one in enumerate(learned) if place in out]
-    return (shown, held) if _teaches(shown) and _teaches(held) else (list(learned), list(learned))
+def _divided(docs: Sequence[Document], args: CrossArgs, seed: int) -> tuple[list[Document], list[Document]]:
+    """Return the documents that the network learns from, and those it does not."""
+    order = np.random.default_rng([seed, len(docs)]).permutation(len(docs))
+    out = set(order[: round(args.held_out * len(docs))].tolist())
+    return [doc for n, doc in enumerate(docs) if n not in out], [doc for n, doc in enumerate(docs) if n in out]
 
 
 def _teaches(learned: Sequence[Learned]) -> bool:
@@ -305,9 +314,12 @@ def _said(cross: CrossEncoder, held: Sequence[Learned]) -> Iterator[tuple[Floats
                 yield said, margins, labels
 
 
-def accuracy(cross: CrossEncoder, judged: Sequence[Learned]) -> float:
-    """Return the share of mentions with a concept of the knowledge base whose first candidate is right."""
-    logits = cross.score([one.read for one in judged])
+def accuracy(cross: CrossEncoder, judged: Sequence[Learned], *, alone: bool = False) -> float:
+    """Return the share of mentions with a concept of the knowledge base whose first candidate is right.
+
+    `alone` while the network learns: how much is heard of it beside the stage before is fitted afterwards.
+    """
+    logits = cross.score([one.read for one in judged], alone=alone)
     right = sum(
         len(ours) > 0 and bool(labels[int(ours.argmax())] == RIGHT)
         for one, lists in zip(judged, logits, strict=True)
