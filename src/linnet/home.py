@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import json
 import os
+import sqlite3
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any
 
 from linnet.errors import FormatError, LinnetError
 
-__all__ = ["expanded", "home", "kb_folder", "read_json", "sweep", "writable"]
+__all__ = ["expanded", "hold", "home", "kb_folder", "read_json", "sweep", "writable"]
 
 STALE = 86_400.0  # seconds after which nobody writes to an unfinished file any more
 
@@ -68,6 +69,25 @@ def sweep(path: Path) -> None:
             with suppress(OSError):  # another process may have been quicker, or owns it
                 if time.time() - part.stat().st_mtime > STALE:
                     part.unlink()
+
+
+def hold(lock: Path) -> sqlite3.Connection | None:
+    """Return what holds the lock of a file, made if needed, until it is closed; None if another process holds it.
+
+    It is SQLite's lock, which works on every system and ends with the process that holds it.
+
+    Raises:
+        sqlite3.Error: the file cannot be made, or not be locked.
+    """
+    connection = sqlite3.connect(lock, timeout=0, isolation_level=None)
+    try:
+        connection.execute("BEGIN EXCLUSIVE")
+    except BaseException as error:
+        connection.close()
+        if isinstance(error, sqlite3.Error) and error.sqlite_errorcode == sqlite3.SQLITE_BUSY:
+            return None
+        raise
+    return connection
 
 
 def read_json(path: Path) -> dict[str, Any]:

@@ -27,7 +27,7 @@ from linnet.errors import FormatError, PipelineError
 from linnet.fusion import Method, checked_weights, examples, fit_weights, fused, numbered
 from linnet.home import read_json
 from linnet.kb import KnowledgeBase
-from linnet.roles import PROPERTIES, Allow, Component, Fits, Step, align, blind, merge, require, unite
+from linnet.roles import PROPERTIES, Allow, Component, Fits, Step, align, batches, blind, merge, require, unite
 from linnet.text.abbreviations import find_abbreviations
 from linnet.text.sentences import split_sentences
 
@@ -359,11 +359,10 @@ class Pipeline(Stage):
         return out
 
     def stream(self, docs: Iterable[Document], *, batch: int = 64, allow: Allow | None = None) -> Iterator[Document]:
-        """Yield the documents of an endless source, `batch` at a time."""
+        """Yield the documents of an endless source, `batch` at a time, or fewer where they are long."""
         if batch < 1:
             raise PipelineError(f"batch {batch} must be at least 1")
-        source = iter(docs)
-        while some := list(itertools.islice(source, batch)):
+        for some in batches(docs, batch):
             yield from self(some, allow=allow)
 
     def __repr__(self) -> str:

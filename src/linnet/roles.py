@@ -16,9 +16,10 @@ from linnet.errors import PipelineError
 from linnet.frozen import EMPTY
 from linnet.kb import KnowledgeBase, Mask
 
-__all__ = ["PROPERTIES", "Allow", "Component", "Fits", "Step", "align", "blind", "merge", "require", "unite"]
+__all__ = ["PROPERTIES", "Allow", "Component", "Fits", "Step", "align", "batches", "blind", "merge", "require", "unite"]
 
 PROPERTIES = ("sentences", "abbreviations", "mentions", "types", "candidates", "concepts")
+BATCH_TEXT = 200_000  # characters: 64 abstracts have half as many, a document of 40 pages is nearly a batch of its own
 
 
 @dataclass(frozen=True)
@@ -135,6 +136,27 @@ def align(gold: Document, predicted: Document) -> list[tuple[Mention | None, Men
         (mention, ours[partners[place]] if place in partners else None) for place, mention in enumerate(theirs)
     ]
     return pairs + [(None, ours[place]) for place in sorted(left)]
+
+
+def batches(docs: Iterable[Document], size: int = 64) -> Iterator[list[Document]]:
+    """Yield documents some at a time: at most `size`, and fewer where they are long.
+
+    A batch depends on nothing before it, so that whoever begins at one of them goes on with the same ones.
+
+    >>> docs = [Document.of("x" * length, str(length)) for length in (150_000, 90_000, 1, 2)]
+    >>> [[doc.id for doc in some] for some in batches(docs)]
+    [['150000', '90000'], ['1', '2']]
+    """
+    some: list[Document] = []
+    room = BATCH_TEXT
+    for doc in docs:
+        some.append(doc)
+        room -= len(doc.text)
+        if len(some) >= size or room <= 0:
+            yield some
+            some, room = [], BATCH_TEXT
+    if some:
+        yield some
 
 
 def blind(docs: Sequence[Document], component: Component) -> list[Document]:

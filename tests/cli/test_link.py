@@ -231,15 +231,18 @@ def test_ctrl_c_says_what_is_left(recipe: Path, tmp_path: Path) -> None:
     out.write_text("old\n")
     process = linnet_process("link", source, "--pipeline", recipe, "-o", out)
     deadline = time.monotonic() + 30
-    while not list(tmp_path.glob(".out.jsonl.*")) and time.monotonic() < deadline:
+    progress = tmp_path / "out.jsonl.unfinished" / "progress"
+    while not (progress.exists() and progress.read_text().count("\n") > 1) and time.monotonic() < deadline:
         time.sleep(0.02)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=30)
     assert process.returncode == 130
+    assert "documents are finished: the same command goes on after them" in err
     assert "interrupted" in err
     assert "Traceback" not in err
     assert out.read_text() == "old\n"
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["many.jsonl", "out.jsonl", "small.toml"]
+    files = [source.name, out.name, f"{out.name}.unfinished", recipe.name]
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(files)
 
 
 def test_a_closed_pipe_ends_quietly(recipe: Path, tmp_path: Path) -> None:

@@ -479,12 +479,12 @@ def test_links_do_not_lead_out(tmp_path: Path) -> None:
 
 def test_a_folder_in_use_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("mine")
-    with pytest.raises(FormatError, match=r"holds 'a.txt' already: choose a new folder, or say overwrite=True"):
+    with pytest.raises(FormatError, match=r"holds 'a.txt' already: choose a new folder"):
         write_folder([Document("a", "x")], tmp_path)
     assert (tmp_path / "a.txt").read_text() == "mine"
     assert write_folder([Document("a", "x")], tmp_path, overwrite=True) == 1
     assert (tmp_path / "a.txt").read_text() == "x"
-    with pytest.raises(FormatError, match="cannot be written to: File exists"):
+    with pytest.raises(FormatError, match="cannot be written to: Not a directory"):
         write_folder([], tmp_path / "a.txt")
     with pytest.raises(FormatError, match="cannot be written"):
         write_folder([Document("a.txt/b", "x")], tmp_path, overwrite=True)
@@ -499,7 +499,7 @@ def test_what_brat_cannot_hold_is_refused(tmp_path: Path) -> None:
         write_folder([Document("a", "x\ud800")], tmp_path / "q")
     with pytest.raises(DataError, match="cannot be written as brat"):
         write_folder([Document("a", "x", meta={"x": float("nan")})], tmp_path / "r")
-    assert [path for folder in "pqr" for path in (tmp_path / folder).iterdir()] == []
+    assert list(tmp_path.iterdir()) == [], "there in full or not at all"
     found = Candidates(np.array([1], np.int32), np.array([1], np.float32))
     with pytest.raises(DataError, match="knowledge base"):
         annotation_lines(Document("a", "x", mentions=(Mention(0, 1, candidates=found),)))

@@ -15,6 +15,7 @@ import typer
 
 from linnet import __version__
 from linnet.errors import LinnetWarning
+from linnet.pace import listening
 
 __all__ = ["Quiet", "Verbose", "clean", "counter", "file_size", "listen", "progress", "show_version", "table"]
 
@@ -49,50 +50,77 @@ def _show_warning(message: Warning | str, category: type[Warning], *_where: Any,
 
 
 @contextmanager
-def counter(what: str, *, total: int | None = None, quiet: bool = False) -> Iterator[Callable[[int], None]]:
-    """Give a function that is told how many are done; stderr shows a bar on a terminal, lines elsewhere."""
+def counter(
+    what: str, *, total: int | None = None, before: int = 0, quiet: bool = False
+) -> Iterator[Callable[[int], None]]:
+    """Give a function that is told how many are done; stderr shows a bar on a terminal, lines elsewhere.
+
+    So many were done `before`: they count, but not in the rate.
+    """
     if quiet:
         yield lambda _count: None
     elif sys.stderr.isatty():
-        with _bar(what, total) as count:
+        with _bar(what, total, before) as count:
             yield count
     else:
-        yield _lines(what)
+        lines = _Lines(what, before)
+        with listening(lines.within):
+            yield lines
 
 
-def progress(items: Iterable[T], *, what: str, total: int | None = None, quiet: bool = False) -> Iterator[T]:
-    """Yield `items` while stderr shows how many are done."""
-    with counter(what, total=total, quiet=quiet) as count:
-        for number, item in enumerate(items, 1):
+def progress(
+    items: Iterable[T], *, what: str, total: int | None = None, before: int = 0, quiet: bool = False
+) -> Iterator[T]:
+    """Yield `items` while stderr shows how many are done, with those of `before`."""
+    with counter(what, total=total, before=before, quiet=quiet) as count:
+        for number, item in enumerate(items, before + 1):
             yield item
             count(number)
 
 
 @contextmanager
-def _bar(what: str, total: int | None) -> Iterator[Callable[[int], None]]:
+def _bar(what: str, total: int | None, before: int) -> Iterator[Callable[[int], None]]:
     from rich.console import Console  # noqa: PLC0415 - imported by those who see it
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn  # noqa: PLC0415
 
-    rate = TextColumn("{task.fields[rate]}")
-    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), rate, TimeRemainingColumn())
+    rate, within = TextColumn("{task.fields[rate]}"), TextColumn("{task.fields[within]}")
+    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), rate, TimeRemainingColumn(), within)
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what, total=total, rate="")
+        task = bar.add_task(what, total=total, completed=before, rate="", within="")
         start = time.monotonic()
-        yield lambda count: bar.update(task, completed=count, rate=f"{count / (time.monotonic() - start):,.0f}/s")
+        with listening(lambda *told: bar.update(task, within=_within(*told))):
+            yield lambda count: bar.update(task, completed=count, rate=_rate(count - before, start))
 
 
-def _lines(what: str) -> Callable[[int], None]:
-    """Return a function that prints a line, but not more often than `EVERY` seconds."""
-    start = said = time.monotonic()
+class _Lines:
+    """Prints a line on what is done, but not more often than `EVERY` seconds."""
 
-    def say(count: int) -> None:
-        nonlocal said
+    def __init__(self, what: str, before: int) -> None:
+        self.what, self.before, self.count = what, before, before
+        self.start = self.said = time.monotonic()
+
+    def __call__(self, count: int) -> None:
+        self.count = count
+        self._say(_rate(count - self.before, self.start))
+
+    def within(self, what: str, done: int, total: int) -> None:
+        """Say how far the next ones are, which take long."""
+        self._say(_within(what, done, total))
+
+    def _say(self, more: str) -> None:
         now = time.monotonic()
-        if now - said >= EVERY:
-            said = now
-            print(f"linnet: {what}: {count:,} done, {count / (now - start):,.0f}/s", file=sys.stderr)
+        if now - self.said >= EVERY:
+            self.said = now
+            print(", ".join(filter(None, (f"linnet: {self.what}: {self.count:,} done", more))), file=sys.stderr)
 
-    return say
+
+def _rate(count: int, start: float) -> str:
+    rate = count / max(time.monotonic() - start, 1e-9)
+    return f"{rate:,.0f}/s" if rate >= 10 or not count else f"{rate:.2g}/s"
+
+
+def _within(what: str, done: int, total: int) -> str:
+    return "" if done == total else f"{done:,} of {total:,} {what}"
 
 
 def table(title: str, columns: Iterable[str], rows: Iterable[Iterable[object]], *, right: Iterable[int] = ()) -> None:

@@ -86,7 +86,8 @@ def refuse_overwriting(inputs: Iterable[str], outputs: Iterable[str | Path | Non
         for path in map(Path, glob.iglob(text, recursive=True) if glob.has_magic(text) else [text]):  # noqa: PTH207 - takes absolute patterns
             read_path = path.resolve()
             for place in places:
-                if place == read_path or (read_path.is_dir() and place.is_relative_to(read_path)):
+                within = read_path.is_dir() and place.is_relative_to(read_path)
+                if within or read_path.is_relative_to(place):
                     raise LinnetError(f"{place} is read as input ({text}): give another place to write to")
 
 

@@ -4,31 +4,29 @@ from __future__ import annotations
 
 import copy
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from linnet import __version__
-from linnet.cli.common import Quiet, Verbose, clean, listen, progress, table
+from linnet.cli.common import Quiet, Verbose, counter, listen, progress
 from linnet.cli.inputs import documents, hide_gold, refuse_overwriting
+from linnet.cli.outputs import Outputs
 from linnet.cli.times import Metrics, Times
 from linnet.config import components, load, make, name_of
-from linnet.corpora import format_of, write
-from linnet.corpora.html import write_html
+from linnet.corpora import format_of
 from linnet.data import Document
 from linnet.errors import LinnetError, did_you_mean
-from linnet.kb import KnowledgeBase
 from linnet.pipeline import Component, Pipeline
-from linnet.text.files import replacing
+from linnet.scale.made_of import made_of
+from linnet.scale.unfinished import Unfinished, keeping, place_of, rest
+from linnet.text.files import STDIO
 
-__all__ = ["NOTICE", "link"]
+__all__ = ["link"]
 
 logger = logging.getLogger(__name__)
-
-NOTICE = "Negation and family history are not interpreted: 'no cleft palate' still links cleft palate."
-WIDTH = 46  # of the table's column for text
 
 
 def link(
@@ -50,33 +48,48 @@ def link(
         typer.Option(help="Find mentions with this component, such as dictionary, for a pipeline that is given them."),
     ] = None,
     changes: Annotated[list[str] | None, typer.Option("--set", help="Change a recipe's key=value.")] = None,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Link everything anew, whatever an interrupted job has finished.")
+    ] = False,
     metrics: Metrics = None,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
     """Link the concepts in texts and show them in a table, a file or a page."""
     listen(quiet=quiet, verbose=verbose)
-    refuse_overwriting(inputs, [output, html, metrics])
-    target = to or (format_of(output) if output else None)
+    outputs = Outputs(output or STDIO, to or (format_of(output) if output else None), html)
+    lasting = outputs.lasting if STDIO not in inputs else None  # what came from there does not come again
+    refuse_overwriting(inputs, [output, html, metrics, lasting and place_of(lasting)])
     default = "hpo" if kb in (None, "hpo") else "dictionary"
     times = Times()
     with times.step("load", "pipeline"):
         linker = load(pipeline or default, kb=kb, changes=changes or ())
         linker = linker if detect is None else _detecting(linker, detect)
-    docs = documents(inputs, source, rows=linker.kb)
-    seen = docs if keep_gold else hide_gold(docs, spans="mentions" in linker.needs)
-    linked: Iterable[Document] = progress(
-        (times.of_parts(linker) if metrics else linker).stream(seen), what="linking", quiet=quiet
-    )
-    if html is not None:
-        linked = list(linked)  # two outputs from one pass
-        with replacing(html) as page:
-            write_html(linked, page, kb=linker.kb, title=_title(linked), notice=[_made_by(linker)])
-    if target:
-        write(linked, output or "-", format=target, rows=linker.kb)
-    elif linker.kb is not None:
-        show(linked, linker.kb)
+    timed = times.of_parts(linker) if metrics else linker
+    given = partial(_given, inputs, source, linker, keep_gold=keep_gold)
+    if lasting is None:
+        outputs.write(progress(timed.stream(given()), what="linking", quiet=quiet), linker)
+    else:
+        told = made_of(linker, {"choice of --keep-gold": keep_gold})
+        with keeping(lasting, format=outputs.kept_as, made_of=told, rows=linker.kb, fresh=fresh) as kept:
+            outputs.write_kept(kept, _rest(kept, timed, given, quiet=quiet), linker)
     times.write(metrics)
+
+
+def _given(inputs: Sequence[str], source: str | None, linker: Pipeline, *, keep_gold: bool) -> Iterable[Document]:
+    """Return the documents as the pipeline may see them."""
+    docs = documents(inputs, source, rows=linker.kb)
+    return docs if keep_gold else hide_gold(docs, spans="mentions" in linker.needs)
+
+
+def _rest(
+    kept: Unfinished, linker: Pipeline, given: Callable[[], Iterable[Document]], *, quiet: bool
+) -> Iterator[Document]:
+    """Return the documents that are not finished yet, linked and kept while they are taken."""
+    nothing = not kept.documents
+    with counter("comparing finished documents", total=kept.documents, quiet=quiet or nothing) as again:
+        docs = rest(kept, linker, given, again=again)
+    return progress(docs, what="linking", before=kept.documents, quiet=quiet)
 
 
 def _detecting(linker: Pipeline, name: str) -> Pipeline:
@@ -103,38 +116,3 @@ def _uncalibrated(part: Component) -> Component:
     made = copy.copy(part)
     vars(made)["calibration"] = ""
     return made
-
-
-def _title(docs: Sequence[Document]) -> str:
-    return docs[0].id if len(docs) == 1 else f"{len(docs)} documents"
-
-
-def _made_by(linker: Pipeline) -> str:
-    return f"Pipeline: {linker.name} ({linker!r}), Linnet {__version__}"
-
-
-def show(docs: Iterable[Document], kb: KnowledgeBase) -> None:
-    """Print the linked mentions of each document as a table."""
-    starred = False
-    for doc in docs:
-        rows = list(_rows(doc, kb))
-        if not rows:
-            print(clean(f"{doc.id}: no concepts found"))
-            continue
-        table(doc.id, ("text", "concept", "name", "probability"), rows, right=(3,))
-        starred |= any(row[-1].endswith("*") for row in rows)
-    print(NOTICE)
-    if starred:
-        print("Probabilities marked * are not calibrated: they rank answers, they are not frequencies.")
-
-
-def _rows(doc: Document, kb: KnowledgeBase) -> Iterator[tuple[str, str, str, str]]:
-    for mention in doc.mentions or ():
-        surface = " ".join(doc.surface(mention).split())
-        surface = surface if len(surface) <= WIDTH else f"{surface[: WIDTH - 1]}…"
-        probability = "" if mention.probability is None else f"{mention.probability:.2f}"
-        mark = "" if mention.calibration or mention.probability is None else "*"
-        none = "(not linked)" if mention.concepts is None else "NIL"
-        for id in mention.concepts or (none,):
-            name = kb[kb.row(id)].name if id in kb else ""
-            yield surface, id, name, probability + mark

@@ -7,18 +7,21 @@ and renames, so that a file is there in full or not at all. The modules load onl
 from __future__ import annotations
 
 import importlib
+import io
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from linnet.corpora.losses import ALL
+from linnet.corpora.names import Remembering
 from linnet.corpora.sources import Found, find, sniff, suffix, unique_names
 from linnet.data import Document, Rows
 from linnet.errors import FormatError, LinnetError, did_you_mean
 from linnet.text.files import STDIO, head, replacing, shown
 
-__all__ = ["FORMATS", "Format", "format_of", "read", "write"]
+__all__ = ["FORMATS", "Format", "check_place", "format_of", "growing", "read", "write"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +41,7 @@ class Format:
     alone: bool = False
     holds: frozenset[str] = frozenset()
     write_folder: str | None = None
+    grows: bool = False
 
 
 LINKS = frozenset({"texts", "documents without mentions", "mentions", "overlapping mentions", "concepts"})
@@ -51,12 +55,14 @@ FORMATS: dict[str, Format] = {
         options=("rows",),
         alone=True,
         holds=ALL,
+        grows=True,
     ),
     "pubtator": Format(
         "linnet.corpora.pubtator:read",
         "linnet.corpora.pubtator:write",
         (".pubtator",),
         holds=ANNOTATIONS | {"passages", "several types", "relations", "line breaks", "id spellings"},
+        grows=True,
     ),
     "bioc": Format(
         "linnet.corpora.bioc_xml:read",
@@ -100,6 +106,7 @@ FORMATS: dict[str, Format] = {
         alone=True,
         holds=(ANNOTATIONS | {"several types", "discontinuous mentions", "sources other than gold", "probabilities"})
         - {"mentions not linked", "texts", "documents without mentions"},
+        grows=True,
     ),
 }
 READABLE = tuple(name for name, format in FORMATS.items() if format.read)
@@ -153,7 +160,14 @@ def _without_texts_of_brat(found: Sequence[Found | Document]) -> list[Found | Do
     return [item for item in found if isinstance(item, Document) or item.path not in pairs]
 
 
-def write(docs: Iterable[Document], path: str | Path, *, format: str | None = None, rows: Rows | None = None) -> int:
+def write(
+    docs: Iterable[Document],
+    path: str | Path,
+    *,
+    format: str | None = None,
+    rows: Rows | None = None,
+    aside: Path | None = None,
+) -> int:
     """Write documents to `path` and return how many; ``-`` is standard output.
 
     Args:
@@ -161,6 +175,8 @@ def write(docs: Iterable[Document], path: str | Path, *, format: str | None = No
         path: the file; replaced only when all is written. ``.gz`` at the end packs it.
         format: one of `FORMATS`; None takes it from the suffix, and JSON Lines for standard output.
         rows: the knowledge base that candidates and names belong to.
+        aside: what is written to, on the same disk, until all is there; by default a hidden file or folder beside
+            `path`.
 
     Raises:
         LinnetError: an unknown format, or one that is only read.
@@ -169,20 +185,68 @@ def write(docs: Iterable[Document], path: str | Path, *, format: str | None = No
     """
     if format is None:
         format = format_of(path)
-    _check(format, WRITABLE, "written")
+    check_place(path, format)
     options = {"rows": rows} if "rows" in FORMATS[format].options else {}
     if place := FORMATS[format].write_folder:
-        if str(path) == STDIO:
-            raise LinnetError(f"{format} is a folder of files and cannot go to standard output: name a folder")
-        written: int = _resolve(place)(docs, Path(path), **options)
+        written: int = _resolve(place)(docs, Path(path), aside=aside, **options)
         return written
+    with _writable(path), replacing(path, aside=aside) as out:
+        count: int = _resolve(FORMATS[format].write)(docs, out, **options)
+    return count
+
+
+@contextmanager
+def _writable(path: str | Path) -> Iterator[None]:
+    """Say of what is no character where it cannot be written."""
     try:
-        with replacing(path) as out:
-            count: int = _resolve(FORMATS[format].write)(docs, out, **options)
+        yield
     except UnicodeEncodeError as error:
         problem = f"cannot be written as {error.encoding}: {error.object[error.start : error.end]!r} is no character"
         raise FormatError(shown(path), problem) from error
-    return count
+
+
+def growing(path: str | Path, *, format: str, rows: Rows | None = None) -> Callable[[Sequence[Document]], bytes]:
+    """Return a function from documents to what is to be written of them behind others.
+
+    What it returns of no documents at all is the head of the file.
+
+    Args:
+        path: the file, for messages.
+        format: one of `FORMATS` that grows.
+        rows: as for `write`.
+
+    >>> rows = growing("out.csv", format="csv")
+    >>> rows([])[:14], rows([Document.of("Seizures.")])
+    (b'document,start', b'')
+    """
+    writer = _resolve(FORMATS[format].write)
+    options = {"rows": Remembering.of(rows)} if "rows" in FORMATS[format].options else {}
+
+    def written(docs: Sequence[Document]) -> bytes:
+        text = io.StringIO(newline="")
+        writer(docs, text, **options)
+        with _writable(path):
+            return text.getvalue().encode()
+
+    head = len(written([]))
+    return lambda docs: written(docs)[head if docs else 0 :]
+
+
+def check_place(path: str | Path, format: str) -> None:
+    """Refuse a format that is not written, and a place that it cannot be written to, before any work is done.
+
+    Raises:
+        LinnetError: an unknown format, one that is only read, or a folder of files on standard output.
+        FormatError: a folder that holds something already, or one where a file is expected.
+    """
+    _check(format, WRITABLE, "written")
+    if not FORMATS[format].write_folder:
+        if Path(path).is_dir():
+            raise FormatError(path, "is a folder, expected the name of a file to write")
+    elif str(path) == STDIO:
+        raise LinnetError(f"{format} is a folder of files and cannot go to standard output: name a folder")
+    elif Path(path).is_dir() and (used := next(Path(path).iterdir(), None)):
+        raise FormatError(path, f"holds {used.name!r} already: choose a new folder")
 
 
 def _check(format: str, known: tuple[str, ...], done: str) -> None:

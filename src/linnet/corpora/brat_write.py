@@ -31,7 +31,7 @@ from linnet.corpora.names import namer
 from linnet.data import Document, Mention, Rows
 from linnet.errors import DataError, FormatError, LinnetWarning
 from linnet.frozen import EMPTY
-from linnet.text.files import replacing
+from linnet.text.files import replacing, replacing_folder
 
 __all__ = ["annotation_lines", "write_folder"]
 
@@ -45,31 +45,42 @@ MENTION_TYPE = "Mention"  # of a mention without types, as brat wants one
 
 
 def write_folder(
-    docs: Iterable[Document], folder: str | Path, *, rows: Rows | None = None, overwrite: bool = False
+    docs: Iterable[Document],
+    folder: str | Path,
+    *,
+    rows: Rows | None = None,
+    overwrite: bool = False,
+    aside: Path | None = None,
 ) -> int:
     """Write each document as ``id.txt`` and ``id.ann`` below `folder` and return how many.
 
-    A ``/`` in an id makes a subfolder. The two files of a document are written beside and renamed together, the
-    annotations first: if that is cut short, reading notices that they lack their text.
+    A ``/`` in an id makes a subfolder. A new folder is there in full or not at all. With `overwrite` the two files of a
+    document are written beside and renamed together, the annotations first: if that is cut short, reading notices that
+    they lack their text.
 
     Args:
         docs: the documents, consumed one by one.
         folder: made if it is not there; must be empty unless `overwrite`.
         rows: the knowledge base of candidates, and for the names beside normalised ids.
         overwrite: replace files of the same names; others stay.
+        aside: where a new folder is written, on the same disk, until it is complete; by default beside it.
 
     Raises:
         FormatError: a folder that holds files already, or a place that cannot be written to.
         DataError: an id that is no safe path, or that stands twice; a text with NUL characters.
     """
-    root = Path(folder)
-    try:
-        root.mkdir(parents=True, exist_ok=True)
-        used = next(root.iterdir(), None)
-    except OSError as error:
-        raise FormatError(folder, f"cannot be written to: {error.strerror}") from error
-    if used is not None and not overwrite:
-        raise FormatError(folder, f"holds {used.name!r} already: choose a new folder, or say overwrite=True")
+    if overwrite:
+        root = Path(folder)
+        try:
+            root.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise FormatError(folder, f"cannot be written to: {error.strerror}") from error
+        return _write_all(docs, root, rows)
+    with replacing_folder(folder, aside=aside) as root:
+        return _write_all(docs, root, rows)
+
+
+def _write_all(docs: Iterable[Document], root: Path, rows: Rows | None) -> int:
     name = namer(rows)
     seen: set[str] = set()
     gone = 0
@@ -82,7 +93,7 @@ def write_folder(
         _write_pair(root, doc, lines)
     if gone:
         problem = f"{gone:,} lines of meta['brat'] were not written: what they point at is no longer there"
-        warnings.warn(problem, LinnetWarning, stacklevel=2)
+        warnings.warn(problem, LinnetWarning, stacklevel=3)
     return len(seen)
 
 

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import TextIO
 
 from linnet.codec import dumps, loads
+from linnet.corpora.names import Remembering
 from linnet.data import Document, Rows
 from linnet.errors import DataError, FormatError
 from linnet.text.files import open_text, shown
 
-__all__ = ["read", "write"]
+__all__ = ["line", "read", "write"]
 
 SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -28,10 +29,10 @@ def read(path: str | Path, *, rows: Rows | None = None) -> Iterator[Document]:
         FormatError: a line that is no document, with its number.
         UnknownConceptError: a candidate that `rows` does not hold.
     """
-    for number, line in enumerate(open_text(path, may_be_empty=True), 1):
-        if line and not line.isspace():
+    for number, text in enumerate(open_text(path, may_be_empty=True), 1):
+        if text and not text.isspace():
             try:
-                yield loads(line, rows)
+                yield loads(text, rows)
             except DataError as error:
                 raise FormatError(shown(path), str(error), line=number) from error
 
@@ -43,9 +44,18 @@ def write(docs: Iterable[Document], out: TextIO, *, rows: Rows | None = None) ->
         DataError: candidates of another knowledge base than `rows`, or rows without one.
     """
     count = 0
+    known = Remembering.of(rows)
     for doc in docs:
-        # half a surrogate pair has no UTF-8 form, but JSON can spell it
-        line = SURROGATE.sub(lambda match: f"\\u{ord(match[0]):04x}", dumps(doc, rows))
-        out.write(line + "\n")
+        out.write(line(doc, known))
         count += 1
     return count
+
+
+def line(doc: Document, rows: Rows | None = None) -> str:
+    """Return a document as one line of a file, with its end.
+
+    Raises:
+        DataError: as `write`.
+    """
+    # half a surrogate pair has no UTF-8 form, but JSON can spell it
+    return SURROGATE.sub(lambda match: f"\\u{ord(match[0]):04x}", dumps(doc, rows)) + "\n"

@@ -1,13 +1,17 @@
-"""Preferred names of concepts for formats that write them beside ids."""
+"""Preferred names of concepts for formats that write them beside ids, and ids and names that are asked for once."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
 
 from linnet.data import Concept, Rows
 from linnet.errors import UnknownConceptError
 
-__all__ = ["namer"]
+__all__ = ["Remembering", "namer"]
+
+REMEMBERED = 1 << 14  # of each kind
 
 
 def namer(rows: Rows | None) -> Callable[[str], str]:
@@ -32,3 +36,21 @@ def namer(rows: Rows | None) -> Callable[[str], str]:
         return names[id]
 
     return name
+
+
+class Remembering:
+    """A knowledge base that is asked once for what many documents say: ids, names and concepts."""
+
+    def __init__(self, rows: Any) -> None:
+        self.row: Callable[[str], int] = lru_cache(REMEMBERED)(rows.row)
+        self.id: Callable[[int], str] = lru_cache(REMEMBERED)(rows.id)
+        for attribute in ("name", "name_row", "__getitem__"):  # which not all have
+            if ask := getattr(rows, attribute, None):
+                setattr(self, attribute, lru_cache(REMEMBERED)(ask))
+        if hasattr(rows, "version"):
+            self.version: str = rows.version
+
+    @classmethod
+    def of(cls, rows: Rows | None) -> Rows | None:
+        """Return a knowledge base that remembers, or None without one."""
+        return rows if rows is None or isinstance(rows, cls) else cls(rows)

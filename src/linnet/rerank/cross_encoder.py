@@ -22,6 +22,7 @@ from linnet.data import Candidates, Document
 from linnet.errors import LinnetWarning, PipelineError, RecipeError
 from linnet.home import read_json
 from linnet.kb import KnowledgeBase
+from linnet.pace import tell
 from linnet.pipeline import Component, Reranker, Step
 from linnet.rerank.cross_args import CandidateText
 from linnet.rerank.packing import Frame, Packed, Packing, pack, too_long
@@ -190,6 +191,7 @@ class CrossEncoder(Reranker):
         packed, owners = self.packed(reads)
         out = [[np.zeros(len(one.candidates), np.float32) for one in read.asked] for read in reads]
         padding = network.encoder.tokenizer.pad_token_id
+        done, total = 0, sum(len(one.slots) for one in packed)
         with torch.inference_mode(), autocast(network.device):
             for rows in batched(packed, network.device, tokens=tokens):
                 some = [packed[row] for row in rows]
@@ -200,6 +202,8 @@ class CrossEncoder(Reranker):
                 margins = (logits[:, 1] - logits[:, 0]).float().cpu().numpy()
                 for (owner, slot), margin in zip(slots, margins, strict=True):
                     out[owner][slot.mention][slot.candidate] = margin
+                done += len(slots)
+                tell("pairs of mention and candidate", done, total)
         return out
 
     def packed(self, reads: Sequence[Read]) -> tuple[list[Packed], list[int]]:

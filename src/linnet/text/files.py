@@ -12,6 +12,7 @@ import gzip
 import io
 import os
 import secrets
+import shutil
 import stat
 import sys
 import zlib
@@ -32,6 +33,7 @@ __all__ = [
     "open_text",
     "read_text",
     "replacing",
+    "replacing_folder",
     "shown",
 ]
 
@@ -299,12 +301,13 @@ def read_text(path: str | Path, *, encoding: str = "utf-8") -> str:
 
 
 @contextlib.contextmanager
-def replacing(path: str | Path) -> Generator[TextIO, None, None]:
+def replacing(path: str | Path, *, aside: Path | None = None) -> Generator[TextIO, None, None]:
     r"""Open `path` for writing UTF-8 text so that it is there in full or not at all; ``-`` is standard output.
 
-    The text goes to a hidden file in the same folder, packed if the name ends in ``.gz``, which replaces `path` when
-    the block ends; if the block raises (Ctrl-C too), it is removed and an older `path` stays as it was. A symbolic
-    link keeps pointing where it points. Pipes and devices are written to directly. Line breaks are ``\n``.
+    The text goes to a hidden file in the same folder, or to `aside` on the same disk, packed if the name ends in
+    ``.gz``, which replaces `path` when the block ends; if the block raises (Ctrl-C too), it is removed and an older
+    `path` stays as it was. A symbolic link keeps pointing where it points. Pipes and devices are written to directly.
+    Line breaks are ``\n``.
 
     Raises:
         FormatError: the folder is missing or may not be written to, or `path` is a folder.
@@ -320,7 +323,7 @@ def replacing(path: str | Path) -> Generator[TextIO, None, None]:
         with _created(target, path) as out:
             yield out
         return
-    part = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
+    part = aside or _beside(target)
     try:
         with _created(part, path) as out:
             yield out
@@ -328,6 +331,38 @@ def replacing(path: str | Path) -> Generator[TextIO, None, None]:
     finally:
         with contextlib.suppress(OSError):  # the fault that brought us here is the one to report
             part.unlink(missing_ok=True)
+
+
+def _beside(target: Path) -> Path:
+    return target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
+
+
+@contextlib.contextmanager
+def replacing_folder(path: str | Path, *, aside: Path | None = None) -> Generator[Path, None, None]:
+    """Give an empty folder to fill that becomes `path`, new or empty, when the block ends.
+
+    It is a hidden one beside `path`, or `aside` on the same disk; if the block raises, it is removed.
+
+    Raises:
+        FormatError: `path` is no empty folder, or cannot be made.
+    """
+    target = Path(os.path.realpath(path))
+    part = aside or _beside(target)
+    try:
+        if target.exists() and (used := next(target.iterdir(), None)):
+            raise FormatError(path, f"holds {used.name!r} already: choose a new folder")
+        part.mkdir(parents=True)
+    except OSError as error:
+        raise FormatError(path, f"cannot be written to: {error.strerror}") from error
+    try:
+        yield part
+        if target.exists():  # it may be the root of a disk, which takes no other's name
+            for inside in sorted(part.iterdir()):
+                inside.rename(target / inside.name)
+        else:
+            part.rename(target)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
 
 
 @contextlib.contextmanager

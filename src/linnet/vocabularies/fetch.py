@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from linnet.errors import FormatError, LinnetError
-from linnet.home import writable
+from linnet.home import hold, writable
 from linnet.text.files import replacing
 from linnet.vocabularies.web import LIMITS, Limits, PassingError, WebError, ask, check_url, receive
 
@@ -101,23 +101,19 @@ def fetch(
 
 @contextmanager
 def _alone(path: Path, limits: Limits) -> Iterator[None]:
-    """Hold the lock of `path`: SQLite's, which works on every system and ends with the process that holds it."""
+    """Hold the lock of `path`."""
     lock = path.with_name(f".{path.name}.lock")
     deadline = time.monotonic() + limits.queue
-    with _disk(path), closing(sqlite3.connect(lock, timeout=0, isolation_level=None)) as connection:
-        while True:
-            try:
-                connection.execute("BEGIN EXCLUSIVE")
-                break
-            except sqlite3.Error as error:
-                if error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
-                    raise LinnetError(f"{path}: cannot be locked ({error}); set LINNET_HOME to another disk") from error
+    with _disk(path):
+        try:
+            while (held := hold(lock)) is None:
                 if time.monotonic() > deadline:
-                    raise LinnetError(
-                        f"{path}: another process is still fetching it; try again when it is done"
-                    ) from None
-            time.sleep(POLL)  # in short sleeps, not in SQLite, so that Ctrl-C is heard
-        yield
+                    raise LinnetError(f"{path}: another process is still fetching it; try again when it is done")
+                time.sleep(POLL)  # in short sleeps, not in SQLite, so that Ctrl-C is heard
+        except sqlite3.Error as error:
+            raise LinnetError(f"{path}: cannot be locked ({error}); set LINNET_HOME to another disk") from error
+        with closing(held):
+            yield
 
 
 def _kept(path: Path) -> Fetched | None:

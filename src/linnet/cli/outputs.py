@@ -1,0 +1,125 @@
+"""Where ``linnet link`` puts linked documents: a file, a folder, standard output, a table, a page to read."""
+
+from __future__ import annotations
+
+import itertools
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from linnet import __version__
+from linnet.cli.common import clean, table
+from linnet.corpora import FORMATS, check_place, write
+from linnet.corpora.html import write_html
+from linnet.data import Document
+from linnet.kb import KnowledgeBase
+from linnet.pipeline import Pipeline
+from linnet.scale.unfinished import Unfinished, to_disk
+from linnet.text.files import STDIO, replacing
+
+__all__ = ["NOTICE", "Outputs"]
+
+NOTICE = "Negation and family history are not interpreted: 'no cleft palate' still links cleft palate."
+WIDTH = 46  # of the table's column for text
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """Where linked documents go to.
+
+    Args:
+        path: a file, or a folder if the format is one; ``-`` is standard output.
+        format: one of `linnet.corpora.FORMATS`; without one a table goes to standard output.
+        page: a file for a page to read.
+
+    Raises:
+        LinnetError: a format that is not written, or a place that it cannot be written to.
+    """
+
+    path: str
+    format: str | None
+    page: Path | None = None
+
+    def __post_init__(self) -> None:
+        if self.format:
+            check_place(self.path, self.format)
+
+    @property
+    def lasting(self) -> Path | None:
+        """What finished documents can be kept beside: a file or a folder; none with standard output or a device."""
+        named = [Path(path) for path in (self.path, self.page) if path is not None and str(path) != STDIO]
+        return next((path for path in named if path.is_file() or path.is_dir() or not path.exists()), None)
+
+    @property
+    def kept_as(self) -> str:
+        """The format that finished documents are kept in: that of the output, if it grows and no page needs them."""
+        grows = self.format is not None and FORMATS[self.format].grows
+        return self.format if self.format and grows and self.page is None else "jsonl"
+
+    def write(self, docs: Iterable[Document], linker: Pipeline, *, aside: Path | None = None) -> None:
+        """Write documents to all places.
+
+        Args:
+            docs: linked by `linker`.
+            linker: says what made them.
+            aside: what the output is written to, on the same disk, until it is complete.
+        """
+        if self.page is not None:
+            kept = docs if isinstance(docs, Unfinished) else list(docs)  # two outputs from one pass
+            self._write_page(kept, linker)
+            docs = kept
+        if self.format:
+            write(docs, self.path, format=self.format, rows=linker.kb, aside=aside)
+        elif linker.kb is not None:
+            show(docs, linker.kb)
+
+    def write_kept(self, kept: Unfinished, new: Iterable[Document], linker: Pipeline) -> None:
+        """Write to all places what is finished, and what is `new` and kept while it is taken."""
+        if self.page is None and self.format != kept.format:
+            self.write(itertools.chain(kept, new), linker, aside=kept.aside)
+        else:
+            deque(new, maxlen=0)
+            if self.format != kept.format or kept.output != Path(self.path):
+                self.write(kept, linker, aside=kept.aside)
+            else:
+                if self.page is not None:
+                    self._write_page(kept, linker)
+                kept.become_output()
+        to_disk(*(path for path in (self.path, self.page) if path is not None))
+
+    def _write_page(self, docs: Sequence[Document] | Unfinished, linker: Pipeline) -> None:
+        title = next(iter(docs)).id if len(docs) == 1 else f"{len(docs)} documents"
+        made_by = f"Pipeline: {linker.name} ({linker!r}), Linnet {__version__}"
+        with replacing(self.page or STDIO) as page:
+            write_html(docs, page, kb=linker.kb, title=title, notice=[made_by])
+
+
+# --- the table -------------------------------------------------------------------------------------------------------
+
+
+def show(docs: Iterable[Document], kb: KnowledgeBase) -> None:
+    """Print the linked mentions of each document as a table."""
+    starred = False
+    for doc in docs:
+        rows = list(_rows(doc, kb))
+        if not rows:
+            print(clean(f"{doc.id}: no concepts found"))
+            continue
+        table(doc.id, ("text", "concept", "name", "probability"), rows, right=(3,))
+        starred |= any(row[-1].endswith("*") for row in rows)
+    print(NOTICE)
+    if starred:
+        print("Probabilities marked * are not calibrated: they rank answers, they are not frequencies.")
+
+
+def _rows(doc: Document, kb: KnowledgeBase) -> Iterator[tuple[str, str, str, str]]:
+    for mention in doc.mentions or ():
+        surface = " ".join(doc.surface(mention).split())
+        surface = surface if len(surface) <= WIDTH else f"{surface[: WIDTH - 1]}…"
+        probability = "" if mention.probability is None else f"{mention.probability:.2f}"
+        mark = "" if mention.calibration or mention.probability is None else "*"
+        none = "(not linked)" if mention.concepts is None else "NIL"
+        for id in mention.concepts or (none,):
+            name = kb[kb.row(id)].name if id in kb else ""
+            yield surface, id, name, probability + mark

@@ -1,0 +1,1 @@
+"""Many documents: jobs that go on after an interruption."""
