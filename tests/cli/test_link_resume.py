@@ -31,8 +31,8 @@ OUTPUTS = ("out.jsonl", "out.jsonl.gz", "out.csv", "out.pubtator", "out.xml", "o
 Change = Callable[[], None]
 
 
-def written(path: Path, count: int, words: int = 100) -> Path:
-    text = "Seizures and cleft palate. " * words
+def written(path: Path, count: int, *, words: int, others: int = 0) -> Path:
+    text = "Seizures and cleft palate. " * words + "Nothing else was seen. " * others
     path.write_text("".join(json.dumps({"id": f"n{i}", "text": f"{text}{i}"}) + "\n" for i in range(count)))
     return path
 
@@ -236,33 +236,29 @@ def kept(place: Path) -> int:
         return 0
 
 
-@pytest.mark.parametrize("name", ["out.jsonl", "out.xml"])
-def test_killed_and_interrupted(recipe: Path, tmp_path: Path, name: str) -> None:
-    source = written(tmp_path / "many.jsonl", 500, words=200)  # 37 in a batch
-    whole, out = tmp_path / f"whole{Path(name).suffix}", tmp_path / name
-    first = process("link", source, "--pipeline", recipe, "-o", whole)
+@pytest.mark.parametrize(("name", "second"), [("out.jsonl", signal.SIGINT), ("out.xml", signal.SIGTERM)])
+def test_killed_and_interrupted(run: Run, recipe: Path, tmp_path: Path, name: str, second: signal.Signals) -> None:
+    source = written(tmp_path / "many.jsonl", 150, words=1, others=400)  # 22 in a batch
+    out = tmp_path / name
     place = Path(f"{out}.unfinished")
     codes = []
-    for number, signal_ in ((2, signal.SIGKILL), (5, signal.SIGINT), (8, signal.SIGTERM)):
+    for batches, stop in ((2, signal.SIGKILL), (4, second)):
         running = process("link", source, "--pipeline", recipe, "-o", out)
-        while kept(place) < number and running.poll() is None:
+        while kept(place) < batches and running.poll() is None:
             time.sleep(0.002)
-        if signal_ == signal.SIGINT:
-            running.send_signal(signal.SIGSTOP)
-            second = process("link", source, "--pipeline", recipe, "-o", out)
-            _, err = second.communicate(timeout=60)
-            assert (second.returncode, "another process is linking" in err) == (2, True)
-            running.send_signal(signal.SIGCONT)
-        running.send_signal(signal_)
+        running.send_signal(signal.SIGSTOP)
+        other = run("link", source, "--pipeline", recipe, "-o", out)
+        assert (other.code, "another process is linking to it" in other.err) == (2, True)
+        running.send_signal(stop)
+        running.send_signal(signal.SIGCONT)
         _, err = running.communicate(timeout=60)
         codes.append(running.returncode)
         assert "Traceback" not in err
-        if signal_ != signal.SIGKILL:
-            assert re.search(r"[\d,]+ documents are finished: the same command goes on after them", err)
+        assert ("documents are finished: the same command goes on after them" in err) == (stop != signal.SIGKILL)
         assert not out.exists()
-    assert codes == [-signal.SIGKILL, 130, 143]
-    _, err = process("link", source, "--pipeline", recipe, "-o", out).communicate(timeout=60)
-    assert re.search(r"going on after [\d,]+ documents", err)
-    first.communicate(timeout=60)
+    assert codes == [-signal.SIGKILL, {signal.SIGINT: 130, signal.SIGTERM: 143}[second]]
+    assert re.search(r"going on after [1-9][0-9]* documents", run("link", source, "--pipeline", recipe, "-o", out).err)
+    whole = tmp_path / f"whole{out.suffix}"
+    assert run("link", "-q", source, "--pipeline", recipe, "-o", whole).code == 0
     assert out.read_bytes() == whole.read_bytes()
     assert {path.name for path in tmp_path.iterdir()} == {source.name, recipe.name, whole.name, out.name}
