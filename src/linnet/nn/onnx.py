@@ -130,14 +130,15 @@ def _write(encoder: Encoder, file: IO[bytes], *, narrow: bool) -> None:
             if any(f"{name}." in node.replace("/", ".") for name in plain)
         ]
         _compare(backbone, encoder, whole)
-        logging.getLogger().disabled = True  # it recommends a step that changes nothing here
+        root = logging.getLogger()
+        before, root.disabled = list(root.handlers), True  # it recommends a step that changes nothing here
         try:
             quantize_dynamic(
                 whole, small, weight_type=QuantType.QInt8, per_channel=True, reduce_range=narrow, nodes_to_exclude=kept,
                 extra_options={"MatMulConstBOnly": True},
             )  # fmt: skip
         finally:
-            logging.getLogger().disabled = False
+            root.disabled, root.handlers = False, before  # it has added one, which would say everything twice
         file.write(small.read_bytes())
 
 
