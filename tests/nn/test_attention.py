@@ -41,12 +41,12 @@ def masks() -> list[Tensor | None]:
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32])
 @pytest.mark.parametrize("which", range(4))
 def test_it_is_what_pytorch_finds(dtype: torch.dtype, which: int) -> None:
-    tensors, mask = given(dtype), masks()[which]
+    (query, key, value), mask = given(dtype), masks()[which]
     mask = mask.to(dtype) if mask is not None and mask.dtype != torch.bool else mask
     found = []
     for way in (attend, sdpa_attention_forward):
-        out, _ = way(_Layer(), *tensors, mask, dropout=0.0, scaling=0.35)
-        found.append((out, *torch.autograd.grad(out.float().square().sum(), tensors)))
+        out, _ = way(_Layer(), query, key, value, mask, dropout=0.0, scaling=0.35)
+        found.append((out, *torch.autograd.grad(out.float().square().sum(), (query, key, value))))
     for ours, theirs in zip(*found, strict=True):
         assert torch.allclose(ours.float(), theirs.float(), atol=0.08 if dtype == torch.bfloat16 else 1e-5, rtol=0.02)
 
