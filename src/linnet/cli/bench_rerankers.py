@@ -62,7 +62,8 @@ def rerankers(
     What the recipes have before the cross-encoder is trained and asked once, so it must be the same in all of them.
     A system is better than those whose letters it is given: exact McNemar test on accuracy@1 of mentions whose concept
     the knowledge base holds, p < 0.05 after Bonferroni's correction for all pairs. With --spare the threshold is fitted
-    on one half of the dev documents and used on the other. Speed is that of the cross-encoder alone. Letters hold for
+    on one half of the dev documents and used on the other. Speed is that of the
+    cross-encoder alone, on documents that it has read before; systems take turns. Letters hold for
     the rows of one run: give all recipes of a corpus at once.
     """
     from linnet.cli.bench_rerankers_steps import Bench, lettered  # noqa: PLC0415 - imports PyTorch
@@ -71,12 +72,12 @@ def rerankers(
     if docs is not None and not docs.is_file():
         raise LinnetError(f"--docs {docs}: there is no such file; give a Markdown file to put the rows into")
     bench = Bench.of(sources, folder, data, sample=sample, repeats=repeats)
-    found = [bench.first_stage()]
+    systems = []
     for name in bench.recipes:
-        for one in bench.rows(name, apply or [], spare):
-            logger.info("%s %s: @1 %.4f, %.0f mentions/s", name, one.applied, one.accuracy, one.speed or 0)
-            found.append(one)
-    rows = lettered(found)
+        for one in bench.systems(name, apply or [], spare):
+            logger.info("%s %s: @1 %.4f", name, one.row.applied, one.row.accuracy)
+            systems.append(one)
+    rows = lettered([bench.first_stage(), *bench.timed(systems)])
     if as_json:
         for row in rows:
             print(json.dumps(row.told()))

@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -37,7 +37,7 @@ from linnet.rerank.cross_training import learned_documents, sure_enough
 from linnet.roles import Component, blind
 from linnet.todo import FROM_DEV, Task, part_at, tasks
 
-__all__ = ["Bench", "Row", "lettered"]
+__all__ = ["Bench", "Row", "System", "lettered"]
 
 logger = logging.getLogger(__name__)
 
@@ -89,6 +89,13 @@ class Row:
         """Return the row as JSON has it, its accuracy in the place of its mentions."""
         values = {key: value for key, value in asdict(self).items() if key != "right"}
         return {**values, "accuracy": self.accuracy}
+
+
+class System(NamedTuple):
+    """A row without its speed, and what is run to measure that: cross-encoders with documents of the first stage."""
+
+    row: Row
+    runs: list[tuple[CrossEncoder, list[Document]]]
 
 
 def lettered(rows: Sequence[Row]) -> list[Row]:
@@ -213,16 +220,27 @@ class Bench:
 
     # --- the cross-encoders ------------------------------------------------------------------------------------------
 
-    def rows(self, name: str, apply: Sequence[str], spare: float | None) -> Iterator[Row]:
-        """Yield the rows of a recipe: as it is, with each change, and with sure mentions left."""
+    def systems(self, name: str, apply: Sequence[str], spare: float | None) -> Iterator[System]:
+        """Yield the systems of a recipe: as it is, with each change, and with sure mentions left."""
         trained = self._trained(name)
         pace = trained.pace
         plain = self._linked(name, "", trained)
-        yield replace(plain, trained_seconds=pace.get("seconds"), annotations=pace.get("annotations/s"))
+        row = replace(plain.row, trained_seconds=pace.get("seconds"), annotations=pace.get("annotations/s"))
+        yield plain._replace(row=row)
         for change in apply:
             yield self._linked(name, change, self._changed(name, trained, change))
         if spare is not None:
             yield self._left(name, trained, spare)
+
+    def timed(self, systems: Sequence[System]) -> list[Row]:
+        """Return the rows of systems with their speed: each is timed once in every round, its documents read before."""
+        rounds = [[sum(_seconds(*run) for run in one.runs) for one in systems] for _ in range(self.repeats)]
+        every = sum(len(doc.mentions or ()) for doc in self.answers("dev"))
+        rows = []
+        for one, seconds in zip(systems, map(statistics.median, zip(*rounds, strict=True)), strict=True):
+            speed = sum(len(doc.mentions or ()) for _, docs in one.runs for doc in docs) / seconds
+            rows.append(replace(one.row, speed=speed, seconds=every / speed))
+        return rows
 
     def _trained(self, name: str) -> CrossEncoder:
         """Return the trained cross-encoder of a recipe."""
@@ -252,17 +270,13 @@ class Bench:
             made.network.voice.data.fill_(1.0)
         return made
 
-    def _linked(self, name: str, applied: str, cross: CrossEncoder, docs: Sequence[Document] | None = None) -> Row:
-        asked = self.answers("dev") if docs is None else docs
-        found = _after(cross, asked)
-        few = asked[: self.sample]
-        seconds = statistics.median(_seconds(cross, few) for _ in range(self.repeats))
-        speed = sum(len(doc.mentions or ()) for doc in few) / seconds
-        whole = sum(len(doc.mentions or ()) for doc in asked) / speed
-        return Row(recipe=name, applied=applied, right=self._right(found), seconds=whole, speed=speed)
+    def _linked(self, name: str, applied: str, cross: CrossEncoder) -> System:
+        asked = self.answers("dev")
+        row = Row(recipe=name, applied=applied, right=self._right(_after(cross, asked)))
+        return System(row, [(cross, asked[: self.sample])])
 
-    def _left(self, name: str, trained: CrossEncoder, spare: float) -> Row:
-        """Return the row of a cross-encoder that leaves mentions, from a threshold that the other half has given."""
+    def _left(self, name: str, trained: CrossEncoder, spare: float) -> System:
+        """Return a cross-encoder that leaves mentions, from a threshold that the other half of dev has given."""
         halves: list[list[Document]] = [[], []]
         for doc in self.dev:
             halves[fold_of(doc.id, 2)].append(doc)
@@ -270,21 +284,18 @@ class Bench:
         judged = [
             learned_documents(trained, half, before=before, args=CrossArgs(top_k=trained.top_k)) for half in halves
         ]
+        sampled = {doc.id for doc in self.dev[: self.sample]}
         found: dict[str, Document] = {}
-        speeds, mentions = [], 0
+        runs = []
         for half, other in ((0, 1), (1, 0)):
             cross = copy.copy(trained)
             cross.sure = sure_enough(trained, judged[other], spare=spare)
             logger.info("%s: sure from %s", name, cross.sure)
             asked = before(halves[half])
-            few = asked[: self.sample]
             found |= {doc.id: doc for doc in _after(cross, asked)}
-            speeds.append(statistics.median(_seconds(cross, few) for _ in range(self.repeats)))
-            mentions += sum(len(doc.mentions or ()) for doc in few)
-        speed = mentions / sum(speeds)
-        whole = sum(len(doc.mentions or ()) for doc in found.values()) / speed
+            runs.append((cross, [doc for doc in asked if doc.id in sampled]))
         right = self._right([found[doc.id] for doc in self.dev])
-        return Row(recipe=name, applied=f"spare={spare:g}", right=right, seconds=whole, speed=speed)
+        return System(Row(recipe=name, applied=f"spare={spare:g}", right=right), runs)
 
     def _right(self, found: Sequence[Document]) -> Bools:
         linked = measure(self.dev, self._decide(found), kb=self.kb, options=OPTIONS).linked
