@@ -33,6 +33,7 @@ __all__ = ["COMPONENTS", "Recipe", "components", "load", "make", "name_of", "ope
 COMPONENTS = {
     "abbreviations": "linnet.pipeline:Abbreviations",
     "bm25": "linnet.retrieve.bm25:Bm25",
+    "consistent": "linnet.detect.consistent:Consistent",
     "cross": "linnet.rerank.cross_encoder:CrossEncoder",
     "conjuncts": "linnet.detect.conjuncts:Conjuncts",
     "decide": "linnet.decide:Decide",
@@ -44,6 +45,7 @@ COMPONENTS = {
     "lexical": "linnet.rerank.lexical:Lexical",
     "ngram": "linnet.retrieve.ngram:Ngram",
     "sentences": "linnet.pipeline:Sentences",
+    "tagger": "linnet.detect.tagger:Tagger",
     "union": "linnet.pipeline:Union",
 }
 HANDED_IN = ("kb", "of")  # not keywords of a recipe: the knowledge base, and parts that have tables of their own

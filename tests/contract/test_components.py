@@ -6,6 +6,7 @@ import atexit
 import copy
 import functools
 import pickle
+import re
 import shutil
 import tempfile
 import warnings
@@ -22,8 +23,10 @@ from linnet.config import COMPONENTS
 from linnet.data import Document, Mention, Span
 from linnet.decide import Decide
 from linnet.detect.conjuncts import Conjuncts
+from linnet.detect.consistent import Consistent
 from linnet.detect.dictionary import Dictionary
 from linnet.detect.gold import Gold
+from linnet.detect.tagger import Tagger
 from linnet.errors import LinnetWarning, PipelineError
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Abbreviations, Allow, Component, Fuse, Pipeline, Sentences, Union
@@ -60,11 +63,23 @@ def trained(part: Learner, kb: KnowledgeBase, **args: object) -> Learner:
     return part
 
 
+def taught(part: Tagger, kb: KnowledgeBase) -> Tagger:
+    """Return a tagger trained to be sure about the texts of this test."""
+    docs = []
+    for place, text in enumerate((*TEXTS, "x y")):
+        spans = [found.span() for found in re.finditer("(?i)seizures?", text)]
+        mentions = tuple(Mention(*span, source="gold", types=("Sign",)) for span in spans)
+        docs.append(Document(f"t{place}", text, mentions=mentions))
+    list(part.fit(docs, (), before=Pipeline(), kb=kb, args={"epochs": 60, "lr": 5e-3}))
+    return part
+
+
 # A component is registered in config.COMPONENTS and here, or the first test fails.
 CASES: dict[str, list[Make]] = {
     "abbreviations": [lambda kb: Abbreviations()],
     "bm25": [lambda kb: Bm25(kb=kb), lambda kb: Bm25(kb=kb, k=2, k1=0.0, definitions=False, long_forms=False)],
     "conjuncts": [lambda kb: Conjuncts(kb=kb)],
+    "consistent": [lambda kb: Consistent(), lambda kb: Consistent(abbreviations=False, sure=0.0)],
     "cross": [
         lambda kb: trained(CrossEncoder(kb=kb, encoder=tiny()), kb, epochs=1),
         lambda kb: trained(CrossEncoder(kb=kb, encoder=tiny(), packing="document", isolated=True), kb, epochs=1),
@@ -95,6 +110,10 @@ CASES: dict[str, list[Make]] = {
     "lexical": [lambda kb: trained(Lexical(kb=kb), kb), lambda kb: trained(Lexical(kb=kb, omit=("aliases",)), kb)],
     "ngram": [lambda kb: Ngram(kb=kb), lambda kb: Ngram(kb=kb, k=2, ngram_range=(3, 3), min_df=2)],
     "sentences": [lambda kb: Sentences()],
+    "tagger": [
+        lambda kb: taught(Tagger(kb=kb, encoder=tiny()), kb),
+        lambda kb: taught(Tagger(kb=kb, encoder=tiny(), dictionary=False, scheme="BIO", decoding="crf", lstm=4), kb),
+    ],
     "union": [lambda kb: Dictionary(kb=kb) | Dictionary(kb=kb, overlaps="all")],
 }
 PIPELINES: dict[str, Make] = {

@@ -28,6 +28,7 @@ from linnet.data import Mention, Span
 from linnet.errors import DataError, LinnetError, did_you_mean
 
 __all__ = [
+    "CONTINUES",
     "OUTSIDE",
     "SCHEMES",
     "Chunk",

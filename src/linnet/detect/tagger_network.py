@@ -1,0 +1,186 @@
+"""The network of a tagger: word pieces and what is known of words in, a score of each label for each word out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from linnet.detect.tagger_texts import SHAPES, Text, Window
+from linnet.errors import FormatError
+from linnet.nn.attention import use_plain_steps
+from linnet.nn.crf import Rules, rules_of
+from linnet.nn.encoder import Encoder
+from linnet.nn.writing import writing
+from linnet.text.tagging import Scheme
+
+__all__ = ["Pieces", "TaggerNetwork"]
+
+HEAD = "head.safetensors"
+SPREAD = 0.02  # of the weights that nothing has learned
+
+
+@dataclass
+class Pieces:
+    """Windows of texts as tensors.
+
+    Attributes:
+        ids: int64 (windows, tokens), with those of start and end.
+        mask: int64 (windows, tokens), 1 for tokens.
+        words: int64 (windows, tokens), the word of each piece, counted from the first of its window; the last number
+            stands for no word.
+        shapes: int64 (windows, words).
+        matches: int64 (matches, 3): window, word, feature.
+        own: int64 (windows, 2), which of its words belong to the window, from and up to.
+        counts: int64 (windows,), how many words each has.
+    """
+
+    ids: Tensor
+    mask: Tensor
+    words: Tensor
+    shapes: Tensor
+    matches: Tensor
+    own: Tensor
+    counts: Tensor
+
+    @classmethod
+    def of(cls, parts: Sequence[tuple[Text, Window]], encoder: Encoder) -> Pieces:
+        """Return windows of texts, padded."""
+        tokenizer = encoder.tokenizer
+        longest = max(window.last - window.first for _, window in parts) + 2
+        spans = [(int(text.owners[window.first]), int(text.owners[window.last - 1]) + 1) for text, window in parts]
+        count = max(end - begin for begin, end in spans)
+        ids = np.full((len(parts), longest), tokenizer.pad_token_id, np.int64)
+        mask = np.zeros_like(ids)
+        words = np.full_like(ids, count)
+        shapes = np.zeros((len(parts), count), np.int64)
+        matches = []
+        for row, ((text, window), (begin, end)) in enumerate(zip(parts, spans, strict=True)):
+            size = window.last - window.first
+            ids[row, 0], ids[row, size + 1] = tokenizer.cls_token_id, tokenizer.sep_token_id
+            ids[row, 1 : size + 1] = text.pieces[window.first : window.last]
+            mask[row, : size + 2] = 1
+            words[row, 1 : size + 1] = text.owners[window.first : window.last] - begin
+            shapes[row, : end - begin] = text.shapes[begin:end]
+            held = text.matches[(text.matches[:, 0] >= begin) & (text.matches[:, 0] < end)]
+            matches.append(np.column_stack([np.full(len(held), row), held[:, 0] - begin, held[:, 1]]))
+        own = np.array([(w.begin - b, w.end - b) for (_, w), (b, _) in zip(parts, spans, strict=True)], np.int64)
+        counts = np.array([end - begin for begin, end in spans], np.int64)
+        arrays = (ids, mask, words, shapes, np.concatenate(matches).astype(np.int64), own, counts)
+        return cls(*map(torch.from_numpy, arrays))
+
+    def to(self, device: torch.device) -> Pieces:
+        """Return the same on a device."""
+        return Pieces(*(getattr(self, name).to(device) for name in self.__dataclass_fields__))
+
+
+class TaggerNetwork(nn.Module):
+    """An encoder with what is known of words added to its input, and a layer that scores labels.
+
+    Args:
+        encoder: reads word pieces.
+        labels: names of the labels, ``O`` first.
+        scheme: of the labels, which says what may follow what.
+        features: how many features matches of the dictionary have; 0 = there is no dictionary.
+        crf: whether what follows what is learned as well.
+        lstm: size of a bidirectional LSTM over the words, each way; 0 = none.
+    """
+
+    def __init__(
+        self, encoder: Encoder, labels: Sequence[str], *, scheme: Scheme, features: int, crf: bool, lstm: int
+    ) -> None:
+        super().__init__()
+        self.encoder = encoder
+        use_plain_steps(encoder.backbone)
+        size = encoder.size
+        self.shapes = nn.Embedding(len(SHAPES), size)
+        self.matches = nn.Embedding(features, size) if features else None
+        with torch.random.fork_rng(devices=[]):  # the same each time, whatever was drawn before
+            torch.manual_seed(13)
+            self.lstm = nn.LSTM(size, lstm, bidirectional=True, batch_first=True) if lstm else None
+            self.head = nn.Linear(2 * lstm or size, len(labels))
+            for layer in (self.shapes, self.matches, self.head):
+                if layer is not None:
+                    nn.init.normal_(layer.weight, std=SPREAD)
+            nn.init.zeros_(self.head.bias)
+        self.dropout = nn.Dropout(0.0)
+        allowed = rules_of(labels, scheme)
+        self.allowed = allowed
+        self.begin, self.follow, self.end = (nn.Parameter(torch.zeros_like(rule)) if crf else None for rule in allowed)
+
+    @property
+    def device(self) -> torch.device:
+        """Where the weights are."""
+        return self.head.weight.device
+
+    @property
+    def rules(self) -> Rules:
+        """What labels may follow each other, and how gladly."""
+        learned = (self.begin, self.follow, self.end)
+        rules = (rule.to(self.device) for rule in self.allowed)
+        return Rules(*(rule if more is None else rule + more for rule, more in zip(rules, learned, strict=True)))
+
+    def embedded(self, batch: Pieces) -> Tensor:
+        """Return the input of the encoder, (windows, tokens, d)."""
+        windows, count = batch.shapes.shape
+        known = self.shapes(batch.shapes)  # (windows, words, d)
+        if self.matches is not None and len(batch.matches):
+            places = batch.matches[:, 0] * count + batch.matches[:, 1]
+            flat = known.reshape(windows * count, -1)
+            known = flat.index_add(0, places, self.matches(batch.matches[:, 2])).reshape(windows, count, -1)
+        padded = nn.functional.pad(known, (0, 0, 0, 1))  # what stands for no word knows nothing
+        of_pieces = padded.gather(1, batch.words[:, :, None].expand(-1, -1, padded.shape[2]))
+        embedded: Tensor = self.encoder.embeddings(batch.ids) + of_pieces
+        return embedded
+
+    def forward(self, batch: Pieces, embedded: Tensor | None = None) -> Tensor:
+        """Return the score of each label for each word, float32 (windows, words, labels)."""
+        inputs = self.embedded(batch) if embedded is None else embedded
+        hidden = self.encoder.backbone(inputs_embeds=inputs, attention_mask=batch.mask).last_hidden_state
+        windows, count = batch.shapes.shape
+        places = batch.words + torch.arange(windows, device=hidden.device)[:, None] * (count + 1)
+        flat = hidden.float().reshape(-1, hidden.shape[2])
+        sums = flat.new_zeros(windows * (count + 1), flat.shape[1]).index_add(0, places.reshape(-1), flat)
+        pieces = flat.new_zeros(windows * (count + 1)).index_add(0, places.reshape(-1), torch.ones_like(flat[:, 0]))
+        words = (sums / pieces.clamp(min=1)[:, None]).reshape(windows, count + 1, -1)[:, :count]
+        words = self.dropout(words)
+        with torch.autocast(words.device.type, enabled=False):
+            if self.lstm is not None:
+                words = self.dropout(self._around(words, batch.counts))
+            scores: Tensor = self.head(words)
+        return scores
+
+    def _around(self, words: Tensor, counts: Tensor) -> Tensor:
+        """Return what the LSTM says of words, (windows, words, 2 lstm), which does not read padding."""
+        assert self.lstm is not None  # noqa: S101 - the caller looked
+        packed = nn.utils.rnn.pack_padded_sequence(words, counts.cpu(), batch_first=True, enforce_sorted=False)
+        read, _ = nn.utils.rnn.pad_packed_sequence(self.lstm(packed)[0], batch_first=True, total_length=words.shape[1])
+        return read
+
+    def save(self, folder: Path) -> None:
+        """Write the encoder and the layers around it."""
+        from safetensors.torch import save_file  # noqa: PLC0415 - needed for this alone
+
+        self.encoder.save(folder)
+        weights = {key: value for key, value in self.state_dict().items() if not key.startswith("encoder.")}
+        with writing():
+            save_file({key: value.contiguous() for key, value in weights.items()}, str(folder / HEAD))
+
+    def restore(self, folder: Path) -> None:
+        """Take the layers around the encoder that `save` wrote.
+
+        Raises:
+            FormatError: they are not those that are wanted.
+        """
+        from safetensors.torch import load_file  # noqa: PLC0415 - needed for this alone
+
+        wanted = {key: value.shape for key, value in self.state_dict().items() if not key.startswith("encoder.")}
+        path = folder / HEAD
+        found = load_file(str(path)) if path.exists() else {}
+        if {key: value.shape for key, value in found.items()} != wanted:
+            raise FormatError(path, "holds no layers that fit: leave the options as they were when it was trained")
+        self.load_state_dict(found, strict=False)
