@@ -14,6 +14,7 @@ from linnet.cli import (
     bench_encode,
     bench_evaluate,
     bench_lexical,
+    bench_recognition,
     bench_rerank,
     bench_rerankers,
     corpus,
@@ -50,6 +51,7 @@ bench.app.command("dense")(bench_dense.dense)
 bench.app.command("encode")(bench_encode.encode)
 bench.app.command("evaluate")(bench_evaluate.evaluate)
 bench.app.command("lexical")(bench_lexical.lexical)
+bench.app.command("recognition")(bench_recognition.recognition)
 bench.app.command("rerank")(bench_rerank.rerank)
 bench.app.command("rerankers")(bench_rerankers.rerankers)
 app.add_typer(bench.app, name="bench")
