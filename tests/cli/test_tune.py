@@ -64,7 +64,7 @@ def test_what_is_refused(
     assert "linnaeus has no dev split to score on; use --split cv" in said(
         recipe, "--set", "corpus=linnaeus", *elsewhere
     )
-    assert "no known corpus; did you mean 'bc5cdr'" in said(recipe, "--set", "corpus=bc5cd", *elsewhere)
+    assert "a known corpus nor a folder; did you mean 'bc5cdr'" in said(recipe, "--set", "corpus=bc5cd", *elsewhere)
     assert "tune: missing" in said(light(tmp_path, small, ""))
     assert "study.db" in [path.name for path in (tmp_path / "tuned" / "recipe").iterdir()]
 

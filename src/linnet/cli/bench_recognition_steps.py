@@ -15,7 +15,7 @@ from typing import Any
 from linnet import config
 from linnet.cli.experiment import code_version
 from linnet.config import load, read_recipe
-from linnet.corpora.catalog import read_corpus
+from linnet.corpora.own import split_documents
 from linnet.data import Document
 from linnet.errors import RecipeError
 from linnet.evaluate.end_to_end import end_to_end
@@ -78,7 +78,7 @@ def measured(source: str, vary: Sequence[str], *, changes: Sequence[str], folder
     pipelines = {
         varied: front_of(load(source, kb=kb, changes=[*changes, *varied.split()]), source) for varied in recipes
     }
-    train, dev = (list(read_corpus(recipe.corpus, split=split, data=data)) for split in ("train", "dev"))
+    train, dev = (list(split_documents(recipe.corpus, split=split, data=data)) for split in ("train", "dev"))
     rows, measures = [], []
     for varied, pipeline in pipelines.items():
         trained = _trained(pipeline, recipes[varied], (train, dev), folder)

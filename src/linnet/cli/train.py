@@ -16,7 +16,7 @@ from linnet.cli.params import with_params
 from linnet.cli.times import Metrics, Time, write_times
 from linnet.cli.tracking import tracking
 from linnet.config import load, read_recipe
-from linnet.corpora.catalog import CORPORA, read_corpus
+from linnet.corpora.own import has_split, split_documents
 from linnet.data import Document
 from linnet.errors import RecipeError
 from linnet.finished import first_process
@@ -69,7 +69,7 @@ def train(
     todo = tasks(pipeline, read.train, source=recipe, seed=read.seed)
     if not todo:
         raise RecipeError(recipe, ["pipeline: no part of it learns, so there is nothing to train"])
-    docs = list(read_corpus(read.learns_from, split="train", data=data))
+    docs = list(split_documents(read.learns_from, split="train", data=data))
     dev = list(dev_documents(read.learns_from, data))
     about = (f"recipe: {recipe}", f"corpus: {read.learns_from}, split train", f"seed: {read.seed}")
     times: list[Done] = []
@@ -85,8 +85,8 @@ def train(
 
 def dev_documents(corpus: str, data: Path | None) -> Iterator[Document]:
     """Yield the dev documents of a corpus that has a dev split."""
-    if "dev" in CORPORA[corpus].splits:
-        yield from read_corpus(corpus, split="dev", data=data)
+    if has_split(corpus, "dev"):
+        yield from split_documents(corpus, split="dev", data=data)
 
 
 def _told(news: Iterable[Progress | Done]) -> Iterator[Progress | Done]:

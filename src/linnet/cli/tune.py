@@ -13,7 +13,7 @@ from linnet.cli.common import Quiet, Verbose, clean, listen, table
 from linnet.cli.params import with_params
 from linnet.cli.train import Data, Params, dev_documents
 from linnet.config import open_kb, read_recipe, recipes
-from linnet.corpora.catalog import CORPORA, Corpus, read_corpus
+from linnet.corpora.own import has_split, split_documents
 from linnet.errors import LinnetError, RecipeError, did_you_mean
 from linnet.recipe import toml_value
 from linnet.tuning import Search, Trial, write_best
@@ -70,21 +70,15 @@ def _search(recipe: str, changes: Sequence[str], split: str, score: str, kb: str
     read = read_recipe(recipe, changes=changes)
     if not read.corpus:
         raise RecipeError(recipe, ["corpus: missing; name the corpus to tune on"])
-    train = list(read_corpus(read.learns_from, split="train", data=data))
+    train = list(split_documents(read.learns_from, split="train", data=data))
     scored = read.corpus if known == "dev" else read.learns_from
-    if known == "dev" and "dev" not in _corpus(recipe, scored).splits:
+    if known == "dev" and not has_split(scored, "dev"):
         raise RecipeError(recipe, [f"corpus: {scored} has no dev split to score on; use --split cv"])
     opened = read.open_kb(data=data) if kb is None else open_kb(kb)
     if opened is None:
         raise RecipeError(recipe, ["kb: missing; name a knowledge base in the recipe or give one"])
     dev = list(dev_documents(scored, data))
     return Search(source=recipe, kb=opened, train=train, dev=dev, split=known, score=score, changes=changes)
-
-
-def _corpus(recipe: str, name: str) -> Corpus:
-    if name not in CORPORA:
-        raise RecipeError(recipe, [f"corpus: {name!r} is no known corpus{did_you_mean(name, CORPORA)}"])
-    return CORPORA[name]
 
 
 def _line(trial: Trial) -> str:

@@ -1,0 +1,37 @@
+"""Folders of one's own annotated files in the place of a known corpus."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from linnet.corpora import write
+from linnet.corpora.own import has_split, split_documents
+from linnet.data import Document, Mention
+from linnet.errors import FormatError, LinnetError
+
+DOC = Document("a", "a cold", mentions=(Mention(2, 6, id="g", source="gold"), Mention(0, 1, id="p", source="pred")))
+
+
+def test_splits_are_files_or_folders(tmp_path: Path) -> None:
+    write([DOC], tmp_path / "train.jsonl")
+    (tmp_path / "dev").mkdir()
+    write([DOC], tmp_path / "dev" / "some.jsonl")
+    assert has_split(str(tmp_path), "train")
+    assert has_split(str(tmp_path), "dev")
+    assert not has_split(str(tmp_path), "test")
+    for split in ("train", "dev"):
+        [found] = split_documents(str(tmp_path), split=split)
+        assert [mention.id for mention in found.mentions or ()] == ["g"]  # predictions teach nothing
+
+
+def test_what_is_no_split_is_refused(tmp_path: Path) -> None:
+    write([DOC], tmp_path / "train.jsonl")
+    write([DOC], tmp_path / "train.pubtator")
+    with pytest.raises(FormatError, match=r"found train\.jsonl, train\.pubtator"):
+        list(split_documents(str(tmp_path), split="train"))
+    with pytest.raises(FormatError, match="found nothing so called; linnet corpus split"):
+        list(split_documents(str(tmp_path), split="dev"))
+    with pytest.raises(LinnetError, match="neither a known corpus nor a folder; did you mean 'bc5cdr'"):
+        has_split("bc5cdrr", "train")
