@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import linnet.components
 from linnet import config
 from linnet.confidence import Confidence
 from linnet.config import components, load, open_kb, read_recipe, recipes, save
@@ -298,7 +299,7 @@ def plugins(monkeypatch: pytest.MonkeyPatch) -> None:
     ]
     monkeypatch.setattr(metadata, "entry_points", lambda *, group: points if group == "linnet.components" else [])
     monkeypatch.setattr(config, "_keywords", config._keywords.__wrapped__)
-    monkeypatch.setattr(config, "_plugins", config._plugins.__wrapped__)
+    monkeypatch.setattr(linnet.components, "_plugins", linnet.components._plugins.__wrapped__)
 
 
 def test_plugins(plugins: None, tmp_path: Path, kb: KnowledgeBase) -> None:

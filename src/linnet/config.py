@@ -13,13 +13,14 @@ import importlib
 import inspect
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from importlib import metadata, resources
+from importlib import resources
 from pathlib import Path
 from typing import Any, cast, get_type_hints
 
 from pydantic import TypeAdapter, ValidationError
 
 from linnet import __version__
+from linnet.components import COMPONENTS, components
 from linnet.errors import KnowledgeBaseError, LinnetError, RecipeError, did_you_mean
 from linnet.home import writable
 from linnet.kb import KnowledgeBase, kb_path
@@ -30,39 +31,10 @@ from linnet.space import probes
 
 __all__ = ["COMPONENTS", "Recipe", "components", "load", "make", "name_of", "open_kb", "read_recipe", "recipes", "save"]
 
-COMPONENTS = {
-    "abbreviations": "linnet.pipeline:Abbreviations",
-    "bm25": "linnet.retrieve.bm25:Bm25",
-    "consistent": "linnet.detect.consistent:Consistent",
-    "cross": "linnet.rerank.cross_encoder:CrossEncoder",
-    "conjuncts": "linnet.detect.conjuncts:Conjuncts",
-    "decide": "linnet.decide:Decide",
-    "dense": "linnet.retrieve.dense:Dense",
-    "dictionary": "linnet.detect.dictionary:Dictionary",
-    "exact": "linnet.retrieve.exact:Exact",
-    "fuse": "linnet.pipeline:Fuse",
-    "gold": "linnet.detect.gold:Gold",
-    "lexical": "linnet.rerank.lexical:Lexical",
-    "ngram": "linnet.retrieve.ngram:Ngram",
-    "sentences": "linnet.pipeline:Sentences",
-    "tagger": "linnet.detect.tagger:Tagger",
-    "union": "linnet.pipeline:Union",
-}
 HANDED_IN = ("kb", "of")  # not keywords of a recipe: the knowledge base, and parts that have tables of their own
 
 
 # --- names -----------------------------------------------------------------------------------------------------------
-
-
-def components() -> dict[str, str]:
-    """Return name → ``module:Class`` of every component, those of other packages included."""
-    return {**_plugins(), **COMPONENTS}
-
-
-@functools.cache
-def _plugins() -> dict[str, str]:
-    """Return the components of other packages; looking through all that is installed takes milliseconds."""
-    return {point.name: point.value for point in metadata.entry_points(group="linnet.components")}
 
 
 def _component(name: str) -> type[Stage]:

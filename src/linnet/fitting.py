@@ -14,10 +14,11 @@ goes on where it was. Networks are trained by a loop of their own, which takes a
 from __future__ import annotations
 
 import copy
+import functools
 import hashlib
 import logging
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
@@ -48,7 +49,7 @@ logger = logging.getLogger(__name__)
 
 FOLDS = 10
 
-Again = Mapping[tuple[int, ...], list[Any]]  # place of a part -> it, trained without the documents of every n-th fold
+Again = dict[tuple[int, ...], list[Any]]  # place of a part -> it, trained without the documents of every n-th fold
 
 
 @dataclass(frozen=True)
@@ -75,12 +76,18 @@ class Done:
 class CrossFitted(Stage):
     """Answers for each document with the pipeline that has not seen it; for documents of no fold with ``whole``.
 
-    ``places`` is document id → number of the pipeline in ``folds``.
+    ``places`` is document id → number of the pipeline in ``folds``, which ``make`` trains when they are first asked:
+    for a part that learns from the documents alone they never are.
     """
 
     whole: Pipeline
-    folds: Sequence[Pipeline]
+    make: Callable[[], Sequence[Pipeline]]
     places: Mapping[str, int]
+
+    @functools.cached_property
+    def folds(self) -> Sequence[Pipeline]:
+        """The pipelines, each without the documents of its fold."""
+        return self.make()
 
     @property
     def needs(self) -> frozenset[str]:
@@ -127,31 +134,26 @@ def cross_fitted(
         docs: the training documents.
         folds: how many; documents are divided by a hash of their id.
         checkpoints: a folder for those of networks that are trained again.
-        known: parts that were trained again already, by all of `docs` and maybe more.
+        known: parts that were trained again already, by all of `docs` and maybe more; those that have to be are put
+            there for whoever asks next.
     """
     if not done:
         return pipeline
     places = {doc.id: fold_of(doc.id, folds) for doc in docs}
-    again = dict(known or {})
-    for place, number in {task.place: number for number, task in enumerate(done)}.items():  # its last stage
-        if place not in again and hasattr(part_at(pipeline, place), "with_network"):
-            again[place] = _trained_again(pipeline, done[: number + 1], docs, places, folds, checkpoints, again)
-    made: list[Pipeline] = []
-    for fold in range(folds):
-        out = frozenset(id for id, place in places.items() if place == fold)
-        made.append(
-            _without(
-                pipeline,
-                done,
-                [doc for doc in docs if doc.id not in out],
-                out,
-                folds,
-                again,
-                fold,
-            )
+
+    def made() -> list[Pipeline]:
+        again = {} if known is None else known
+        for place, number in {task.place: number for number, task in enumerate(done)}.items():  # its last stage
+            if place not in again and hasattr(part_at(pipeline, place), "with_network"):
+                again[place] = _trained_again(pipeline, done[: number + 1], docs, places, folds, checkpoints, again)
+        outs = [frozenset(id for id, place in places.items() if place == fold) for fold in range(folds)]
+        return [
+            _without(pipeline, done, [doc for doc in docs if doc.id not in out], out, folds, again, fold)
             if out
             else pipeline
-        )
+            for fold, out in enumerate(outs)
+        ]
+
     return CrossFitted(pipeline, made, places)
 
 
@@ -307,6 +309,7 @@ def train(
     kept = output.with_name(f"{output.name}.parts")
     finished = Finished(kept, key=_key(pipeline, todo, docs, dev))
     done: list[Task] = []
+    again: Again = {}  # networks without parts of the documents, for all who ask
     for task in todo:
         place, start = kept / task.folder, time.perf_counter()
         was_kept = task.folder in finished.seconds
@@ -314,7 +317,10 @@ def train(
             pipeline = with_part(pipeline, task.place, _loaded(part_at(pipeline, task.place), place, pipeline.kb))
         else:
             unfinished = kept / f"{task.folder}.training"
-            for step in fit_part(pipeline, task, docs, dev, done=done, folds=folds, checkpoints=unfinished):
+            again = {where: parts for where, parts in again.items() if where[0] < task.place[0]}
+            for step in fit_part(
+                pipeline, task, docs, dev, done=done, folds=folds, checkpoints=unfinished, known=again
+            ):
                 yield Progress(task.label, step)
             save = cast("Stage", part_at(pipeline, task.place)).save
             finished.keep(task.folder, save, seconds=time.perf_counter() - start)

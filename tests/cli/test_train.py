@@ -6,11 +6,13 @@ from pathlib import Path
 import pytest
 
 from linnet.config import load
+from linnet.corpora import read, write
 from linnet.data import Concept, Document, Mention, Name
 from linnet.fitting import Progress
 from linnet.kb import KnowledgeBase
 from linnet.kb_build import build
 from linnet.roles import Step
+from tests.tiny_models import tiny_bert
 
 from .conftest import Run
 
@@ -65,6 +67,32 @@ def test_a_recipe_becomes_a_folder_that_links(run: Run, tmp_path: Path, data: Pa
     assert "corpus: bc5cdr, split train" in (tmp_path / "out" / "card.md").read_text()
     again = run("train", recipe, "-o", tmp_path / "out", "--data", data)
     assert (again.code, "is no empty folder" in again.err) == (2, True)
+
+
+@pytest.mark.filterwarnings("ignore::linnet.errors.LinnetWarning")
+def test_annotated_files_of_ones_own_become_a_pipeline(run: Run, tmp_path: Path, small: KnowledgeBase) -> None:
+    docs = []
+    for number in range(40):
+        id, _, word = NAMES[number % len(NAMES)]
+        told = id if number % 8 else "D000009"  # what no knowledge base knows, so that some answers are wrong
+        mention = Mention(10, 10 + len(word), source="gold", types=("Disease",), concepts=(f"MESH:{told}",))
+        docs.append(Document(f"n{number}", f"A case of {word}. Nothing else.", mentions=(mention,)))
+    write(docs, tmp_path / "annotated.jsonl")
+    bert = tiny_bert(tmp_path / "tiny", words=["case", "of", *(word for _, _, word in NAMES)], layers=1)
+    corpus, out = tmp_path / "corpus", tmp_path / "out"
+    assert run("corpus", "split", tmp_path / "annotated.jsonl", "-o", corpus, "--shares", "train=0.6,dev=0.4").code == 0
+    few = ("--set", f"tagger.encoder={bert}", "--set", "train.tagger.lr=5e-3")
+    done = run("train", "own", "--corpus", corpus, "--kb", small.path, "-o", out, *few)
+    assert done.code == 0, done.err
+    assert "trained on 24 documents" in done.err
+    assert "tagger: trained in" in (out / "card.md").read_text()
+    linked = tmp_path / "linked.jsonl"
+    assert run("link", corpus / "dev.jsonl", "--pipeline", out, "-o", linked).code == 0
+    [mention] = next(iter(read(linked))).mentions or ()
+    assert mention.source == "pred"
+    assert mention.calibration == "joint"
+    told = run("evaluate", corpus / "dev.jsonl", linked, "--kb", small.path)
+    assert told.code == 0, told.err
 
 
 @pytest.mark.filterwarnings("ignore::linnet.errors.LinnetWarning")

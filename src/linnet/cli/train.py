@@ -22,6 +22,7 @@ from linnet.errors import RecipeError
 from linnet.finished import first_process
 from linnet.fitting import Done, Progress
 from linnet.fitting import train as train_all
+from linnet.recipe import toml_value
 from linnet.todo import tasks
 
 __all__ = ["Data", "Params", "dev_documents", "train"]
@@ -43,6 +44,10 @@ def train(
     recipe: Annotated[str, typer.Argument(help="Recipe: the name of one that comes with Linnet, or a file.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="New folder for the trained pipeline.")],
     kb: Annotated[str | None, typer.Option(help="Knowledge base instead of the recipe's: a name or a file.")] = None,
+    corpus: Annotated[
+        str | None,
+        typer.Option(help="Corpus instead of the recipe's: a name, or a folder with train.jsonl, dev.jsonl."),
+    ] = None,
     data: Data = None,
     changes: Annotated[list[str] | None, typer.Option("--set", help="Change a recipe's key=value.")] = None,
     params: Params = None,
@@ -60,6 +65,8 @@ def train(
     first = first_process()  # which speaks for all of them
     listen(quiet=quiet or not first, verbose=verbose)
     changes = with_params(params, recipe, changes)
+    if corpus is not None:
+        changes = [*(changes or []), f"corpus={toml_value(corpus)}", 'train_corpus=""']
     read = read_recipe(recipe, changes=changes)
     if read.trained_by:
         raise RecipeError(recipe, [f"trained_by: its parts are taken from {read.trained_by!r}; train that"])

@@ -1,0 +1,41 @@
+"""The components that recipes can name: the only registry.
+
+Other packages add theirs through the entry point group ``linnet.components`` (name → ``module:Class``).
+"""
+
+from __future__ import annotations
+
+import functools
+from importlib import metadata
+
+__all__ = ["COMPONENTS", "components"]
+
+COMPONENTS = {
+    "abbreviations": "linnet.pipeline:Abbreviations",
+    "bm25": "linnet.retrieve.bm25:Bm25",
+    "conjuncts": "linnet.detect.conjuncts:Conjuncts",
+    "consistent": "linnet.detect.consistent:Consistent",
+    "cross": "linnet.rerank.cross_encoder:CrossEncoder",
+    "decide": "linnet.decide:Decide",
+    "dense": "linnet.retrieve.dense:Dense",
+    "dictionary": "linnet.detect.dictionary:Dictionary",
+    "exact": "linnet.retrieve.exact:Exact",
+    "fuse": "linnet.pipeline:Fuse",
+    "gold": "linnet.detect.gold:Gold",
+    "lexical": "linnet.rerank.lexical:Lexical",
+    "ngram": "linnet.retrieve.ngram:Ngram",
+    "sentences": "linnet.pipeline:Sentences",
+    "tagger": "linnet.detect.tagger:Tagger",
+    "union": "linnet.pipeline:Union",
+}
+
+
+def components() -> dict[str, str]:
+    """Return name → ``module:Class`` of every component, those of other packages included."""
+    return {**_plugins(), **COMPONENTS}
+
+
+@functools.cache
+def _plugins() -> dict[str, str]:
+    """Return the components of other packages; looking through all that is installed takes milliseconds."""
+    return {point.name: point.value for point in metadata.entry_points(group="linnet.components")}
