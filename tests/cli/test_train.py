@@ -91,8 +91,8 @@ def test_annotated_files_of_ones_own_become_a_pipeline(run: Run, tmp_path: Path,
     [mention] = next(iter(read(linked))).mentions or ()
     assert mention.source == "pred"
     assert mention.calibration == "joint"
-    told = run("evaluate", corpus / "dev.jsonl", linked, "--kb", small.path)
-    assert told.code == 0, told.err
+    judged = run("evaluate", corpus / "dev.jsonl", linked, "--kb", small.path)
+    assert judged.code == 0, judged.err
 
 
 @pytest.mark.filterwarnings("ignore::linnet.errors.LinnetWarning")
