@@ -46,6 +46,7 @@ COMPONENTS = {
     "ngram": "linnet.retrieve.ngram:Ngram",
     "sentences": "linnet.pipeline:Sentences",
     "tagger": "linnet.detect.tagger:Tagger",
+    "types": "linnet.retrieve.types:Types",
     "union": "linnet.pipeline:Union",
 }
 HANDED_IN = ("kb", "of")  # not keywords of a recipe: the knowledge base, and parts that have tables of their own
