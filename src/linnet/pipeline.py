@@ -18,7 +18,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar, Self, get_args
+from typing import Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
 
@@ -186,7 +186,7 @@ class Union(Detector):
     """
 
     of: Sequence[Detector]
-    overlaps: Overlaps = "all"
+    overlaps: Literal["all", "longest", "first"] = "all"
 
     def __post_init__(self) -> None:
         _check_parts(self, self.of, Detector)

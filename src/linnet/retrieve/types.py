@@ -24,14 +24,6 @@ GAP = 0.001  # of the range of scores, between the last concept of a right type 
 class Types(Retriever):
     """A retriever that knows which semantic types of concepts a type of mentions stands for.
 
-    In a recipe, what a tagger calls Disease and Chemical, linked to such concepts of the knowledge base alone::
-
-        [[pipeline]]
-        use = "types"
-        allow = {Disease = ["Disease"], Chemical = ["Chemical"]}
-        [[pipeline.of]]
-        use = "ngram"
-
     Args:
         kb: the knowledge base.
         of: the one retriever.
@@ -42,6 +34,14 @@ class Types(Retriever):
     Raises:
         RecipeError: `allow` names semantic types that `kb` does not have.
         PipelineError: not one retriever.
+
+    In a recipe, what a tagger calls Disease and Chemical, linked to such concepts of the knowledge base alone::
+
+        [[pipeline]]
+        use = "types"
+        allow = {Disease = ["Disease"], Chemical = ["Chemical"]}
+        [[pipeline.of]]
+        use = "ngram"
 
     >>> import tempfile
     >>> from linnet.data import Concept, Mention, Name
