@@ -40,6 +40,7 @@ COMPONENTS = {
     "dense": "linnet.retrieve.dense:Dense",
     "dictionary": "linnet.detect.dictionary:Dictionary",
     "exact": "linnet.retrieve.exact:Exact",
+    "flair": "linnet.detect.flair:Flair",
     "fuse": "linnet.pipeline:Fuse",
     "gold": "linnet.detect.gold:Gold",
     "hf_tagger": "linnet.detect.hf_tagger:HfTagger",

@@ -26,6 +26,7 @@ from linnet.decide import Decide
 from linnet.detect.conjuncts import Conjuncts
 from linnet.detect.consistent import Consistent
 from linnet.detect.dictionary import Dictionary
+from linnet.detect.flair import Flair
 from linnet.detect.gold import Gold
 from linnet.detect.hf_tagger import HfTagger
 from linnet.detect.spacy import Spacy
@@ -42,7 +43,7 @@ from linnet.retrieve.ngram import Ngram
 from linnet.retrieve.types import Types
 
 Make = Callable[[KnowledgeBase], Component]
-Learner = TypeVar("Learner", Lexical, CrossEncoder)
+Learner = TypeVar("Learner", Lexical, CrossEncoder, Flair)
 
 
 @functools.cache
@@ -125,6 +126,10 @@ CASES: dict[str, list[Make]] = {
         lambda kb: Exact(kb=kb, k=1, level="case"),
         lambda kb: Exact(kb=kb, level="family"),
     ],
+    "flair": [
+        lambda kb: trained(Flair(words=8, characters=8, hidden=8), kb, epochs=3, batch=4),
+        lambda kb: trained(Flair(words=8, characters=0, hidden=8, least=0.2), kb, epochs=3),
+    ],
     "fuse": [
         lambda kb: Exact(kb=kb) | Ngram(kb=kb, k=3),
         lambda kb: Fuse([Bm25(kb=kb), Ngram(kb=kb)], method="weighted", weights=(0.25, 0.75)),
@@ -168,8 +173,8 @@ PIPELINES: dict[str, Make] = {
         >> Decide(kb=kb)
     ),
 }
-# Components of libraries that are not part of every environment.
-LIBRARIES = {"spacy": "spacy"}
+# Components of libraries that are not part of every environment; `make test-flair` makes one with flair.
+LIBRARIES = {"flair": "flair", "spacy": "spacy"}
 MISSING = {name for name, library in LIBRARIES.items() if importlib.util.find_spec(library) is None}
 ALL = [(name, make) for name, makes in CASES.items() if name not in MISSING for make in makes] + list(PIPELINES.items())
 
