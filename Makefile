@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constr
 OUT := demo/out
 export LINNET_HOME ?= $(CURDIR)/.linnet
 
-.PHONY: demo test lint docs bench clean
+.PHONY: demo test test-flair lint docs bench clean
 
 # Two stamps: what running needs, and what developing needs on top of it.
 $(VENV)/run.stamp: pyproject.toml constraints.txt
@@ -36,6 +36,19 @@ demo: $(VENV)/run.stamp  ## build the HPO knowledge base and link a dozen notes
 test: $(VENV)/dev.stamp  ## all tests, with branch coverage
 	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest --quiet --numprocesses 2 --cov --cov-report=term:skip-covered --cov-fail-under=90
 
+# Flair needs transformers below 5, everything else 5: an environment of its own.
+FLAIR := .venv-flair
+$(FLAIR)/stamp: pyproject.toml constraints-flair.txt
+	@test -x $(FLAIR)/bin/python || $(PYTHON) -m venv $(FLAIR)
+	@echo "installing Linnet and Flair into $(FLAIR) ..."
+	@$(FLAIR)/bin/python -m pip --disable-pip-version-check install --quiet --constraint constraints-flair.txt \
+		--editable '.[flair]' pytest hypothesis
+	@touch $@
+
+test-flair: $(FLAIR)/stamp  ## the detector flair, in an environment of its own: trains a small tagger and links with it
+	@OMP_NUM_THREADS=1 $(FLAIR)/bin/python -m pytest --quiet --log-cli-level=INFO tests/detect/test_flair.py src/linnet/detect/flair.py
+	@OMP_NUM_THREADS=1 $(FLAIR)/bin/python -m pytest --quiet tests/contract -k flair
+
 lint: $(VENV)/dev.stamp  ## ruff, format, mypy strict, generated docs up to date
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check --quiet .
@@ -50,5 +63,5 @@ bench: $(VENV)/run.stamp  ## speed on real text (needs LINNET_DATA)
 	@$(BIN)/linnet bench dictionary
 
 clean:  ## remove everything that make made
-	rm -rf $(VENV) .linnet $(OUT) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage .coverage.*
+	rm -rf $(VENV) $(FLAIR) .linnet $(OUT) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage .coverage.*
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

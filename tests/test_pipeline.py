@@ -314,6 +314,30 @@ def test_union_keeps_the_earlier_of_equal_mentions() -> None:
     assert [mention.id for mention in given_one.mentions or ()] == ["T1"]
 
 
+def test_union_has_one_rule_for_what_overlaps() -> None:
+    short, long = Words(words=["cold"], types=("A",)), Words(words=["a cold", "Seizure"], types=("B",))
+    text = "Seizure of a cold"
+
+    def surfaces(*of: Detector, overlaps: Any, mentions: tuple[Mention, ...] | None = None) -> list[str]:
+        [out] = Union(of, overlaps=overlaps)([Document("d", text, mentions=mentions)])
+        return [text[m.start : m.end] for m in out.mentions or ()]
+
+    assert surfaces(short, long, overlaps="all") == ["Seizure", "a cold", "cold"]
+    assert surfaces(short, long, overlaps="longest") == surfaces(long, short, overlaps="first") == ["Seizure", "a cold"]
+    assert surfaces(short, long, overlaps="first") == ["Seizure", "cold"]
+    both = Words(words=["cold", "a cold"])
+    assert surfaces(both, overlaps="longest") == surfaces(both, short, overlaps="first") == ["a cold", "cold"]
+    user = (Mention(11, 15, id="u", source="user"),)
+    assert surfaces(short, long, overlaps="longest", mentions=user) == ["Seizure", "a cold", "a co"]
+    assert surfaces(long, Gold(), overlaps="longest", mentions=user) == ["Seizure", "a co"]
+    with pytest.raises(PipelineError, match="overlaps is 'shortest', expected all, longest or first"):
+        Union([short], overlaps="shortest")  # type: ignore[arg-type]
+    joined = Union([short], overlaps="first") | long
+    assert isinstance(joined, Union)
+    assert joined.overlaps == "first"
+    assert len(joined.of) == 2
+
+
 def test_union_needs_what_any_and_gives_what_all() -> None:
     union = Union([Gold(), Words()])
     assert union.needs == union.gives == {"mentions"}

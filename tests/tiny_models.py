@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
-__all__ = ["WORDS", "tiny_bert", "tiny_model"]
+__all__ = ["WORDS", "tiny_bert", "tiny_model", "tiny_spacy", "tiny_token_classifier"]
 
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 WORDS = ("seizure", "seizures", "short", "stature", "cleft", "palate", "renal", "cyst", "heart", "attack", "and", "of")
@@ -76,6 +76,48 @@ def tiny_model(folder: Path, kind: str, *, words: Sequence[str] = WORDS, window:
     return folder
 
 
+def tiny_token_classifier(folder: Path, labels: Sequence[str], *, says: Mapping[str, str] | None = None) -> Path:
+    """Write a BERT with random weights that labels tokens, and return its folder.
+
+    Args:
+        folder: where to.
+        labels: its ``id2label``.
+        says: piece → the label that it gets wherever it stands, other pieces get ``O``; None leaves it to the weights.
+    """
+    import torch
+    from transformers import AutoModelForTokenClassification, AutoTokenizer
+
+    from linnet.nn.quiet import quietly
+
+    tiny_bert(folder)
+    with quietly(), torch.random.fork_rng(devices=[]):
+        torch.manual_seed(13)
+        named = dict(enumerate(labels))
+        model = AutoModelForTokenClassification.from_pretrained(folder, num_labels=len(named), id2label=named)
+        torch.nn.init.normal_(model.classifier.weight)
+        if says is not None:
+            _say(model, AutoTokenizer.from_pretrained(folder).get_vocab(), labels, says)
+        model.save_pretrained(folder)
+    return folder
+
+
+def _say(model: Any, vocabulary: Mapping[str, int], labels: Sequence[str], says: Mapping[str, str]) -> None:
+    """Make the label of a piece depend on the piece alone: layers add nothing, an embedding is the label's own."""
+    import torch
+
+    with torch.no_grad():
+        for weights in model.parameters():
+            weights.zero_()
+        for layer in model.modules():
+            if isinstance(layer, torch.nn.LayerNorm):
+                layer.weight.fill_(1)
+        table = model.get_input_embeddings().weight
+        for piece, row in vocabulary.items():
+            table[row, labels.index(says.get(piece, "O"))] = 1
+        for place in range(len(labels)):
+            model.classifier.weight[place, place] = 2
+
+
 def _tokenizer(words: Sequence[str], window: int) -> PreTrainedTokenizerFast:
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
     from transformers import PreTrainedTokenizerFast
@@ -91,3 +133,38 @@ def _tokenizer(words: Sequence[str], window: int) -> PreTrainedTokenizerFast:
     names = ("pad_token", "unk_token", "cls_token", "sep_token", "mask_token")
     options = {"tokenizer_object": backend, "model_max_length": window, **dict(zip(names, SPECIAL, strict=True))}
     return PreTrainedTokenizerFast(**options)  # type: ignore[no-untyped-call]
+
+
+def tiny_spacy(folder: Path) -> Path:
+    """Write a spaCy pipeline that has learned by heart that seizures and short stature are signs, and return it.
+
+    ``ner`` finds them as SIGN, ``spancat`` gives them scores, and a ruler finds cysts.
+    """
+    import spacy
+    from spacy.training import Example
+
+    nlp = spacy.blank("en")
+    nlp.add_pipe("ner").add_label("SIGN")
+    nlp.add_pipe("spancat", config={"spans_key": "sc"}).add_label("SIGN")
+    texts = (
+        "Short stature and recurrent seizures.",
+        "No seizure.",
+        "He had a seizure and short stature.",
+        "x y",
+        "A cold: nothing.",
+    )
+    signs = ("short stature", "seizures", "seizure")
+    examples = []
+    for text in texts:
+        found = {sign: text.lower().find(sign) for sign in signs}
+        spans = {at: (at, at + len(sign), "SIGN") for sign, at in reversed(found.items()) if at >= 0}
+        gold = {"entities": list(spans.values()), "spans": {"sc": list(spans.values())}}
+        examples.append(Example.from_dict(nlp.make_doc(text), gold))
+    spacy.util.fix_random_seed(13)
+    nlp.initialize(lambda: examples)
+    for _ in range(30):
+        nlp.update(examples)
+    ruler = nlp.add_pipe("entity_ruler", before="ner")
+    ruler.add_patterns([{"label": "CYST", "pattern": [{"LOWER": "renal"}, {"LOWER": "cyst"}]}])
+    nlp.to_disk(folder)
+    return folder

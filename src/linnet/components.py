@@ -20,12 +20,16 @@ COMPONENTS = {
     "dense": "linnet.retrieve.dense:Dense",
     "dictionary": "linnet.detect.dictionary:Dictionary",
     "exact": "linnet.retrieve.exact:Exact",
+    "flair": "linnet.detect.flair:Flair",
     "fuse": "linnet.pipeline:Fuse",
     "gold": "linnet.detect.gold:Gold",
+    "hf_tagger": "linnet.detect.hf_tagger:HfTagger",
     "lexical": "linnet.rerank.lexical:Lexical",
     "ngram": "linnet.retrieve.ngram:Ngram",
     "sentences": "linnet.pipeline:Sentences",
+    "spacy": "linnet.detect.spacy:Spacy",
     "tagger": "linnet.detect.tagger:Tagger",
+    "types": "linnet.retrieve.types:Types",
     "union": "linnet.pipeline:Union",
 }
 

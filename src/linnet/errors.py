@@ -123,9 +123,9 @@ class MissingExtraError(LinnetError):
     "the dense retriever needs torch, which is not installed: pip install 'linnet[neural]'"
     """
 
-    def __init__(self, module: str, *, extra: str, wanted_by: str) -> None:
+    def __init__(self, module: str, *, extra: str, wanted_by: str, note: str = "") -> None:
         self.module, self.extra = module, extra
-        super().__init__(f"{wanted_by} needs {module}, which is not installed: pip install 'linnet[{extra}]'")
+        super().__init__(f"{wanted_by} needs {module}, which is not installed: pip install 'linnet[{extra}]'{note}")
 
 
 def did_you_mean(value: str, known: Iterable[str]) -> str:

@@ -18,7 +18,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
 
@@ -27,7 +27,22 @@ from linnet.errors import FormatError, PipelineError
 from linnet.fusion import Method, checked_weights, examples, fit_weights, fused, numbered
 from linnet.home import read_json
 from linnet.kb import KnowledgeBase
-from linnet.roles import PROPERTIES, Allow, Component, Fits, Step, align, batches, blind, merge, require, unite
+from linnet.roles import (
+    PROPERTIES,
+    Allow,
+    Component,
+    Fits,
+    Overlaps,
+    Step,
+    align,
+    batches,
+    blind,
+    check_order,
+    merge,
+    require,
+    unite,
+    with_candidates,
+)
 from linnet.text.abbreviations import find_abbreviations
 from linnet.text.sentences import split_sentences
 
@@ -138,7 +153,7 @@ class Retriever(Stage):
     def __call__(self, docs: Sequence[Document], /, *, allow: Allow | None = None) -> list[Document]:
         """Return `docs` with the candidates that `retrieve` finds."""
         require(self, docs)
-        return _with_candidates(docs, self.retrieve(docs, allow=allow))
+        return with_candidates(docs, self.retrieve(docs, allow=allow))
 
     def __or__(self, other: object) -> Stage:
         return Fuse([self, other]) if isinstance(other, Retriever) else super().__or__(other)
@@ -157,33 +172,29 @@ class Reranker(Stage):
     def __call__(self, docs: Sequence[Document], /, *, allow: Allow | None = None) -> list[Document]:  # noqa: ARG002
         """Return `docs` with reordered candidates; `allow` was applied when they were retrieved."""
         require(self, docs)
-        return _with_candidates(docs, self.rerank(docs))
-
-
-def _with_candidates(docs: Sequence[Document], found: Sequence[Sequence[Candidates]]) -> list[Document]:
-    return [
-        replace(
-            doc,
-            mentions=tuple(
-                replace(mention, candidates=candidates)
-                for mention, candidates in zip(doc.mentions or (), lists, strict=True)
-            ),
-        )
-        for doc, lists in zip(docs, found, strict=True)
-    ]
+        return with_candidates(docs, self.rerank(docs))
 
 
 @dataclass
 class Union(Detector):
-    """Several detectors as one; of mentions with the same spans and types the earlier detector's is kept."""
+    """Several detectors as one; of mentions with the same spans and types the earlier detector's is kept.
+
+    Args:
+        of: the detectors.
+        overlaps: of mentions of two detectors that overlap, ``all`` are kept, the ``longest``, or the ``first``
+            detector's. What one detector finds is taken as it is, and people's mentions stay.
+    """
 
     of: Sequence[Detector]
+    overlaps: Literal["all", "longest", "first"] = "all"
 
     def __post_init__(self) -> None:
         _check_parts(self, self.of, Detector)
+        if self.overlaps not in get_args(Overlaps):
+            raise PipelineError(f"union: overlaps is {self.overlaps!r}, expected all, longest or first")
 
     def __or__(self, other: object) -> Stage:
-        return Union([*self.of, other]) if isinstance(other, Detector) else super().__or__(other)
+        return replace(self, of=[*self.of, other]) if isinstance(other, Detector) else super().__or__(other)
 
     @property
     def needs(self) -> frozenset[str]:
@@ -198,7 +209,7 @@ class Union(Detector):
     def detect(self, docs: Sequence[Document], /, *, allow: Allow | None = None) -> Sequence[Sequence[Mention]]:
         """Return what all parts find, the earlier part first."""
         found = [part.detect(docs, allow=allow) for part in self.of]
-        return [unite(lists) for lists in zip(*found, strict=True)]
+        return [unite(lists, self.overlaps) for lists in zip(*found, strict=True)]
 
 
 def _check_parts(whole: Stage, parts: Sequence[object], role: type) -> None:
@@ -334,7 +345,7 @@ class Pipeline(Stage):
             self.kb = self.kb or getattr(part, "kb", None)
         self.parts: tuple[Component, ...] = tuple(flat)
         self.front = _front(self.parts)
-        _check_order(self.parts)
+        check_order(self.parts)
 
     @property
     def needs(self) -> frozenset[str]:
@@ -385,14 +396,3 @@ def _front(parts: Sequence[Component]) -> tuple[Component, ...]:
     if "abbreviations" in needed - given:
         front.append(Abbreviations())
     return tuple(front)
-
-
-def _check_order(parts: Sequence[Component]) -> None:
-    have: set[str] = set()
-    for place, part in enumerate(parts):
-        for name in sorted(part.needs - have):
-            later = next((other for other in parts[place + 1 :] if name in other.gives - other.needs), None)
-            if later is not None:
-                who, then = type(part).__name__, type(later).__name__
-                raise PipelineError(f"{who} needs {name}, which only the later {then} gives: put {then} before {who}")
-        have |= part.gives

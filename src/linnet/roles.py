@@ -9,14 +9,31 @@ import functools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
-from linnet.data import Document, Mention, Span, by_position, mention_id
+from linnet.data import Candidates, Document, Mention, Span, by_position, mention_id
 from linnet.errors import PipelineError
 from linnet.frozen import EMPTY
 from linnet.kb import KnowledgeBase, Mask
 
-__all__ = ["PROPERTIES", "Allow", "Component", "Fits", "Step", "align", "batches", "blind", "merge", "require", "unite"]
+__all__ = [
+    "PROPERTIES",
+    "Allow",
+    "Component",
+    "Fits",
+    "Overlaps",
+    "Step",
+    "align",
+    "batches",
+    "blind",
+    "check_order",
+    "merge",
+    "require",
+    "unite",
+    "with_candidates",
+]
+
+Overlaps: TypeAlias = Literal["all", "longest", "first"]
 
 PROPERTIES = ("sentences", "abbreviations", "mentions", "types", "candidates", "concepts")
 BATCH_TEXT = 200_000  # characters: 64 abstracts have half as many, a document of 40 pages is nearly a batch of its own
@@ -26,13 +43,15 @@ BATCH_TEXT = 200_000  # characters: 64 abstracts have half as many, a document o
 class Allow:
     """Which concepts may be answered: conditions on a knowledge base, all of which hold; None = no condition.
 
-    ``by_type`` holds further conditions for mentions of a type, as pairs (mention type, conditions).
+    ``by_type`` holds further conditions for mentions of a type, as pairs (mention type, conditions); a mention of
+    several such types needs to satisfy those of one. ``also`` are other conditions, all of which hold as well.
     """
 
     types: tuple[str, ...] | None = None
     ids: tuple[str, ...] | None = None
     under: tuple[str, ...] | None = None
     by_type: tuple[tuple[str, Allow], ...] = ()
+    also: tuple[Allow, ...] = ()
 
     def __post_init__(self) -> None:
         for name in ("types", "ids", "under"):
@@ -43,6 +62,7 @@ class Allow:
     def mask(self, kb: KnowledgeBase, mention_types: Sequence[str] = ()) -> Mask:
         """Return the rows that are allowed for a mention of these types."""
         mask = _mask(kb, self.types, self.ids, self.under)
+        mask = functools.reduce(Mask.__and__, [other.mask(kb, mention_types) for other in self.also], mask)
         special = [allow.mask(kb) for kind, allow in self.by_type if kind in mention_types]
         return mask & functools.reduce(Mask.__or__, special) if special else mask
 
@@ -212,14 +232,56 @@ def merge(doc: Document, found: Iterable[Mention]) -> Document:
     return replace(doc, mentions=by_position([*kept, *new.values()]))
 
 
-def unite(lists: Sequence[Sequence[Mention]]) -> list[Mention]:
-    """Return the mentions of all lists; of those with the same spans and types the first list's is kept.
+def with_candidates(docs: Sequence[Document], found: Sequence[Sequence[Candidates]]) -> list[Document]:
+    """Return documents with new candidates: for each document those of its mentions, in order."""
+    return [
+        replace(
+            doc,
+            mentions=tuple(
+                replace(mention, candidates=candidates)
+                for mention, candidates in zip(doc.mentions or (), lists, strict=True)
+            ),
+        )
+        for doc, lists in zip(docs, found, strict=True)
+    ]
 
-    >>> [mention.id for mention in unite([[Mention(0, 4, id="a")], [Mention(0, 4, id="b"), Mention(0, 9, id="c")]])]
-    ['a', 'c']
+
+def unite(lists: Sequence[Sequence[Mention]], overlaps: Overlaps = "all") -> list[Mention]:
+    """Return the mentions of several detectors; of those with the same spans and types the first list's is kept.
+
+    Args:
+        lists: of each detector what it found, the first one first.
+        overlaps: ``all`` keeps whatever overlaps; ``longest`` keeps the longer of two mentions that overlap, of equally
+            long ones the earlier list's; ``first`` keeps the earlier list's. Mentions of one list never rule each other
+            out, and those of people are kept whatever they overlap.
+
+    >>> lists = [[Mention(0, 4, id="a")], [Mention(0, 4, id="b"), Mention(0, 9, id="c")]]
+    >>> [[mention.id for mention in unite(lists, how)] for how in ("all", "longest", "first")]
+    [['a', 'c'], ['c'], ['a']]
     """
-    kept: list[Mention] = []
-    for mentions in lists:
-        taken = {(mention.spans, mention.types) for mention in kept}
-        kept += [mention for mention in mentions if (mention.spans, mention.types) not in taken]
-    return kept
+    found: list[tuple[int, Mention]] = []
+    for number, mentions in enumerate(lists):
+        taken = {(mention.spans, mention.types) for _, mention in found}
+        found += [(number, mention) for mention in mentions if (mention.spans, mention.types) not in taken]
+    if overlaps == "all":
+        return [mention for _, mention in found]
+    length = (lambda mention: mention.end - mention.start) if overlaps == "longest" else lambda _: 0
+    ranked = sorted(found, key=lambda item: (item[1].source == "pred", -length(item[1]), item[0], item[1].start))
+    kept: list[tuple[int, Mention]] = []
+    for number, mention in ranked:
+        others = (other for list_, other in kept if list_ != number)
+        if mention.source != "pred" or not any(o.start < mention.end and mention.start < o.end for o in others):
+            kept.append((number, mention))
+    return [mention for _, mention in sorted(kept, key=lambda item: item[0])]
+
+
+def check_order(parts: Sequence[Component]) -> None:
+    """Refuse parts of which one needs what only a later one gives."""
+    have: set[str] = set()
+    for place, part in enumerate(parts):
+        for name in sorted(part.needs - have):
+            later = next((other for other in parts[place + 1 :] if name in other.gives - other.needs), None)
+            if later is not None:
+                who, then = type(part).__name__, type(later).__name__
+                raise PipelineError(f"{who} needs {name}, which only the later {then} gives: put {then} before {who}")
+        have |= part.gives

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import copy
 import functools
+import importlib.util
 import pickle
 import re
 import shutil
@@ -16,7 +17,7 @@ from pathlib import Path
 from typing import TypeVar
 
 import pytest
-from tests.tiny_models import tiny_bert
+from tests.tiny_models import tiny_bert, tiny_spacy, tiny_token_classifier
 
 from linnet import config
 from linnet.config import COMPONENTS
@@ -25,7 +26,10 @@ from linnet.decide import Decide
 from linnet.detect.conjuncts import Conjuncts
 from linnet.detect.consistent import Consistent
 from linnet.detect.dictionary import Dictionary
+from linnet.detect.flair import Flair
 from linnet.detect.gold import Gold
+from linnet.detect.hf_tagger import HfTagger
+from linnet.detect.spacy import Spacy
 from linnet.detect.tagger import Tagger
 from linnet.errors import LinnetWarning, PipelineError
 from linnet.kb import KnowledgeBase
@@ -36,21 +40,42 @@ from linnet.retrieve.bm25 import Bm25
 from linnet.retrieve.dense import Dense
 from linnet.retrieve.exact import Exact
 from linnet.retrieve.ngram import Ngram
+from linnet.retrieve.types import Types
 
 Make = Callable[[KnowledgeBase], Component]
-Learner = TypeVar("Learner", Lexical, CrossEncoder)
+Learner = TypeVar("Learner", Lexical, CrossEncoder, Flair)
+
+
+@functools.cache
+def folder(name: str) -> Path:
+    """Return a folder that is removed at the end."""
+    made = Path(tempfile.mkdtemp(prefix=name))
+    atexit.register(shutil.rmtree, made, ignore_errors=True)
+    return made
 
 
 @functools.cache
 def tiny() -> str:
     """Return the folder of an encoder of a few weights, made once a process."""
-    folder = Path(tempfile.mkdtemp(prefix="tiny-bert"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return str(tiny_bert(folder / "bert", layers=1))
+    return str(tiny_bert(folder("tiny-bert") / "bert", layers=1))
+
+
+@functools.cache
+def classifier() -> str:
+    """Return the folder of a token classifier, made once a process."""
+    labels = ("O", "B-Sign", "I-Sign")
+    says = {"short": "B-Sign", "stature": "I-Sign", "seizures": "B-Sign", "seizure": "B-Sign", "cleft": "B-Sign"}
+    return str(tiny_token_classifier(folder("classifier") / "bert", labels, says=says))
+
+
+@functools.cache
+def spacy_pipeline() -> str:
+    """Return the folder of a spaCy pipeline, made once a process."""
+    return str(tiny_spacy(folder("spacy") / "pipeline"))
 
 
 def trained(part: Learner, kb: KnowledgeBase, **args: object) -> Learner:
-    """Return a reranker trained on a few mentions."""
+    """Return a part trained on a few mentions."""
     texts = ("Epileptic seizures", "short fingers", "small stature", "a common cold")
     ids = ("HP:0001250", "HP:0009381", "HP:0004322", "X:2")
     docs = [
@@ -101,12 +126,20 @@ CASES: dict[str, list[Make]] = {
         lambda kb: Exact(kb=kb, k=1, level="case"),
         lambda kb: Exact(kb=kb, level="family"),
     ],
+    "flair": [
+        lambda kb: trained(Flair(words=8, characters=8, hidden=8), kb, epochs=3, batch=4),
+        lambda kb: trained(Flair(words=8, characters=0, hidden=8, least=0.2), kb, epochs=3),
+    ],
     "fuse": [
         lambda kb: Exact(kb=kb) | Ngram(kb=kb, k=3),
         lambda kb: Fuse([Bm25(kb=kb), Ngram(kb=kb)], method="weighted", weights=(0.25, 0.75)),
         lambda kb: Fuse([Exact(kb=kb), Bm25(kb=kb)], method="interleaved"),
     ],
     "gold": [lambda kb: Gold(), lambda kb: Gold(types=True)],
+    "hf_tagger": [
+        lambda kb: HfTagger(model=classifier()),
+        lambda kb: HfTagger(model=classifier(), types={"Sign": "Phenotype"}, aggregation="average", least=0.2),
+    ],
     "lexical": [lambda kb: trained(Lexical(kb=kb), kb), lambda kb: trained(Lexical(kb=kb, omit=("aliases",)), kb)],
     "ngram": [lambda kb: Ngram(kb=kb), lambda kb: Ngram(kb=kb, k=2, ngram_range=(3, 3), min_df=2)],
     "sentences": [lambda kb: Sentences()],
@@ -114,18 +147,36 @@ CASES: dict[str, list[Make]] = {
         lambda kb: taught(Tagger(kb=kb, encoder=tiny()), kb),
         lambda kb: taught(Tagger(kb=kb, encoder=tiny(), dictionary=False, scheme="BIO", decoding="crf", lstm=4), kb),
     ],
-    "union": [lambda kb: Dictionary(kb=kb) | Dictionary(kb=kb, overlaps="all")],
+    "spacy": [
+        lambda kb: Spacy(model=spacy_pipeline()),
+        lambda kb: Spacy(model=spacy_pipeline(), types={"SIGN": "Phenotype"}),
+    ],
+    "types": [
+        lambda kb: Types(kb=kb, of=[Ngram(kb=kb)], allow={"Sign": ("Phenotype",), "Disease": ("Disease",)}),
+        lambda kb: Types(kb=kb, of=[Fuse([Exact(kb=kb), Ngram(kb=kb)])], allow={"Sign": "Phenotype"}, prefer=True),
+    ],
+    "union": [
+        lambda kb: Dictionary(kb=kb) | Dictionary(kb=kb, overlaps="all"),
+        lambda kb: Union([HfTagger(model=classifier()), Dictionary(kb=kb)], overlaps="longest"),
+        lambda kb: Union([Dictionary(kb=kb, overlaps="all"), HfTagger(model=classifier())], overlaps="first"),
+    ],
 }
 PIPELINES: dict[str, Make] = {
     "dictionary-decide": lambda kb: Dictionary(kb=kb) >> Decide(kb=kb),
     "gold-fused-decide": lambda kb: Gold() >> (Exact(kb=kb) | Ngram(kb=kb)) >> Decide(kb=kb, threshold=0.01),
+    "hf_tagger-types-decide": lambda kb: (
+        HfTagger(model=classifier()) >> Types(kb=kb, of=[Ngram(kb=kb)], allow={"Sign": ("Phenotype",)}) >> Decide(kb=kb)
+    ),
     "nested-union": lambda kb: (
         Union([Dictionary(kb=kb), Union([Dictionary(kb=kb, overlaps="all")])])
         >> Fuse([Fuse([Exact(kb=kb)]), Ngram(kb=kb)], constant=10.0)
         >> Decide(kb=kb)
     ),
 }
-ALL = [(name, make) for name, makes in CASES.items() for make in makes] + list(PIPELINES.items())
+# Components of libraries that are not part of every environment; `make test-flair` makes one with flair.
+LIBRARIES = {"flair": "flair", "spacy": "spacy"}
+MISSING = {name for name, library in LIBRARIES.items() if importlib.util.find_spec(library) is None}
+ALL = [(name, make) for name, makes in CASES.items() if name not in MISSING for make in makes] + list(PIPELINES.items())
 
 TEXTS = (
     "Short stature and recurrent seizures; no cleft palate.",
@@ -195,6 +246,8 @@ def test_every_component_has_a_case_that_makes_it(kb: KnowledgeBase) -> None:
     assert set(CASES) == set(COMPONENTS), "give the new component a case in CASES"
     for name, makes in CASES.items():
         assert makes, name
+        if name in MISSING:
+            continue
         for make in makes:
             made = type(make(kb))
             assert f"{made.__module__}:{made.__qualname__}" == COMPONENTS[name]
@@ -256,7 +309,7 @@ def test_batches_agree(component: Component, kb: KnowledgeBase, size: int) -> No
     docs = documents(component, kb)
     pieces = [docs[start : start + size] for start in range(0, len(docs), size)]
     found = [doc for piece in pieces for doc in component(piece)]
-    if isinstance(component, (Dense, CrossEncoder)):
+    if isinstance(component, (Dense, CrossEncoder, Flair)):
         agree(found, component(docs))
     else:
         assert found == component(docs)

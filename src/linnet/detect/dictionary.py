@@ -10,6 +10,7 @@ Negation, family history and the like are not interpreted: "no cleft palate" yie
 from __future__ import annotations
 
 import functools
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, get_args
@@ -23,6 +24,7 @@ from linnet.detect.name_table import NameTable
 from linnet.errors import DataError
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Allow, Detector
+from linnet.text.pieces import pieces
 from linnet.text.short_forms import ShortForms
 
 __all__ = ["Dictionary"]
@@ -100,7 +102,8 @@ class Dictionary(Detector):
 
     def _wanted(self, allow: Allow | None) -> list[bool] | None:
         """Return for each row of the knowledge base whether it may be found; None = any."""
-        allowed = [Allow(types=tuple(self.types) or None, under=tuple(self.under) or None), allow]
+        own = Allow(types=tuple(self.types) or None, under=tuple(self.under) or None)
+        allowed = [own, allow, *(allow.also if allow else ())]
         masks = [_mask(item, self.kb) for item in allowed if item is not None and item != Allow()]
         wanted: list[bool] = functools.reduce(np.logical_and, masks).tolist() if masks else []
         return wanted or None
@@ -186,20 +189,9 @@ def _pieces(number: int, doc: Document) -> Iterator[_Piece]:
     """Yield a document in pieces that are short enough to be read at once; nearly always it is one."""
     borders = [sentence.start for sentence in doc.sentences or ()]
     forms = ShortForms.of(doc) if doc.abbreviations else None
-    if len(doc.text) <= PIECE:
-        yield _Piece(number, 0, Text(doc.text, borders, forms))
-        return
-    starts = np.array(borders, np.int64)
-    start = 0
-    while start < len(doc.text):
-        end = min(start + PIECE, len(doc.text))
-        inside = starts[np.searchsorted(starts, start, side="right") : np.searchsorted(starts, end, side="right")]
-        if end < len(doc.text):
-            blank = doc.text.rfind(" ", start + 1, end) + 1
-            end = int(inside[-1]) if len(inside) else blank or end
-        inner = [int(at) - start for at in inside if at < end]
+    for start, end in pieces(doc.text, borders, PIECE):
+        inner = [at - start for at in borders[bisect_left(borders, start) : bisect_left(borders, end)]]
         yield _Piece(number, start, Text(doc.text[start:end], inner, forms, start))
-        start = end
 
 
 # --- choosing --------------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeGuard, cast
 
 import torch
 from tokenizers import AddedToken
@@ -21,8 +21,9 @@ from linnet.errors import LinnetError
 from linnet.nn.checkpoints import checkpoint
 from linnet.nn.quiet import quietly
 from linnet.nn.writing import writing
+from linnet.text.pieces import whole
 
-__all__ = ["Encoder"]
+__all__ = ["Encoder", "fast_tokenizer", "first_position", "plain", "window_of"]
 
 NOISE = 0.1  # of new embeddings, as a share of the spread of the known ones
 FRAME = ("cls_token_id", "sep_token_id", "pad_token_id")
@@ -49,8 +50,8 @@ class Encoder(nn.Module):
         super().__init__()
         self.backbone, self.tokenizer = backbone, tokenizer
         self.size = int(backbone.config.hidden_size)
-        self.first_position = _first_position(backbone)
-        self.window = _window(backbone, tokenizer, first=self.first_position)
+        self.first_position = first_position(backbone)
+        self.window = window_of(backbone, tokenizer, first=self.first_position)
         self.eval()
 
     @classmethod
@@ -97,14 +98,15 @@ class Encoder(nn.Module):
         Text is nothing but text: a ``[SEP]`` in it becomes ordinary pieces; `marker` gives the ids of special tokens.
         """
         backend = self.tokenizer.backend_tokenizer
-        _plain(backend)
-        return [encoding.ids for encoding in backend.encode_batch_fast(_whole(texts), add_special_tokens=False)]
+        plain(backend)
+        found = backend.encode_batch_fast(list(map(whole, texts)), add_special_tokens=False)
+        return [encoding.ids for encoding in found]
 
     def located(self, texts: Sequence[str]) -> list[tuple[tuple[int, ...], list[tuple[int, int]]]]:
         """Return the word pieces of each text as `pieces` does, and the characters ``[start, end)`` of each."""
         backend = self.tokenizer.backend_tokenizer
-        _plain(backend)
-        found = backend.encode_batch(_whole(texts), add_special_tokens=False)
+        plain(backend)
+        found = backend.encode_batch(list(map(whole, texts)), add_special_tokens=False)
         return [(tuple(encoding.ids), list(encoding.offsets)) for encoding in found]
 
     def marker(self, token: str) -> int:
@@ -125,7 +127,7 @@ class Encoder(nn.Module):
             OSError: they cannot be written.
         """
         folder.mkdir(parents=True, exist_ok=True)
-        _plain(self.tokenizer.backend_tokenizer)
+        plain(self.tokenizer.backend_tokenizer)
         with quietly(), writing():
             self.backbone.save_pretrained(folder)
             self.tokenizer.save_pretrained(folder)
@@ -180,14 +182,19 @@ def _loaded(folder: Path) -> tuple[PreTrainedModel, PreTrainedTokenizerFast]:
         )
     if getattr(backbone.config, "is_encoder_decoder", False):
         raise LinnetError(f"{folder}: {type(backbone).__name__} is an encoder with a decoder, expected an encoder")
-    if not isinstance(tokenizer, PreTrainedTokenizerFast) or any(getattr(tokenizer, key) is None for key in FRAME):
+    if not fast_tokenizer(tokenizer):
         raise LinnetError(f"{folder}: needs a fast tokenizer (tokenizer.json) with tokens for start, end and padding")
     if getattr(backbone, "pooler", None) is not None:
         backbone.pooler = None
     return backbone, tokenizer
 
 
-def _window(backbone: PreTrainedModel, tokenizer: PreTrainedTokenizerFast, *, first: int) -> int:
+def fast_tokenizer(tokenizer: object) -> TypeGuard[PreTrainedTokenizerFast]:
+    """Return whether a tokenizer is of the fast kind, with tokens for start, end and padding."""
+    return isinstance(tokenizer, PreTrainedTokenizerFast) and all(getattr(tokenizer, key) is not None for key in FRAME)
+
+
+def window_of(backbone: nn.Module, tokenizer: PreTrainedTokenizerFast, *, first: int) -> int:
     """Return the most tokens that positions and tokenizer allow."""
     limits = [int(tokenizer.model_max_length)]
     positions = getattr(backbone.config, "max_position_embeddings", None)
@@ -196,18 +203,14 @@ def _window(backbone: PreTrainedModel, tokenizer: PreTrainedTokenizerFast, *, fi
     return min(limits)
 
 
-def _first_position(backbone: PreTrainedModel) -> int:
+def first_position(backbone: nn.Module) -> int:
+    """Return the position of a text's first token."""
     table = getattr(getattr(backbone, "embeddings", None), "position_embeddings", None)
     padding: int | None = getattr(table, "padding_idx", None)
     return 0 if padding is None else padding + 1
 
 
-def _whole(texts: Sequence[str]) -> list[str]:
-    """Return texts as a tokenizer takes them: half a surrogate pair, which a broken file may hold, is no character."""
-    return [text.encode("utf-8", "replace").decode("utf-8") for text in texts]
-
-
-def _plain(backend: Any) -> None:
+def plain(backend: Any) -> None:
     """Take from a tokenizer what its file may bring along: cutting, padding, special tokens found in text."""
     if backend.truncation is not None:
         backend.no_truncation()

@@ -1,0 +1,183 @@
+"""The recogniser of TrainX (Oberhauser et al. 2020): Flair's sequence tagger (Akbik et al. 2018), BIOES and a CRF.
+
+Flair is a library of its own; what is made of it says `linnet.detect.flair_model`, how it learns
+`linnet.detect.flair_training`. It needs Transformers below 5, so that it has an environment of its own, in which the
+components that need the extra ``neural`` do not run.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from linnet.data import Document, Mention, Span
+from linnet.errors import MissingExtraError, PipelineError, RecipeError
+from linnet.kb import KnowledgeBase
+from linnet.pipeline import Allow, Component, Detector, Step
+from linnet.text.pieces import whole
+
+if TYPE_CHECKING:
+    from linnet.detect.flair_model import FlairModel
+
+__all__ = ["Flair", "tokens_of"]
+
+MODEL = "model"
+NO_TYPE = "mention"  # what the tagger calls mentions without a type
+WORD = re.compile(r"[^\W_]+|[^\s]")
+
+
+@dataclass(kw_only=True)
+class Flair(Detector):
+    """Finds mentions with Flair's sequence tagger, TrainX's recogniser; must be trained (``make test-flair``).
+
+    A bidirectional LSTM with a CRF reads the vectors of words, stacked on the states of a forward and a backward
+    language model over characters. ``signals["detect"]`` is the confidence that Flair gives a mention, the mean of
+    those of its words.
+
+    Args:
+        embeddings: a folder with ``words.txt`` (a word and its numbers a line, as word2vec and GloVe write them) and
+            language models forward and backward, as a trained folder of this component keeps them
+            (`linnet.detect.flair_model` converts Flair's own); any of these may be missing. Empty = all of them are
+            made of the training documents.
+        words: numbers in the vector of a word that is made; 0 = no such vectors.
+        characters: numbers in the state of a language model that is made; 0 = no such models.
+        hidden: numbers in a state of the LSTM above, each way.
+        least: mentions less sure than this are left out.
+    """
+
+    embeddings: str = ""
+    words: int = 100
+    characters: int = 128
+    hidden: int = 256
+    least: float = 0.0
+    folder: Path | None = field(default=None, init=False, repr=False, compare=False)
+    trained: bool = field(default=False, init=False, repr=False, compare=False)
+
+    FOLDS: ClassVar[int] = 2
+    NEEDS = frozenset({"sentences"})
+
+    def __post_init__(self) -> None:
+        problems = [
+            f"{name}: {getattr(self, name)} must be 0 or more"
+            for name in ("words", "characters")
+            if getattr(self, name) < 0
+        ]
+        if not (self.embeddings or self.words or self.characters):
+            problems.append("words, characters: both are 0, so that the tagger would see nothing")
+        problems += [] if self.hidden >= 1 else [f"hidden: {self.hidden} must be 1 or more"]
+        problems += [] if 0 <= self.least <= 1 else [f"least: {self.least} must be from 0 to 1"]
+        if problems:
+            raise RecipeError("flair", problems)
+
+    @functools.cached_property
+    def model(self) -> FlairModel:
+        """The trained tagger, read at first use.
+
+        Raises:
+            MissingExtraError: Flair is not installed.
+            PipelineError: nothing has been trained.
+        """
+        require_flair()
+        if self.folder is None:
+            raise PipelineError("flair has not been trained: run linnet train, and link with the folder it writes")
+        from linnet.detect.flair_model import FlairModel  # noqa: PLC0415 - imports torch and flair
+
+        return FlairModel.load(self.folder)
+
+    def detect(self, docs: Sequence[Document], /, *, allow: Allow | None = None) -> list[list[Mention]]:  # noqa: ARG002
+        """Return the mentions of each document."""
+        model = self.model
+        read = [(number, tokens) for number, doc in enumerate(docs) for tokens in tokens_of(doc)]
+        texts = [[whole(docs[number].text[start:end]) for start, end in tokens] for number, tokens in read]
+        found: list[list[Mention]] = [[] for _ in docs]
+        for (number, tokens), spans in zip(read, model.predict(texts), strict=True):
+            for first, last, kind, sure in spans:
+                if sure >= self.least:
+                    types = () if kind == NO_TYPE else (kind,)
+                    start, end = tokens[first].start, tokens[last].end
+                    found[number].append(Mention(start, end, types=types, signals={"detect": sure}))
+        return found
+
+    def fit(
+        self,
+        train: Sequence[Document],
+        dev: Sequence[Document],
+        /,
+        *,
+        before: Component,  # noqa: ARG002
+        kb: KnowledgeBase,  # noqa: ARG002
+        args: Mapping[str, Any],
+    ) -> Iterator[Step]:
+        """Train the tagger on the mentions of `train`, and stop early when it gains nothing on `dev`.
+
+        Raises:
+            MissingExtraError: Flair is not installed.
+            RecipeError: `args` that this training does not know.
+            DataError: no mention to learn from.
+        """
+        require_flair()
+        from linnet.detect.flair_training import fit  # noqa: PLC0415 - imports torch and flair
+
+        self.folder, self.trained = None, False
+        yield from fit(self, train, dev, args=args)
+        self.trained = True
+
+    def with_network(self, other: Self) -> Self:
+        """Return the same component with another one's network: for cross-fitting."""
+        return other
+
+    def without(self, documents: Iterable[str]) -> Self:  # noqa: ARG002
+        """Return the same component: what it knows of documents is in its network alone."""
+        return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        keep_model = self.folder is None  # what was trained and not saved yet is nowhere else
+        return {key: value for key, value in self.__dict__.items() if key != "model" or keep_model}
+
+    def save(self, folder: Path) -> None:
+        """Write the component, and its tagger if it was trained."""
+        super().save(folder)
+        if self.trained or self.folder is not None:
+            self.model.save(folder / MODEL)
+
+    @classmethod
+    def load(cls, folder: Path, *, kb: KnowledgeBase | None = None) -> Self:
+        """Return the component that `save` wrote."""
+        loaded = super().load(folder, kb=kb)
+        if (folder / MODEL).is_dir():
+            loaded.folder = folder.absolute() / MODEL
+        return loaded
+
+
+def require_flair() -> None:
+    """Say what to install where Flair is missing.
+
+    Raises:
+        MissingExtraError: it is.
+    """
+    if importlib.util.find_spec("flair") is None:
+        note = (
+            " - in an environment of its own (python -m venv flair-env, then flair-env/bin/pip), because Flair needs "
+            "transformers below 5 and Linnet's other networks need 5; in a checkout, make test-flair builds .venv-flair"
+        )
+        raise MissingExtraError("flair", extra="flair", wanted_by="the detector flair", note=note)
+
+
+def tokens_of(doc: Document) -> list[list[Span]]:
+    """Return the tokens of each sentence of a document: runs of letters and digits, and single signs.
+
+    >>> doc = Document("d", "No p.o. food. Fits.", sentences=(Span(0, 13), Span(14, 19)))
+    >>> [[doc.text[start:end] for start, end in tokens] for tokens in tokens_of(doc)]
+    [['No', 'p', '.', 'o', '.', 'food', '.'], ['Fits', '.']]
+    """
+    found = []
+    for start, end in doc.sentences or ():
+        tokens = [Span(*word.span()) for word in WORD.finditer(doc.text, start, end)]
+        if tokens:
+            found.append(tokens)
+    return found

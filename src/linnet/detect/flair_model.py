@@ -1,0 +1,256 @@
+"""A tagger of Flair: how it is put together, asked, and kept.
+
+What is kept is text, JSON and safetensors. Flair's own files are pickles, which run the code that they hold when they
+are loaded, and PyTorch's loader that allows nothing but weights does not read them. So the folder is this::
+
+    embeddings/words.txt                             a word and its numbers a line
+    embeddings/forward.json forward.safetensors      a language model: its characters and sizes; its weights
+    embeddings/backward.json backward.safetensors
+    tagger.json tagger.safetensors                   labels and sizes; the weights of all that is above embeddings
+
+A language model that Flair offers, such as ``pubmed-forward``, is converted once, by who trusts the file::
+
+    model = flair.models.LanguageModel.load_language_model("pubmed-forward.pt")
+    linnet.detect.flair_model.write_language_model(model, pathlib.Path("my-embeddings"))
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+
+from linnet.errors import FormatError, LinnetError
+from linnet.home import read_json
+from linnet.nn.device import choose_device
+from linnet.nn.writing import writing
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # of the many libraries that Flair stands on
+    import flair
+    from flair.data import Dictionary, Sentence
+    from flair.embeddings import FlairEmbeddings, StackedEmbeddings, WordEmbeddings
+    from flair.models import LanguageModel, SequenceTagger
+
+__all__ = [
+    "LABEL",
+    "FlairModel",
+    "Found",
+    "dictionary_of",
+    "language_model",
+    "new_tagger",
+    "read_embeddings",
+    "words_of",
+    "write_language_model",
+]
+
+LABEL = "ner"  # what Flair calls this kind of label
+DIRECTIONS = {"forward": True, "backward": False}
+EMBEDDINGS = "embeddings"
+SENTENCES = 32  # of a batch
+
+logging.getLogger("flair").setLevel(logging.WARNING)  # it tells of every step
+
+
+class Found(NamedTuple):
+    """A mention in a sentence: its first and last token, its type, and how sure the tagger is of it."""
+
+    first: int
+    last: int
+    type: str
+    sure: float
+
+
+class FlairModel:
+    """A trained tagger."""
+
+    def __init__(self, tagger: Any) -> None:
+        self.tagger = tagger.eval()
+
+    def predict(self, texts: Sequence[Sequence[str]]) -> list[list[Found]]:
+        """Return the mentions in sentences of tokens; none is empty."""
+        sentences = [Sentence(list(tokens)) for tokens in texts]
+        self.tagger.predict(sentences, mini_batch_size=SENTENCES, label_name=LABEL)
+        return [
+            [
+                Found(label.data_point[0].idx - 1, label.data_point[-1].idx - 1, label.value, float(label.score))
+                for label in sentence.get_labels(LABEL)
+            ]
+            for sentence in sentences
+        ]
+
+    def save(self, folder: Path) -> None:
+        """Write the tagger and its embeddings to `folder`, made if needed."""
+        place = folder / EMBEDDINGS
+        place.mkdir(parents=True, exist_ok=True)
+        tuned = False
+        for part in self.tagger.embeddings.embeddings:
+            if isinstance(part, WordEmbeddings):
+                tuned = part.fine_tune
+                _write_words(part, place / "words.txt")
+            else:
+                write_language_model(part.lm, place)
+        weights = {
+            name: value.detach().cpu().contiguous()
+            for name, value in self.tagger.state_dict().items()
+            if not name.startswith("embeddings.")
+        }
+        labels = self.tagger.label_dictionary.get_items()
+        about = {"labels": labels, "hidden": self.tagger.hidden_size, "words_tuned": tuned}
+        (folder / "tagger.json").write_text(json.dumps(about, indent=1), encoding="utf-8")
+        with writing():
+            save_file(weights, folder / "tagger.safetensors")
+
+    @classmethod
+    def load(cls, folder: Path) -> FlairModel:
+        """Return the tagger that `save` wrote, on the device to be used.
+
+        Raises:
+            FormatError: the folder is damaged.
+        """
+        flair.device = choose_device()
+        about = read_json(folder / "tagger.json")
+        try:
+            embeddings = read_embeddings(folder / EMBEDDINGS, tune=about["words_tuned"])
+            tagger = _tagger(embeddings, dictionary_of(about["labels"]), about["hidden"], saved=True)
+            missing, unknown = tagger.load_state_dict(load_file(folder / "tagger.safetensors"), strict=False)
+        except (KeyError, OSError, RuntimeError, SafetensorError, ValueError) as error:
+            raise FormatError(folder, f"{str(error).splitlines()[0]}; save the pipeline again") from error
+        lost = [*unknown, *(name for name in missing if not name.startswith("embeddings."))]
+        if lost:
+            raise FormatError(folder, f"{len(lost)} weights do not fit, such as {lost[0]!r}; save the pipeline again")
+        return cls(tagger)
+
+
+# --- putting together ------------------------------------------------------------------------------------------------
+
+
+def new_tagger(embeddings: Sequence[Any], types: Sequence[str], hidden: int) -> Any:
+    """Return a tagger of mentions of some types that has learned nothing yet."""
+    tags = dictionary_of(types)
+    tags.span_labels = True
+    return _tagger(embeddings, tags, hidden, saved=False)
+
+
+def _tagger(embeddings: Sequence[Any], tags: Any, hidden: int, *, saved: bool) -> Any:
+    return SequenceTagger(
+        StackedEmbeddings(list(embeddings)), tags, LABEL,
+        tag_format="BIOES", hidden_size=hidden, use_crf=True, init_from_state_dict=saved,
+    )  # fmt: skip
+
+
+def dictionary_of(items: Sequence[str], *, unknown: bool = False) -> Any:
+    """Return items as Flair numbers them, after one for all unknown items if that is wanted."""
+    made = Dictionary(add_unk=unknown)
+    for item in items:
+        made.add_item(item)
+    return made
+
+
+def words_of(words: Sequence[str], vectors: torch.Tensor, *, tune: bool) -> Any:
+    """Return embeddings of words; `vectors` (words + 1, d) has one more for all other words."""
+    places = {word: place for place, word in enumerate(words)}
+    length = vectors.shape[1]
+    made = WordEmbeddings(None, vocab=places, embedding_length=length, name="words", fine_tune=tune, force_cpu=False)
+    with torch.no_grad():
+        made.embedding.weight.copy_(vectors)
+    return made
+
+
+def language_model(characters: Sequence[str], *, forward: bool, size: int, embedding: int = 32) -> Any:
+    """Return a language model over characters that has learned nothing yet."""
+    made = dictionary_of(characters, unknown=True)
+    return LanguageModel(made, is_forward_lm=forward, hidden_size=size, nlayers=1, embedding_size=embedding)
+
+
+# --- files -----------------------------------------------------------------------------------------------------------
+
+
+def read_embeddings(folder: Path, *, tune: bool = False) -> list[Any]:
+    """Return the embeddings in a folder: vectors of words, and language models forward and backward.
+
+    Args:
+        folder: as the start of this module says; parts may be missing.
+        tune: the vectors of words go on learning.
+
+    Raises:
+        LinnetError: no embeddings there, or damaged ones.
+    """
+    found: list[Any] = []
+    if (folder / "words.txt").is_file():
+        found.append(words_of(*_read_words(folder / "words.txt"), tune=tune))
+    kept = [name for name in DIRECTIONS if (folder / f"{name}.json").is_file()]
+    found += [FlairEmbeddings(_read_language_model(folder, name)) for name in kept]
+    if not found:
+        hint = "; Flair's .pt files are converted first (linnet.detect.flair_model)" if any(folder.glob("*.pt")) else ""
+        raise LinnetError(f"{folder} holds no embeddings: expected words.txt, forward.json or backward.json{hint}")
+    return found
+
+
+def _write_words(part: Any, path: Path) -> None:
+    rows = part.embedding.weight.detach().cpu().numpy()
+    with path.open("w", encoding="utf-8") as stream:
+        for word, row in zip([*part.vocab, "<unk>"], rows, strict=True):
+            stream.write(f"{word} {' '.join(str(number) for number in row)}\n")
+
+
+def _read_words(path: Path) -> tuple[list[str], torch.Tensor]:
+    """Return words and their vectors, with one more for all others, which is 0 if the file has none."""
+    words: list[str] = []
+    rows: list[list[float]] = []
+    other: list[float] | None = None
+    with path.open(encoding="utf-8") as stream:
+        for number, line in enumerate(stream, 1):
+            word, *values = line.rstrip().split(" ")
+            if number == 1 and len(values) == 1:
+                continue  # the head of a word2vec file: how many words, how many numbers
+            try:
+                row = [float(value) for value in values]
+            except ValueError as error:
+                raise FormatError(path, f"line {number}: expected a word and numbers, {error}") from error
+            if not row or (rows and len(row) != len(rows[0])):
+                raise FormatError(
+                    path, f"line {number}: {len(row)} numbers, expected {len(rows[0]) if rows else 'some'}"
+                )
+            if word == "<unk>":
+                other = row
+            else:
+                words.append(word)
+                rows.append(row)
+    if not rows:
+        raise FormatError(path, "holds no word")
+    return words, torch.tensor([*rows, other or [0.0] * len(rows[0])])
+
+
+def write_language_model(model: Any, folder: Path) -> None:
+    """Write a language model of Flair as JSON and safetensors, called by its direction, to a folder that is there."""
+    name = "forward" if model.is_forward_lm else "backward"
+    about = {
+        "characters": model.dictionary.get_items(),
+        "hidden_size": model.hidden_size,
+        "nlayers": model.nlayers,
+        "embedding_size": model.embedding_size,
+        "nout": model.nout,
+        "dropout": model.dropout,
+        "recurrent_type": model.recurrent_type,
+        "has_decoder": model.decoder is not None,
+    }
+    (folder / f"{name}.json").write_text(json.dumps(about, ensure_ascii=False), encoding="utf-8")
+    weights = {key: value.detach().cpu().contiguous() for key, value in model.state_dict().items()}
+    with writing():
+        save_file(weights, folder / f"{name}.safetensors")
+
+
+def _read_language_model(folder: Path, name: str) -> Any:
+    about = read_json(folder / f"{name}.json")
+    characters = dictionary_of(about.pop("characters"))
+    model = LanguageModel(characters, is_forward_lm=DIRECTIONS[name], **about)
+    model.load_state_dict(load_file(folder / f"{name}.safetensors"))
+    return model.eval()

@@ -1,0 +1,247 @@
+"""How Flair's tagger learns: gradient descent whose rate falls when dev documents gain nothing, until it is too small.
+
+That is Flair's early stop. The embeddings come from a folder or are made of the training documents first: a vector for
+each word that stands there twice, which goes on learning with the tagger, and a language model over characters in
+either direction, which does not.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import flair
+import numpy as np
+import torch
+from flair.data import Sentence
+from flair.embeddings import FlairEmbeddings
+from flair.training_utils import AnnealOnPlateau, store_embeddings
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from linnet.data import Document, Span
+from linnet.detect.flair import NO_TYPE, tokens_of
+from linnet.detect.flair_model import (
+    DIRECTIONS,
+    LABEL,
+    FlairModel,
+    language_model,
+    new_tagger,
+    read_embeddings,
+    words_of,
+)
+from linnet.errors import DataError, RecipeError, did_you_mean
+from linnet.home import expanded
+from linnet.nn.device import choose_device
+from linnet.pipeline import Sentences
+from linnet.roles import Step
+from linnet.text.pieces import whole
+from linnet.text.tagging import Chunk
+
+if TYPE_CHECKING:
+    from linnet.detect.flair import Flair
+
+__all__ = ["FlairArgs", "fit"]
+
+WINDOW = 100  # characters that the gradient of a language model goes back
+COLUMNS = 32  # stretches of text that a language model reads side by side
+RARE = 2  # words that stand in the training documents less often are all alike
+CLIP = 5.0
+SPREAD = 0.5  # of the numbers of words that nothing is known of yet, as published vectors have it
+LM_RATE, LM_CLIP = 2e-3, 0.25
+
+Marked = tuple[list[str], list[Chunk]]  # the tokens of a sentence and its mentions
+
+
+class FlairArgs(BaseModel):
+    """What the training is told; the defaults are Flair's.
+
+    Args:
+        epochs: passes over the documents at most.
+        batch: sentences of a step.
+        lr: the first learning rate.
+        patience: epochs without a gain after which the rate is multiplied with `anneal`.
+        anneal: a share.
+        least_lr: training stops when the rate is below it.
+        characters_epochs: passes over the documents for each language model that is made.
+        seed: of all that is drawn.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    epochs: int = Field(100, ge=1)
+    batch: int = Field(32, ge=1)
+    lr: float = Field(0.1, gt=0)
+    patience: int = Field(3, ge=0)
+    anneal: float = Field(0.5, gt=0, lt=1)
+    least_lr: float = Field(1e-4, gt=0)
+    characters_epochs: int = Field(5, ge=1)
+    seed: int = Field(13, ge=0)
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> FlairArgs:
+        """Return the arguments of a ``[[train]]`` table.
+
+        Raises:
+            RecipeError: unknown or wrong fields, all of them at once.
+        """
+        try:
+            return cls.model_validate(dict(values))
+        except ValidationError as error:
+            known = list(cls.model_fields)
+            problems = []
+            for item in error.errors():
+                key = str(item["loc"][0])
+                hint = did_you_mean(key, known) or f"; it has: {', '.join(known)}"
+                unknown = item["type"] == "extra_forbidden"
+                problems.append(f"{key}: unknown field{hint}" if unknown else f"{key}: {item['msg']}")
+            raise RecipeError("flair", problems) from error
+
+
+def fit(part: Flair, train: Sequence[Document], dev: Sequence[Document], *, args: Mapping[str, Any]) -> Iterator[Step]:
+    """Train `part` in place, and leave it with the tagger that was best on `dev`; a step is an epoch.
+
+    Raises:
+        RecipeError: `args` that this training does not know.
+        DataError: no mention to learn from.
+    """
+    told = FlairArgs.of(args)
+    flair.device = choose_device()
+    marked, judged = _marked(train), _marked(dev)
+    types = sorted({chunk.type for _, chunks in marked for chunk in chunks})
+    if not types:
+        raise DataError("flair: no mention in the training documents to learn from")
+    state = torch.random.get_rng_state()
+    flair.set_seed(told.seed)
+    try:
+        tagger = new_tagger(_embeddings(part, marked, told), types, part.hidden)
+        yield from _epochs(tagger, marked, judged, told)
+    finally:
+        torch.random.set_rng_state(state)
+    part.__dict__["model"] = FlairModel(tagger)
+
+
+def _epochs(tagger: Any, train: Sequence[Marked], dev: Sequence[Marked], told: FlairArgs) -> Iterator[Step]:
+    """Train until the early stop, and leave the best weights in the tagger."""
+    drawn = np.random.default_rng(told.seed)
+    sentences = [_sentence(*row) for row in train]
+    optimizer = torch.optim.SGD(tagger.parameters(), lr=told.lr)
+    by_score = bool(dev)
+    rate = AnnealOnPlateau(optimizer, mode="max" if by_score else "min", factor=told.anneal, patience=told.patience)
+    best, kept = float("-inf"), dict[str, torch.Tensor]()
+    for epoch in range(1, told.epochs + 1):
+        lr = optimizer.param_groups[0]["lr"]
+        if lr < told.least_lr:
+            break
+        loss = _epoch(tagger, [sentences[place] for place in drawn.permutation(len(sentences))], optimizer, told.batch)
+        score = _f1(tagger, dev) if by_score else None
+        rate.step(loss if score is None else score, loss)
+        worth = -loss if score is None else score
+        if worth > best:
+            best, kept = worth, {name: value.detach().clone() for name, value in tagger.state_dict().items()}
+        yield Step(step=epoch, total=told.epochs, losses={"crf": loss}, score=score, epoch=epoch, lr=lr)
+    tagger.load_state_dict(kept)
+
+
+def _epoch(tagger: Any, sentences: Sequence[Any], optimizer: torch.optim.Optimizer, size: int) -> float:
+    """Take a step for each batch; return the mean loss of a token."""
+    tagger.train()
+    total, tokens = 0.0, 0
+    for start in range(0, len(sentences), size):
+        batch = list(sentences[start : start + size])
+        optimizer.zero_grad()
+        loss, count = tagger.forward_loss(batch)
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(tagger.parameters(), CLIP)
+        optimizer.step()
+        store_embeddings(batch, "cpu")  # what does not learn need not be made again
+        total, tokens = total + float(loss.detach()), tokens + count
+    return total / max(tokens, 1)
+
+
+def _f1(tagger: Any, rows: Sequence[Marked]) -> float:
+    """Return the strict F1 of mentions and their types."""
+    tagger.eval()
+    found = FlairModel(tagger).predict([tokens for tokens, _ in rows])
+    right = sum(len({item[:3] for item in ours} & set(theirs)) for ours, (_, theirs) in zip(found, rows, strict=True))
+    total = sum(map(len, found)) + sum(len(chunks) for _, chunks in rows)
+    return 2 * right / total if total else 1.0
+
+
+# --- what is learned from --------------------------------------------------------------------------------------------
+
+
+def _marked(docs: Sequence[Document]) -> list[Marked]:
+    """Return the sentences of documents with their mentions."""
+    rows = []
+    for doc in Sentences()(docs):
+        wanted = [(m.span, m.types[0] if m.types else NO_TYPE) for m in doc.mentions or () if not m.parts]
+        for tokens in tokens_of(doc):
+            words = [whole(doc.text[start:end]) for start, end in tokens]
+            rows.append((words, _chunks(tokens, wanted)))
+    return rows
+
+
+def _chunks(tokens: Sequence[Span], wanted: Sequence[tuple[Span, str]]) -> list[Chunk]:
+    """Return the mentions in a sentence as tokens; of those that overlap the longest: tags can hold no more."""
+    found: list[Chunk] = []
+    inside = [item for item in wanted if item[0].start < tokens[-1].end and tokens[0].start < item[0].end]
+    for span, kind in sorted(inside, key=lambda item: item[0].start - item[0].end):
+        touched = [place for place, token in enumerate(tokens) if token.start < span.end and span.start < token.end]
+        if touched and not any(one.first <= touched[-1] and touched[0] <= one.last for one in found):
+            found.append(Chunk(touched[0], touched[-1], kind))
+    return sorted(found)
+
+
+def _sentence(words: Sequence[str], chunks: Sequence[Chunk]) -> Any:
+    sentence = Sentence(list(words))
+    for first, last, kind in chunks:
+        sentence[first : last + 1].add_label(LABEL, kind)
+    return sentence
+
+
+# --- embeddings ------------------------------------------------------------------------------------------------------
+
+
+def _embeddings(part: Flair, rows: Sequence[Marked], told: FlairArgs) -> list[Any]:
+    """Return embeddings of a folder, or made of sentences."""
+    if part.embeddings:
+        return read_embeddings(expanded(part.embeddings))
+    made: list[Any] = []
+    if part.words:
+        counts = Counter(word.lower() for words, _ in rows for word in words)
+        frequent = sorted(word for word, count in counts.items() if count >= RARE)
+        made.append(words_of(frequent, SPREAD * torch.randn(len(frequent) + 1, part.words), tune=True))
+    if part.characters:
+        text = "\n".join(" ".join(words) for words, _ in rows) + "\n"
+        counts = Counter(text)
+        characters = sorted(character for character, count in counts.items() if count >= RARE)
+        for forward in DIRECTIONS.values():
+            model = language_model(characters, forward=forward, size=part.characters)
+            _learn_text(model, text if forward else text[::-1], told.characters_epochs)
+            made.append(FlairEmbeddings(model))
+    return made
+
+
+def _learn_text(model: Any, text: str, epochs: int) -> None:
+    """Train a language model to tell the next character, column by column of the text."""
+    places = torch.tensor(model.dictionary.get_idx_for_items(list(text)), device=flair.device)
+    columns = max(1, min(COLUMNS, len(places) // WINDOW))
+    length = len(places) // columns
+    table = places[: length * columns].view(columns, length).t()  # (characters, columns)
+    optimizer = torch.optim.Adam(model.parameters(), lr=LM_RATE)
+    model.train()
+    for _, start in itertools.product(range(epochs), range(0, length - 1, WINDOW)):
+        if start == 0:
+            hidden = model.init_hidden(columns)
+        read = table[start : min(start + WINDOW, length - 1)]
+        follow = table[start + 1 : start + 1 + len(read)]
+        optimizer.zero_grad()
+        logits, _, hidden = model.forward(read.contiguous(), hidden)
+        loss = torch.nn.functional.cross_entropy(logits.reshape(-1, logits.shape[-1]), follow.reshape(-1))
+        torch.autograd.backward(loss)
+        torch.nn.utils.clip_grad_norm_(model.parameters(), LM_CLIP)
+        optimizer.step()
+        hidden = tuple(state.detach() for state in hidden)
+    model.eval()
