@@ -15,11 +15,14 @@ ARTICLE = """<?xml version="1.0"?>
 <article-id pub-id-type="pmid">23</article-id><article-id pub-id-type="pmc">35</article-id>
 <title-group><article-title>Renal <italic>cysts</italic> and
 lithium &#x1F9EC;</article-title></title-group>
-<abstract><sec><title>Background</title><p>Cysts occur.</p></sec><sec><title>Results</title><p>They grew.</p></sec></abstract>
+<abstract><sec><title>Background</title><p>Cysts occur.</p></sec>
+<sec><title>Results</title><p>They grew.</p></sec></abstract>
 </article-meta></front><body>
 <p>Before all sections<xref ref-type="bibr" rid="b1">[1]</xref>.</p>
-<sec sec-type="methods"><label>1.</label><title>Methods</title><p>Given<sup><xref ref-type="bibr" rid="b1">2</xref></sup> to
-<list><list-item><p>rats</p></list-item><list-item><p>mice</p></list-item></list>; x<sub>2</sub><tex-math>$x$</tex-math>.</p>
+<sec sec-type="methods"><label>1.</label><title>Methods</title>
+<p>Given<sup><xref ref-type="bibr" rid="b1">2</xref></sup> to
+<list><list-item><p>rats</p></list-item><list-item><p>mice</p></list-item></list>;
+x<sub>2</sub><tex-math>$x$</tex-math>.</p>
 <sec><title>Statistics</title><p>A test<fn><p>A footnote.</p></fn>.
 <table-wrap><label>Table 1</label><caption><p>Doses</p></caption><table><tr><th>Drug</th><th>mg</th></tr>
 <tr><td>Lithium</td><td>5</td></tr></table><table-wrap-foot><fn><p>Daily.</p></fn></table-wrap-foot></table-wrap></p></sec>
