@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import linnet
+from linnet.corpora import FORMATS
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -40,6 +41,24 @@ def test_readme_python_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert done.returncode == 0, done.stderr
     assert "Short stature ('HP:0004322',)" in done.stdout
     assert (tmp_path / "my-pipeline" / "pipeline.toml").is_file()
+
+
+def examples(page: str) -> list[str]:
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    return re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+
+
+@pytest.mark.parametrize("example", examples("formats.md"))
+def test_examples_of_formats_run(example: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if ".spacy" in example:
+        pytest.importorskip("spacy", reason="the extra spacy is not installed")
+    monkeypatch.chdir(tmp_path)
+    exec(compile(example, "docs/formats.md", "exec"), {})
+
+
+def test_each_format_is_described() -> None:
+    text = (ROOT / "docs" / "formats.md").read_text(encoding="utf-8")
+    assert [name for name in FORMATS if f"`{name}`" not in text] == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)

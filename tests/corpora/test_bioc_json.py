@@ -203,7 +203,7 @@ def test_refused(tmp_path: Path, content: Any, line: int | None, problem: str) -
 
 
 def test_one_text_has_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bioc_json, "MAX_TEXT", 100)
+    monkeypatch.setattr("linnet.text.json_files.MAX_TEXT", 100)
     with pytest.raises(FormatError, match="put each document on a line of its own"):
         list(bioc_json.read(made(tmp_path, json.dumps(TWO, indent=1))))
 

@@ -84,14 +84,16 @@ def search(
 @app.command("export")
 def export(
     kb: Annotated[str, typer.Argument(help="Name or file.")],
-    output: Annotated[str, typer.Option("--output", "-o", help="File: .tsv, .jsonl, also .gz; - is standard output.")],
+    output: Annotated[
+        str, typer.Option("--output", "-o", help="File: .tsv, .jsonl, .texoo, also .gz; - is standard output.")
+    ],
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Write the concepts of a knowledge base to a file: .jsonl for `--from concepts`, .tsv for people.
+    """Write the concepts of a knowledge base to a file: .jsonl for `--from concepts`, .tsv for people, .texoo.
 
-    Both keep retired ids and successors; .jsonl keeps names with scope, language and source too. Neither keeps the
-    sources, the history and the rows of the knowledge base.
+    The first two keep retired ids and successors; .jsonl keeps names with scope, language and source too. None keeps
+    the sources, the history and the rows of the knowledge base.
     """
     listen(quiet=quiet, verbose=verbose)
     base = open_kb(kb)

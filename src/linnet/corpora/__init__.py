@@ -31,7 +31,8 @@ class Format:
     A reader is called with the path, a writer with the documents and the open text file, both with those of the
     keywords ``rows`` (a knowledge base) and ``name`` (what to call documents that have no id) that ``options`` names.
     ``alone`` tells formats that their suffix alone identifies; the others are recognised by content. ``holds`` names
-    what the format can hold (`linnet.corpora.losses`); a format with ``write_folder`` makes several files.
+    what the format can hold (`linnet.corpora.losses`); a format with ``write_folder`` makes several files. Files of
+    one that is ``asked`` for are read from a folder only when the format is named.
     """
 
     read: str | None
@@ -42,6 +43,7 @@ class Format:
     holds: frozenset[str] = frozenset()
     write_folder: str | None = None
     grows: bool = False
+    asked: bool = False
 
 
 LINKS = frozenset({"texts", "documents without mentions", "mentions", "overlapping mentions", "concepts"})
@@ -108,6 +110,51 @@ FORMATS: dict[str, Format] = {
         - {"mentions not linked", "texts", "documents without mentions"},
         grows=True,
     ),
+    "texoo": Format(
+        "linnet.corpora.texoo:read",
+        "linnet.corpora.texoo:write",
+        (".texoo", ".json"),
+        options=("rows", "name"),
+        holds=ALL,
+    ),
+    "bigbio": Format(
+        "linnet.corpora.bigbio:read",
+        "linnet.corpora.bigbio:write",
+        (".bigbio", ".json"),
+        options=("rows",),
+        holds=ALL,
+    ),
+    "spacy": Format(
+        "linnet.corpora.docbin:read",
+        "linnet.corpora.docbin:write",
+        (".spacy",),
+        options=("rows", "name"),
+        alone=True,
+        holds=ALL,
+        asked=True,
+    ),
+    "html": Format(
+        "linnet.corpora.html_page:read",
+        "linnet.corpora.html_page:write",
+        (".html", ".htm"),
+        options=("rows",),
+        alone=True,
+        holds=ANNOTATIONS
+        | {
+            "documents not looked at",
+            "line breaks",
+            "several types",
+            "discontinuous mentions",
+            "alternatives",
+            "groups",
+        }
+        | {"sources other than gold", "probabilities"},
+        asked=True,
+    ),
+    "webanno": Format("linnet.corpora.webanno:read", None, (".tsv",), options=("name",)),
+    "jats": Format("linnet.corpora.jats:read", None, (".nxml", ".xml"), options=("name",)),
+    "medcat": Format("linnet.corpora.medcat:read", None, (".json",)),
+    "label_studio": Format("linnet.corpora.label_studio:read", None, (".json",)),
 }
 READABLE = tuple(name for name, format in FORMATS.items() if format.read)
 WRITABLE = tuple(name for name, format in FORMATS.items() if format.write or format.write_folder)
@@ -138,7 +185,9 @@ def read(
 
 def _read(sources: Iterable[str | Path | Document], format: str | None, rows: Rows | None) -> Iterator[Document]:
     wanted = (FORMATS[format],) if format else FORMATS.values()
-    suffixes = tuple(suffix for known in wanted if known.read for suffix in known.suffixes)
+    suffixes = tuple(
+        suffix for known in wanted if known.read and (format or not known.asked) for suffix in known.suffixes
+    )
     found: list[Found | Document] = []
     for source in sources:
         found += [source] if isinstance(source, Document) else find(source, suffixes)

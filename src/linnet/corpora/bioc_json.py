@@ -11,8 +11,6 @@ one JSON text and held as a whole, about ten times its size; beyond `MAX_TEXT` b
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TextIO, TypeVar
@@ -32,13 +30,13 @@ from linnet.corpora.bioc import (
 from linnet.corpora.bioc_read import Reader
 from linnet.corpora.bioc_write import Writer
 from linnet.data import JSON, Document, Rows
-from linnet.errors import DataError, FormatError
-from linnet.text.files import MAX_TEXT, open_text, shown
+from linnet.errors import FormatError
+from linnet.text.files import open_text, shown
+from linnet.text.json_files import dumps, loads, whole
 
 __all__ = ["read", "write"]
 
 T = TypeVar("T")
-SURROGATE = re.compile("[\ud800-\udfff]")
 COLLECTION = frozenset({"source", "date", "key", "version", "infons", "documents", "bioctype"})
 DOCUMENT = frozenset({"id", "infons", "passages", "annotations", "relations", "bioctype"})
 PASSAGE = frozenset({"offset", "infons", "text", "sentences", "annotations", "relations", "bioctype"})
@@ -79,26 +77,16 @@ def _values(lines: Iterator[str], path: str) -> Iterator[tuple[Any, int, dict[st
         if not line or line.isspace():
             continue
         try:
-            value = _loads(line)
+            value = loads(line)
         except ValueError:
             header = _opened(line)
             if header is None:
-                yield from _whole(line, lines, number, path)
+                for spread, begins in whole(line, lines, number, path):
+                    yield spread, begins, None
             else:
                 yield from _members(lines, header, number, path)
         else:
             yield value, number, None
-
-
-def _loads(text: str) -> Any:
-    try:
-        return json.loads(text, parse_constant=_refused)
-    except RecursionError as error:
-        raise ValueError("nested too deeply") from error
-
-
-def _refused(name: str) -> Any:
-    raise ValueError(f"{name} is not a JSON number")
 
 
 def _opened(line: str) -> dict[str, Any] | None:
@@ -106,7 +94,7 @@ def _opened(line: str) -> dict[str, Any] | None:
     if not line.rstrip().endswith('"documents":['):
         return None
     try:
-        value = _loads(line + "]}")
+        value = loads(line + "]}")
     except ValueError:
         return None
     return value if isinstance(value, dict) else None
@@ -127,41 +115,12 @@ def _members(
         expected = text.endswith(",")
         first = False
         try:
-            yield _loads(text.removesuffix(",")), here, header
+            yield loads(text.removesuffix(",")), here, header
         except ValueError as error:
             raise FormatError(
                 path, f"expected a document on this line, but it is not JSON: {error}", line=here
             ) from error
     raise FormatError(path, "ends before the collection is closed with ']}': fetch or copy it again")
-
-
-def _whole(line: str, lines: Iterator[str], number: int, path: str) -> Iterator[tuple[Any, int, dict[str, Any] | None]]:
-    """Yield the values of a text that begins with `line` and takes in all others."""
-    pieces, size = [line], len(line)
-    for more in lines:
-        pieces.append(more)
-        size += len(more) + 1
-        if size > MAX_TEXT:
-            problem = f"holds one JSON text of more than {MAX_TEXT:,} characters"
-            raise FormatError(path, f"{problem}: put each document on a line of its own", line=number)
-    text = "\n".join(pieces)
-    decoder = json.JSONDecoder(parse_constant=_refused)
-    at = 0
-    while (at := _skipped(text, at)) < len(text):
-        begins = number + text.count("\n", 0, at)
-        try:
-            value, at = decoder.raw_decode(text, at)
-        except json.JSONDecodeError as error:
-            raise FormatError(path, f"no JSON: {error.msg}", line=number + error.lineno - 1) from error
-        except (ValueError, RecursionError) as error:
-            raise FormatError(path, f"no JSON: {error or 'nested too deeply'}", line=begins) from error
-        yield value, begins, None
-
-
-def _skipped(text: str, at: int) -> int:
-    while at < len(text) and text[at].isspace():
-        at += 1
-    return at
 
 
 # --- objects ---------------------------------------------------------------------------------------------------------
@@ -323,7 +282,7 @@ def write(docs: Iterable[Document], out: TextIO, *, rows: Rows | None = None) ->
     for doc in docs:
         if not count:
             out.write(_head(writer.begin(doc)))
-        out.write((",\n" if count else "\n") + _dumps(_document(writer.document(doc)), doc.id))
+        out.write((",\n" if count else "\n") + dumps(_document(writer.document(doc)), f"document {doc.id!r}"))
         count += 1
     if not count:
         out.write(_head(writer.begin(None)))
@@ -331,19 +290,11 @@ def write(docs: Iterable[Document], out: TextIO, *, rows: Rows | None = None) ->
     return count
 
 
-def _dumps(value: Any, document: str) -> str:
-    try:
-        text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    except ValueError as error:
-        raise DataError(f"document {document!r} cannot be written as JSON: {error}") from error
-    # half a surrogate pair has no UTF-8 form, but JSON can spell it
-    return SURROGATE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
-
-
 def _head(header: BioCCollection) -> str:
     value: dict[str, JSON] = {"source": header.source, "date": header.date, "key": header.key}
     value |= {"version": header.version} if header.version else {}
-    return _dumps({**value, "infons": header.infons, **header.fields, "documents": []}, "").removesuffix("]}")
+    opened = {**value, "infons": header.infons, **header.fields, "documents": []}
+    return dumps(opened, "the collection").removesuffix("]}")
 
 
 def _document(document: BioCDocument) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, TextIO
 
+from linnet.corpora.counting import utf16_units
 from linnet.data import Candidates, Concept, Document, Mention, by_position
 from linnet.errors import DataError, UnknownConceptError
 from linnet.text.web import asset, escape, island, page
@@ -112,24 +113,13 @@ def _document_island(doc: Document, shelf: _Shelf) -> str:
     shelf.answers.update(ids)
     snippet = " ".join(doc.text[: 2 * SNIPPET].split())[:SNIPPET]
     index = escape(island([doc.id, len(mentions or ()), snippet, list(ids), list(types)]))
-    units = _utf16_units(doc.text)
+    units = utf16_units(doc.text)
     value = {
         "id": doc.id,
         "text": doc.text,
         "mentions": None if mentions is None else [_mention(mention, units, shelf) for mention in mentions],
     }
     return f'<script type="application/json" data-index="{index}">{island(value)}</script>\n'
-
-
-def _utf16_units(text: str) -> Sequence[int]:
-    """Return where each code point of `text`, and its end, lies in UTF-16 units: how scripts count.
-
-    >>> list(_utf16_units("a\U0001f600b"))
-    [0, 1, 3, 4]
-    """
-    if text.isascii() or max(text) <= "\uffff":
-        return range(len(text) + 1)
-    return list(itertools.accumulate((1 + (char > "\uffff") for char in text), initial=0))
 
 
 def _mention(mention: Mention, units: Sequence[int], shelf: _Shelf) -> dict[str, Any]:
@@ -143,6 +133,7 @@ def _mention(mention: Mention, units: Sequence[int], shelf: _Shelf) -> dict[str,
         value["o"] = mention.source
     if mention.probability is not None:
         value["p"] = round(mention.probability, 6)
+    if mention.probability is not None or mention.calibration:
         value["k"] = mention.calibration
     if mention.alternatives:
         value["a"] = mention.alternatives

@@ -14,14 +14,12 @@ from functools import lru_cache
 from linnet.data import JSON, FrozenDict
 from linnet.errors import DataError
 from linnet.frozen import EMPTY
-from linnet.vocabularies.curies import curie
+from linnet.vocabularies.curies import curie, known_form
 
 __all__ = ["MISSING", "from_curie", "read_ids", "to_curie", "write_ids"]
 
 MISSING = frozenset({"", "-", "-1"})  # what stands where an annotator found no id
 
-# MeSH grew from six digits to nine; a C with seven is UMLS, so that the two never meet
-BARE = re.compile(r"(?P<MESH>[DC](?:\d{6}|\d{9}))|(?P<UMLS>C\d{7})|(?P<DBSNP>rs\d+)|(?P<Cellosaurus>CVCL_\w+)")
 # "Gene" and "GeneOrGeneProduct" but not "Genetic"; NLM-Gene gives families and domains the ids of their genes
 NUMBERED = (
     (re.compile(r"[Gg]enes?(?![a-z])|GENE|FamilyName\b|DomainMotif\b"), "NCBIGene"),
@@ -59,8 +57,7 @@ def to_curie(raw: str, type: str = "") -> str:
             if pattern.match(type):
                 return f"{prefix}:{raw}"
         return raw
-    match = BARE.fullmatch(raw)
-    return f"{match.lastgroup}:{raw}" if match else raw
+    return known_form(raw)
 
 
 @lru_cache(CACHED)

@@ -22,6 +22,16 @@ WILD = re.compile(r"[*?\[]")
 PUBMED = re.compile(r"<(?:MedlineCitation|PubmedArticle|PubmedBookArticle)")
 BIOC = re.compile(r"<collection\b")
 BIOC_JSON = re.compile(r'"(?:passages|PubTator3|documents)"\s*:\s*\[')
+JATS = re.compile(r"<(?:\w+:)?(?:article|pmc-articleset)[\s>]")
+OURS = re.compile(r'\{\s*"id"\s*:\s*"(?:[^"\\]|\\.)*"\s*,\s*"text"\s*:')  # JSON Lines, whatever is kept in meta
+JSON = {
+    "texoo": re.compile(r'"class"\s*:\s*"(?:Document|\w*Annotation)"|"begin"\s*:\s*\d+\s*,\s*"length"\s*:'),
+    "bigbio": re.compile(r'"document_id"\s*:|"offsets"\s*:\s*\[\s*\[\s*\d'),
+    "medcat": re.compile(r'"projects"\s*:\s*\['),
+    "bioc_json": BIOC_JSON,
+    "label_studio": re.compile(r'"(?:completed_by|annotation_id|from_name|was_cancelled)"\s*:|"data"\s*:\s*\{'),
+}
+WEBANNO = "#FORMAT=WebAnno TSV 3"
 PUBTATOR = re.compile(r"[^|\t\r\n]+\|[ta]\|")
 CONLL = re.compile(r"^(?:-DOCSTART-|\S+[ \t](?:\S+[ \t])*(?:O|[BIELSU]-\S+)(?:[ \t]\S+)*\r?$)", re.MULTILINE)
 GSC_FIRST = re.compile(r"[^\t\r\n]+\r?\n[^\r\n]+\r?\n")
@@ -115,14 +125,33 @@ def sniff(head: bytes) -> str | None:
     """
     text = head.decode("utf-8", "replace").lstrip("\ufeff \t\r\n")
     if re.match(r'[\[{]\s*"?', text) and text[0] in "[{":
-        return "bioc_json" if BIOC_JSON.search(text) else "jsonl" if text[0] == "{" else None
+        return _sniff_json(text)
     if text.startswith("<"):
-        return "pubmed" if PUBMED.search(text) else "bioc" if BIOC.search(text) else None
+        return _sniff_markup(text)
+    if text.startswith(WEBANNO):
+        return "webanno"
     if PUBTATOR.match(text):
         return "pubtator"
     if GSC_FIRST.match(text) and GSC_MENTION.search(text):
         return "gsc"
     return "conll" if CONLL.search(text) else None
+
+
+def _sniff_json(text: str) -> str | None:
+    if not OURS.match(text):
+        for name, pattern in JSON.items():
+            if pattern.search(text):
+                return name
+    return "jsonl" if text[0] == "{" else None
+
+
+def _sniff_markup(text: str) -> str | None:
+    if text[:15].lower() == "<!doctype html>":
+        return "html"
+    for name, pattern in (("pubmed", PUBMED), ("jats", JATS), ("bioc", BIOC)):
+        if pattern.search(text):
+            return name
+    return None
 
 
 def unique_names(files: Sequence[Found]) -> dict[Found, str]:

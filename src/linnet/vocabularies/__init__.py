@@ -29,6 +29,7 @@ VOCABULARIES: dict[str, str] = {
     "obo": "linnet.vocabularies.obo:read_obo",
     "snomed": "linnet.vocabularies.snomed:read_snomed",
     "table": "linnet.vocabularies.table:read_table",
+    "texoo": "linnet.vocabularies.texoo:read_texoo",
     "umls": "linnet.vocabularies.umls:read_umls",
 }
 

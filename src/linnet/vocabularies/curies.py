@@ -1,11 +1,14 @@
-"""One spelling for the prefixes of identifiers: the many in use become the Bioregistry's preferred ones."""
+"""One spelling for the prefixes of identifiers: the many in use become the Bioregistry's preferred ones.
+
+Ids without a prefix whose form tells their vocabulary are given it (`known_form`).
+"""
 
 from __future__ import annotations
 
 import functools
 import re
 
-__all__ = ["curie"]
+__all__ = ["curie", "known_form"]
 
 # only prefixes that mean one thing wherever they are met; compared in lower case, without a release date at the end
 PREFIXES = {
@@ -29,6 +32,8 @@ PREFIXES = {
     "umls": "UMLS",
     "umls_cui": "UMLS",
 }
+# MeSH grew from six digits to nine; a C with seven is UMLS, so that the two never meet
+BARE = re.compile(r"(?P<MESH>[DC](?:\d{6}|\d{9}))|(?P<UMLS>C\d{7})|(?P<DBSNP>rs\d+)|(?P<Cellosaurus>CVCL_\w+)")
 RELEASE = re.compile(r"_?(?:19|20)\d\d(?:_\d\d?_\d\d?|_\d\d[a-z]|)$", re.IGNORECASE)
 
 
@@ -45,3 +50,13 @@ def curie(id: str) -> str:
     """
     prefix, colon, local = id.partition(":")
     return f"{_prefix(prefix)}:{local}" if colon else id
+
+
+def known_form(id: str) -> str:
+    """Return the CURIE of an id without prefix whose form tells its vocabulary; others stay as they are.
+
+    >>> known_form("D014262"), known_form("C0024660"), known_form("rs334"), known_form("6528")
+    ('MESH:D014262', 'UMLS:C0024660', 'DBSNP:rs334', '6528')
+    """
+    match = BARE.fullmatch(id)
+    return f"{match.lastgroup}:{id}" if match else id

@@ -1,4 +1,7 @@
-"""Concepts out to files: ``.jsonl`` keeps them whole, ``.tsv`` is for spreadsheets and says what it drops."""
+"""Concepts out to files: ``.jsonl`` keeps them whole, ``.tsv`` is for spreadsheets and says what it drops.
+
+``.texoo`` is the form in which TrainX keeps a terminology: names, first types and definitions.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from linnet.data import Concept
 from linnet.errors import FormatError, LinnetWarning
 from linnet.text.files import STDIO, replacing
 from linnet.vocabularies.concepts import write_concepts
+from linnet.vocabularies.texoo import write_texoo
 
 __all__ = ["write_table"]
 
@@ -20,7 +24,8 @@ COLUMNS = ("id", "name", "synonyms", "types", "definition", "parents", "xrefs", 
 def write_table(concepts: Iterable[Concept], path: str | Path) -> int:
     """Write concepts to `path` in the format its suffix says and return how many; ``-`` is JSON Lines on stdout.
 
-    ``.jsonl`` is read back by the vocabulary ``concepts``, ``.tsv`` by ``table``; both may end in ``.gz``.
+    ``.jsonl`` is read back by the vocabulary ``concepts``, ``.tsv`` by ``table``, ``.texoo`` by ``texoo`` (ids, names,
+    first types and definitions of live concepts); all may end in ``.gz``.
 
     Raises:
         FormatError: another suffix, or a place that cannot be written to.
@@ -29,8 +34,13 @@ def write_table(concepts: Iterable[Concept], path: str | Path) -> int:
     if str(path) == STDIO or ending == "jsonl":
         with replacing(path) as out:
             return write_concepts(concepts, out)
+    if ending == "texoo":
+        with replacing(path) as out:
+            return write_texoo(concepts, out)
     if ending != "tsv":
-        raise FormatError(path, "expected a name that ends in .jsonl (keeps concepts whole) or .tsv, plain or .gz")
+        raise FormatError(
+            path, "expected a name that ends in .jsonl (keeps concepts whole), .tsv or .texoo, plain or .gz"
+        )
     with replacing(path) as out:
         return _write_tsv(concepts, out)
 

@@ -1,0 +1,116 @@
+"""HTML with highlighted mentions: the page that people read (`linnet.corpora.html`), written as a format and read back.
+
+The page's documents are data for its script, and are read from there: text, mentions, answers and probabilities (with
+six digits), of candidates the best six. Pages of others are refused: what they highlight follows no rule.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, TextIO, cast
+
+import numpy as np
+
+from linnet.corpora.counting import Offsets
+from linnet.corpora.html import Concepts, write_html
+from linnet.corpora.extras import restored
+from linnet.data import Candidates, Document, Mention, Rows, Span
+from linnet.errors import DataError, FormatError
+from linnet.text.files import open_text, shown
+from linnet.text.json_files import Node, loads
+
+__all__ = ["read", "write"]
+
+ISLAND = re.compile(r'<script type="application/json" data-index="[^"]*">(.*)</script>')
+CONCEPTS = '<script type="application/json" id="concepts">'  # what ends the documents of a whole page
+
+
+def write(docs: Iterable[Document], out: TextIO, *, rows: Rows | None = None) -> int:
+    """Write documents as one page and return how many.
+
+    Raises:
+        DataError: candidates of another knowledge base than `rows`, or rows without one.
+    """
+    given = iter(docs)
+    first = list(itertools.islice(given, 2))
+    title = first[0].id if len(first) == 1 else "Documents"
+    counted = itertools.count()
+    passed = (doc for doc, _ in zip(itertools.chain(first, given), counted, strict=False))
+    write_html(passed, out, kb=cast("Concepts | None", rows), title=title)
+    return next(counted)
+
+
+def read(path: str | Path, *, rows: Rows | None = None) -> Iterator[Document]:
+    """Yield the documents of a page that Linnet wrote, one at a time.
+
+    Args:
+        path: the file, plain or gzip.
+        rows: turns the ids of candidates into rows; without it they stay ids.
+
+    Raises:
+        FormatError: another page, or one that is damaged or cut off; with the line.
+    """
+    name = shown(path)
+    whole = False
+    for number, line in enumerate(open_text(path), 1):
+        if found := ISLAND.search(line):
+            try:
+                yield restored(_document(Node(loads(found[1]), name, number)), None, rows)
+            except (DataError, ValueError) as error:
+                raise FormatError(name, f"this document is damaged: {error}", line=number) from error
+        whole = whole or CONCEPTS in line
+    if not whole:
+        problem = "is no page that Linnet wrote, or is cut off: its documents are not in it"
+        raise FormatError(name, f"{problem}; of other pages, save the text and link that")
+
+
+def _document(node: Node) -> Document:
+    text = node.text("text")
+    offsets = Offsets(text)
+    mentions = None if node.find("mentions") is None else [_mention(one, offsets) for one in node.each("mentions")]
+    return Document(node.text("id"), text, mentions=None if mentions is None else tuple(mentions))
+
+
+def _mention(node: Node, offsets: Offsets) -> Mention:
+    spans = [_span(pair, offsets) for pair in node.member("s").items()]
+    if not spans:
+        raise node.member("s").expected("offsets")
+    alternatives = [tuple(id.string() for id in answer.items()) for answer in node.each("a")]
+    return Mention(
+        spans[0].start,
+        spans[-1].end,
+        parts=tuple(spans) if len(spans) > 1 else (),
+        types=tuple(type.string() for type in node.each("t")),
+        source=cast("Any", node.text("o", "pred")),  # checked by the record
+        candidates=_candidates(node.each("x")),
+        concepts=None if node.find("c") is None else tuple(id.string() for id in node.each("c")),
+        alternatives=tuple(alternatives),
+        probability=node.object().get("p"),
+        calibration=cast("Any", node.text("k", "")),
+        group=node.text("g", ""),
+    )
+
+
+def _span(pair: Node, offsets: Offsets) -> Span:
+    ends = [end.offset() for end in pair.items()]
+    span = offsets.units(*ends) if len(ends) == 2 else None
+    if span is None:
+        raise pair.expected(f"start and end of a span in the text of {len(offsets.text)} characters")
+    return span
+
+
+def _candidates(listed: list[Node]) -> Candidates | None:
+    if not listed:
+        return None
+    entries = [(*(item.value for item in one.items()), None)[:3] for one in listed]
+    labels = tuple(label for _, _, label in entries)
+    return Candidates(
+        rows=np.full(len(entries), -1, np.int32),
+        scores=np.array([score for _, score, _ in entries], np.float32),
+        names=np.full(len(entries), -1, np.int32) if any(labels) else None,
+        ids=tuple(id for id, _, _ in entries),
+        labels=labels if any(labels) else (),
+    )

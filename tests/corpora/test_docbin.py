@@ -1,0 +1,105 @@
+"""spaCy's DocBin: as spaCy writes it, as it reads ours, and what happens where spaCy is not installed."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import zlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.strategies import documents
+
+from linnet.corpora import read, write
+from linnet.data import Document, Mention, Span
+from linnet.errors import FormatError, MissingExtraError
+
+
+@pytest.fixture(scope="module")
+def spacy() -> Any:
+    return pytest.importorskip("spacy", reason="the extra spacy is not installed")
+
+
+def test_without_spacy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "spacy", None)
+    monkeypatch.setattr(importlib, "import_module", refusing)
+    (tmp_path / "x.spacy").write_bytes(b"x")
+    with pytest.raises(MissingExtraError, match=r"pip install 'linnet\[spacy\]'"):
+        list(read(tmp_path / "x.spacy"))
+    with pytest.raises(MissingExtraError, match="the corpus format spacy needs spacy"):
+        write([Document("1", "x")], tmp_path / "o.spacy")
+    assert not (tmp_path / "o.spacy").exists()
+
+
+def refusing(name: str, real: Any = importlib.import_module) -> Any:
+    if name == "spacy":
+        raise ModuleNotFoundError(name)
+    return real(name)
+
+
+def test_as_spacy_writes_it(spacy: Any, tmp_path: Path) -> None:
+    nlp = spacy.blank("en")
+    doc = nlp("Renal 𝒳 cysts. No fits.")
+    doc.set_ents([spacy.tokens.Span(doc, 0, 3, label="Disease", kb_id="MESH:D052177")])
+    doc.spans["sc"] = [spacy.tokens.Span(doc, 2, 3, label="Sign"), doc.ents[0]]
+    doc[4].is_sent_start = True
+    doc.cats = {"note": 1.0}
+    spacy.tokens.DocBin(store_user_data=True, docs=[doc, nlp("Well.")]).to_disk(tmp_path / "train.spacy")
+    first, second = read(tmp_path / "train.spacy")
+    assert (first.id, first.text, second.id, second.mentions) == ("train:1", doc.text, "train:2", ())
+    assert first.mentions == (
+        Mention(0, 13, types=("Disease",), source="gold", concepts=("MESH:D052177",)),
+        Mention(8, 13, types=("Sign",), source="gold"),
+    )
+    assert first.meta["cats"] == {"note": 1.0}
+
+
+def test_as_spacy_reads_it(spacy: Any, tmp_path: Path) -> None:
+    text = "Non-𝒳-linked renal cysts."
+    mentions = (
+        Mention(4, 5, types=("Gene",), source="gold"),
+        Mention(13, 24, types=("Disease",), source="gold", concepts=("MESH:D052177",)),
+        Mention(19, 24, types=("Sign",), source="gold"),
+    )
+    write([Document("1", text, mentions=mentions)], tmp_path / "o.spacy")
+    [doc] = spacy.tokens.DocBin().from_disk(tmp_path / "o.spacy").get_docs(spacy.blank("en").vocab)
+    assert doc.text == text
+    assert [(e.text, e.label_, e.kb_id_) for e in doc.ents] == [
+        ("𝒳", "Gene", ""),
+        ("renal cysts", "Disease", "MESH:D052177"),
+    ]
+    assert [span.text for span in doc.spans["sc"]] == ["𝒳", "renal cysts", "cysts"]
+
+
+@given(docs=st.lists(documents(), max_size=2))
+def test_everything_survives(spacy: Any, docs: list[Document], tmp_path_factory: pytest.TempPathFactory) -> None:
+    path = tmp_path_factory.mktemp("x") / "o.spacy"
+    write(docs, path)
+    assert list(read(path)) == docs
+
+
+def test_blanks(spacy: Any, tmp_path: Path) -> None:
+    mentions = tuple(Mention(*span) for span in (Span(0, 2), Span(1, 3), Span(2, 4), Span(4, 5)))
+    doc = Document("1", " a  \n", mentions=mentions)
+    write([doc], tmp_path / "o.spacy")
+    assert list(read(tmp_path / "o.spacy")) == [doc]
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [(b"no", "is no DocBin: expected what"), (zlib.compress(b"no"), "is no DocBin that spaCy .* can read")],
+)
+def test_no_docbin(spacy: Any, tmp_path: Path, content: bytes, problem: str) -> None:
+    (tmp_path / "x.spacy").write_bytes(content)
+    with pytest.raises(FormatError, match=problem):
+        list(read(tmp_path / "x.spacy"))
+
+
+def test_bombs(spacy: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("linnet.corpora.docbin.BOMB_BYTES", 1000)
+    (tmp_path / "x.spacy").write_bytes(zlib.compress(b"0" * 1_000_000))
+    with pytest.raises(FormatError, match="refused as a bomb"):
+        list(read(tmp_path / "x.spacy"))

@@ -1,0 +1,76 @@
+"""The page that people read, read back: what it holds is what was written, other pages are refused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.strategies import documents
+
+from linnet.corpora import FORMATS, read, write
+from linnet.corpora.html import write_html
+from linnet.corpora.losses import kept
+from linnet.data import Candidates, Document, Mention, Span, by_position
+from linnet.errors import FormatError
+
+
+@given(docs=st.lists(documents(), max_size=3))
+def test_what_the_page_holds_is_read_back(docs: list[Document], tmp_path_factory: pytest.TempPathFactory) -> None:
+    path = tmp_path_factory.mktemp("x") / "o.html"
+    seen = [replace(doc, sentences=None, abbreviations=None, reviewed=None) for doc in docs]  # () is counted as nothing
+    held = [kept(doc, FORMATS["html"].holds) for doc in seen]
+    assert write(held, path) == len(docs)
+    assert list(read(path)) == [replace(doc, mentions=rounded(doc.mentions)) for doc in held]
+
+
+def rounded(mentions: tuple[Mention, ...] | None) -> tuple[Mention, ...] | None:
+    """Return mentions as the page has them: in reading order, probabilities with six digits."""
+    if mentions is None:
+        return None
+    return tuple(replace(m, probability=m.probability and round(m.probability, 6)) for m in by_position(mentions))
+
+
+def test_the_page_of_link_is_read_back(tmp_path: Path) -> None:
+    candidates = Candidates(np.full(2, -1), np.array([0.5, 0.25]), ids=("MESH:D052177", None), labels=("Cysts", None))
+    mention = Mention(
+        2, 13, parts=(Span(2, 7), Span(8, 13)), concepts=("MESH:D052177",), probability=0.5, candidates=candidates
+    )
+    doc = Document("</script>", "𝒳-renal cysts <b>", mentions=(mention,))
+    with (tmp_path / "o.html").open("w") as page:
+        write_html([doc], page, kb=None, title="Notes", notice=["Pipeline: ngram"])
+    [out] = read(tmp_path / "o.html")
+    [found] = out.mentions or ()
+    assert replace(out, mentions=()) == replace(doc, mentions=())
+    assert replace(found, candidates=None) == replace(mention, candidates=None)
+    assert found.candidates is not None
+    assert (found.candidates.ids, found.candidates.labels) == (candidates.ids, candidates.labels)
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        (lambda page: "<!doctype html><p>A note.", "is no page that Linnet wrote, or is cut off"),
+        (lambda page: page[: page.index('id="concepts"')], "is cut off"),
+        (lambda page: page.replace('"text":"', '"text":7,"t":"'), "text: expected a text, found 7"),
+        (lambda page: page.replace('"s":[[0,4]]', '"s":[[0,9]]'), r"mentions\[0\].s\[0\]: expected start and end"),
+        (lambda page: page.replace('"s":[[0,4]]', '"o":"me","s":[[0,4]]'), "source 'me' is none of"),
+        (lambda page: page.replace('"s":[[0,4]]', '"s":[[0,4]'), "this document is damaged"),
+    ],
+)
+def test_faults(tmp_path: Path, change: object, problem: str) -> None:
+    path = tmp_path / "o.html"
+    write([Document("1", "Fits.", mentions=(Mention(0, 4),))], path)
+    path.write_text(change(path.read_text()))  # type: ignore[operator]
+    with pytest.raises(FormatError, match=problem):
+        list(read(path))
+
+
+def test_pages_in_a_folder_are_read_only_when_asked_for(tmp_path: Path) -> None:
+    write([Document("1", "Fits.")], tmp_path / "o.html")
+    write([Document("2", "Fits.")], tmp_path / "o.jsonl")
+    assert [doc.id for doc in read(tmp_path)] == ["2"]
+    assert [doc.id for doc in read(tmp_path, format="html")] == ["1"]

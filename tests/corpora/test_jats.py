@@ -1,0 +1,79 @@
+"""JATS articles: passages with their titles, tables and figures behind them, what is no text left out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from linnet.corpora import read
+from linnet.errors import FormatError
+
+ARTICLE = """<?xml version="1.0"?>
+<!DOCTYPE article PUBLIC "-//NLM//DTD JATS (Z39.96) Journal Archiving and Interchange DTD v1.0 20120330//EN" "x.dtd">
+<article xmlns:xlink="http://www.w3.org/1999/xlink" article-type="research-article"><front><article-meta>
+<article-id pub-id-type="pmid">23</article-id><article-id pub-id-type="pmc">35</article-id>
+<title-group><article-title>Renal <italic>cysts</italic> and
+lithium &#x1F9EC;</article-title></title-group>
+<abstract><sec><title>Background</title><p>Cysts occur.</p></sec>
+<sec><title>Results</title><p>They grew.</p></sec></abstract>
+</article-meta></front><body>
+<p>Before all sections<xref ref-type="bibr" rid="b1">[1]</xref>.</p>
+<sec sec-type="methods"><label>1.</label><title>Methods</title>
+<p>Given<sup><xref ref-type="bibr" rid="b1">2</xref></sup> to
+<list><list-item><p>rats</p></list-item><list-item><p>mice</p></list-item></list>;
+x<sub>2</sub><tex-math>$x$</tex-math>.</p>
+<sec><title>Statistics</title><p>A test<fn><p>A footnote.</p></fn>.
+<table-wrap><label>Table 1</label><caption><p>Doses</p></caption><table><tr><th>Drug</th><th>mg</th></tr>
+<tr><td>Lithium</td><td>5</td></tr></table><table-wrap-foot><fn><p>Daily.</p></fn></table-wrap-foot></table-wrap></p></sec>
+<fig><label>Figure 1</label><caption><title>Cysts.</title><p>Grown.</p></caption><graphic xlink:href="x"/></fig></sec>
+</body><back><ref-list><ref id="b1"><mixed-citation>Somebody 2000</mixed-citation></ref></ref-list></back></article>
+"""
+
+
+def given_as(folder: Path, content: str, name: str = "f.nxml") -> Path:
+    path = folder / name
+    path.write_text(content, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("name", ["f.nxml", "f.xml"])
+def test_what_is_read(tmp_path: Path, name: str) -> None:
+    [doc] = read(given_as(tmp_path, ARTICLE, name))
+    assert doc.id == "PMC35"
+    assert doc.meta["ids"] == {"pmid": "23", "pmc": "35"}
+    assert [(p.kind, p.meta.get("section", ""), doc.text[p.start : p.end]) for p in doc.passages] == [
+        ("title", "", "Renal cysts and lithium 🧬"),
+        ("abstract", "Background", "Cysts occur."),
+        ("abstract", "Results", "They grew."),
+        ("section", "", "Before all sections[1]."),
+        ("section", "Methods", "Given to rats mice ; x2."),
+        ("section", "Methods / Statistics", "A test."),
+        ("table", "", "Table 1 Doses\nDrug\tmg\nLithium\t5"),
+        ("figure", "", "Figure 1 Cysts. Grown."),
+    ]
+    assert doc.passages[4].meta["category"] == "methods"
+    assert doc.text.count("\n") == 9
+    assert doc.mentions is None
+
+
+def test_articles_in_a_name_space_and_several(tmp_path: Path) -> None:
+    article = '<article xmlns="https://jats.nlm.nih.gov/ns/archiving/1.0/"><body><p>A {}</p></body></article>'
+    two = "".join(article.format(number) for number in (1, 2))
+    assert [doc.text for doc in read(given_as(tmp_path, f"<pmc-articleset>{two}</pmc-articleset>"))] == ["A 1", "A 2"]
+    [doc] = read(given_as(tmp_path, article))
+    assert (doc.id, doc.meta) == ("f", {})
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        ("<article><body><p>A</body></article>", "f.nxml:1: no well-formed XML"),
+        ('<!DOCTYPE article [<!ENTITY a "b">]><article><body><p>&a;</p></body></article>', "declares XML entities"),
+        ("<html><body/></html>", "holds no article"),
+        (f"<article><body>{'<p>' * 1500}x{'</p>' * 1500}</body></article>", "nested|well-formed"),
+    ],
+)
+def test_faults(tmp_path: Path, content: str, problem: str) -> None:
+    with pytest.raises(FormatError, match=problem):
+        list(read(given_as(tmp_path, content), format="jats"))

@@ -1,0 +1,140 @@
+"""Label Studio's exports: labels, several people, predictions, regions with more to them, offsets of all versions."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from linnet.corpora import read
+from linnet.data import Document, Mention
+from linnet.errors import FormatError
+
+TEXT = "💩 Renal cysts\nafter lithium."
+
+
+def region(start: int, text: str, *labels: str, id: str = "r1", **others: Any) -> dict[str, Any]:
+    value = {"start": start, "end": start + len(text), "text": text, "labels": list(labels)}
+    return {"value": value, "id": id, "from_name": "label", "to_name": "note", "type": "labels", **others}
+
+
+def task(*annotations: Any, **others: Any) -> dict[str, Any]:
+    data = {"note": TEXT, "source": "clinic"}
+    return {
+        "id": 5,
+        "annotations": list(annotations),
+        "file_upload": "x.csv",
+        "predictions": [],
+        "data": data,
+        **others,
+    }
+
+
+def annotation(*results: Any, **others: Any) -> dict[str, Any]:
+    return {
+        "id": 12,
+        "completed_by": 1,
+        "result": list(results),
+        "was_cancelled": False,
+        "ground_truth": False,
+        **others,
+    }
+
+
+def given_as(value: Any, folder: Path) -> Path:
+    path = folder / "project-1.json"
+    path.write_text(json.dumps(value))
+    return path
+
+
+def only(value: Any, folder: Path) -> Document:
+    [doc] = read(given_as(value, folder))
+    return doc
+
+
+def test_what_is_read(tmp_path: Path) -> None:
+    concept = {"value": {"start": 2, "end": 13, "text": ["MESH:D052177"]}, "id": "r1", "from_name": "concept"}
+    certain = {"value": {"start": 2, "end": 13, "text": "Renal cysts", "choices": ["sure"]}, "id": "r1"}
+    results = (
+        region(2, "Renal cysts", "Disease"),
+        {**concept, "to_name": "note", "type": "textarea"},
+        {**certain, "from_name": "certainty", "to_name": "note", "type": "choices"},
+        region(20, "lithium", "Chemical", id="r2"),
+        {"from_id": "r2", "to_id": "r1", "type": "relation", "direction": "right", "labels": ["causes"]},
+        {"value": {"choices": ["good"]}, "from_name": "quality", "to_name": "note", "type": "choices"},
+    )
+    doc = only([task(annotation(*results))], tmp_path)
+    assert (doc.id, doc.text) == ("5", TEXT)
+    attributes = {"attributes": {"certainty": ("sure",)}}
+    assert doc.mentions == (
+        Mention(2, 13, id="r1", types=("Disease",), source="gold", concepts=("MESH:D052177",), meta=attributes),
+        Mention(20, 27, id="r2", types=("Chemical",), source="gold"),
+    )
+    args = ({"role": "from", "ref": "r2"}, {"role": "to", "ref": "r1"})
+    assert doc.meta == {"author": "1", "relations": ({"type": "causes", "args": args},)}
+
+
+def test_older_versions_counted_utf16_units(tmp_path: Path) -> None:
+    broken = region(9, "cysts\nafter", "X", id="r2")
+    broken["value"]["text"] = "cysts\\nafter"
+    doc = only([task(annotation(region(3, "Renal cysts", "Disease"), broken))], tmp_path)
+    assert [doc.surface(mention) for mention in doc.mentions or ()] == ["Renal cysts", "cysts\nafter"]
+
+
+def test_several_people(tmp_path: Path) -> None:
+    by = {"id": 13, "completed_by": {"id": 2, "email": "b@x.org"}}
+    cancelled = annotation(id=14, was_cancelled=True)
+    docs = list(read(given_as([task(annotation(region(2, "Renal", "D")), annotation(**by), cancelled)], tmp_path)))
+    assert [(doc.id, doc.meta["author"], len(doc.mentions or ())) for doc in docs] == [
+        ("5:12", "1", 1),
+        ("5:13", "b@x.org", 0),
+    ]
+
+
+def test_predictions(tmp_path: Path) -> None:
+    doc = only([task(predictions=[{"id": 1, "result": []}, {"id": 2, "result": [region(2, "Renal", "D")]}])], tmp_path)
+    assert [(mention.source, mention.span) for mention in doc.mentions or ()] == [("pred", (2, 7))]
+    assert only([{"id": 1, "data": {"text": "Fits."}}], tmp_path) == Document("1", "Fits.")
+
+
+def test_small_and_old_exports(tmp_path: Path) -> None:
+    least = {"start": 2, "end": 7, "text": "Renal", "labels": ["D"]}
+    times = {"created_at": "2023", "annotator": 3, "annotation_id": 4}
+    doc = only([{"id": 5, "text": TEXT, "label": [least], **times}], tmp_path)
+    assert doc == Document("5", TEXT, mentions=(Mention(2, 7, types=("D",), source="gold"),), meta={"author": "3"})
+    old = {"id": 5, "data": {"text": TEXT}, "completions": [annotation(region(2, "Renal", "D"))]}
+    assert [mention.types for mention in only(old, tmp_path).mentions or ()] == [("D",)]
+
+
+def test_taxonomies_give_concepts(tmp_path: Path) -> None:
+    value = {"start": 2, "end": 7, "text": "Renal", "taxonomy": [["Kidney", "MESH:D052177"]]}
+    results = (region(2, "Renal", "D"), {"value": value, "id": "r1", "from_name": "concepts", "type": "taxonomy"})
+    [mention] = only([task(annotation(*results))], tmp_path).mentions or ()
+    assert mention.concepts == ("MESH:D052177",)
+
+
+IN_HTML = {"value": {"start": "/p[1]/text()[1]", "end": "/p[1]/text()[1]", "labels": ["D"]}, "to_name": "note"}
+
+
+@pytest.mark.parametrize(
+    ("value", "problem"),
+    [
+        (
+            [task(annotation(region(2, "renal", "D")))],
+            r"\[0\].annotations\[0\].result\[0\].value: the offsets 2-7 say 'Renal'",
+        ),
+        ([task(annotation(IN_HTML))], "value.start: is a place in HTML"),
+        (
+            [task(annotation(region(2, "Renal", "D", to_name="x")))],
+            r"data: which member is the text\?.*'note', 'source'",
+        ),
+        ([task(annotation(region(2, "Renal", 7)))], r"labels\[0\]: expected a text, found 7"),  # type: ignore[arg-type]
+        ([{"id": 1, "data": []}], "data: expected an object"),
+        ([7], r"\[0\]: expected an object"),
+    ],
+)
+def test_faults_name_their_path(tmp_path: Path, value: Any, problem: str) -> None:
+    with pytest.raises(FormatError, match=problem):
+        list(read(given_as(value, tmp_path), format="label_studio"))

@@ -1,0 +1,82 @@
+"""MedCATtrainer's export: what people checked is gold, what they threw out is no mention."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from linnet.corpora import read
+from linnet.data import Mention
+from linnet.errors import FormatError
+
+TEXT = "🩺 Left knee pain, no ACL tear."
+FLAGS = {"validated": True, "correct": True, "deleted": False, "alternative": False, "killed": False}
+
+
+def annotation(start: int, value: str, cui: str, **others: Any) -> dict[str, Any]:
+    plain = {"id": 9, "user": "ann", "cui": cui, "value": value, "start": start, "end": start + len(value)}
+    return {**plain, **FLAGS, "manually_created": False, "acc": 1.0, "meta_anns": [], **others}
+
+
+def export(*annotations: Any, **others: Any) -> dict[str, Any]:
+    doc = {"id": 7, "name": "Subject 7", "text": TEXT, "last_modified": "2020", "annotations": annotations, **others}
+    return {"projects": [{"name": "Knees", "id": 1, "cuis": "", "tuis": "", "documents": [doc]}]}
+
+
+def given_as(value: Any, folder: Path) -> Path:
+    path = folder / "MedCAT_Export.json"
+    path.write_text(json.dumps(value))
+    return path
+
+
+def test_what_is_read(tmp_path: Path) -> None:
+    meta_anns = [{"name": "Experiencer", "value": "Patient", "acc": 1.0, "validated": True}]
+    rejected = annotation(24, "tear", "C0043246", correct=False, deleted=True)
+    value = export(
+        annotation(7, "knee", "S-72696002", meta_anns=meta_anns),
+        annotation(12, "pain", "C0030193", validated=False, correct=False, acc=0.5),
+        annotation(2, "Left", "7771000", meta_anns={"Experiencer": meta_anns[0]}, user=None),
+        rejected,
+        annotation(21, "ACL", "C1", killed=True),
+    )
+    [doc] = read(given_as(value, tmp_path))
+    attributes = {"attributes": {"Experiencer": "Patient"}}
+    assert (doc.id, doc.text, doc.meta["project"]) == ("Subject 7", TEXT, "Knees")
+    assert doc.mentions == (
+        Mention(7, 11, id="9", source="gold", concepts=("SNOMEDCT:72696002",), meta={"author": "ann", **attributes}),
+        Mention(12, 16, id="9", concepts=("UMLS:C0030193",), signals={"acc": 0.5}, meta={"author": "ann"}),
+        Mention(2, 6, id="9", source="gold", concepts=("7771000",), meta=attributes),
+    )
+    found: Any = doc.meta["rejected"]
+    assert [one["value"] for one in found] == ["tear", "ACL"]
+
+
+def test_offsets_of_a_browser(tmp_path: Path) -> None:
+    [doc] = read(given_as(export(annotation(8, "knee", "C1")), tmp_path))  # UTF-16 units
+    assert [doc.surface(mention) for mention in doc.mentions or ()] == ["knee"]
+
+
+def test_documents_of_the_same_name(tmp_path: Path) -> None:
+    value = export()
+    [project] = value["projects"]
+    project["documents"] += [{**project["documents"][0], "id": 8}, {"id": 9, "name": "", "text": "", "annotations": []}]
+    assert [doc.id for doc in read(given_as(value, tmp_path))] == ["Subject 7:7", "Subject 7:8", "9"]
+
+
+@pytest.mark.parametrize(
+    ("value", "problem"),
+    [
+        (export(text=None), r"projects\[0\].documents\[0\]: has no text: export the project with text"),
+        (export(annotation(7, "knees", "C1")), r"annotations\[0\]: the offsets 7-12 say 'knee ', the value 'knees'"),
+        (export(annotation(7, "knee", "C1", validated="yes")), "validated: expected true or false"),
+        (export(annotation(7, "knee", "C1", validated=False, acc=[])), r"annotations\[0\]: float"),
+        (export({"start": "7"}), "start: expected a whole number"),
+        ({"projects": {}}, "projects: expected a list"),
+    ],
+)
+def test_faults_name_their_path(tmp_path: Path, value: Any, problem: str) -> None:
+    with pytest.raises(FormatError, match=problem):
+        list(read(given_as(value, tmp_path), format="medcat"))
