@@ -11,12 +11,13 @@ import pytest
 from tests.web_server import Server, file, serving, status
 
 from linnet.errors import LinnetError
+from linnet.fetch.mirror import MIRROR, downloads_folder
+from linnet.fetch.web import Limits, WebError, check_url
 from linnet.kb import KnowledgeBase
 from linnet.vocabularies import VOCABULARIES
 from linnet.vocabularies.build import build_from
-from linnet.vocabularies.download import MIRROR, download, downloads_folder
+from linnet.vocabularies.download import download
 from linnet.vocabularies.published import PUBLISHED
-from linnet.vocabularies.web import Limits, WebError, check_url
 
 HERE = Path(__file__).parent
 LIMITS = Limits(timeout=5, tries=2, pause=0)

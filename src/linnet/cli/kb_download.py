@@ -10,9 +10,9 @@ from pathlib import Path
 
 from linnet.cli.common import EVERY
 from linnet.errors import LinnetError
+from linnet.fetch.file import Progress
 from linnet.vocabularies.build import Source
 from linnet.vocabularies.download import download
-from linnet.vocabularies.fetch import Progress
 
 __all__ = ["downloaded"]
 

@@ -1,15 +1,11 @@
-"""Terminologies from the web to sources of a knowledge base; the only place of Linnet that opens a connection.
+"""Terminologies from the web to sources of a knowledge base.
 
-What is fetched, and from where, says `linnet.vocabularies.published`. A site with a mirror of its own sets
-``LINNET_MIRROR`` to the address of a folder that holds the files under their usual names; ``FILE.sha256`` beside one
-is then used to check it. Files are kept in the folder ``downloads`` under ``LINNET_HOME`` and asked for again only if
-they have changed at the server.
+What is fetched, and from where, says `linnet.vocabularies.published`, where it goes `linnet.fetch.mirror`. Files are
+asked for again only if they have changed at the server.
 """
 
 from __future__ import annotations
 
-import os
-import re
 import urllib.parse
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -19,25 +15,17 @@ from functools import partial
 from pathlib import Path
 
 from linnet.errors import LinnetError, did_you_mean
-from linnet.home import home
+from linnet.fetch.file import Fetched, Progress, fetch
+from linnet.fetch.mirror import downloads_folder, file_name, mirror, mirrored, offered
+from linnet.fetch.web import LIMITS, Limits, WebError
 from linnet.text.files import head, open_bytes
 from linnet.vocabularies.build import Source
-from linnet.vocabularies.fetch import SHA256, Fetched, Progress, fetch
 from linnet.vocabularies.published import PUBLISHED, Publication, PublishedFile
-from linnet.vocabularies.web import LIMITS, Limits, WebError, ask, check_url, receive
 
-__all__ = ["MIRROR", "download", "downloads_folder"]
+__all__ = ["download"]
 
-MIRROR = "LINNET_MIRROR"
-NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 HEAD = 1 << 16  # unpacked bytes in which a file must show what it is
-CHECKSUM = 1 << 12  # bytes of a checksum file: one line
 CHUNK = 1 << 20
-
-
-def downloads_folder() -> Path:
-    """Return the folder of the files that were fetched; it need not exist yet."""
-    return home() / "downloads"
 
 
 def download(
@@ -57,7 +45,7 @@ def download(
         urls: other addresses of its files, one for each, in their order.
         sha256: what the files must have, one for each, in their order.
         folder: where to keep them; `downloads_folder` by default.
-        progress: called with each file's name; returns what is told its bytes (`linnet.vocabularies.fetch`).
+        progress: called with each file's name; returns what is told its bytes (`linnet.fetch.file`).
         limits: of time, tries and size.
         year: the edition of MeSH; by default this year's, or last year's while that is missing.
 
@@ -76,12 +64,12 @@ def download(
     publication = PUBLISHED[name]
     for what, given in (("--url", urls), ("--sha256", sha256)):
         if given and len(given) != len(publication.files):
-            names = ", ".join(_file_name(file.url) for file in publication.files)
+            names = ", ".join(file_name(file.url) for file in publication.files)
             raise LinnetError(f"{name} has {len(publication.files)} files ({names}) but {len(given)} {what}")
-    mirror = "" if urls else os.environ.get(MIRROR, "").strip()
-    job = _Download(name, publication, folder or downloads_folder(), bool(mirror), progress, limits)
+    from_mirror = not urls and bool(mirror())
+    job = _Download(name, publication, folder or downloads_folder(), from_mirror, progress, limits)
     years = [year] if year else [datetime.now(UTC).year, datetime.now(UTC).year - 1]
-    plans = dict.fromkeys(tuple(urls) or tuple(_addresses(publication, edition, mirror)) for edition in years)
+    plans = dict.fromkeys(tuple(urls) or tuple(_addresses(publication, edition)) for edition in years)
     *earlier, last = plans
     for plan in earlier:
         try:
@@ -92,16 +80,9 @@ def download(
     return job.sources(last, sha256)
 
 
-def _addresses(publication: Publication, year: int, mirror: str) -> Iterator[str]:
+def _addresses(publication: Publication, year: int) -> Iterator[str]:
     for file in publication.files:
-        url = file.url.format(year=year)
-        yield check_url(f"{mirror.rstrip('/')}/{_file_name(url)}") if mirror else url
-
-
-def _file_name(url: str) -> str:
-    """Return the last part of an address if it can be the name of a file, else nothing."""
-    name = urllib.parse.urlsplit(url).path.rpartition("/")[2]
-    return name if NAME.fullmatch(name) or "{" in name else ""
+        yield mirrored(file.url.format(year=year))
 
 
 @dataclass(frozen=True)
@@ -120,7 +101,7 @@ class _Download:
         found: list[Source] = []
         for number, (file, url, path) in enumerate(zip(self.publication.files, urls, paths, strict=True)):
             with self._by_hand(paths):
-                wanted = sha256[number] if sha256 else self._offered(url) if self.mirrored else ""
+                wanted = sha256[number] if sha256 else offered(url, limits=self.limits) if self.mirrored else ""
                 got = fetch(
                     url,
                     path,
@@ -134,9 +115,9 @@ class _Download:
 
     def _paths(self, urls: Sequence[str]) -> list[Path]:
         """Return where the files go: under the names of their addresses, or their usual ones if those do not do."""
-        names = [_file_name(url) for url in urls]
+        names = [file_name(url) for url in urls]
         if not all(names) or len(set(names)) < len(names):
-            names = [_file_name(file.url.replace("{year}", "")) for file in self.publication.files]
+            names = [file_name(file.url.replace("{year}", "")) for file in self.publication.files]
         return [self.folder / name for name in names]
 
     def _source(self, file: PublishedFile, got: Fetched, paths: Sequence[Path]) -> Source:
@@ -147,22 +128,6 @@ class _Download:
         address = urllib.parse.urlsplit(got.url)._replace(query="", fragment="").geturl()  # what follows ? may be a key
         terms = {"licence": self.publication.licence, "citation": self.publication.citation}
         return Source(file.vocabulary, got.path, options, about={"url": address, "fetched": got.at, **terms})
-
-    def _offered(self, url: str) -> str:
-        """Return the sha256 that a mirror offers beside a file, or nothing."""
-        beside, data = f"{url}.sha256", b""
-        try:
-            with ask(beside, limits=self.limits) as response:
-                while len(data) < CHECKSUM and (chunk := receive(response, beside, limits=self.limits)):
-                    data += chunk
-        except WebError as error:
-            if error.missing:
-                return ""
-            raise
-        first = data[:CHECKSUM].partition(b" ")[0].strip().decode("ascii", "replace").lower()
-        if not SHA256.fullmatch(first):
-            raise LinnetError(f"{beside}: holds no sha256, but {first[:40]!r}")
-        return first
 
     @contextmanager
     def _by_hand(self, paths: Sequence[Path]) -> Iterator[None]:
