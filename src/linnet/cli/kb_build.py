@@ -12,7 +12,7 @@ import typer
 
 from linnet.cli.common import Quiet, Verbose, counter, file_size, listen
 from linnet.cli.kb_download import downloaded
-from linnet.corpora.catalog import CORPORA
+from linnet.corpora.catalog import corpus_named
 from linnet.corpora.vocabulary import known_corpus
 from linnet.detect.name_table import NameTable
 from linnet.errors import KnowledgeBaseError, LinnetError, did_you_mean
@@ -165,7 +165,7 @@ def _without_files(vocabularies: Sequence[str]) -> list[tuple[str, Path | None]]
 
 def _about(name: str, path: Path | None) -> dict[str, str]:
     """Return what the provenance should say beyond the file: the terms and citation of a known corpus."""
-    corpus = CORPORA.get(known_corpus(path)) if name == "corpus" and path is not None else None
+    corpus = corpus_named(known_corpus(path)) if name == "corpus" and path is not None else None
     return {} if corpus is None else {"citation": corpus.citation, "licence": corpus.licence}
 
 
