@@ -83,21 +83,13 @@ class Experiment:
     done: list[str] = field(default_factory=list, compare=False)  # steps that were run, not kept
 
     @property
-    def changes(self) -> list[str]:
-        """What this experiment changes of its recipe."""
-        changes = [] if self.seed is None else [f"seed={self.seed}"]
-        if self.fold:
-            changes.append(f'corpus="{read_recipe(self.source).corpus.partition("/")[0]}/{self.fold}"')
-        return changes
-
-    @property
     def recipe(self) -> Recipe:
         """The recipe with this experiment's seed.
 
         Raises:
             RecipeError: it has wrong fields, or names no corpus that is known.
         """
-        recipe = read_recipe(self.source, changes=self.changes)
+        recipe = read_recipe(self.source, changes=self._changes)
         if not corpus_named(recipe.corpus):
             found = f"{recipe.corpus!r} is no known corpus" if recipe.corpus else "missing"
             raise RecipeError(self.source, [f"corpus: {found}; reproducing needs one of {', '.join(CORPORA)}"])
@@ -197,7 +189,12 @@ class Experiment:
 
     @property
     def _changes(self) -> list[str]:
-        return [] if self.seed is None else [f"seed={self.seed}"]
+        """What this experiment changes of its recipe."""
+        changes = [] if self.seed is None else [f"seed={self.seed}"]
+        if self.fold:
+            corpus = read_recipe(self.source).corpus.partition("/")[0]
+            changes.append(f'corpus="{corpus}/{self.fold}"')
+        return changes
 
     # --- steps -------------------------------------------------------------------------------------------------------
 

@@ -22,6 +22,7 @@ from linnet.vocabularies import VOCABULARIES, reader_of
 from linnet.vocabularies.build import Source, build_from
 from linnet.vocabularies.join import JoinReport
 from linnet.vocabularies.options import option_value, options_of
+from linnet.vocabularies.published import PUBLISHED
 
 __all__ = ["FromOption", "ReaderOption", "ReplaceOption", "build", "finish", "given_sources", "target"]
 
@@ -44,9 +45,7 @@ ReaderOption = Annotated[
 ColumnOption = Annotated[
     list[str] | None, typer.Option("--column", help="Name of a table's column: synonyms=Synonyms.")
 ]
-DownloadOption = Annotated[
-    bool, typer.Option("--download", help="Fetch what --from names: hpo, mesh, medic, ctd, doid, mondo.")
-]
+DownloadOption = Annotated[bool, typer.Option("--download", help=f"Fetch what --from names: {', '.join(PUBLISHED)}.")]
 UrlOption = Annotated[
     list[str] | None, typer.Option("--url", help="With --download: another address, one for each of its files.")
 ]
