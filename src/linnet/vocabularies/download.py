@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 
 from linnet.errors import LinnetError, did_you_mean
+from linnet.fetch.archive import unpack
 from linnet.fetch.file import Fetched, Progress, fetch
 from linnet.fetch.mirror import downloads_folder, file_name, mirror, mirrored, offered
 from linnet.fetch.web import LIMITS, Limits, WebError
@@ -53,10 +54,10 @@ def download(
         LinnetError: an unknown name, a wrong number of addresses or checksums, or a file that cannot be fetched; the
             message says how to go on with a file fetched by hand.
 
-    >>> download("snomed")
+    >>> download("snomed")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
-    linnet.errors.LinnetError: snomed cannot be downloaded: expected one of ctd, doid, hpo, medic, mesh, mondo
+    linnet.errors.LinnetError: snomed cannot be downloaded: expected one of ctd, doid, hpo, medic, ...
     """
     if name not in PUBLISHED:
         known = f"expected one of {', '.join(PUBLISHED)}"
@@ -64,7 +65,7 @@ def download(
     publication = PUBLISHED[name]
     for what, given in (("--url", urls), ("--sha256", sha256)):
         if given and len(given) != len(publication.files):
-            names = ", ".join(file_name(file.url) for file in publication.files)
+            names = ", ".join(file.kept_as for file in publication.files)
             raise LinnetError(f"{name} has {len(publication.files)} files ({names}) but {len(given)} {what}")
     from_mirror = not urls and bool(mirror())
     job = _Download(name, publication, folder or downloads_folder(), from_mirror, progress, limits)
@@ -82,7 +83,7 @@ def download(
 
 def _addresses(publication: Publication, year: int) -> Iterator[str]:
     for file in publication.files:
-        yield mirrored(file.url.format(year=year))
+        yield mirrored(file.url.format(year=year), name=file.name)
 
 
 @dataclass(frozen=True)
@@ -115,9 +116,9 @@ class _Download:
 
     def _paths(self, urls: Sequence[str]) -> list[Path]:
         """Return where the files go: under the names of their addresses, or their usual ones if those do not do."""
-        names = [file_name(url) for url in urls]
+        names = [file.name or file_name(url) for file, url in zip(self.publication.files, urls, strict=True)]
         if not all(names) or len(set(names)) < len(names):
-            names = [file_name(file.url.replace("{year}", "")) for file in self.publication.files]
+            names = [file.kept_as.replace("{year}", "") for file in self.publication.files]
         return [self.folder / name for name in names]
 
     def _source(self, file: PublishedFile, got: Fetched, paths: Sequence[Path]) -> Source:
@@ -127,7 +128,9 @@ class _Download:
         }
         address = urllib.parse.urlsplit(got.url)._replace(query="", fragment="").geturl()  # what follows ? may be a key
         terms = {"licence": self.publication.licence, "citation": self.publication.citation}
-        return Source(file.vocabulary, got.path, options, about={"url": address, "fetched": got.at, **terms})
+        return Source(
+            file.vocabulary, _for_reader(got, file), options, about={"url": address, "fetched": got.at, **terms}
+        )
 
     @contextmanager
     def _by_hand(self, paths: Sequence[Path]) -> Iterator[None]:
@@ -143,6 +146,16 @@ class _Download:
                 "the copy fetched earlier still works" if there else f"fetch it by hand from {self.publication.page}"
             )
             raise WebError(f"{error}; {means}: {command}", missing=error.missing) from error
+
+
+def _for_reader(got: Fetched, file: PublishedFile) -> Path:
+    """Return what the reader gets: the file, or the folder that an archive is unpacked to, once for its content."""
+    if not file.unpack:
+        return got.path
+    folder = got.path.with_name(f"{got.path.name.partition('.')[0]}-{got.sha256[:12]}")
+    if not folder.exists():
+        unpack(got.path, folder, only=file.unpack)
+    return folder
 
 
 def _check(path: Path, file: PublishedFile) -> None:
