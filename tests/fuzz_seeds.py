@@ -172,7 +172,7 @@ def _vocabularies() -> Iterator[Target]:
         if name in test_damaged.FILES:
             file = "x.jsonl" if name == "corpus" else "x"
             content = test_damaged.FILES[name]().encode()
-            first = content[: content.find(b"\n", LENGTH) + 1]
+            first = content[: content.find(b"\n\n", LENGTH) + 1 or content.find(b"\n", LENGTH) + 1]
             whole = first + b"</DescriptorRecordSet>" if name == "mesh" else first
             yield Target(f"kb/{name}", [{file: whole}, *_real(f"kb/{name}", file)], _of_file(name, file))
         else:
