@@ -123,13 +123,13 @@ def _chosen(name: str, split: str, data: str | Path | None, layout: str | None) 
     else:
         wanted = list(corpus.layouts.values())
     _expected(f"split of {name}", split, {part: one for one in wanted for part in one.splits})
-    *others, last = (one for one in wanted if split in one.splits)
-    for one in others:
+    usual, *others = (one for one in wanted if split in one.splits)
+    for one in (usual, *others):
         try:
             return one, _files(corpus, one, split, data)
         except FormatError:
             continue
-    return last, _files(corpus, last, split, data)
+    return usual, _files(corpus, usual, split, data)  # says what is missing
 
 
 def _files(corpus: Corpus, layout: Layout, split: str, data: str | Path | None) -> tuple[Path, ...]:
