@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constr
 OUT := demo/out
 export LINNET_HOME ?= $(CURDIR)/.linnet
 
-.PHONY: demo test test-flair lint docs bench clean
+.PHONY: demo test test-flair lint docs bench fuzz clean
 
 # Two stamps: what running needs, and what developing needs on top of it.
 $(VENV)/run.stamp: pyproject.toml constraints.txt
@@ -61,6 +61,9 @@ docs: $(VENV)/dev.stamp  ## generate the reference pages from the code
 bench: $(VENV)/run.stamp  ## speed on real text (needs LINNET_DATA)
 	@$(BIN)/linnet kb build --from hpo --quiet
 	@$(BIN)/linnet bench dictionary
+
+fuzz: $(VENV)/dev.stamp  ## 10,000 damaged files for every reader (with LINNET_DATA: of real ones too); FUZZ="--mutations 100 kb/mesh"
+	@OMP_NUM_THREADS=1 $(BIN)/python tests/fuzz.py $(FUZZ)
 
 clean:  ## remove everything that make made
 	rm -rf $(VENV) $(FLAIR) .linnet $(OUT) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage .coverage.*

@@ -1,12 +1,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import linnet
 from linnet.kb import KnowledgeBase
+from tests.corpora.published_excerpts import put
+from tests.web_server import Server, file, serving
 
 from .conftest import Run
 
@@ -109,3 +112,49 @@ def test_known_corpora_by_name(run: Run, tmp_path: Path) -> None:
 def test_real_counts(run: Run, data: Path) -> None:
     counts = json.loads(run("corpus", "stats", "bc5cdr:dev", "--data", data, "--other", "bc5cdr:train", "--json").out)
     assert (counts["documents"], counts["mentions"], counts["zero_shot"]) == (500, 9591, 2087)
+
+
+# --- prepare --download ----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    for name in ("http_proxy", "HTTP_PROXY", "LINNET_DATA"):
+        monkeypatch.delenv(name, raising=False)
+    with serving() as made:
+        monkeypatch.setenv("LINNET_MIRROR", made.url(""))
+        yield made
+
+
+TMVAR = "1|t|BRAF V600E\n1|a|\n1\t5\t10\tV600E\tProteinMutation\ttmVar:p|SUB|V|600|E;RS#:113488022\n"
+
+
+def test_prepare_downloads_when_told_to(run: Run, home: Path, server: Server, tmp_path: Path) -> None:
+    server.say("/tmvar/tmVar3Corpus.txt", file(TMVAR.encode()))
+    assert (
+        "or fetch it: linnet corpus prepare tmvar --download" in run("corpus", "prepare", "tmvar", "-o", tmp_path).err
+    )
+    assert not server.asked, "nothing is fetched without --download"
+    done = run("corpus", "prepare", "tmvar", "-o", tmp_path / "out", "--download")
+    assert done.code == 0, done.err
+    assert "tmVar3Corpus.txt: 0.0 of 0.0 MB fetched" in done.err
+    [doc] = linnet.read(tmp_path / "out" / "all.jsonl")
+    assert [mention.concepts for mention in doc.mentions or ()] == [("DBSNP:rs113488022",)]
+    asked = len(server.asked)
+    assert run("corpus", "stats", "tmvar:all").code == 0
+    assert run("corpus", "prepare", "tmvar", "-o", tmp_path / "again", "-q").code == 0
+    assert len(server.asked) == asked
+    assert "need --download" in run("corpus", "prepare", "tmvar", "-o", tmp_path, "--sha256", "0" * 64).err
+    done = run("corpus", "prepare", "tmvar", "-o", tmp_path, "--download", "--sha256", "0" * 64)
+    assert (done.code, "expected 0000" in done.err) == (2, True)
+
+
+def test_folds_become_folders(run: Run, home: Path, tmp_path: Path) -> None:
+    put(tmp_path / "data" / "ask_a_patient", "ask_a_patient")
+    done = run("corpus", "prepare", "ask_a_patient", "--data", tmp_path / "data", "-o", tmp_path / "out")
+    assert done.code == 0, done.err
+    assert len(list((tmp_path / "out").glob("fold-?/*.jsonl"))) == 30
+    one = run("corpus", "prepare", "ask_a_patient/fold-2", "--data", tmp_path / "data", "-o", tmp_path / "two")
+    assert one.code == 0
+    assert sorted(path.name for path in (tmp_path / "two").iterdir()) == ["dev.jsonl", "test.jsonl", "train.jsonl"]
+    assert "unknown layout" in run("corpus", "prepare", "ask_a_patient/fold-11", "-o", tmp_path / "x").err

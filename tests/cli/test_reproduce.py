@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from linnet.evaluate import Report
+from tests.corpora.published_excerpts import put
 
 from .conftest import Run
 
@@ -157,3 +158,17 @@ def test_data_is_needed(run: Run, data: Path, tmp_path: Path, monkeypatch: pytes
     monkeypatch.delenv("LINNET_DATA")
     done = run("reproduce", recipe(tmp_path), "-o", tmp_path / "out")
     assert (done.code, "--data DIR or LINNET_DATA" in done.err) == (2, True)
+
+
+def test_folds_give_mean_and_deviation(run: Run, data: Path, tmp_path: Path) -> None:
+    table = "id\tname\nSNOMEDCT:22253000\taching é all over 3\nSNOMEDCT:21433011000036107\ttylenol\n"
+    (data / "kb/small.tsv").write_text(table)
+    put(data / "corpora" / "ask_a_patient", "ask_a_patient")
+    path = recipe(tmp_path, floor=0.3)
+    path.write_text(path.read_text().replace('"gsc_plus"', '"ask_a_patient/fold-0"').replace("dev.in-kb", "test.in-kb"))
+    done = run("reproduce", path, "-o", tmp_path / "out", "--repeats", 0, "--folds")
+    assert done.code == 0, done.err
+    assert "0.5500 ± 0.1581" in done.out, "one of two right, in one fold both"
+    assert len(list((tmp_path / "out" / "small").glob("fold-?/report.json"))) == 10
+    refused = run("reproduce", recipe(tmp_path, name="other"), "-o", tmp_path / "out", "--folds")
+    assert "'gsc_plus' is no corpus in folds, such as ask_a_patient" in refused.err

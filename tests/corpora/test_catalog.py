@@ -64,7 +64,7 @@ def test_the_nearer_file_goes_first(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
-        ("bc5cdrr", {"split": "train"}, "unknown corpus 'bc5cdrr', expected one of bc5cdr, biored, .*mean 'bc5cdr'"),
+        ("bc5cdrr", {"split": "train"}, "unknown corpus 'bc5cdrr', expected one of ask_a_patient, .*mean 'bc5cdr'"),
         ("bc5cdr", {"split": "tran"}, "unknown split of bc5cdr 'tran', expected one of train, dev, test; .*'train'"),
         ("bc5cdr", {"split": "dev", "layout": "bio"}, "unknown layout of bc5cdr 'bio', expected one of pubtator, bioc"),
         ("bc5cdr", {"split": "dev", "data": "/no/such"}, "the data folder /no/such does not exist"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -191,3 +192,59 @@ def test_standard_output(capsys: pytest.CaptureFixture[str]) -> None:
     with replacing("-") as out:
         out.write("é\n")
     assert capsys.readouterr().out == "é\n"
+
+
+# --- files that change while they are read ---------------------------------------------------------------------------
+
+
+def appended(path: Path) -> None:
+    with path.open("ab") as out:
+        out.write(b"more\n")
+
+
+def cut_short(path: Path) -> None:
+    os.truncate(path, 20)
+
+
+def written_anew(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[::-1])
+
+
+@pytest.mark.parametrize("change", [appended, cut_short, written_anew])
+def test_a_file_that_changes_while_it_is_read(tmp_path: Path, change: Callable[[Path], None]) -> None:
+    path = tmp_path / "f.txt"
+    path.write_bytes(b"line\n" * 1_000_000)
+    os.utime(path, (1, 1))
+    lines = open_text(path)
+    assert next(lines) == "line"
+    change(path)
+    with pytest.raises(FormatError, match="was changed while it was read: read it again, or a copy of it"):
+        list(lines)
+    assert list(open_text(path)), "read again it is taken as it is"
+
+
+def test_a_packed_file_that_changes(tmp_path: Path) -> None:
+    path = tmp_path / "f.gz"
+    path.write_bytes(gzip.compress(b"".join(os.urandom(40).hex().encode() + b"\n" for _ in range(50_000))))
+    lines = open_text(path)
+    next(lines)
+    os.truncate(path, 1_500_000)
+    with pytest.raises(FormatError, match=r"changed while it was read.*before that: the gzip file"):
+        list(lines)
+
+
+def test_a_file_that_is_removed_or_replaced_is_read_to_its_end(tmp_path: Path) -> None:
+    path = tmp_path / "f.txt"
+    path.write_bytes(b"line\n" * 500_000)
+    lines = open_text(path)
+    next(lines)
+    (tmp_path / "new").write_bytes(b"new\n")
+    (tmp_path / "new").replace(path)
+    assert len(list(lines)) == 499_999
+
+
+def test_packed_twice(tmp_path: Path) -> None:
+    path = tmp_path / "f.gz"
+    path.write_bytes(gzip.compress(gzip.compress(b"text")))
+    with pytest.raises(FormatError, match="packed with gzip twice"):
+        list(open_text(path))

@@ -21,8 +21,8 @@ GENE += "Symbol_from_nomenclature_authority Full_name_from_nomenclature_authorit
 GENE += "Other_designations Modification_date Feature_type"
 
 
-def lines(row: Callable[[int], str], head: str = "") -> str:
-    return head + "".join(row(number) + "\n" for number in range(1, SIZE + 1))
+def lines(row: Callable[[int], str], head: str = "", size: int = SIZE) -> str:
+    return head + "".join(row(number) + "\n" for number in range(1, size + 1))
 
 
 def corpus() -> str:
@@ -81,17 +81,17 @@ def test_a_file(vocabulary: str, tmp_path: Path) -> None:
         list(read_vocabulary(vocabulary, tmp_path / f"{path.name}.gz"))
 
 
-def write(vocabulary: str, folder: Path) -> None:
+def write(vocabulary: str, folder: Path, size: int = SIZE) -> None:
     if vocabulary == "umls":
-        write_rrf(synthetic(SIZE), folder)
+        write_rrf(synthetic(size), folder)
     elif vocabulary == "snomed":
-        write_rf2(synthetic(SIZE), folder)
+        write_rf2(synthetic(size), folder)
     else:
-        names = lines("{0}\t|\tname {0}\t|\t\t|\tscientific name\t|".format)
+        names = lines("{0}\t|\tname {0}\t|\t\t|\tscientific name\t|".format, size=size)
         (folder / "names.dmp").write_text(names, encoding="utf-8")
-        nodes = lines(("{0}\t|\t1\t|\tspecies" + "\t|\t0" * 10 + "\t|").format)
-        (folder / "merged.dmp").write_text(lines("9{0}\t|\t{0}\t|".format), encoding="utf-8")
-        (folder / "delnodes.dmp").write_text(lines("8{0:06}\t|".format), encoding="utf-8")
+        nodes = lines(("{0}\t|\t1\t|\tspecies" + "\t|\t0" * 10 + "\t|").format, size=size)
+        (folder / "merged.dmp").write_text(lines("9{0}\t|\t{0}\t|".format, size=size), encoding="utf-8")
+        (folder / "delnodes.dmp").write_text(lines("8{0:06}\t|".format, size=size), encoding="utf-8")
         (folder / "nodes.dmp").write_text(nodes, encoding="utf-8")
 
 

@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import io
 import string
+import tarfile
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,12 +13,13 @@ import pytest
 from tests.web_server import Server, file, serving, status
 
 from linnet.errors import LinnetError
+from linnet.fetch.mirror import MIRROR, downloads_folder
+from linnet.fetch.web import Limits, WebError, check_url
 from linnet.kb import KnowledgeBase
 from linnet.vocabularies import VOCABULARIES
 from linnet.vocabularies.build import build_from
-from linnet.vocabularies.download import MIRROR, download, downloads_folder
+from linnet.vocabularies.download import download
 from linnet.vocabularies.published import PUBLISHED
-from linnet.vocabularies.web import Limits, WebError, check_url
 
 HERE = Path(__file__).parent
 LIMITS = Limits(timeout=5, tries=2, pause=0)
@@ -83,7 +86,8 @@ def test_the_table_is_complete(name: str) -> None:
 
 
 def test_names_are_those_people_know() -> None:
-    assert set(PUBLISHED) == {"ctd", "doid", "hpo", "medic", "mesh", "mondo"}
+    diseases = {"ctd", "doid", "hpo", "medic", "medic2012", "mesh", "mesh2015", "mesh2021", "mondo"}
+    assert set(PUBLISHED) == diseases | {"chebi", "cl", "go", "mop", "ncbi-gene", "ncbi-taxonomy", "pr", "so", "uberon"}
 
 
 # --- downloads -------------------------------------------------------------------------------------------------------
@@ -120,6 +124,38 @@ def test_ctd_is_two_files_and_medic_one(mirror: Server, tmp_path: Path) -> None:
     medic = build_from(download("medic", limits=LIMITS), tmp_path / "medic.kb")
     assert len(medic) == 1
     assert (downloads_folder() / "CTD_diseases.tsv.gz").read_bytes() == DISEASES
+
+
+def test_taxonomy_is_unpacked_for_its_reader(mirror: Server, tmp_path: Path) -> None:
+    dumps = {
+        "citations.dmp": "never unpacked",
+        "names.dmp": "1\t|\troot\t|\t\t|\tscientific name\t|\n9606\t|\tHomo sapiens\t|\t\t|\tscientific name\t|\n",
+        "nodes.dmp": "".join(f"{id}\t|\t1\t|\tspecies" + "\t|\t0" * 10 + "\t|\n" for id in (1, 9606)),
+        "merged.dmp": "8\t|\t9606\t|\n",
+        "delnodes.dmp": "7\t|\n",
+    }
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w:gz") as packed:
+        for name, content in dumps.items():
+            entry = tarfile.TarInfo(name)
+            entry.size = len(content)
+            packed.addfile(entry, io.BytesIO(content.encode()))
+    mirror.say("/mirror/taxdump.tar.gz", file(out.getvalue()))
+    for _ in range(2):
+        [source] = download("ncbi-taxonomy", limits=LIMITS)
+    assert source.path is not None
+    assert sorted(path.name for path in source.path.iterdir()) == sorted(set(dumps) - {"citations.dmp"})
+    kb = build_from([source], tmp_path / "taxa.kb")
+    assert kb[kb.row("NCBITaxon:9606")].name == "Homo sapiens"
+
+
+def test_old_editions_are_kept_under_names_of_their_own(mirror: Server, tmp_path: Path) -> None:
+    mirror.say("/mirror/CTD_diseases-2012-05.tsv.gz", file(DISEASES))
+    [source] = download("medic2012", limits=LIMITS)
+    assert source.path == downloads_folder() / "CTD_diseases-2012-05.tsv.gz"
+    mirror.say("/mirror/desc2015.xml", file(gzip.decompress(DESCRIPTORS)))
+    mirror.say("/mirror/supp2015.xml", file(gzip.decompress(SUPPLEMENT)))
+    assert len(build_from(download("mesh2015", limits=LIMITS), tmp_path / "mesh2015.kb")) > 1
 
 
 def test_mesh_of_last_year_while_this_years_is_missing(mirror: Server, tmp_path: Path) -> None:

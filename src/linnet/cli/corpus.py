@@ -14,10 +14,12 @@ from typing import Annotated, Any, Literal
 import typer
 
 from linnet.cli.common import Quiet, Verbose, listen, progress, table
+from linnet.cli.fetching import fetching
 from linnet.config import open_kb
 from linnet.corpora import FORMATS, format_of, write
-from linnet.corpora.catalog import CORPORA, read_corpus
+from linnet.corpora.catalog import corpus_named, read_corpus, splits_of
 from linnet.corpora.describe import Stats, check, describe, seen
+from linnet.corpora.download import download_corpus
 from linnet.corpora.losses import kept, lost
 from linnet.corpora.splits import split
 from linnet.corpora.vocabulary import documents
@@ -206,7 +208,7 @@ def _split_path(folder: Path, name: str, to: str) -> Path:
 
 @app.command("prepare")
 def prepare(
-    name: Annotated[str, typer.Argument(help="A known corpus.")],
+    name: Annotated[str, typer.Argument(help="A known corpus, with /LAYOUT if that is to be one in particular.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for one file a split.")],
     to: Annotated[str, typer.Option(help="Output format: jsonl, bioc, …")] = "jsonl",
     kb: Kb = None,
@@ -214,36 +216,70 @@ def prepare(
         Literal["keep", "drop"], typer.Option(help="Mentions with a concept that --kb lacks: keep or drop.")
     ] = "keep",
     data: Data = None,
+    download: Annotated[bool, typer.Option("--download", help="Fetch the corpus first, if anybody may.")] = False,
+    urls: Annotated[
+        list[str] | None, typer.Option("--url", help="With --download: another address, one for each of its files.")
+    ] = None,
+    sha256: Annotated[
+        list[str] | None, typer.Option("--sha256", help="With --download: what the file must have, one for each.")
+    ] = None,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Write the splits of a known corpus that are found, with or without mentions absent from a knowledge base."""
+    """Write the splits of a known corpus that are found, with or without mentions absent from a knowledge base.
+
+    The folds of a cross-validation become a folder each.
+    """
     listen(quiet=quiet, verbose=verbose)
-    if name not in CORPORA:
-        list(read_corpus(name, split="train", data=data))  # says which corpora there are
+    if (urls or sha256) and not download:
+        raise LinnetError("--url and --sha256 need --download: nothing is fetched without it")
+    corpus = corpus_named(name)
+    if corpus is None:
+        read_corpus(name, split="train", data=data)  # says which corpora and layouts there are
+        return
     base = _open(kb)
     if absent == "drop" and base is None:
         raise LinnetError("--absent drop needs --kb: absent from which knowledge base?")
+    if download:
+        with fetching(quiet=quiet) as begin:
+            folder = download_corpus(name, urls=urls or (), sha256=sha256 or (), progress=begin)
+        logger.info("%s: %s", folder, corpus.licence)
+    folds = corpus.folds if "/" not in name else ()
     written = 0
-    for part in CORPORA[name].splits:
-        try:
-            found = read_corpus(name, split=part, data=data)
-        except FormatError as error:  # it is not there; what is there and damaged is an error below
-            logger.info("%s: left out, %s", part, error)
-            continue
-        docs = list(found)
-        counts: Counter[str] = Counter()
-        path = _split_path(output, part, to)
-        dropped: Counter[str] = Counter()
-        kept_docs = (_without_absent(doc, base, counts, drop=absent == "drop") for doc in docs)
-        write(_fitting(kept_docs, to, dropped), path, format=to)
-        done = "dropped" if absent == "drop" else "kept"
-        missing = f", {counts['absent']:,} absent from the knowledge base, {done}" if base is not None else ""
-        logger.info("%s: %s documents, %s mentions%s", path, f"{len(docs):,}", f"{counts['all']:,}", missing)
-        _say_lost(dropped, to)
-        written += 1
+    for fold in folds or ("",):
+        source, place = (f"{name}/{fold}", output / fold) if fold else (name, output)
+        for part in splits_of(source):
+            written += _prepared(source, part, place, to, base, absent == "drop", data)
     if not written:
-        raise LinnetError(f"no split of {name} was found: set --data or LINNET_DATA to the folder of the corpora")
+        fetched = " or fetch it with --download" if corpus.downloads else f" or get it from {corpus.page}"
+        raise LinnetError(
+            f"no split of {name} was found: set --data or LINNET_DATA to the folder of the corpora{fetched}"
+        )
+    if corpus.terminologies:
+        named = " or ".join(f"--from {item}" for item in corpus.terminologies)
+        logger.info("its concepts: linnet kb build --download %s", named)
+
+
+def _prepared(
+    name: str, part: str, output: Path, to: str, base: KnowledgeBase | None, drop: bool, data: Path | None
+) -> bool:
+    """Write one split, if it is found, and return whether it was."""
+    try:
+        found = read_corpus(name, split=part, data=data)
+    except FormatError as error:  # it is not there; what is there and damaged is an error below
+        logger.info("%s: left out, %s", part, error)
+        return False
+    docs = list(found)
+    counts: Counter[str] = Counter()
+    path = _split_path(output, part, to)
+    dropped: Counter[str] = Counter()
+    kept_docs = (_without_absent(doc, base, counts, drop=drop) for doc in docs)
+    write(_fitting(kept_docs, to, dropped), path, format=to)
+    done = "dropped" if drop else "kept"
+    missing = f", {counts['absent']:,} absent from the knowledge base, {done}" if base is not None else ""
+    logger.info("%s: %s documents, %s mentions%s", path, f"{len(docs):,}", f"{counts['all']:,}", missing)
+    _say_lost(dropped, to)
+    return True
 
 
 def _without_absent(doc: Document, kb: KnowledgeBase | None, counts: Counter[str], *, drop: bool) -> Document:

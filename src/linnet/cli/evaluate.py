@@ -15,7 +15,7 @@ from linnet.cli.inputs import refuse_overwriting
 from linnet.cli.times import Metrics, Times
 from linnet.config import open_kb
 from linnet.corpora import read
-from linnet.corpora.catalog import CORPORA
+from linnet.corpora.catalog import corpus_named
 from linnet.corpora.vocabulary import documents
 from linnet.data import Document
 from linnet.errors import LinnetError, did_you_mean
@@ -117,8 +117,8 @@ def evaluate(
 
 
 def _about(gold: str, system: str) -> About:
-    known, _, split = gold.partition(":")
-    if known in CORPORA:
+    name, _, split = gold.partition(":")
+    if corpus_named(name):
         return About(corpus=gold, split=split, system=system)
     return About(corpus=Path(gold).name, system=system)
 

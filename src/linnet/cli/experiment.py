@@ -16,7 +16,7 @@ import linnet
 from linnet.cli.evaluate import write_reports
 from linnet.config import load, read_recipe
 from linnet.corpora import read, write
-from linnet.corpora.catalog import CORPORA, corpus_files, read_corpus
+from linnet.corpora.catalog import CORPORA, corpus_files, corpus_named, read_corpus, splits_of
 from linnet.data import Document
 from linnet.errors import FormatError, RecipeError
 from linnet.evaluate import About, Options, Report, evaluate
@@ -63,6 +63,7 @@ class Experiment:
         folder: for ``predictions.jsonl``, ``report.json``, ``.md`` and ``.html``.
         teacher: the folder of the same experiment with the recipe that has trained the parts of this one.
         seed: instead of the recipe's own.
+        fold: layout of the recipe's corpus that is one fold of a cross-validation.
         data: folder of corpora and sources of knowledge bases.
         repeats: warm runs that speed is measured by.
         fresh: do everything again.
@@ -74,6 +75,7 @@ class Experiment:
     folder: Path
     teacher: Path | None = None
     seed: int | None = None
+    fold: str = ""
     data: Path | None = None
     repeats: int = 3
     fresh: bool = False
@@ -87,16 +89,16 @@ class Experiment:
         Raises:
             RecipeError: it has wrong fields, or names no corpus that is known.
         """
-        recipe = read_recipe(self.source, changes=[] if self.seed is None else [f"seed={self.seed}"])
-        if recipe.corpus not in CORPORA:
+        recipe = read_recipe(self.source, changes=self._changes)
+        if not corpus_named(recipe.corpus):
             found = f"{recipe.corpus!r} is no known corpus" if recipe.corpus else "missing"
             raise RecipeError(self.source, [f"corpus: {found}; reproducing needs one of {', '.join(CORPORA)}"])
-        if recipe.train_corpus and recipe.train_corpus not in CORPORA:
+        if recipe.train_corpus and not corpus_named(recipe.train_corpus):
             raise RecipeError(self.source, [f"train_corpus: {recipe.train_corpus!r} is no known corpus"])
         if recipe.trained_by:
             self._check_teacher(recipe, read_recipe(recipe.trained_by))
-        if self.split not in CORPORA[recipe.corpus].splits:
-            known = ", ".join(CORPORA[recipe.corpus].splits)
+        if self.split not in splits_of(recipe.corpus):
+            known = ", ".join(splits_of(recipe.corpus))
             raise RecipeError(self.source, [f"expect: {recipe.corpus} has no split {self.split!r}, it has {known}"])
         return recipe
 
@@ -187,7 +189,12 @@ class Experiment:
 
     @property
     def _changes(self) -> list[str]:
-        return [] if self.seed is None else [f"seed={self.seed}"]
+        """What this experiment changes of its recipe."""
+        changes = [] if self.seed is None else [f"seed={self.seed}"]
+        if self.fold:
+            corpus = read_recipe(self.source).corpus.partition("/")[0]
+            changes.append(f'corpus="{corpus}/{self.fold}"')
+        return changes
 
     # --- steps -------------------------------------------------------------------------------------------------------
 
@@ -217,9 +224,8 @@ class Experiment:
     def _shown(self, recipe: Recipe) -> list[str]:
         """Return the splits that parts may learn from: not the one that is measured."""
         measured = self.split if recipe.learns_from == recipe.corpus else ""
-        return [
-            split for split in ("train", "dev") if split in CORPORA[recipe.learns_from].splits and split != measured
-        ]
+        there = splits_of(recipe.learns_from)
+        return [split for split in ("train", "dev") if split in there and split != measured]
 
     def _learned_from(self, recipe: Recipe) -> list[str]:
         """Return a hash of the files of each split that parts learn from."""
@@ -267,7 +273,7 @@ class Experiment:
     def _train(self, recipe: Recipe) -> list[Document] | None:
         """Return the training documents, for slices of seen and unseen concepts; None where there are none."""
         corpus = (read_recipe(recipe.trained_by) if recipe.trained_by else recipe).learns_from
-        if (self.split == "train" and corpus == recipe.corpus) or "train" not in CORPORA[corpus].splits:
+        if (self.split == "train" and corpus == recipe.corpus) or "train" not in splits_of(corpus):
             return None
         try:
             return list(read_corpus(corpus, split="train", data=self.data))

@@ -12,7 +12,7 @@ import typer
 
 from linnet.cli.common import Quiet, Verbose, counter, file_size, listen
 from linnet.cli.kb_download import downloaded
-from linnet.corpora.catalog import CORPORA
+from linnet.corpora.catalog import corpus_named
 from linnet.corpora.vocabulary import known_corpus
 from linnet.detect.name_table import NameTable
 from linnet.errors import KnowledgeBaseError, LinnetError, did_you_mean
@@ -22,6 +22,7 @@ from linnet.vocabularies import VOCABULARIES, reader_of
 from linnet.vocabularies.build import Source, build_from
 from linnet.vocabularies.join import JoinReport
 from linnet.vocabularies.options import option_value, options_of
+from linnet.vocabularies.published import PUBLISHED
 
 __all__ = ["FromOption", "ReaderOption", "ReplaceOption", "build", "finish", "given_sources", "target"]
 
@@ -44,9 +45,7 @@ ReaderOption = Annotated[
 ColumnOption = Annotated[
     list[str] | None, typer.Option("--column", help="Name of a table's column: synonyms=Synonyms.")
 ]
-DownloadOption = Annotated[
-    bool, typer.Option("--download", help="Fetch what --from names: hpo, mesh, medic, ctd, doid, mondo.")
-]
+DownloadOption = Annotated[bool, typer.Option("--download", help=f"Fetch what --from names: {', '.join(PUBLISHED)}.")]
 UrlOption = Annotated[
     list[str] | None, typer.Option("--url", help="With --download: another address, one for each of its files.")
 ]
@@ -165,7 +164,7 @@ def _without_files(vocabularies: Sequence[str]) -> list[tuple[str, Path | None]]
 
 def _about(name: str, path: Path | None) -> dict[str, str]:
     """Return what the provenance should say beyond the file: the terms and citation of a known corpus."""
-    corpus = CORPORA.get(known_corpus(path)) if name == "corpus" and path is not None else None
+    corpus = corpus_named(known_corpus(path)) if name == "corpus" and path is not None else None
     return {} if corpus is None else {"citation": corpus.citation, "licence": corpus.licence}
 
 

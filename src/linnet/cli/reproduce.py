@@ -14,6 +14,7 @@ import typer
 from linnet.cli.common import Quiet, Verbose, clean, listen, table
 from linnet.cli.experiment import Experiment
 from linnet.config import open_kb, read_recipe, recipes
+from linnet.corpora.catalog import CORPORA, corpus_named
 from linnet.errors import LinnetError
 from linnet.evaluate.report import Report
 from linnet.evaluate.rows import put_rows
@@ -25,11 +26,12 @@ __all__ = ["reproduce"]
 
 logger = logging.getLogger(__name__)
 
+IN_FOLDS = tuple(name for name, corpus in CORPORA.items() if corpus.folds)
 CLOSE = 1e-9  # a score that misses its mark by less is a matter of rounding in the last place
 
 
 class _Verdict(NamedTuple):
-    """One promised figure and what was found: mean and standard deviation over the seeds."""
+    """One promised figure and what was found: mean and standard deviation over folds and seeds."""
 
     recipe: str
     figure: str
@@ -51,6 +53,7 @@ def reproduce(
     ] = None,
     kb: Annotated[str | None, typer.Option(help="Knowledge base instead of the recipe's.")] = None,
     seeds: Annotated[int, typer.Option(min=1, help="Run with so many seeds and give mean and deviation.")] = 1,
+    folds: Annotated[bool, typer.Option(help="Run on each fold of the corpus and give mean and deviation.")] = False,
     repeats: Annotated[int, typer.Option(min=0, help="Warm runs that speed is measured by; 0 = no cost.")] = 3,
     docs: Annotated[
         Path | None, typer.Option(help="Markdown file whose generated table gets a row for each recipe.")
@@ -76,7 +79,7 @@ def reproduce(
                 repeats=repeats, fresh=fresh, fresh_teacher=fresh and teacher not in taught,
             )  # fmt: skip
             taught |= {run.folder} | ({teacher} if teacher else set())
-            found = _runs(run, recipe.seed, seeds, base)
+            found = _runs(_folds(run, recipe, folds=folds), recipe.seed, seeds, base)
             reports.append(found[0])
             verdicts += _judged(name, recipe, split, found)
             # after each, so that what was found is not lost when a later recipe fails
@@ -96,12 +99,25 @@ def _place(out: Path, source: str, split: str) -> Path:
     return folder if read_recipe(source).splits == (split,) else folder / split
 
 
-def _runs(run: Experiment, first: int, seeds: int, kb: KnowledgeBase | None) -> list[Report]:
-    """Return the report of each seed; with several, each has a folder of its own."""
+def _folds(run: Experiment, recipe: Recipe, *, folds: bool) -> list[Experiment]:
+    """Return the experiment, or one for each fold of its corpus, with a folder of its own."""
+    if not folds:
+        return [run]
+    corpus = corpus_named(recipe.corpus.partition("/")[0])
+    if corpus is None or not corpus.folds:
+        raise LinnetError(f"--folds: {recipe.corpus!r} is no corpus in folds, such as {', '.join(IN_FOLDS)}")
+    return [
+        replace(run, folder=run.folder / fold, teacher=run.teacher and run.teacher / fold, fold=fold, done=[])
+        for fold in corpus.folds
+    ]
+
+
+def _runs(runs: Sequence[Experiment], first: int, seeds: int, kb: KnowledgeBase | None) -> list[Report]:
+    """Return the report of each fold and seed; with several seeds, each has a folder of its own."""
     if seeds == 1:
-        return [run.run(kb)]
+        return [run.run(kb) for run in runs]
     numbers = range(first, first + seeds)
-    return [_replaced(run, number).run(kb) for number in numbers]
+    return [_replaced(run, number).run(kb) for run in runs for number in numbers]
 
 
 def _replaced(run: Experiment, seed: int) -> Experiment:

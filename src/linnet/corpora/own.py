@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from linnet.corpora import read
-from linnet.corpora.catalog import CORPORA, read_corpus
+from linnet.corpora.catalog import CORPORA, corpus_named, read_corpus, splits_of
 from linnet.corpora.sources import stem
 from linnet.data import Document
 from linnet.errors import FormatError, LinnetError, did_you_mean
@@ -26,7 +26,7 @@ def has_split(corpus: str, split: str) -> bool:
     Raises:
         LinnetError: neither a known corpus nor a folder.
     """
-    return split in CORPORA[corpus].splits if corpus in CORPORA else bool(_places(_folder(corpus), split))
+    return split in splits_of(corpus) if corpus_named(corpus) else bool(_places(_folder(corpus), split))
 
 
 def split_documents(corpus: str, *, split: str, data: str | Path | None = None) -> Iterator[Document]:
@@ -42,7 +42,7 @@ def split_documents(corpus: str, *, split: str, data: str | Path | None = None) 
         LinnetError: neither a known corpus nor a folder; an unknown split.
         FormatError: no such split in the folder, several files of it, or damage.
     """
-    if corpus in CORPORA:
+    if corpus_named(corpus):
         yield from read_corpus(corpus, split=split, data=data)
         return
     folder = _folder(corpus)

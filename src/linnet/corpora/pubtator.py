@@ -26,8 +26,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from linnet.corpora.ids import read_ids, to_curie
+from linnet.corpora.places import MISPLACED, NEARBY, nearby
 from linnet.corpora.pubtator_write import BREAKS, KINDS, known_ids, write
-from linnet.data import JSON, Document, FrozenDict, Mention, Passage, Source, Span
+from linnet.data import JSON, Document, FrozenDict, Mention, Passage, Source
 from linnet.errors import DataError, FormatError
 from linnet.frozen import EMPTY
 from linnet.text.files import open_text, shown
@@ -36,8 +37,6 @@ from linnet.vocabularies.oddities import Oddities
 __all__ = ["read", "write"]
 
 GOLD: Source = "gold"
-MISPLACED = "mentions that stand elsewhere than their offsets say, put where their text is"
-NEARBY = 100  # code points around its offset in which a misplaced mention is looked for
 
 Numbered = tuple[int, str]  # a line and its number
 
@@ -181,7 +180,7 @@ class _Reader:
             if rest.startswith(f"{surface}\t"):
                 return start, end, rest[len(surface) + 1 :]
         surface, _, tail = rest.partition("\t")
-        found = _nearby(surface, start, text) if self._repair else None
+        found = nearby(surface, start, text) if self._repair else None
         if found is None:
             raise FormatError(self._name, _disagreement(surface, start, end, text, self._repair), line=number)
         self.odd.add(MISPLACED, number, repr(surface))
@@ -274,23 +273,6 @@ def _fit(annotations: Sequence[Numbered], text: str) -> bool:
             if not (surface and columns[3].startswith(f"{surface}\t")):
                 return False
     return True
-
-
-def _nearby(surface: str, start: int, text: str) -> Span | None:
-    """Return where `surface` stands: at `start` but for case and blanks around it, else nearest to it, or None."""
-    wanted = surface.strip()
-    if not wanted:
-        return None
-    begin = max(0, start) + surface.index(wanted[0])
-    if text[begin : begin + len(wanted)].lower() == wanted.lower():
-        return Span(begin, begin + len(wanted))
-    low, high = max(0, start - NEARBY), max(0, start) + NEARBY + len(wanted)
-    for within, sought in ((text[low:high], wanted), (text[low:high].lower(), wanted.lower())):
-        found = [low + place for place in range(len(within)) if within.startswith(sought, place)]
-        if found:
-            nearest = min(found, key=lambda place: abs(place - start))
-            return Span(nearest, nearest + len(wanted))
-    return None
 
 
 def _disagreement(surface: str, start: int, end: int, text: str, repair: bool) -> str:

@@ -1,6 +1,7 @@
 """A corpus as a source of concepts: its labels, with their surface forms as names, for want of a terminology.
 
-What names a corpus is a path, a pattern, or a corpus known by name with its split or splits: ``bc5cdr:train,dev``.
+What names a corpus is a path, a pattern, or a corpus known by name with its split or splits: ``bc5cdr:train,dev``, and
+with its layout if that is not the first that is there: ``bc5cdr/bioc:train``.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from linnet.corpora import read
-from linnet.corpora.catalog import CORPORA, corpus_files, read_corpus
+from linnet.corpora.catalog import corpus_files, corpus_named, read_corpus, splits_of
 from linnet.corpora.sources import find
 from linnet.data import Concept, Document
 from linnet.errors import LinnetError
@@ -51,7 +52,7 @@ def _splits(name: str, source: str | Path) -> list[str]:
     """Return the splits of the known corpus `name` that `source` names."""
     splits = str(source).partition(":")[2].split(",")
     if splits == [""]:
-        splits = list(CORPORA[name].splits)
+        splits = list(splits_of(name))
         if len(splits) != 1 or str(source).endswith(":"):
             raise LinnetError(f"say which split of {name}: {', '.join(f'{name}:{item}' for item in splits)}")
     return [split.strip() for split in splits]
@@ -60,11 +61,11 @@ def _splits(name: str, source: str | Path) -> list[str]:
 def known_corpus(source: str | Path) -> str:
     """Return the name of the known corpus that `source` means, ``""`` if it is a path.
 
-    >>> known_corpus("bc5cdr:train"), known_corpus("notes.jsonl")
-    ('bc5cdr', '')
+    >>> known_corpus("bc5cdr:train"), known_corpus("bc5cdr/bioc:dev"), known_corpus("notes.jsonl")
+    ('bc5cdr', 'bc5cdr/bioc', '')
     """
     name = str(source).partition(":")[0]
-    return name if name in CORPORA and not Path(source).exists() else ""
+    return name if corpus_named(name) and not Path(source).exists() else ""
 
 
 def read_corpus_vocabulary(

@@ -1,15 +1,11 @@
-"""Terminologies from the web to sources of a knowledge base; the only place of Linnet that opens a connection.
+"""Terminologies from the web to sources of a knowledge base.
 
-What is fetched, and from where, says `linnet.vocabularies.published`. A site with a mirror of its own sets
-``LINNET_MIRROR`` to the address of a folder that holds the files under their usual names; ``FILE.sha256`` beside one
-is then used to check it. Files are kept in the folder ``downloads`` under ``LINNET_HOME`` and asked for again only if
-they have changed at the server.
+What is fetched, and from where, says `linnet.vocabularies.published`, where it goes `linnet.fetch.mirror`. Files are
+asked for again only if they have changed at the server.
 """
 
 from __future__ import annotations
 
-import os
-import re
 import urllib.parse
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -19,25 +15,18 @@ from functools import partial
 from pathlib import Path
 
 from linnet.errors import LinnetError, did_you_mean
-from linnet.home import home
+from linnet.fetch.archive import unpack
+from linnet.fetch.file import Fetched, Progress, fetch
+from linnet.fetch.mirror import downloads_folder, file_name, mirror, mirrored, offered
+from linnet.fetch.web import LIMITS, Limits, WebError
 from linnet.text.files import head, open_bytes
 from linnet.vocabularies.build import Source
-from linnet.vocabularies.fetch import SHA256, Fetched, Progress, fetch
 from linnet.vocabularies.published import PUBLISHED, Publication, PublishedFile
-from linnet.vocabularies.web import LIMITS, Limits, WebError, ask, check_url, receive
 
-__all__ = ["MIRROR", "download", "downloads_folder"]
+__all__ = ["download"]
 
-MIRROR = "LINNET_MIRROR"
-NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 HEAD = 1 << 16  # unpacked bytes in which a file must show what it is
-CHECKSUM = 1 << 12  # bytes of a checksum file: one line
 CHUNK = 1 << 20
-
-
-def downloads_folder() -> Path:
-    """Return the folder of the files that were fetched; it need not exist yet."""
-    return home() / "downloads"
 
 
 def download(
@@ -57,7 +46,7 @@ def download(
         urls: other addresses of its files, one for each, in their order.
         sha256: what the files must have, one for each, in their order.
         folder: where to keep them; `downloads_folder` by default.
-        progress: called with each file's name; returns what is told its bytes (`linnet.vocabularies.fetch`).
+        progress: called with each file's name; returns what is told its bytes (`linnet.fetch.file`).
         limits: of time, tries and size.
         year: the edition of MeSH; by default this year's, or last year's while that is missing.
 
@@ -65,10 +54,10 @@ def download(
         LinnetError: an unknown name, a wrong number of addresses or checksums, or a file that cannot be fetched; the
             message says how to go on with a file fetched by hand.
 
-    >>> download("snomed")
+    >>> download("snomed")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
-    linnet.errors.LinnetError: snomed cannot be downloaded: expected one of ctd, doid, hpo, medic, mesh, mondo
+    linnet.errors.LinnetError: snomed cannot be downloaded: expected one of ctd, doid, hpo, medic, ...
     """
     if name not in PUBLISHED:
         known = f"expected one of {', '.join(PUBLISHED)}"
@@ -76,12 +65,12 @@ def download(
     publication = PUBLISHED[name]
     for what, given in (("--url", urls), ("--sha256", sha256)):
         if given and len(given) != len(publication.files):
-            names = ", ".join(_file_name(file.url) for file in publication.files)
+            names = ", ".join(file.kept_as for file in publication.files)
             raise LinnetError(f"{name} has {len(publication.files)} files ({names}) but {len(given)} {what}")
-    mirror = "" if urls else os.environ.get(MIRROR, "").strip()
-    job = _Download(name, publication, folder or downloads_folder(), bool(mirror), progress, limits)
+    from_mirror = not urls and bool(mirror())
+    job = _Download(name, publication, folder or downloads_folder(), from_mirror, progress, limits)
     years = [year] if year else [datetime.now(UTC).year, datetime.now(UTC).year - 1]
-    plans = dict.fromkeys(tuple(urls) or tuple(_addresses(publication, edition, mirror)) for edition in years)
+    plans = dict.fromkeys(tuple(urls) or tuple(_addresses(publication, edition)) for edition in years)
     *earlier, last = plans
     for plan in earlier:
         try:
@@ -92,16 +81,9 @@ def download(
     return job.sources(last, sha256)
 
 
-def _addresses(publication: Publication, year: int, mirror: str) -> Iterator[str]:
+def _addresses(publication: Publication, year: int) -> Iterator[str]:
     for file in publication.files:
-        url = file.url.format(year=year)
-        yield check_url(f"{mirror.rstrip('/')}/{_file_name(url)}") if mirror else url
-
-
-def _file_name(url: str) -> str:
-    """Return the last part of an address if it can be the name of a file, else nothing."""
-    name = urllib.parse.urlsplit(url).path.rpartition("/")[2]
-    return name if NAME.fullmatch(name) or "{" in name else ""
+        yield mirrored(file.url.format(year=year), name=file.name)
 
 
 @dataclass(frozen=True)
@@ -120,7 +102,7 @@ class _Download:
         found: list[Source] = []
         for number, (file, url, path) in enumerate(zip(self.publication.files, urls, paths, strict=True)):
             with self._by_hand(paths):
-                wanted = sha256[number] if sha256 else self._offered(url) if self.mirrored else ""
+                wanted = sha256[number] if sha256 else offered(url, limits=self.limits) if self.mirrored else ""
                 got = fetch(
                     url,
                     path,
@@ -134,9 +116,9 @@ class _Download:
 
     def _paths(self, urls: Sequence[str]) -> list[Path]:
         """Return where the files go: under the names of their addresses, or their usual ones if those do not do."""
-        names = [_file_name(url) for url in urls]
+        names = [file.name or file_name(url) for file, url in zip(self.publication.files, urls, strict=True)]
         if not all(names) or len(set(names)) < len(names):
-            names = [_file_name(file.url.replace("{year}", "")) for file in self.publication.files]
+            names = [file.kept_as.replace("{year}", "") for file in self.publication.files]
         return [self.folder / name for name in names]
 
     def _source(self, file: PublishedFile, got: Fetched, paths: Sequence[Path]) -> Source:
@@ -146,23 +128,9 @@ class _Download:
         }
         address = urllib.parse.urlsplit(got.url)._replace(query="", fragment="").geturl()  # what follows ? may be a key
         terms = {"licence": self.publication.licence, "citation": self.publication.citation}
-        return Source(file.vocabulary, got.path, options, about={"url": address, "fetched": got.at, **terms})
-
-    def _offered(self, url: str) -> str:
-        """Return the sha256 that a mirror offers beside a file, or nothing."""
-        beside, data = f"{url}.sha256", b""
-        try:
-            with ask(beside, limits=self.limits) as response:
-                while len(data) < CHECKSUM and (chunk := receive(response, beside, limits=self.limits)):
-                    data += chunk
-        except WebError as error:
-            if error.missing:
-                return ""
-            raise
-        first = data[:CHECKSUM].partition(b" ")[0].strip().decode("ascii", "replace").lower()
-        if not SHA256.fullmatch(first):
-            raise LinnetError(f"{beside}: holds no sha256, but {first[:40]!r}")
-        return first
+        return Source(
+            file.vocabulary, _for_reader(got, file), options, about={"url": address, "fetched": got.at, **terms}
+        )
 
     @contextmanager
     def _by_hand(self, paths: Sequence[Path]) -> Iterator[None]:
@@ -178,6 +146,16 @@ class _Download:
                 "the copy fetched earlier still works" if there else f"fetch it by hand from {self.publication.page}"
             )
             raise WebError(f"{error}; {means}: {command}", missing=error.missing) from error
+
+
+def _for_reader(got: Fetched, file: PublishedFile) -> Path:
+    """Return what the reader gets: the file, or the folder that an archive is unpacked to, once for its content."""
+    if not file.unpack:
+        return got.path
+    folder = got.path.with_name(f"{got.path.name.partition('.')[0]}-{got.sha256[:12]}")
+    if not folder.exists():
+        unpack(got.path, folder, only=file.unpack)
+    return folder
 
 
 def _check(path: Path, file: PublishedFile) -> None:

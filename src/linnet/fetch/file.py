@@ -24,9 +24,9 @@ from pathlib import Path
 from typing import TypeAlias
 
 from linnet.errors import FormatError, LinnetError
+from linnet.fetch.web import LIMITS, Limits, PassingError, WebError, ask, check_url, receive
 from linnet.home import hold, writable
 from linnet.text.files import replacing
-from linnet.vocabularies.web import LIMITS, Limits, PassingError, WebError, ask, check_url, receive
 
 __all__ = ["SHA256", "Fetched", "Progress", "fetch"]
 

@@ -22,8 +22,8 @@ from tests.web_server import Answer, Handler, Server, file, serving, status
 
 from linnet import __version__
 from linnet.errors import LinnetError
-from linnet.vocabularies.fetch import Fetched, fetch
-from linnet.vocabularies.web import Limits, WebError, check_url
+from linnet.fetch.file import Fetched, fetch
+from linnet.fetch.web import Limits, WebError, check_url
 
 BODY = bytes(range(256)) * 4000  # a megabyte that holds every byte
 HASTY = Limits(timeout=5, tries=3, pause=0, queue=0.5)
@@ -326,7 +326,7 @@ def test_a_chain_of_redirects_ends(server: Server, path: Path) -> None:
 
 def test_a_server_is_waited_for_as_long_as_it_asks(server: Server, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     slept: list[float] = []
-    monkeypatch.setattr("linnet.vocabularies.fetch.time.sleep", slept.append)
+    monkeypatch.setattr("linnet.fetch.file.time.sleep", slept.append)
     url = server.say("/hp.obo", status(429, Retry_After="7"), status(503), status(503), file(BODY))
     fetch(url, path, limits=Limits(timeout=5))
     assert slept == [7, 2, 4]
@@ -438,7 +438,7 @@ def test_from_https_never_back_to_http(monkeypatch: pytest.MonkeyPatch) -> None:
     import io
     import urllib.request
 
-    from linnet.vocabularies.web import _Redirects
+    from linnet.fetch.web import _Redirects
 
     headers = http.client.HTTPMessage()
     headers["Location"] = "http://example.org/hp.obo"

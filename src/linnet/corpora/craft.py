@@ -1,0 +1,116 @@
+r"""CRAFT: full texts with the concepts of ten ontologies, in the XML of Knowtator 1 and 2.
+
+The corpus is a folder: texts are ``articles/txt/PMID.txt``, annotations
+``concept-annotation/ONTOLOGY/SET/knowtator/PMID.txt.knowtator.xml`` (or ``knowtator-2``). The set ``CL`` holds the
+concepts of the ontology itself, ``CL+extensions`` also the classes that CRAFT's authors made for its texts; a reader
+takes one of the two of every ontology. The type of a mention is its ontology. Offsets are Java's, which count a
+character beyond U+FFFF as two; they are converted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from itertools import accumulate
+from pathlib import Path
+
+from linnet.corpora.knowtator import Annotation, read_annotations
+from linnet.corpora.places import LOST, Places
+from linnet.data import Document, Mention, Span
+from linnet.errors import FormatError
+from linnet.text.files import read_text, shown
+
+__all__ = ["read", "read_extended"]
+
+EXTENSIONS = "+extensions"
+SUFFIX = ".txt.knowtator.xml"
+FOLDERS = ("knowtator-2", "knowtator")
+
+
+def _read(path: str | Path, *, extended: bool) -> Iterator[Document]:
+    """Yield the articles of the folder ``concept-annotation`` at `path`, by PMID.
+
+    Raises:
+        FormatError: no texts or annotations, XML of another kind; with the line.
+    """
+    folders = list(_sets(Path(path), extended=extended))
+    texts = sorted((Path(path).parent / "articles" / "txt").glob("*.txt"))
+    if not texts or not folders:
+        missing = "annotations: expected ONTOLOGY/SET/knowtator" if texts else "texts: expected ../articles/txt/*.txt"
+        raise FormatError(shown(path), f"there are no {missing}")
+    places = Places(shown(path))
+    for file in texts:
+        text = read_text(file)
+        offsets = _Offsets(text)
+        mentions: list[Mention] = []
+        for ontology, folder in folders:
+            source = folder / f"{file.stem}{SUFFIX}"
+            if source.exists():  # an article without concepts of an ontology may have no file
+                found = (_mention(one, ontology, text, offsets, places) for one in read_annotations(source))
+                mentions += [one for one in found if one]
+        mentions.sort(key=lambda one: (one.start, -one.end, one.types, one.id))
+        yield Document(file.stem, text, mentions=tuple(mentions))
+    places.odd.warn()
+
+
+read = partial(_read, extended=False)
+read_extended = partial(_read, extended=True)
+
+
+def _sets(path: Path, *, extended: bool) -> Iterator[tuple[str, Path]]:
+    """Yield each ontology and the folder of its annotations; the newer of two forms."""
+    for place in sorted(path.glob("*/*")):
+        if place.name.endswith(EXTENSIONS) == extended and place.name.removesuffix(EXTENSIONS) == place.parent.name:
+            for name in FOLDERS:
+                if any((place / name).glob(f"*{SUFFIX}")):
+                    yield place.parent.name, place / name
+                    break
+
+
+class _Offsets:
+    """From offsets in UTF-16 units to code points of one text."""
+
+    def __init__(self, text: str) -> None:
+        wide = any(character > "\uffff" for character in text)
+        units = accumulate((1 + (character > "\uffff") for character in text), initial=0)
+        self._points = {unit: point for point, unit in enumerate(units)} if wide else None
+
+    def point(self, unit: int) -> int:
+        return unit if self._points is None else self._points.get(unit, -1)
+
+
+def _mention(annotation: Annotation, ontology: str, text: str, offsets: _Offsets, places: Places) -> Mention | None:
+    spans: list[Span] = []
+    for start, end, surface in annotation.spans:
+        begin, stop = offsets.point(start), offsets.point(end)
+        said = text[begin:stop] if surface is None and 0 <= begin < stop <= len(text) else surface or ""
+        span = places.span(text, begin, stop, said, line=annotation.line)
+        if span is None:
+            return None
+        spans.append(span)
+    parts = _parts(spans)
+    if parts is None:
+        places.odd.add(LOST, annotation.line, annotation.id)
+        return None
+    return Mention(
+        parts[0].start,
+        parts[-1].end,
+        parts=parts if len(parts) > 1 else (),
+        id=annotation.id,
+        types=(ontology,),
+        source="gold",
+        concepts=(annotation.concept,),
+    )
+
+
+def _parts(spans: list[Span]) -> tuple[Span, ...] | None:
+    """Return spans in order, those that touch joined; None if there are none or they overlap."""
+    made: list[Span] = []
+    for span in sorted(spans):
+        if made and span.start < made[-1].end:
+            return None
+        if made and span.start == made[-1].end:
+            made[-1] = Span(made[-1].start, span.end)
+        else:
+            made.append(span)
+    return tuple(made) or None

@@ -1,0 +1,165 @@
+"""Corpora that come in PubTator, BioC and GSC+, with the files they are published as.
+
+Addresses are those their publishers name; nothing here, and no test, has asked them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from linnet.corpora.entry import Corpus, Counts, Download, Layout, by_ids, layouts, splits
+from linnet.data import FrozenDict
+
+__all__ = ["ABSTRACTS", "FTP", "GITHUB", "NCBI", "NOT_STATED"]
+
+PUBLIC_DOMAIN = "a work of the United States Government, in the public domain"
+GITHUB = "https://github.com"
+FTP = "https://ftp.ncbi.nlm.nih.gov/pub/lu"
+NCBI = "https://www.ncbi.nlm.nih.gov"
+# as pinned by the loader of nlstruct, which refuses other files
+NCBI_DISEASE = {
+    "train": "26157233d70aeda0b2ac1dda4fc9369b0717bd888f5afe511d0c1c6a5ad307a0",
+    "develop": "61681ad09356619c8f4f3e1738663dd007ad0135720fdc90195120fea944cbe9",
+    "test": "b978442f39c739deb6619c70e7b07327d9eb1b71aff64996c02a592435583f46",
+}
+NOT_STATED = "not stated in the copies that go round: ask its authors"
+
+
+def _pubtator(pattern: str, *rules: str, **names: str) -> Mapping[str, Layout]:
+    return layouts(pubtator=Layout("pubtator", splits(pattern, **names), rules=rules))
+
+
+def _medmentions(kind: str) -> Mapping[str, Layout]:
+    return layouts(pubtator=by_ids("pubtator", f"**/{kind}/data/corpus_pubtator.txt", PMIDS))
+
+
+def _medmentions_files(kind: str) -> tuple[Download, ...]:
+    lists = [f"full/data/corpus_pubtator_pmids_{split}.txt" for split in ("trng", "dev", "test")]
+    places = (f"{kind}/data/corpus_pubtator.txt.gz", *lists)
+    return tuple(Download(f"{GITHUB}/chanzuckerberg/MedMentions/raw/master/{place}", place) for place in places)
+
+
+CDR = {"train": "Training", "dev": "Development", "test": "Test"}
+PMIDS = splits("**/corpus_pubtator_pmids_{}.txt", train="trng", dev="dev", test="test")
+MEDMENTIONS = "Mohan & Li, MedMentions: a large biomedical corpus annotated with UMLS concepts, AKBC 2019"
+ABSTRACTS = (
+    Corpus(
+        "bc5cdr",
+        "bc5cdr",
+        "PubMed abstracts with chemicals and diseases (MeSH) and the relations between them; composite mentions",
+        PUBLIC_DOMAIN,
+        "Li et al., BioCreative V CDR task corpus: a resource for chemical disease relation extraction, Database 2016",
+        layouts(
+            pubtator=Layout("pubtator", splits("**/CDR_{}Set.PubTator.txt", **CDR)),
+            bioc=Layout("bioc_xml", splits("**/CDR_{}Set.BioC.xml", **CDR), rules=("fold-composites",)),
+        ),
+        FrozenDict(train=Counts(500, 9_385), dev=Counts(500, 9_591)),
+        page="https://biocreative.bioinformatics.udel.edu/tasks/biocreative-v/track-3-cdr/",
+        downloads=(Download(f"{FTP}/BC5CDR/CDR_Data.zip", only=("*.PubTator.txt", "*.BioC.xml")),),
+        terminologies=("mesh2015", "mesh"),
+    ),
+    Corpus(
+        "ncbi_disease",
+        "ncbi_disease",
+        "PubMed abstracts with diseases (MEDIC: MeSH or OMIM); | and + both join ids that all hold, meta says which",
+        PUBLIC_DOMAIN,
+        "Doğan, Leaman & Lu, NCBI disease corpus: a resource for disease name recognition and concept normalization, "
+        "Journal of Biomedical Informatics 2014",
+        _pubtator(
+            "**/NCBI{}set_corpus.txt", "repair-offsets", "drop-copies", train="train", dev="develop", test="test"
+        ),
+        FrozenDict(train=Counts(592, 5_134), dev=Counts(100, 787)),
+        page=f"{NCBI}/CBBresearch/Dogan/DISEASE/",
+        downloads=tuple(
+            Download(f"{NCBI}/CBBresearch/Dogan/DISEASE/NCBI{split}set_corpus.zip", sha256=sum)
+            for split, sum in NCBI_DISEASE.items()
+        ),
+        terminologies=("medic2012", "medic"),
+    ),
+    Corpus(
+        "biored",
+        "biored",
+        "PubMed abstracts with genes, diseases, chemicals, variants, species and cell lines, and relations",
+        NOT_STATED,
+        "Luo et al., BioRED: a rich biomedical relation extraction dataset, Briefings in Bioinformatics 2022",
+        _pubtator("**/*{}.PubTator", train="Train", dev="Dev", test="Test"),
+        FrozenDict(train=Counts(400, 13_351), dev=Counts(100, 3_533)),
+        page="https://github.com/ncbi/BioRED",
+        downloads=(Download(f"{FTP}/BioRED/BIORED.zip", only=("*.PubTator",)),),
+    ),
+    Corpus(
+        "nlm_chem",
+        "nlm_chem",
+        "Full texts from PubMed Central with chemicals (MeSH); the dev split in PubTator is half of the test articles",
+        "published by the NCBI for everyone's use",
+        "Islamaj et al., NLM-Chem, a new resource for chemical entity recognition in PubMed full text literature, "
+        "Scientific Data 2021",
+        layouts(
+            pubtator=Layout("pubtator", splits("**/NLMChem_{}.PubTator", train="Train", dev="dev_half", test="Test")),
+            bioc=Layout(
+                "bioc_xml", splits("**/BC7T2-NLMChem-corpus-{}.BioC.xml", train="train", dev="dev", test="test")
+            ),
+        ),
+        FrozenDict(dev=Counts(25, 7_027)),
+        page=f"{FTP}/BC7-NLM-Chem-track/",
+        downloads=(
+            Download(f"{FTP}/BC7-NLM-Chem-track/BC7T2-NLMChem-corpus_v2.BioC.xml.gz", only=("*NLMChem-corpus-*.xml",)),
+        ),
+        terminologies=("mesh2021", "mesh"),
+    ),
+    Corpus(
+        "medmentions",
+        "medmentions",
+        "PubMed abstracts with concepts of the whole UMLS; types are semantic types (T047)",
+        "CC0",
+        MEDMENTIONS,
+        _medmentions("full"),
+        page=f"{GITHUB}/chanzuckerberg/MedMentions",
+        downloads=_medmentions_files("full"),
+    ),
+    Corpus(
+        "medmentions_st21pv",
+        "medmentions",
+        "MedMentions with the 21 semantic types and 18 sources chosen for information retrieval",
+        "CC0",
+        MEDMENTIONS,
+        _medmentions("st21pv"),
+        page=f"{GITHUB}/chanzuckerberg/MedMentions",
+        downloads=_medmentions_files("st21pv"),
+    ),
+    Corpus(
+        "medmentions_st21pv_derived",
+        "medmentions_st21pv_derived",
+        "MedMentions ST21pv tokenised, abbreviations expanded, sentences without mentions left out, types unknown: "
+        "for training; scores on it do not compare with published ones",
+        "CC0",
+        MEDMENTIONS,
+        _pubtator("**/{}_corpus_pubtator.txt", train="train", dev="dev"),
+        FrozenDict(train=Counts(2_135, 98_644), dev=Counts(500, 23_355)),
+    ),
+    Corpus(
+        "gsc_plus",
+        "gsc_plus",
+        "PubMed abstracts with phenotypes (Human Phenotype Ontology of 2016); nested mentions",
+        "MIT (the copy)",
+        "Groza et al., Automatic concept recognition using the Human Phenotype Ontology reference and test suite "
+        "corpora, Database 2015; Lobo et al., Identifying human phenotype terms by combining machine learning and "
+        "validation rules, BioMed Research International 2017",
+        FrozenDict(gsc=Layout("gsc", splits("**/GSCplus_{}_gold.tsv", dev="dev", test="test"))),
+        FrozenDict(dev=Counts(22, 173)),
+        page=f"{GITHUB}/lasigeBioTM/IHP",
+        terminologies=("hpo",),
+    ),
+    Corpus(
+        "species",
+        "other",
+        "PubMed abstracts with species and higher taxa (NCBI Taxonomy)",
+        NOT_STATED,
+        "Pafilis et al., The SPECIES and ORGANISMS resources for fast and accurate identification of taxonomic names "
+        "in text, PLoS ONE 2013",
+        _pubtator("**/SPECIES_{}.PubTator", train="Train", test="Test"),
+        FrozenDict(train=Counts(639, 3_053)),
+        page=f"{NCBI}/research/bionlp/",
+        terminologies=("ncbi-taxonomy",),
+    ),
+)

@@ -1,0 +1,63 @@
+"""tmVar 3: variants of genes in PubTator's layout, whose last column holds fields of several kinds.
+
+::
+
+    tmVar:p|SUB|V|600|E;HGVS:p.V600E;VariantGroup:2;CorrespondingGene:673;RS#:113488022;CA#:123643
+
+A variant's concepts are its numbers in dbSNP; without one it is NIL. The other fields stay in ``meta["variant"]``.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Iterator
+from itertools import zip_longest
+from pathlib import Path
+
+from linnet.corpora.pubtator import read as read_pubtator
+from linnet.data import Document, FrozenDict, Mention
+
+__all__ = ["read"]
+
+NUMBER = re.compile(r"(?:DBSNP:|RS#:)?(?:rs)?(\d+)", re.IGNORECASE)
+VARIANT = re.compile(r"tmVar:|VariantGroup:|Va1iantGroup:|RS#:|HGVS:|[cgmnpr]?\|[A-Z]{2,}\||(?:DBSNP:)?rs\d")
+
+
+def read(path: str | Path) -> Iterator[Document]:
+    """Yield the documents of the corpus; offsets are mended as `linnet.corpora.pubtator` does.
+
+    Raises:
+        FormatError: as PubTator.
+    """
+    for doc in read_pubtator(path, repair=True):
+        yield dataclasses.replace(doc, mentions=tuple(map(_mention, doc.mentions or ())))
+
+
+def _mention(mention: Mention) -> Mention:
+    field = _field(mention)
+    if not VARIANT.match(field):
+        return mention
+    numbers: list[str] = []
+    others: dict[str, str] = {}
+    for part in field.split(";"):
+        key, colon, value = part.partition(":")
+        if key in ("RS#", "DBSNP") or part.lower().startswith("rs"):
+            found = (NUMBER.fullmatch(item.strip()) for item in (value if colon else part).split(","))
+            numbers += [f"DBSNP:rs{match[1]}" for match in found if match]
+        elif part:
+            others[key.replace("Va1iant", "Variant") if colon else "tmVar"] = value if colon else part
+    meta = {key: value for key, value in mention.meta.items() if key not in ("separator", "ids")}
+    if others:
+        meta["variant"] = FrozenDict(others)
+    return dataclasses.replace(mention, concepts=tuple(dict.fromkeys(numbers)), meta=meta)
+
+
+def _field(mention: Mention) -> str:
+    """Return the column that the concepts of a mention were read from."""
+    ids, separator = mention.meta.get("ids"), mention.meta.get("separator", "|")
+    concepts = mention.concepts or ()
+    if isinstance(ids, str):
+        return ids
+    gaps = str(separator) if len(str(separator)) == len(concepts) - 1 else str(separator) * (len(concepts) - 1)
+    return "".join(id + gap for id, gap in zip_longest(concepts, gaps, fillvalue=""))

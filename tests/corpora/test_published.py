@@ -1,0 +1,291 @@
+"""Corpora in forms of their own, read from excerpts in their layout: texts, spans, concepts, and what is refused."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.corpora.published_excerpts import EXCERPTS, put
+
+from linnet.corpora.catalog import CORPORA, read_corpus
+from linnet.corpora.vocabulary import documents
+from linnet.data import Document, Mention, Span
+from linnet.errors import FormatError, LinnetError, LinnetWarning
+
+
+@pytest.fixture(autouse=True)
+def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LINNET_HOME", str(tmp_path / "home"))
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Callable[[str], list[Document]]:
+    """Read a corpus with its split, such as ``craft:train``, from its excerpt."""
+
+    def read(name: str) -> list[Document]:
+        folder = tmp_path / "data" / "corpora" / CORPORA[name.partition(":")[0].partition("/")[0]].folder
+        put(folder, name.partition(":")[0].partition("/")[0])
+        return list(documents(name, data=tmp_path / "data"))
+
+    return read
+
+
+Read = Callable[[str], list[Document]]
+
+
+def told(doc: Document) -> list[tuple[str, tuple[str, ...] | None]]:
+    """Text and concepts of each mention."""
+    return [
+        ("…".join(doc.text[start:end] for start, end in mention.spans), mention.concepts)
+        for mention in doc.mentions or ()
+    ]
+
+
+def test_craft_has_discontinuous_mentions_of_two_ontologies(corpus: Read) -> None:
+    [doc] = corpus("craft:train")
+    assert doc.id == "11319941"
+    assert told(doc) == [
+        ("Lens fiber cells", ("CL:0011004",)),
+        ("Lens", ("UBERON:0000965",)),
+        ("Neurons", ("CL:0000540",)),
+        ("epithelial cells…lens", ("CL:0002224",)),
+    ]
+    mentions = doc.mentions or ()
+    assert [mention.types for mention in mentions] == [("CL",), ("UBERON",), ("CL",), ("CL",)]
+    assert mentions[0].id == "CL_Instance_1"
+    assert [doc.id for doc in corpus("craft:dev")] == ["12546709"]
+    with pytest.raises(FormatError, match="test split of craft is not there"):
+        corpus("craft:test")
+
+
+def test_craft_with_the_classes_its_authors_added(corpus: Read) -> None:
+    [doc] = corpus("craft/extended:train")
+    assert told(doc) == [("fiber", ("CL_EXT:fiber",))]
+
+
+def test_cometa_finds_its_terms(corpus: Read) -> None:
+    with pytest.warns(LinnetWarning, match=r"without context \(1\): line 4 'migraine'"):
+        docs = corpus("cometa:train")
+    assert [doc.id for doc in docs] == ["1", "2", "3"]
+    assert [told(doc) for doc in docs] == [
+        [("Tummy  ache", ("SNOMEDCT:21522001",))],
+        [("ache", ("SNOMEDCT:22253000",))],
+        [("migraine", ("SNOMEDCT:37796009",))],
+    ]
+    assert docs[1].mentions is not None
+    assert docs[1].mentions[0].start == docs[1].text.rindex("ache"), "as a word, not within one"
+    assert docs[0].mentions is not None
+    assert docs[0].mentions[0].meta == {"name": "Abdominal pain"}
+    [doc] = corpus("cometa/zeroshot_specific:test")
+    assert told(doc) == [("ache", ("SNOMEDCT:83644001",))]
+
+
+def test_ask_a_patient_has_ten_folds(corpus: Read, tmp_path: Path) -> None:
+    docs = corpus("ask_a_patient/fold-3:dev")
+    assert [doc.id for doc in docs] == [f"AskAPatient.fold-3.validation:{line}" for line in (1, 2, 3)]
+    assert told(docs[0]) == [("aching é all over 3", ("SNOMEDCT:22253000",))]
+    assert told(docs[2]) == [("weird", ("AMT:CONCEPT_LESS",))]
+    ids = [
+        doc.id
+        for fold in CORPORA["ask_a_patient"].folds
+        for doc in documents(f"ask_a_patient/{fold}:test", data=tmp_path / "data")
+    ]
+    assert len(set(ids)) == len(ids) == 30
+
+
+@pytest.mark.filterwarnings("ignore::linnet.errors.LinnetWarning")
+def test_gnormplus_keeps_taxa_and_leaves_out_what_is_not_there(corpus: Read) -> None:
+    [doc] = corpus("gnormplus:train")
+    assert told(doc) == [
+        ("p53", ("NCBIGene:7157",)),
+        ("kinases", ("NCBIGene:5594", "NCBIGene:5595")),
+        ("SH2 domains", ()),
+    ]
+    assert [mention.meta for mention in doc.mentions or ()] == [{"taxa": ("NCBITaxon:9606",)}, {}, {}]
+    assert [(p.kind, doc.text[p.start : p.end]) for p in doc.passages] == [
+        ("title", "Human p53 and kinases."),
+        ("abstract", "SH2 domains bind."),
+    ]
+    assert len(corpus("gnormplus:train,nlmiat")) == 2
+
+
+def test_gnormplus_says_what_it_moved(corpus: Read) -> None:
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        corpus("gnormplus:test")
+    said = [str(one.message) for one in seen]
+    assert ["put where their text is (1)" in line for line in said] == [True, False]
+    assert "left out (1)" in said[1]
+
+
+def test_nlm_gene_in_bioc(corpus: Read) -> None:
+    [doc] = corpus("nlm_gene:test")
+    assert told(doc) == [
+        ("TP53", ("NCBIGene:7157",)),
+        ("receptors", ("NCBIGene:12458", "NCBIGene:12772", "NCBIGene:12775")),
+        ("receptors", ()),
+        ("receptors", ()),
+    ]
+    assert [mention.meta for mention in doc.mentions or ()][2:] == [{"ids": "-111"}, {}]
+
+
+def test_linnaeus_and_its_ambiguous_mentions(corpus: Read) -> None:
+    with pytest.warns(LinnetWarning, match=r"put where their text is \(1\): line 4 'men'"):
+        docs = corpus("linnaeus:all")
+    assert [doc.id for doc in docs] == ["pmcA102792", "pmcA200000"]
+    assert told(docs[0]) == [
+        ("Yeast", ("NCBITaxon:4932",)),
+        ("mice", ("NCBITaxon:10090",)),
+        ("men", ("NCBITaxon:9606",)),
+    ]
+    assert (docs[0].mentions or ())[1].alternatives == (("NCBITaxon:10116",),)
+    assert docs[1].mentions == ()
+
+
+def test_s800_by_pmid_with_the_splits_of_others(corpus: Read) -> None:
+    [doc] = corpus("s800:train")
+    assert doc.id == "12345678"
+    assert told(doc) == [("Yeast", ("NCBITaxon:4932",)), ("men", ("NCBITaxon:9606",))], "ends are the last character"
+    assert doc.meta["category"] == "mycology"
+    assert [passage.kind for passage in doc.passages] == ["title", "abstract"]
+    [doc] = corpus("s800:dev")
+    assert (doc.id, doc.mentions) == ("2", ())
+    assert [doc.id for doc in corpus("s800:all")] == ["12345678", "2"]
+
+
+@pytest.mark.filterwarnings("ignore::linnet.errors.LinnetWarning")
+def test_bioid_from_its_table(corpus: Read) -> None:
+    first, second = corpus("bioid:train")
+    assert (first.id, second.id, second.mentions) == ("100:Figure_1-A", "100:Figure_1-B", ())
+    assert told(first) == [
+        ("p53", ("NCBIGene:7157",)),
+        ("HeLa", ("Cellosaurus:CVCL_0030",)),
+        ("GFP", ()),
+        ("lysosomes", ("GO:0005764",)),
+        ("liver", ("UBERON:0002107", "UniProt:P05201")),
+    ]
+    assert [mention.types for mention in first.mentions or ()] == [
+        ("gene",),
+        ("cell",),
+        ("protein",),
+        ("subcellular",),
+        ("tissue",),
+    ]
+
+
+@pytest.mark.filterwarnings("ignore::linnet.errors.LinnetWarning")
+def test_tmvar_links_to_dbsnp(corpus: Read) -> None:
+    [doc] = corpus("tmvar:all")
+    assert told(doc) == [
+        ("BRAF", ("NCBIGene:673",)),
+        ("V600E", ("DBSNP:rs113488022",)),
+        ("rs11169748", ("DBSNP:rs11169748",)),
+        ("c.35delG", ()),
+        ("R1K", ()),
+    ]
+    variants = [mention.meta.get("variant") for mention in doc.mentions or ()]
+    assert variants[1] == {
+        "tmVar": "p|SUB|V|600|E",
+        "HGVS": "p.V600E",
+        "VariantGroup": "2",
+        "CorrespondingGene": "673",
+        "CA#": "123643",
+    }
+    assert variants[3] == {
+        "tmVar": "c|DEL|35|G",
+        "HGVS": "c.35delG",
+        "VariantGroup": "0",
+        "CorrespondingGene": "2706,1",
+    }
+    assert variants[4] == {"tmVar": "p|SUB|R|1|K"}
+
+
+# --- what is refused -------------------------------------------------------------------------------------------------
+
+BAD = [
+    ("linnaeus:all", "tags.tsv", "species:ncbi:4932", "species:4932", "expected ids such as species:ncbi:4932"),
+    ("linnaeus:all", "tags.tsv", "pmcA102792\t0", "../../etc/passwd\t0", "there is no text txt/../../etc/passwd.txt"),
+    ("linnaeus:all", "tags.tsv", "\t0\t5", "\t-1\t5", "expected a number that is not negative as an offset"),
+    ("linnaeus:all", "tags.tsv", "\t0\t5\tYeast\t", "", "has 2 columns, expected 5"),
+    ("s800:all", "S800.tsv", "sacch001:12345678", "../x:1", "expected NAME:PMID"),
+    ("s800:all", "S800.tsv", "4932", "yeast", "expected the number of a taxon"),
+    ("s800:all", "S800.tsv", "sacch001:", "missing:", "missing.txt: there is no such file"),
+    ("s800:all", "pubmedid.tsv", "sacch001", "a/b", "expected a name and a PMID"),
+    ("s800:train", "train.txt", "12345678", "9", "1 documents of the split are not in it, such as 9"),
+    (
+        "cometa:train",
+        "general/train.csv",
+        "21522001",
+        "nan",
+        "expected an ID, a term and a number as General",
+    ),
+    ("cometa:train", "general/train.csv", "\tExample", "", "has no column 'Example'"),
+    ("cometa:train", "general/train.csv", '"Headaches', '"Head"aches', "is no table of columns"),
+    ("cometa:train", "general/train.csv", "3\tmigraine", "migraine", "has 6 columns, its header 7"),
+    ("ask_a_patient/fold-0:train", "fold-0.train.txt", "\tpain\t", "\t", "has 2 columns, expected 3"),
+    (
+        "ask_a_patient/fold-0:train",
+        "fold-0.train.txt",
+        "\tpain\t",
+        "\tpain\t\t",
+        "expected an id, the name of a",
+    ),
+    ("bioid:train", "annotations.csv", ",0,3,3,3,", ",x,3,3,3,", "expected a number that is not negative"),
+    ("bioid:train", "annotations.csv", ",obj,", ",object,", "has no column 'obj'"),
+    ("gnormplus:train", "BC2GNtrain.BioC.xml", 'offset="6"', 'offset="six"', "expected a number that is not negative"),
+    ("gnormplus:train", "BC2GNtrain.BioC.xml", "</collection>", "", "no well-formed XML"),
+    ("gnormplus:train", "BC2GNtrain.BioC.xml", "<id>10064105</id>", "", "this document has no id"),
+    ("nlm_gene:train", "Pmidlist.Train.txt", "24886643", "../../24886643", "expected a PMID"),
+    ("nlm_gene:train", "Pmidlist.Train.txt", "24886643", "7", "7.BioC.XML: there is no such file"),
+    ("craft:train", "CL/CL/knowtator/11319941", 'start="0"', 'start="zero"', "expected a number that is not negative"),
+    ("craft:train", "CL/CL/knowtator/11319941", "annotations", "notations", "is no Knowtator XML"),
+    ("tmvar:all", "tmVar3Corpus.txt", "1\t0\t4", "2\t0\t4", "expected an annotation of '1'"),
+]
+
+
+@pytest.mark.parametrize(("name", "file", "old", "new", "problem"), BAD)
+@pytest.mark.filterwarnings("ignore::linnet.errors.LinnetWarning")
+def test_what_is_refused(tmp_path: Path, name: str, file: str, old: str, new: str, problem: str) -> None:
+    corpus, _, split = name.partition(":")
+    known = corpus.partition("/")[0]
+    folder = put(tmp_path / CORPORA[known].folder, known)
+    [path] = [path for path in folder.rglob("*") if file in path.as_posix() and path.is_file()]
+    content = path.read_text(encoding="latin-1")
+    assert old in content
+    path.write_text(content.replace(old, new), encoding="latin-1", newline="\n")
+    with pytest.raises(FormatError) as caught:
+        list(read_corpus(corpus, split=split, data=tmp_path))
+    assert problem in str(caught.value)
+
+
+def test_every_new_layout_has_an_excerpt() -> None:
+    own = {name for name, corpus in CORPORA.items() if {one.format for one in corpus.layouts.values()} - KNOWN}
+    assert own == set(EXCERPTS)
+
+
+KNOWN = {"pubtator", "bioc_xml", "gsc"}
+
+
+def test_the_first_layout_that_is_there_is_taken(tmp_path: Path) -> None:
+    put(tmp_path / "other", "nlm_gene")
+    assert [doc.id for doc in read_corpus("nlm_gene", split="train", data=tmp_path)] == ["24886643"]
+    (tmp_path / "other" / "NLMgene_Train.PubTator").write_text("1|t|One\n")
+    assert [doc.id for doc in read_corpus("nlm_gene", split="train", data=tmp_path)] == ["1"]
+    assert [doc.id for doc in read_corpus("nlm_gene/bioc", split="train", data=tmp_path)] == ["24886643"]
+    with pytest.raises(LinnetError, match="unknown layout of nlm_gene 'x', expected one of pubtator, bioc"):
+        read_corpus("nlm_gene/x", split="train", data=tmp_path)
+
+
+def test_placing_looks_nearby() -> None:
+    from linnet.corpora.places import Places
+
+    places = Places("f")
+    text = "Mice and men, and mice."
+    assert places.span(text, 18, 22, "mice") == Span(18, 22)
+    assert places.span(text, 17, 21, "mice") == Span(18, 22)
+    assert places.span(text, 500, 504, "mice") is None
+    assert places.span(text, 0, 4, " ") is None
+    assert places.span(text, -3, 2, "Mice") == Span(0, 4)
+    assert Mention(*Span(0, 4)).start == 0
