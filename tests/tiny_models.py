@@ -5,7 +5,7 @@ from __future__ import annotations
 import string
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
@@ -140,10 +140,10 @@ def tiny_spacy(folder: Path) -> Path:
 
     ``ner`` finds them as SIGN, ``spancat`` gives them scores, and a ruler finds cysts.
     """
-    import spacy
+    import spacy.util
     from spacy.training import Example
 
-    nlp = spacy.blank("en")
+    nlp: Any = spacy.blank("en")
     nlp.add_pipe("ner").add_label("SIGN")
     nlp.add_pipe("spancat", config={"spans_key": "sc"}).add_label("SIGN")
     texts = (
@@ -160,7 +160,7 @@ def tiny_spacy(folder: Path) -> Path:
         spans = {at: (at, at + len(sign), "SIGN") for sign, at in reversed(found.items()) if at >= 0}
         gold = {"entities": list(spans.values()), "spans": {"sc": list(spans.values())}}
         examples.append(Example.from_dict(nlp.make_doc(text), gold))
-    spacy.util.fix_random_seed(13)
+    cast("Any", spacy.util).fix_random_seed(13)
     nlp.initialize(lambda: examples)
     for _ in range(30):
         nlp.update(examples)

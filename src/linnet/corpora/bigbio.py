@@ -22,9 +22,9 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from linnet.corpora.bioc_text import MAX_GAP, filler
+from linnet.corpora.extras import OWN, by_ids, rest, restored
 from linnet.corpora.ids import to_curie
 from linnet.corpora.names import Remembering
-from linnet.corpora.extras import OWN, by_ids, rest, restored
 from linnet.data import Document, Mention, Passage, Rows, Span
 from linnet.errors import DataError
 from linnet.text.json_files import Node, dumps, loads, nodes

@@ -16,8 +16,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TextIO, cast
 
-from linnet.corpora.names import Remembering
 from linnet.corpora.extras import OWN, by_ids, rest, restored
+from linnet.corpora.names import Remembering
 from linnet.corpora.sources import stem
 from linnet.data import Document, Mention, Rows, Span, by_position
 from linnet.errors import DataError, FormatError, MissingExtraError

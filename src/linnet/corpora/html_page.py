@@ -15,8 +15,8 @@ from typing import Any, TextIO, cast
 import numpy as np
 
 from linnet.corpora.counting import Offsets
-from linnet.corpora.html import Concepts, write_html
 from linnet.corpora.extras import restored
+from linnet.corpora.html import Concepts, write_html
 from linnet.data import Candidates, Document, Mention, Rows, Span
 from linnet.errors import DataError, FormatError
 from linnet.text.files import open_text, shown

@@ -29,9 +29,9 @@ from typing import Any, NamedTuple, TextIO
 import numpy as np
 
 from linnet.corpora.counting import Offsets, utf16_units
+from linnet.corpora.extras import OWN, by_ids, rest, restored
 from linnet.corpora.ids import from_curie, to_curie
 from linnet.corpora.names import Remembering
-from linnet.corpora.extras import OWN, by_ids, rest, restored
 from linnet.corpora.sources import stem
 from linnet.data import Candidates, Document, Mention, Passage, Rows, Source, Span
 from linnet.errors import DataError, FormatError

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import BinaryIO, TextIO, cast
 
 from linnet.errors import FormatError
+from linnet.text.unchanged import unchanged
 
 __all__ = [
     "BOMB_BYTES",
@@ -43,7 +44,6 @@ BOMB_RATIO = 200  # beyond it, to this many times its packed size (text packs 3 
 MAX_LINE = 256 << 20  # bytes of one line
 MAX_TEXT = 256 << 20  # bytes of a file that is read as one text
 CHUNK = 1 << 20
-CHANGED = "was changed while it was read: read it again, or a copy of it"
 
 UTF8_BOM = b"\xef\xbb\xbf"
 GZIP = b"\x1f\x8b"
@@ -167,37 +167,12 @@ def open_bytes(path: str | Path) -> Generator[BinaryIO, None, None]:
         FormatError: no such file, a folder, a pipe or device, no permission; at the end, where the file was changed
             meanwhile.
     """
-    with _open_raw(path) as raw, _unchanged(raw, path):
+    with _open_raw(path) as raw, contextlib.nullcontext() if str(path) == STDIO else unchanged(raw, path):
         if cast("io.BufferedReader", raw).peek(2)[:2] != GZIP:
             yield raw
         else:
             with _Unpacked(raw, shown(path)) as unpacked, io.BufferedReader(unpacked, CHUNK) as stream:
                 yield cast("BinaryIO", stream)
-
-
-@contextlib.contextmanager
-def _unchanged(raw: BinaryIO, path: str | Path) -> Generator[None, None, None]:
-    """Refuse a file that another process wrote to while it was read: half of it would be old, half new."""
-    if str(path) == STDIO:
-        yield
-        return
-    before = os.fstat(raw.fileno())
-    try:
-        yield
-    except FormatError as error:
-        if _state(raw) != _state_of(before):
-            raise FormatError(path, f"{CHANGED}; before that: {error.problem}", line=error.line) from error
-        raise
-    if _state(raw) != _state_of(before):
-        raise FormatError(path, CHANGED)
-
-
-def _state(raw: BinaryIO) -> tuple[int, int]:
-    return _state_of(os.fstat(raw.fileno()))
-
-
-def _state_of(found: os.stat_result) -> tuple[int, int]:
-    return found.st_size, found.st_mtime_ns
 
 
 def head(path: str | Path, size: int = 1 << 16) -> bytes:
