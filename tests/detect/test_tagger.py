@@ -267,6 +267,14 @@ def test_pieces_belong_to_the_word_they_begin_in(bert: str, kb: KnowledgeBase) -
     assert sorted(set(text.owners.tolist())) == list(dict.fromkeys(text.owners.tolist()))
 
 
+@pytest.mark.parametrize("text", ["\x00\x01 the patient had gout \x02", "\x00", "\x00 \x01", ""])
+def test_signs_that_no_word_piece_stands_for_are_no_mentions(bert: str, kb: KnowledgeBase, text: str) -> None:
+    docs = [*notes(), Document("odd", text), Document("odder", "\x00")]
+    tagger = fitted(bert, kb, docs, lstm=4)
+    [found] = Pipeline(tagger)([Document.of(text)])
+    assert all(found.surface(mention).isalpha() for mention in found.mentions or ())
+
+
 # --- saving, errors --------------------------------------------------------------------------------------------------
 
 

@@ -139,7 +139,7 @@ def _trained(
     if (place / "card.md").exists():  # which is written last
         saved = load(place, kb=pipeline.kb)
         return Pipeline(*saved.parts[:last], *pipeline.parts[last:], kb=pipeline.kb)
-    logger.info("%s are trained", ", ".join(task.label for task in todo))
+    logger.info("training %s", ", ".join(task.label for task in todo))
     train_in_place(pipeline, todo, train, dev)
     config.save(pipeline, place)
     return pipeline

@@ -30,10 +30,12 @@ def emissions(
 ) -> list[Floats]:
     """Return the score of each label for each word of each text, float32 (words, labels): the mean of all networks.
 
-    A word without word pieces, such as a sign that the tokenizer leaves out, is read as nothing.
+    Words without word pieces, control characters say, are no mentions at the ends of a text.
     """
     labels = networks[0].head.out_features
     out = [np.zeros((len(text.words), labels), np.float32) for text in texts]
+    for scores in out:
+        scores[:, 0] = SUREST  # what nobody reads is no mention
     parts = [(number, window) for number, some in enumerate(windows) for window in some if window.last > window.first]
     device = networks[0].device
     done = 0
@@ -42,8 +44,9 @@ def emissions(
             some = [parts[row] for row in rows.tolist()]
             batch = Pieces.of([(texts[number], window) for number, window in some], networks[0].encoder).to(device)
             scores = torch.stack([network(batch) for network in networks]).mean(dim=0).float().cpu().numpy()
-            for (number, window), own, found in zip(some, batch.own.tolist(), scores, strict=True):
-                out[number][window.begin : window.end] = found[own[0] : own[1]]
+            for (number, window), (begin, end), found in zip(some, batch.own.tolist(), scores, strict=True):
+                start = int(texts[number].owners[window.first])
+                out[number][start + begin : start + end] = found[begin:end]
             done += len(some)
             tell("windows of text", done, len(parts))
     return out

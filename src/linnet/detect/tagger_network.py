@@ -68,9 +68,10 @@ class Pieces:
             shapes[row, : end - begin] = text.shapes[begin:end]
             held = text.matches[(text.matches[:, 0] >= begin) & (text.matches[:, 0] < end)]
             matches.append(np.column_stack([np.full(len(held), row), held[:, 0] - begin, held[:, 1]]))
-        own = np.array([(w.begin - b, w.end - b) for (_, w), (b, _) in zip(parts, spans, strict=True)], np.int64)
+        # words without word pieces at either end, such as control characters, are read by nobody
+        own = [(max(w.begin, b) - b, min(w.end, e) - b) for (_, w), (b, e) in zip(parts, spans, strict=True)]
         counts = np.array([end - begin for begin, end in spans], np.int64)
-        arrays = (ids, mask, words, shapes, np.concatenate(matches).astype(np.int64), own, counts)
+        arrays = (ids, mask, words, shapes, np.concatenate(matches).astype(np.int64), np.array(own, np.int64), counts)
         return cls(*map(torch.from_numpy, arrays))
 
     def to(self, device: torch.device) -> Pieces:

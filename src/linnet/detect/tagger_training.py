@@ -103,7 +103,8 @@ class TaggerTraining:
         pieces = Pieces.of([(one.text, one.window) for one in examples], self.network.encoder)
         labels = torch.full(tuple(pieces.shapes.shape), UNKNOWN)
         for row, (one, (begin, end)) in enumerate(zip(examples, pieces.own.tolist(), strict=True)):
-            labels[row, begin:end] = torch.from_numpy(one.labels[one.window.begin : one.window.end])
+            start = int(one.text.owners[one.window.first])
+            labels[row, begin:end] = torch.from_numpy(one.labels[start + begin : start + end])
         return Group(pieces, labels)
 
     def loss(self, batch: Batch) -> dict[str, Tensor]:
@@ -179,7 +180,7 @@ def _examples(tagger: Tagger, docs: Sequence[Document]) -> Iterator[Example]:
         labels = labels_of(doc, text.words, tagger.labels, tagger.scheme)
         cut = np.append((labels >= 0) & going_on[labels], False)  # is word n in one mention with the word before it?
         border = 0
-        for window in tagger.windows(text):
+        for window in tagger.windows(text) if len(text.pieces) else ():
             begin, border = border, window.end
             while cut[border]:
                 border += 1
