@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
@@ -53,7 +53,7 @@ def tasks(
         seed: of the recipe, for networks whose table names none.
 
     Raises:
-        RecipeError: a table names no part that learns.
+        RecipeError: a table names no part that learns, or has wrong arguments for its part.
     """
     able = learners(pipeline)
     if not tables:
@@ -71,10 +71,22 @@ def tasks(
         args = {key: value for key, value in table.items() if key != "part"}
         for task in found:
             stage = 1 + sum(earlier.place == task.place for earlier in chosen)
+            problems += [f"train[{index}].{problem}" for problem in _wrong(part_at(pipeline, task.place), args)]
             chosen.append(Task(task.place, task.name, args, stage))
     if problems:
         raise RecipeError(source, problems)
     return [_seeded(pipeline, task, seed) for task in chosen]
+
+
+def _wrong(part: Component, args: Mapping[str, Any]) -> Sequence[str]:
+    """Return what a part would refuse of its arguments once it is its turn, hours later maybe."""
+    check: Callable[[Mapping[str, Any]], None] | None = getattr(part, "check", None)
+    try:
+        if check is not None:
+            check(args)
+    except RecipeError as error:
+        return error.problems
+    return ()
 
 
 def _seeded(pipeline: Pipeline, task: Task, seed: int | None) -> Task:

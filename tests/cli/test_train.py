@@ -44,9 +44,9 @@ def small(tmp_path: Path) -> KnowledgeBase:
     return build((Concept(f"MESH:{id}", (Name(name),)) for id, name, _ in NAMES), tmp_path / "small.kb")
 
 
-def written(tmp_path: Path, kb: KnowledgeBase, more: str = "", corpus: str = "bc5cdr") -> Path:
+def written(tmp_path: Path, kb: KnowledgeBase, more: str = "", corpus: str = "bc5cdr", detector: str = "gold") -> Path:
     path = tmp_path / "recipe.toml"
-    parts = "".join(f'[[pipeline]]\nuse = "{name}"\n' for name in ("gold", "conjuncts", "ngram", "lexical", "decide"))
+    parts = "".join(f'[[pipeline]]\nuse = "{name}"\n' for name in (detector, "conjuncts", "ngram", "lexical", "decide"))
     path.write_text(f'corpus = "{corpus}"\nkb = "{kb.path}"\n{parts}{more}')
     return path
 
@@ -133,6 +133,11 @@ def test_what_is_refused(run: Run, tmp_path: Path, data: Path, small: KnowledgeB
     assert "corpus: missing" in said(written(tmp_path, small, corpus=""))
     assert "'bc5cd'" in said(written(tmp_path, small, corpus="bc5cd"))
     assert "no part of the pipeline that learns" in said(written(tmp_path, small, '[[train]]\npart = "gold"\n'))
+    wrong = [f'[[train]]\npart = "{part}"\nlr = -1\n{field}' for part, field in (("tagger", "nil_weight = -1\n"),)]
+    both = said(written(tmp_path, small, "".join(['[[train]]\npart = "ngram"\n', *wrong]), detector="tagger"))
+    assert "train[1].nil_weight: expected a number from 0" in both  # before anything is trained
+    assert "train[1].lr: expected" in both
+    assert "trained" not in both
     nothing = tmp_path / "nothing.toml"
     nothing.write_text(f'corpus = "bc5cdr"\nkb = "{small.path}"\n[[pipeline]]\nuse = "gold"\n')
     assert "no part of it learns" in said(nothing)

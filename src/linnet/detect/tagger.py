@@ -17,6 +17,7 @@ import numpy as np
 
 from linnet.data import Document, Mention, Span, mention_id
 from linnet.detect.dictionary import Dictionary
+from linnet.detect.tagger_args import TaggerArgs
 from linnet.errors import FormatError, PipelineError, RecipeError
 from linnet.home import read_json
 from linnet.kb import KnowledgeBase
@@ -230,6 +231,15 @@ class Tagger(Detector):
         kinds = {mention.types[0] for doc in train for mention in doc.mentions or () if mention.types}
         self.types = tuple(sorted(kinds)) if self.typed else ()
         yield from fit(self, train, dev, args=args)
+
+    @staticmethod
+    def check(args: Mapping[str, Any]) -> None:
+        """Refuse wrong arguments of `fit` before anything is trained.
+
+        Raises:
+            RecipeError: all that is wrong with them.
+        """
+        TaggerArgs.split(args)
 
     def calibrate(self, dev: Sequence[Document], texts: Sequence[Text]) -> None:
         """Fit how often a mention of some log odds is right (Platt 1999)."""

@@ -24,7 +24,7 @@ from linnet.home import read_json
 from linnet.kb import KnowledgeBase
 from linnet.pace import tell
 from linnet.pipeline import Component, Reranker, Step
-from linnet.rerank.cross_args import CandidateText
+from linnet.rerank.cross_args import CandidateText, CrossArgs
 from linnet.rerank.packing import Frame, Packed, Packing, pack, too_long
 
 if TYPE_CHECKING:
@@ -270,6 +270,15 @@ class CrossEncoder(Reranker):
             self.__dict__.pop(made, None)
         _ = self.network
         yield from fit(self, train, dev, before=before, args=args)
+
+    @staticmethod
+    def check(args: Mapping[str, Any]) -> None:
+        """Refuse wrong arguments of `fit` before anything is trained.
+
+        Raises:
+            RecipeError: all that is wrong with them.
+        """
+        CrossArgs.split(args)
 
     def with_network(self, other: Self) -> Self:
         """Return the same component with another one's network: for cross-fitting."""

@@ -27,7 +27,7 @@ from linnet.kb import KnowledgeBase, Mask
 from linnet.pipeline import Allow, Component, Step
 from linnet.retrieve.aliases import Aliases
 from linnet.retrieve.contexts import InContext, in_context
-from linnet.retrieve.dense_args import ALIGN, FINETUNE
+from linnet.retrieve.dense_args import ALIGN, FINETUNE, AlignArgs, DenseArgs
 from linnet.retrieve.dense_vectors import VECTORS, SearchedNames, files_beside, make, name_vectors
 from linnet.retrieve.queries import IndexedRetriever
 
@@ -278,6 +278,15 @@ class Dense(IndexedRetriever):
         _ = self.module
         self.trained = True
         yield from fit(self, train, dev, before=before, args=args)
+
+    @staticmethod
+    def check(args: Mapping[str, Any]) -> None:
+        """Refuse wrong arguments of `fit` before anything is trained.
+
+        Raises:
+            RecipeError: all that is wrong with them.
+        """
+        (AlignArgs if args.get("stage") == ALIGN else DenseArgs).split(args)
 
     def _begin(self, stage: str) -> None:
         """Forget what was learned except by alignment; a copy gets a network of its own, beside its original's."""
