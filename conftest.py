@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 
-collect_ignore = (
-    []
-    if importlib.util.find_spec("flair")
-    else ["src/linnet/detect/flair_model.py", "src/linnet/detect/flair_training.py"]
-)
+FLAIR = ["src/linnet/detect/flair_model.py", "src/linnet/detect/flair_training.py"]
+
+collect_ignore = [] if importlib.util.find_spec("flair") else FLAIR
