@@ -143,7 +143,8 @@ def cross_fitted(
 
     def made() -> list[Pipeline]:
         again = {} if known is None else known
-        for place, number in {task.place: number for number, task in enumerate(done)}.items():  # its last stage
+        # each with its last stage, what stands before it first
+        for place, number in sorted({task.place: number for number, task in enumerate(done)}.items()):
             if place not in again and hasattr(part_at(pipeline, place), "with_network"):
                 again[place] = _trained_again(pipeline, done[: number + 1], docs, places, folds, checkpoints, again)
         outs = [frozenset(id for id, place in places.items() if place == fold) for fold in range(folds)]

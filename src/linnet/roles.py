@@ -262,7 +262,11 @@ def unite(lists: Sequence[Sequence[Mention]], overlaps: Overlaps = "all") -> lis
     found: list[tuple[int, Mention]] = []
     for number, mentions in enumerate(lists):
         taken = {(mention.spans, mention.types) for _, mention in found}
-        found += [(number, mention) for mention in mentions if (mention.spans, mention.types) not in taken]
+        people = {(one.spans, one.types) for _, one in found if one.source != "pred"}
+        own = [one for one in mentions if (one.spans, one.types) not in (taken if one.source == "pred" else people)]
+        theirs = {(one.spans, one.types) for one in own if one.source != "pred"}  # in whose place no prediction stays
+        found = [item for item in found if item[1].source != "pred" or (item[1].spans, item[1].types) not in theirs]
+        found += [(number, mention) for mention in own]
     if overlaps == "all":
         return [mention for _, mention in found]
     length = (lambda mention: mention.end - mention.start) if overlaps == "longest" else lambda _: 0
@@ -270,9 +274,13 @@ def unite(lists: Sequence[Sequence[Mention]], overlaps: Overlaps = "all") -> lis
     kept: list[tuple[int, Mention]] = []
     for number, mention in ranked:
         others = (other for list_, other in kept if list_ != number)
-        if mention.source != "pred" or not any(o.start < mention.end and mention.start < o.end for o in others):
+        if mention.source != "pred" or not any(_overlap(mention, other) for other in others):
             kept.append((number, mention))
     return [mention for _, mention in sorted(kept, key=lambda item: item[0])]
+
+
+def _overlap(one: Mention, other: Mention) -> bool:
+    return any(a.start < b.end and b.start < a.end for a in one.spans for b in other.spans)
 
 
 def check_order(parts: Sequence[Component]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,14 +16,15 @@ DOC = Document("a", "a cold", mentions=(Mention(2, 6, id="g", source="gold"), Me
 
 
 def test_splits_are_files_or_folders(tmp_path: Path) -> None:
-    write([DOC], tmp_path / "train.jsonl")
+    write([DOC, replace(DOC, id="b", mentions=(Mention(0, 1, id="p", source="pred"),))], tmp_path / "train.jsonl")
     (tmp_path / "dev").mkdir()
     write([DOC], tmp_path / "dev" / "some.jsonl")
     assert has_split(str(tmp_path), "train")
     assert has_split(str(tmp_path), "dev")
     assert not has_split(str(tmp_path), "test")
     for split in ("train", "dev"):
-        [found] = split_documents(str(tmp_path), split=split)
+        found, *others = split_documents(str(tmp_path), split=split)
+        assert [doc.mentions for doc in others] == [None] * (split == "train")  # nobody has looked at it
         assert [mention.id for mention in found.mentions or ()] == ["g"]  # predictions teach nothing
 
 

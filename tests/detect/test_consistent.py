@@ -53,6 +53,13 @@ def test_a_short_form_follows_its_long_form() -> None:
     assert surfaces(text, "Multiple sclerosis", abbreviations=False) == ["Multiple sclerosis"]
 
 
+def test_names_that_stand_hundreds_of_times() -> None:
+    text = "zinc and " * 2000
+    mentions = tuple(Mention(place, place + 4) for place in range(0, 9 * 1000, 9))
+    [after] = Consistent(abbreviations=False)([Document("a", text, mentions=mentions)])
+    assert len(after.mentions or ()) == 2000
+
+
 def test_sure_is_a_probability() -> None:
     with pytest.raises(RecipeError, match="sure: 2"):
         Consistent(sure=2)

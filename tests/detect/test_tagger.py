@@ -21,11 +21,12 @@ from linnet.data import Concept, Document, Mention, Name, Span
 from linnet.detect.tagger import Tagger
 from linnet.detect.tagger_decoding import decoded, emissions
 from linnet.detect.tagger_network import Pieces
-from linnet.detect.tagger_texts import UNKNOWN, Text, gold_chunks, label_names, labels_of, spans_of, windows
+from linnet.detect.tagger_texts import UNKNOWN, Text, gold_chunks, label_names, labels_of, read, spans_of, windows
 from linnet.errors import DataError, FormatError, PipelineError, RecipeError
 from linnet.kb import KnowledgeBase
 from linnet.kb_build import build
 from linnet.nn.crf import Rules
+from linnet.nn.encoder import Encoder
 from linnet.pipeline import Pipeline
 from linnet.text.tagging import Chunk
 
@@ -155,6 +156,24 @@ def test_nothing_is_learned_from_what_nobody_reviewed() -> None:
     assert labels_of(seen, spans_of(doc.text), names, "BIO").tolist() == [1, 0, UNKNOWN, UNKNOWN, UNKNOWN]
 
 
+def test_what_is_reviewed_in_part_is_learned_in_part(bert: str, kb: KnowledgeBase) -> None:
+    docs = notes(20)
+    half = [replace(doc, reviewed=(Span(0, len(doc.text) // 2),)) for doc in docs]
+    half = [replace(doc, mentions=tuple(m for m in doc.mentions or () if m.end <= len(doc.text) // 2)) for doc in half]
+    unseen = [replace(doc, id=f"u{doc.id}", mentions=None) for doc in docs]
+    tagger = fitted(bert, kb, [*half, *unseen], docs, decoding="crf")
+    right = sum(map(len, map(set.__and__, found(tagger, docs), gold(docs))))
+    assert right > 0.6 * sum(map(len, gold(docs)))  # what stands in places that were never reviewed is harder
+
+
+def test_a_stopped_training_leaves_what_it_had(bert: str, kb: KnowledgeBase) -> None:
+    tagger = Tagger(kb=kb, encoder=bert, dictionary=False)
+    steps = tagger.fit(notes(), (), before=Pipeline(), kb=kb, args={"epochs": 2})
+    next(steps)
+    steps.close()  # type: ignore[attr-defined]
+    assert len(Pipeline(tagger)([Document.of("gout")])) == 1
+
+
 def test_of_overlapping_mentions_the_longest_is_learned() -> None:
     mentions = (Mention(0, 4), Mention(0, 10), Mention(5, 10), Mention(11, 20, parts=(Span(11, 13), Span(17, 20))))
     doc = Document("a", "cold fever of it had", mentions=mentions)
@@ -203,6 +222,21 @@ def test_the_least_probable_are_left_out(bert: str, kb: KnowledgeBase) -> None:
     after = [m for doc in Pipeline(tagger)(docs) for m in doc.mentions or ()]
     assert after == [mention for mention in before if mention.signals["detect"] >= tagger.least]
     assert 0 < len(after) < len(before)
+
+
+def test_probabilities_of_long_texts_are_exact(bert: str, kb: KnowledgeBase) -> None:
+    tagger = fitted(bert, kb, notes(), scheme="BIO", decoding="crf", epochs=2)
+    [network] = tagger.networks
+    with torch.no_grad():
+        assert network.follow is not None
+        network.follow.add_(2.0)  # which no row of labels can tell from 0, and which adds up
+    torch.manual_seed(0)
+    scores = torch.randn(3000, len(tagger.labels)).numpy()
+    [short], [long] = decoded([scores[:40]], [network], tagger.labels), decoded([scores], [network], tagger.labels)
+    near = dict(long)
+    same = [(odds, near[chunk]) for chunk, odds in short[:-3] if chunk in near]
+    assert len(same) > 3
+    assert all(one == pytest.approx(other, abs=1e-3) for one, other in same)
 
 
 # --- windows ---------------------------------------------------------------------------------------------------------
@@ -273,6 +307,25 @@ def test_signs_that_no_word_piece_stands_for_are_no_mentions(bert: str, kb: Know
     tagger = fitted(bert, kb, docs, lstm=4)
     [found] = Pipeline(tagger)([Document.of(text)])
     assert all(found.surface(mention).isalpha() for mention in found.mentions or ())
+
+
+def test_the_first_piece_of_a_word_may_hold_a_blank(kb: KnowledgeBase, tmp_path: Path) -> None:
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+    from transformers import PreTrainedTokenizerFast
+
+    folder = tiny_bert(tmp_path / "bytes", words=WORDS, layers=1)
+    backend = Tokenizer(models.BPE())
+    backend.pre_tokenizer, backend.decoder = pre_tokenizers.ByteLevel(add_prefix_space=False), decoders.ByteLevel()
+    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    backend.train_from_iterator([doc.text for doc in notes()], trainers.BpeTrainer(
+        vocab_size=290, special_tokens=special, initial_alphabet=alphabet, show_progress=False))  # fmt: skip
+    backend.post_processor = processors.TemplateProcessing("[CLS] $A [SEP]", None, [("[CLS]", 2), ("[SEP]", 3)])
+    PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]
+        tokenizer_object=backend, model_max_length=512, pad_token="[PAD]", cls_token="[CLS]", sep_token="[SEP]"
+    ).save_pretrained(folder)
+    [text] = read([Document.of("the patient had gout")], Encoder.load(folder))
+    assert sorted(set(text.owners.tolist())) == [0, 1, 2, 3]
 
 
 # --- saving, errors --------------------------------------------------------------------------------------------------

@@ -32,6 +32,8 @@ def has_split(corpus: str, split: str) -> bool:
 def split_documents(corpus: str, *, split: str, data: str | Path | None = None) -> Iterator[Document]:
     """Yield the documents of a split, with the mentions that people marked: predictions teach nothing.
 
+    One that holds predictions alone is taken for one that nobody has looked at: its mentions are None.
+
     Args:
         corpus: a name of `linnet.corpora.catalog.CORPORA`, or a folder that holds, for each split, a file of any format
             or a folder of files that is called so; ``linnet corpus split`` writes such files.
@@ -53,7 +55,8 @@ def split_documents(corpus: str, *, split: str, data: str | Path | None = None) 
         raise FormatError(folder, f"{wanted}, found {found}; linnet corpus split makes them of one set of documents")
     for doc in read(places[0]):
         theirs = tuple(mention for mention in doc.mentions or () if mention.source != "pred")
-        yield doc if doc.mentions is None else replace(doc, mentions=theirs)
+        unseen = doc.mentions is None or (doc.mentions and not theirs and doc.reviewed is None)
+        yield replace(doc, mentions=None if unseen else theirs)
 
 
 def _folder(corpus: str) -> Path:

@@ -67,13 +67,15 @@ class Consistent(Stage):
         mentions = doc.mentions or ()
         known = [one for one in mentions if not one.parts and one.signals.get("detect", 1.0) >= self.sure]
         text = _Text(doc.text, tokenize(doc.text))
-        taken = [mention.span for mention in mentions]
+        taken = bytearray(len(doc.text))  # 1 for each character of a mention
+        for mention in mentions:
+            taken[mention.start : mention.end] = b"\x01" * (mention.end - mention.start)
         found: list[Mention] = []
         sources = [self._short(doc, known, text)] if self.abbreviations else []
         sources += [_repeats(known, text)] if self.repeats else []
         for span, model in (pair for pairs in sources for pair in pairs):
-            if not any(start < span.end and span.start < end for start, end in taken):
-                taken.append(span)
+            if not any(taken[span.start : span.end]):
+                taken[span.start : span.end] = b"\x01" * (span.end - span.start)
                 id = mention_id(doc.id, [span], model.types)
                 found.append(Mention(*span, id=id, types=model.types, signals=model.signals))
         return merge(doc, [*(one for one in mentions if one.source == "pred"), *found])
@@ -102,7 +104,12 @@ def _repeats(known: Iterable[Mention], text: _Text) -> Iterator[tuple[Span, Ment
     places: dict[str, list[int]] = {}
     for place, word in enumerate(folded):
         places.setdefault(word, []).append(place)
+    seen: set[str] = set()
     for model in sorted(known, key=lambda one: (one.start - one.end, one.start)):
+        surface = text.text[model.start : model.end]
+        if surface in seen:
+            continue  # the same words stand in the same places
+        seen.add(surface)
         first, last = starts.get(model.start), ends.get(model.end)
         if first is None or last is None or last < first:
             continue  # it begins or ends inside a word

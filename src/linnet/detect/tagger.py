@@ -33,6 +33,7 @@ __all__ = ["Tagger"]
 MODEL = "model"
 LEARNED = "tagger.json"  # the types it tells apart, and how sure it is how often right
 OVERLAP = 128  # word pieces that two windows share, at most a quarter of one
+NARROWEST = 16  # word pieces of a window
 NEUTRAL = (1.0, 0.0)
 
 
@@ -65,6 +66,7 @@ class Tagger(Detector):
     window: int = 0
     least: float = 0.0
     types: tuple[str, ...] = field(default=(), init=False)
+    marks: tuple[str, ...] = field(default=(), init=False, repr=False, compare=False)  # of dictionary matches, in order
     curve: tuple[float, float] = field(default=NEUTRAL, init=False)
     folders: tuple[Path, ...] = field(default=(), init=False, repr=False, compare=False)
 
@@ -72,7 +74,8 @@ class Tagger(Detector):
     RESUMES = True
 
     def __post_init__(self) -> None:
-        problems = [] if self.window >= 0 else [f"window: {self.window} must be 0 or more"]
+        narrow = 0 != self.window < NARROWEST
+        problems = [f"window: {self.window} must be 0, or {NARROWEST} at least"] if narrow else []
         problems += [] if 0 <= self.least <= 1 else [f"least: {self.least} must be from 0 to 1"]
         problems += [] if self.lstm >= 0 else [f"lstm: {self.lstm} must be 0 or more"]
         if problems:
@@ -96,15 +99,10 @@ class Tagger(Detector):
 
         return label_names(self.types or ("",), self.scheme)
 
-    @functools.cached_property
+    @property
     def features(self) -> dict[str, int]:
         """The features of dictionary matches by name."""
-        from linnet.detect.tagger_texts import KINDS  # noqa: PLC0415 - imports torch
-
-        if not self.dictionary:
-            return {}
-        kinds = self.kb.types() or ("",)
-        return {f"{place}-{kind}": n for n, (kind, place) in enumerate((k, p) for k in sorted(kinds) for p in KINDS)}
+        return {name: number for number, name in enumerate(self.marks)}
 
     def fresh(self, folder: Path | None = None) -> TaggerNetwork:
         """Return a network of a saved folder, or one that has learned nothing."""
@@ -223,6 +221,7 @@ class Tagger(Detector):
             DataError: no mention to learn from.
         """
         import linnet.nn  # noqa: F401, PLC0415 - says what to install where torch is missing
+        from linnet.detect.tagger_texts import KINDS  # noqa: PLC0415 - imports torch
         from linnet.detect.tagger_training import fit  # noqa: PLC0415 - imports torch
 
         self.folders, self.curve = (), NEUTRAL
@@ -230,6 +229,8 @@ class Tagger(Detector):
             self.__dict__.pop(made, None)
         kinds = {mention.types[0] for doc in train for mention in doc.mentions or () if mention.types}
         self.types = tuple(sorted(kinds)) if self.typed else ()
+        known = sorted(self.kb.types() or ("",)) if self.dictionary else ()
+        self.marks = tuple(f"{place}-{kind}" for kind in known for place in KINDS)
         yield from fit(self, train, dev, args=args)
 
     @staticmethod
@@ -268,7 +269,7 @@ class Tagger(Detector):
             return
         for number, network in enumerate(self.networks):
             network.save(folder / f"{MODEL}-{number}")
-        told = {"types": self.types, "curve": self.curve, "networks": len(self.networks)}
+        told = {"types": self.types, "marks": self.marks, "curve": self.curve, "networks": len(self.networks)}
         (folder / LEARNED).write_text(json.dumps(told), encoding="utf-8")
 
     @classmethod
@@ -279,7 +280,8 @@ class Tagger(Detector):
         if (folder / LEARNED).is_file():
             told = read_json(folder / LEARNED)
             try:
-                loaded.types, (slope, shift) = tuple(map(str, told["types"])), told["curve"]
+                loaded.types, loaded.marks = tuple(map(str, told["types"])), tuple(map(str, told["marks"]))
+                slope, shift = told["curve"]
                 loaded.curve = float(slope), float(shift)
                 loaded.folders = tuple(folder / f"{MODEL}-{number}" for number in range(int(told["networks"])))
             except (KeyError, TypeError, ValueError) as error:

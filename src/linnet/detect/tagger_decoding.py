@@ -64,7 +64,7 @@ def decoded(
     """
     with torch.inference_mode():
         all_rules = [network.rules for network in networks]
-        rules = Rules(*(torch.stack(rule).mean(dim=0).float().cpu() for rule in zip(*all_rules, strict=True)))
+        rules = Rules(*(torch.stack(rule).mean(dim=0).double().cpu() for rule in zip(*all_rules, strict=True)))
         found: list[list[tuple[Chunk, float]]] = [[] for _ in scores]
         for rows in token_batches([len(one) for one in scores], tokens=CHAINS):
             some = [row for row in rows.tolist() if len(scores[row])]
@@ -76,7 +76,8 @@ def decoded(
 
 def _chains(scores: Sequence[Floats], rules: Rules, labels: Sequence[str]) -> Iterator[list[tuple[Chunk, float]]]:
     lengths = torch.tensor([len(one) for one in scores])
-    padded = torch.zeros(len(scores), int(lengths.max()), len(labels))
+    # in float64: a share of all rows is a difference of sums that grow with the text
+    padded = torch.zeros(len(scores), int(lengths.max()), len(labels), dtype=torch.float64)
     for row, one in enumerate(scores):
         padded[row, : len(one)] = torch.from_numpy(one)
     padded = padded.log_softmax(dim=2)  # which changes no probability, and keeps sums of many words exact

@@ -167,9 +167,13 @@ def label_names(types: Sequence[str], scheme: Scheme) -> list[str]:
 def labels_of(doc: Document, words: Sequence[Span], names: Sequence[str], scheme: Scheme) -> Ints:
     """Return the label of each word, as its place in `names`, int64 (words,); `UNKNOWN` where nobody has looked.
 
+    Nobody has looked at a document whose mentions are None.
+
     A mention holds the words that it shares a character with; of mentions that share a word the longest is taken, of a
     discontinuous one its hull. A type that is not among the labels counts as none.
     """
+    if doc.mentions is None:
+        return np.full(len(words), UNKNOWN, np.int64)
     chunks: list[Chunk] = []
     taken = np.zeros(len(words), np.bool_)
     for mention in sorted(doc.mentions or (), key=lambda one: (one.start - one.end, one.start)):

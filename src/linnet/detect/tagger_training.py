@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -178,15 +179,31 @@ def _examples(tagger: Tagger, docs: Sequence[Document]) -> Iterator[Example]:
     going_on = np.array([label[0] in CONTINUES for label in tagger.labels])
     for doc, text in zip(docs, tagger.read([doc.bare() for doc in docs]), strict=True):
         labels = labels_of(doc, text.words, tagger.labels, tagger.scheme)
-        cut = np.append((labels >= 0) & going_on[labels], False)  # is word n in one mention with the word before it?
+        # is word n in one mention with the word before it?
+        joined = np.append((labels >= 0) & going_on[labels.clip(min=0)], False)
         border = 0
         for window in tagger.windows(text) if len(text.pieces) else ():
-            begin, border = border, window.end
-            while cut[border]:
+            begin, border, read = border, window.end, int(text.owners[window.last - 1]) + 1
+            while joined[border] and border < read:
                 border += 1
-            border = min(border, int(text.owners[window.last - 1]) + 1)
-            if not cut[begin] and (labels[begin:border] != UNKNOWN).any():
-                yield Example(text, window._replace(begin=begin, end=border), labels)
+            own = labels
+            if joined[border]:  # a mention as long as that is learned in neither window
+                own = labels.copy()
+                own[_around(joined, border)] = UNKNOWN
+            while joined[begin]:
+                begin += 1
+            if (own[begin:border] != UNKNOWN).any():
+                yield Example(text, window._replace(begin=begin, end=border), own)
+
+
+def _around(joined: npt.NDArray[np.bool_], word: int) -> slice:
+    """Return the words of the mention that a word goes on with."""
+    first = last = word
+    while joined[first]:
+        first -= 1
+    while joined[last]:
+        last += 1
+    return slice(first, last)
 
 
 def fit(
@@ -200,6 +217,8 @@ def fit(
     """
     own, loop = TaggerArgs.split({key: value for key, value in args.items() if key != "checkpoints"})
     examples = list(_examples(tagger, docs))
+    if unseen := sum(doc.mentions is None for doc in docs):
+        logger.warning("tagger: %d documents whose mentions nobody has marked teach nothing", unseen)
     if not any((example.labels > 0).any() for example in examples):
         raise DataError("tagger: the training documents have no mention to learn from")
     texts = tagger.read([doc.bare() for doc in dev])
@@ -212,9 +231,11 @@ def fit(
         told = [tagger.config(), tagger.labels, vars(own), tagger.kb.version, network.encoder.fingerprint()]
         folder = args.get("checkpoints")
         place = folder if folder is None or number == 0 else folder.with_name(f"{folder.name}-{number}")
-        yield from train(training, docs, dev, score=score, args=some, folder=place, key=key_of(told, [*docs, *dev]))
-        network.requires_grad_(True)
-        tagger.networks.append(network.eval())
+        tagger.networks.append(network)
+        try:
+            yield from train(training, docs, dev, score=score, args=some, folder=place, key=key_of(told, [*docs, *dev]))
+        finally:
+            network.requires_grad_(True).eval()
     if dev:
         tagger.calibrate(dev, texts)
 
@@ -223,8 +244,9 @@ def recognition(tagger: Tagger, dev: Sequence[Document], texts: Sequence[Text], 
     """Return F1 of spans with their types, as one network finds them."""
     found = right = wanted = 0
     for doc, chunks, text in zip(dev, tagger.chunks(texts, [network]), texts, strict=True):
-        gold = set(gold_chunks(labels_of(doc, text.words, tagger.labels, tagger.scheme), tagger.labels))
-        ours = {chunk for chunk, _ in chunks}
+        labels = labels_of(doc, text.words, tagger.labels, tagger.scheme)
+        gold = set(gold_chunks(labels, tagger.labels))
+        ours = {chunk for chunk, _ in chunks if (labels[chunk.first : chunk.last + 1] != UNKNOWN).all()}
         found, right, wanted = found + len(ours), right + len(ours & gold), wanted + len(gold)
     return 2 * right / max(1, found + wanted)
 

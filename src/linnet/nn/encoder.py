@@ -103,11 +103,17 @@ class Encoder(nn.Module):
         return [encoding.ids for encoding in found]
 
     def located(self, texts: Sequence[str]) -> list[tuple[tuple[int, ...], list[tuple[int, int]]]]:
-        """Return the word pieces of each text as `pieces` does, and the characters ``[start, end)`` of each."""
+        """Return the word pieces of each text as `pieces` does, and the characters ``[start, end)`` of each.
+
+        Some tokenizers put the blank before a word into its first piece: characters begin behind it.
+        """
         backend = self.tokenizer.backend_tokenizer
         plain(backend)
         found = backend.encode_batch(list(map(whole, texts)), add_special_tokens=False)
-        return [(tuple(encoding.ids), list(encoding.offsets)) for encoding in found]
+        return [
+            (tuple(encoding.ids), [_behind_blanks(text, *span) for span in encoding.offsets])
+            for text, encoding in zip(texts, found, strict=True)
+        ]
 
     def marker(self, token: str) -> int:
         """Return the id of a special token.
@@ -160,6 +166,12 @@ class Encoder(nn.Module):
             for token in new:
                 row = self.tokenizer.convert_tokens_to_ids(token)
                 weight[row] = mean + NOISE * spread * _noise(token, len(mean))
+
+
+def _behind_blanks(text: str, start: int, end: int) -> tuple[int, int]:
+    while start < end and text[start].isspace():
+        start += 1
+    return start, end
 
 
 def _loaded(folder: Path) -> tuple[PreTrainedModel, PreTrainedTokenizerFast]:
