@@ -132,17 +132,21 @@ class FlairModel:
 # --- putting together ------------------------------------------------------------------------------------------------
 
 
-def new_tagger(embeddings: Sequence[Any], types: Sequence[str], hidden: int) -> Any:
-    """Return a tagger of mentions of some types that has learned nothing yet."""
+def new_tagger(embeddings: Sequence[Any], types: Sequence[str], hidden: int, *, dropout: float) -> Any:
+    """Return a tagger of mentions of some types that has learned nothing yet.
+
+    `dropout` is the share of numbers that Flair hides from it while it learns, the same ones of all words of a
+    sentence; a trained tagger hides none.
+    """
     tags = dictionary_of(types)
     tags.span_labels = True
-    return _tagger(embeddings, tags, hidden, saved=False)
+    return _tagger(embeddings, tags, hidden, saved=False, dropout=dropout)
 
 
-def _tagger(embeddings: Sequence[Any], tags: Any, hidden: int, *, saved: bool) -> Any:
+def _tagger(embeddings: Sequence[Any], tags: Any, hidden: int, *, saved: bool, dropout: float = 0.0) -> Any:
     return SequenceTagger(
         StackedEmbeddings(list(embeddings)), tags, LABEL,
-        tag_format="BIOES", hidden_size=hidden, use_crf=True, init_from_state_dict=saved,
+        tag_format="BIOES", hidden_size=hidden, use_crf=True, init_from_state_dict=saved, locked_dropout=dropout,
     )  # fmt: skip
 
 

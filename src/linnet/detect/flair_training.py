@@ -45,11 +45,12 @@ if TYPE_CHECKING:
 __all__ = ["FlairArgs", "fit"]
 
 WINDOW = 100  # characters that the gradient of a language model goes back
-COLUMNS = 32  # stretches of text that a language model reads side by side
+COLUMNS = 32  # stretches of text that a language model reads side by side, at most
+WINDOWS = 30  # of each stretch, at least: with fewer steps than these a language model of a short text learns nothing
 RARE = 2  # words that stand in the training documents less often are all alike
 CLIP = 5.0
 SPREAD = 0.5  # of the numbers of words that nothing is known of yet, as published vectors have it
-LM_RATE, LM_CLIP = 2e-3, 0.25
+LM_RATE, LM_CLIP = 5e-3, 0.25
 
 Marked = tuple[list[str], list[Chunk]]  # the tokens of a sentence and its mentions
 
@@ -64,6 +65,7 @@ class FlairArgs(BaseModel):
         patience: epochs without a gain after which the rate is multiplied with `anneal`.
         anneal: a share.
         least_lr: training stops when the rate is below it.
+        dropout: share of the numbers hidden in each sentence; 0 for a few documents, which are to be learned whole.
         characters_epochs: passes over the documents for each language model that is made.
         seed: of all that is drawn.
     """
@@ -76,6 +78,7 @@ class FlairArgs(BaseModel):
     patience: int = Field(3, ge=0)
     anneal: float = Field(0.5, gt=0, lt=1)
     least_lr: float = Field(1e-4, gt=0)
+    dropout: float = Field(0.5, ge=0, lt=1)
     characters_epochs: int = Field(5, ge=1)
     seed: int = Field(13, ge=0)
 
@@ -115,7 +118,7 @@ def fit(part: Flair, train: Sequence[Document], dev: Sequence[Document], *, args
     state = torch.random.get_rng_state()
     flair.set_seed(told.seed)
     try:
-        tagger = new_tagger(_embeddings(part, marked, told), types, part.hidden)
+        tagger = new_tagger(_embeddings(part, marked, told), types, part.hidden, dropout=told.dropout)
         yield from _epochs(tagger, marked, judged, told)
     finally:
         torch.random.set_rng_state(state)
@@ -227,7 +230,7 @@ def _embeddings(part: Flair, rows: Sequence[Marked], told: FlairArgs) -> list[An
 def _learn_text(model: Any, text: str, epochs: int) -> None:
     """Train a language model to tell the next character, column by column of the text."""
     places = torch.tensor(model.dictionary.get_idx_for_items(list(text)), device=flair.device)
-    columns = max(1, min(COLUMNS, len(places) // WINDOW))
+    columns = max(1, min(COLUMNS, len(places) // (WINDOW * WINDOWS)))
     length = len(places) // columns
     table = places[: length * columns].view(columns, length).t()  # (characters, columns)
     optimizer = torch.optim.Adam(model.parameters(), lr=LM_RATE)
