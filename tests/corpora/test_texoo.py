@@ -194,3 +194,13 @@ def test_terminology(tmp_path: Path) -> None:
 def test_faults_of_terminologies(tmp_path: Path, value: Any, problem: str) -> None:
     with pytest.raises(FormatError, match=problem):
         list(read_texoo(given_as(value, tmp_path)))
+
+
+def test_a_number_beyond_all_numbers_is_refused(tmp_path: Path) -> None:
+    annotation = (
+        '{"class":"NamedEntityAnnotation","begin":0,"length":4,"text":"fits","source":"PRED","confidence":1e999}'
+    )
+    path = tmp_path / "x.texoo"
+    path.write_text(f'{{"name":"x","documents":[{{"id":"n","text":"fits","annotations":[{annotation}]}}]}}')
+    with pytest.raises(FormatError, match="1e999 is larger than numbers can be"):
+        list(read(path))

@@ -7,6 +7,7 @@ whole; beyond `MAX_TEXT` characters it is refused.
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -28,13 +29,20 @@ def loads(text: str) -> Any:
         ValueError: no JSON, numbers that JSON lacks, or nesting beyond what can be read.
     """
     try:
-        return json.loads(text, parse_constant=_refused)
+        return json.loads(text, parse_constant=_refused, parse_float=_finite)
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
 
 
 def _refused(name: str) -> Any:
     raise ValueError(f"{name} is not a JSON number")
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if not math.isfinite(number):
+        raise ValueError(f"{digits} is larger than numbers can be")
+    return number
 
 
 def dumps(value: Any, what: str) -> str:
@@ -74,7 +82,7 @@ def whole(line: str, lines: Iterator[str], number: int, path: str) -> Iterator[t
             problem = f"holds one JSON text of more than {MAX_TEXT:,} characters"
             raise FormatError(path, f"{problem}: put each document on a line of its own", line=number)
     text = "\n".join(pieces)
-    decoder = json.JSONDecoder(parse_constant=_refused)
+    decoder = json.JSONDecoder(parse_constant=_refused, parse_float=_finite)
     at = 0
     while (at := _skipped(text, at)) < len(text):
         begins = number + text.count("\n", 0, at)
