@@ -336,13 +336,25 @@ def test_what_cannot_be_learnt_from(kb: KnowledgeBase) -> None:
     dev = corpus("dev", 2)
     gold = {doc.id: doc for doc in dev}
     before = Pipeline(Gold(), Overconfident(kb=kb, gold=gold))
-    with pytest.raises(DataError, match="cannot calibrate on 0 mentions of which 0 are right"):
+    with pytest.raises(DataError, match="cannot calibrate on 0 mentions; none has candidates"):
         list(Decide(kb=kb).fit([], [], before=before, kb=kb, args={}))
     wrong = [
         replace(doc, mentions=tuple(replace(m, concepts=("HP:0001831",)) for m in doc.mentions or ())) for doc in dev
     ]
-    with pytest.raises(DataError, match="cannot calibrate on 8 mentions of which 0 are right"):
+    with pytest.raises(DataError, match="cannot calibrate on 8 mentions; no answer of them is right: are"):
         list(Decide(kb=kb).fit([], wrong, before=before, kb=kb, args={}))
+
+
+def test_right_answers_alone_teach_one_probability(kb: KnowledgeBase) -> None:
+    gold = {doc.id: doc for doc in corpus("dev", 2)}
+    before = Pipeline(Gold(), Overconfident(kb=kb, gold=gold))
+    said = before([doc.spans_only() for doc in gold.values()])
+    right = [replace(doc, mentions=Decide(kb=kb)([doc])[0].mentions) for doc in said]
+    decide = Decide(kb=kb)
+    with pytest.warns(LinnetWarning, match="8 answers, all right: they all get one probability"):
+        [step] = decide.fit([], right, before=before, kb=kb, args={})
+    assert step.losses["nll"] == pytest.approx(-math.log(0.9))
+    assert [m.probability for doc in decide(said) for m in doc.mentions or ()] == pytest.approx([0.9] * 8)
 
 
 def test_what_counts_as_right(kb: KnowledgeBase) -> None:
@@ -408,7 +420,7 @@ def test_what_nobody_reviewed_is_neither_right_nor_wrong(kb: KnowledgeBase) -> N
     gold = [Document(f"d{i}", "seizure seizure", mentions=(right,), reviewed=(Span(0, 7),)) for i in range(3)]
     row = found(kb, ("X:1", 0.9))
     before = Given(mentions=(Mention(0, 7, candidates=row), Mention(8, 15, candidates=row)))
-    with pytest.raises(DataError, match="3 mentions of which 3 are right"):
+    with pytest.warns(LinnetWarning, match="3 answers, all right"):
         list(Decide(kb=kb).fit((), gold, before=before, kb=kb, args={}))
 
 
@@ -416,7 +428,7 @@ def test_any_of_several_gold_mentions_of_one_span_may_be_meant(kb: KnowledgeBase
     gold = Mention(0, 7, source="gold", concepts=("X:2",))
     doc = Document("d", "seizure seizure", mentions=(gold, replace(gold, concepts=("X:1",))))
     before = Given(mentions=(Mention(0, 7, candidates=found(kb, ("X:1", 0.9))),))
-    with pytest.raises(DataError, match="1 mentions of which 1 are right"):
+    with pytest.warns(LinnetWarning, match="1 answers, all right"):
         list(Decide(kb=kb).fit((), [doc], before=before, kb=kb, args={}))
 
 

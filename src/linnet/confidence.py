@@ -84,7 +84,7 @@ class Confidence:
 
     @classmethod
     def fit(cls, columns: Floats, kinds: Sequence[str], right: Bools, *, documents: Sequence[str]) -> Self:
-        """Learn from judged answers, some right and some wrong; few of them are warned of.
+        """Learn from judged answers, few of which are warned of; where all are right, one probability holds for all.
 
         Args:
             columns: float64 (mentions, features), from `features`.
@@ -92,6 +92,10 @@ class Confidence:
             right: bool (mentions,).
             documents: (mentions,), the id of the document of each; what is learned from one is not tried on it.
         """
+        if right.all():
+            message = f"decide was calibrated on {len(right)} answers, all right: they all get one probability"
+            warnings.warn(message, LinnetWarning, stacklevel=3)
+            return cls(_always(len(right)))
         if len(right) < FEW:
             message = f"decide was calibrated on {len(right)} mentions: too few for frequencies that can be trusted"
             warnings.warn(message, LinnetWarning, stacklevel=3)
@@ -116,6 +120,13 @@ class Confidence:
         weights = _numbers([values["weights"][name] for name in FEATURES])
         types = dict(zip(values["types"], _numbers(list(values["types"].values())).tolist(), strict=True))
         return cls(weights, types, None if values["curve"] is None else _rising(_numbers(values["curve"])))
+
+
+def _always(seen: int) -> Floats:
+    """Return the weights of one probability for all, after `seen` answers without a wrong one (Laplace)."""
+    weights = np.zeros(len(FEATURES))
+    weights[FEATURES.index("bias")] = np.log(seen + 1)
+    return weights
 
 
 def _fitted(columns: Floats, kinds: Sequence[str], right: Bools) -> tuple[Floats, dict[str, float]]:

@@ -125,7 +125,7 @@ class Decide(Stage):
         """Fit the probability on `dev`, which nothing in `before` was trained on; one step.
 
         Raises:
-            DataError: no mention to learn from, or all of them right or all wrong.
+            DataError: no mention to learn from, or all of them wrong.
         """
         given = "mentions" in before.needs
         blind = [doc.spans_only() if given else doc.bare() for doc in dev]
@@ -134,8 +134,9 @@ class Decide(Stage):
         for gold, predicted in zip(dev, pipeline(blind), strict=True):
             answers += self._judged(gold, predicted)
         right = np.array([answer.right for answer in answers], np.bool_)
-        if len(set(right.tolist())) < 2:
-            raise DataError(f"decide: cannot calibrate on {len(right)} mentions of which {right.sum()} are right")
+        if not right.any():
+            why = "no answer of them is right: are their concepts those of the knowledge base?" if len(right) else ""
+            raise DataError(f"decide: cannot calibrate on {len(right)} mentions; {why or 'none has candidates'}")
         columns = np.array([features(answer.mention) for answer in answers])
         kinds = [self._kind(answer.row) for answer in answers]
         self.confidence = Confidence.fit(columns, kinds, right, documents=[answer.document for answer in answers])
@@ -197,7 +198,7 @@ def calibrate(pipeline: Pipeline, dev: Sequence[Document]) -> Pipeline:
 
     Raises:
         PipelineError: the last part is no `Decide`.
-        DataError: no mention to learn from, or all of them right or all wrong.
+        DataError: no mention to learn from, or all of them wrong.
     """
     last = pipeline.parts[-1]
     if not isinstance(last, Decide):
