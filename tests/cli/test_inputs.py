@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from linnet.kb import KnowledgeBase
+
 from .conftest import Run
 
 NOTE = "Seizures."
@@ -80,7 +82,7 @@ def test_a_missing_mention_is_said(run: Run, tmp_path: Path, recipe: Path) -> No
     only = tmp_path / "only.toml"
     only.write_text(recipe.read_text().replace('[[pipeline]]\nuse = "dictionary"\n', ""))
     done = run("link", NOTE, "--pipeline", only)
-    assert (done.code, "needs mentions" in done.err) == (2, True)
+    assert (done.code, "no mentions are marked in the input" in done.err) == (2, True)
     found = tmp_path / "found.toml"
     found.write_text(recipe.read_text().split('[[pipeline]]\nuse = "decide"')[0])
     assert "(not linked)" in run("link", NOTE, "--pipeline", found).out
@@ -117,3 +119,22 @@ def test_sigterm_leaves_no_half_file(recipe: Path, tmp_path: Path) -> None:
     assert process.wait(timeout=30) == 143
     # what was finished, if anything, waits for the next run; the output is there whole or not at all
     assert {path.name for path in tmp_path.iterdir()} - {"out.jsonl.unfinished"} == {"many.jsonl", "small.toml"}
+
+
+def test_pipelines_that_are_given_mentions_pass_over_documents_without(
+    run: Run, kb: KnowledgeBase, tmp_path: Path
+) -> None:
+    recipe, source = tmp_path / "given.toml", tmp_path / "notes.jsonl"
+    recipe.write_text('[[pipeline]]\nuse = "gold"\n[[pipeline]]\nuse = "exact"\n[[pipeline]]\nuse = "decide"\n')
+    marked = {"id": "a", "text": NOTE, "mentions": [{"start": 0, "end": 8, "source": "gold"}]}
+    bare = {"id": "b", "text": NOTE}
+    source.write_text(f"{json.dumps(marked)}\n{json.dumps(bare)}\n")
+    done = run("link", source, "--pipeline", recipe, "--kb", kb.path, "--to", "jsonl")
+    assert done.code == 0
+    assert [len(json.loads(line)["mentions"]) for line in done.out.splitlines()] == [1, 0]
+    assert "1 of 2 documents have no mentions marked" in done.err
+    source.write_text(f"{json.dumps(bare)}\n")
+    done = run("link", source, "--pipeline", recipe, "--kb", kb.path, "--to", "jsonl")
+    assert (done.code, done.out) == (2, "")
+    assert "no mentions are marked in the input" in done.err
+    assert "--detect dictionary" in done.err

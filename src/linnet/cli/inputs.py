@@ -94,20 +94,35 @@ def refuse_overwriting(inputs: Iterable[str], outputs: Iterable[str | Path | Non
 def hide_gold(docs: Iterable[Document], *, spans: bool) -> Iterator[Document]:
     """Yield `docs` without gold answers, which a system must not see: only text, passages and user mentions are left.
 
-    With `spans`, for pipelines that link given mentions, start and end of the mentions are left too.
+    With `spans`, for pipelines that link given mentions, start and end of the mentions are left too; a document that
+    gives none has none to link, which is told at the end.
+
+    Raises:
+        LinnetError: with `spans`, when no document gives mentions.
     """
-    hidden = 0
+    hidden = seen = ungiven = 0
     for doc in docs:
         gold = sum(mention.source == "gold" for mention in doc.mentions or ())
-        if spans and doc.mentions is not None:
-            yield doc.spans_only()
+        seen += 1
+        if spans:
+            ungiven += doc.mentions is None
+            yield replace(doc, mentions=doc.mentions or ()).spans_only()
         elif gold:
             users = tuple(mention for mention in doc.mentions or () if mention.source == "user")
             yield replace(doc.bare(), mentions=users)
         else:
             yield doc
         hidden += gold
+    if ungiven:
+        _tell_ungiven(ungiven, of=seen)
     if hidden and not spans:
         logger.info(
             "%s gold mentions of the input were hidden and are not in the output; see --keep-gold", f"{hidden:,}"
         )
+
+
+def _tell_ungiven(ungiven: int, *, of: int) -> None:
+    way = "this pipeline links given mentions and finds none itself; --detect dictionary finds them"
+    if ungiven == of:
+        raise LinnetError(f"no mentions are marked in the input, and {way}")
+    logger.warning("%s of %s documents have no mentions marked, and nothing was linked there: %s", ungiven, of, way)
