@@ -14,7 +14,7 @@ from tests.strategies import documents
 
 from linnet.corpora import bigbio, read, write
 from linnet.data import Document, Mention, Passage, Span
-from linnet.errors import FormatError
+from linnet.errors import DataError, FormatError
 
 TITLE, ABSTRACT = "Renal 𝒳 cysts", "Left and right cysts after lithium."
 
@@ -53,6 +53,54 @@ def document(**others: Any) -> dict[str, Any]:
         "relations": [{"id": "9", "type": "CID", "arg1_id": "5", "arg2_id": "3", "normalized": []}],
     }
     return {**made, **others}
+
+
+NONE = [
+    ([("MESH", "-1")], ()),
+    ([(None, -1)], ()),
+    ([("ncbi_gene", "-")], ()),
+    ([("UMLS", "")], ()),
+    ([("UMLS", None)], ()),
+    ([("MESH", "D1|D2")], ("MESH:D1", "MESH:D2")),
+    ([("MESH", "D1|-1")], ("MESH:D1",)),
+    ([("MESH", "-1"), ("OMIM", "173900")], ("OMIM:173900",)),
+    ([("", "D052177|D008094")], ("MESH:D052177", "MESH:D008094")),
+    ([], None),
+]
+
+
+@pytest.mark.parametrize(("normalized", "expected"), NONE)
+def test_ids_that_mean_none_are_no_concepts(tmp_path: Path, normalized: Any, expected: Any) -> None:
+    """BC5CDR's loader passes -1 on, others number and null; several ids of one name are several concepts."""
+    value = [document(entities=[entity("3", "Disease", [[0, 13]], *normalized)])]
+    [doc] = read(given_as(value, tmp_path), format="bigbio")
+    assert [mention.concepts for mention in doc.mentions or ()] == [expected]
+    write([doc], tmp_path / "again.bigbio")
+    assert json.loads((tmp_path / "again.bigbio").read_text())[0]["entities"] == value[0]["entities"]
+
+
+def test_gaps_do_not_add_up_to_a_bomb(tmp_path: Path) -> None:
+    passages = [{"id": str(i), "type": "", "text": ["x"], "offsets": [[i * 1001, i * 1001 + 1]]} for i in range(2000)]
+    value = [document(passages=passages, entities=[], relations=[])]
+    with pytest.raises(FormatError, match=r"passages\[1049\]: .* \(gaps of 1,049,000 characters, at"):
+        list(read(given_as(value, tmp_path), format="bigbio"))
+
+
+def test_marked_blanks_survive(tmp_path: Path) -> None:
+    for doc in (
+        Document("1", "\n", mentions=(Mention(0, 1, id="a", source="gold"),)),
+        Document("1", "Fits\n", passages=(Passage(0, 4),), mentions=(Mention(3, 5, id="a", source="gold"),)),
+    ):
+        write([doc], tmp_path / "x.bigbio")
+        assert list(read(tmp_path / "x.bigbio")) == [doc]
+
+
+def test_one_text_is_not_written_longer_than_it_may_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("linnet.text.json_files.MAX_TEXT", 1000)
+    for suffix, name in (("bigbio", "BigBIO"), ("texoo", "TeXoo")):
+        with pytest.raises(DataError, match=f"{name} is one JSON text, and this one has more than 1,000 characters"):
+            write([Document(str(i), "Fits.") for i in range(20)], tmp_path / f"x.{suffix}")
+        assert not (tmp_path / f"x.{suffix}").exists()
 
 
 def given_as(value: Any, folder: Path) -> Path:

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from linnet.corpora import FORMATS, WRITABLE, read, write
+from linnet.corpora import FORMATS, WRITABLE, fitting, read, write
 from linnet.corpora.losses import ALL, KINDS, kept, lost, present
 from linnet.corpora.mentions_csv import read_mentions
 from linnet.data import Abbreviation, Candidates, Document, Mention, Passage, Span, by_position
@@ -104,7 +104,7 @@ def back(doc: Document, name: str, folder: Path) -> Document:
 def test_what_is_read_back_is_what_was_announced(
     name: str, tmp_path_factory: pytest.TempPathFactory, doc: Document
 ) -> None:
-    announced = kept(doc, FORMATS[name].holds)
+    [announced] = fitting([doc], name, Counter())
     out = back(announced, name, tmp_path_factory.mktemp("x"))
     if name == "conll":  # it cannot but say sentences
         out = replace(out, sentences=None)
@@ -149,3 +149,48 @@ def test_csv_says_that_it_has_no_texts(tmp_path: Path) -> None:
     assert out == doc
     with pytest.raises(FormatError, match="document_text"):
         list(read(tmp_path / "x.csv"))
+
+
+BROKEN = ("Title\n\nFever.\nCough.\r\nPain.\n", "one\rtwo", "a\r\nb", "\n", "Fits.", "Fits.\n", "\r\nFits.")
+
+
+@pytest.mark.parametrize("text", BROKEN)
+@pytest.mark.parametrize("name", ["pubtator", "gsc", "texoo", "bigbio", "bioc", "bioc_json", "jsonl", "html", "brat"])
+def test_line_breaks_come_back_or_are_announced(name: str, text: str, tmp_path: Path) -> None:
+    doc = Document("1", text, mentions=())
+    dropped: Counter[str] = Counter()
+    [announced] = fitting([doc], name, dropped)
+    assert dropped["line breaks"] == sum(a != b for a, b in zip(text, announced.text, strict=True))
+    if name == "gsc" and not text.strip():
+        return
+    assert back(announced, name, tmp_path).text == announced.text
+
+
+def test_passages_that_pubtator_moves_are_announced() -> None:
+    passages = (Passage(0, 4, "title"), Passage(4, 9, "abstract"), Passage(9, 9, "empty"))
+    dropped: Counter[str] = Counter()
+    [announced] = fitting([Document("1", "Fits seen", passages=passages, mentions=())], "pubtator", dropped)
+    assert dropped == {"passages": 3}
+    assert announced.passages == (Passage(0, 9, "title"),)
+
+
+PAIR = {"type": "CID", "args": [{"role": "arg1", "ref": "MESH:D1"}, {"role": "arg2", "ref": "MESH:D2"}]}
+
+
+@pytest.mark.parametrize("told", [None, "abc", ["x"], [{"args": 7}, PAIR], [{"args": [{"ref": 7}]}], {"a": 1}, [None]])
+@pytest.mark.parametrize("name", WRITABLE)
+def test_what_is_no_relation_is_meta_like_any_other(name: str, told: Any, tmp_path: Path) -> None:
+    mentions = (Mention(0, 4, id="T1", source="gold", types=("Disease",), concepts=("MESH:D1",)),)
+    doc = Document("1", "Fits seen", mentions=mentions, meta={"relations": told})
+    dropped: Counter[str] = Counter()
+    [announced] = fitting([doc], name, dropped)
+    assert dropped["document meta"] == (FORMATS[name].holds != ALL)
+    assert back(announced, name, tmp_path).meta.get("relations") == announced.meta.get("relations")
+
+
+def test_lists_without_entries_are_announced() -> None:
+    doc = Document("1", "Fits", sentences=(), abbreviations=(), reviewed=(), mentions=())
+    gone = lost(doc, FORMATS["html"].holds)
+    assert {kind: gone[kind] for kind in ("sentences", "abbreviations", "reviewed spans")} == dict.fromkeys(
+        ("sentences", "abbreviations", "reviewed spans"), 1
+    )

@@ -61,6 +61,13 @@ SAMPLES = [
     dataset(document({**SECTION}, NAMED)),
     dataset(document(annotation(28, "LYST", "C1"), length=7416)),  # code points, and a length that is wrong
     dataset(document(annotation(3, "", "C1"), {"class": "Token", "begin": 0, "length": 4})),
+    dataset(document(NAMED, id=None, title="Chédiak", language="fr")),
+    dataset({key: value for key, value in document(NAMED, title="x").items() if key != "id"}),
+    dataset(
+        document(annotations=None), document(annotation(29, "LYST", "C1", source="PRED", confidence=1), length=36.0)
+    ),
+    dataset({key: value for key, value in document(title="x").items() if key != "annotations"}),
+    dataset(document({**NAMED, "confidence": 1, "uid": True, "more": [1, 1.0, None]}, id=27773526)),
     {"id": "https://en.wikipedia.org/wiki/x", "language": "en", "type": "disease", "text": TEXT, "annotations": []},
 ]
 
@@ -74,6 +81,31 @@ def test_files_survive_a_round_trip(tmp_path: Path, value: Any) -> None:
         value if "documents" in value else {"name": "linnet", "language": None, "queries": [], "documents": [value]}
     )
     assert json.dumps(again, sort_keys=True) == json.dumps(expected, sort_keys=True)
+
+
+def test_lists_of_documents_are_read(tmp_path: Path) -> None:
+    """As WikiSection is published."""
+    docs = list(read(given_as([document(NAMED), document(SECTION, id="2")], tmp_path), format="texoo"))
+    assert [(doc.id, len(doc.mentions or ()), len(doc.passages)) for doc in docs] == [("27773526", 1, 0), ("2", 0, 1)]
+
+
+def test_a_name_that_was_made_up_is_not_written(tmp_path: Path) -> None:
+    [doc] = read(given_as(dataset(document(NAMED, id=None)), tmp_path), format="texoo")
+    assert doc.id == "f:1"
+    for id, expected in (("f:1", None), ("mine", "mine")):
+        write([replace(doc, id=id)], tmp_path / "again.texoo")
+        [again] = json.loads((tmp_path / "again.texoo").read_text(encoding="utf-8"))["documents"]
+        assert again["id"] == expected
+        assert ("linnet" in again) == (id == "mine")
+
+
+def test_long_documents_beyond_the_first_plane_are_read_and_written(tmp_path: Path) -> None:
+    """Counting UTF-16 units again for each annotation took minutes."""
+    text = "𝛼 renal cysts. " * 4_000
+    mentions = tuple(Mention(at + 2, at + 13, source="gold") for at in range(0, len(text), 15))
+    write([Document("1", text, mentions=mentions)], tmp_path / "x.texoo")
+    [doc] = read(tmp_path / "x.texoo")
+    assert [mention.span for mention in doc.mentions or ()] == [mention.span for mention in mentions]
 
 
 def test_what_is_read(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import json
 import logging
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -16,11 +16,10 @@ import typer
 from linnet.cli.common import Quiet, Verbose, listen, progress, table
 from linnet.cli.fetching import fetching
 from linnet.config import open_kb
-from linnet.corpora import FORMATS, format_of, write
+from linnet.corpora import FORMATS, fitting, format_of, write
 from linnet.corpora.catalog import corpus_named, read_corpus, splits_of
 from linnet.corpora.describe import Stats, check, describe, seen
 from linnet.corpora.download import download_corpus
-from linnet.corpora.losses import kept, lost
 from linnet.corpora.splits import split
 from linnet.corpora.vocabulary import documents
 from linnet.data import Document
@@ -64,17 +63,9 @@ def convert(
     target = to or format_of(output)
     docs = progress(documents(source, format=format, data=data), what="documents", quiet=quiet)
     dropped: Counter[str] = Counter()
-    count = write(_fitting(docs, target, dropped), output, format=target, rows=_open(kb))
+    count = write(fitting(docs, target, dropped), output, format=target, rows=_open(kb))
     logger.info("%s: %s documents", output, f"{count:,}")
     _say_lost(dropped, target)
-
-
-def _fitting(docs: Iterable[Document], target: str, dropped: Counter[str]) -> Iterator[Document]:
-    """Yield documents as the format `target` can hold them; count in `dropped` what it cannot."""
-    holds = FORMATS[target].holds if target in FORMATS else frozenset()
-    for doc in docs:
-        dropped.update(lost(doc, holds))
-        yield kept(doc, holds)
 
 
 def _say_lost(dropped: Counter[str], target: str) -> None:
@@ -182,7 +173,7 @@ def split_all(
     dropped: Counter[str] = Counter()
     for name, docs in parts.items():
         path = _split_path(output, name, to)
-        write(_fitting(docs, to, dropped), path, format=to)
+        write(fitting(docs, to, dropped), path, format=to)
         logger.info("%s: %s documents", path, f"{len(docs):,}")
     _say_lost(dropped, to)
 
@@ -274,7 +265,7 @@ def _prepared(
     path = _split_path(output, part, to)
     dropped: Counter[str] = Counter()
     kept_docs = (_without_absent(doc, base, counts, drop=drop) for doc in docs)
-    write(_fitting(kept_docs, to, dropped), path, format=to)
+    write(fitting(kept_docs, to, dropped), path, format=to)
     done = "dropped" if drop else "kept"
     missing = f", {counts['absent']:,} absent from the knowledge base, {done}" if base is not None else ""
     logger.info("%s: %s documents, %s mentions%s", path, f"{len(docs):,}", f"{counts['all']:,}", missing)

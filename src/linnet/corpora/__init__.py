@@ -8,20 +8,21 @@ from __future__ import annotations
 
 import importlib
 import io
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from linnet.corpora.losses import ALL
+from linnet.corpora.losses import ALL, fitted
 from linnet.corpora.names import Remembering
 from linnet.corpora.sources import Found, find, sniff, suffix, unique_names
 from linnet.data import Document, Rows
 from linnet.errors import FormatError, LinnetError, did_you_mean
 from linnet.text.files import STDIO, head, replacing, shown
 
-__all__ = ["FORMATS", "Format", "check_place", "format_of", "growing", "read", "write"]
+__all__ = ["FORMATS", "Format", "check_place", "fitting", "format_of", "growing", "read", "write"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +32,8 @@ class Format:
     A reader is called with the path, a writer with the documents and the open text file, both with those of the
     keywords ``rows`` (a knowledge base) and ``name`` (what to call documents that have no id) that ``options`` names.
     ``alone`` tells formats that their suffix alone identifies; the others are recognised by content. ``holds`` names
-    what the format can hold (`linnet.corpora.losses`); a format with ``write_folder`` makes several files. Files of
+    what the format can hold (`linnet.corpora.losses`), ``carry`` the function that gives a document the text and
+    passages that come back, where not all do; a format with ``write_folder`` makes several files. Files of
     one that is ``asked`` for are read from a folder only when the format is named.
     """
 
@@ -41,6 +43,7 @@ class Format:
     options: tuple[str, ...] = ()
     alone: bool = False
     holds: frozenset[str] = frozenset()
+    carry: str | None = None
     write_folder: str | None = None
     grows: bool = False
     asked: bool = False
@@ -64,6 +67,7 @@ FORMATS: dict[str, Format] = {
         "linnet.corpora.pubtator:write",
         (".pubtator",),
         holds=ANNOTATIONS | {"passages", "several types", "relations", "line breaks", "id spellings"},
+        carry="linnet.corpora.pubtator_write:carried",
         grows=True,
     ),
     "bioc": Format(
@@ -252,6 +256,16 @@ def _writable(path: str | Path) -> Iterator[None]:
     except UnicodeEncodeError as error:
         problem = f"cannot be written as {error.encoding}: {error.object[error.start : error.end]!r} is no character"
         raise FormatError(shown(path), problem) from error
+
+
+def fitting(docs: Iterable[Document], format: str, dropped: Counter[str]) -> Iterator[Document]:
+    """Yield documents as a format can hold them, for its writer; count in `dropped` what it cannot, by kind."""
+    known = FORMATS.get(format)
+    carry = _resolve(known.carry) if known and known.carry else None
+    for doc in docs:
+        whole, gone = fitted(doc, known.holds if known else frozenset(), carry=carry)
+        dropped.update(gone)
+        yield whole
 
 
 def growing(path: str | Path, *, format: str, rows: Rows | None = None) -> Callable[[Sequence[Document]], bytes]:

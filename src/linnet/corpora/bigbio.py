@@ -6,7 +6,8 @@ member                                           becomes
 ``document_id`` (``id`` where there is none)     the document's id
 ``passages``                                     the text, and passages by type; what lies between them is blank
 ``entities``: ``id type text offsets``           mentions; several offsets are a discontinuous one
-``normalized``: ``db_name db_id``                concepts; all of them hold; none means that nobody linked the mention
+``normalized``: ``db_name db_id``                concepts; all of them hold; an id that means none, such as -1, is NIL;
+                                                 an empty list means that nobody linked the mention
 ``relations``: ``type arg1_id arg2_id``          ``meta["relations"]`` with the roles arg1 and arg2
 ``events``, ``coreferences``                     ``meta["events"]``, ``meta["coreferences"]`` as they are
 ===============================================  ====================================================================
@@ -17,17 +18,18 @@ schema has no place for is a member ``linnet`` of the document (`linnet.corpora.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
 from linnet.corpora.bioc_text import MAX_GAP, filler
 from linnet.corpora.extras import OWN, by_ids, rest, restored
-from linnet.corpora.ids import to_curie
+from linnet.corpora.ids import MISSING, VARIANT, read_ids
 from linnet.corpora.names import Remembering
 from linnet.data import Document, Mention, Passage, Rows, Span
-from linnet.errors import DataError
-from linnet.text.json_files import Node, dumps, loads, nodes
+from linnet.errors import DataError, FormatError
+from linnet.text.json_files import Node, OneText, dumps, loads, nodes
 from linnet.vocabularies.curies import curie
 
 __all__ = ["read", "write"]
@@ -85,11 +87,13 @@ def _text(item: Node) -> tuple[str, list[Passage]]:
     """Return the text that the passages make, blank where none of them stands, and the passages."""
     pieces: list[str] = []
     passages = []
-    end = 0
+    end = filled = 0
     for passage in sorted(item.each("passages"), key=_first):
         for text, (start, stop) in _stretches(passage):
-            if not 0 <= start - end <= MAX_GAP:
+            filled += start - end
+            if start < end or filled > MAX_GAP:
                 problem = f"the passage begins at {start}, what stands before it ends at {end}"
+                problem += f" (gaps of {filled:,} characters, at most {MAX_GAP:,})" if filled > MAX_GAP else ""
                 raise passage.fault(f"{problem}; offsets count code points of the document")
             if len(text) != stop - start:
                 problem = (
@@ -159,7 +163,7 @@ def _mention(entity: Node, text: str) -> Mention:
             raise entity.fault(f"{problem}; offsets count code points of the document")
     normalized = [dict(one.object()) for one in entity.each("normalized")]
     type = entity.text("type", "")
-    concepts = tuple(_concept(one, type) for one in entity.each("normalized"))
+    concepts = tuple(id for one in entity.each("normalized") for id in _concepts(one, type))
     written_otherwise = normalized != [_normal(id) for id in concepts]
     return Mention(
         spans[0].start,
@@ -168,17 +172,24 @@ def _mention(entity: Node, text: str) -> Mention:
         id=entity.name("id", ""),
         types=(type,) if type else (),
         source="gold",
-        concepts=concepts or None,
+        concepts=concepts if normalized else None,
         meta={"normalized": normalized} if written_otherwise else {},
     )
 
 
-def _concept(one: Node, type: str) -> str:
-    """Return the CURIE of a name and an id; an id that has a prefix of its own keeps it."""
-    name, id = one.text("db_name", "").strip(), one.name("db_id").strip()
+def _concepts(one: Node, type: str) -> tuple[str, ...]:
+    """Return the CURIEs of a name and an id, which may be several, or say that there is none (`read_ids`).
+
+    An id that has a prefix of its own keeps it.
+    """
+    name, id = one.text("db_name", "").strip(), one.name("db_id", "").strip()
+    if id in MISSING:
+        return ()
     if not name or ":" in id:
-        return to_curie(id, type)
-    return curie(f"{NAMES.get(name.lower(), name)}:{id}")
+        return read_ids(id, type)[0]
+    prefix = NAMES.get(name.lower(), name)
+    parts = [part.strip() for part in id.split("|")] if not VARIANT.search(id) else [id]
+    return tuple(curie(f"{prefix}:{part}") for part in parts if part not in MISSING)
 
 
 def _relation(relation: Node, id: str, place: int) -> dict[str, Any]:
@@ -197,14 +208,14 @@ def write(docs: Iterable[Document], out: TextIO, *, rows: Rows | None = None) ->
     """Write documents as one array, a document a line, and return how many.
 
     Raises:
-        DataError: candidates of another knowledge base than `rows`, or rows without one.
+        DataError: candidates of another knowledge base than `rows`, rows without one, or more than one text may hold.
     """
-    known = Remembering.of(rows)
+    known, text = Remembering.of(rows), OneText(out, "BigBIO")
     count = 0
     for doc in docs:
-        out.write((",\n" if count else "[\n") + _line(by_ids(doc, known)))
+        text.write((",\n" if count else "[\n") + _line(by_ids(doc, known)))
         count += 1
-    out.write("\n]\n" if count else "[]\n")
+    text.write("\n]\n" if count else "[]\n")
     return count
 
 
@@ -240,6 +251,9 @@ def _passages(doc: Document) -> list[dict[str, Any]]:
         if passage.start < end or doc.text[end : passage.start] != filler(passage.start - end):
             return [_passage(doc, Passage(0, len(doc.text)), 0)]
         end = passage.end
+    held = doc.passages[-1].end if doc.passages else 0
+    if (doc.text and not held) or any(mention.end > held for mention in doc.mentions or ()):  # blanks, marked or alone
+        return [_passage(doc, Passage(0, len(doc.text)), 0)]
     return [_passage(doc, passage, place) for place, passage in enumerate(doc.passages)]
 
 
@@ -270,10 +284,12 @@ def _still(normalized: Any, mention: Mention) -> bool:
     """Return whether what an entity was read with means its concepts still."""
     if not isinstance(normalized, (list, tuple)):
         return False
-    pairs = [one for one in normalized if isinstance(one, dict) and isinstance(one.get("db_id"), str)]
     type = mention.types[0] if mention.types else ""
-    said = [isinstance(one.get("db_name", ""), str) and _concept(Node(one, "", 1), type) for one in pairs]
-    return len(pairs) == len(normalized) and tuple(said) == mention.concepts
+    try:
+        said = [_concepts(Node(one, "", 1), type) for one in normalized]
+    except FormatError:
+        return False
+    return tuple(itertools.chain.from_iterable(said)) == mention.concepts
 
 
 def _normal(id: str) -> dict[str, str]:

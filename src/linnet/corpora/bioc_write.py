@@ -30,6 +30,7 @@ from linnet.corpora.bioc import (
 from linnet.corpora.bioc_ids import ids_out, prefix_of
 from linnet.corpora.bioc_read import relation_meta, unplaced_meta
 from linnet.corpora.bioc_text import MAX_GAP, filler
+from linnet.corpora.relations import is_relation
 from linnet.data import JSON, Document, Passage, Rows, Span
 from linnet.errors import DataError
 
@@ -140,7 +141,7 @@ class Writer:
         elif expected is not None and meta["collection"] == expected:
             del meta["collection"]
         relations = meta.get("relations")
-        if isinstance(relations, Sequence) and relations:
+        if isinstance(relations, Sequence) and not isinstance(relations, str) and relations:
             made = [self._relation(relation) for relation in relations]
             if None not in made:
                 source.relations = cast("list[BioCRelation]", made)
@@ -149,7 +150,7 @@ class Writer:
 
     def _relation(self, relation: Any) -> BioCRelation | None:
         """Return a relation as BioC, None if it would not be read back as it is."""
-        if not isinstance(relation, Mapping):
+        if not is_relation(relation):
             return None
         infons = {"type": relation.get("type", ""), **cast("Any", relation.get("meta") or {})}
         args = relation.get("args", ())

@@ -16,7 +16,7 @@ from linnet.errors import DataError
 from linnet.frozen import EMPTY
 from linnet.vocabularies.curies import curie, known_form
 
-__all__ = ["MISSING", "from_curie", "read_ids", "to_curie", "write_ids"]
+__all__ = ["MISSING", "VARIANT", "from_curie", "read_ids", "to_curie", "write_ids"]
 
 MISSING = frozenset({"", "-", "-1"})  # what stands where an annotator found no id
 

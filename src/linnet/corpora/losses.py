@@ -8,13 +8,17 @@ given `kept` documents by `linnet corpus convert`, so what is read back is exact
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import zip_longest
 from typing import Any
 
+from linnet.corpora.relations import relations
 from linnet.data import Document, Mention, Passage, by_position
 
-__all__ = ["ALL", "KINDS", "kept", "lost", "present"]
+__all__ = ["ALL", "KINDS", "fitted", "kept", "lost", "present"]
+
+BREAKS = str.maketrans("\r\n", "  ")
 
 
 # How a corpus writes several ids of one mention (`linnet.corpora.ids`): more than our record of them needs.
@@ -23,6 +27,19 @@ SPELLINGS = frozenset({"conjuncts", "separator", "ids"})
 
 def _mentions(test: Callable[[Mention], Any]) -> Callable[[Document], int]:
     return lambda doc: sum(bool(test(mention)) for mention in doc.mentions or ())
+
+
+def _entries(listed: Sequence[Any] | None) -> int:
+    """Return how many entries a list has; that somebody looked and found none is one thing to lose, too."""
+    return 0 if listed is None else max(len(listed), 1)
+
+
+def _is_relations(doc: Document, key: str) -> bool:
+    return key == "relations" and len(relations(doc)) == len(_listed(doc.meta[key]))
+
+
+def _listed(value: Any) -> Sequence[Any]:
+    return value if isinstance(value, Sequence) and not isinstance(value, str) else (value,)
 
 
 def _overlapping(doc: Document) -> int:
@@ -35,12 +52,12 @@ KINDS: Mapping[str, Callable[[Document], int]] = {
     "documents not looked at": lambda doc: int(doc.mentions is None),
     "passages": lambda doc: len(doc.passages),
     "passage meta": lambda doc: sum(bool(passage.meta) for passage in doc.passages),
-    "sentences": lambda doc: len(doc.sentences or ()),
-    "abbreviations": lambda doc: len(doc.abbreviations or ()),
-    "reviewed spans": lambda doc: len(doc.reviewed or ()),
-    "document meta": lambda doc: len([key for key in doc.meta if key != "relations"]),
-    "relations": lambda doc: len(_relations(doc)),
-    "line breaks": lambda doc: doc.text.count("\n"),
+    "sentences": lambda doc: _entries(doc.sentences),
+    "abbreviations": lambda doc: _entries(doc.abbreviations),
+    "reviewed spans": lambda doc: _entries(doc.reviewed),
+    "document meta": lambda doc: len([key for key in doc.meta if not _is_relations(doc, key)]),
+    "relations": lambda doc: len(relations(doc)),
+    "line breaks": lambda doc: doc.text.count("\n") + doc.text.count("\r"),
     "mentions": lambda doc: len(doc.mentions or ()),
     "overlapping mentions": _overlapping,
     "discontinuous mentions": _mentions(lambda mention: mention.parts),
@@ -77,10 +94,6 @@ def lost(doc: Document, holds: frozenset[str]) -> Counter[str]:
     return Counter({kind: count for kind, count in present(doc).items() if kind not in holds})
 
 
-def _relations(doc: Document) -> Any:
-    return doc.meta.get("relations", ())
-
-
 def _outermost(mentions: tuple[Mention, ...]) -> Iterator[Mention]:
     """Yield mentions in reading order, without those that overlap an earlier or longer one."""
     end = 0
@@ -103,22 +116,51 @@ def kept(doc: Document, holds: frozenset[str]) -> Document:
     """
     if not lost(doc, holds):
         return doc
-    meta = {
-        key: value
-        for key, value in doc.meta.items()
-        if ("relations" if key == "relations" else "document meta") in holds
-    }
     passages = doc.passages if "passages" in holds else ()
     return replace(
         doc,
-        text=doc.text if "line breaks" in holds else doc.text.replace("\n", " "),
+        text=doc.text if "line breaks" in holds else doc.text.translate(BREAKS),
         passages=passages if "passage meta" in holds else tuple(Passage(p.start, p.end, p.kind) for p in passages),
         sentences=doc.sentences if "sentences" in holds else None,
         abbreviations=doc.abbreviations if "abbreviations" in holds else None,
         reviewed=doc.reviewed if "reviewed spans" in holds else None,
-        meta=meta,
+        meta=_kept_meta(doc, holds),
         mentions=_kept_mentions(doc, holds),
     )
+
+
+def fitted(
+    doc: Document, holds: frozenset[str], *, carry: Callable[[Document], Document] | None = None
+) -> tuple[Document, Counter[str]]:
+    """Return `doc` as a format can hold it, and how much of each kind it drops.
+
+    Args:
+        doc: the document.
+        holds: the kinds of things that the format has a place for.
+        carry: gives a document the text and passages that are read back, where the format holds not all of them.
+    """
+    whole, dropped = kept(doc, holds), lost(doc, holds)
+    if carry is None:
+        return whole, dropped
+    carried = carry(whole)
+    pairs = zip_longest(whole.text, carried.text) if whole.text != carried.text else ()
+    other = Counter(before for before, after in pairs if before != after)
+    breaks = other["\n"] + other["\r"]
+    dropped["line breaks"] += breaks
+    dropped["characters"] += other.total() - breaks
+    dropped["passages"] += sum(passage not in carried.passages for passage in whole.passages)
+    return carried, +dropped
+
+
+def _kept_meta(doc: Document, holds: frozenset[str]) -> dict[str, Any]:
+    meta = {
+        key: value
+        for key, value in doc.meta.items()
+        if ("relations" if _is_relations(doc, key) else "document meta") in holds
+    }
+    if "relations" in holds and "relations" not in meta and (sound := relations(doc)):
+        meta["relations"] = tuple(sound)
+    return meta
 
 
 def _kept_mentions(doc: Document, holds: frozenset[str]) -> tuple[Mention, ...] | None:

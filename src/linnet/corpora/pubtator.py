@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 
 from linnet.corpora.ids import read_ids, to_curie
 from linnet.corpora.places import MISPLACED, NEARBY, nearby
-from linnet.corpora.pubtator_write import BREAKS, KINDS, known_ids, write
+from linnet.corpora.pubtator_write import BREAKS, joined, known_ids, write
 from linnet.data import JSON, Document, FrozenDict, Mention, Passage, Source
 from linnet.errors import DataError, FormatError
 from linnet.frozen import EMPTY
@@ -134,7 +134,7 @@ class _Reader:
     def document(self, group: Sequence[Block]) -> Document:
         """Return the document of one block, or of several that hold a passage each."""
         if len(group) == 1:
-            text, passages = _joined(group[0].passages)
+            text, passages = joined(group[0].passages)
             parts = [(group[0].annotations, text, 0)]
         else:
             text, passages, parts = _by_passage(group)
@@ -228,19 +228,6 @@ def _types(field: str) -> tuple[str, ...]:
     return (field,) if "," not in field or ", " in field else tuple(field.split(","))
 
 
-def _joined(passages: Sequence[tuple[str, str]]) -> tuple[str, tuple[Passage, ...]]:
-    """Return text and passages of a document, without empty passages at its end."""
-    count = len(passages)
-    while count and not passages[count - 1][1]:
-        count -= 1
-    made: list[Passage] = []
-    start = 0
-    for mark, text in passages[:count]:
-        made.append(Passage(start, start + len(text), KINDS.get(mark, mark)))
-        start += len(text) + 1
-    return "\n".join([text for _, text in passages[:count]]), tuple(made)
-
-
 Parts = list[tuple[list[Numbered], str, int]]  # annotations, the text their offsets count in, where that begins
 
 
@@ -251,7 +238,7 @@ def _by_passage(group: Sequence[Block]) -> tuple[str, tuple[Passage, ...], Parts
         mark, text = next(((mark, text) for mark, text in block.passages if text), block.passages[0])
         # every block calls its passage a title; only the first one is
         merged.append((mark if mark != "t" or not merged else "p", text))
-    full, passages = _joined(merged)
+    full, passages = joined(merged)
     parts: Parts = []
     start = 0
     for block, (_, text) in zip(group, merged, strict=True):

@@ -5,15 +5,17 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
-from typing import Any, TextIO
+from typing import TextIO
 
 from linnet.corpora.ids import from_curie, to_curie, write_ids
-from linnet.data import Document, Mention
+from linnet.corpora.relations import relations
+from linnet.data import Document, Mention, Passage
 from linnet.errors import DataError, LinnetWarning
 from linnet.frozen import EMPTY
 
-__all__ = ["BREAKS", "KINDS", "known_ids", "write"]
+__all__ = ["BREAKS", "KINDS", "carried", "joined", "known_ids", "write"]
 
 KINDS = {"t": "title", "a": "abstract", "p": ""}  # how passages are marked; any other mark is itself the kind
 MARKS = {kind: mark for mark, kind in KINDS.items()}
@@ -98,6 +100,29 @@ def _passages(doc: Document) -> list[tuple[str, str]]:
     return [("t", text[:first]), ("a", text[first + 1 :])]
 
 
+def carried(doc: Document) -> Document:
+    r"""Return `doc` with the text and passages that PubTator gives back of it.
+
+    >>> carried(Document("1", "Title\nOne.\nTwo.")).text
+    'Title\nOne. Two.'
+    """
+    text, passages = joined(_passages(doc))
+    return replace(doc, text=text, passages=passages)
+
+
+def joined(passages: Sequence[tuple[str, str]]) -> tuple[str, tuple[Passage, ...]]:
+    """Return text and passages that marked lines give, without empty passages at the end."""
+    count = len(passages)
+    while count and not passages[count - 1][1]:
+        count -= 1
+    made: list[Passage] = []
+    start = 0
+    for mark, text in passages[:count]:
+        made.append(Passage(start, start + len(text), KINDS.get(mark, mark)))
+        start += len(text) + 1
+    return "\n".join([text for _, text in passages[:count]]), tuple(made)
+
+
 def _tile(doc: Document) -> bool:
     """Return whether the passages cover the text but for one blank or line break between each two."""
     place = filled = 0
@@ -167,7 +192,7 @@ def _relations(doc: Document, written: Sequence[Mention]) -> list[str]:
 
     A concept is written without its prefix where one of the `written` mentions, or its form, tells it.
     """
-    found: Any = doc.meta.get("relations", ())
+    found = relations(doc)
     if not found:
         return []
     known = known_ids(written)

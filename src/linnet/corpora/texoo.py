@@ -24,7 +24,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple, TextIO
+from typing import Any, TextIO
 
 import numpy as np
 
@@ -35,7 +35,7 @@ from linnet.corpora.names import Remembering
 from linnet.corpora.sources import stem
 from linnet.data import Candidates, Document, Mention, Passage, Rows, Source, Span
 from linnet.errors import DataError, FormatError
-from linnet.text.json_files import Node, dumps, loads, nodes
+from linnet.text.json_files import Node, OneText, dumps, loads, nodes
 
 __all__ = ["read", "write"]
 
@@ -62,17 +62,24 @@ def read(path: str | Path, *, rows: Rows | None = None, name: str = "") -> Itera
     Raises:
         FormatError: no JSON (with the line), or no TeXoo: with the path of the member and what was expected.
     """
-    count = 0
+    for count, (item, header) in enumerate(_items(path), 1):
+        doc = _Reader(item, f"{name or stem(path)}:{count}").document(header)
+        try:
+            yield restored(doc, item.value.get(OWN), rows)
+        except DataError as error:
+            raise item.fault(str(error)) from error
+
+
+def _items(path: str | Path) -> Iterator[tuple[Node, Mapping[str, Any]]]:
+    """Yield the documents of data sets, of lists as WikiSection has them, and those that stand alone; with a header."""
     for node in nodes(path):
-        header = {key: value for key, value in node.object().items() if key != "documents"}
-        listed = "documents" in node.value
-        for item in node.member("documents").items() if listed else [node]:
-            count += 1
-            doc = _Reader(item, f"{name or stem(path)}:{count}").document(header if listed else HEADER)
-            try:
-                yield restored(doc, item.value.get(OWN), rows)
-            except DataError as error:
-                raise item.fault(str(error)) from error
+        if isinstance(node.value, list):
+            yield from ((item, HEADER) for item in node.items())
+        elif "documents" in node.object():
+            header = {key: value for key, value in node.value.items() if key != "documents"}
+            yield from ((item, header) for item in node.member("documents").items())
+        else:
+            yield node, HEADER
 
 
 class _Reader:
@@ -83,6 +90,7 @@ class _Reader:
         self._text = node.text("text")
         self._offsets = Offsets(self._text)
         self._counts = self._counted()
+        self._written = _Place(self._text, self._counts)
 
     def _counted(self) -> str:
         """Return how the document counts: in the way in which all annotations say what their offsets do."""
@@ -117,11 +125,17 @@ class _Reader:
         kept: dict[str, Any] = {} if self._counts == UNITS else {"counts": self._counts}
         if order != sorted(order, key=lambda entry: entry != SECTION) or any(isinstance(e, dict) for e in order):
             kept["annotations"] = order
+        if self._node.find("id") is None:
+            kept["name"] = self._name  # that nobody but we gave it
         doc = Document(self._node.name("id", self._name), self._text, tuple(passages), mentions=tuple(mentions))
         meta = {"dataset": dict(header)} if header != HEADER else {}
         plain = replace(doc, meta={"texoo": kept} if kept else {})
-        kept |= _difference(self._node.value, _Writer(plain).document(), known=("annotations", OWN))
+        kept |= _difference(self._node.value, _Writer(plain).document(), known=(*self._listed(), OWN))
         return replace(doc, meta=meta | ({"texoo": kept} if kept else {}))
+
+    def _listed(self) -> tuple[str, ...]:
+        """Return the member that lists annotations, unless it is not there or null."""
+        return ("annotations",) if self._node.find("annotations") is not None else ()
 
     def _mention(self, item: Node, span: Span | None) -> Mention:
         surface = item.text("text", "")
@@ -131,12 +145,12 @@ class _Reader:
             said = f"begin and length say {self._text[span.start : span.end]!r}, the text {surface!r}"
             raise item.fault(f"{said}; begin and length count {UNITS} or, throughout a document, {POINTS}")
         mention = _mention(span, item)
-        kept = _difference(item.value, _annotation(mention, _Place(self._text, self._counts)))
+        kept = _difference(item.value, _annotation(mention, self._written))
         return replace(mention, meta={"texoo": kept}) if kept else mention
 
     def _passage(self, item: Node, span: Span) -> Passage:
         passage = Passage(span.start, span.end, item.text("sectionLabel", ""))
-        kept = _difference(item.value, _section(passage, _Place(self._text, self._counts)))
+        kept = _difference(item.value, _section(passage, self._written))
         return replace(passage, meta={"texoo": kept}) if kept else passage
 
 
@@ -181,9 +195,18 @@ def _candidates(item: Node) -> Candidates | None:
 
 def _difference(given: Mapping[str, Any], made: Mapping[str, Any], known: Sequence[str] = ()) -> dict[str, Any]:
     """Return the members of `given` that are not so in `made`, and under ``absent`` those that it lacks."""
-    kept = {key: item for key, item in given.items() if key not in known and (key not in made or made[key] != item)}
+    kept = {
+        key: item for key, item in given.items() if key not in known and (key not in made or not _same(made[key], item))
+    }
     absent = [key for key in made if key not in given]
     return {"members": kept} | ({"absent": absent} if absent else {}) if kept or absent else {}
+
+
+def _same(made: Any, given: Any) -> bool:
+    """Return whether two values are the same JSON: 1, 1.0 and true are equal, and are written differently."""
+    if made != given:
+        return False
+    return made is given or isinstance(made, str) or json.dumps(made) == json.dumps(given)
 
 
 # --- writing ---------------------------------------------------------------------------------------------------------
@@ -195,19 +218,19 @@ def write(docs: Iterable[Document], out: TextIO, *, rows: Rows | None = None) ->
     The data set is called what the first document was read with.
 
     Raises:
-        DataError: candidates of another knowledge base than `rows`, or rows without one.
+        DataError: candidates of another knowledge base than `rows`, rows without one, or more than one text may hold.
     """
-    known = Remembering.of(rows)
+    known, text = Remembering.of(rows), OneText(out, "TeXoo")
     header: Mapping[str, Any] = HEADER
     count = 0
     for doc in docs:
         if not count:
             told = doc.meta.get("dataset")
             header = told if isinstance(told, Mapping) and "documents" not in told else HEADER
-            out.write(_head(header))
-        out.write((",\n" if count else "\n") + _line(by_ids(doc, known), header))
+            text.write(_head(header))
+        text.write((",\n" if count else "\n") + _line(by_ids(doc, known), header))
         count += 1
-    out.write("\n]}\n" if count else _head(header) + "\n]}\n")
+    text.write("\n]}\n" if count else _head(header) + "\n]}\n")
     return count
 
 
@@ -218,24 +241,23 @@ def _head(header: Mapping[str, Any]) -> str:
 def _line(doc: Document, header: Mapping[str, Any]) -> str:
     what = f"document {doc.id!r}"
     value = loads(dumps(_Writer(doc).document(), what))
-    again = _Reader(Node(value, what, 1), "").document(header)
+    again = _Reader(Node(value, what, 1), doc.id).document(header)
     if ours := rest(doc, again):
         value[OWN] = ours
     return dumps(value, what)
 
 
-class _Place(NamedTuple):
+class _Place:
     """The text of a document, and how offsets into it are counted."""
 
-    text: str
-    counts: str
+    def __init__(self, text: str, counts: str) -> None:
+        self.text = text
+        self._units = range(len(text) + 1) if counts == POINTS else utf16_units(text)
 
     def members(self, span: Span) -> dict[str, int]:
         """Return begin and length of a span."""
-        if self.counts == POINTS:
-            return {"begin": span.start, "length": span.end - span.start}
-        units = utf16_units(self.text)
-        return {"begin": units[span.start], "length": units[span.end] - units[span.start]}
+        begin = self._units[span.start]
+        return {"begin": begin, "length": self._units[span.end] - begin}
 
 
 class _Writer:
@@ -254,8 +276,10 @@ class _Writer:
         made = {**plain, **whole, "text": doc.text, "annotations": self._annotations()}
 
         def fits(whole: Mapping[str, Any]) -> bool:
-            same = whole.get("text") == doc.text and str(whole.get("id", doc.id)) == doc.id and OWN not in whole
-            return same and whole.get("annotations", []) == made["annotations"]
+            named = whole.get("id")
+            same = doc.id == (self._kept.get("name") if named is None else str(named))
+            same = same and whole.get("text") == doc.text and OWN not in whole
+            return same and (whole.get("annotations") or []) == made["annotations"]
 
         return _with_kept(made, self._kept, fits)
 

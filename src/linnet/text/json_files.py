@@ -12,12 +12,12 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from linnet.errors import DataError, FormatError
 from linnet.text.files import MAX_TEXT, open_text, shown
 
-__all__ = ["Node", "dumps", "loads", "nodes", "whole"]
+__all__ = ["Node", "OneText", "dumps", "loads", "nodes", "whole"]
 
 SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -60,6 +60,30 @@ def dumps(value: Any, what: str) -> str:
         raise DataError(f"{what} cannot be written as JSON: {error}") from error
     # half a surrogate pair has no UTF-8 form, but JSON can spell it
     return SURROGATE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+class OneText:
+    """Where one JSON text is written in pieces, which must not become longer than can be read again.
+
+    Args:
+        out: the open file.
+        what: names the kind of file in messages.
+    """
+
+    def __init__(self, out: TextIO, what: str) -> None:
+        self._out, self._what, self._size = out, what, 0
+
+    def write(self, piece: str) -> None:
+        """Write what comes next.
+
+        Raises:
+            DataError: it is more than `MAX_TEXT` characters.
+        """
+        self._size += len(piece)
+        if self._size > MAX_TEXT:
+            problem = f"{self._what} is one JSON text, and this one has more than {MAX_TEXT:,} characters"
+            raise DataError(f"{problem}: write several files, or JSON Lines")
+        self._out.write(piece)
 
 
 def whole(line: str, lines: Iterator[str], number: int, path: str) -> Iterator[tuple[Any, int]]:
