@@ -16,6 +16,7 @@ import numpy as np
 from linnet.data import Abbreviation, Candidates, Document, Mention, Passage, Rows, Span
 from linnet.errors import DataError, did_you_mean
 from linnet.frozen import EMPTY
+from linnet.strict_json import parse
 
 __all__ = ["dumps", "from_json", "loads", "resolve", "to_json"]
 
@@ -47,14 +48,10 @@ def loads(line: str, rows: Rows | None = None) -> Document:
     'Seizures.'
     """
     try:
-        value = json.loads(line, parse_constant=_refuse_constant)
-    except (ValueError, RecursionError) as error:
+        value = parse(line)
+    except ValueError as error:
         raise DataError(f"not JSON: {error}") from error
     return from_json(value, rows)
-
-
-def _refuse_constant(name: str) -> Any:
-    raise ValueError(f"{name} is not a JSON number")
 
 
 # --- writing ---------------------------------------------------------------------------------------------------------

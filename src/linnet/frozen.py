@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NoReturn, TypeVar
 
+from linnet.errors import DataError
+
 __all__ = ["EMPTY", "FrozenDict", "freeze"]
 
 V = TypeVar("V")
+DEEPEST = 100  # levels of a value; beyond some hundred, neither pickle nor json can write what they could read
 
 
 class FrozenDict(dict[str, V]):
@@ -18,7 +21,7 @@ class FrozenDict(dict[str, V]):
     """
 
     def __init__(self, *args: Any, **kwargs: V) -> None:
-        super().__init__({str(key): freeze(value) for key, value in dict(*args, **kwargs).items()})
+        super().__init__({str(key): _freeze(value, 1) for key, value in dict(*args, **kwargs).items()})
 
     def _refuse(self, *_args: object, **_kwargs: object) -> NoReturn:
         raise TypeError("records are immutable: make a changed copy with dataclasses.replace")
@@ -36,11 +39,23 @@ EMPTY: FrozenDict[Any] = FrozenDict()
 
 
 def freeze(value: Any) -> Any:
-    """Return JSON `value` with tuples for lists and frozen dictionaries for dictionaries, at every level."""
+    """Return JSON `value` with tuples for lists and frozen dictionaries for dictionaries, at every level.
+
+    Raises:
+        DataError: more than `DEEPEST` levels.
+    """
+    return _freeze(value, 0)
+
+
+def _freeze(value: Any, level: int) -> Any:
     if isinstance(value, FrozenDict):
         return value
+    if not isinstance(value, (Mapping, list, tuple)):
+        return value
+    if level > DEEPEST:
+        raise DataError(f"a value is nested in more than {DEEPEST} levels")
     if isinstance(value, Mapping):
-        return FrozenDict(value) if value else EMPTY
-    if isinstance(value, (list, tuple)):
-        return tuple(freeze(item) for item in value)
-    return value
+        made: FrozenDict[Any] = FrozenDict()
+        dict.update(made, {str(key): _freeze(item, level + 1) for key, item in value.items()})
+        return made if made else EMPTY
+    return tuple(_freeze(item, level + 1) for item in value)

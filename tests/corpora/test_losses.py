@@ -17,7 +17,7 @@ from linnet.corpora import FORMATS, WRITABLE, fitting, read, write
 from linnet.corpora.losses import ALL, KINDS, kept, lost, present
 from linnet.corpora.mentions_csv import read_mentions
 from linnet.data import Abbreviation, Candidates, Document, Mention, Passage, Span, by_position
-from linnet.errors import FormatError
+from linnet.errors import DataError, FormatError
 
 WORD = st.sampled_from(["renal", "cysts", "and", "β-cell", "𝒳", "tumour", "of"])
 TYPE = st.sampled_from(["Disease", "Chemical"])
@@ -194,3 +194,24 @@ def test_lists_without_entries_are_announced() -> None:
     assert {kind: gone[kind] for kind in ("sentences", "abbreviations", "reviewed spans")} == dict.fromkeys(
         ("sentences", "abbreviations", "reviewed spans"), 1
     )
+
+
+ODD = [
+    ("NUL characters", Document("1\0", "Fits.", mentions=())),
+    ("NUL characters", Document("1", "Fi\0ts.", mentions=(Mention(0, 4, source="gold", concepts=("A:1",)),))),
+    ("begins with U.FEFF", Document("\ufeff1", "Fits.", mentions=())),
+    (
+        "or tabs|not fit",
+        Document("1", "Fits.", mentions=(Mention(0, 4, concepts=("A:1\tB",)),)),
+    ),
+]
+
+
+@pytest.mark.parametrize("name", ["pubtator", "gsc", "csv"])
+@pytest.mark.parametrize(("problem", "doc"), ODD)
+def test_what_reading_would_refuse_is_not_written(name: str, problem: str, doc: Document, tmp_path: Path) -> None:
+    if name == "csv" and ("NUL" not in problem or not doc.mentions):
+        pytest.skip("a cell can hold it, or nothing is written")
+    with pytest.raises(DataError, match=problem):
+        write([doc], tmp_path / "x", format=name)
+    assert not list(tmp_path.iterdir())

@@ -204,7 +204,10 @@ def _read(sources: Iterable[str | Path | Document], format: str | None, rows: Ro
             chosen = FORMATS[format or _guess(item.path)]
             options = {"rows": rows, "name": names[item]}
             reader = _resolve(chosen.read)
-            yield from reader(item.path, **{key: options[key] for key in chosen.options})
+            try:
+                yield from reader(item.path, **{key: options[key] for key in chosen.options})
+            except RecursionError as error:
+                raise FormatError(shown(item.path), "holds a value that is nested too deeply") from error
 
 
 def _without_texts_of_brat(found: Sequence[Found | Document]) -> list[Found | Document]:

@@ -12,7 +12,6 @@ relations of the document. Infons without a place of their own are ``meta["infon
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -35,6 +34,7 @@ from linnet.corpora.bioc_text import Layout, laid_out, placed
 from linnet.data import JSON, Document, Mention, Passage, Rows, Span
 from linnet.errors import DataError, FormatError, did_you_mean
 from linnet.frozen import EMPTY
+from linnet.strict_json import parse
 from linnet.vocabularies.oddities import Oddities
 
 __all__ = ["Reader", "relation_meta", "unplaced_meta"]
@@ -61,8 +61,8 @@ def _own(infons: Infons, known: frozenset[str]) -> tuple[dict[str, Any], Infons]
         if name not in known:
             raise DataError(f"unknown infon {key!r}{did_you_mean(name, known)}; was it written by a newer Linnet?")
         try:
-            mine[name] = value if name in PLAIN else json.loads(str(value))
-        except (ValueError, RecursionError) as error:
+            mine[name] = value if name in PLAIN else parse(str(value))
+        except ValueError as error:
             raise DataError(f"the infon {key!r} is not JSON: {error}") from error
     for name in ("infons", "meta"):
         if not isinstance(mine.get(name, {}), dict):

@@ -77,8 +77,11 @@ class Writer:
         """Return `doc` as BioC.
 
         Raises:
-            DataError: candidates of another knowledge base than `rows`, or rows without one; numbers that JSON lacks.
+            DataError: candidates of another knowledge base than `rows`, or rows without one; numbers that JSON lacks;
+                a document without id.
         """
+        if not doc.id.strip():
+            raise DataError(f"document {doc.id!r} has no id, and BioC has no place for such documents")
         value = to_json(doc, self.rows)
         own: dict[str, Any] = {key: value[key] for key in ("sentences", "abbreviations", "reviewed") if key in value}
         if doc.mentions is None:

@@ -25,7 +25,6 @@ them. A mention without a note of that type is gold.
 
 from __future__ import annotations
 
-import json
 import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -41,6 +40,7 @@ from linnet.corpora.names import namer
 from linnet.corpora.sources import find, stem, suffix
 from linnet.data import Document, Mention, Rows, Span
 from linnet.errors import DataError, FormatError, LinnetWarning
+from linnet.strict_json import parse
 from linnet.text.files import STDIO, open_text, read_text, shown
 
 __all__ = ["read", "write_folder"]
@@ -253,8 +253,8 @@ class _Annotations:
 
     def _json(self, number: int, text: str) -> dict[str, Any]:
         try:
-            value = json.loads(text)
-        except (ValueError, RecursionError) as error:
+            value = parse(text)
+        except ValueError as error:
             raise FormatError(self.path, f"this note of Linnet's is not JSON: {error}", line=number) from error
         if not isinstance(value, dict):
             raise FormatError(self.path, f"this note of Linnet's is no JSON object: {text[:60]!r}", line=number)

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TextIO
 
+from linnet.corpora.plain import plain
 from linnet.data import Document, Mention
 from linnet.errors import DataError, FormatError, LinnetWarning
 from linnet.text.files import open_text, shown
@@ -82,7 +83,8 @@ def write(docs: Iterable[Document], out: TextIO) -> int:
     they are left out, with one warning that counts them.
 
     Raises:
-        DataError: a document without text, or an id that does not fit in a line.
+        DataError: a document without text, an id of a document or concept that does not fit in a line, or NUL
+            characters.
     """
     count = left_out = 0
     for doc in docs:
@@ -91,13 +93,16 @@ def write(docs: Iterable[Document], out: TextIO) -> int:
             raise DataError(f"document {doc.id!r} has no text: GSC+ cannot hold it")
         if not doc.id.strip() or doc.id.split("\n")[0].split("\t")[0].strip() != doc.id:
             raise DataError(f"document {doc.id!r}: its id is empty or holds blanks at its ends, tabs or line breaks")
-        out.write(f"{doc.id}\n{text}\n")
+        lines = [doc.id, text]
         for mention in doc.mentions or ():
             left_out += not mention.concepts
             surface = text[mention.start : mention.end]
-            for concept in mention.concepts or ():
-                out.write(f"{mention.start}\t{mention.end}\t{surface}\t{concept}\n")
-        out.write("\n")
+            ids = [_concept(concept, doc.id) for concept in mention.concepts or ()]
+            lines += [f"{mention.start}\t{mention.end}\t{surface}\t{id}" for id in ids]
+        try:
+            out.write(plain("\n".join(lines)) + "\n\n")
+        except DataError as error:
+            raise DataError(f"document {doc.id!r}: {error}") from error
         count += 1
     if left_out:
         warnings.warn(
@@ -106,3 +111,9 @@ def write(docs: Iterable[Document], out: TextIO) -> int:
             stacklevel=2,
         )
     return count
+
+
+def _concept(id: str, doc: str) -> str:
+    if not id or id != id.strip() or id != "".join(id.splitlines()) or "\t" in id:
+        raise DataError(f"document {doc!r}: the concept {id!r} is empty or holds blanks at its ends, or tabs")
+    return id

@@ -62,6 +62,9 @@ def write(docs: Iterable[Document], out: TextIO, *, rows: Rows | None = None, te
         out: the open file.
         rows: a knowledge base for the preferred names; without one, or for ids it does not hold, they stay empty.
         texts: add the column document_text, so that `read` can read the file alone.
+
+    Raises:
+        DataError: NUL characters.
     """
     table = csv.writer(_Terminated(out), lineterminator="\r\n")
     table.writerow((*COLUMNS, DOCUMENT_TEXT) if texts else COLUMNS)
@@ -84,6 +87,8 @@ class _Terminated:
         self._out = out
 
     def write(self, row: str, /) -> None:
+        if "\0" in row:
+            raise DataError(f"the row {row[:80]!r} holds NUL characters, which no text file can")
         self._out.write(row.removesuffix("\r\n") + "\n")
 
 

@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import TextIO
 
 from linnet.corpora.ids import from_curie, to_curie, write_ids
+from linnet.corpora.plain import plain
 from linnet.corpora.relations import relations
 from linnet.data import Document, Mention, Passage
 from linnet.errors import DataError, LinnetWarning
@@ -145,7 +146,7 @@ def _write_whole(doc: Document, passages: Sequence[tuple[str, str]], out: TextIO
     lines = [f"{doc.id}|{mark}|{part}" for mark, part in passages]
     lines += [_annotation(doc.id, mention, text, 0) for mention in doc.mentions or ()]
     lines += _relations(doc, doc.mentions or ())
-    out.write("\n".join(lines) + "\n\n")
+    out.write(plain("\n".join(lines)) + "\n\n")
 
 
 def _write_by_passage(doc: Document, passages: Sequence[tuple[str, str]], out: TextIO) -> int:
@@ -163,7 +164,7 @@ def _write_by_passage(doc: Document, passages: Sequence[tuple[str, str]], out: T
         lines += [_annotation(doc.id, mention, text, start) for mention in inside]
         if number == len(passages):
             lines += _relations(doc, written)
-        out.write("\n".join(lines) + "\n\n")
+        out.write(plain("\n".join(lines)) + "\n\n")
         start = end + 1
     return len(doc.mentions or ()) - len(written)
 

@@ -63,8 +63,8 @@ def read(path: str | Path, *, rows: Rows | None = None, name: str = "") -> Itera
         FormatError: no JSON (with the line), or no TeXoo: with the path of the member and what was expected.
     """
     for count, (item, header) in enumerate(_items(path), 1):
-        doc = _Reader(item, f"{name or stem(path)}:{count}").document(header)
         try:
+            doc = _Reader(item, f"{name or stem(path)}:{count}").document(header)
             yield restored(doc, item.value.get(OWN), rows)
         except DataError as error:
             raise item.fault(str(error)) from error

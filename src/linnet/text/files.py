@@ -39,7 +39,7 @@ __all__ = [
 ]
 
 STDIO = "-"  # the path that stands for standard input or output
-BOMB_BYTES = 1 << 30  # a gzip file may grow to this size whatever its ratio: 1 GiB
+BOMB_BYTES = 1 << 26  # a gzip file may grow to this size whatever its ratio: 64 MiB
 BOMB_RATIO = 200  # beyond it, to this many times its packed size (text packs 3 to 20 times, zeros 1,000 times)
 MAX_LINE = 256 << 20  # bytes of one line
 MAX_TEXT = 256 << 20  # bytes of a file that is read as one text

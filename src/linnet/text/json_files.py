@@ -7,7 +7,6 @@ whole; beyond `MAX_TEXT` characters it is refused.
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -15,34 +14,13 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from linnet.errors import DataError, FormatError
+from linnet.strict_json import DECODER, bounded
+from linnet.strict_json import parse as loads
 from linnet.text.files import MAX_TEXT, open_text, shown
 
 __all__ = ["Node", "OneText", "dumps", "loads", "nodes", "whole"]
 
 SURROGATE = re.compile("[\ud800-\udfff]")
-
-
-def loads(text: str) -> Any:
-    """Return the value of one JSON text.
-
-    Raises:
-        ValueError: no JSON, numbers that JSON lacks, or nesting beyond what can be read.
-    """
-    try:
-        return json.loads(text, parse_constant=_refused, parse_float=_finite)
-    except RecursionError as error:
-        raise ValueError("nested too deeply") from error
-
-
-def _refused(name: str) -> Any:
-    raise ValueError(f"{name} is not a JSON number")
-
-
-def _finite(digits: str) -> float:
-    number = float(digits)
-    if not math.isfinite(number):
-        raise ValueError(f"{digits} is larger than numbers can be")
-    return number
 
 
 def dumps(value: Any, what: str) -> str:
@@ -96,7 +74,7 @@ def whole(line: str, lines: Iterator[str], number: int, path: str) -> Iterator[t
         path: how messages name the file.
 
     Raises:
-        FormatError: no JSON, with the line, or too long for one text.
+        FormatError: no JSON, with the line, or too long, or of too many lists, for one text.
     """
     pieces, size = [line], len(line)
     for more in lines:
@@ -106,16 +84,23 @@ def whole(line: str, lines: Iterator[str], number: int, path: str) -> Iterator[t
             problem = f"holds one JSON text of more than {MAX_TEXT:,} characters"
             raise FormatError(path, f"{problem}: put each document on a line of its own", line=number)
     text = "\n".join(pieces)
-    decoder = json.JSONDecoder(parse_constant=_refused, parse_float=_finite)
-    at = 0
+    at = counted = 0
+    begins = number
+    try:
+        bounded(text)
+    except ValueError as error:
+        raise FormatError(path, f"{error}: put each document on a line of its own", line=number) from error
     while (at := _skipped(text, at)) < len(text):
-        begins = number + text.count("\n", 0, at)
+        begins += text.count("\n", counted, at)
+        counted = at
         try:
-            value, at = decoder.raw_decode(text, at)
+            value, at = DECODER.raw_decode(text, at)
         except json.JSONDecodeError as error:
             raise FormatError(path, f"no JSON: {error.msg}", line=number + error.lineno - 1) from error
-        except (ValueError, RecursionError) as error:
-            raise FormatError(path, f"no JSON: {error or 'nested too deeply'}", line=begins) from error
+        except RecursionError as error:
+            raise FormatError(path, "no JSON: nested too deeply", line=begins) from error
+        except ValueError as error:
+            raise FormatError(path, f"no JSON: {error}", line=begins) from error
         yield value, begins
 
 

@@ -14,7 +14,9 @@ from lxml import etree
 from linnet.errors import FormatError
 from linnet.text.files import open_bytes, shown
 
-__all__ = ["elements"]
+__all__ = ["MAX_ELEMENTS", "elements"]
+
+MAX_ELEMENTS = 2_000_000  # that stand between two that are asked for, or within one: a full text has some ten thousand
 
 
 def elements(path: str | Path, tags: Collection[str], *, kind: str) -> Iterator[etree._Element]:
@@ -25,18 +27,20 @@ def elements(path: str | Path, tags: Collection[str], *, kind: str) -> Iterator[
 
     Args:
         path: the file; ``-`` is standard input.
-        tags: names of elements.
+        tags: names of elements; ``{*}name`` in any namespace.
         kind: of the file, for messages.
 
     Raises:
-        FormatError: no well-formed XML (with the line), entity declarations, or as `open_bytes`.
+        FormatError: no well-formed XML (with the line), entity declarations, more than `MAX_ELEMENTS` elements that
+            cannot be freed, or as `open_bytes`.
     """
     name = shown(path)
+    wanted = frozenset(tags)
+    held = 0
     with open_bytes(path) as stream:
         events = etree.iterparse(
             stream,
             events=("start", "end"),
-            tag=tuple(tags),
             load_dtd=False,
             no_network=True,
             resolve_entities=False,
@@ -45,12 +49,18 @@ def elements(path: str | Path, tags: Collection[str], *, kind: str) -> Iterator[
             remove_pis=True,
         )
         try:
-            for place, (event, element) in enumerate(events):
-                if not place:
-                    _refuse_entities(element, name, kind)
-                if event == "end":
+            for event, element in events:
+                if event == "start":
+                    if element.getparent() is None:
+                        _refuse_entities(element, name, kind)
+                    held += 1
+                    if held > MAX_ELEMENTS:
+                        problem = f"more than {MAX_ELEMENTS:,} elements in one record of {kind}: refused as unsafe"
+                        raise FormatError(name, problem, line=element.sourceline)
+                elif element.tag in wanted or f"{{*}}{element.tag.rpartition('}')[2]}" in wanted:
                     yield element
                     _forget(element)
+                    held = 0
         except etree.XMLSyntaxError as error:
             problem = f"no well-formed XML: {error.msg}; is the file truncated?"
             raise FormatError(name, problem, line=error.lineno) from error

@@ -14,6 +14,7 @@ from typing import Any, TextIO
 
 from linnet.data import SCOPES, Concept, Name
 from linnet.errors import FormatError, did_you_mean
+from linnet.strict_json import parse
 from linnet.text.files import open_text, shown
 
 __all__ = ["read_concepts", "write_concepts"]
@@ -68,8 +69,8 @@ def read_concepts(path: str | Path) -> Iterator[Concept]:
         if not line.strip():
             continue
         try:
-            value = json.loads(line)
-        except (ValueError, RecursionError) as error:
+            value = parse(line)
+        except ValueError as error:
             raise FormatError(source, f"not JSON: {error}", line=number) from error
         try:
             yield _concept(value, f"{source}:{number}")

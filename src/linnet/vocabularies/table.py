@@ -33,6 +33,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from linnet.data import SCOPES, Concept, Name
 from linnet.errors import FormatError, LinnetError, LinnetWarning, did_you_mean
+from linnet.strict_json import parse
 from linnet.text.files import shown
 from linnet.vocabularies.curies import curie
 from linnet.vocabularies.malformed import Lines, Malformed
@@ -240,10 +241,10 @@ def _json_rows(lines: Iterator[str], source: _Source, _delimiter: str | None) ->
 
 def _json_object(text: str) -> dict[str, Any]:
     try:
-        value = json.loads(text)
+        value = parse(text)
         if "\\u" in text:  # half a surrogate pair is valid JSON but no text
             json.dumps(value, ensure_ascii=False).encode()
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise ValueError(f"not JSON: {error}") from error
     if not isinstance(value, dict):
         raise ValueError(f"expected a JSON object, found {type(value).__name__}")  # noqa: TRY004 - a malformed row
