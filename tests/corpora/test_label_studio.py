@@ -115,6 +115,44 @@ def test_taxonomies_give_concepts(tmp_path: Path) -> None:
     assert mention.concepts == ("MESH:D052177",)
 
 
+def test_the_values_of_a_control_keep_their_order(tmp_path: Path) -> None:
+    place = {"start": 2, "end": 7, "text": "Renal"}
+    several = {"value": {**place, "choices": ["sure"], "number": 3, "rating": 4}, "id": "r1", "to_name": "note"}
+    bare = {"value": {**place, "number": 5}, "id": "r1"}
+    results = (region(2, "Renal", "D"), {**several, "from_name": "more"}, bare)
+    [mention] = only([task(annotation(*results))], tmp_path).mentions or ()
+    said = {"choices": ("sure",), "number": 3, "rating": 4}
+    assert mention.meta["attributes"] == {"more": said, "number": 5}
+    [mention] = only([task(annotation({**several, "from_name": "concept"}))], tmp_path).mentions or ()
+    assert mention.concepts == ("sure",)
+
+
+def test_snapshots_without_predictions_and_addresses(tmp_path: Path) -> None:
+    by = {"completed_by": {"id": 3, "first_name": "", "email": None}}
+    whole = {"id": 13, "result": [region(2, "Renal", "D")]}
+    [mention] = only([task(predictions=[whole, 14])], tmp_path).mentions or ()
+    assert mention.types == ("D",)
+    bare = {"data": {"text": TEXT}, "predictions": [12, 13]}
+    first, second = read(given_as([{**bare, "id": 1, "annotations": [annotation(**by)]}, {**bare, "id": 2}], tmp_path))
+    assert (first.meta, first.mentions, second.mentions) == ({"author": "3"}, (), None)
+
+
+def nested(value: Any, depth: int) -> Any:
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+def test_nested_lists_take_no_longer_than_they_are(tmp_path: Path) -> None:
+    value = {"start": 2, "end": 7, "text": "Renal", "taxonomy": nested("MESH:D052177", 100)}
+    results = (region(2, "Renal", "D"), {"value": value, "id": "r1", "from_name": "concepts", "type": "taxonomy"})
+    [mention] = only([task(annotation(*results))], tmp_path).mentions or ()
+    assert mention.concepts == ("MESH:D052177",)
+    value["taxonomy"] = nested("x", 900)
+    with pytest.raises(FormatError, match=r"\[0\]: a value is nested in more than 100 levels: expected"):
+        only([task(annotation(*results[:1], {**results[1], "from_name": "tree"}))], tmp_path)
+
+
 IN_HTML = {"value": {"start": "/p[1]/text()[1]", "end": "/p[1]/text()[1]", "labels": ["D"]}, "to_name": "note"}
 
 

@@ -3,7 +3,8 @@
 Every annotation of a task that was not cancelled is a document, gold; where a task has several, their ids are
 ``task:annotation`` and ``meta["author"]`` says whose they are. A task with predictions alone gives those of the last,
 one with neither has no mentions (None). What was said of a region beside its labels (choices, text areas, taxonomies)
-is in ``meta["attributes"]`` by the name of the control; a control called ``concept`` or ``concepts`` gives concepts.
+is in ``meta["attributes"]`` by the name of the control, as an object where a control said several things; a control
+called ``concept`` or ``concepts`` gives concepts.
 Relations between regions are ``meta["relations"]``.
 
 Offsets are code points; older versions counted UTF-16 units, which the text of the region tells. The text of a task is
@@ -19,6 +20,7 @@ from typing import Any
 from linnet.corpora.counting import Offsets
 from linnet.corpora.ids import to_curie
 from linnet.data import Document, Mention, Source
+from linnet.errors import DataError
 from linnet.text.json_files import Node, nodes
 
 __all__ = ["read"]
@@ -40,14 +42,22 @@ def read(path: str | Path) -> Iterator[Document]:
         tasks = node.items() if isinstance(node.value, list) else [node]
         names = dict.fromkeys(name for task in tasks for name in _names(task))
         for task in tasks:
-            yield from _documents(task, list(names)) if "data" in task.object() else [_minimal(task)]
+            try:
+                yield from _documents(task, list(names)) if "data" in task.object() else [_minimal(task)]
+            except (DataError, RecursionError) as error:
+                raise task.fault(f"{error}: expected the values that controls of Label Studio give") from error
 
 
 def _names(task: Node) -> Iterator[str]:
     """Yield what the regions of a task call the text that they are in."""
-    for one in (one for key in (*MADE, "predictions") for one in task.each(key)):
+    for one in (*(one for key in MADE for one in task.each(key)), *_predictions(task)):
         for result in one.each("result"):
             yield result.text("to_name", "")
+
+
+def _predictions(task: Node) -> list[Node]:
+    """Return the predictions that are there whole: snapshots may hold no more than their numbers."""
+    return [one for one in task.each("predictions") if isinstance(one.value, dict)]
 
 
 def _documents(task: Node, names: Sequence[str]) -> Iterator[Document]:
@@ -55,7 +65,7 @@ def _documents(task: Node, names: Sequence[str]) -> Iterator[Document]:
     done = [one for one in made if not one.flag("was_cancelled")]
     id = task.name("id", "")
     source: Source = "gold" if done else "pred"
-    sets = done or task.each("predictions")[-1:]
+    sets = done or _predictions(task)[-1:]
     for one in sets:
         results = one.each("result")
         text = _text(task.member("data"), [result.text("to_name", "") for result in results] or names)
@@ -68,7 +78,9 @@ def _documents(task: Node, names: Sequence[str]) -> Iterator[Document]:
 
 def _author(annotation: Node) -> str:
     who = annotation.member("completed_by")
-    return who.name("email") if isinstance(who.value, dict) else annotation.name("completed_by")
+    if not isinstance(who.value, dict):
+        return annotation.name("completed_by")
+    return who.text("email", "") or who.name("id")
 
 
 def _minimal(task: Node) -> Document:
@@ -122,10 +134,11 @@ def _region(results: Sequence[Node], offsets: Offsets, source: Source) -> Mentio
     for result in results:
         value = result.member("value")
         labels += value.each("labels")
-        for key in value.object().keys() - SPAN:
-            attributes[result.text("from_name", key)] = value.value[key]
+        said = {key: item for key, item in value.object().items() if key not in SPAN}
         if result.text("type", "") == "textarea":
-            attributes[result.text("from_name", "text")] = value.value.get("text")
+            said["text"] = value.value.get("text")
+        control = result.text("from_name", "")
+        attributes |= {control: said if len(said) > 1 else next(iter(said.values()))} if control and said else said
     first = next((one for one in results if one.find("value") and one.value.get("type") != "textarea"), results[0])
     return _mention(first.member("value"), offsets, source, labels, attributes, id=first.name("id", ""))
 
@@ -148,7 +161,7 @@ def _mention(
         said = f"the offsets {start.value}-{end.value} say {offsets.text[start.value : end.value]!r:.80}"
         raise value.fault(f"{said}, the text {surface!r:.80}; offsets count code points of the task's text")
     types = tuple(label.string() for label in labels)
-    told = [item for key in CONCEPTS for item in _flat(attributes.get(key))]
+    told = [item for key in CONCEPTS for item in _told(attributes.get(key))]
     rest = {key: item for key, item in attributes.items() if key not in CONCEPTS}
     return Mention(
         span.start,
@@ -161,12 +174,23 @@ def _mention(
     )
 
 
-def _flat(value: Any) -> list[str]:
-    """Return the texts in a value; of a path of a taxonomy the last."""
-    if isinstance(value, str):
-        return [value]
-    listed = value if isinstance(value, (list, tuple)) else []
-    return [_flat(item)[-1] for item in listed if _flat(item)]
+def _told(value: Any) -> list[str]:
+    """Return the texts in what a control said; of a path of a taxonomy the last."""
+    if isinstance(value, dict):
+        return [text for item in value.values() for text in _told(item)]
+    listed = value if isinstance(value, list) else [value]
+    return [text for item in listed if (text := _last(item)) is not None]
+
+
+def _last(value: Any) -> str | None:
+    """Return the last text in lists of lists, however deep, or None."""
+    waiting = [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, str):
+            return item
+        waiting += item if isinstance(item, list) else []
+    return None
 
 
 def _relation(result: Node) -> dict[str, Any]:
