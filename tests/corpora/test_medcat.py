@@ -16,6 +16,11 @@ TEXT = "🩺 Left knee pain, no ACL tear."
 FLAGS = {"validated": True, "correct": True, "deleted": False, "alternative": False, "killed": False}
 
 
+DEEP: list[Any] = []
+for _ in range(900):
+    DEEP = [DEEP]
+
+
 def annotation(start: int, value: str, cui: str, **others: Any) -> dict[str, Any]:
     plain = {"id": 9, "user": "ann", "cui": cui, "value": value, "start": start, "end": start + len(value)}
     return {**plain, **FLAGS, "manually_created": False, "acc": 1.0, "meta_anns": [], **others}
@@ -66,13 +71,47 @@ def test_documents_of_the_same_name(tmp_path: Path) -> None:
     assert [doc.id for doc in read(given_as(value, tmp_path))] == ["Subject 7:7", "Subject 7:8", "9"]
 
 
+def test_documents_that_several_people_annotated(tmp_path: Path) -> None:
+    value = export()
+    [project] = value["projects"]
+    value["projects"] += [{**project, "name": "Legs"}, {**project, "name": "Legs", "id": 2}]
+    assert [doc.id for doc in read(given_as(value, tmp_path))] == [
+        "Subject 7:7:Knees",
+        "Subject 7:7:Legs:1",
+        "Subject 7:7:Legs:2",
+    ]
+
+
+def test_what_says_not_that_it_was_checked_was(tmp_path: Path) -> None:
+    value = annotation(7, "knee", "C1")
+    del value["validated"]
+    [doc] = read(given_as(export(value, annotation(7, "knee", "C1", validated=None)), tmp_path))
+    assert [mention.source for mention in doc.mentions or ()] == ["gold", "pred"]
+
+
+def test_only_ids_of_snomed_look_like_them(tmp_path: Path) -> None:
+    found = export(*(annotation(7, "knee", cui) for cui in ("HPS-12", "S-12a", " S-12")))
+    [doc] = read(given_as(found, tmp_path))
+    assert [mention.concepts for mention in doc.mentions or ()] == [("HPS-12",), ("S-12a",), ("SNOMEDCT:12",)]
+
+
 @pytest.mark.parametrize(
     ("value", "problem"),
     [
         (export(text=None), r"projects\[0\].documents\[0\]: has no text: export the project with text"),
         (export(annotation(7, "knees", "C1")), r"annotations\[0\]: the offsets 7-12 say 'knee ', the value 'knees'"),
         (export(annotation(7, "knee", "C1", validated="yes")), "validated: expected true or false"),
-        (export(annotation(7, "knee", "C1", validated=False, acc=[])), r"annotations\[0\]: float"),
+        (
+            export(annotation(7, "knee", "C1", validated=False, acc=[])),
+            r"\[0\].acc: expected a finite number",
+        ),
+        (export(annotation(7, "knee", "C1", validated=False, acc="NaN")), "acc: expected a finite number, found 'NaN'"),
+        (export(annotation(7, "knee", "C1", validated=False, acc=True)), "acc: expected a finite number, found True"),
+        (
+            export(annotation(7, "knee", "C1", validated=False, acc=10**400)),
+            "a finite number, found 10000",
+        ),
+        (export(annotation(7, "knee", "C1", deleted=True, tags=DEEP)), r"documents\[0\]: a value is nested"),
         (export({"start": "7"}), "start: expected a whole number"),
         ({"projects": {}}, "projects: expected a list"),
     ],

@@ -1,16 +1,17 @@
 """MedCATtrainer's export: projects of documents, each with the annotations that people made, checked or threw out.
 
 An annotation that was checked is gold, unless it was thrown out (deleted, terminated, marked irrelevant): those stay in
-the document's ``meta["rejected"]``. One that nobody has looked at is a prediction, with MedCAT's similarity in
-``signals["acc"]``. Meta-annotations are ``meta["attributes"]`` of a mention: ``{"Experiencer": "Patient"}``. Offsets
-are code points (UTF-16 units where only these give the annotation's text).
+the document's ``meta["rejected"]``. Without a word on whether it was checked, it was, as MedCAT has it. One that nobody
+has looked at is a prediction, with MedCAT's similarity in ``signals["acc"]``. Meta-annotations are
+``meta["attributes"]`` of a mention: ``{"Experiencer": "Patient"}``. Offsets are code points (UTF-16 units where only
+these give the annotation's text).
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,8 @@ SNOMED = re.compile(r"S-(\d+)")  # how MedCAT's models of SNOMED CT write ids
 def read(path: str | Path) -> Iterator[Document]:
     """Yield the documents of a MedCATtrainer export with text, plain or gzip.
 
-    A document's id is its name, with its number behind a colon where two have the same name.
+    A document's id is its name; behind colons stand its number where two have the same name, and the project's name and
+    number where two have the same number too: the same document, given to several people.
 
     Raises:
         FormatError: no JSON (with the line), an export without text, offsets that say another text: with the path of
@@ -37,16 +39,26 @@ def read(path: str | Path) -> Iterator[Document]:
     """
     for node in nodes(path):
         projects = node.member("projects").items()
-        names = Counter(item.name("name", "") for project in projects for item in project.each("documents"))
-        for project in projects:
-            for item in project.each("documents"):
-                yield _document(item, project, names)
+        places = [(item, project) for project in projects for item in project.each("documents")]
+        for (item, project), id in zip(places, _ids(places), strict=True):
+            try:
+                yield _document(item, project, id)
+            except (DataError, RecursionError) as error:
+                raise item.fault(f"{error}: expected what MedCATtrainer exports") from error
 
 
-def _document(item: Node, project: Node, names: Counter[str]) -> Document:
+def _ids(places: Sequence[tuple[Node, Node]]) -> list[str]:
+    """Return an id for each document of a project, as short as tells it from the others."""
+    keys = [tuple(node.name(key, "") for node in place for key in ("name", "id")) for place in places]
+    sizes = range(1, 5)
+    counts = Counter(key[:size] for key in keys for size in sizes)
+    enough = (next((size for size in sizes if any(key[:size]) and counts[key[:size]] == 1), len(key)) for key in keys)
+    return [":".join(filter(None, key[:size])) for key, size in zip(keys, enough, strict=True)]
+
+
+def _document(item: Node, project: Node, id: str) -> Document:
     if item.find("text") is None:
         raise item.fault("has no text: export the project with text")
-    name, number = item.name("name", ""), item.name("id", "")
     text = item.text("text")
     offsets = Offsets(text)
     mentions: list[Mention] = []
@@ -57,7 +69,6 @@ def _document(item: Node, project: Node, names: Counter[str]) -> Document:
         else:
             mentions.append(_mention(annotation, offsets))
     meta: dict[str, Any] = {"project": project.name("name", "")} | ({"rejected": rejected} if rejected else {})
-    id = name if names[name] == 1 and name else f"{name}:{number}" if name else number
     return Document(id, text, mentions=tuple(mentions), meta=meta)
 
 
@@ -68,22 +79,23 @@ def _mention(annotation: Node, offsets: Offsets) -> Mention:
     if span is None:
         problem = f"the offsets {start}-{end} say {offsets.text[start:end]!r:.80}, the value {value!r}"
         raise annotation.fault(f"{problem}; offsets count code points of the text")
-    cui = SNOMED.sub(r"SNOMEDCT:\1", annotation.name("cui", ""))
-    checked = annotation.flag("validated")
+    checked = "validated" not in annotation.object() or annotation.flag("validated")
     acc = annotation.find("acc")
     meta = {"author": annotation.name("user")} if annotation.find("user") else {}
-    try:
-        return Mention(
-            span.start,
-            span.end,
-            id=annotation.name("id", ""),
-            source="gold" if checked else "pred",
-            concepts=(to_curie(cui),) if cui else None,
-            signals={} if checked or acc is None else {"acc": float(acc.value)},
-            meta=meta | _attributes(annotation),
-        )
-    except (DataError, TypeError, ValueError) as error:
-        raise annotation.fault(str(error)) from error
+    return Mention(
+        span.start,
+        span.end,
+        id=annotation.name("id", ""),
+        source="gold" if checked else "pred",
+        concepts=_concepts(annotation.name("cui", "")),
+        signals={} if checked or acc is None else {"acc": acc.number()},
+        meta=meta | _attributes(annotation),
+    )
+
+
+def _concepts(cui: str) -> tuple[str, ...] | None:
+    snomed = SNOMED.fullmatch(cui.strip())
+    return (f"SNOMEDCT:{snomed[1]}" if snomed else to_curie(cui),) if cui else None
 
 
 def _attributes(annotation: Node) -> dict[str, Any]:

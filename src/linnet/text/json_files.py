@@ -7,6 +7,7 @@ whole; beyond `MAX_TEXT` characters it is refused.
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -206,6 +207,16 @@ class Node:
         if isinstance(self.value, bool) or not isinstance(self.value, int) or self.value < 0:
             raise self.expected("a whole number that is not negative")
         return self.value
+
+    def number(self) -> float:
+        """Return the value as a finite number; whole numbers in JSON may be larger than any that is."""
+        try:
+            found = math.nan if isinstance(self.value, (bool, str)) else float(self.value)
+        except (TypeError, OverflowError):
+            found = math.nan
+        if not math.isfinite(found):
+            raise self.expected("a finite number")
+        return found
 
     def flag(self, key: str) -> bool:
         """Return whether a member is there and true."""
