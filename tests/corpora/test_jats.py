@@ -65,6 +65,66 @@ def test_articles_in_a_name_space_and_several(tmp_path: Path) -> None:
     assert (doc.id, doc.meta) == ("f", {})
 
 
+CITED = '<xref ref-type="bibr" rid="b">{}</xref>'
+ONE, TWO = CITED.format(1), CITED.format("<sup>2</sup>")
+
+
+@pytest.mark.parametrize(
+    ("written", "text"),
+    [
+        (f"as shown{TWO} here", "as shown here"),
+        (f"as shown{TWO}, {TWO}<sup>,</sup>{TWO}, and", "as shown, and"),
+        (f"as shown<sup>[{ONE},{ONE}–{ONE}]</sup>.", "as shown."),
+        (f"as <sup><bold>{ONE}</bold></sup> shown", "as shown"),
+        (f"Ca<sup>2+ {ONE}</sup> in", "Ca2+ in"),
+        (f"Ca<sup>{ONE}; 2+</sup> in", "Ca2+ in"),
+        (f"SO<sup>(2-),{ONE}</sup>", "SO(2-)"),
+        (f"Ca<sup>2<italic>+</italic></sup> of {CITED.format('Smith <sup>3</sup>')}", "Ca2+ of Smith"),
+        (f"rats<sup>{ONE}</sup><list><list-item><p>{TWO}mice</p></list-item></list>", "rats mice"),
+        (f"in {ONE} and x<sup>2</sup>", "in 1 and x2"),
+        ("renal<break/>cysts", "renal cysts"),
+    ],
+)
+def test_citations_and_breaks(tmp_path: Path, written: str, text: str) -> None:
+    [doc] = read(given_as(tmp_path, f"<article><body><p>{written}</p></body></article>"))
+    assert doc.text == text
+
+
+def test_figures_of_letters_and_appendices_are_left_out_as_their_texts_are(tmp_path: Path) -> None:
+    figure = "<fig><label>{}</label></fig>"
+    back = f"<back><app-group><app><p>An appendix.</p>{figure.format(1)}</app></app-group></back>"
+    letter = f"<sub-article><body><p>A letter.</p>{figure.format(2)}</body></sub-article>"
+    front = f"<front><article-meta><abstract>{figure.format(3)}</abstract></article-meta></front>"
+    body = f"<body><p>A text.{figure.format(4)}</p></body><floats-group>{figure.format(5)}</floats-group>"
+    [doc] = read(given_as(tmp_path, f"<article>{front}{body}{back}{letter}</article>"))
+    assert doc.text == "A text.\n3\n4\n5"
+
+
+def test_sections_in_reading_order_subtitles_and_kinds_of_abstracts(tmp_path: Path) -> None:
+    titles = "<title-group><article-title>Cysts</article-title><subtitle>A review</subtitle></title-group>"
+    sections = '<p>Short.</p><sec><title>Aim</title><p>A.</p></sec><sec sec-type="methods"><p>B.</p></sec>'
+    front = f'<article-meta>{titles}<abstract abstract-type="graphical">{sections}</abstract></article-meta>'
+    body = "<sec><title>1</title><p>C.</p><sec><title>2</title><p>D.</p></sec><p>E.</p><p>F.</p></sec><p>G.</p>"
+    [doc] = read(given_as(tmp_path, f"<article><front>{front}</front><body>{body}</body></article>"))
+    assert [(p.kind, dict(p.meta), doc.text[p.start : p.end]) for p in doc.passages] == [
+        ("title", {}, "Cysts"),
+        ("title", {}, "A review"),
+        ("abstract", {"category": "graphical"}, "Short."),
+        ("abstract", {"category": "graphical", "section": "Aim"}, "A."),
+        ("abstract", {"category": "methods"}, "B."),
+        ("section", {"section": "1"}, "C."),
+        ("section", {"section": "1 / 2"}, "D."),
+        ("section", {"section": "1"}, "E.\nF."),
+        ("section", {}, "G."),
+    ]
+
+
+def test_characters_that_a_dtd_elsewhere_names(tmp_path: Path) -> None:
+    body = "<body><p>TNF-&alpha; &lt;&thinsp;5 &unknown;</p><sec><title>&beta;</title><p>A.</p></sec></body>"
+    [doc] = read(given_as(tmp_path, f'<!DOCTYPE article SYSTEM "x.dtd"><article>{body}</article>', "f.xml"))
+    assert (doc.text, doc.passages[1].meta["section"]) == ("TNF-α < 5 &unknown;\nA.", "β")
+
+
 @pytest.mark.parametrize(
     ("content", "problem"),
     [

@@ -3,21 +3,24 @@
 =====================================  ==============================================================================
 passage                                holds
 =====================================  ==============================================================================
-``title``                              the article's title
+``title``                              the article's title; one more for each subtitle
 ``abstract``                           one for each section of the abstract
-``section``                            the paragraphs of a section of the body, without those of its subsections
+``section``                            the paragraphs of a section of the body, without those of its subsections; those
+                                       behind a subsection are one more
 ``table`` ``figure``                   label and caption, for tables their rows with tabs between cells; at the end, so
                                        that the running text holds none of them
 =====================================  ==============================================================================
 
 Titles of sections are no text but ``meta["section"]`` of the passage, those of subsections behind a ``/``; its kind
-(``methods``), where one is given, is ``meta["category"]``. References, footnotes, formulas in TeX and citations in
-superscript are left out. Paragraphs have line breaks between, blanks inside run together.
+(``methods``), where one is given, is ``meta["category"]``, that of an abstract (``graphical``) too. References,
+footnotes, formulas in TeX and citations in superscript are left out, and so are the article's letters and appendices.
+Paragraphs have line breaks between, blanks inside run together. Characters may have the names that HTML gives them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from html.entities import html5
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +37,13 @@ __all__ = ["read"]
 FLOATS = {"table-wrap": "table", "fig": "figure"}
 LEFT_OUT = frozenset({"fn", "tex-math", "annotation", "graphic", "inline-graphic", "object-id", "ref-list", *FLOATS})
 # what ends a line of text where it stands between others
-BLOCKS = frozenset({"p", "list", "list-item", "disp-quote", "disp-formula", "title", "def-item", "td", "th", "label"})
+BLOCKS = frozenset(
+    {"p", "list", "list-item", "disp-quote", "disp-formula", "title", "def-item", "td", "th", "label", "break"}
+)
+BLOCK, CITATION = "\f", "\0"  # stand for the border of a block and a citation that is left out: no XML holds them
+BLANKS = " \t\r\n"
+BETWEEN = f"{BLANKS},;-‐‑–—"  # what stands between citations
+BEFORE, BEHIND = f"{BLANKS},;[(", f"{BLANKS},;])"  # and between them and the other text of a superscript
 IDS = ("pmc", "pmcid", "pmid", "doi", "publisher-id")
 Part = tuple[str, str, dict[str, Any]]  # kind, text and meta of a passage
 
@@ -82,28 +91,34 @@ def _document(article: etree._Element, name: str) -> Document:
 
 
 def _parts(article: etree._Element) -> Iterator[Part]:
-    title = article.find("front/article-meta/title-group/article-title")
-    if title is not None:
-        yield "title", _text(title), {}
+    for title in ("article-title", "subtitle"):
+        for element in article.findall(f"front/article-meta/title-group/{title}"):
+            yield "title", _text(element), {}
     for abstract in article.findall("front/article-meta/abstract"):
-        yield from _sections(abstract, "abstract", [])
+        yield from _sections(abstract, "abstract", [], str(abstract.get("abstract-type", "")))
     for body in article.findall("body"):
         yield from _sections(body, "section", [])
-    for element in article.iter(*FLOATS):
-        yield _float(element)
+    for part in ("front", "body", "floats-group"):  # letters and appendices, whose text is not read, have figures too
+        for element in article.iterfind(part):
+            yield from map(_float, element.iter(*FLOATS))
 
 
-def _sections(section: etree._Element, kind: str, above: list[str]) -> Iterator[Part]:
-    """Yield what stands in a section itself, then its subsections."""
+def _sections(section: etree._Element, kind: str, above: list[str], category: str = "") -> Iterator[Part]:
+    """Yield what stands in a section itself and its subsections, in reading order; `category` stands in for its own."""
     heading = section.find("title")
     titles = above if heading is None else [*above, _text(heading)]
     meta: dict[str, Any] = {"section": " / ".join(titles)} if titles else {}
-    if category := section.get("sec-type") or section.get("abstract-type"):
-        meta["category"] = str(category)
-    inside = [child for child in section if child.tag not in ("sec", "title", "label")]
-    yield kind, "\n".join(filter(None, map(_text, inside))), meta
-    for child in section.findall("sec"):
-        yield from _sections(child, kind, titles)
+    if own := section.get("sec-type") or category:
+        meta["category"] = str(own)
+    inside: list[str] = []
+    for child in section:
+        if child.tag == "sec":
+            yield kind, "\n".join(filter(None, inside)), meta
+            inside = []
+            yield from _sections(child, kind, titles, category)
+        elif child.tag not in ("title", "label"):
+            inside.append(_text(child))
+    yield kind, "\n".join(filter(None, inside)), meta
 
 
 def _float(element: etree._Element) -> Part:
@@ -121,19 +136,46 @@ def _text(element: etree._Element) -> str:
     """Return the text of an element, its markup dropped, blanks run together."""
     if element.tag in LEFT_OUT:
         return ""
-    return " ".join("".join(_pieces(element)).split())
+    first, *others = "".join(_pieces(element)).split(CITATION)
+    return " ".join("".join([first, *_without_separators(others)]).split())
 
 
-def _pieces(element: etree._Element) -> Iterator[str]:
-    yield str(element.text or "")
+def _without_separators(behind: list[str]) -> Iterator[str]:
+    """Yield the texts behind citations, but for what does no more than part a citation from the next."""
+    for place, text in enumerate(behind, 1):
+        if place == len(behind) or text.strip(BETWEEN):
+            yield text
+
+
+def _pieces(element: etree._Element, inside: str = "") -> Iterator[str]:
+    """Yield the texts in an element, which is in a superscript (``sup``), in a citation (``bibr``) or neither."""
+    yield _own(element)
     for child in element:
-        block = " " if child.tag in BLOCKS else ""
-        if not _is_left_out(child):
+        block = BLOCK if child.tag in BLOCKS else ""
+        around = "bibr" if child.tag == "xref" and child.get("ref-type") == "bibr" else str(child.tag)
+        if {inside, around} == {"sup", "bibr"}:
+            yield CITATION
+        elif around == "sup":
+            yield _superscript("".join(_pieces(child, around)))
+        elif child.tag not in LEFT_OUT:
             yield block
-            yield from _pieces(child)
+            yield from _pieces(child, around if around == "bibr" else inside)
         yield block + str(child.tail or "")
 
 
-def _is_left_out(element: etree._Element) -> bool:
-    citations = element.findall("xref[@ref-type='bibr']") if element.tag == "sup" else []
-    return element.tag in LEFT_OUT or bool(citations)
+def _superscript(text: str) -> str:
+    """Return the text of a superscript without what sets citations apart from the rest of it."""
+    first, *others = text.split(CITATION)
+    if not others:
+        return text
+    *between, last = _without_separators(others)
+    return CITATION.join([first.rstrip(BEFORE), "".join(between) + last.lstrip(BEHIND)])
+
+
+def _own(element: etree._Element) -> str:
+    """Return the text at the start of an element; of a character that is named, the character.
+
+    Files with a DTD of their publisher name characters (``&alpha;``) that only the DTD defines, which is never loaded.
+    """
+    text = str(element.text or "")
+    return html5.get(text.removeprefix("&"), text) if element.tag is etree.Entity else text
