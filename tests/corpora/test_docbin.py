@@ -15,7 +15,7 @@ from tests.strategies import documents
 
 from linnet.corpora import read, write
 from linnet.data import Document, Mention, Span
-from linnet.errors import FormatError, MissingExtraError
+from linnet.errors import FormatError, LinnetWarning, MissingExtraError
 
 
 @pytest.fixture(scope="module")
@@ -72,6 +72,73 @@ def test_as_spacy_reads_it(spacy: Any, tmp_path: Path) -> None:
         ("renal cysts", "Disease", "MESH:D052177"),
     ]
     assert [span.text for span in doc.spans["sc"]] == ["𝒳", "renal cysts", "cysts"]
+
+
+def saved(folder: Path, *docs: Any) -> Path:
+    import spacy
+
+    spacy.tokens.DocBin(store_user_data=True, docs=docs).to_disk(folder / "train.spacy")
+    return folder / "train.spacy"
+
+
+def test_ids_of_knowledge_bases_become_curies(spacy: Any, tmp_path: Path) -> None:
+    doc = spacy.blank("en")("Well but schizophrenic .")
+    places = (("Sign", "NIL"), ("Sign", ""), ("Gene", "6528"), ("Disease", "C0036572"))
+    doc.set_ents([spacy.tokens.Span(doc, i, i + 1, label=label, kb_id=id) for i, (label, id) in enumerate(places)])
+    [found] = read(saved(tmp_path, doc))
+    assert [mention.concepts for mention in found.mentions or ()] == [(), None, ("NCBIGene:6528",), ("UMLS:C0036572",)]
+    write([found], tmp_path / "o.spacy")
+    [again] = spacy.tokens.DocBin().from_disk(tmp_path / "o.spacy").get_docs(spacy.blank("en").vocab)
+    assert [entity.kb_id_ for entity in again.ents] == ["NIL", "", "NCBIGene:6528", "UMLS:C0036572"]
+
+
+def test_span_groups(spacy: Any, tmp_path: Path) -> None:
+    doc = spacy.blank("en")("Renal cysts grew .")
+
+    def span(start: int, end: int, label: str, kb_id: str = "") -> Any:
+        return spacy.tokens.Span(doc, start, end, label=label, kb_id=kb_id)
+
+    doc.set_ents([span(0, 2, "Disease", "D052177")])
+    doc.spans["sc"] = [span(0, 2, "Disease"), span(0, 2, "Sign"), span(1, 2, "Sign")]
+    doc.spans["coref_clusters_1"] = [span(0, 2, ""), span(2, 3, "")]
+    with pytest.warns(LinnetWarning, match=r"left out: span groups other than 'sc': coref_clusters_1 \(2\)"):
+        [found] = read(saved(tmp_path, doc))
+    assert [(found.surface(mention), mention.types, mention.concepts) for mention in found.mentions or ()] == [
+        ("Renal cysts", ("Disease",), ("MESH:D052177",)),
+        ("Renal cysts", ("Sign",), None),
+        ("cysts", ("Sign",), None),
+    ]
+
+
+@pytest.mark.parametrize("id", ["", "o:1", "NIL"])
+def test_ids_of_documents_survive(spacy: Any, tmp_path: Path, id: str) -> None:
+    doc = Document(id, "Fits.", mentions=(Mention(0, 4, types=("Sign",), source="gold", concepts=("NIL",)),))
+    write([doc], tmp_path / "o.spacy")
+    assert list(read(tmp_path / "o.spacy")) == [doc]
+
+
+@pytest.mark.parametrize(
+    ("ours", "problem"),
+    [
+        ("[" * 100_000, "document 1: nested too deeply"),
+        ('{"meta": {"a": %s}}' % ("[" * 900 + "]" * 900), "document 1: a value is nested in more than 100"),
+        ('{"meta": {"a": NaN}}', "document 1: NaN is not a JSON number"),
+        ("[7]", r"document 1: linnet: expected an object, found \[7\]"),
+        (7, "document 1: user data 'linnet': expected a text of JSON, found 7"),
+    ],
+)
+def test_damaged_data_of_ours(spacy: Any, tmp_path: Path, ours: Any, problem: str) -> None:
+    doc = spacy.blank("en")("Fits.")
+    doc.user_data["linnet"] = ours
+    with pytest.raises(FormatError, match=problem):
+        list(read(saved(tmp_path, doc)))
+
+
+def test_categories_that_are_no_numbers(spacy: Any, tmp_path: Path) -> None:
+    doc = spacy.blank("en")("Fits.")
+    doc.cats = {"a": float("nan")}
+    with pytest.raises(FormatError, match="document 1: Out of range float values"):
+        list(read(saved(tmp_path, doc)))
 
 
 @given(docs=st.lists(documents(), max_size=2))

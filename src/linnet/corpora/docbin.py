@@ -1,8 +1,9 @@
 """spaCy's DocBin (``.spacy``): the binary form of annotated documents that spaCy trains on; extra ``spacy``.
 
-Mentions are entities with label and knowledge base id; those that overlap others are in the span group ``sc`` too.
-Tokens are those of spaCy's rules for English, cut where a mention begins or ends. What spaCy has no place for is JSON
-in the user data, under ``linnet`` (`linnet.corpora.extras`); other programs leave it alone.
+Mentions are entities with label and knowledge base id (``NIL``, spaCy's word for none, is an answer without concepts);
+those that overlap others are in the span group ``sc`` too. Other span groups, which hold coreference and the like, are
+left out with a warning. Tokens are those of spaCy's rules for English, cut where a mention begins or ends. What spaCy
+has no place for is JSON in the user data, under ``linnet`` (`linnet.corpora.extras`); other programs leave it alone.
 """
 
 from __future__ import annotations
@@ -10,22 +11,26 @@ from __future__ import annotations
 import importlib
 import itertools
 import json
+import warnings
 import zlib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, TextIO, cast
 
 from linnet.corpora.extras import OWN, by_ids, rest, restored
+from linnet.corpora.ids import to_curie
 from linnet.corpora.names import Remembering
 from linnet.corpora.sources import stem
 from linnet.data import Document, Mention, Rows, Span, by_position
-from linnet.errors import DataError, FormatError, MissingExtraError
+from linnet.errors import DataError, FormatError, LinnetWarning, MissingExtraError
 from linnet.text.files import BOMB_BYTES, BOMB_RATIO, open_bytes, shown
+from linnet.text.json_files import loads
 
 __all__ = ["read", "write"]
 
 GROUP = "sc"  # where spaCy's span categoriser looks
+NIL = "NIL"  # what spaCy's entity linker gives what it finds nothing for
 ATTRIBUTES = ("ENT_IOB", "ENT_TYPE", "ENT_KB_ID")
 
 
@@ -64,12 +69,22 @@ def read(path: str | Path, *, rows: Rows | None = None, name: str = "") -> Itera
     except Exception as error:  # whatever spaCy stumbles over in a damaged file
         problem = f"is no DocBin that spaCy {spacy.__version__} can read: {type(error).__name__}: {error}"
         raise FormatError(file, problem) from error
+    if left_out := +_left_out(docs):
+        named = ", ".join(f"{key} ({count:,})" for key, count in sorted(left_out.items()))
+        warnings.warn(f"{file}: left out: span groups other than {GROUP!r}: {named}", LinnetWarning, stacklevel=2)
     for number, doc in enumerate(docs, 1):
-        ours = doc.user_data.get(OWN)
         try:
-            yield restored(_document(doc, f"{name or stem(path)}:{number}"), ours and json.loads(ours), rows)
-        except (DataError, ValueError, TypeError) as error:
+            yield restored(_document(doc, f"{name or stem(path)}:{number}"), _ours(doc.user_data.get(OWN)), rows)
+        except (DataError, ValueError, TypeError, RecursionError) as error:
             raise FormatError(file, f"document {number}: {error}") from error
+
+
+def _left_out(docs: Iterable[Any]) -> Counter[str]:
+    """Return how many spans are in groups that are not read: what they stand for, only who made them knows."""
+    found: Counter[str] = Counter()
+    for doc in docs:
+        found.update({str(key): len(spans) for key, spans in doc.spans.items() if key != GROUP})
+    return found
 
 
 def _refuse_bombs(packed: bytes, file: str) -> None:
@@ -82,13 +97,14 @@ def _refuse_bombs(packed: bytes, file: str) -> None:
 
 
 def _document(doc: Any, id: str) -> Document:
-    spans = dict.fromkeys(_place(span) for group in (doc.ents, *doc.spans.values()) for span in group)
+    spans = dict.fromkeys(_place(span) for span in (*doc.ents, *doc.spans.get(GROUP, ())))
+    linked = {(start, end, label) for start, end, label, kb_id in spans if kb_id}
     found = [
-        Mention(start, end, types=(label,) if label else (), source="gold", concepts=(kb_id,) if kb_id else None)
+        Mention(start, end, types=(label,) if label else (), source="gold", concepts=_concepts(kb_id, label))
         for start, end, label, kb_id in spans
-        if start < end
+        if start < end and (kb_id or (start, end, label) not in linked)
     ]
-    meta: dict[str, Any] = {"cats": dict(doc.cats)} if doc.cats else {}
+    meta: dict[str, Any] = {"cats": json.loads(json.dumps(doc.cats, allow_nan=False))} if doc.cats else {}
     if extensions := dict(_extensions(doc.user_data)):
         meta["extensions"] = extensions
     sentences = None
@@ -99,6 +115,19 @@ def _document(doc: Any, id: str) -> Document:
 
 def _place(span: Any) -> tuple[int, int, str, str]:
     return span.start_char, span.end_char, span.label_, span.kb_id_
+
+
+def _concepts(kb_id: str, label: str) -> tuple[str, ...] | None:
+    return () if kb_id == NIL else (to_curie(kb_id, label),) if kb_id else None
+
+
+def _ours(data: Any) -> Any:
+    """Return what Linnet wrote beside what spaCy has a place for; None in documents of others."""
+    if data is None:
+        return None
+    if not isinstance(data, str):
+        raise DataError(f"user data {OWN!r}: expected a text of JSON, found {data!r:.80}")
+    return loads(data)
 
 
 def _extensions(user_data: Mapping[Any, Any]) -> Iterator[tuple[str, Any]]:
@@ -142,17 +171,22 @@ def _written(doc: Document, spacy: Any, tokenizer: Any) -> Any:
     made = spacy.tokens.Doc(tokenizer.vocab, words=words, spaces=spaces)
 
     def span(mention: Mention) -> Any:
-        label, kb_id = (mention.types or ("",))[0], (mention.concepts or ("",))[0]
+        label, kb_id = (mention.types or ("",))[0], _kb_id(mention)
         return spacy.tokens.Span(made, begins[mention.start], ends[mention.end], label=label, kb_id=kb_id)
 
     outer, others = _entities(doc)
     made.set_ents([span(mention) for mention in outer])
     if others:
         made.spans[GROUP] = [span(mention) for mention in by_position(doc.mentions or ())]
-    ours = rest(doc, replace(_document(made, ""), id=""))
-    if ours:
-        made.user_data[OWN] = json.dumps(ours, ensure_ascii=False)
+    # the format has no id of documents
+    made.user_data[OWN] = json.dumps({"id": doc.id} | rest(doc, _document(made, doc.id)), ensure_ascii=False)
     return made
+
+
+def _kb_id(mention: Mention) -> str:
+    if mention.concepts is None:
+        return ""
+    return mention.concepts[0] if mention.concepts else NIL
 
 
 def _entities(doc: Document) -> tuple[list[Mention], list[Mention]]:
