@@ -131,7 +131,7 @@ def test_mentions_come_in_reading_order_and_keep_what_a_reader_asks_for() -> Non
     [(index, doc)], concepts = islands(page(Document("d", "short toes", mentions=mentions), kb=tree()))
     assert index == ["d", 3, "short toes", ["C:4"], ["Sign"]]
     assert doc["mentions"] == [
-        {"s": [[0, 10]], "c": ["C:4"], "t": ["Sign"], "p": 0.123457, "k": "given-span", "g": "g"},
+        {"s": [[0, 10]], "c": ["C:4"], "t": ["Sign"], "p": 0.1234567, "k": "given-span", "g": "g"},
         {"s": [[0, 5]]},
         {"s": [[6, 10]], "c": [], "o": "gold", "a": [["C:1", "C:3"]]},
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,14 +25,18 @@ def test_what_the_page_holds_is_read_back(docs: list[Document], tmp_path_factory
     seen = [replace(doc, sentences=None, abbreviations=None, reviewed=None) for doc in docs]  # () is counted as nothing
     held = [kept(doc, FORMATS["html"].holds) for doc in seen]
     assert write(held, path) == len(docs)
-    assert list(read(path)) == [replace(doc, mentions=rounded(doc.mentions)) for doc in held]
+    assert list(read(path)) == [replace(doc, mentions=ordered(doc.mentions)) for doc in held]
 
 
-def rounded(mentions: tuple[Mention, ...] | None) -> tuple[Mention, ...] | None:
-    """Return mentions as the page has them: in reading order, probabilities with six digits."""
-    if mentions is None:
-        return None
-    return tuple(replace(m, probability=m.probability and round(m.probability, 6)) for m in by_position(mentions))
+def ordered(mentions: tuple[Mention, ...] | None) -> tuple[Mention, ...] | None:
+    """Return mentions as the page has them: in reading order."""
+    return None if mentions is None else by_position(mentions)
+
+
+def test_probabilities_are_whole(tmp_path: Path) -> None:
+    mentions = tuple(Mention(i, i + 1, probability=p) for i, p in enumerate((1 / 3, 0.99999999, 1e-9, 0.0)))
+    write([Document("1", "Fits.", mentions=mentions)], tmp_path / "o.html")
+    assert next(read(tmp_path / "o.html")).mentions == mentions
 
 
 def test_the_page_of_link_is_read_back(tmp_path: Path) -> None:
@@ -50,6 +55,10 @@ def test_the_page_of_link_is_read_back(tmp_path: Path) -> None:
     assert (found.candidates.ids, found.candidates.labels) == (candidates.ids, candidates.labels)
 
 
+def with_member(key: str, value: str) -> Callable[[str], str]:
+    return lambda page: page.replace('"s":[[0,4]]', f'"{key}":{value},"s":[[0,4]]')
+
+
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
@@ -59,6 +68,16 @@ def test_the_page_of_link_is_read_back(tmp_path: Path) -> None:
         (lambda page: page.replace('"s":[[0,4]]', '"s":[[0,9]]'), r"mentions\[0\].s\[0\]: expected start and end"),
         (lambda page: page.replace('"s":[[0,4]]', '"o":"me","s":[[0,4]]'), "source 'me' is none of"),
         (lambda page: page.replace('"s":[[0,4]]', '"s":[[0,4]'), "this document is damaged"),
+        *(
+            (with_member("p", value), r"mentions\[0\].p: expected a finite number")
+            for value in ('"x"', "[1]", "{}", "true")
+        ),
+        (with_member("p", "2"), "probability 2.0 is not between 0 and 1"),
+        (with_member("x", '[["a",{}]]'), r"mentions\[0\].x\[0\]\[1\]: expected a finite number, found {}"),
+        (with_member("x", "[[1,0.5]]"), r"x\[0\]\[0\]: expected a text, found 1"),
+        (with_member("x", '[["a",0.5,7]]'), r"x\[0\]\[2\]: expected a text, found 7"),
+        (with_member("x", '[["a"]]'), r"x\[0\]: expected id, score and perhaps label of a candidate"),
+        (with_member("p", "[" * 800 + "]" * 800), "recursion|expected a finite number"),
     ],
 )
 def test_faults(tmp_path: Path, change: object, problem: str) -> None:

@@ -132,7 +132,7 @@ def _mention(mention: Mention, units: Sequence[int], shelf: _Shelf) -> dict[str,
     if mention.source != "pred":
         value["o"] = mention.source
     if mention.probability is not None:
-        value["p"] = round(mention.probability, 6)
+        value["p"] = mention.probability
     if mention.probability is not None or mention.calibration:
         value["k"] = mention.calibration
     if mention.alternatives:

@@ -1,7 +1,7 @@
 """HTML with highlighted mentions: the page that people read (`linnet.corpora.html`), written as a format and read back.
 
-The page's documents are data for its script, and are read from there: text, mentions, answers and probabilities (with
-six digits), of candidates the best six. Pages of others are refused: what they highlight follows no rule.
+The page's documents are data for its script, and are read from there: text, mentions, answers and probabilities, of
+candidates the best six. Pages of others are refused: what they highlight follows no rule.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from linnet.text.json_files import Node, loads
 __all__ = ["read", "write"]
 
 ISLAND = re.compile(r'<script type="application/json" data-index="[^"]*">(.*)</script>')
+LARGEST = float(np.finfo(np.float32).max)  # what scores are held as
 CONCEPTS = '<script type="application/json" id="concepts">'  # what ends the documents of a whole page
 
 
@@ -59,7 +60,7 @@ def read(path: str | Path, *, rows: Rows | None = None) -> Iterator[Document]:
         if found := ISLAND.search(line):
             try:
                 yield restored(_document(Node(loads(found[1]), name, number)), None, rows)
-            except (DataError, ValueError) as error:
+            except (DataError, ValueError, RecursionError) as error:
                 raise FormatError(name, f"this document is damaged: {error}", line=number) from error
         whole = whole or CONCEPTS in line
     if not whole:
@@ -88,7 +89,7 @@ def _mention(node: Node, offsets: Offsets) -> Mention:
         candidates=_candidates(node.each("x")),
         concepts=None if node.find("c") is None else tuple(id.string() for id in node.each("c")),
         alternatives=tuple(alternatives),
-        probability=node.object().get("p"),
+        probability=None if (probability := node.find("p")) is None else probability.number(),
         calibration=cast("Any", node.text("k", "")),
         group=node.text("g", ""),
     )
@@ -105,7 +106,7 @@ def _span(pair: Node, offsets: Offsets) -> Span:
 def _candidates(listed: list[Node]) -> Candidates | None:
     if not listed:
         return None
-    entries = [(*(item.value for item in one.items()), None)[:3] for one in listed]
+    entries = [_candidate(one) for one in listed]
     labels = tuple(label for _, _, label in entries)
     return Candidates(
         rows=np.full(len(entries), -1, np.int32),
@@ -114,3 +115,18 @@ def _candidates(listed: list[Node]) -> Candidates | None:
         ids=tuple(id for id, _, _ in entries),
         labels=labels if any(labels) else (),
     )
+
+
+def _candidate(node: Node) -> tuple[str | None, float, str | None]:
+    """Return id (None for NIL), score and label (None where the page has the name elsewhere) of a candidate."""
+    items = node.items()
+    if len(items) not in (2, 3):
+        raise node.expected("id, score and perhaps label of a candidate")
+    id, score, label = (*items, Node(None, node.file, node.line))[:3]
+    if abs(score.number()) > LARGEST:
+        raise score.expected(f"a score up to {LARGEST:.1e}")
+    return _or_null(id), score.number(), _or_null(label)
+
+
+def _or_null(node: Node) -> str | None:
+    return None if node.value is None else node.string()
