@@ -60,6 +60,28 @@ def test_an_annotation_of_several_sentences(tmp_path: Path) -> None:
     ]
 
 
+def test_backslashes_before_what_divides(tmp_path: Path) -> None:
+    lines = ("#Text=a b c d", "1-1\t0-1\ta\tA\\\\[1]\t", "1-2\t2-3\tb\tA\\\\[1]|B\\\\|C\\|\\[2]\t")
+    [doc] = read(given_as(tmp_path, *lines, "1-3\t4-5\tc\tD\\\t", "1-4\t6-7\td\tE\\\\\\[1]\t", header=SPANS))
+    assert [(doc.surface(mention), mention.types) for mention in doc.mentions or ()] == [
+        ("a b", ("A\\",)),
+        ("b", ("B\\",)),
+        ("b", ("C|[2]",)),
+        ("c", ("D\\",)),
+        ("d", ("E\\[1]",)),
+    ]
+
+
+def test_gaps_between_sentences_are_limited_in_all(tmp_path: Path) -> None:
+    begins = [i * 600_000 for i in range(3)]
+    lines = [line for at in begins for line in ("#Text=a", f"{at}-1\t{at}-{at + 1}\ta\t_\t")]
+    [doc] = read(given_as(tmp_path, *lines[:4], header=SPANS))
+    assert len(doc.text) == 600_001
+    with pytest.raises(FormatError, match="begins at 1,200,000: expected gaps of at most 1,048,576 units") as caught:
+        list(read(given_as(tmp_path, *lines, header=SPANS)))
+    assert caught.value.line == 10
+
+
 def test_sentences_of_several_lines_and_blanks_before(tmp_path: Path) -> None:
     lines = ("#Text=This is", "#Text=a test", "1-1\t1-5\tThis\t_\t", "1-2\t6-8\tis\tX[1]\t", "1-3\t9-10\ta\tX[1]\t")
     [doc] = read(given_as(tmp_path, *lines, "1-4\t11-15\ttest\t_\t", header=SPANS))

@@ -11,6 +11,7 @@ break, or blanks where there is more room.
 
 from __future__ import annotations
 
+import itertools
 import re
 import warnings
 from collections import Counter
@@ -34,8 +35,8 @@ TOKEN = re.compile(r"(\d{1,9}-\d{1,9}(?:\.\d{1,9})?)\t(\d{1,9})-(\d{1,9})\t")
 TEXT = "#Text="
 LINGUISTIC = re.compile(r"de\.tudarmstadt\.ukp\.dkpro\.core\.api\.(?:lexmorph|segmentation|syntax|transform)\.")
 SLOT = "ROLE_"
-SPLIT = re.compile(r"(?<!\\)\|")
-STACKED = re.compile(r"(?s)(.*?)(?<!\\)\[(\d+)\]$")
+BAR = re.compile(r"\\.|(\|)", re.DOTALL)  # one that no backslash escapes, which may be escaped itself
+STACKED = re.compile(r"((?:[^\\]|\\.)*?)\[(\d+)\]", re.DOTALL)
 ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 IN_TEXT = {"t": "\t", "n": "\n", "r": "\r", "b": "\b", "f": "\f"}
 OBO = re.compile(r"https?://purl\.obolibrary\.org/obo/([A-Za-z]+)_(\w+)")
@@ -99,6 +100,7 @@ class _Reader:
         self.layers: list[_Layer] = []
         self.pieces: list[str] = []  # of the text: sentences, and what lies between them
         self._units = 0  # of the text so far
+        self._filled = 0  # of them between sentences
         self._begins: list[tuple[int, int]] = []  # units of the sentences
         self._sentence: list[str] = []
         self._found: dict[object, _Annotation] = {}
@@ -145,7 +147,11 @@ class _Reader:
         self._sentence = []
         begin -= utf16_units(text)[max(text.find(first), 0)]
         gap = begin - self._units
-        if not 0 <= gap <= MAX_GAP:
+        self._filled += gap
+        if self._filled > MAX_GAP:
+            problem = f"the sentence begins at {begin:,}: expected gaps of at most {MAX_GAP:,} units in all"
+            raise FormatError(self.path, problem, line=number)
+        if gap < 0:
             problem = f"the sentence begins at {begin}, what stands before it ends at {self._units}"
             raise FormatError(self.path, f"{problem}; offsets count UTF-16 units", line=number)
         self.pieces += [filler(gap), text]
@@ -164,7 +170,7 @@ class _Reader:
             if layer.is_slot(column):
                 self._left_out["slots"] += cell != "_" and feature.startswith(SLOT)
                 continue
-            for position, item in enumerate(SPLIT.split(cell)):
+            for position, item in enumerate(_items(cell)):
                 stacked = STACKED.fullmatch(item)
                 value, own = (stacked[1], (layer.name, stacked[2])) if stacked else (item, (key, position))
                 found = self._found.setdefault(own, _Annotation(layer, begin, end, number))
@@ -193,6 +199,12 @@ class _Reader:
             named = ", ".join(f"{what} ({count:,})" for what, count in sorted(left_out.items()))
             warnings.warn(f"{self.path}: left out: {named}", LinnetWarning, stacklevel=2)
         return Document(id, text, sentences=sentences, mentions=by_position(mentions))
+
+
+def _items(cell: str) -> list[str]:
+    """Return the annotations that a cell holds."""
+    bars = [found.start() for found in BAR.finditer(cell) if found[1]]
+    return [cell[start + 1 : end] for start, end in itertools.pairwise([-1, *bars, len(cell)])]
 
 
 def _mention(found: _Annotation, span: Span) -> Mention:
