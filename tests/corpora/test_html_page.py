@@ -76,6 +76,7 @@ def with_member(key: str, value: str) -> Callable[[str], str]:
         (with_member("x", '[["a",{}]]'), r"mentions\[0\].x\[0\]\[1\]: expected a finite number, found {}"),
         (with_member("x", "[[1,0.5]]"), r"x\[0\]\[0\]: expected a text, found 1"),
         (with_member("x", '[["a",0.5,7]]'), r"x\[0\]\[2\]: expected a text, found 7"),
+        (with_member("x", '[["a",1e39]]'), r"x\[0\]\[1\]: expected a score up to 3.4e\+38, found 1e\+39"),
         (with_member("x", '[["a"]]'), r"x\[0\]: expected id, score and perhaps label of a candidate"),
         (with_member("p", "[" * 800 + "]" * 800), "recursion|expected a finite number"),
     ],
