@@ -66,17 +66,23 @@ def read(path: str | Path, *, rows: Rows | None = None, name: str = "") -> Itera
     _refuse_bombs(packed, file)
     try:
         docs = list(spacy.tokens.DocBin().from_bytes(packed).get_docs(spacy.vocab.Vocab()))
+        left_out = +_left_out(docs)
     except Exception as error:  # whatever spaCy stumbles over in a damaged file
         problem = f"is no DocBin that spaCy {spacy.__version__} can read: {type(error).__name__}: {error}"
         raise FormatError(file, problem) from error
-    if left_out := +_left_out(docs):
+    if left_out:
         named = ", ".join(f"{key} ({count:,})" for key, count in sorted(left_out.items()))
         warnings.warn(f"{file}: left out: span groups other than {GROUP!r}: {named}", LinnetWarning, stacklevel=2)
     for number, doc in enumerate(docs, 1):
         try:
             yield restored(_document(doc, f"{name or stem(path)}:{number}"), _ours(doc.user_data.get(OWN)), rows)
-        except (DataError, ValueError, TypeError, RecursionError) as error:
-            raise FormatError(file, f"document {number}: {error}") from error
+        except Exception as error:  # spaCy looks up texts and spans late, and what is damaged may lack any of them
+            problem = (
+                str(error)
+                if isinstance(error, (DataError, ValueError, TypeError))
+                else f"{type(error).__name__}: {error}"
+            )
+            raise FormatError(file, f"document {number}: {problem}") from error
 
 
 def _left_out(docs: Iterable[Any]) -> Counter[str]:

@@ -64,7 +64,7 @@ def read(path: str | Path, *, name: str = "") -> Iterator[Document]:
     for article in elements(path, ("{*}article", "article"), kind="JATS"):
         count += 1
         for element in article.iter("{*}*"):
-            element.tag = etree.QName(element).localname
+            element.tag = element.tag.rpartition("}")[2].rpartition(":")[2]  # a prefix may be declared nowhere
         try:
             yield _document(article, name or stem(path))
         except RecursionError as error:
