@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from linnet.errors import FormatError
-from linnet.fetch.archive import ROOM, Room, unpack
+from linnet.fetch.archive import ROOM, Room, check_archive, unpack
 
 FILES = {"corpus/a.txt": b"Fits.", "corpus/deep/b.xml": b"<x/>", "c.txt": b""}
 TAR_MODES = ("w", "w:gz", "w:bz2", "w:xz")
@@ -114,7 +114,7 @@ def test_a_file_where_a_folder_is(tmp_path: Path, folder: Path) -> None:
     ],
 )
 def test_links_and_devices(tmp_path: Path, folder: Path, fields: dict[str, object]) -> None:
-    assert "link or a device" in refused(odd(tmp_path / "a", **fields), folder)
+    assert "is a link, a device" in refused(odd(tmp_path / "a", **fields), folder)
 
 
 def test_a_link_in_a_zip(tmp_path: Path, folder: Path) -> None:
@@ -122,7 +122,7 @@ def test_a_link_in_a_zip(tmp_path: Path, folder: Path) -> None:
         item = zipfile.ZipInfo("link")
         item.external_attr = 0o120777 << 16
         out.writestr(item, "/etc/passwd")
-    assert "link or a device" in refused(tmp_path / "a", folder)
+    assert "is a link, a device" in refused(tmp_path / "a", folder)
 
 
 def test_an_encrypted_zip(tmp_path: Path, folder: Path) -> None:
@@ -203,3 +203,87 @@ def test_a_folder_that_is_in_use(tmp_path: Path, folder: Path) -> None:
     with pytest.raises(FormatError, match=r"holds 'mine\.txt' already"):
         unpack(zipped(tmp_path / "a"), folder)
     assert content(folder) == {"mine.txt": b"x"}
+
+
+# --- memory ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("packing", "method"), [(zipfile.ZIP_BZIP2, "bzip2"), (zipfile.ZIP_LZMA, "LZMA")])
+def test_a_zip_packed_in_a_way_that_has_no_limit_of_memory(
+    tmp_path: Path, folder: Path, packing: int, method: str
+) -> None:
+    archive = zipped(tmp_path / "a", {"zeros": bytes(1 << 22)}, packing=packing)
+    assert f"'zeros' is packed with {method}, not deflate: unpack it yourself" in refused(archive, folder)
+
+
+def headers(path: Path, *items: tuple[bytes, bytes], end: bytes = bytes(1024)) -> Path:
+    """A tar file of these headers, by type and content, each followed by an empty file."""
+    data = b""
+    for number, (kind, said) in enumerate(items):
+        item = tarfile.TarInfo(f"{number}")
+        item.type, item.size = kind, len(said)
+        data += item.tobuf(tarfile.USTAR_FORMAT) + said + bytes(-len(said) % 512)
+        data += tarfile.TarInfo(f"{number}.txt").tobuf(tarfile.USTAR_FORMAT)
+    path.write_bytes(gzip.compress(data + end))
+    return path
+
+
+def statement(key: str, size: int) -> bytes:
+    start = f"{size} {key}=".encode()
+    return start + b"A" * (size - len(start) - 1) + b"\n"
+
+
+def test_a_tar_that_says_much_about_its_files(tmp_path: Path, folder: Path) -> None:
+    once = headers(tmp_path / "once", (tarfile.XHDTYPE, statement("comment", 2 << 20)))
+    assert "has a header of 2,09" in refused(once, folder)
+    kept = [(tarfile.XGLTYPE, statement(f"comment{number}", 600_000)) for number in range(3)]
+    assert "too much about all of its files" in refused(headers(tmp_path / "kept", *kept), folder)
+    many = (tarfile.XGLTYPE, b"".join(statement(f"{number:04}", 20) for number in range(200)))
+    assert "too much about all of its files" in refused(headers(tmp_path / "many", many), folder)
+    room = Room(bytes=1 << 24, free=1 << 20)
+    long = [(tarfile.XHDTYPE, statement("comment", 600_000)) for _ in range(3)]
+    assert "refused as a bomb" in refused(headers(tmp_path / "long", *long), folder, room=room)
+    few = headers(tmp_path / "few", (tarfile.XGLTYPE, statement("comment", 50)))
+    assert unpack(few, tmp_path / "fine") == [tmp_path / "fine" / "0.txt"]
+
+
+def sparse(path: Path, places: bytes) -> Path:
+    said = {"GNU.sparse.major": "1", "GNU.sparse.minor": "0", "GNU.sparse.name": "x", "GNU.sparse.realsize": "10"}
+    item = tarfile.TarInfo("x")
+    item.size, item.pax_headers = 512, said
+    path.write_bytes(gzip.compress(item.tobuf(tarfile.PAX_FORMAT) + places + bytes(1536 - len(places) % 512)))
+    return path
+
+
+def test_a_tar_file_with_holes(tmp_path: Path, folder: Path) -> None:
+    assert "a file with holes" in refused(sparse(tmp_path / "a", b"1\n0\n1\n"), folder)
+    assert "has a header of 1,04" in refused(sparse(tmp_path / "b", b"999999999\n" + b"0\n" * (1 << 20)), folder)
+
+
+def test_a_tar_with_a_file_of_less_than_no_bytes(tmp_path: Path, folder: Path) -> None:
+    item = bytearray(tarfile.TarInfo("a.txt").tobuf(tarfile.GNU_FORMAT))
+    item[124:136] = b"\xff" * 10 + b"\xfc\x00"  # -1,024, as GNU writes it: back to where this header begins
+    item[148:156] = b"%06o\x00 " % (sum(item[:148]) + sum(item[156:]) + 8 * 32)
+    archive = tmp_path / "a"
+    archive.write_bytes(gzip.compress(bytes(item) + bytes(1024)))
+    assert "the archive is damaged (a file of -1,024 bytes)" in refused(archive, folder)
+
+
+# --- looked at before it is unpacked ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("make", [zipped, tarred])
+def test_names_that_are_one_on_a_mac(tmp_path: Path, folder: Path, make: Callable[..., Path]) -> None:
+    assert "twice" in refused(make(tmp_path / "a", {"caf\u00e9.txt": b"1", "cafe\u0301.txt": b"2"}), folder)
+
+
+@pytest.mark.parametrize("make", [zipped, tarred])
+def test_an_archive_is_looked_at_whole(tmp_path: Path, make: Callable[..., Path]) -> None:
+    archive = make(tmp_path / "a")
+    check_archive(archive, only=["*.xml"])
+    assert list(tmp_path.iterdir()) == [archive], "nothing is written"
+    with pytest.raises(FormatError, match=r"none of the files wanted \(\*\.ann\)"):
+        check_archive(archive, only=["*.ann"])
+    archive.write_bytes(archive.read_bytes()[:-60])
+    with pytest.raises(FormatError, match=r"damaged|truncated"):
+        check_archive(archive)

@@ -1,8 +1,9 @@
 """Zip and tar archives into folders, taking nothing on trust: archives come from the web and from people.
 
-Refused are names that lead out of the folder, links, devices, two files of one name, encryption, damage, and archives
-that unpack to more than they may (`Room`). Archives within archives are left out or, where they are wanted, written as
-they are: nothing here opens them.
+Refused are names that lead out of the folder, links, devices, files with holes, two files of one name, encryption,
+damage, and archives that unpack to more than they may (`Room`); so are zip files packed otherwise than with deflate,
+because `zipfile` unpacks those with no limit of memory. Archives within archives are left out or, where they are
+wanted, written as they are: nothing here opens them.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import lzma
 import re
 import stat
 import tarfile
+import unicodedata
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
@@ -26,10 +28,14 @@ from typing import IO, Any, BinaryIO, NamedTuple, cast
 from linnet.errors import FormatError
 from linnet.text.files import replacing_folder
 
-__all__ = ["ROOM", "Room", "unpack"]
+__all__ = ["ROOM", "Room", "check_archive", "unpack"]
 
 CHUNK = 1 << 20
-LARGEST = 4 << 20  # bytes of one header of a tar file, or of one piece of its content
+LARGEST = 4 << 20  # bytes of one piece of a tar file
+HEADERS = 1 << 20  # bytes of all that a tar file says of one of its files
+COMMON = 100  # statements about all files that a tar file may make: tarfile keeps each as long as it reads
+DEFLATE = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+OTHERS = {zipfile.ZIP_BZIP2: "bzip2", zipfile.ZIP_LZMA: "LZMA"}
 LONGEST = 240  # bytes of one part of a name that every file system takes
 UNSAFE = re.compile(r'[\x00-\x1f\x7f<>:"|?*\\]')  # control characters, and what Windows takes for something else
 
@@ -72,21 +78,54 @@ def unpack(archive: str | Path, folder: str | Path, *, only: Sequence[str] = (),
     """
     written: list[PurePosixPath] = []
     with replacing_folder(folder) as made, _named(archive):
-        left = _Left(archive, room)
-        seen: set[str] = set()
-        for entry in _entries(Path(archive), left):
-            name = _safe(archive, entry.name)
-            if only and not any(fnmatchcase(entry.name, pattern) for pattern in only):
-                continue
-            if (folded := str(name).casefold()) in seen:
-                raise FormatError(archive, f"holds {entry.name!r} twice: refused, one would replace the other")
-            seen.add(folded)
-            _write(entry, made / name, left)
+        for name, pieces in _wanted(Path(archive), only, room):
+            path = made / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with path.open("xb") as out:
+                out.writelines(pieces)
             written.append(name)
-        if not written:
-            wanted = f"none of the files wanted ({', '.join(only)})" if only else "no file"
-            raise FormatError(archive, f"holds {wanted}")
     return [Path(folder, name) for name in written]
+
+
+def check_archive(archive: str | Path, *, only: Sequence[str] = (), room: Room = ROOM) -> None:
+    """Unpack `archive` to nowhere.
+
+    Raises:
+        FormatError: as `unpack`, for all that is wrong with the archive itself.
+    """
+    with _named(archive):
+        for _, pieces in _wanted(Path(archive), only, room):
+            for _ in pieces:
+                pass
+
+
+def _wanted(archive: Path, only: Sequence[str], room: Room) -> Iterator[tuple[PurePosixPath, Iterator[bytes]]]:
+    """Yield the files that are wanted, each with its content in pieces."""
+    left = _Left(archive, room)
+    seen: set[str] = set()
+    for entry in _entries(archive, left):
+        name = _safe(archive, entry.name)
+        if only and not any(fnmatchcase(entry.name, pattern) for pattern in only):
+            continue
+        if (folded := _folded(name)) in seen:
+            raise FormatError(archive, f"holds {entry.name!r} twice: refused, one would replace the other")
+        seen.add(folded)
+        yield name, _pieces(entry, left)
+    if not seen:
+        wanted = f"none of the files wanted ({', '.join(only)})" if only else "no file"
+        raise FormatError(archive, f"holds {wanted}")
+
+
+def _folded(name: PurePosixPath) -> str:
+    """Return what names of one file share on disks that know neither case nor how letters and accents are joined."""
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", str(name)).casefold())
+
+
+def _pieces(entry: _Entry, left: _Left) -> Iterator[bytes]:
+    with entry.open() as source:
+        while piece := source.read(CHUNK):
+            left.came(len(piece))
+            yield piece
 
 
 class _Left:
@@ -105,6 +144,9 @@ class _Left:
 
     def announced(self, size: int) -> None:
         """Count the bytes that an entry has by its own account, before one of them is unpacked."""
+        if size < 0:
+            problem = f"the archive is damaged (a file of {size:,} bytes): fetch or copy it again"
+            raise FormatError(self._archive, problem)
         self._announced += size
         self._check(self._announced)
 
@@ -158,6 +200,10 @@ def _zip(archive: Path, left: _Left) -> Iterator[_Entry]:
                 raise _no_file(archive, item.filename)
             if item.flag_bits & 0x1:
                 raise FormatError(archive, f"{item.filename!r} is encrypted: unpack it yourself, with its password")
+            if item.compress_type not in DEFLATE:
+                method = OTHERS.get(item.compress_type, f"method {item.compress_type}")
+                problem = f"{item.filename!r} is packed with {method}, not deflate: unpack it yourself"
+                raise FormatError(archive, problem)
             left.announced(item.file_size)
             if item.is_dir():
                 _safe(archive, item.filename)
@@ -167,23 +213,22 @@ def _zip(archive: Path, left: _Left) -> Iterator[_Entry]:
 
 def _tar(archive: Path, left: _Left) -> Iterator[_Entry]:
     # mode "r:" asks for headers as they come, whatever their number
-    with (
-        archive.open("rb") as raw,
-        _unpacked(raw) as plain,
-        tarfile.open(fileobj=cast("IO[bytes]", _Guarded(plain, archive)), mode="r:") as opened,
-    ):
-        for item in opened:
-            left.one_more()
-            if not (item.isfile() or item.isdir()):
-                raise _no_file(archive, item.name)
-            left.announced(item.size)  # what is not wanted has to be unpacked to be passed over
-            stream = opened.extractfile(item) if item.isfile() else None
-            if stream is None:
-                _safe(archive, item.name)
-            else:
-                yield _Entry(item.name, partial(_same, stream))
-            opened.members = []  # type: ignore[attr-defined] # it would keep all headers
-        _to_the_end(plain, opened.offset, archive, left)
+    with archive.open("rb") as raw, _unpacked(raw) as plain:
+        guarded = _Guarded(plain, archive, left)
+        with tarfile.open(fileobj=cast("IO[bytes]", guarded), mode="r:") as opened:
+            while (item := guarded.header(opened)) is not None:
+                left.one_more()
+                if not (item.isfile() or item.isdir()) or item.issparse():
+                    raise _no_file(archive, item.name)
+                left.announced(item.size)  # what is not wanted has to be unpacked to be passed over
+                stream = opened.extractfile(item) if item.isfile() else None
+                if stream is None:
+                    _safe(archive, item.name)
+                else:
+                    yield _Entry(item.name, partial(_same, stream))
+                opened.members = []  # type: ignore[attr-defined] # it would keep all headers
+            end = opened.offset
+        _to_the_end(plain, end, archive, left)
 
 
 def _to_the_end(plain: BinaryIO, offset: int, archive: Path, left: _Left) -> None:
@@ -218,20 +263,40 @@ def _unpacked(raw: BinaryIO) -> Iterator[BinaryIO]:
 
 
 class _Guarded:
-    """A stream that gives no more than `LARGEST` bytes at once: tarfile asks for whatever a header says."""
+    """A stream that gives tarfile no more than it may have: it asks for whatever a header says, and keeps it."""
 
-    def __init__(self, stream: BinaryIO, archive: Path) -> None:
-        self._stream, self._archive = stream, archive
+    def __init__(self, stream: BinaryIO, archive: Path, left: _Left) -> None:
+        self._stream, self._archive, self._left = stream, archive, left
+        self._headers: int | None = 0  # bytes of the headers of the next file; None while a file is read
         self.seek, self.tell = stream.seek, stream.tell
+
+    def header(self, opened: tarfile.TarFile) -> tarfile.TarInfo | None:
+        """Return what the tar file says of its next file, if there is one."""
+        self._headers = 0
+        item = opened.next()
+        self._headers = None
+        common = opened.pax_headers.values()
+        if len(common) > COMMON or sum(map(len, common)) > HEADERS:
+            raise FormatError(self._archive, "says too much about all of its files: refused as a bomb")
+        return item
 
     def read(self, size: int = -1, /) -> bytes:
         if not 0 <= size <= LARGEST:
-            raise FormatError(self._archive, f"has a header of {size:,} bytes: refused as a bomb")
-        return self._stream.read(size)
+            raise self._bomb(size)
+        data = self._stream.read(size)
+        if self._headers is not None:
+            self._headers += len(data)
+            self._left.came(len(data))
+            if self._headers > HEADERS:
+                raise self._bomb(self._headers)
+        return data
+
+    def _bomb(self, size: int) -> FormatError:
+        return FormatError(self._archive, f"has a header of {size:,} bytes: refused as a bomb")
 
 
 def _no_file(archive: Path, name: str) -> FormatError:
-    problem = f"{name!r} is a link or a device, which no corpus needs: refused as unsafe"
+    problem = f"{name!r} is a link, a device or a file with holes, which no corpus needs: refused as unsafe"
     return FormatError(archive, f"{problem}; if it is genuine, unpack it yourself")
 
 
@@ -245,11 +310,3 @@ def _safe(archive: str | Path, name: str) -> PurePosixPath:
     if any(len(part.encode("utf-8", "surrogatepass")) > LONGEST for part in parts):
         raise FormatError(archive, f"{name[:60]!r}… is a name that is too long for a file")
     return PurePosixPath(*parts) if parts else PurePosixPath(".")
-
-
-def _write(entry: _Entry, path: Path, left: _Left) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with entry.open() as source, path.open("xb") as out:
-        while chunk := source.read(CHUNK):
-            left.came(len(chunk))
-            out.write(chunk)
