@@ -303,7 +303,11 @@ def test_however_often_it_breaks_off_the_bytes_are_right(body: bytes, cuts: list
         (status(301, Location="ftp://example.org/x"), "not followed"),
         (status(307, Location="data:text/plain,x"), "not followed"),
         (status(308, Location="http://[::1"), "not followed"),
-        (status(302, Location="http://user:secret@127.0.0.1/"), "not followed"),
+        (
+            status(302, Location="http://user:secret@127.0.0.1/"),
+            r"to 'http://\*\*\*@127.0.0.1/', which is not followed",
+        ),
+        (status(302, Location="http://a..b/"), "not followed"),
         (status(302), "redirects in a circle or too often"),
         (status(302, Location="/hp.obo"), "redirects in a circle or too often"),
     ],
@@ -415,6 +419,15 @@ def test_a_certificate_nobody_trusts(path: Path, monkeypatch: pytest.MonkeyPatch
         "https://[::1/x",
         "https://example.org/\r\nEvil: 1",
         "https://user:secret@example.org/x",
+        "ftp://user:secret@example.org/x",
+        "https://user:secret@example.org/a b",
+        "https://user:se/secret@example.org/x",
+        "https://user:secret@example.org:99999/x",
+        "https://user:secret@exa\u2100mple.org/x",
+        "https:user:secret@example.org",
+        "http://a..b/x",
+        "https://.example.org/x",
+        f"https://{'a' * 64}.org/x",
     ],
 )
 def test_addresses_that_are_none(path: Path, url: str) -> None:
@@ -433,7 +446,8 @@ def test_any_text_as_an_address_is_an_address_or_an_error(text: str) -> None:
     assert text.startswith("http") or text.lower().startswith("http")
 
 
-def test_from_https_never_back_to_http(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("scheme", ["https", "HTTPS", "Https"])
+def test_from_https_never_back_to_http(scheme: str) -> None:
     import http.client
     import io
     import urllib.request
@@ -442,9 +456,26 @@ def test_from_https_never_back_to_http(monkeypatch: pytest.MonkeyPatch) -> None:
 
     headers = http.client.HTTPMessage()
     headers["Location"] = "http://example.org/hp.obo"
-    request = urllib.request.Request("https://example.org/hp.obo")
+    request = urllib.request.Request(f"{scheme}://example.org/hp.obo")
     with pytest.raises(WebError, match=r"from https to http://example.org/hp.obo"):
         _Redirects().http_error_302(request, io.BytesIO(), 302, "Found", headers)
+
+
+@pytest.mark.parametrize(
+    "proxy",
+    [
+        "http://user:secret@a..b:3128",
+        "http://user:secret@127.0.0.1:secret",
+        "http:/user:secret@127.0.0.1:3128",
+        "http://user:secret@127.0.0.1:1",
+        "user:secret@127.0.0.1:1",
+    ],
+)
+def test_proxies_that_are_none(path: Path, monkeypatch: pytest.MonkeyPatch, proxy: str) -> None:
+    monkeypatch.setenv("http_proxy", proxy)
+    with pytest.raises(WebError, match=r"the address of the proxy .* is none|refuses the connection") as caught:
+        fetch("http://example.org/hp.obo", path)
+    assert "secret" not in str(caught.value)
 
 
 # --- checks, sizes, disks --------------------------------------------------------------------------------------------

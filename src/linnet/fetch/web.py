@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import email.utils
 import http.client
+import re
 import socket
 import ssl
 import urllib.error
@@ -30,6 +31,7 @@ ANSWERS = (200, 206, 304, 416)  # what the caller's conditions and ranges can le
 MISSING = (404, 410)
 PASSING = (408, 429, 500, 502, 503, 504)
 CHUNK = 1 << 18
+SECRET = re.compile(r":.*@", re.DOTALL)  # a user's name and password in an address, however badly it is written
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,8 @@ class Limits:
     """How long and how often a server is asked, and how much is taken from it."""
 
     timeout: float = 30.0  # seconds without a single byte
+    crawl: float = 120.0  # seconds in which at least `least` bytes must come
+    least: int = 1 << 14
     tries: int = 4  # requests for one file, each going on where the last one stopped
     pause: float = 1.0  # seconds before the second try, doubled before each further one
     patience: float = 60.0  # seconds that a server may ask to wait, with Retry-After
@@ -75,16 +79,26 @@ def check_url(url: str) -> str:
     try:
         parts = urllib.parse.urlsplit(url)
         port_ok = parts.port != 0
+        (parts.hostname or "").encode("idna")  # as the socket will
+    except UnicodeError as error:
+        problem = "its host has an empty part, or one of more than 63 letters"
+        raise LinnetError(f"{_masked(url)!r} is no web address: {problem}") from error
     except ValueError as error:
-        raise LinnetError(f"{url!r} is no web address: {error}") from error
+        said = error if "@" not in url else "its host or port is none"  # the error might quote the password
+        raise LinnetError(f"{_masked(url)!r} is no web address: {said}") from error
     if parts.scheme not in ("http", "https") or not parts.hostname or not port_ok:
-        raise LinnetError(f"{url!r} is no web address: expected https://HOST/FILE (or http://)")
+        raise LinnetError(f"{_masked(url)!r} is no web address: expected https://HOST/FILE (or http://)")
     if not url.isascii() or not url.isprintable() or " " in url:
-        raise LinnetError(f"{url!r} is no web address: write blanks and letters outside ASCII as %XX")
+        raise LinnetError(f"{_masked(url)!r} is no web address: write blanks and letters outside ASCII as %XX")
     if parts.username is not None or parts.password is not None:
         message = f"the address at {parts.hostname} holds a user name or password, which would be kept in plain text"
         raise LinnetError(f"{message}: fetch the file by hand and build from it")
     return url
+
+
+def _masked(url: str) -> str:
+    """Return `url` as messages may show it: they go to logs."""
+    return SECRET.sub("://***@", url)
 
 
 class _Redirects(urllib.request.HTTPRedirectHandler):
@@ -100,8 +114,8 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
         try:
             target = check_url(urllib.parse.urljoin(req.full_url, place))
         except (LinnetError, ValueError) as error:
-            raise WebError(f"{req.full_url}: redirects to {place[:200]!r}, which is not followed") from error
-        if req.full_url.startswith("https:") and not target.startswith("https:"):
+            raise WebError(f"{req.full_url}: redirects to {_masked(place)[:200]!r}, which is not followed") from error
+        if _scheme(req.full_url) == "https" != _scheme(target):
             raise WebError(
                 f"{req.full_url}: redirects from https to {target[:200]}, which anybody on the way could change"
             )
@@ -109,6 +123,11 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
         return cast("http.client.HTTPResponse | None", answer)
 
     http_error_301 = http_error_303 = http_error_307 = http_error_308 = http_error_302
+
+
+def _scheme(url: str) -> str:
+    """Return the scheme of an address in lower case, however it is written."""
+    return urllib.parse.urlsplit(url).scheme
 
 
 class _Statuses(urllib.request.HTTPErrorProcessor):
@@ -160,7 +179,12 @@ def ask(url: str, headers: Mapping[str, str] | None = None, *, limits: Limits = 
     except urllib.error.HTTPError as error:  # raised for redirects that lead nowhere, and for nothing else
         error.close()
         raise WebError(f"{url}: redirects in a circle or too often (last status {error.code})") from error
-    except (OSError, http.client.HTTPException) as error:
+    except OSError as error:
+        raise _explained(url, error, limits) from error
+    except (http.client.InvalidURL, ValueError) as error:  # `url` is checked; not quoted, for it may hold a password
+        problem = "the address of the proxy (http_proxy, https_proxy) is none: expected http://HOST:PORT"
+        raise WebError(f"{url}: {problem}") from error
+    except http.client.HTTPException as error:
         raise _explained(url, error, limits) from error
     if response.status in ANSWERS:
         return response
