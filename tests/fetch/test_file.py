@@ -220,10 +220,31 @@ def other_file(handler: Handler) -> None:
     handler.wfile.write(b"abc")
 
 
+def longer_file(handler: Handler) -> None:
+    handler.begin(206, 3, Content_Range=f"bytes 9-{len(BODY) + 9}/{len(BODY) + 10}")
+    handler.wfile.write(b"abc")
+
+
 @pytest.mark.parametrize(
     "second",
-    [status(416, Content_Range="bytes */3"), wrong_range, other_file, status(206, b"abc", Content_Range="nonsense")],
-    ids=["416", "another range", "another file's range", "unreadable range"],
+    [
+        status(416, Content_Range="bytes */3"),
+        status(416, Content_Range="bytes */9"),
+        wrong_range,
+        other_file,
+        longer_file,
+        status(206, b"abc", Content_Range="nonsense"),
+        status(206, b"abc", Content_Range=f"bytes {'9' * 5000}-{'9' * 5000}/{'9' * 5000}"),
+    ],
+    ids=[
+        "416",
+        "whole, but shorter than it was",
+        "another range",
+        "another file's range",
+        "a longer file's range",
+        "unreadable range",
+        "endless numbers",
+    ],
 )
 def test_ranges_that_do_not_fit_begin_anew(server: Server, path: Path, second: Answer) -> None:
     url = server.say("/hp.obo", file(BODY, cut=9), second, file(BODY))
@@ -239,6 +260,34 @@ def test_a_range_of_unknown_whole(server: Server, path: Path) -> None:
 
     fetch(server.say("/hp.obo", file(b"123456789abc", cut=9), rest), path, limits=HASTY)
     assert path.read_bytes() == b"123456789abc"
+
+
+def test_a_range_of_unknown_whole_that_breaks_off(server: Server, path: Path) -> None:
+    def chunks(handler: Handler) -> None:
+        handler.begin(200, None, Transfer_Encoding="chunked", ETag='"one"')
+        handler.wfile.write(b"400\r\n" + BODY[:9])
+
+    def rest(handler: Handler) -> None:
+        handler.begin(206, None, Content_Range=f"bytes 9-{len(BODY) - 1}/*", Transfer_Encoding="chunked")
+        handler.wfile.write(b"3\r\n" + BODY[9:12] + b"\r\n0\r\n\r\n")
+
+    for number, first in enumerate((file(BODY, cut=9), chunks)):
+        fetch(server.say(f"/{number}", first, rest, file(BODY)), path, limits=HASTY)
+        assert path.read_bytes() == BODY
+    assert server.heads("Range") == [None, "bytes=9-", "bytes=12-"] * 2
+
+
+@pytest.mark.parametrize("whole", [True, False], ids=["size known", "size unknown"])
+def test_a_part_that_is_whole_is_taken(server: Server, path: Path, whole: bool) -> None:
+    url = server.say("/hp.obo", file(BODY))
+    path.parent.mkdir()
+    path.with_name(".hp.obo.part").write_bytes(BODY)
+    note = {"url": url, "etag": '"one"', **({"size": str(len(BODY))} if whole else {})}
+    path.with_name(".hp.obo.part.json").write_text(json.dumps(note))
+    assert fetch(url, path).etag == '"one"'
+    assert path.read_bytes() == BODY
+    assert server.heads("Range") == [f"bytes={len(BODY)}-"], "nothing is sent twice"
+    assert names(path) == done(path)
 
 
 @pytest.mark.parametrize("state", [{"etag": 'W/"weak"'}, {"etag": ""}])
@@ -349,6 +398,40 @@ def test_silence_ends_and_is_resumed(server: Server, path: Path) -> None:
         fetch(url, path, limits=Limits(timeout=0.2, tries=1))
     fetch(url, path)
     assert path.read_bytes() == b"1234567890"
+
+
+def test_a_trickle_ends_and_is_resumed(server: Server, path: Path) -> None:
+    def trickle(handler: Handler) -> None:
+        handler.begin(200, len(BODY), ETag='"one"')
+        for place in range(100):
+            handler.wfile.write(BODY[place : place + 1])
+            handler.wfile.flush()
+            time.sleep(0.02)
+
+    url = server.say("/hp.obo", trickle, file(BODY))
+    with pytest.raises(WebError, match=r"hardly sends anything any more \([0-9]+ bytes in 0 seconds\); .*are kept"):
+        fetch(url, path, limits=Limits(timeout=5, tries=1, crawl=0.1))
+    fetch(url, path)
+    assert path.read_bytes() == BODY
+
+
+@pytest.mark.parametrize(
+    "page",
+    [b"<!doctype html><title>Log in</title>", b"<?xml version='1.0'?>\n<html><head/></html>", b"\n <HEAD>" * 100],
+)
+def test_a_page_is_known_however_it_is_cut(server: Server, path: Path, page: bytes) -> None:
+    def bytewise(handler: Handler) -> None:
+        handler.begin(200, None, Transfer_Encoding="chunked", ETag='"one"')
+        for place in range(len(page)):
+            handler.wfile.write(b"1\r\n" + page[place : place + 1] + b"\r\n")
+            handler.wfile.flush()
+        handler.wfile.write(b"0\r\n\r\n")
+
+    with pytest.raises(WebError, match="a web page instead of the file"):
+        fetch(server.say("/a", bytewise), path)
+    assert path.with_name(".hp.obo.part").stat().st_size == 0
+    with pytest.raises(WebError, match="a web page instead of the file"):
+        fetch(server.say("/b", file(page, cut=3), file(page)), path, limits=HASTY)
 
 
 def garbage(handler: Handler) -> None:

@@ -7,25 +7,24 @@ time. A file that arrived but is not what it should be is set aside as ``hp.obo.
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import http.client
 import json
 import os
 import re
 import shutil
-import sqlite3
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TypeAlias
+from typing import BinaryIO, TypeAlias
 
 from linnet.errors import FormatError, LinnetError
+from linnet.fetch.disk import alone, full, on_disk
 from linnet.fetch.web import LIMITS, Limits, PassingError, WebError, ask, check_url, receive
-from linnet.home import hold, writable
+from linnet.home import writable
 from linnet.text.files import replacing
 
 __all__ = ["SHA256", "Fetched", "Progress", "fetch"]
@@ -33,9 +32,10 @@ __all__ = ["SHA256", "Fetched", "Progress", "fetch"]
 Progress: TypeAlias = Callable[[int, int | None], None]  # bytes there, bytes in all (None: the server does not say)
 
 SHA256 = re.compile(r"[0-9a-f]{64}")
-RANGE = re.compile(r"bytes (\d+)-\d+/(\d+|\*)")
-HTML = (b"<!doctype html", b"<html", b"<head", b"<script")
-POLL = 0.2  # seconds between two looks whether another process is done
+RANGE = re.compile(r"bytes ([0-9]{1,18})-([0-9]{1,18})/(?:([0-9]{1,18})|\*)")
+WHOLE = re.compile(r"bytes \*/([0-9]{1,18})")
+BEGIN = 512  # bytes that tell a web page from a file
+PAGE = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*)?<(?:!doctype html|html|head|script)", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ def fetch(
         raise LinnetError(f"{sha256!r} is no sha256: expected 64 hexadecimal digits")
     path = Path(path).absolute()
     writable(path.parent)
-    with _alone(path, limits):
+    with alone(path, limits):
         kept = _kept(path)
         if kept and wanted and kept.sha256 == wanted:
             return kept
@@ -97,23 +97,6 @@ def fetch(
             kept = None
         job = _Job(url, path, wanted, check, progress, limits, kept)
         return job.run()
-
-
-@contextmanager
-def _alone(path: Path, limits: Limits) -> Iterator[None]:
-    """Hold the lock of `path`."""
-    lock = path.with_name(f".{path.name}.lock")
-    deadline = time.monotonic() + limits.queue
-    with _disk(path):
-        try:
-            while (held := hold(lock)) is None:
-                if time.monotonic() > deadline:
-                    raise LinnetError(f"{path}: another process is still fetching it; try again when it is done")
-                time.sleep(POLL)  # in short sleeps, not in SQLite, so that Ctrl-C is heard
-        except sqlite3.Error as error:
-            raise LinnetError(f"{path}: cannot be locked ({error}); set LINNET_HOME to another disk") from error
-        with closing(held):
-            yield
 
 
 def _kept(path: Path) -> Fetched | None:
@@ -148,23 +131,6 @@ def _read_note(path: Path) -> dict[str, str]:
 def _write_note(path: Path, note: Mapping[str, object]) -> None:
     with replacing(path) as out:
         json.dump(note, out, indent=1)
-
-
-@contextmanager
-def _disk(path: Path) -> Iterator[None]:
-    """Put what the disk refuses into a sentence; faults of the network are no longer OSErrors here."""
-    try:
-        yield
-    except (OSError, sqlite3.Error) as error:
-        if getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT):
-            raise _full(path) from error
-        said = getattr(error, "strerror", None) or error
-        raise LinnetError(f"{path}: cannot be written ({said}); set LINNET_HOME to another folder") from error
-
-
-def _full(path: Path, needed: str = "") -> LinnetError:
-    cure = "make room or set LINNET_HOME to another disk, and run it again: it goes on where it stopped"
-    return LinnetError(f"{path}: no space left in {path.parent}{needed}; {cure}")
 
 
 @dataclass
@@ -205,13 +171,14 @@ class _Job:
                 if self.kept is None:
                     raise WebError(f"{self.url}: the server says that a file is unchanged which it never gave")
                 return self.kept
-            start, total = self._begin(response, note, done)
-            self._refuse(start, total)
-            if not start:
-                self._begin_part(response)
-            there = self._take(response, start, total)
-        if total is not None and there != total:
-            raise PassingError(f"{self.url}: ended after {there:,} of {total:,} bytes")
+            if not self._is_whole(response, note, done):
+                start, total = self._begin(response, note, done)
+                self._refuse(start, total)
+                if not start:
+                    self._begin_part(response, total)
+                there = self._take(response, start, total)
+                if total is not None and there != total:
+                    raise PassingError(f"{self.url}: ended after {there:,} of {total:,} bytes")
         return self._finish()
 
     def _note(self) -> dict[str, str]:
@@ -238,52 +205,77 @@ class _Job:
         if response.status == http.client.OK:
             return 0, response.length
         range_ = RANGE.fullmatch(response.headers.get("Content-Range", "").strip())
-        now = _state(response)
-        same = all(not now[key] or not note.get(key) or now[key] == note[key] for key in now)
-        if response.status == http.client.PARTIAL_CONTENT and note and range_ and int(range_[1]) == done and same:
-            if range_[2] != "*":
-                return done, int(range_[2])
-            return done, None if response.length is None else done + response.length
-        with _disk(self.path):
+        if response.status == http.client.PARTIAL_CONTENT and note and range_ and int(range_[1]) == done:
+            known = _size(note)
+            total = int(range_[3] or (int(range_[2]) + 1 if known is None else known))
+            if _same(response, note) and known in (None, total):
+                return done, total
+        with on_disk(self.path):
             self.part.unlink(missing_ok=True)
         raise PassingError(f"{self.url}: the server cannot go on where the download stopped", wait=0)
+
+    def _is_whole(self, response: http.client.HTTPResponse, note: Mapping[str, str], done: int) -> bool:
+        """Say whether the server has nothing to add to the part, which is as long as the file."""
+        whole = WHOLE.fullmatch(response.headers.get("Content-Range", "").strip())
+        if response.status != http.client.REQUESTED_RANGE_NOT_SATISFIABLE or not note or not whole:
+            return False
+        return int(whole[1]) == done and _size(note) in (None, done) and _same(response, note)
 
     def _refuse(self, start: int, total: int | None) -> None:
         if total is None:
             return
         if total > self.limits.size:
             raise WebError(f"{self.url}: has {total:,} bytes, more than the limit of {self.limits.size:,}")
-        with _disk(self.path):
+        with on_disk(self.path):
             free = shutil.disk_usage(self.path.parent).free
         if total - start > free:
-            raise _full(self.path, f" for {total - start:,} bytes")
+            raise full(self.path, f" for {total - start:,} bytes")
 
-    def _begin_part(self, response: http.client.HTTPResponse) -> None:
-        with _disk(self.path):
+    def _begin_part(self, response: http.client.HTTPResponse, total: int | None) -> None:
+        with on_disk(self.path):
             self.part_note.unlink(missing_ok=True)  # in this order no note ever describes the bytes of another file
             self.part.write_bytes(b"")
-            _write_note(self.part_note, {"url": self.url, **_state(response)})
+            size = {} if total is None else {"size": str(total)}
+            _write_note(self.part_note, {"url": self.url, **size, **_state(response)})
 
     def _take(self, response: http.client.HTTPResponse, start: int, total: int | None) -> int:
         """Append the answer to the part and return the bytes there."""
-        there = start
-        with _disk(self.path), self.part.open("ab") as out:
+        there, looked = start, start >= BEGIN
+        then, came = time.monotonic(), start
+        with on_disk(self.path), self.part.open("ab") as out:
             while chunk := receive(response, self.url, limits=self.limits):
-                if not there and chunk.lstrip(b"\xef\xbb\xbf \t\r\n")[:20].lower().startswith(HTML):
-                    raise WebError(f"{self.url}: answered with a web page instead of the file")
                 there += len(chunk)
                 if there > self.limits.size:
                     out.truncate(0)
                     raise WebError(f"{self.url}: is larger than the limit of {self.limits.size:,} bytes")
                 out.write(chunk)
+                if not looked and there >= BEGIN:
+                    self._refuse_page(out)
+                    looked = True
                 if self.progress:
                     self.progress(there, total)
+                if (now := time.monotonic()) > then + self.limits.crawl:
+                    if there < came + self.limits.least:
+                        slow = f"{there - came:,} bytes in {now - then:,.0f} seconds"
+                        raise PassingError(f"{self.url}: the server hardly sends anything any more ({slow})")
+                    then, came = now, there
+            if not looked:
+                self._refuse_page(out)
             out.flush()
             os.fsync(out.fileno())
         return there
 
+    def _refuse_page(self, out: BinaryIO) -> None:
+        """Refuse a part that begins as web pages do, however few bytes came at once; nobody is to go on with it."""
+        out.flush()
+        with self.part.open("rb") as part:
+            begin = part.read(BEGIN)
+        if PAGE.match(begin):
+            out.truncate(0)
+            raise WebError(f"{self.url}: answered with a web page instead of the file")
+
     def _finish(self) -> Fetched:
-        with _disk(self.path):
+        with on_disk(self.path):
             digest = _digest(self.part)
         if self.sha256 and digest != self.sha256:
             aside = self._set_aside()
@@ -307,7 +299,7 @@ class _Job:
             note.get("modified", ""),
         )
         kept = {key: value for key, value in asdict(made).items() if key not in ("path", "fresh")}
-        with _disk(self.path):
+        with on_disk(self.path):
             self.part.replace(self.path)
             _sync(self.path.parent)
             _write_note(self.path.with_name(f".{self.path.name}.json"), kept)
@@ -316,7 +308,7 @@ class _Job:
 
     def _set_aside(self) -> Path:
         aside = self.path.with_name(f"{self.path.name}.rejected")
-        with _disk(self.path):
+        with on_disk(self.path):
             self.part.replace(aside)
             self.part_note.unlink(missing_ok=True)
         return aside
@@ -325,6 +317,18 @@ class _Job:
 def _state(response: http.client.HTTPResponse) -> dict[str, str]:
     """Return what the server calls the state of the file: its ETag and its date."""
     return {"etag": response.headers.get("ETag", ""), "modified": response.headers.get("Last-Modified", "")}
+
+
+def _size(note: Mapping[str, str]) -> int | None:
+    """Return the bytes of the whole file of which a part is there, if the server said them."""
+    size = note.get("size", "")
+    return int(size) if re.fullmatch(r"[0-9]{1,18}", size) else None
+
+
+def _same(response: http.client.HTTPResponse, note: Mapping[str, str]) -> bool:
+    """Say whether an answer about the rest of a file says nothing else of its state than the answer before it."""
+    now = _state(response)
+    return all(not now[key] or not note.get(key) or now[key] == note[key] for key in now)
 
 
 def _validator(note: Mapping[str, str]) -> str:
