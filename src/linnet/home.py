@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import json
 import os
+import shutil
 import sqlite3
 import time
 from contextlib import suppress
@@ -13,7 +14,7 @@ from typing import Any
 
 from linnet.errors import FormatError, LinnetError
 
-__all__ = ["expanded", "hold", "home", "kb_folder", "read_json", "sweep", "writable"]
+__all__ = ["expanded", "hold", "home", "kb_folder", "read_json", "sweep", "sweep_folders", "writable"]
 
 STALE = 86_400.0  # seconds after which nobody writes to an unfinished file any more
 
@@ -69,6 +70,14 @@ def sweep(path: Path) -> None:
             with suppress(OSError):  # another process may have been quicker, or owns it
                 if time.time() - part.stat().st_mtime > STALE:
                     part.unlink()
+
+
+def sweep_folders(path: Path, *, age: float = STALE) -> None:
+    """Remove what fillings of the folder `path` that died have left beside it, once it is `age` seconds old."""
+    for part in path.parent.glob(f".{glob.escape(path.name)}.????????.part"):  # as `linnet.text.files` names them
+        with suppress(OSError):
+            if part.is_dir() and not part.is_symlink() and time.time() - part.stat().st_mtime >= age:
+                shutil.rmtree(part)
 
 
 def hold(lock: Path) -> sqlite3.Connection | None:

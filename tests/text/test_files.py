@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import os
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import pytest
 
 from linnet.errors import FormatError
 from linnet.text import files
-from linnet.text.files import open_bytes, open_text, read_text, replacing
+from linnet.text.files import open_bytes, open_text, read_text, replacing, replacing_folder
 
 
 def made(folder: Path, content: bytes, name: str = "f.txt") -> Path:
@@ -210,7 +211,13 @@ def written_anew(path: Path) -> None:
     path.write_bytes(path.read_bytes()[::-1])
 
 
-@pytest.mark.parametrize("change", [appended, cut_short, written_anew])
+def written_in_secret(path: Path) -> None:
+    time.sleep(0.02)  # the clock of a file system ticks every 4 to 10 ms
+    path.write_bytes(path.read_bytes()[::-1])
+    os.utime(path, (1, 1))  # as rsync and cp -p do
+
+
+@pytest.mark.parametrize("change", [appended, cut_short, written_anew, written_in_secret])
 def test_a_file_that_changes_while_it_is_read(tmp_path: Path, change: Callable[[Path], None]) -> None:
     path = tmp_path / "f.txt"
     path.write_bytes(b"line\n" * 1_000_000)
@@ -248,3 +255,31 @@ def test_packed_twice(tmp_path: Path) -> None:
     path.write_bytes(gzip.compress(gzip.compress(b"text")))
     with pytest.raises(FormatError, match="packed with gzip twice"):
         list(open_text(path))
+
+
+# --- folders ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_folder_that_another_process_filled_meanwhile(tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    with (  # noqa: PT012 - the other process writes within the block
+        pytest.raises(
+            FormatError, match=r"out: cannot be put in its place .*did another process write there meanwhile"
+        ),
+        replacing_folder(folder) as part,
+    ):
+        (part / "sub").mkdir()
+        (folder / "sub").mkdir(parents=True)
+        (folder / "sub" / "theirs.txt").write_text("x")
+    assert [path.name for path in tmp_path.iterdir()] == ["out"], "nothing is left beside"
+    assert [path.name for path in folder.rglob("*.txt")] == ["theirs.txt"]
+
+
+def test_folders_of_writers_that_died_are_removed(tmp_path: Path) -> None:
+    day = time.time() - 90_000
+    for name, age in ((".out.01234567.part", day), (".out.abcdef01.part", time.time()), ("outabcdefgh.part", day)):
+        (tmp_path / name / "sub").mkdir(parents=True)
+        os.utime(tmp_path / name, (age, age))
+    with replacing_folder(tmp_path / "out"):
+        pass
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".out.abcdef01.part", "out", "outabcdefgh.part"]

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import BinaryIO, TextIO, cast
 
 from linnet.errors import FormatError
+from linnet.home import sweep_folders
 from linnet.text.unchanged import unchanged
 
 __all__ = [
@@ -344,28 +345,39 @@ def _beside(target: Path) -> Path:
 def replacing_folder(path: str | Path, *, aside: Path | None = None) -> Generator[Path, None, None]:
     """Give an empty folder to fill that becomes `path`, new or empty, when the block ends.
 
-    It is a hidden one beside `path`, or `aside` on the same disk; if the block raises, it is removed.
+    It is a hidden one beside `path`, or `aside` on the same disk; if the block raises, it is removed. Those that
+    processes left which died are removed once they are a day old.
 
     Raises:
-        FormatError: `path` is no empty folder, or cannot be made.
+        FormatError: `path` is no empty folder, cannot be made, or was made or filled by another process meanwhile.
     """
     target = Path(os.path.realpath(path))
     part = aside or _beside(target)
     try:
         if target.exists() and (used := next(target.iterdir(), None)):
             raise FormatError(path, f"holds {used.name!r} already: choose a new folder")
+        sweep_folders(target)
         part.mkdir(parents=True)
     except OSError as error:
         raise FormatError(path, f"cannot be written to: {error.strerror}") from error
     try:
         yield part
+        _put(part, target, path)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+
+
+def _put(part: Path, target: Path, path: str | Path) -> None:
+    """Give a folder that is complete its name."""
+    try:
         if target.exists():  # it may be the root of a disk, which takes no other's name
             for inside in sorted(part.iterdir()):
                 inside.rename(target / inside.name)
         else:
             part.rename(target)
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
+    except OSError as error:
+        problem = f"cannot be put in its place ({error.strerror}); did another process write there meanwhile?"
+        raise FormatError(path, problem) from error
 
 
 @contextlib.contextmanager

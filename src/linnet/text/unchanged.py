@@ -20,19 +20,24 @@ def unchanged(raw: BinaryIO, path: str | Path) -> Generator[None, None, None]:
     """Watch an open file while it is read.
 
     Raises:
-        FormatError: its size or time is another in the end; what was wrong with its content then is said as well.
+        FormatError: its size or one of its times is another in the end; what was wrong with its content then is said as
+            well.
     """
-    before = _state(raw)
+    before = os.fstat(raw.fileno())
     try:
         yield
     except FormatError as error:
-        if _state(raw) != before:
+        if _differ(before, os.fstat(raw.fileno())):
             raise FormatError(path, f"{CHANGED}; before that: {error.problem}", line=error.line) from error
         raise
-    if _state(raw) != before:
+    if _differ(before, os.fstat(raw.fileno())):
         raise FormatError(path, CHANGED)
 
 
-def _state(raw: BinaryIO) -> tuple[int, int]:
-    found = os.fstat(raw.fileno())
-    return found.st_size, found.st_mtime_ns
+def _differ(before: os.stat_result, after: os.stat_result) -> bool:
+    """Say whether a file was written to. The time of its last change of any kind cannot be set back as the other can.
+
+    It changes too when another file takes this one's name, which leaves what is being read as it is: one name less.
+    """
+    written = (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns)
+    return written or (before.st_ctime_ns != after.st_ctime_ns and before.st_nlink == after.st_nlink)
