@@ -6,6 +6,7 @@ import io
 import string
 import tarfile
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -126,27 +127,48 @@ def test_ctd_is_two_files_and_medic_one(mirror: Server, tmp_path: Path) -> None:
     assert (downloads_folder() / "CTD_diseases.tsv.gz").read_bytes() == DISEASES
 
 
-def test_taxonomy_is_unpacked_for_its_reader(mirror: Server, tmp_path: Path) -> None:
-    dumps = {
-        "citations.dmp": "never unpacked",
-        "names.dmp": "1\t|\troot\t|\t\t|\tscientific name\t|\n9606\t|\tHomo sapiens\t|\t\t|\tscientific name\t|\n",
-        "nodes.dmp": "".join(f"{id}\t|\t1\t|\tspecies" + "\t|\t0" * 10 + "\t|\n" for id in (1, 9606)),
-        "merged.dmp": "8\t|\t9606\t|\n",
-        "delnodes.dmp": "7\t|\n",
-    }
+DUMPS = {
+    "citations.dmp": "never unpacked",
+    "names.dmp": "1\t|\troot\t|\t\t|\tscientific name\t|\n9606\t|\tHomo sapiens\t|\t\t|\tscientific name\t|\n",
+    "nodes.dmp": "".join(f"{id}\t|\t1\t|\tspecies" + "\t|\t0" * 10 + "\t|\n" for id in (1, 9606)),
+    "merged.dmp": "8\t|\t9606\t|\n",
+    "delnodes.dmp": "7\t|\n",
+}
+
+
+def taxdump() -> bytes:
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w:gz") as packed:
-        for name, content in dumps.items():
+        for name, content in DUMPS.items():
             entry = tarfile.TarInfo(name)
             entry.size = len(content)
             packed.addfile(entry, io.BytesIO(content.encode()))
-    mirror.say("/mirror/taxdump.tar.gz", file(out.getvalue()))
+    return out.getvalue()
+
+
+def test_taxonomy_is_unpacked_for_its_reader(mirror: Server, tmp_path: Path) -> None:
+    mirror.say("/mirror/taxdump.tar.gz", file(taxdump()))
     for _ in range(2):
         [source] = download("ncbi-taxonomy", limits=LIMITS)
     assert source.path is not None
-    assert sorted(path.name for path in source.path.iterdir()) == sorted(set(dumps) - {"citations.dmp"})
+    assert sorted(path.name for path in source.path.iterdir()) == sorted(set(DUMPS) - {"citations.dmp"})
     kb = build_from([source], tmp_path / "taxa.kb")
     assert kb[kb.row("NCBITaxon:9606")].name == "Homo sapiens"
+
+
+def test_a_damaged_archive_is_not_kept(mirror: Server) -> None:
+    mirror.say("/mirror/taxdump.tar.gz", file(gzip.compress(gzip.decompress(taxdump())[:2_000])))
+    with pytest.raises(WebError, match=r"a damaged one.*; it was set aside as .*taxdump\.tar\.gz\.rejected"):
+        download("ncbi-taxonomy", limits=LIMITS)
+    mirror.say("/mirror/taxdump.tar.gz", file(taxdump()))  # with the same ETag: it was damaged on the way
+    assert download("ncbi-taxonomy", limits=LIMITS)
+
+
+def test_several_at_once_unpack_once(mirror: Server) -> None:
+    mirror.say("/mirror/taxdump.tar.gz", file(taxdump()))
+    with ThreadPoolExecutor(4) as pool:
+        sources = list(pool.map(lambda _: download("ncbi-taxonomy", limits=LIMITS), range(4)))
+    assert len({source.path for [source] in sources}) == 1
 
 
 def test_old_editions_are_kept_under_names_of_their_own(mirror: Server, tmp_path: Path) -> None:

@@ -15,7 +15,8 @@ from functools import partial
 from pathlib import Path
 
 from linnet.errors import LinnetError, did_you_mean
-from linnet.fetch.archive import unpack
+from linnet.fetch.archive import check_archive, unpack
+from linnet.fetch.disk import alone
 from linnet.fetch.file import Fetched, Progress, fetch
 from linnet.fetch.mirror import downloads_folder, file_name, mirror, mirrored, offered
 from linnet.fetch.web import LIMITS, Limits, WebError
@@ -128,9 +129,8 @@ class _Download:
         }
         address = urllib.parse.urlsplit(got.url)._replace(query="", fragment="").geturl()  # what follows ? may be a key
         terms = {"licence": self.publication.licence, "citation": self.publication.citation}
-        return Source(
-            file.vocabulary, _for_reader(got, file), options, about={"url": address, "fetched": got.at, **terms}
-        )
+        place = _for_reader(got, file, self.limits)
+        return Source(file.vocabulary, place, options, about={"url": address, "fetched": got.at, **terms})
 
     @contextmanager
     def _by_hand(self, paths: Sequence[Path]) -> Iterator[None]:
@@ -148,23 +148,27 @@ class _Download:
             raise WebError(f"{error}; {means}: {command}", missing=error.missing) from error
 
 
-def _for_reader(got: Fetched, file: PublishedFile) -> Path:
+def _for_reader(got: Fetched, file: PublishedFile, limits: Limits) -> Path:
     """Return what the reader gets: the file, or the folder that an archive is unpacked to, once for its content."""
     if not file.unpack:
         return got.path
     folder = got.path.with_name(f"{got.path.name.partition('.')[0]}-{got.sha256[:12]}")
-    if not folder.exists():
-        unpack(got.path, folder, only=file.unpack)
+    with alone(folder, limits):
+        if not folder.exists():
+            unpack(got.path, folder, only=file.unpack)
     return folder
 
 
 def _check(path: Path, file: PublishedFile) -> None:
-    """Refuse a file that does not begin as `file` does, or whose gzip data are damaged."""
+    """Refuse a file that does not begin as `file` does, or is damaged: the server would say that it has not changed."""
     begin = head(path, HEAD)
     missing = [mark.decode() for mark in file.marks if mark not in begin]
     if missing:
         shown = begin[:40].decode("utf-8", "replace")
         raise LinnetError(f"is not the expected file: no {missing[0]} near its beginning, which is {shown!r}")
+    if file.unpack:
+        check_archive(path, only=file.unpack)
+        return
     with open_bytes(path) as stream:  # to the end, where gzip keeps its checksum: not every server says the length
         while stream.read(CHUNK):
             pass
