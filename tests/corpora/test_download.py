@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import io
 import json
 import tarfile
 import zipfile
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -128,7 +130,7 @@ def test_single_files_go_to_their_places(server: Server, name: str, archive: str
         server.say(archive, file(out.getvalue()))
     for item in CORPORA[name].downloads:
         if item.place:
-            server.say(f"/{name}/{item.place}", file(files[item.place].encode() or b"\n"))
+            server.say(f"/{name}/{item.place}", file(files[item.place].encode() or b"3\n"))
     download_corpus(name, limits=LIMITS)
     assert list(read_corpus(name, split="all"))
 
@@ -181,7 +183,7 @@ def test_a_length_that_is_too_great(server: Server) -> None:
 
 def test_a_length_that_is_too_small(server: Server) -> None:
     server.say(CDR, wrong_length(cdr(), len(cdr()) // 2))
-    with pytest.raises(FormatError, match=r"CDR_Data\.zip: is no archive|damaged"):
+    with pytest.raises(WebError, match=r"CDR_Data\.zip: (is no archive|.* damaged).*; it was set aside as .*by hand"):
         download_corpus("bc5cdr", limits=LIMITS)
     assert not list(corpora_folder().glob("bc5cdr/*"))
 
@@ -234,7 +236,7 @@ def test_checksums_that_are_known_and_those_a_mirror_offers(server: Server) -> N
         download_corpus("ncbi_disease", limits=LIMITS)
     server.say(CDR, file(cdr()))
     server.say(f"{CDR}.sha256", status(200, b"0" * 64 + b"  CDR_Data.zip\n"))
-    with pytest.raises(LinnetError, match="expected 0000"):
+    with pytest.raises(LinnetError, match=r"expected 0000.* that checksum is the mirror's: if the new one"):
         download_corpus("bc5cdr", limits=LIMITS)
 
 
@@ -248,6 +250,92 @@ def test_a_memory_of_checksums_that_is_damaged(server: Server, content: str) -> 
     assert not server.asked
 
 
+@pytest.mark.parametrize(
+    ("name", "portal", "good"),
+    [
+        ("bc5cdr", b"<?xml version='1.0'?><Error>log in at the portal</Error>", cdr()),
+        ("bc5cdr", cdr()[:-30], cdr()),
+        ("tmvar", b"<?xml version='1.0'?><Error>log in at the portal</Error>", b"\n" + PUBTATOR.encode()),
+        ("tmvar", b"version https://git-lfs.github.com/spec/v1\n", b"\xef\xbb\xbf" + PUBTATOR.encode()),
+        ("tmvar", gzip.compress(PUBTATOR.encode())[:-1], gzip.compress(PUBTATOR.encode())),
+    ],
+    ids=["page for an archive", "half an archive", "page for a text", "a pointer", "half a text"],
+)
+def test_what_comes_instead_of_a_file_is_not_remembered(server: Server, name: str, portal: bytes, good: bytes) -> None:
+    [item] = CORPORA[name].downloads
+    place = f"/{name}/{item.place or item.kept_as}"
+    server.say(place, file(portal, etag='"portal"'))
+    with pytest.raises(WebError, match=r"(no archive|damaged|not the expected file|truncated).*; it was set aside as "):
+        download_corpus(name, limits=LIMITS)
+    assert not (downloads_folder() / "corpora" / CHECKSUMS).exists()
+    assert not list(corpora_folder().glob(f"{name}/*"))
+    server.say(place, file(good))
+    download_corpus(name, limits=LIMITS)
+    assert read(name, CORPORA[name].splits[0]) == ["1"]
+
+
+@pytest.mark.parametrize("page", [b"Log in first\n", b"{}", b"Unauthorized"])
+def test_lists_of_ids_are_lists_of_ids(server: Server, page: bytes) -> None:
+    server.say("/medmentions/full/data/corpus_pubtator.txt.gz", file(PUBTATOR.encode()))
+    server.say("/medmentions/full/data/corpus_pubtator_pmids_trng.txt", file(page))
+    with pytest.raises(WebError, match=r"pmids_trng\.txt: is not the expected file: it begins with '"):
+        download_corpus("medmentions", limits=LIMITS)
+
+
+def test_a_file_that_does_not_get_to_its_place_is_not_remembered(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise FormatError("CDR_Data", "cannot be unpacked: No space left on device")
+
+    server.say(CDR, file(cdr()))
+    with monkeypatch.context() as patch:
+        patch.setattr("linnet.corpora.download.unpack", full)
+        with pytest.raises(FormatError, match="No space left"):
+            download_corpus("bc5cdr", limits=LIMITS)
+    assert not (downloads_folder() / "corpora" / CHECKSUMS).exists()
+    download_corpus("bc5cdr", limits=LIMITS)
+    assert server.heads("If-None-Match")[-1] == '"one"', "the file itself is kept"
+    assert read() == ["1"]
+
+
+# --- processes that die, and several at once -------------------------------------------------------------------------
+
+
+def test_a_corpus_that_was_being_unpacked_is_not_read(server: Server) -> None:
+    half = corpora_folder() / "bc5cdr" / ".CDR_Data-0123456789ab.01234567.part" / "CDR_DevelopmentSet.PubTator.txt"
+    half.parent.mkdir(parents=True)
+    half.write_text(PUBTATOR.replace("1|", "9|").replace("1\t0", "9\t0"))
+    with pytest.raises(FormatError, match="the dev split of bc5cdr is not there"):
+        read()
+    server.say(CDR, file(cdr()))
+    download_corpus("bc5cdr", limits=LIMITS)
+    assert read() == ["1"]
+    assert not half.parent.exists(), "nobody else is unpacking"
+
+
+def test_several_at_once_fetch_and_unpack_once(server: Server) -> None:
+    server.say(CDR, file(cdr()))
+    with ThreadPoolExecutor(4) as pool:
+        folders = list(pool.map(lambda _: download_corpus("bc5cdr", limits=LIMITS), range(4)))
+    assert len(set(folders)) == 1
+    assert [path for path, _ in server.asked] == [f"{CDR}.sha256", CDR]
+    assert len(list(folders[0].iterdir())) == 1
+
+
+def test_no_checksum_is_forgotten_where_several_are_remembered(server: Server) -> None:
+    names = ("bc5cdr", "tmvar", "biored")
+    biored = io.BytesIO()
+    with zipfile.ZipFile(biored, "w") as packed:
+        packed.writestr("BioRED/Dev.PubTator", PUBTATOR)
+    for place, body in (("CDR_Data.zip", cdr()), ("tmVar3Corpus.txt", PUBTATOR.encode()), ("BIORED.zip", biored)):
+        for name in names:
+            server.say(f"/{name}/{place}", file(body if isinstance(body, bytes) else body.getvalue()))
+    with ThreadPoolExecutor(3) as pool:
+        list(pool.map(lambda name: download_corpus(name, limits=LIMITS), names))
+    assert len(json.loads((downloads_folder() / "corpora" / CHECKSUMS).read_text())) == 3
+
+
 # --- hostile archives, and what is asked wrongly ---------------------------------------------------------------------
 
 
@@ -256,7 +344,7 @@ def test_an_archive_that_leads_out(server: Server, tmp_path: Path) -> None:
     with zipfile.ZipFile(out, "w") as packed:
         packed.writestr("../../../evil.PubTator.txt", "x")
     server.say(CDR, file(out.getvalue()))
-    with pytest.raises(FormatError, match="refused as unsafe"):
+    with pytest.raises(WebError, match="refused as unsafe"):
         download_corpus("bc5cdr", limits=LIMITS)
     assert not list(tmp_path.rglob("evil*"))
     assert not list(corpora_folder().glob("bc5cdr/*"))

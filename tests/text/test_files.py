@@ -262,12 +262,8 @@ def test_packed_twice(tmp_path: Path) -> None:
 
 def test_a_folder_that_another_process_filled_meanwhile(tmp_path: Path) -> None:
     folder = tmp_path / "out"
-    with (  # noqa: PT012 - the other process writes within the block
-        pytest.raises(
-            FormatError, match=r"out: cannot be put in its place .*did another process write there meanwhile"
-        ),
-        replacing_folder(folder) as part,
-    ):
+    said = r"out: cannot be put in its place .*did another process write there meanwhile"
+    with pytest.raises(FormatError, match=said), replacing_folder(folder) as part:
         (part / "sub").mkdir()
         (folder / "sub").mkdir(parents=True)
         (folder / "sub" / "theirs.txt").write_text("x")

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from linnet.corpora.entry import Corpus, Counts, Download, Layout, by_ids, layouts, splits
 from linnet.data import FrozenDict
 
-__all__ = ["ABSTRACTS", "FTP", "GITHUB", "NCBI", "NOT_STATED"]
+__all__ = ["ABSTRACTS", "FTP", "GITHUB", "NCBI", "NOT_STATED", "TITLE"]
 
 PUBLIC_DOMAIN = "a work of the United States Government, in the public domain"
 GITHUB = "https://github.com"
@@ -22,6 +22,7 @@ NCBI_DISEASE = {
     "develop": "61681ad09356619c8f4f3e1738663dd007ad0135720fdc90195120fea944cbe9",
     "test": "b978442f39c739deb6619c70e7b07327d9eb1b71aff64996c02a592435583f46",
 }
+TITLE = r"\d+\|t\|"  # as PubTator files begin
 NOT_STATED = "not stated in the copies that go round: ask its authors"
 
 
@@ -35,8 +36,9 @@ def _medmentions(kind: str) -> Mapping[str, Layout]:
 
 def _medmentions_files(kind: str) -> tuple[Download, ...]:
     lists = [f"full/data/corpus_pubtator_pmids_{split}.txt" for split in ("trng", "dev", "test")]
-    places = (f"{kind}/data/corpus_pubtator.txt.gz", *lists)
-    return tuple(Download(f"{GITHUB}/chanzuckerberg/MedMentions/raw/master/{place}", place) for place in places)
+    places = {f"{kind}/data/corpus_pubtator.txt.gz": TITLE, **dict.fromkeys(lists, r"\d+\s*$")}
+    site = f"{GITHUB}/chanzuckerberg/MedMentions/raw/master"
+    return tuple(Download(f"{site}/{place}", place, begins=begins) for place, begins in places.items())
 
 
 CDR = {"train": "Training", "dev": "Development", "test": "Test"}

@@ -5,7 +5,7 @@ Addresses are those their publishers name; nothing here, and no test, has asked 
 
 from __future__ import annotations
 
-from linnet.corpora.entries import FTP, GITHUB, NCBI, NOT_STATED
+from linnet.corpora.entries import FTP, GITHUB, NCBI, NOT_STATED, TITLE
 from linnet.corpora.entry import Corpus, Counts, Download, Layout, by_ids, layouts, splits
 from linnet.data import FrozenDict
 
@@ -122,7 +122,10 @@ OWN = (
                 "https://species.jensenlab.org/files/S800-1.0.tar.gz",
                 only=("*S800.tsv", "*pubmedid.tsv", "*abstracts/*.txt"),
             ),
-            *(Download(f"{S800_LISTS}/{name}.txt", f"split/{name}.txt") for name in ("train", "devel", "test")),
+            *(
+                Download(f"{S800_LISTS}/{name}.txt", f"split/{name}.txt", begins=r"[\w:.-]*\d[\w:.-]*\s*$")
+                for name in ("train", "devel", "test")
+            ),
         ),
         terminologies=("ncbi-taxonomy",),
     ),
@@ -150,7 +153,7 @@ OWN = (
         "Wei et al., tmVar 3.0: an improved variant concept recognition and normalization tool, Bioinformatics 2022",
         layouts(pubtator=Layout("tmvar", FrozenDict(all="**/tmVar3Corpus.txt"), rules=("repair-offsets",))),
         page=f"{GITHUB}/ncbi/tmVar3",
-        downloads=(Download(f"{FTP}/tmVar3/tmVar3Corpus.txt", "tmVar3Corpus.txt"),),
+        downloads=(Download(f"{FTP}/tmVar3/tmVar3Corpus.txt", "tmVar3Corpus.txt", begins=TITLE),),
     ),
     Corpus(
         "craft",
