@@ -19,7 +19,7 @@ LINES = (
     "text", "fetch", "kb_search", "kb_file", "kb_rows", "kb_edit", "kb", "kb_build", "vocabularies", "corpora",
     "roles", "kb_open", "space", "recipe", "fusion", "pipeline", "nn", "index", "train",
     "detect retrieve rerank joint", "confidence", "decide", "evaluate", "components", "config", "finished", "todo",
-    "handover", "fitting", "study", "tuning ablation", "scale", "serve", "annotate", "cli",
+    "handover teachable", "fitting", "study", "tuning ablation", "scale", "serve", "annotate", "cli",
 )  # fmt: skip
 PLACE = {room: place for place, line in enumerate(LINES) for room in line.split()}
 DATA_FOLDERS = {"demo", "recipes"}  # hold files, and import nothing

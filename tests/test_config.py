@@ -17,11 +17,13 @@ from linnet.confidence import Confidence
 from linnet.config import components, load, open_kb, read_recipe, recipes, save
 from linnet.data import Concept, Document, Mention, Name
 from linnet.decide import Decide
+from linnet.detect.gold import Gold
 from linnet.errors import FormatError, KnowledgeBaseError, LinnetError, PipelineError, RecipeError
 from linnet.kb import KnowledgeBase
 from linnet.kb_build import build
 from linnet.pipeline import Allow, Fuse, Pipeline, Stage
 from linnet.recipe import toml_value
+from linnet.rerank.lexical import Lexical
 from linnet.retrieve.exact import Exact
 from linnet.retrieve.ngram import Ngram
 
@@ -370,6 +372,13 @@ def test_changes_to_trained_folders(kb: KnowledgeBase, tmp_path: Path) -> None:
     assert fuse.of[1] == Ngram(kb=pipeline.kb, k=3, ngram_range=(1, 3))  # type: ignore[arg-type]
     with pytest.raises(LinnetError, match="threshold"):
         load(tmp_path / "model", changes=["decide.threshold=7"])
+
+
+def test_what_was_learned_with_an_option_keeps_it(kb: KnowledgeBase, tmp_path: Path) -> None:
+    save(Pipeline(Gold(), Ngram(kb=kb), Lexical(kb=kb, penalty=1.0), Decide(kb=kb), kb=kb), tmp_path / "model")
+    with pytest.raises(RecipeError, match=r"lexical.penalty: was trained with 1.0, not with 2.0(.|\n)*or train again"):
+        load(tmp_path / "model", changes=["lexical.penalty=2.0"])
+    assert load(tmp_path / "model", changes=["lexical.penalty=1.0"]).parts[2].config()["penalty"] == 1.0  # type: ignore[attr-defined]
 
 
 def test_nothing_is_overwritten(kb: KnowledgeBase, tmp_path: Path) -> None:

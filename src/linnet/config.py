@@ -283,7 +283,7 @@ def make(part: Mapping[str, Any], kb: KnowledgeBase, saved: Path | None = None) 
     known = _keywords(name)
     keywords = {key: known[key].validate_python(value) for key, value in part.items() if key not in ("use", "of")}
     if saved is not None and "of" not in part:
-        return _changed(_component(name).load(saved, kb=kb), keywords)
+        return _changed(name, _component(name).load(saved, kb=kb), keywords)
     if "kb" in _parameters(name):
         keywords["kb"] = kb
     if "of" in part:
@@ -291,8 +291,12 @@ def make(part: Mapping[str, Any], kb: KnowledgeBase, saved: Path | None = None) 
     return _component(name)(**keywords)
 
 
-def _changed(component: Stage, keywords: Mapping[str, Any]) -> Stage:
+def _changed(name: str, component: Stage, keywords: Mapping[str, Any]) -> Stage:
     """Return a loaded component with the keywords of its table, which ``--set`` may have changed since it was saved."""
+    was = [(key, getattr(component, key), value) for key, value in keywords.items() if key in component.LEARNED]
+    wrong = [f"{name}.{key}: was trained with {old!r}, not with {new!r}" for key, old, new in was if old != new]
+    if wrong:
+        raise RecipeError("trained folder", [*wrong, "what was learned depends on it: leave it, or train again"])
     for key, value in keywords.items():
         setattr(component, key, value)
     check: Callable[[], None] = getattr(component, "__post_init__", lambda: None)

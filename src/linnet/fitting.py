@@ -31,6 +31,7 @@ from linnet.home import read_json
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Allow, Fuse, Pipeline, Stage
 from linnet.roles import Component, Fits, Step
+from linnet.teachable import check_teachable
 from linnet.todo import FROM_DEV, Task, is_network, part_at, with_part
 from linnet.train.args import FREE
 
@@ -305,7 +306,7 @@ def train(
     """
     if first_process() and output.exists() and (not output.is_dir() or any(output.iterdir())):
         raise LinnetError(f"{output} is no empty folder: give a new one, nothing is overwritten")
-    _check(docs)
+    check_teachable(pipeline, todo, docs, dev)
     output = output.resolve()  # "." has no name that another folder could be called after
     kept = output.with_name(f"{output.name}.parts")
     finished = Finished(kept, key=_key(pipeline, todo, docs, dev))
@@ -358,20 +359,10 @@ def train_in_place(pipeline: Pipeline, todo: Sequence[Task], docs: Sequence[Docu
         LinnetError: no documents, or an id that stands twice.
     """
     if todo:
-        _check(docs)
+        check_teachable(pipeline, todo, docs, dev)
     for number, task in enumerate(todo):
         for _ in fit_part(pipeline, task, docs, dev, done=todo[:number]):
             pass
-
-
-def _check(docs: Sequence[Document]) -> None:
-    if not docs:
-        raise LinnetError("no documents to train on")
-    seen: set[str] = set()
-    for doc in docs:
-        if doc.id in seen:
-            raise LinnetError(f"document id {doc.id!r} stands twice in the training documents; ids must be unique")
-        seen.add(doc.id)
 
 
 def _key(pipeline: Pipeline, todo: Sequence[Task], docs: Sequence[Document], dev: Sequence[Document]) -> str:

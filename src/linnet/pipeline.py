@@ -71,6 +71,7 @@ class Stage(ABC):
 
     NEEDS: ClassVar[frozenset[str]] = NOTHING
     GIVES: ClassVar[frozenset[str]] = NOTHING
+    LEARNED: ClassVar[frozenset[str]] = NOTHING  # keywords that cannot be changed once it is trained
 
     @property
     def needs(self) -> frozenset[str]:

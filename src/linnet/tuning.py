@@ -111,6 +111,11 @@ class Search:
         if self.split == "dev" and names:
             problem = f"{names[0]} learns from the dev documents that trials are scored on; use --split cv"
             raise RecipeError(self.source, [f"train: {problem}"])
+        if "concepts" not in pipeline.gives and not self.score.rpartition(".")[2].startswith("recall"):
+            problem = (
+                f"nothing decides, so {self.score} is 0 whatever is tried; add decide at its end, or tune a recall"
+            )
+            raise RecipeError(self.source, [f"pipeline: {problem}"])
         nothing = [doc.bare() for doc in self.gold]
         _ = evaluate(self.gold, nothing, kb=self.kb, options=OPTIONS)[self.score]
 

@@ -194,7 +194,36 @@ def test_what_links_given_mentions_links_those_of_a_detector(
     assert "of found ones they are marked as not calibrated" in done.err
     assert {m["calibration"] for m in lines(done.out)[0]["mentions"]} == {"uncalibrated"}  # type: ignore[attr-defined]
     done = run("link", NOTE, "--pipeline", recipe, "--detect", "dictionary")
-    assert (done.code, "does not begin with gold" in done.err) == (2, True)
+    assert (done.code, "finds mentions itself" in done.err) == (2, True)
+    headless = tmp_path / "headless.toml"
+    headless.write_text(given.read_text().replace('[[pipeline]]\nuse = "gold"\n', ""))
+    done = run("link", "-q", NOTE, "--pipeline", headless, "--detect", "dictionary", "--to", "jsonl")
+    assert ids(done.out) == {"HP:0004322", "HP:0001250", "HP:0000175"}
+
+
+def test_recipes_that_nobody_has_trained_are_warned_of(run: Run, recipe: Path) -> None:
+    recipe.write_text(recipe.read_text() + '[[train]]\npart = "decide"\n')
+    done = run("link", NOTE, "--pipeline", recipe)
+    assert f"{recipe} is a recipe whose decide have learned nothing yet: linnet train {recipe} -o DIR" in done.err
+
+
+def test_what_was_written_is_counted(run: Run, recipe: Path, tmp_path: Path) -> None:
+    done = run("link", NOTE, "--pipeline", recipe, "-o", tmp_path / "out.csv")
+    assert f"{tmp_path / 'out.csv'}: 1 documents with 3 mentions" in done.err
+
+
+def test_splits_of_corpora_are_linked(run: Run, recipe: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "corpora" / "ncbi_disease"
+    folder.mkdir(parents=True)
+    lines_ = "1|t|Seizures.\n1|a|Nothing else.\n1\t0\t8\tSeizures\tDisease\tD012640\n\n"
+    (folder / "NCBIdevelopset_corpus.txt").write_text(lines_)
+    monkeypatch.setenv("LINNET_DATA", str(tmp_path))
+    done = run("link", "ncbi_disease:dev", "--pipeline", recipe, "--to", "jsonl")
+    assert ids(done.out) == {"HP:0001250"}
+    assert "1 gold mentions of the input were hidden" in done.err
+    for text, problem in (("ncbi_diseas:dev", "did you mean 'ncbi_disease'?"), ("ncbi_disease:dv", None)):
+        done = run("link", text, "--pipeline", recipe)
+        assert (done.code == 2 and problem in done.err) if problem else done.code == 0
 
 
 # --- as a process ----------------------------------------------------------------------------------------------------

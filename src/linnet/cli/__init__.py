@@ -9,7 +9,11 @@ from typing import Any, NoReturn
 __all__ = ["main"]
 
 INTERRUPTED, TERMINATED = 130, 143
+RESUMING = ("train", "tune", "reproduce")
 MESSAGE = "linnet: interrupted: files are written whole or not at all; what went to standard output is incomplete"
+GOES_ON = (
+    "linnet: interrupted: the same command goes on from what is finished, and from the last checkpoint of the rest"
+)
 
 
 def main() -> None:
@@ -21,11 +25,15 @@ def main() -> None:
 
         run()
     except KeyboardInterrupt:
-        stop(MESSAGE, INTERRUPTED)
+        stop(_message(), INTERRUPTED)
     except SystemExit as ended:
-        if ended.code == INTERRUPTED:  # what Typer makes of Ctrl-C
-            stop(MESSAGE, INTERRUPTED)
+        if ended.code in (INTERRUPTED, TERMINATED):  # the first is what Typer makes of Ctrl-C
+            stop(_message(), ended.code)
         raise
+
+
+def _message() -> str:
+    return GOES_ON if sys.argv[1:2] and sys.argv[1] in RESUMING else MESSAGE
 
 
 def _terminate(_number: int, _frame: Any) -> NoReturn:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import logging
+import math
 import warnings
 from collections import Counter
 from collections.abc import Iterator
@@ -186,7 +187,7 @@ def _shares(text: str) -> dict[str, float]:
             shares[name] = float(share)
         except ValueError:
             equals = ""
-        if not equals or not name or "/" in name:
+        if not equals or not name or "/" in name or not math.isfinite(shares[name]):
             raise LinnetError(f"--shares {text}: expected name=share,…, for example train=0.8,dev=0.2")
     return shares
 

@@ -125,7 +125,9 @@ def _about(gold: str, system: str) -> About:
 
 def _gold(name: str, source: str | None, data: Path | None) -> list[Document]:
     docs = list(documents(name, format=source, data=data))
-    if docs and all(doc.mentions is None for doc in docs):
+    if not docs:
+        raise LinnetError(f"{name} holds no documents to compare with")
+    if all(doc.mentions is None for doc in docs):
         raise LinnetError(f"{name} holds no annotations to compare with: give documents with gold mentions")
     return docs
 

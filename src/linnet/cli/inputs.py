@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import errno
 import glob
+import itertools
 import logging
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from linnet.corpora import FORMATS, read
+from linnet.corpora.catalog import CORPORA, corpus_named, read_corpus
 from linnet.data import Document
-from linnet.errors import LinnetError
+from linnet.errors import LinnetError, did_you_mean
 from linnet.kb import KnowledgeBase
 
 __all__ = ["documents", "hide_gold", "refuse_overwriting"]
@@ -19,6 +22,7 @@ __all__ = ["documents", "hide_gold", "refuse_overwriting"]
 logger = logging.getLogger(__name__)
 
 STDIO = "-"
+SPLIT = re.compile(r"[a-z][a-z0-9_]*(?:/[a-z0-9_-]+)?:(?:train|dev|test|all)[a-z0-9_]*")  # of a corpus: bc5cdr:dev
 PACKED = (".gz", ".zip", ".docx", ".doc", ".pdf", ".rtf", ".html", ".htm", ".md")
 SUFFIXES = frozenset(PACKED).union(*(format.suffixes for format in FORMATS.values()))
 
@@ -26,16 +30,24 @@ SUFFIXES = frozenset(PACKED).union(*(format.suffixes for format in FORMATS.value
 def documents(inputs: Sequence[str], format: str | None, *, rows: KnowledgeBase | None = None) -> Iterator[Document]:
     """Yield the documents that command line arguments name, with unique ids.
 
-    An argument that is ``-``, an existing path, or a glob is read; one that looks like a path but is none is an error;
-    anything else is a text.
+    An argument that is ``-``, an existing path, or a glob is read, and a split of a known corpus, ``bc5cdr:dev``; one
+    that looks like a path or a split but is none is an error; anything else is a text.
 
     Raises:
         LinnetError: an empty text, or a document id that comes twice.
         FormatError: a file that cannot be read.
     """
-    texts = {text: Document.of(text, f"text-{number}") for number, text in enumerate(inputs, 1) if not _is_source(text)}
+    texts: dict[str, Document] = {}
+    splits: list[str] = []
+    for number, text in enumerate(inputs, 1):
+        if not _is_source(text):
+            if SPLIT.fullmatch(text):
+                splits.append(text)
+            else:
+                texts[text] = Document.of(text, f"text-{number}")
     seen: set[str] = set()
-    for doc in read([texts.get(text, text) for text in inputs], format=format, rows=rows):
+    others = [texts.get(text, text) for text in inputs if text not in splits]
+    for doc in itertools.chain(read(others, format=format, rows=rows), *map(_of_corpus, splits)):
         if doc.id in seen:
             raise LinnetError(
                 f"document id {doc.id!r} comes twice in the input; ids must be unique: "
@@ -43,6 +55,16 @@ def documents(inputs: Sequence[str], format: str | None, *, rows: KnowledgeBase 
             )
         seen.add(doc.id)
         yield doc
+
+
+def _of_corpus(text: str) -> Iterator[Document]:
+    name, _, split = text.rpartition(":")
+    if not corpus_named(name):
+        hint = did_you_mean(name, CORPORA) or "; linnet corpus stats --help tells of them"
+        raise LinnetError(
+            f"{text}: there is no corpus {name!r}{hint}; a text of one word that looks so goes into a file"
+        )
+    return read_corpus(name, split=split)
 
 
 def _is_source(text: str) -> bool:
@@ -59,7 +81,7 @@ def _is_source(text: str) -> bool:
         return False
     else:
         return True
-    return "\n" not in text and _looks_like_path(text)
+    return "\n" not in text and not SPLIT.fullmatch(text) and _looks_like_path(text)
 
 
 def _looks_like_path(text: str) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -15,7 +16,7 @@ from linnet.cli.common import Quiet, Verbose, counter, listen, progress
 from linnet.cli.inputs import documents, hide_gold, refuse_overwriting
 from linnet.cli.outputs import Outputs
 from linnet.cli.times import Metrics, Times
-from linnet.config import components, load, make, name_of
+from linnet.config import components, load, make, name_of, read_recipe, recipes
 from linnet.corpora import format_of
 from linnet.data import Document
 from linnet.errors import LinnetError, did_you_mean
@@ -64,16 +65,52 @@ def link(
     times = Times()
     with times.step("load", "pipeline"):
         linker = load(pipeline or default, kb=kb, changes=changes or ())
+        _warn_of_untrained(pipeline or default, changes or ())
         linker = linker if detect is None else _detecting(linker, detect)
     timed = times.of_parts(linker) if metrics else linker
     given = partial(_given, inputs, source, linker, keep_gold=keep_gold)
+    tally = _Tally()
     if lasting is None:
-        outputs.write(progress(timed.stream(given()), what="linking", quiet=quiet), linker)
+        outputs.write(tally(progress(timed.stream(given()), what="linking", quiet=quiet)), linker)
     else:
         told = made_of(linker, {"choice of --keep-gold": keep_gold})
         with keeping(lasting, format=outputs.kept_as, made_of=told, rows=linker.kb, fresh=fresh) as kept:
-            outputs.write_kept(kept, _rest(kept, timed, given, quiet=quiet), linker)
+            tally.before = kept.documents
+            outputs.write_kept(kept, tally(_rest(kept, timed, given, quiet=quiet)), linker)
+    if output is not None and output != STDIO:
+        logger.info("%s: %s", output, tally)
     times.write(metrics)
+
+
+@dataclass
+class _Tally:
+    """Counts linked documents, and their mentions, while they are taken."""
+
+    documents: int = 0
+    mentions: int = 0
+    before: int = 0  # documents that an earlier, interrupted job has finished
+
+    def __call__(self, docs: Iterable[Document]) -> Iterator[Document]:
+        for doc in docs:
+            self.documents += 1
+            self.mentions += len(doc.mentions or ())
+            yield doc
+
+    def __str__(self) -> str:
+        now = f"{self.documents:,} documents with {self.mentions:,} mentions"
+        return f"{now}, after {self.before:,} documents that were finished before" if self.before else now
+
+
+def _warn_of_untrained(source: str, changes: Sequence[str]) -> None:
+    """Say of a recipe that is linked with before it is trained what of it has learned nothing."""
+    if source not in recipes() and Path(source).is_dir():
+        return
+    recipe = read_recipe(source, changes=changes)
+    if parts := list(dict.fromkeys(str(table["part"]) for table in recipe.train if "part" in table)):
+        told = f"{source} is a recipe whose {', '.join(parts)} have learned nothing yet"
+        logger.warning(
+            "%s: linnet train %s -o DIR trains them, and --pipeline DIR links with what they learned", told, source
+        )
 
 
 def _given(inputs: Sequence[str], source: str | None, linker: Pipeline, *, keep_gold: bool) -> Iterable[Document]:
@@ -93,9 +130,9 @@ def _rest(
 
 
 def _detecting(linker: Pipeline, name: str) -> Pipeline:
-    """Return a pipeline with a detector in the place of ``gold``, which takes the mentions that are there."""
-    if linker.kb is None or name_of(linker.parts[0]) != "gold":
-        raise LinnetError(f"--detect {name}: {linker!r} does not begin with gold, so it finds mentions itself")
+    """Return a pipeline with a detector in front, in the place of ``gold`` if it begins with that."""
+    if linker.kb is None or "mentions" not in linker.needs:
+        raise LinnetError(f"--detect {name}: {linker!r} finds mentions itself")
     if name not in components():
         hint = did_you_mean(name, components()) or ""
         raise LinnetError(f"--detect {name}: there is no such component{hint}")
@@ -105,7 +142,8 @@ def _detecting(linker: Pipeline, name: str) -> Pipeline:
         raise LinnetError(f"--detect {name}: it cannot be made by its name alone; put it into a recipe") from error
     if "mentions" not in getattr(detector, "gives", ()) or "mentions" in detector.needs:
         raise LinnetError(f"--detect {name}: it finds no mentions; dictionary does")
-    return Pipeline(detector, *map(_uncalibrated, linker.parts[1:]), name=linker.name, kb=linker.kb)
+    rest = linker.parts[1:] if name_of(linker.parts[0]) == "gold" else linker.parts
+    return Pipeline(detector, *map(_uncalibrated, rest), name=linker.name, kb=linker.kb)
 
 
 def _uncalibrated(part: Component) -> Component:

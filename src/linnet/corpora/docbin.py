@@ -29,6 +29,7 @@ from linnet.text.json_files import loads
 
 __all__ = ["read", "write"]
 
+CHUNK = 1 << 20
 GROUP = "sc"  # where spaCy's span categoriser looks
 NIL = "NIL"  # what spaCy's entity linker gives what it finds nothing for
 ATTRIBUTES = ("ENT_IOB", "ENT_TYPE", "ENT_KB_ID")
@@ -77,11 +78,8 @@ def read(path: str | Path, *, rows: Rows | None = None, name: str = "") -> Itera
         try:
             yield restored(_document(doc, f"{name or stem(path)}:{number}"), _ours(doc.user_data.get(OWN)), rows)
         except Exception as error:  # spaCy looks up texts and spans late, and what is damaged may lack any of them
-            problem = (
-                str(error)
-                if isinstance(error, (DataError, ValueError, TypeError))
-                else f"{type(error).__name__}: {error}"
-            )
+            said = isinstance(error, (DataError, ValueError, TypeError))
+            problem = str(error) if said else f"{type(error).__name__}: {error}"
             raise FormatError(file, f"document {number}: {problem}") from error
 
 
@@ -95,9 +93,13 @@ def _left_out(docs: Iterable[Any]) -> Counter[str]:
 
 def _refuse_bombs(packed: bytes, file: str) -> None:
     limit = max(BOMB_BYTES, BOMB_RATIO * len(packed))
+    unpacking, rest, size = zlib.decompressobj(), packed, 0
     try:
-        if len(zlib.decompressobj().decompress(packed, limit + 1)) > limit:
-            raise FormatError(file, f"unpacks to more than {limit:,} bytes: refused as a bomb")
+        while rest and not unpacking.eof:
+            size += len(unpacking.decompress(rest, CHUNK))
+            rest = unpacking.unconsumed_tail
+            if size > limit:
+                raise FormatError(file, f"unpacks to more than {limit:,} bytes: refused as a bomb")
     except zlib.error as error:
         raise FormatError(file, f"is no DocBin: expected what spaCy's DocBin.to_disk writes ({error})") from error
 

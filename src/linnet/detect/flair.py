@@ -60,6 +60,7 @@ class Flair(Detector):
 
     FOLDS: ClassVar[int] = 2
     NEEDS = frozenset({"sentences"})
+    LEARNED = frozenset({"embeddings", "words", "characters", "hidden"})
 
     def __post_init__(self) -> None:
         problems = [

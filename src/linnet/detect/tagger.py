@@ -72,6 +72,7 @@ class Tagger(Detector):
 
     FOLDS: ClassVar[int] = 2
     RESUMES = True
+    LEARNED = frozenset({"encoder", "scheme", "dictionary", "typed", "lstm"})
 
     def __post_init__(self) -> None:
         narrow = 0 != self.window < NARROWEST

@@ -63,7 +63,12 @@ def tables(reports: Sequence[Report], comparisons: Sequence[Comparison] = ()) ->
     protocol = reports[0].about.protocol
     names = tuple(report.about.system for report in reports)
     made = [
-        _side_by_side(f"linking given mentions, protocol {protocol}", reports, names, _linking(protocol)),
+        _side_by_side(
+            f"linking of gold mentions (one that was not found counts as wrong), protocol {protocol}",
+            reports,
+            names,
+            _linking(protocol),
+        ),
         _prf("end to end, micro-averaged", reports, names, END_TO_END),
         _prf("same span, by type", reports, names, _types(reports)),
         _calibration(reports, names),

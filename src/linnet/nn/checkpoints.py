@@ -111,6 +111,7 @@ def _from_hub(name: str, *, download: bool) -> Path:
             raise LinnetError(f"encoder {name!r}: cannot be fetched from Hugging Face: {reason[0]}") from error
         raise LinnetError(
             f"encoder {name!r}: neither a packaged one ({', '.join(PACKAGED)}), nor a folder, nor in the local cache "
-            f"of Hugging Face{did_you_mean(name, PACKAGED)}; give a folder, or --download where the network may be used"
+            f"of Hugging Face{did_you_mean(name, PACKAGED)}; give a folder, or "
+            f"fetch it where the network may be used: linnet bench encode --encoder {name} --download"
         ) from error
     return Path(found)

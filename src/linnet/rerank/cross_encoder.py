@@ -83,6 +83,7 @@ class CrossEncoder(Reranker):
     MADE = ("network", "reader")
     FOLDS: ClassVar[int] = 2
     RESUMES = True
+    LEARNED = frozenset({"encoder", "packing", "isolated", "candidate", "heard"})
     NEEDS = frozenset({"mentions", "sentences", "abbreviations", "candidates"})
 
     def __post_init__(self) -> None:

@@ -103,6 +103,7 @@ class Dense(IndexedRetriever):
     MADE = ("module", "names_index", "alias_vectors", "alias_index")
     FOLDS: ClassVar[int] = 2  # the network is trained again for so many parts of the documents (`linnet.fitting`)
     RESUMES = True  # `fit` keeps checkpoints in the folder ``args["checkpoints"]``
+    LEARNED = frozenset({"encoder", "shared", "pooling", "name_pooling", "markers", "context"})
 
     def __post_init__(self) -> None:
         problems = [] if self.k >= 1 else [f"k: {self.k} must be at least 1"]
