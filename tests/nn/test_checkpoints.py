@@ -65,7 +65,7 @@ def test_a_package_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_name_that_is_not_here_says_how_to_get_it(hub: Path) -> None:
-    with pytest.raises(LinnetError, match=r"'org/model'.*give a folder, or --download"):
+    with pytest.raises(LinnetError, match=r"'org/model'.*give a folder, or fetch it .* --download"):
         checkpoint("org/model")
     with pytest.raises(LinnetError, match="did you mean 'minilm'"):
         checkpoint("minilmm")

@@ -426,7 +426,10 @@ def test_a_window_larger_than_the_encoders_is_refused(names: KnowledgeBase, bert
 def test_a_pooling_that_was_not_trained_is_refused(dense: Dense, tmp_path: Path) -> None:
     taught(dense, notes(), epochs=1)
     config.save(Pipeline(dense, kb=dense.kb), tmp_path / "saved")
-    changed = config.load(tmp_path / "saved", changes=['dense.pooling="ends"'])
+    with pytest.raises(LinnetError, match=r"dense\.pooling: was trained with 'span', not with 'ends'"):
+        config.load(tmp_path / "saved", changes=['dense.pooling="ends"'])
+    changed = config.load(tmp_path / "saved")
+    changed.parts[0].pooling = "ends"  # type: ignore[attr-defined]
     with pytest.raises(LinnetError, match="holds no weights for the pooling 'ends'"):
         changed(notes())
 
