@@ -175,6 +175,16 @@ def test_bioid_from_its_table(corpus: Read) -> None:
     ]
 
 
+@pytest.mark.filterwarnings("ignore:.*put where their text is:linnet.errors.LinnetWarning")
+def test_bioid_counts_rows_without_caption(tmp_path: Path) -> None:
+    put(tmp_path / CORPORA["bioid"].folder, "bioid")
+    [path] = tmp_path.rglob("annotations.csv")
+    path.write_text(path.read_text().replace("100,Figure_1-A,3", "100,Figure_9-Z,3"))
+    with pytest.warns(LinnetWarning, match=r"no caption in caption_bioc, left out \(1\): line 4 100 Figure_9-Z"):
+        first, _ = read_corpus("bioid", split="train", data=tmp_path)
+    assert len(first.mentions or ()) == 4
+
+
 @pytest.mark.filterwarnings("ignore::linnet.errors.LinnetWarning")
 def test_tmvar_links_to_dbsnp(corpus: Read) -> None:
     [doc] = corpus("tmvar:all")
@@ -233,6 +243,7 @@ BAD = [
         "expected an id, the name of a",
     ),
     ("bioid:train", "annotations.csv", ",0,3,3,3,", ",x,3,3,3,", "expected a number that is not negative"),
+    ("bioid:train", "annotations.csv", ",100,", ",7,", "none of its 5 rows belongs to a caption"),
     ("bioid:train", "annotations.csv", ",obj,", ",object,", "has no column 'obj'"),
     ("gnormplus:train", "BC2GNtrain.BioC.xml", 'offset="6"', 'offset="six"', "expected a number that is not negative"),
     ("gnormplus:train", "BC2GNtrain.BioC.xml", "</collection>", "", "no well-formed XML"),

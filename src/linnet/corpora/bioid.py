@@ -19,10 +19,12 @@ from linnet.corpora.separated import number, table
 from linnet.data import Document, Mention, Passage
 from linnet.errors import FormatError
 from linnet.text.files import shown
+from linnet.vocabularies.oddities import Oddities
 
 __all__ = ["read"]
 
 COLUMNS = ("don_article", "figure", "first left", "last right", "text", "obj")
+UNMATCHED = "rows whose don_article and figure are those of no caption in caption_bioc, left out"
 
 
 class Database(NamedTuple):
@@ -56,8 +58,11 @@ class _Cell(NamedTuple):
 def read(path: str | Path) -> Iterator[Document]:
     """Yield the captions whose annotations are in the table `path`, by article, with those that have none.
 
+    Rows of a caption that is not there are counted in one warning.
+
     Raises:
-        FormatError: no captions, a column that is missing, an offset that is none; with the line.
+        FormatError: no captions, a column that is missing, an offset that is none (with the line), or rows none of
+            which belongs to a caption.
     """
     captions = sorted((Path(path).parent / "caption_bioc").glob("*.xml"))
     if not captions:
@@ -66,16 +71,34 @@ def read(path: str | Path) -> Iterator[Document]:
     for line, cells in table(path, wanted=COLUMNS, separator=","):
         by_figure[cells["don_article"].strip(), _figure(cells["figure"])].append(_Cell(line, cells))
     places = Places(shown(path))
+    met: dict[tuple[str, str], str] = {}  # the captions and their files
     for file in captions:
         for bare in bare_documents(file):
             article = bare.infons.get("pmc_id", file.stem)
             figure = _figure(bare.infons.get("sourcedata_figure_dir") or bare.infons.get("figure", ""))
+            met[article, figure] = file.name
             found = [_mention(cell, bare, places, path) for cell in by_figure.get((article, figure), [])]
             mentions = sorted((one for one in found if one), key=lambda one: one.span)
             passages = (Passage(0, len(bare.text), "figure caption"),) if bare.text else ()
             meta = {"infons": bare.infons}
             yield Document(f"{article}:{figure}", bare.text, passages=passages, mentions=tuple(mentions), meta=meta)
+    _tell_unmatched(by_figure, met, places.odd, path)
     places.odd.warn()
+
+
+def _tell_unmatched(
+    by_figure: Mapping[tuple[str, str], list[_Cell]], met: Mapping[tuple[str, str], str], odd: Oddities, path: str | Path
+) -> None:
+    """Count rows whose caption is nowhere; when that is all of them, the two do not belong together."""
+    lost = [(key, cell) for key, cells in by_figure.items() if key not in met for cell in cells]
+    if lost and met and len(lost) == sum(map(len, by_figure.values())):
+        (article, figure), cell = lost[0]
+        (known, other), file = next(iter(met.items()))
+        problem = f"none of its {len(lost):,} rows belongs to a caption: don_article and figure are {article!r} and "
+        problem += f"{figure!r} here, pmc_id and sourcedata_figure_dir {known!r} and {other!r} in caption_bioc/{file}; "
+        raise FormatError(shown(path), f"{problem}are the two of one release of the corpus?", line=cell.line)
+    for (article, figure), cell in lost:
+        odd.add(UNMATCHED, cell.line, f"{article} {figure}")
 
 
 def _figure(name: str) -> str:
