@@ -101,7 +101,7 @@ def test_gnormplus_keeps_taxa_and_leaves_out_what_is_not_there(corpus: Read) -> 
     assert told(doc) == [
         ("p53", ("NCBIGene:7157",)),
         ("kinases", ("NCBIGene:5594", "NCBIGene:5595")),
-        ("SH2 domains", ()),
+        ("SH2 domains", None),
     ]
     assert [mention.meta for mention in doc.mentions or ()] == [{"taxa": ("NCBITaxon:9606",)}, {}, {}]
     assert [(p.kind, doc.text[p.start : p.end]) for p in doc.passages] == [
@@ -183,6 +183,21 @@ def test_bioid_counts_rows_without_caption(tmp_path: Path) -> None:
     with pytest.warns(LinnetWarning, match=r"no caption in caption_bioc, left out \(1\): line 4 100 Figure_9-Z"):
         first, _ = read_corpus("bioid", split="train", data=tmp_path)
     assert len(first.mentions or ()) == 4
+
+
+@pytest.mark.parametrize("key", ["NCBI Gene", "NCBI GENE", "NCBIGene", "identifier", "NCBI Gene identifier"])
+@pytest.mark.filterwarnings("ignore::linnet.errors.LinnetWarning")
+def test_gnormplus_knows_the_names_of_its_ids(tmp_path: Path, key: str) -> None:
+    [path] = put(tmp_path / CORPORA["gnormplus"].folder, "gnormplus").rglob("BC2GNtrain.BioC.xml")
+    content = path.read_text()
+    path.write_text(content.replace('<infon key="Gene">7157', f'<infon key="n">x</infon><infon key="{key}">7157'))
+    [doc] = read_corpus("gnormplus", split="train", data=tmp_path)
+    first = (doc.mentions or ())[0]
+    assert (first.concepts, first.meta["infons"]) == (("NCBIGene:7157",), {"n": "x"})
+    path.write_text(content.replace('<infon key="Gene">7157', '<infon key="NCBI Homologene">7157'))
+    [doc] = read_corpus("gnormplus", split="train", data=tmp_path)
+    first = (doc.mentions or ())[0]
+    assert (first.concepts, first.meta) == (None, {"infons": {"NCBI Homologene": "7157(Tax:9606)"}})
 
 
 @pytest.mark.filterwarnings("ignore::linnet.errors.LinnetWarning")

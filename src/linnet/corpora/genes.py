@@ -2,17 +2,21 @@
 
 GNormPlus: ``<infon key="type">Gene</infon><infon key="Gene">7157(Tax:9606),7158</infon>``, and likewise
 ``FamilyName`` and ``DomainMotif``. NLM-Gene: ``<infon key="NCBI Gene identifier">12458,12772</infon>``; a file holds
-one document, and a list of PMIDs tells which files make up a split. Several ids by ``,``, ``;`` or ``|`` all hold.
-What is no positive number says why there is no gene, and stays in ``meta["ids"]``; taxa stay in ``meta["taxa"]``.
+one document, and a list of PMIDs tells which files make up a split. Other copies call the infon otherwise: what
+`linnet.corpora.bioc_ids` knows as ids of NCBI Gene (``NCBI Gene``, ``NCBIGene``, ``identifier`` …) is read too.
+Several ids by ``,``, ``;`` or ``|`` all hold. What is no positive number says why there is no gene, and stays in
+``meta["ids"]``; without any infon of ids the mention is not linked (None). Taxa stay in ``meta["taxa"]``, other infons
+in ``meta["infons"]``.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from linnet.corpora.bioc_bare import BareAnnotation, BareDocument, bare_documents
+from linnet.corpora.bioc_ids import prefix_of
 from linnet.corpora.places import Places
 from linnet.data import JSON, Document, Mention
 from linnet.errors import FormatError
@@ -22,7 +26,7 @@ __all__ = ["read_gnormplus", "read_nlm_gene"]
 
 SEPARATOR = re.compile(r"[,;|]")
 GENE = re.compile(r"(?:NCBIGene:)?(\d+)\s*(?:\(\s*tax:(\d+)\s*\))?", re.IGNORECASE)
-NLM_GENE = "NCBI Gene identifier"
+IDS = ("NCBIGene", "")  # what `prefix_of` makes of the infons that may hold genes
 FILE = re.compile(r"[A-Za-z0-9_.-]+")
 
 
@@ -66,17 +70,27 @@ def _mention(annotation: BareAnnotation, text: str, places: Places) -> Mention |
     if span is None:
         return None
     type = annotation.infons.get("type", "")
-    field = annotation.infons.get(NLM_GENE) or annotation.infons.get(type) or annotation.infons.get("NCBIGene") or ""
+    key = _key_of_ids(annotation.infons, type)
+    others = {name: value for name, value in annotation.infons.items() if name not in ("type", key)}
+    meta: dict[str, JSON] = {"infons": others} if others else {}
+    types = (type,) if type else ()
+    if key is None:
+        return Mention(*span, id=annotation.id, types=types, source="gold", concepts=None, meta=meta)
+    field = annotation.infons[key]
     parts = [part.strip() for part in SEPARATOR.split(field)]
     genes = [match for match in map(GENE.fullmatch, parts) if match]
-    meta: dict[str, JSON] = {}
     if len(genes) < len(parts) and field not in ("", "-", "-1"):
         meta["ids"] = field
     if taxa := _unique([match[2] for match in genes if match[2]]):
         meta["taxa"] = tuple(f"NCBITaxon:{taxon}" for taxon in taxa)
     concepts = tuple(f"NCBIGene:{gene}" for gene in _unique([match[1] for match in genes]))
-    types = (type,) if type else ()
     return Mention(*span, id=annotation.id, types=types, source="gold", concepts=concepts, meta=meta)
+
+
+def _key_of_ids(infons: Mapping[str, str], type: str) -> str | None:
+    """Return the infon that holds the genes: one that says something before an empty one, the type's own first."""
+    keys = [key for key in infons if key != "type" and (key == type or prefix_of(key) in IDS)]
+    return min(keys, key=lambda key: (not infons[key], key != type), default=None)
 
 
 def _unique(values: Sequence[str]) -> list[str]:
