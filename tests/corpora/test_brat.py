@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from tests import strategies
 from tests.strategies import jsons, spans
 
+from linnet.corpora import read as read_any
 from linnet.corpora.brat import read, write_folder
 from linnet.corpora.brat_write import annotation_lines
 from linnet.data import Abbreviation, Candidates, Concept, Document, Mention, Name, Passage, Span
@@ -345,6 +346,27 @@ def test_pairs_of_a_folder(tmp_path: Path) -> None:
     ]
     assert [doc.id for doc in read(tmp_path / "a" / "b.1.txt")] == ["b.1"]
     assert [doc.id for doc in read(tmp_path / "a" / "b.1.ann", name="n")] == ["n"]
+
+
+def test_ids_with_folders_come_back(tmp_path: Path) -> None:
+    docs = [Document(id, "Fits.", mentions=()) for id in ("icu/2", "ward/1", "3")]
+    write_folder(docs, tmp_path / "b")
+    assert {doc.id for doc in read_any(tmp_path / "b")} == {"icu/2", "ward/1", "3"}
+    assert list(read_any(tmp_path / "b" / "ward" / "1.ann")) == list(read(tmp_path / "b" / "ward")) == [docs[1]]
+    assert not (tmp_path / "b" / "3.ann").read_text(), "only where the name alone is another"
+    (tmp_path / "b" / "ward").rename(tmp_path / "b" / "home")
+    assert {doc.id for doc in read_any(tmp_path / "b")} == {"icu/2", "1", "3"}
+
+
+def test_texts_beside_annotations_are_no_documents_and_no_surprise(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    write_folder([Document("1", "Fits.", mentions=())], tmp_path / "b")
+    (tmp_path / "b" / "1.ann").write_bytes(gzip.compress((tmp_path / "b" / "1.ann").read_bytes()))
+    (tmp_path / "b" / "1.ann").rename(tmp_path / "b" / "1.ann.gz")
+    for format in ("brat", None):
+        assert [doc.mentions for doc in read_any(tmp_path / "b", format=format)] == [()]
+    assert not caplog.text
 
 
 def test_packed_pairs(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from typing import Any
 
 from linnet.corpora.losses import ALL, fitted
 from linnet.corpora.names import Remembering
-from linnet.corpora.sources import Found, find, sniff, suffix, unique_names
+from linnet.corpora.sources import Found, find, sniff, suffix, texts_of_brat, unique_names
 from linnet.data import Document, Rows
 from linnet.errors import FormatError, LinnetError, did_you_mean
 from linnet.text.files import STDIO, head, replacing, shown
@@ -195,7 +195,8 @@ def _read(sources: Iterable[str | Path | Document], format: str | None, rows: Ro
     found: list[Found | Document] = []
     for source in sources:
         found += [source] if isinstance(source, Document) else find(source, suffixes)
-    found = _without_texts_of_brat(found)
+    texts = texts_of_brat(item for item in found if isinstance(item, Found))
+    found = [item for item in found if isinstance(item, Document) or item.path not in texts]
     names = unique_names([item for item in found if isinstance(item, Found)])
     for item in found:
         if isinstance(item, Document):
@@ -208,12 +209,6 @@ def _read(sources: Iterable[str | Path | Document], format: str | None, rows: Ro
                 yield from reader(item.path, **{key: options[key] for key in chosen.options})
             except RecursionError as error:
                 raise FormatError(shown(item.path), "holds a value that is nested too deeply") from error
-
-
-def _without_texts_of_brat(found: Sequence[Found | Document]) -> list[Found | Document]:
-    """Leave out the ``.txt`` of every ``.ann``: brat's reader reads it with its annotations."""
-    pairs = {item.path.with_suffix(".txt") for item in found if isinstance(item, Found) and item.path.suffix == ".ann"}
-    return [item for item in found if isinstance(item, Document) or item.path not in pairs]
 
 
 def write(

@@ -20,7 +20,8 @@ and A lines lose blanks at their ends; fragments come in order).
 
 What has no line of its own is written as JSON (the names are those of `linnet.codec`), of a mention or relation in a
 note of type ``LinnetNote``, of the document in one of type ``LinnetDocument``; brat shows them as comments and keeps
-them. A mention without a note of that type is gold.
+them. A mention without a note of that type is gold. An id such as ``ward/1``, which makes a folder, is in that note, and
+is the document's as long as its files are called so: a copy under another name has that name.
 """
 
 from __future__ import annotations
@@ -281,6 +282,7 @@ class _Reader:
         found.read(open_text(path, may_be_empty=True))
         self._unordered += found.unordered
         unseen = found.document.pop("mentions", ()) is None and not found.entries
+        id = _longer(id, found.document.pop("id", ""), path)
         try:
             doc = from_json({**found.document, "id": id, "text": text})
         except DataError as error:
@@ -345,6 +347,13 @@ class _Reader:
         if self._unordered:
             problem = f"{self._unordered:,} mentions had their fragments out of order; they were put in order"
             warnings.warn(f"{path}: {problem}", LinnetWarning, stacklevel=2)
+
+
+def _longer(name: str, noted: object, path: Path) -> str:
+    """Return the id that Linnet's note gives, where `name` is the end of it and the file still has it, else `name`."""
+    if not isinstance(noted, str) or not noted.endswith(f"/{name}"):
+        return name
+    return noted if path.absolute().with_name(stem(path)).as_posix().endswith(f"/{noted}") else name
 
 
 def _renamed(relation: dict[str, Any], names: Mapping[str, str]) -> dict[str, Any]:

@@ -295,7 +295,9 @@ class _Lines:
     def _document(self) -> Iterator[str]:
         doc = replace(self._doc, mentions=None, meta=self._meta or EMPTY)
         value = to_json(doc)
-        del value["id"], value["text"]
+        del value["text"]
+        if "/" not in self._doc.id:
+            del value["id"]  # else files of one folder below are read by their name alone
         if self._doc.mentions is None:
             value["mentions"] = None
         if value:

@@ -7,14 +7,14 @@ import logging
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from linnet.errors import FormatError
 from linnet.text.files import STDIO
 
-__all__ = ["Found", "find", "sniff", "stem", "suffix", "unique_names"]
+__all__ = ["Found", "find", "sniff", "stem", "suffix", "texts_of_brat", "unique_names"]
 
 logger = logging.getLogger(__name__)
 
@@ -82,7 +82,8 @@ def find(source: str | Path, suffixes: Sequence[str]) -> list[Found]:
         found = [item for item in everything if suffix(item.path) in suffixes]
         if not found:
             raise FormatError(source, f"this folder holds no file ending in {', '.join(suffixes) or 'a known suffix'}")
-        if others := Counter(suffix(item.path) or "no suffix" for item in everything if item not in set(found)):
+        known = {item.path for item in found} | texts_of_brat(found)
+        if others := Counter(suffix(item.path) or "no suffix" for item in everything if item.path not in known):
             named = ", ".join(f"{ending} ({count})" for ending, count in others.most_common(5))
             logger.warning(
                 "%s: %d files were not read, their suffixes are of other kinds: %s", source, others.total(), named
@@ -95,6 +96,16 @@ def find(source: str | Path, suffixes: Sequence[str]) -> list[Found]:
     if not matches:
         raise FormatError(source, "no file matches this pattern")
     return [Found(Path(name), name) for name in matches]
+
+
+def texts_of_brat(files: Iterable[Found]) -> set[Path]:
+    """Return the texts that brat's reader reads with the ``.ann`` files among `files`, were they there.
+
+    >>> sorted(path.name for path in texts_of_brat([Found(Path("7.ann"), "7.ann"), Found(Path("a.xml"), "a.xml")]))
+    ['7.txt', '7.txt.gz']
+    """
+    names = [item.path.with_name(stem(item.path)) for item in files if suffix(item.path) == ".ann"]
+    return {Path(f"{name}{ending}") for name in names for ending in (".txt", ".txt.gz")}
 
 
 def _walk(folder: Path) -> Iterator[Found]:
