@@ -2,8 +2,9 @@ r"""WebAnno TSV 3, the export of INCEpTION and WebAnno: a token a line, a column
 
 Annotations of span layers are gold mentions, but for those of layers that describe tokens (parts of speech, lemmas …).
 Their type is the feature ``value``, else the name of the layer. The feature ``identifier`` is the concept, and so is
-what begins with ``http``: addresses of OBO ontologies become CURIEs. Other features stay in ``meta``, the layer in
-``meta["layer"]``. Relations between spans, chains and slots are left out, annotations of no length too, with a warning.
+what begins with ``http``: addresses become CURIEs where it is known what they stand for
+(`linnet.vocabularies.addresses`). Other features stay in ``meta``, the layer in ``meta["layer"]``. Layers that describe
+tokens, relations between spans, chains and slots are left out, annotations of no length too, with a warning.
 
 Offsets count UTF-16 units of the text, as Java does. Sentences are those of the file; what lies between them is a line
 break, or blanks where there is more room.
@@ -39,7 +40,6 @@ BAR = re.compile(r"\\.|(\|)", re.DOTALL)  # one that no backslash escapes, which
 STACKED = re.compile(r"((?:[^\\]|\\.)*?)\[(\d+)\]", re.DOTALL)
 ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 IN_TEXT = {"t": "\t", "n": "\n", "r": "\r", "b": "\b", "f": "\f"}
-OBO = re.compile(r"https?://purl\.obolibrary\.org/obo/([A-Za-z]+)_(\w+)")
 CONCEPT = "identifier"
 
 
@@ -163,7 +163,7 @@ class _Reader:
         if all(cell == "_" for cell in cells):
             return
         if not layer.marks:
-            self._left_out[f"annotations of {layer.name.rpartition('.')[2]}"] += layer.kind != "SP"
+            self._left_out[f"annotations of {layer.name.rpartition('.')[2]}"] += 1
             return
         begin, end, number = place
         for column, (feature, cell) in enumerate(zip(layer.features, cells, strict=True)):
@@ -212,12 +212,7 @@ def _mention(found: _Annotation, span: Span) -> Mention:
     layer = found.layer.name.rpartition(".")[2]
     type = values.pop("value", layer)
     told = [key for key, value in values.items() if key == CONCEPT or value.startswith(("http://", "https://"))]
-    concepts = tuple(_concept(values.pop(key), type) for key in told)
+    concepts = tuple(to_curie(values.pop(key), type) for key in told)
     return Mention(
         span.start, span.end, types=(type,), source="gold", concepts=concepts or None, meta={"layer": layer, **values}
     )
-
-
-def _concept(value: str, type: str) -> str:
-    obo = OBO.fullmatch(value)
-    return f"{obo[1]}:{obo[2]}" if obo else value if "://" in value else to_curie(value, type)

@@ -8,6 +8,8 @@ from __future__ import annotations
 import functools
 import re
 
+from linnet.vocabularies.addresses import of_address
+
 __all__ = ["curie", "known_form"]
 
 # only prefixes that mean one thing wherever they are met; compared in lower case, without a release date at the end
@@ -45,10 +47,14 @@ def _prefix(prefix: str) -> str:
 def curie(id: str) -> str:
     """Return `id` with the preferred spelling of its prefix; ids without a known prefix stay as they are.
 
+    An address on the web becomes the CURIE that it stands for (`linnet.vocabularies.addresses`).
+
     >>> curie("MSH:D006394"), curie("SNOMEDCT_2010_1_31:33176006"), curie("UMLS_CUI:C0018923"), curie("EFO:1")
     ('MESH:D006394', 'SNOMEDCT:33176006', 'UMLS:C0018923', 'EFO:1')
     """
     prefix, colon, local = id.partition(":")
+    if local.startswith("//"):
+        return of_address(id)
     return f"{_prefix(prefix)}:{local}" if colon else id
 
 

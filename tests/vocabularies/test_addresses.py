@@ -1,0 +1,45 @@
+"""What addresses of concepts stand for."""
+
+from __future__ import annotations
+
+import pytest
+
+from linnet.corpora.ids import to_curie
+from linnet.vocabularies.addresses import of_address
+
+KNOWN = {
+    "http://purl.obolibrary.org/obo/NCIT_C3262": "NCIT:C3262",
+    "http://id.nlm.nih.gov/mesh/D010051": "MESH:D010051",
+    "http://id.nlm.nih.gov/mesh/2024/D010051": "MESH:D010051",
+    "https://meshb.nlm.nih.gov/record/ui?ui=D010051": "MESH:D010051",
+    "https://meshb.nlm.nih.gov/record/ui?name=Ovarian%20Neoplasms&ui=D010051": "MESH:D010051",
+    "http://snomed.info/id/22298006": "SNOMEDCT:22298006",
+    "http://www.ebi.ac.uk/efo/EFO_0000001": "EFO:0000001",
+    "http://purl.bioontology.org/ontology/SNOMEDCT/22298006": "SNOMEDCT:22298006",
+    "http://purl.bioontology.org/ontology/MESH/D010051": "MESH:D010051",
+    "http://purl.bioontology.org/ontology/RXNORM/161": "RXNORM:161",
+    "http://purl.bioontology.org/ontology/LNC/2339-0": "LOINC:2339-0",
+    "https://uts.nlm.nih.gov/uts/umls/concept/C0018787": "UMLS:C0018787",
+    "http://linkedlifedata.com/resource/umls/id/C0018787": "UMLS:C0018787",
+    "http://www.wikidata.org/entity/Q12136": "wikidata:Q12136",
+    "http://identifiers.org/mesh/D010051": "MESH:D010051",
+    "https://identifiers.org/mesh:D010051": "MESH:D010051",
+    "http://identifiers.org/hp/HP:0000107": "HP:0000107",
+    "https://identifiers.org/taxonomy:9606": "NCBITaxon:9606",
+    "http://www.orpha.net/ORDO/Orphanet_558": "Orphanet:558",
+    "https://www.ncbi.nlm.nih.gov/snp/rs334": "DBSNP:rs334",
+    "https://www.ncbi.nlm.nih.gov/gene/672": "NCBIGene:672",
+}
+
+
+@pytest.mark.parametrize(("address", "curie"), KNOWN.items())
+def test_known_places(address: str, curie: str) -> None:
+    assert of_address(address) == to_curie(address) == curie
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["http://example.org/mesh/D010051", "http://identifiers.org/unheard/1", "http://snomed.info/id/", "ftp://x/1"],
+)
+def test_other_places_stay(address: str) -> None:
+    assert to_curie(address) == address
