@@ -55,6 +55,20 @@ def document(**others: Any) -> dict[str, Any]:
     return {**made, **others}
 
 
+@pytest.mark.parametrize("name", ["b.jsonl", "b.ndjson"])
+def test_json_lines_of_data_sets(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    lines = json.dumps(document()) + "\n" + json.dumps(document(document_id="2"))
+    path.write_text(lines)
+    assert list(read(path)) == list(read(path, format="bigbio"))
+    assert [doc.id for doc in read(path)] == ["227508", "2"]
+    with pytest.raises(FormatError, match=r"'document_id'.*; it looks like bigbio: say so \(--from, or format=\)"):
+        list(read(path, format="jsonl"))
+    ours = {"text": "Fits.", "id": "1", "passages": [], "meta": {"document_id": "7"}}
+    path.write_text(json.dumps(ours))
+    assert [doc.meta for doc in read(path)] == [{"document_id": "7"}]
+
+
 NONE = [
     ([("MESH", "-1")], ()),
     ([(None, -1)], ()),

@@ -17,7 +17,7 @@ from typing import Any
 
 from linnet.corpora.losses import ALL, fitted
 from linnet.corpora.names import Remembering
-from linnet.corpora.sources import Found, find, sniff, suffix, texts_of_brat, unique_names
+from linnet.corpora.sources import Found, find, lines_of_bigbio, sniff, suffix, texts_of_brat, unique_names
 from linnet.data import Document, Rows
 from linnet.errors import FormatError, LinnetError, did_you_mean
 from linnet.text.files import STDIO, head, replacing, shown
@@ -329,7 +329,7 @@ def _guess(path: str | Path) -> str:
     ending = suffix(path)
     for name, format in FORMATS.items():
         if format.alone and format.read and ending in format.suffixes and name != "text":
-            return name
+            return "bigbio" if name == "jsonl" and lines_of_bigbio(head(path)) else name
     content = sniff(head(path))
     if ending in FORMATS["text"].suffixes:
         return content if content == "pubtator" else "text"  # PubTator is published as .txt; notes are anything

@@ -87,7 +87,10 @@ def read(path: str | Path) -> Iterator[Document]:
 
 
 def _tell_unmatched(
-    by_figure: Mapping[tuple[str, str], list[_Cell]], met: Mapping[tuple[str, str], str], odd: Oddities, path: str | Path
+    by_figure: Mapping[tuple[str, str], list[_Cell]],
+    met: Mapping[tuple[str, str], str],
+    odd: Oddities,
+    path: str | Path,
 ) -> None:
     """Count rows whose caption is nowhere; when that is all of them, the two do not belong together."""
     lost = [(key, cell) for key, cells in by_figure.items() if key not in met for cell in cells]

@@ -20,8 +20,8 @@ and A lines lose blanks at their ends; fragments come in order).
 
 What has no line of its own is written as JSON (the names are those of `linnet.codec`), of a mention or relation in a
 note of type ``LinnetNote``, of the document in one of type ``LinnetDocument``; brat shows them as comments and keeps
-them. A mention without a note of that type is gold. An id such as ``ward/1``, which makes a folder, is in that note, and
-is the document's as long as its files are called so: a copy under another name has that name.
+them. A mention without a note of that type is gold. An id such as ``ward/1``, which makes a folder, is in that note,
+and is the document's as long as its files are called so: a copy under another name has that name.
 """
 
 from __future__ import annotations

@@ -9,12 +9,14 @@ from typing import TextIO
 
 from linnet.codec import dumps, loads
 from linnet.corpora.names import Remembering
+from linnet.corpora.sources import sniff
 from linnet.data import Document, Rows
 from linnet.errors import DataError, FormatError
 from linnet.text.files import open_text, shown
 
 __all__ = ["line", "read", "write"]
 
+BEGIN = 1 << 16  # characters of a line that tell its format
 SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -34,7 +36,13 @@ def read(path: str | Path, *, rows: Rows | None = None) -> Iterator[Document]:
             try:
                 yield loads(text, rows)
             except DataError as error:
-                raise FormatError(shown(path), str(error), line=number) from error
+                raise FormatError(shown(path), f"{error}{_other(text)}", line=number) from error
+
+
+def _other(text: str) -> str:
+    """Return the way out where a line looks like a document of another tool."""
+    format = sniff(text[:BEGIN].encode(errors="replace"))
+    return "" if format in (None, "jsonl") else f"; it looks like {format}: say so (--from, or format=)"
 
 
 def write(docs: Iterable[Document], out: TextIO, *, rows: Rows | None = None) -> int:

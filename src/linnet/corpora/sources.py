@@ -14,7 +14,7 @@ from typing import NamedTuple
 from linnet.errors import FormatError
 from linnet.text.files import STDIO
 
-__all__ = ["Found", "find", "sniff", "stem", "suffix", "texts_of_brat", "unique_names"]
+__all__ = ["Found", "find", "lines_of_bigbio", "sniff", "stem", "suffix", "texts_of_brat", "unique_names"]
 
 logger = logging.getLogger(__name__)
 
@@ -24,6 +24,7 @@ BIOC = re.compile(r"<collection\b")
 BIOC_JSON = re.compile(r'"(?:passages|PubTator3|documents)"\s*:\s*\[')
 JATS = re.compile(r"<(?:\w+:)?(?:article|pmc-articleset)[\s>]")
 OURS = re.compile(r'\{\s*"id"\s*:\s*"(?:[^"\\]|\\.)*"\s*,\s*"text"\s*:')  # JSON Lines, whatever is kept in meta
+A_TEXT = re.compile(r'"text"\s*:\s*"')
 JSON = {
     "texoo": re.compile(r'"class"\s*:\s*"(?:Document|\w*Annotation)"|"begin"\s*:\s*\d+\s*,\s*"length"\s*:'),
     "bigbio": re.compile(r'"document_id"\s*:|"offsets"\s*:\s*\[\s*\[\s*\d'),
@@ -146,6 +147,16 @@ def sniff(head: bytes) -> str | None:
     if GSC_FIRST.match(text) and GSC_MENTION.search(text):
         return "gsc"
     return "conll" if CONLL.search(text) else None
+
+
+def lines_of_bigbio(head: bytes) -> bool:
+    """Return whether a file of JSON Lines begins with BigBIO's documents, whose texts are lists where ours are texts.
+
+    >>> lines_of_bigbio(b'{"document_id": "7", "passages": [{"text": ["Fits."]'), lines_of_bigbio(b'{"id": "7"')
+    (True, False)
+    """
+    text = head.decode("utf-8", "replace")
+    return '"passages"' in text and sniff(head) == "bigbio" and not A_TEXT.search(text)
 
 
 def _sniff_json(text: str) -> str | None:
