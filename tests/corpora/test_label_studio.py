@@ -10,7 +10,7 @@ import pytest
 
 from linnet.corpora import read
 from linnet.data import Document, Mention
-from linnet.errors import FormatError
+from linnet.errors import FormatError, LinnetWarning
 
 TEXT = "💩 Renal cysts\nafter lithium."
 
@@ -73,7 +73,9 @@ def test_what_is_read(tmp_path: Path) -> None:
         Mention(20, 27, id="r2", types=("Chemical",), source="gold"),
     )
     args = ({"role": "from", "ref": "r2"}, {"role": "to", "ref": "r1"})
-    assert doc.meta == {"author": "1", "relations": ({"type": "causes", "args": args},)}
+    relations = ({"type": "causes", "args": args},)
+    said = {"attributes": {"quality": ("good",)}, "data": {"source": "clinic"}}
+    assert doc.meta == {"author": "1", "relations": relations, **said}
 
 
 def test_older_versions_counted_utf16_units(tmp_path: Path) -> None:
@@ -94,8 +96,15 @@ def test_several_people(tmp_path: Path) -> None:
 
 
 def test_predictions(tmp_path: Path) -> None:
-    doc = only([task(predictions=[{"id": 1, "result": []}, {"id": 2, "result": [region(2, "Renal", "D")]}])], tmp_path)
-    assert [(mention.source, mention.span) for mention in doc.mentions or ()] == [("pred", (2, 7))]
+    last = {"id": 2, "score": 0.5, "model_version": "v1", "result": [region(2, "Renal", "D", score=0.25)]}
+    with pytest.warns(LinnetWarning, match=r"project-1.json: left out: predictions before the last of a task \(1\)"):
+        doc = only([task(predictions=[{"id": 1, "result": []}, last], meta={"src": "ehr"})], tmp_path)
+    found = [(mention.source, mention.span, mention.signals) for mention in doc.mentions or ()]
+    assert found == [("pred", (2, 7), {"score": 0.25})]
+    told = {"data": {"source": "clinic"}, "task": {"src": "ehr"}}
+    assert doc.meta == {"prediction": {"model_version": "v1", "score": 0.5}, **told}
+    with pytest.warns(LinnetWarning, match=r"left out: predictions of tasks with annotations \(1\)"):
+        assert only([task(annotation(), predictions=[last])], tmp_path).mentions == ()
     assert only([{"id": 1, "data": {"text": "Fits."}}], tmp_path) == Document("1", "Fits.")
 
 
@@ -104,6 +113,10 @@ def test_small_and_old_exports(tmp_path: Path) -> None:
     times = {"created_at": "2023", "annotator": 3, "annotation_id": 4}
     doc = only([{"id": 5, "text": TEXT, "label": [least], **times}], tmp_path)
     assert doc == Document("5", TEXT, mentions=(Mention(2, 7, types=("D",), source="gold"),), meta={"author": "3"})
+    more = {"doctype": "ED note", "tags": [1], "label": [least], "sure": [{"start": 2, "end": 7, "choices": ["x"]}]}
+    doc = only([{"id": 5, "text": TEXT, **more, **times}], tmp_path)
+    choices = {"start": 2, "end": 7, "choices": ("x",)}
+    assert doc.meta["data"] == {"doctype": "ED note", "tags": (1,), "sure": (choices,)}
     old = {"id": 5, "data": {"text": TEXT}, "completions": [annotation(region(2, "Renal", "D"))]}
     assert [mention.types for mention in only(old, tmp_path).mentions or ()] == [("D",)]
 

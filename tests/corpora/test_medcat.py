@@ -10,7 +10,7 @@ import pytest
 
 from linnet.corpora import read
 from linnet.data import Mention
-from linnet.errors import FormatError
+from linnet.errors import FormatError, LinnetWarning
 
 TEXT = "🩺 Left knee pain, no ACL tear."
 FLAGS = {"validated": True, "correct": True, "deleted": False, "alternative": False, "killed": False}
@@ -57,6 +57,22 @@ def test_what_is_read(tmp_path: Path) -> None:
     )
     found: Any = doc.meta["rejected"]
     assert [one["value"] for one in found] == ["tear", "ACL"]
+
+
+def test_what_annotators_did_otherwise(tmp_path: Path) -> None:
+    times = {"create_time": "2021-03-01T10:00:00Z", "last_modified": None}
+    one = annotation(7, "knee", "C1", id=1, user=None, alternative=True, manually_created=True, comment="hm", **times)
+    relation = {"id": 3, "start_entity": 1, "end_entity": 9, "relation": "near", "validated": True}
+    value = export(one, annotation(12, "pain", "C2"), relations=[relation, {"relation": "nowhere"}])
+    with pytest.warns(LinnetWarning, match=r"without start_entity and end_entity, left out \(1\): .*relations\[1\]"):
+        [doc] = read(given_as(value, tmp_path))
+    first, second = doc.mentions or ()
+    said = {"create_time": "2021-03-01T10:00:00Z", "comment": "hm"}
+    assert first.meta == {"manually_created": True, "alternative": True, **said}
+    assert second.meta == {"author": "ann"}
+    args = ({"role": "start", "ref": "1"}, {"role": "end", "ref": "9"})
+    told = {"id": "3", "type": "near", "args": args, "meta": {"validated": True}}
+    assert doc.meta == {"project": "Knees", "relations": (told,), "last_modified": "2020"}
 
 
 def test_offsets_of_a_browser(tmp_path: Path) -> None:

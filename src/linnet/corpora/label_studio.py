@@ -4,8 +4,12 @@ Every annotation of a task that was not cancelled is a document, gold; where a t
 ``task:annotation`` and ``meta["author"]`` says whose they are. A task with predictions alone gives those of the last,
 one with neither has no mentions (None). What was said of a region beside its labels (choices, text areas, taxonomies)
 is in ``meta["attributes"]`` by the name of the control, as an object where a control said several things; a control
-called ``concept`` or ``concepts`` gives concepts.
-Relations between regions are ``meta["relations"]``.
+called ``concept`` or ``concepts`` gives concepts, the score of a region is ``signals["score"]``.
+Relations between regions are ``meta["relations"]``. What was said of the whole text is ``meta["attributes"]`` of the
+document; ``meta["data"]`` holds the other members of the task's data (of JSON-MIN, where choices stand among them, all
+but who and when), ``meta["task"]`` the task's own ``meta``, ``meta["prediction"]`` model and score of a prediction.
+Predictions beside annotations, and all but the last, are left out and counted in a warning; drafts, cancelled
+annotations and times are left out without.
 
 Offsets are code points; older versions counted UTF-16 units, which the text of the region tells. The text of a task is
 the member of its data that is called as regions call it, or ``text``, or the only text there is.
@@ -13,14 +17,18 @@ the member of its data that is called as regions call it, or ``text``, or the on
 
 from __future__ import annotations
 
+import warnings
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from linnet.corpora.counting import Offsets
 from linnet.corpora.ids import to_curie
 from linnet.data import Document, Mention, Source
-from linnet.errors import DataError
+from linnet.errors import DataError, LinnetWarning
+from linnet.text.files import shown
 from linnet.text.json_files import Node, nodes
 
 __all__ = ["read"]
@@ -28,6 +36,7 @@ __all__ = ["read"]
 MADE = ("annotations", "completions")
 CONCEPTS = ("concept", "concepts")
 SPAN = frozenset({"start", "end", "text", "labels", "globalOffsets", "confidence"})
+WORK = frozenset({"id", "annotator", "annotation_id", "created_at", "updated_at", "lead_time"})  # of JSON-MIN
 ARGUMENTS = {"right": ("from_id", "to_id"), "left": ("to_id", "from_id"), "bi": ("from_id", "to_id")}
 
 
@@ -38,14 +47,18 @@ def read(path: str | Path) -> Iterator[Document]:
         FormatError: no JSON (with the line), tasks without text, regions of something else than plain text, offsets
             that say another text: with the path of the member and what was expected.
     """
+    left_out: Counter[str] = Counter()
     for node in nodes(path):
         tasks = node.items() if isinstance(node.value, list) else [node]
         names = dict.fromkeys(name for task in tasks for name in _names(task))
         for task in tasks:
             try:
-                yield from _documents(task, list(names)) if "data" in task.object() else [_minimal(task)]
+                yield from _documents(task, list(names), left_out) if "data" in task.object() else [_minimal(task)]
             except (DataError, RecursionError) as error:
                 raise task.fault(f"{error}: expected the values that controls of Label Studio give") from error
+    if left_out := +left_out:
+        named = ", ".join(f"{what} ({count:,})" for what, count in sorted(left_out.items()))
+        warnings.warn(f"{shown(path)}: left out: {named}", LinnetWarning, stacklevel=2)
 
 
 def _names(task: Node) -> Iterator[str]:
@@ -60,20 +73,28 @@ def _predictions(task: Node) -> list[Node]:
     return [one for one in task.each("predictions") if isinstance(one.value, dict)]
 
 
-def _documents(task: Node, names: Sequence[str]) -> Iterator[Document]:
+def _documents(task: Node, names: Sequence[str], left_out: Counter[str]) -> Iterator[Document]:
     made = [one for key in MADE for one in task.each(key)]
     done = [one for one in made if not one.flag("was_cancelled")]
     id = task.name("id", "")
-    source: Source = "gold" if done else "pred"
-    sets = done or _predictions(task)[-1:]
+    predictions = _predictions(task)
+    if done:
+        left_out["predictions of tasks with annotations"] += len(predictions)
+    else:
+        left_out["predictions before the last of a task"] += len(predictions[:-1])
+    sets = done or predictions[-1:]
     for one in sets:
         results = one.each("result")
-        text = _text(task.member("data"), [result.text("to_name", "") for result in results] or names)
-        meta = {"author": _author(one)} if one.find("completed_by") else {}
+        text, meta = _text(task, [result.text("to_name", "") for result in results] or names)
+        if one.find("completed_by"):
+            meta["author"] = _author(one)
+        if not done and (about := {key: one.value[key] for key in ("model_version", "score") if one.find(key)}):
+            meta["prediction"] = about
         name = f"{id}:{one.name('id', '')}" if len(sets) > 1 else id
-        yield _document(name, text, results, source, meta)
+        yield _document(name, text, results, "gold" if done else "pred", meta)
     if not sets:
-        yield Document(id, _text(task.member("data"), names))
+        text, meta = _text(task, names)
+        yield Document(id, text, meta=meta)
 
 
 def _author(annotation: Node) -> str:
@@ -89,11 +110,20 @@ def _minimal(task: Node) -> Document:
     regions = [
         one for listed in found for one in listed.items() if isinstance(one.value, dict) and "labels" in one.value
     ]
-    text = _text(Node({"text": None, **_texts(task)}, task.file, task.line, task.path), [])
-    offsets = Offsets(text)
+    key = _key(Node({"text": None, **_texts(task)}, task.file, task.line, task.path), [])
+    offsets = Offsets(task.text(key))
     mentions = tuple(_mention(region, offsets, "gold", region.each("labels"), {}) for region in regions)
-    meta = {"author": task.name("annotator")} if task.find("annotator") else {}
-    return Document(task.name("id", ""), text, mentions=mentions, meta=meta)
+    meta: dict[str, Any] = {"author": task.name("annotator")} if task.find("annotator") else {}
+    data = {name: value for name, value in task.object().items() if name not in WORK and name != key}
+    if data := {name: rest for name, value in data.items() if (rest := _without_regions(value)) not in (None, [])}:
+        meta["data"] = data
+    return Document(task.name("id", ""), offsets.text, mentions=mentions, meta=meta)
+
+
+def _without_regions(value: Any) -> Any:
+    if not isinstance(value, list):
+        return value
+    return [item for item in value if not (isinstance(item, dict) and "labels" in item)]
 
 
 def _texts(task: Node) -> Mapping[str, str]:
@@ -101,30 +131,42 @@ def _texts(task: Node) -> Mapping[str, str]:
     return {key: value for key, value in task.object().items() if isinstance(value, str) and not key.endswith("_at")}
 
 
-def _text(data: Node, names: Sequence[str]) -> str:
-    """Return the text that regions are in."""
+def _text(task: Node, names: Sequence[str]) -> tuple[str, dict[str, Any]]:
+    """Return the text that regions are in, and what a document's ``meta`` keeps of the task beside it."""
+    data = task.member("data")
+    key = _key(data, names)
+    others = {"data": {name: value for name, value in data.object().items() if name != key}}
+    others["task"] = dict(task.member("meta").object()) if task.find("meta") else {}
+    return data.text(key), {name: value for name, value in others.items() if value}
+
+
+def _key(data: Node, names: Sequence[str]) -> str:
+    """Return the member of a task's data that is the text that regions are in."""
     texts = {key: value for key, value in data.object().items() if isinstance(value, str)}
     for key in (*dict.fromkeys(names), "text"):
         if key in texts:
-            return texts[key]
+            return key
     if len(texts) != 1:
         there = ", ".join(map(repr, texts)) or "none"
         raise data.fault(f"which member is the text? Expected {'text'!r}, or one text alone; the texts are {there}")
-    return next(iter(texts.values()))
+    return next(iter(texts))
 
 
 def _document(id: str, text: str, results: Sequence[Node], source: Source, meta: Mapping[str, Any]) -> Document:
     offsets = Offsets(text)
     regions: dict[str, list[Node]] = {}
     relations = []
+    attributes: dict[str, Any] = {}
     for place, result in enumerate(results):
         if result.text("type", "") == "relation":
             relations.append(_relation(result))
         elif result.find("value") and "start" in result.member("value").object():
             regions.setdefault(result.name("id", f"no id {place}"), []).append(result)
+        elif result.find("value"):
+            attributes |= _said(result)
     mentions = tuple(_region(results, offsets, source) for results in regions.values())
-    others = {"relations": relations} if relations else {}
-    return Document(id, text, mentions=mentions, meta={**meta, **others})
+    others = {"attributes": attributes, "relations": relations}
+    return Document(id, text, mentions=mentions, meta={**meta, **{key: told for key, told in others.items() if told}})
 
 
 def _region(results: Sequence[Node], offsets: Offsets, source: Source) -> Mention:
@@ -132,15 +174,22 @@ def _region(results: Sequence[Node], offsets: Offsets, source: Source) -> Mentio
     labels: list[Node] = []
     attributes: dict[str, Any] = {}
     for result in results:
-        value = result.member("value")
-        labels += value.each("labels")
-        said = {key: item for key, item in value.object().items() if key not in SPAN}
-        if result.text("type", "") == "textarea":
-            said["text"] = value.value.get("text")
-        control = result.text("from_name", "")
-        attributes |= {control: said if len(said) > 1 else next(iter(said.values()))} if control and said else said
+        labels += result.member("value").each("labels")
+        attributes |= _said(result)
     first = next((one for one in results if one.find("value") and one.value.get("type") != "textarea"), results[0])
-    return _mention(first.member("value"), offsets, source, labels, attributes, id=first.name("id", ""))
+    found = _mention(first.member("value"), offsets, source, labels, attributes, id=first.name("id", ""))
+    scores = [score.number() for result in results if (score := result.find("score"))]
+    return replace(found, signals={"score": scores[0]}) if scores else found
+
+
+def _said(result: Node) -> dict[str, Any]:
+    """Return what a control said beside labels, by its name."""
+    value = result.member("value")
+    said = {key: item for key, item in value.object().items() if key not in SPAN}
+    if result.text("type", "") == "textarea":
+        said["text"] = value.value.get("text")
+    control = result.text("from_name", "")
+    return {control: said if len(said) > 1 else next(iter(said.values()))} if control and said else said
 
 
 def _mention(

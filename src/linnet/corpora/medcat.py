@@ -3,7 +3,9 @@
 An annotation that was checked is gold, unless it was thrown out (deleted, terminated, marked irrelevant): those stay in
 the document's ``meta["rejected"]``. Without a word on whether it was checked, it was, as MedCAT has it. One that nobody
 has looked at is a prediction, with MedCAT's similarity in ``signals["acc"]``. Meta-annotations are
-``meta["attributes"]`` of a mention: ``{"Experiencer": "Patient"}``. Offsets are code points (UTF-16 units where only
+``meta["attributes"]`` of a mention: ``{"Experiencer": "Patient"}``; comment, times and what an annotator did otherwise
+(``manually_created``, ``alternative``) are ``meta`` by their own names, where there are any. Relations between
+annotations are ``meta["relations"]`` of the document with the roles start and end. Offsets are code points (UTF-16 units where only
 these give the annotation's text).
 """
 
@@ -19,10 +21,15 @@ from linnet.corpora.counting import Offsets
 from linnet.corpora.ids import to_curie
 from linnet.data import Document, Mention
 from linnet.errors import DataError
+from linnet.text.files import shown
 from linnet.text.json_files import Node, nodes
+from linnet.vocabularies.oddities import Oddities
 
 __all__ = ["read"]
 
+FLAGS = ("manually_created", "alternative")
+NOTED = ("comment", "create_time", "last_modified")
+ENDS = ("start_entity", "end_entity")
 REJECTED = ("deleted", "killed", "irrelevant")
 SNOMED = re.compile(r"S-(\d+)")  # how MedCAT's models of SNOMED CT write ids
 
@@ -37,14 +44,16 @@ def read(path: str | Path) -> Iterator[Document]:
         FormatError: no JSON (with the line), an export without text, offsets that say another text: with the path of
             the member and what was expected.
     """
+    odd = Oddities(shown(path))
     for node in nodes(path):
         projects = node.member("projects").items()
         places = [(item, project) for project in projects for item in project.each("documents")]
         for (item, project), id in zip(places, _ids(places), strict=True):
             try:
-                yield _document(item, project, id)
+                yield _document(item, project, id, odd)
             except (DataError, RecursionError) as error:
                 raise item.fault(f"{error}: expected what MedCATtrainer exports") from error
+    odd.warn()
 
 
 def _ids(places: Sequence[tuple[Node, Node]]) -> list[str]:
@@ -56,7 +65,7 @@ def _ids(places: Sequence[tuple[Node, Node]]) -> list[str]:
     return [":".join(filter(None, key[:size])) for key, size in zip(keys, enough, strict=True)]
 
 
-def _document(item: Node, project: Node, id: str) -> Document:
+def _document(item: Node, project: Node, id: str, odd: Oddities) -> Document:
     if item.find("text") is None:
         raise item.fault("has no text: export the project with text")
     text = item.text("text")
@@ -68,8 +77,23 @@ def _document(item: Node, project: Node, id: str) -> Document:
             rejected.append(annotation.value)
         else:
             mentions.append(_mention(annotation, offsets))
-    meta: dict[str, Any] = {"project": project.name("name", "")} | ({"rejected": rejected} if rejected else {})
+    others = {"rejected": rejected, "relations": _relations(item, odd), "last_modified": item.text("last_modified", "")}
+    meta = {"project": project.name("name", ""), **{key: value for key, value in others.items() if value}}
     return Document(id, text, mentions=tuple(mentions), meta=meta)
+
+
+def _relations(item: Node, odd: Oddities) -> list[dict[str, Any]]:
+    """Return the relations of a document as its ``meta`` has them; those without two ends are counted."""
+    found = []
+    for relation in item.each("relations"):
+        if not all(relation.find(end) for end in ENDS):
+            odd.add("relations without start_entity and end_entity, left out", 0, relation.path)
+            continue
+        args = [{"role": end.removesuffix("_entity"), "ref": relation.name(end)} for end in ENDS]
+        rest = {key: value for key, value in relation.object().items() if key not in ("id", "relation", *ENDS)}
+        told = {"id": relation.name("id", ""), "type": relation.text("relation", ""), "args": args, "meta": rest}
+        found.append({key: value for key, value in told.items() if value})
+    return found
 
 
 def _mention(annotation: Node, offsets: Offsets) -> Mention:
@@ -81,7 +105,9 @@ def _mention(annotation: Node, offsets: Offsets) -> Mention:
         raise annotation.fault(f"{problem}; offsets count code points of the text")
     checked = "validated" not in annotation.object() or annotation.flag("validated")
     acc = annotation.find("acc")
-    meta = {"author": annotation.name("user")} if annotation.find("user") else {}
+    meta: dict[str, Any] = {"author": annotation.name("user")} if annotation.find("user") else {}
+    meta |= {key: True for key in FLAGS if annotation.flag(key)}
+    meta |= {key: said for key in NOTED if (said := annotation.text(key, ""))}
     return Mention(
         span.start,
         span.end,
