@@ -81,6 +81,9 @@ ONE, TWO = CITED.format(1), CITED.format("<sup>2</sup>")
         (f"SO<sup>(2-),{ONE}</sup>", "SO(2-)"),
         (f"Ca<sup>2<italic>+</italic></sup> of {CITED.format('Smith <sup>3</sup>')}", "Ca2+ of Smith"),
         (f"rats<sup>{ONE}</sup><list><list-item><p>{TWO}mice</p></list-item></list>", "rats mice"),
+        ('of a disease<xref ref-type="fn" rid="f1">*</xref>, rare', "of a disease, rare"),
+        ('rare<sup><xref ref-type="fn">a</xref>,<xref ref-type="fn">b</xref></sup>', "rare"),
+        ('see <xref ref-type="fn">footnote 1</xref>', "see footnote 1"),
         (f"in {ONE} and x<sup>2</sup>", "in 1 and x2"),
         ("renal<break/>cysts", "renal cysts"),
     ],
@@ -90,14 +93,22 @@ def test_citations_and_breaks(tmp_path: Path, written: str, text: str) -> None:
     assert doc.text == text
 
 
-def test_figures_of_letters_and_appendices_are_left_out_as_their_texts_are(tmp_path: Path) -> None:
+def test_appendices_are_read_and_letters_are_not(tmp_path: Path) -> None:
     figure = "<fig><label>{}</label></fig>"
     back = f"<back><app-group><app><p>An appendix.</p>{figure.format(1)}</app></app-group></back>"
     letter = f"<sub-article><body><p>A letter.</p>{figure.format(2)}</body></sub-article>"
     front = f"<front><article-meta><abstract>{figure.format(3)}</abstract></article-meta></front>"
     body = f"<body><p>A text.{figure.format(4)}</p></body><floats-group>{figure.format(5)}</floats-group>"
     [doc] = read(given_as(tmp_path, f"<article>{front}{body}{back}{letter}</article>"))
-    assert doc.text == "A text.\n3\n4\n5"
+    assert doc.text == "A text.\nAn appendix.\n3\n4\n1\n5"
+    assert [passage.kind for passage in doc.passages][:2] == ["section", "appendix"]
+
+
+def test_supplements_stand_behind_the_text(tmp_path: Path) -> None:
+    supplement = "<supplementary-material><label>S1</label><caption><p>Data.</p></caption></supplementary-material>"
+    [doc] = read(given_as(tmp_path, f"<article><body><p>A text.</p>{supplement}</body></article>"))
+    found = [(passage.kind, doc.text[passage.start : passage.end]) for passage in doc.passages]
+    assert found == [("section", "A text."), ("supplement", "S1 Data.")]
 
 
 def test_sections_in_reading_order_subtitles_and_kinds_of_abstracts(tmp_path: Path) -> None:

@@ -7,18 +7,21 @@ passage                                holds
 ``abstract``                           one for each section of the abstract
 ``section``                            the paragraphs of a section of the body, without those of its subsections; those
                                        behind a subsection are one more
-``table`` ``figure``                   label and caption, for tables their rows with tabs between cells; at the end, so
+``appendix``                           the same of the appendices
+``table`` ``figure`` ``supplement``    label and caption, for tables their rows with tabs between cells; at the end, so
                                        that the running text holds none of them
 =====================================  ==============================================================================
 
 Titles of sections are no text but ``meta["section"]`` of the passage, those of subsections behind a ``/``; its kind
 (``methods``), where one is given, is ``meta["category"]``, that of an abstract (``graphical``) too. References,
-footnotes, formulas in TeX and citations in superscript are left out, and so are the article's letters and appendices.
+footnotes and their marks, formulas in TeX and citations in superscript are left out; so are keywords, translated
+abstracts, what stands behind the body beside appendices (acknowledgements, notes, glossaries) and the article's letters.
 Paragraphs have line breaks between, blanks inside run together. Characters may have the names that HTML gives them.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from html.entities import html5
 from pathlib import Path
@@ -34,7 +37,10 @@ from linnet.text.xml_files import elements
 
 __all__ = ["read"]
 
-FLOATS = {"table-wrap": "table", "fig": "figure"}
+FLOATS = {"table-wrap": "table", "fig": "figure", "supplementary-material": "supplement"}
+APPENDICES = "back//app"
+FOOTNOTES = ("fn", "table-fn")
+MARK = re.compile(r"\W*\w{0,2}\W*")  # of a footnote, where words would be part of the text
 LEFT_OUT = frozenset({"fn", "tex-math", "annotation", "graphic", "inline-graphic", "object-id", "ref-list", *FLOATS})
 # what ends a line of text where it stands between others
 BLOCKS = frozenset(
@@ -98,7 +104,9 @@ def _parts(article: etree._Element) -> Iterator[Part]:
         yield from _sections(abstract, "abstract", [], str(abstract.get("abstract-type", "")))
     for body in article.findall("body"):
         yield from _sections(body, "section", [])
-    for part in ("front", "body", "floats-group"):  # letters and appendices, whose text is not read, have figures too
+    for appendix in article.findall(APPENDICES):
+        yield from _sections(appendix, "appendix", [])
+    for part in ("front", "body", APPENDICES, "floats-group"):  # letters, whose text is not read, have figures too
         for element in article.iterfind(part):
             yield from map(_float, element.iter(*FLOATS))
 
@@ -153,7 +161,7 @@ def _pieces(element: etree._Element, inside: str = "") -> Iterator[str]:
     for child in element:
         block = BLOCK if child.tag in BLOCKS else ""
         around = "bibr" if child.tag == "xref" and child.get("ref-type") == "bibr" else str(child.tag)
-        if {inside, around} == {"sup", "bibr"}:
+        if {inside, around} == {"sup", "bibr"} or _is_mark(child):
             yield CITATION
         elif around == "sup":
             yield _superscript("".join(_pieces(child, around)))
@@ -161,6 +169,13 @@ def _pieces(element: etree._Element, inside: str = "") -> Iterator[str]:
             yield block
             yield from _pieces(child, around if around == "bibr" else inside)
         yield block + str(child.tail or "")
+
+
+def _is_mark(element: etree._Element) -> bool:
+    """Return whether an element is the mark of a footnote, such as ``*``."""
+    if element.tag != "xref" or element.get("ref-type") not in FOOTNOTES:
+        return False
+    return MARK.fullmatch("".join(_pieces(element))) is not None
 
 
 def _superscript(text: str) -> str:
