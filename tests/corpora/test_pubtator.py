@@ -251,7 +251,7 @@ def test_faults_are_named_with_their_line(reading: Read, content: str, message: 
 )
 def test_repair(reading: Read, line: str, span: Span | None) -> None:
     content = f"1|t|On zinc\n1|a|Zinc and tin.\n1\t{line}\tChemical\tD015032\n"
-    with pytest.raises(FormatError, match=r"f\.txt:3: .*repair=True looks for it nearby"):
+    with pytest.raises(FormatError, match=r"f\.txt:3: .*mend the line, or read .*repair=True.* looks nearby"):
         reading(content)
     if span is None:
         with pytest.raises(FormatError, match="not within 100 characters either"):

@@ -66,7 +66,7 @@ FORMATS: dict[str, Format] = {
         "linnet.corpora.pubtator:read",
         "linnet.corpora.pubtator:write",
         (".pubtator",),
-        holds=ANNOTATIONS | {"passages", "several types", "relations", "line breaks", "id spellings"},
+        holds=ANNOTATIONS | {"passages", "several types", "relations", "line breaks", "conjuncts and ids as written"},
         carry="linnet.corpora.pubtator_write:carried",
         grows=True,
     ),

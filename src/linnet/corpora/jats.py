@@ -15,8 +15,9 @@ passage                                holds
 Titles of sections are no text but ``meta["section"]`` of the passage, those of subsections behind a ``/``; its kind
 (``methods``), where one is given, is ``meta["category"]``, that of an abstract (``graphical``) too. References,
 footnotes and their marks, formulas in TeX and citations in superscript are left out; so are keywords, translated
-abstracts, what stands behind the body beside appendices (acknowledgements, notes, glossaries) and the article's letters.
-Paragraphs have line breaks between, blanks inside run together. Characters may have the names that HTML gives them.
+abstracts, what stands behind the body beside appendices (acknowledgements, notes, glossaries) and the article's
+letters. Paragraphs have line breaks between, blanks inside run together. Characters may have the names that HTML gives
+them.
 """
 
 from __future__ import annotations

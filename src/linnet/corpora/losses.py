@@ -21,6 +21,7 @@ __all__ = ["ALL", "KINDS", "fitted", "kept", "lost", "present"]
 BREAKS = str.maketrans("\r\n", "  ")
 
 
+AS_WRITTEN = "conjuncts and ids as written"
 # How a corpus writes several ids of one mention (`linnet.corpora.ids`): more than our record of them needs.
 SPELLINGS = frozenset({"conjuncts", "separator", "ids"})
 
@@ -74,7 +75,7 @@ KINDS: Mapping[str, Callable[[Document], int]] = {
     "probabilities": _mentions(lambda mention: mention.probability is not None or mention.calibration),
     "signals": _mentions(lambda mention: mention.signals),
     "groups": _mentions(lambda mention: mention.group),
-    "id spellings": _mentions(lambda mention: mention.meta.keys() & SPELLINGS),
+    AS_WRITTEN: _mentions(lambda mention: mention.meta.keys() & SPELLINGS),
     "mention meta": _mentions(lambda mention: mention.meta.keys() - SPELLINGS),
 }
 ALL = frozenset(KINDS)
@@ -208,4 +209,4 @@ def _reduce(mention: Mention, holds: frozenset[str]) -> Mention:
 
 
 def _meta_kind(key: str) -> str:
-    return "id spellings" if key in SPELLINGS else "mention meta"
+    return AS_WRITTEN if key in SPELLINGS else "mention meta"

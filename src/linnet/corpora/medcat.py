@@ -5,8 +5,8 @@ the document's ``meta["rejected"]``. Without a word on whether it was checked, i
 has looked at is a prediction, with MedCAT's similarity in ``signals["acc"]``. Meta-annotations are
 ``meta["attributes"]`` of a mention: ``{"Experiencer": "Patient"}``; comment, times and what an annotator did otherwise
 (``manually_created``, ``alternative``) are ``meta`` by their own names, where there are any. Relations between
-annotations are ``meta["relations"]`` of the document with the roles start and end. Offsets are code points (UTF-16 units where only
-these give the annotation's text).
+annotations are ``meta["relations"]`` of the document with the roles start and end. Offsets are code points (UTF-16
+units where only these give the annotation's text).
 """
 
 from __future__ import annotations

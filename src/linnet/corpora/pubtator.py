@@ -266,7 +266,8 @@ def _disagreement(surface: str, start: int, end: int, text: str, repair: bool) -
     if not 0 <= start < end:
         return f"the offsets {start}-{end} are no span: the start must be at least 0 and before the end"
     says = f"say {text[start:end]!r}" if end <= len(text) else f"lie outside the text of {len(text)} characters"
-    cure = f"it is not within {NEARBY} characters either" if repair else "repair=True looks for it nearby"
+    way = "mend the line, or read the file in Python: linnet.corpora.pubtator.read(path, repair=True) looks nearby"
+    cure = f"it is not within {NEARBY} characters either" if repair else way
     return (
         f"the offsets {start}-{end} {says}, the line says {surface!r}; offsets count code points of the passages, "
         f"joined by one character each; {cure}"
