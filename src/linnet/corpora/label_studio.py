@@ -165,7 +165,7 @@ def _document(id: str, text: str, results: Sequence[Node], source: Source, meta:
         elif result.find("value"):
             attributes |= _said(result)
     mentions = tuple(_region(results, offsets, source) for results in regions.values())
-    others = {"attributes": attributes, "relations": relations}
+    others: dict[str, Any] = {"attributes": attributes, "relations": relations}
     return Document(id, text, mentions=mentions, meta={**meta, **{key: told for key, told in others.items() if told}})
 
 
