@@ -26,7 +26,7 @@ PLACES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ("wikidata", r"wikidata\.org/(?:entity|wiki)/([QP]\d+)"),
         ("NCIT", r"ncicb\.nci\.nih\.gov/xml/owl/EVS/Thesaurus\.owl#(C\d+)"),
         ("NCBIGene", r"ncbi\.nlm\.nih\.gov/gene/(\d+)"),
-        ("DBSNP", r"ncbi\.nlm\.nih\.gov/(?:snp|projects/SNP/snp_ref\.cgi\?rs=)/?(rs\d+)"),
+        ("DBSNP", r"ncbi\.nlm\.nih\.gov/snp/(rs\d+)"),
         ("OMIM", r"omim\.org/entry/(\d+)"),
         ("UniProt", r"(?:purl\.)?uniprot\.org/uniprot(?:kb)?/(\w+)"),
     )
