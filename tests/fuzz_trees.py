@@ -20,9 +20,9 @@ TEXTS = (
     "HP:0001250", "MESH:", "：", "|", "%", "null", "é", "e\u0301", "🧬", "..", "-1", "<b>&amp;</b>", "'\"\\", "１２",
     "1_000", "+5", " 5 ", "1e3", "²", "9" * 5_000, "0005", "{}", "[1]", "T1", "/",
 )  # fmt: skip
-VALUES = (
-    None, True, False, 0, -1, 1, 1.5, -0.0, 10**12, 2**31, 2**63, 1e308, "", [], {}, [[]], [None], {"a": None}, {"": {}},
-    [1, "a"], [-1, 0], [0, 1], ["", ""],
+VALUES: tuple[Any, ...] = (
+    None, True, False, 0, -1, 1, 1.5, -0.0, 10**12, 2**31, 2**63, 1e308, "", [], {}, [[]], [None], {"a": None},
+    {"": {}},    [1, "a"], [-1, 0], [0, 1], ["", ""],
 )  # fmt: skip
 LITERALS = ("1e999", "-1e999", "1E400", "-0", "1e2", "5.0", "9" * 4_000, "9" * 5_000, "1e-400", "NaN", "-Infinity")
 PAIRS = (("[", "]"), ('{"a":', "}"))
@@ -183,7 +183,9 @@ def _bytes_changed(data: bytes, rng: random.Random) -> bytes:
     """Return other bytes: often as numbers of 32 bits, which is what arrays are stored as."""
     if len(data) >= 4 and rng.random() < 0.5:
         place = rng.randrange(len(data) // 4) * 4
-        return data[:place] + rng.choice((-1, 0, 1, 2, 2**31 - 1)).to_bytes(4, "little", signed=True) + data[place + 4 :]
+        return (
+            data[:place] + rng.choice((-1, 0, 1, 2, 2**31 - 1)).to_bytes(4, "little", signed=True) + data[place + 4 :]
+        )
     return rng.choice((fuzz_bytes.flip, fuzz_bytes.cut, fuzz_bytes.leave_out, fuzz_bytes.repeat))(data, rng)
 
 
@@ -208,8 +210,8 @@ def _nested(tree: Tree, holder: Any, key: Any) -> None:
 
 Change = Callable[[Tree, Any, Any], None]
 CHANGES: tuple[Change, ...] = (
-    _near, _near, _near, _near, _odd, _odd, _other_kind, _other_kind, _drop, _drop, _twice, _other_place, _swap, _rename,
-    _literal, _nested,
+    _near, _near, _near, _near, _odd, _odd, _other_kind, _other_kind, _drop, _drop, _twice, _other_place, _swap,
+    _rename, _literal, _nested,
 )  # fmt: skip
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import random
 from collections.abc import Callable
+from typing import cast
 
 from lxml import etree
 
@@ -33,7 +34,8 @@ def xml_changed(data: bytes, rng: random.Random) -> bytes | None:
         except ValueError:  # characters that no XML can hold: damage to bytes spells them
             continue
     encoding = rng.choice(ENCODINGS) if rng.random() < 0.05 else "utf-8"
-    return etree.tostring(root.getroottree(), encoding=encoding, xml_declaration=rng.random() < 0.8 or None)
+    declared = encoding != "utf-8" or rng.random() < 0.8
+    return cast("bytes", etree.tostring(root.getroottree(), encoding=encoding, xml_declaration=declared))
 
 
 def _one(elements: Elements, rng: random.Random) -> etree._Element:
@@ -69,7 +71,9 @@ def _drop(elements: Elements, rng: random.Random) -> None:
 def _empty(elements: Elements, rng: random.Random) -> None:
     """Nothing is left in an element."""
     element = _one(elements, rng)
-    element.clear(keep_tail=True)
+    tail = element.tail
+    element.clear()
+    element.tail = tail
 
 
 def _twice(elements: Elements, rng: random.Random) -> None:
@@ -143,6 +147,6 @@ def _nest(elements: Elements, rng: random.Random) -> None:
 
 
 CHANGES: tuple[Change, ...] = (
-    _text, _text, _text, _text, _tail, _swap, _drop, _drop, _empty, _twice, _move, _rename, _space, _attribute, _attribute,
-    _between, _nest,
+    _text, _text, _text, _text, _tail, _swap, _drop, _drop, _empty, _twice, _move, _rename, _space, _attribute,
+    _attribute, _between, _nest,
 )  # fmt: skip
