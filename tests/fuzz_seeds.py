@@ -35,7 +35,7 @@ from tests.vocabularies import test_damaged
 
 Files = Mapping[str, bytes]
 LENGTH = 4_000  # bytes of an excerpt of a real file, about
-SMALLEST = 1_000  # bytes that documents are taken to have at least: where they are packed, too many would be written
+PACKED = {"spacy": 1_000}  # bytes that documents are taken to have, where they are packed: too many would be written
 LINE = TEXT.index("\n")
 DISEASES = [
     Mention(0, 25, (Span(0, 6), Span(19, 25)), "T1", ("Disease",), "gold", concepts=("MESH:D001943",), group="g"),
@@ -129,7 +129,7 @@ def _written(name: str, documents: Iterable[Document] = DOCUMENTS) -> Files:
 def _larger(name: str, size: int, one: bool) -> Files:
     """Return about `size` bytes of a format: many documents, or a single one."""
     first, second = (sum(map(len, _copies(name, copies, one).values())) for copies in (1, 2))
-    more = max(SMALLEST, second - first)
+    more = PACKED.get(name, second - first)
     return _copies(name, 1 + max(0, size - first) // more, one)
 
 
@@ -250,7 +250,7 @@ def _renumbered(content: bytes, file: str, size: int, _: bool) -> Files:
     start = content.index(b"\n", content.rindex(before)) + 1
     end = content.index(b"\n", content.rindex(last)) + 1
     record = re.compile(rb"(0*)" + last)
-    rows = range(test_damaged.SIZE, test_damaged.SIZE + size // (end - start))
+    rows = range(test_damaged.SIZE, test_damaged.SIZE + 1 + max(0, size - len(content)) // (end - start))
     made = (record.sub(partial(_number, row), content[start:end]) for row in rows)
     return {file: content[:start] + b"".join(made) + content[end:]}
 
