@@ -24,7 +24,7 @@ from tests.fuzz_run import HEAD, Result, fuzz
 from tests.fuzz_seeds import Target, targets
 
 MUTATIONS = 10_000
-LARGER = 4  # ways to make files larger, besides those that are known to be good
+LARGER = 4  # pieces of each reader's files that make them larger, besides what is known to be good; 0 is neither
 
 
 def parsed(arguments: Sequence[str]) -> argparse.Namespace:
@@ -32,7 +32,7 @@ def parsed(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("names", nargs="*", help="readers, such as pubtator or kb/mesh; all by default")
     parser.add_argument("--mutations", type=int, default=MUTATIONS, help="of each reader")
-    parser.add_argument("--larger", type=int, default=LARGER, help="ways to make the files of each reader larger")
+    parser.add_argument("--larger", type=int, default=LARGER, help="pieces that make files of each reader larger")
     parser.add_argument("--seed", type=int, default=13, help="another seed is other mutations")
     parser.add_argument("--keep", default=os.path.join(tempfile.gettempdir(), "linnet-fuzz"), help="folder of faults")  # noqa: PTH118
     return parser.parse_args(arguments)

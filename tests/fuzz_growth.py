@@ -68,7 +68,7 @@ class Repeated:
 
 def ways(target: Target, pieces: int, seed: str) -> Iterator[Sized]:
     """Yield ways to make larger files for a reader."""
-    if target.larger:
+    if target.larger and pieces:
         larger = target.larger
         yield lambda size: larger(size, False)
         if not target.name.startswith("kb/"):

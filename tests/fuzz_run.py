@@ -79,15 +79,20 @@ HEAD = (
 def kind(error: LinnetError) -> str:
     """Return what an error says, without the values of this one case."""
     text = error.problem if isinstance(error, FormatError) else str(error)
+    return _without_values(text)[:50]
+
+
+def _without_values(text: str) -> str:
     text = re.sub(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"", "'…'", text)
-    return re.sub(r"/\S+", "PATH", re.sub(r"[\d,.]*\d", "#", text))[:50]
+    return re.sub(r"/\S+", "PATH", re.sub(r"[\d,.]*\d", "#", text))
 
 
 def fault_of(error: BaseException) -> str:
-    """Return the exception and the last place in Linnet that it came through."""
+    """Return the exception and the last place in Linnet that it came through; what it says where it came from none."""
     places = [frame for frame in traceback.extract_tb(error.__traceback__) if "/linnet/" in frame.filename]
-    where = f"{Path(places[-1].filename).name}:{places[-1].lineno}" if places else "?"
-    return f"{type(error).__name__} at {where}: {re.sub(r'[0-9]{3,}', '#', str(error)[:120])}"
+    if places:
+        return f"{type(error).__name__} at {Path(places[-1].filename).name}:{places[-1].lineno}"
+    return f"{type(error).__name__}: {_without_values(str(error))[:100]}"
 
 
 def mutation(target: Target, options: argparse.Namespace, number: int) -> tuple[int, dict[str, bytes], random.Random]:
@@ -97,14 +102,16 @@ def mutation(target: Target, options: argparse.Namespace, number: int) -> tuple[
     return seed, mutated(target.seeds[seed], rng), rng
 
 
-def keep(result: Result, fault: str, files: Mapping[str, bytes], options: argparse.Namespace) -> None:
+def keep(
+    result: Result, fault: str, files: Mapping[str, bytes], options: argparse.Namespace, said: object = ""
+) -> None:
     """Keep the files that led to a fault, of the first few of its kind."""
     kept = result.faults.setdefault(fault, [])
     if len(kept) < SHOWN:
         digest = hashlib.sha256(b"".join(files.values())).hexdigest()[:10]
         place = Path(options.keep) / result.name.replace("/", "-") / digest
         put(files, place)
-        kept.append(str(place))
+        kept.append(f"{place} {str(said)[:120]}".strip())
 
 
 def put(files: Mapping[str, bytes | None], folder: Path) -> None:
@@ -194,7 +201,7 @@ class Run:
             self.result.refused += 1
             self.result.errors[kind(error)] += 1
         except (Exception, Hang) as error:
-            keep(self.result, fault_of(error), files, self.options)
+            keep(self.result, fault_of(error), files, self.options, said=error)
         self.result.slowest = max(self.result.slowest, time.process_time() - started)
         risen = peak.rise() - self.usual
         self.result.peak = max(self.result.peak, risen)
@@ -233,7 +240,7 @@ class Run:
             keep(self.result, fault, small, self.options)
         except (Exception, Hang) as error:
             shutil.rmtree(folder, ignore_errors=True)
-            keep(self.result, fault_of(error), small, self.options)
+            keep(self.result, fault_of(error), small, self.options, said=error)
 
 
 def _changed(seed: Mapping[str, bytes], files: Mapping[str, bytes]) -> list[str]:
