@@ -223,24 +223,23 @@ class Run:
             news.send(self.result)
 
     def grow(self, sized: fuzz_growth.Sized, folder: Path) -> None:
-        """Read a file and one several times as large, both again if that takes too long: it may have been chance."""
-        small: Files = {}
+        """Read a file and one several times as large; if that takes too long, a still larger one: it may be chance."""
+        first: Files = {}
+        took: list[fuzz_growth.Taken] = []
         try:
-            for _ in range(2):
-                took = []
-                for size in (fuzz_growth.SMALL, fuzz_growth.SMALL * fuzz_growth.TIMES):
-                    files = sized(size)
-                    small = small or files
-                    put(files, folder)
-                    took.append(fuzz_growth.taken(folder, self.target))
-                    shutil.rmtree(folder)
-                fault = fuzz_growth.fault(*took)
-                if not fault:
+            for more in range(3):
+                files = sized(fuzz_growth.SMALL * fuzz_growth.TIMES**more)
+                first = first or files
+                put(files, folder)
+                took.append(fuzz_growth.taken(folder, self.target))
+                shutil.rmtree(folder)
+                fault = fuzz_growth.fault(*took[-2:]) if more else ""
+                if more and not fault:
                     return
-            keep(self.result, fault, small, self.options)
+            keep(self.result, fault, first, self.options)
         except (Exception, Hang) as error:
             shutil.rmtree(folder, ignore_errors=True)
-            keep(self.result, fault_of(error), small, self.options, said=error)
+            keep(self.result, fault_of(error), first, self.options, said=error)
 
 
 def _changed(seed: Mapping[str, bytes], files: Mapping[str, bytes]) -> list[str]:

@@ -116,10 +116,10 @@ def test_memory_that_stays_is_found(
 def test_time_beyond_proportion_is_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, power: int, good: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    body = f"end = time.process_time() + (len((folder / 'x').read_bytes()) / 15_000) ** {power} / 50\n"
+    body = f"end = time.process_time() + (len((folder / 'x').read_bytes()) / 15_000) ** {power} / 150\n"
     wrong(f"import time\n    {body}    while time.process_time() < end: pass", monkeypatch)
     monkeypatch.setattr(fuzz_growth, "SMALL", 15_000)
-    monkeypatch.setattr(fuzz_growth, "FLOOR", 0.1)
+    monkeypatch.setattr(fuzz_growth, "FLOOR", 0.05)
     assert fuzz.main(["--mutations", "0", "--larger", "1", "--keep", str(tmp_path)]) == 1 - good
     assert ("4 times the content takes 1" in capsys.readouterr().out) != good
 
