@@ -93,11 +93,11 @@ def formats() -> str:
         yes = ("yes" if item.read else "no", "yes" if item.write or item.write_folder else "no")
         lines.append(f"| `{name}` | {yes[0]} | {yes[1]} | {' '.join(item.suffixes)} | {said} |")
     lines += ["", *_held()]
-    lines.append(
-        "\n## Corpora known by name (`bc5cdr:dev`)\n\n| name | splits | what it is | terms |\n|---|---|---|---|"
-    )
+    lines.append("\n## Corpora known by name (`bc5cdr:dev`)\n")
+    lines.append("| name | folder | splits | what it is | terms |\n|---|---|---|---|---|")
     lines += [
-        f"| `{corpus.name}` | {' '.join(corpus.splits)} | {_cell(corpus.about)} | {_cell(corpus.licence)} |"
+        f"| `{corpus.name}` | `{corpus.folder}` | {' '.join(corpus.splits)} "
+        f"| {_cell(corpus.about)} | {_cell(corpus.licence)} |"
         for corpus in CORPORA.values()
     ]
     lines.append("\n## Vocabularies (`linnet kb build --from`)\n")

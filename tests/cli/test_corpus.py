@@ -129,6 +129,14 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
 TMVAR = "1|t|BRAF V600E\n1|a|\n1\t5\t10\tV600E\tProteinMutation\ttmVar:p|SUB|V|600|E;RS#:113488022\n"
 
 
+def test_a_data_folder_that_is_not_there_is_said_before_anything_is_fetched(
+    run: Run, server: Server, tmp_path: Path
+) -> None:
+    done = run("corpus", "prepare", "tmvar", "-o", tmp_path / "out", "--download", "--data", tmp_path / "nowhere")
+    assert f"the data folder {tmp_path / 'nowhere'} does not exist" in done.err
+    assert not server.asked
+
+
 def test_prepare_downloads_when_told_to(run: Run, home: Path, server: Server, tmp_path: Path) -> None:
     server.say("/tmvar/tmVar3Corpus.txt", file(TMVAR.encode()))
     assert (

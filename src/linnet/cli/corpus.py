@@ -233,6 +233,8 @@ def prepare(
     if absent == "drop" and base is None:
         raise LinnetError("--absent drop needs --kb: absent from which knowledge base?")
     if download:
+        if data is not None and not data.is_dir():  # before anything is fetched
+            raise LinnetError(f"the data folder {data} does not exist; set --data or LINNET_DATA")
         with fetching(quiet=quiet) as begin:
             folder = download_corpus(name, urls=urls or (), sha256=sha256 or (), progress=begin)
         logger.info("%s: %s", folder, corpus.licence)

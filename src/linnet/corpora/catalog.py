@@ -1,9 +1,9 @@
 """Corpora known by name: where their files lie as published, how they are split, and what is wrong with them.
 
 ``read_corpus("bc5cdr", split="train")`` looks for the published files under the data folder (``LINNET_DATA``), in
-``corpora/<folder>``, ``<folder>`` or the data folder itself, unpacked or as ``.gz``, then among those that were
-downloaded (``LINNET_HOME/corpora/<name>``). What a corpus is known to have
-wrong is handled by the `RULES` that its entry names.
+``corpora/<folder>``, ``<folder>``, those of the corpus's name, or the data folder itself, unpacked or as ``.gz``, then
+among those that were downloaded (``LINNET_HOME/corpora/<name>``). What a corpus is known to have wrong is handled by
+the `RULES` that its entry names.
 """
 
 from __future__ import annotations
@@ -157,7 +157,9 @@ def _places(corpus: Corpus, data: str | Path | None) -> Iterator[tuple[Path, boo
         folder = Path(place)
         if not folder.is_dir():
             raise LinnetError(f"the data folder {folder} does not exist; set --data, data=… or {VARIABLE}")
-        yield from ((folder / "corpora" / corpus.folder, True), (folder / corpus.folder, True), (folder, False))
+        for called in dict.fromkeys((corpus.folder, corpus.name)):
+            yield from ((folder / "corpora" / called, True), (folder / called, True))
+        yield folder, False
     elif not downloaded.is_dir():
         means = f"--data DIR, data=… or {VARIABLE}, a folder with corpora/bc5cdr …"
         fetched = f"; or fetch it: linnet corpus prepare {corpus.name} --download" if corpus.downloads else ""
