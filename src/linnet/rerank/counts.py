@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -60,17 +60,18 @@ class Counts:
             for mention, query in zip(doc.mentions or (), query_texts(doc), strict=True):
                 accepted = answers(mention, kb)
                 if accepted:
-                    counts._add(mention, {doc.surface(mention), query}, accepted[0])
+                    counts._add(mention, (doc.surface(mention), query), accepted[0])
         return counts
 
-    def _add(self, mention: Mention, texts: set[str], rows: tuple[int, ...]) -> None:
+    def _add(self, mention: Mention, texts: Sequence[str], rows: tuple[int, ...]) -> None:
         self.concepts.update(rows)
         for kind in mention.types:
             self.types.setdefault(kind, Counter()).update(rows)
         if len(rows) == 1:
             for table, key in ((self.names, basic), (self.bags, bag)):
-                for text in {key(text) for text in texts} - {""}:
-                    table.setdefault(text, Counter()).update(rows)
+                for text in dict.fromkeys(key(text) for text in texts):  # not a set: files of counts are alike
+                    if text:
+                        table.setdefault(text, Counter()).update(rows)
 
     def minus(self, other: Counts) -> Counts:
         """Return these counts without those of some of the same documents; tables of other texts are shared."""
