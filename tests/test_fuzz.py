@@ -107,7 +107,7 @@ def test_faults_are_found_and_kept(
 def test_memory_that_stays_is_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    wrong("kept.append(bytearray(1 << 20)); yield 1", monkeypatch)
+    wrong("kept.append(b'x' * (3 << 20)); yield 1", monkeypatch)
     assert fuzz.main(["--mutations", "100", "--larger", "0", "--keep", str(tmp_path)]) == 1
     assert "MB of memory stay behind" in capsys.readouterr().out
 

@@ -80,7 +80,7 @@ class Writer:
             DataError: candidates of another knowledge base than `rows`, or rows without one; numbers that JSON lacks;
                 a document without id.
         """
-        if not doc.id.strip():
+        if not doc.id:
             raise DataError(f"document {doc.id!r} has no id, and BioC has no place for such documents")
         value = to_json(doc, self.rows)
         own: dict[str, Any] = {key: value[key] for key in ("sentences", "abbreviations", "reviewed") if key in value}
