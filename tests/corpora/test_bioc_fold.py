@@ -96,3 +96,9 @@ def test_bc5cdr_survives(data: Path, tmp_path: Path) -> None:
     with (tmp_path / "o.xml").open("w", encoding="utf-8", newline="\n") as out:
         bioc_xml.write(docs, out)
     assert list(bioc_xml.read(tmp_path / "o.xml")) == docs
+
+
+def test_relations_without_a_type() -> None:
+    doc = Document("1", "Fits.", mentions=(), meta={"relations": [{"meta": {"Chemical": "D016651"}}]})
+    relations: Any = like_pubtator(doc).meta["relations"]
+    assert relations[0] == {"type": "", "args": ({"role": "arg1", "ref": "MESH:D016651"},)}

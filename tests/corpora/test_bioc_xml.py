@@ -375,3 +375,11 @@ def test_collections_of_several_documents(tmp_path: Path) -> None:
 def test_what_xml_cannot_hold(doc: Document, problem: str) -> None:
     with pytest.raises(DataError, match=problem):
         written(doc)
+
+
+def test_infons_that_stand_often_are_read_in_linear_time(tmp_path: Path) -> None:
+    """Each made a list of all before it: two megabytes took half a minute."""
+    infons = '<infon key="type">Disease</infon>' * 100_000
+    path = made(tmp_path, f"<collection><document><id>1</id>{infons}</document></collection>")
+    [doc] = bioc_xml.read(path)
+    assert doc.meta["infons"] == {"type": ("Disease",) * 100_000}

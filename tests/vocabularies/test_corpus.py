@@ -78,3 +78,9 @@ def test_alternatives_and_parts() -> None:
 def test_builds(tmp_path: Path) -> None:
     kb = build(read_corpus_concepts([Document("d1", TEXT, mentions=(gold("Fits", "X:1"),))]), tmp_path / "a.kb")
     assert kb.search("fits")[0].id == "X:1"
+
+
+def test_concepts_without_an_id() -> None:
+    doc = Document("d", "Fits.", mentions=(Mention(0, 4, source="gold", concepts=("X:1", "")),))
+    with pytest.raises(LinnetError, match="document 'd', mention 0-4: a concept without id"):
+        list(read_corpus_concepts([doc]))

@@ -116,4 +116,4 @@ def _relation(relation: Mapping[str, Any]) -> Mapping[str, JSON]:
     args = [
         {"role": f"arg{i}", "ref": to_curie(str(id), type)} for i, (type, id) in enumerate(relation["meta"].items(), 1)
     ]
-    return {"type": relation["type"], "args": args}
+    return {"type": relation.get("type", ""), "args": args}

@@ -100,11 +100,11 @@ class _Elements:
         if key is None:
             raise self._fault("an infon without key", element)
         value = self._text(element)
-        if key in infons:
-            before: Any = infons[key]
-            infons[key] = [*(before if isinstance(before, list) else [before]), value]
+        before: Any = infons.get(key)
+        if isinstance(before, list):
+            before.append(value)
         else:
-            infons[key] = value
+            infons[key] = value if before is None else [before, value]
 
     def _unknown(self, element: etree._Element) -> None:
         if not isinstance(element.tag, str):

@@ -41,7 +41,7 @@ def read_corpus_concepts(docs: Iterable[Document], *, min_count: int = 1) -> Ite
         min_count: leave out surface forms seen less often, except a concept's most frequent one.
 
     Raises:
-        LinnetError: `min_count` is less than 1, or no mention in `docs` has a concept.
+        LinnetError: `min_count` is less than 1, no mention in `docs` has a concept, or one without an id.
 
     >>> doc = Document("d1", "Fits. No fits.", mentions=(
     ...     Mention(0, 4, source="gold", types=("Phenotype",), concepts=("HP:0001250",)),
@@ -69,6 +69,8 @@ def _add(doc: Document, mention: Mention, found: dict[str, _Seen]) -> None:
     for answer in (mention.concepts or (), *mention.alternatives):
         surfaces = _surfaces(mention, answer, surface)
         for id, (text, scope) in zip(answer, surfaces, strict=True):
+            if not id.strip():
+                raise LinnetError(f"document {doc.id!r}, mention {mention.start}-{mention.end}: a concept without id")
             seen = found.setdefault(id, _Seen(f"{doc.id}:{mention.start}"))
             (seen.exact if scope == "exact" else seen.related)[text or id] += 1
             seen.types.update(mention.types)
