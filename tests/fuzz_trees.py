@@ -7,9 +7,11 @@ parser: by what looks at members, kinds and offsets.
 from __future__ import annotations
 
 import copy
+import itertools
 import json
 import math
 import random
+import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -26,7 +28,8 @@ VALUES: tuple[Any, ...] = (
 )  # fmt: skip
 LITERALS = ("1e999", "-1e999", "1E400", "-0", "1e2", "5.0", "9" * 4_000, "9" * 5_000, "1e-400", "NaN", "-Infinity")
 PAIRS = (("[", "]"), ('{"a":', "}"))
-DEEPEST = 1_000
+DEEPEST, DEEPEST_VALUE = 1_000, 60  # of what is written as text, and of what is copied as a value of Python
+BRACKET = re.compile(r"[][{}]")
 
 Place = tuple[Any, Any]  # a dictionary or a list, and a key of it
 
@@ -65,11 +68,19 @@ def text_changed(text: str, rng: random.Random) -> str:
 
 
 def _inner(text: str, rng: random.Random) -> str | None:
+    if _deep(text):
+        return None
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
         return None
     return Tree(value, rng).changed().text()
+
+
+def _deep(text: str) -> bool:
+    """Return whether a text was nested before: its values are too deep to be parsed and copied."""
+    steps = (1 if found[0] in "[{" else -1 for found in BRACKET.finditer(text))
+    return max(itertools.accumulate(steps), default=0) > DEEPEST_VALUE
 
 
 class Tree:
@@ -204,7 +215,7 @@ def _nested(tree: Tree, holder: Any, key: Any) -> None:
     if tree.json:
         holder[key] = tree.stands_for(opens * depth + json.dumps(holder[key]) + closes * depth)
     else:
-        for _ in range(min(depth, 300)):
+        for _ in range(min(depth, DEEPEST_VALUE)):
             holder[key] = [holder[key]] if opens == "[" else {"a": holder[key]}
 
 
@@ -220,6 +231,8 @@ def json_changed(data: bytes, rng: random.Random) -> bytes | None:
     try:
         text = data.decode()
     except UnicodeDecodeError:
+        return None
+    if _deep(text):
         return None
     try:
         made = Tree(json.loads(text), rng).changed().text()
