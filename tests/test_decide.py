@@ -341,7 +341,7 @@ def test_what_cannot_be_learnt_from(kb: KnowledgeBase) -> None:
     wrong = [
         replace(doc, mentions=tuple(replace(m, concepts=("HP:0001831",)) for m in doc.mentions or ())) for doc in dev
     ]
-    with pytest.raises(DataError, match="cannot calibrate on 8 mentions; no answer of them is right: are"):
+    with pytest.raises(DataError, match="cannot calibrate on 8 mentions; no answer of them is right: has"):
         list(Decide(kb=kb).fit([], wrong, before=before, kb=kb, args={}))
 
 

@@ -135,7 +135,7 @@ class Decide(Stage):
             answers += self._judged(gold, predicted)
         right = np.array([answer.right for answer in answers], np.bool_)
         if not right.any():
-            why = "no answer of them is right: are their concepts those of the knowledge base?" if len(right) else ""
+            why = "no answer of them is right: has what stands before learned enough?" if len(right) else ""
             raise DataError(f"decide: cannot calibrate on {len(right)} mentions; {why or 'none has candidates'}")
         columns = np.array([features(answer.mention) for answer in answers])
         kinds = [self._kind(answer.row) for answer in answers]

@@ -261,7 +261,8 @@ def fit(
         shown = learned_documents(cross, docs, before=before, args=own)
         held = learned_documents(cross, docs, before=before, args=applied)
     if not _teaches(shown):
-        raise DataError("cross: no mention of the training documents has a right candidate to learn from")
+        problem = "cross: no mention of the training documents has a right candidate to learn from"
+        raise DataError(f"{problem}: a detector before it that has learned too little finds none of them")
     judged = learned_documents(cross, dev, before=before, args=applied) if dev else []
     cross.compete = own.loss == "list"
     score = (lambda _: accuracy(cross, judged, alone=cross.heard)) if judged else None

@@ -146,7 +146,8 @@ class Lexical(Reranker):
         self.known, lists = self.examples(train, before=before, kb=kb)
         lists = lists.take(np.add.reduceat(lists.right, lists.starts) > 0) if len(lists) else lists
         if not len(lists):
-            raise DataError("lexical: no mention of the training documents has a right candidate to learn from")
+            problem = "lexical: no mention of the training documents has a right candidate to learn from"
+            raise DataError(f"{problem}: a detector before it that has learned too little finds none of them")
         if len(lists) < FEW:
             message = f"lexical was trained on {len(lists)} mentions: too few for weights that can be trusted"
             warnings.warn(message, LinnetWarning, stacklevel=2)
