@@ -6,7 +6,7 @@ import json
 import math
 from typing import Any
 
-__all__ = ["DECODER", "bounded", "parse"]
+__all__ = ["DECODER", "bounded", "parse", "said"]
 
 MAX_LISTS = 5_000_000  # lists and objects of one text: each takes a hundred bytes, however few of the text
 
@@ -41,6 +41,13 @@ def parse(text: str) -> Any:
         return DECODER.decode(text)
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
+    except ValueError as error:
+        raise ValueError(said(error)) from error
+
+
+def said(error: ValueError) -> str:
+    """Return what a decoder's error says, without advice that is for programmers."""
+    return "a whole number of thousands of digits" if "set_int_max_str_digits" in str(error) else str(error)
 
 
 def bounded(text: str) -> None:

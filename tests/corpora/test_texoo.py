@@ -171,6 +171,7 @@ def test_everything_survives(docs: list[Document], tmp_path_factory: pytest.Temp
         (dataset(document(annotation(29, "LYST", "C1", source=3))), "source: expected a text, found 3"),
         (dataset(document(annotations={})), r"documents\[0\].annotations: expected a list"),
         (dataset({**document(), "linnet": {"mentions": {"4": {}}}}), "there is no mention '4'"),
+        (dataset({**document(), "linnet": {"mentions": {"4" * 5000: {}}}}), "there is no mention '4444"),
         (dataset({**document(), "linnet": 7}), "expected an object, found 7"),
         ({"documents": 7}, "documents: expected a list, found 7"),
         ([1], "expected an object"),

@@ -83,3 +83,11 @@ def test_values_one_after_the_other_are_read_in_linear_time(tmp_path: Path) -> N
         assert sum(1 for _ in read(tmp_path / "x.json", format="label_studio")) == count
         seconds.append(time.process_time() - start)
     assert seconds[1] < 10 * seconds[0]
+
+
+@pytest.mark.parametrize("end", ["", "\n{}"])
+def test_numbers_of_thousands_of_digits(tmp_path: Path, end: str) -> None:
+    path = tmp_path / "x.json"
+    path.write_text('{"documents": [], "a": %s}%s' % ("7" * 5000, end))  # noqa: UP031 - braces
+    with pytest.raises(FormatError, match=r"x\.json:1: no JSON: a whole number of thousands of digits"):
+        list(read(path, format="texoo"))

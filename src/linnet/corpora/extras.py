@@ -7,6 +7,7 @@ lost, and a document that the format can hold whole carries nothing of ours.
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 from linnet.codec import dumps, from_json
@@ -16,6 +17,7 @@ from linnet.errors import DataError
 __all__ = ["OWN", "by_ids", "rest", "restored"]
 
 OWN = "linnet"
+PLACE = re.compile("[0-9]{1,9}")  # of a mention in the document
 DERIVED = frozenset({"text"})  # of a mention: what its offsets say
 
 
@@ -77,8 +79,8 @@ def restored(again: Document, rest: Any, rows: Rows | None = None) -> Document:
     for key, part in rest.items():
         if key == "mentions" and isinstance(part, dict) and isinstance(mentions, list):
             for place, change in part.items():
-                if not (place.isdecimal() and int(place) < len(mentions)):
-                    raise DataError(f"{OWN}.mentions: there is no mention {place!r}")
+                if not (PLACE.fullmatch(place) and int(place) < len(mentions)):
+                    raise DataError(f"{OWN}.mentions: there is no mention {place!r:.40}")
                 _change(mentions[int(place)], _object(change))
         else:
             _change(value, {key: part})

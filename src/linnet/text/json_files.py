@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from linnet.errors import DataError, FormatError
-from linnet.strict_json import DECODER, bounded
+from linnet.strict_json import DECODER, bounded, said
 from linnet.strict_json import parse as loads
 from linnet.text.files import MAX_TEXT, open_text, shown
 
@@ -101,7 +101,7 @@ def whole(line: str, lines: Iterator[str], number: int, path: str) -> Iterator[t
         except RecursionError as error:
             raise FormatError(path, "no JSON: nested too deeply", line=begins) from error
         except ValueError as error:
-            raise FormatError(path, f"no JSON: {error}", line=begins) from error
+            raise FormatError(path, f"no JSON: {said(error)}", line=begins) from error
         yield value, begins
 
 
