@@ -132,3 +132,8 @@ def test_what_is_no_document_is_refused(value: Any, message: str) -> None:
 def test_what_is_no_json_is_refused(line: str) -> None:
     with pytest.raises(DataError, match="not JSON"):
         loads(line)
+
+
+def test_numbers_beyond_all_numbers() -> None:
+    with pytest.raises(DataError, match="1e999 is larger than numbers can be"):
+        loads('{"id":"d","text":"x","meta":{"a":1e999}}')

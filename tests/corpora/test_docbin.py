@@ -170,3 +170,19 @@ def test_bombs(spacy: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     (tmp_path / "x.spacy").write_bytes(zlib.compress(b"0" * 1_000_000))
     with pytest.raises(FormatError, match="refused as a bomb"):
         list(read(tmp_path / "x.spacy"))
+
+
+@pytest.mark.parametrize("key", ["strings", "span_groups"])
+def test_texts_and_spans_that_are_not_there(spacy: Any, tmp_path: Path, key: str) -> None:
+    doc = spacy.blank("en")("Fits and chills.")
+    doc.spans["sc"] = [spacy.tokens.Span(doc, 0, 1, label="Sign")]
+    path = saved(tmp_path, doc)
+    srsly = importlib.import_module("srsly")
+    value = srsly.msgpack_loads(zlib.decompress(path.read_bytes()))
+    if key == "strings":
+        value[key] = [text for text in value[key] if text != "Sign"]
+    else:
+        value[key] = [value[key][0].replace((1).to_bytes(4, "big"), (99).to_bytes(4, "big"))]
+    path.write_bytes(zlib.compress(srsly.msgpack_dumps(value)))
+    with pytest.raises(FormatError, match=r"E018|E035|E1010|is no DocBin|document 1"):
+        list(read(path))

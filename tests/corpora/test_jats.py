@@ -42,6 +42,7 @@ def test_what_is_read(tmp_path: Path, name: str) -> None:
     [doc] = read(given_as(tmp_path, ARTICLE, name))
     assert doc.id == "PMC35"
     assert doc.meta["ids"] == {"pmid": "23", "pmc": "35"}
+    assert doc.meta["references"] == ({"id": "b1", "text": "Somebody 2000"},)
     assert [(p.kind, p.meta.get("section", ""), doc.text[p.start : p.end]) for p in doc.passages] == [
         ("title", "", "Renal cysts and lithium 🧬"),
         ("abstract", "Background", "Cysts occur."),

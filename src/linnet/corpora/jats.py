@@ -13,11 +13,11 @@ passage                                holds
 =====================================  ==============================================================================
 
 Titles of sections are no text but ``meta["section"]`` of the passage, those of subsections behind a ``/``; its kind
-(``methods``), where one is given, is ``meta["category"]``, that of an abstract (``graphical``) too. References,
-footnotes and their marks, formulas in TeX and citations in superscript are left out; so are keywords, translated
-abstracts, what stands behind the body beside appendices (acknowledgements, notes, glossaries) and the article's
-letters. Paragraphs have line breaks between, blanks inside run together. Characters may have the names that HTML gives
-them.
+(``methods``), where one is given, is ``meta["category"]``, that of an abstract (``graphical``) too. Cited works are no
+text but ``meta["references"]`` of the document, by ``id`` and ``text``. Footnotes and their marks, formulas in TeX and
+citations in superscript are left out; so are keywords, translated abstracts, what else stands behind the body beside
+appendices (acknowledgements, notes, glossaries) and the article's letters. Paragraphs have line breaks between, blanks
+inside run together. Characters may have the names that HTML gives them.
 """
 
 from __future__ import annotations
@@ -94,7 +94,17 @@ def _document(article: etree._Element, name: str) -> Document:
         passages.append(Passage(start, start + len(text), kind, meta))
         start += len(text) + 1
     text = "\n".join(text for _, text, _ in parts)
-    return Document(number, text, passages=tuple(passages), meta={"ids": ids} if ids else {})
+    more: dict[str, Any] = {"ids": ids} if ids else {}
+    if references := list(_references(article)):
+        more["references"] = references
+    return Document(number, text, passages=tuple(passages), meta=more)
+
+
+def _references(article: etree._Element) -> Iterator[dict[str, str]]:
+    """Yield the cited works, each as the text that its elements make, with blanks between."""
+    for reference in article.iterfind("back//ref"):
+        text = " ".join(" ".join(map(str, reference.itertext())).split())
+        yield {"id": str(reference.get("id", "")), "text": text}
 
 
 def _parts(article: etree._Element) -> Iterator[Part]:
