@@ -221,9 +221,14 @@ def test_splits_of_corpora_are_linked(run: Run, recipe: Path, tmp_path: Path, mo
     done = run("link", "ncbi_disease:dev", "--pipeline", recipe, "--to", "jsonl")
     assert ids(done.out) == {"HP:0001250"}
     assert "1 gold mentions of the input were hidden" in done.err
-    for text, problem in (("ncbi_diseas:dev", "did you mean 'ncbi_disease'?"), ("ncbi_disease:dv", None)):
+    for text, problem in (
+        ("ncbi_diseas:dev", "did you mean 'ncbi_disease'?"),
+        ("ncbi_disease:dv", "unknown split of ncbi_disease 'dv'"),
+    ):
         done = run("link", text, "--pipeline", recipe)
-        assert (done.code == 2 and problem in done.err) if problem else done.code == 0
+        assert (done.code, problem in done.err) == (2, True)
+    done = run("link", "-q", "finding:seizures", "--pipeline", recipe, "--to", "jsonl")
+    assert ids(done.out) == {"HP:0001250"}, "a text of one word is a text"
 
 
 # --- as a process ----------------------------------------------------------------------------------------------------

@@ -115,6 +115,10 @@ def test_one_text_is_not_written_longer_than_it_may_be_read(tmp_path: Path, monk
         with pytest.raises(DataError, match=f"{name} is one JSON text, and this one has more than 1,000 characters"):
             write([Document(str(i), "Fits.") for i in range(20)], tmp_path / f"x.{suffix}")
         assert not (tmp_path / f"x.{suffix}").exists()
+    monkeypatch.undo()
+    monkeypatch.setattr("linnet.text.json_files.MAX_LISTS", 30)
+    with pytest.raises(DataError, match="more than 30 lists and objects: write several files, or JSON Lines"):
+        write([Document(str(i), "Fits.") for i in range(20)], tmp_path / "x.bigbio")
 
 
 def given_as(value: Any, folder: Path) -> Path:

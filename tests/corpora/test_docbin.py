@@ -184,5 +184,5 @@ def test_texts_and_spans_that_are_not_there(spacy: Any, tmp_path: Path, key: str
     else:
         value[key] = [value[key][0].replace((1).to_bytes(4, "big"), (99).to_bytes(4, "big"))]
     path.write_bytes(zlib.compress(srsly.msgpack_dumps(value)))
-    with pytest.raises(FormatError, match=r"E018|E035|E1010|is no DocBin|document 1"):
+    with pytest.raises(FormatError, match={"strings": "document 1: KeyError: .*E018", "span_groups": "E035"}[key]):
         list(read(path))

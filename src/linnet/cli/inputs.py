@@ -22,7 +22,8 @@ __all__ = ["documents", "hide_gold", "refuse_overwriting"]
 logger = logging.getLogger(__name__)
 
 STDIO = "-"
-SPLIT = re.compile(r"[a-z][a-z0-9_]*(?:/[a-z0-9_-]+)?:(?:train|dev|test|all)[a-z0-9_]*")  # of a corpus: bc5cdr:dev
+SPLIT = re.compile(r"([a-z][a-z0-9_]*(?:/[a-z0-9_-]+)?):([a-z0-9_]+)")  # of a corpus: bc5cdr:dev
+SPLITS = ("train", "dev", "test")  # what is meant for one even where no corpus is called so
 PACKED = (".gz", ".zip", ".docx", ".doc", ".pdf", ".rtf", ".html", ".htm", ".md")
 SUFFIXES = frozenset(PACKED).union(*(format.suffixes for format in FORMATS.values()))
 
@@ -41,7 +42,7 @@ def documents(inputs: Sequence[str], format: str | None, *, rows: KnowledgeBase 
     splits: list[str] = []
     for number, text in enumerate(inputs, 1):
         if not _is_source(text):
-            if SPLIT.fullmatch(text):
+            if _is_split(text):
                 splits.append(text)
             else:
                 texts[text] = Document.of(text, f"text-{number}")
@@ -55,6 +56,12 @@ def documents(inputs: Sequence[str], format: str | None, *, rows: KnowledgeBase 
             )
         seen.add(doc.id)
         yield doc
+
+
+def _is_split(text: str) -> bool:
+    """Return whether a text names a split; ``finding:allergy`` is a text."""
+    found = SPLIT.fullmatch(text)
+    return found is not None and (corpus_named(found[1]) is not None or found[2] in SPLITS)
 
 
 def _of_corpus(text: str) -> Iterator[Document]:
@@ -81,7 +88,7 @@ def _is_source(text: str) -> bool:
         return False
     else:
         return True
-    return "\n" not in text and not SPLIT.fullmatch(text) and _looks_like_path(text)
+    return "\n" not in text and not _is_split(text) and _looks_like_path(text)
 
 
 def _looks_like_path(text: str) -> bool:

@@ -106,6 +106,8 @@ def _warn_of_untrained(source: str, changes: Sequence[str]) -> None:
     if source not in recipes() and Path(source).is_dir():
         return
     recipe = read_recipe(source, changes=changes)
+    source = recipe.trained_by or source  # whose parts it takes
+    recipe = read_recipe(source) if recipe.trained_by else recipe
     if parts := list(dict.fromkeys(str(table["part"]) for table in recipe.train if "part" in table)):
         told = f"{source} is a recipe whose {', '.join(parts)} have learned nothing yet"
         logger.warning(

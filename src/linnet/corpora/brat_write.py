@@ -28,6 +28,7 @@ from linnet.corpora.brat_lines import (
 )
 from linnet.corpora.ids import to_curie
 from linnet.corpora.names import namer
+from linnet.corpora.plain import BREAKS
 from linnet.data import Document, Mention, Rows
 from linnet.errors import DataError, FormatError, LinnetWarning
 from linnet.frozen import EMPTY
@@ -35,7 +36,6 @@ from linnet.text.files import replacing, replacing_folder
 
 __all__ = ["annotation_lines", "write_folder"]
 
-BREAKS = str.maketrans("\r\n", "  ")
 BOM = "\ufeff"
 LONGEST = 200  # bytes of one part of a path: room for suffixes within the 255 that file systems allow
 T_ID = re.compile(r"T\d+[^\s:\0]*")

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TextIO
 
-from linnet.corpora.plain import plain
+from linnet.corpora.plain import BREAKS, plain
 from linnet.data import Document, Mention
 from linnet.errors import DataError, FormatError, LinnetWarning
 from linnet.text.files import open_text, shown
@@ -22,8 +22,6 @@ from linnet.text.files import open_text, shown
 __all__ = ["read", "write"]
 
 DIGITS = 12  # more make no offset that any file could have
-
-BREAKS = str.maketrans("\r\n", "  ")
 
 
 def read(path: str | Path) -> Iterator[Document]:

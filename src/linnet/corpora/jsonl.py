@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TextIO
@@ -13,11 +12,11 @@ from linnet.corpora.sources import sniff
 from linnet.data import Document, Rows
 from linnet.errors import DataError, FormatError
 from linnet.text.files import open_text, shown
+from linnet.text.json_files import spelled
 
 __all__ = ["line", "read", "write"]
 
 BEGIN = 1 << 16  # characters of a line that tell its format
-SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def read(path: str | Path, *, rows: Rows | None = None) -> Iterator[Document]:
@@ -65,5 +64,4 @@ def line(doc: Document, rows: Rows | None = None) -> str:
     Raises:
         DataError: as `write`.
     """
-    # half a surrogate pair has no UTF-8 form, but JSON can spell it
-    return SURROGATE.sub(lambda match: f"\\u{ord(match[0]):04x}", dumps(doc, rows)) + "\n"
+    return spelled(dumps(doc, rows)) + "\n"

@@ -13,13 +13,11 @@ from dataclasses import replace
 from itertools import zip_longest
 from typing import Any
 
-from linnet.corpora.relations import relations
+from linnet.corpora.plain import BREAKS
+from linnet.corpora.relations import are_relations, relations
 from linnet.data import Document, Mention, Passage, by_position
 
 __all__ = ["ALL", "KINDS", "fitted", "kept", "lost", "present"]
-
-BREAKS = str.maketrans("\r\n", "  ")
-
 
 AS_WRITTEN = "conjuncts and ids as written"
 # How a corpus writes several ids of one mention (`linnet.corpora.ids`): more than our record of them needs.
@@ -36,11 +34,7 @@ def _entries(listed: Sequence[Any] | None) -> int:
 
 
 def _is_relations(doc: Document, key: str) -> bool:
-    return key == "relations" and len(relations(doc)) == len(_listed(doc.meta[key]))
-
-
-def _listed(value: Any) -> Sequence[Any]:
-    return value if isinstance(value, Sequence) and not isinstance(value, str) else (value,)
+    return key == "relations" and are_relations(doc.meta[key])
 
 
 def _overlapping(doc: Document) -> int:
@@ -115,8 +109,10 @@ def kept(doc: Document, holds: frozenset[str]) -> Document:
     >>> [mention.concepts for mention in kept(doc, holds).mentions]
     [('A',), ('B',)]
     """
-    if not lost(doc, holds):
-        return doc
+    return _held(doc, holds) if lost(doc, holds) else doc
+
+
+def _held(doc: Document, holds: frozenset[str]) -> Document:
     passages = doc.passages if "passages" in holds else ()
     return replace(
         doc,
@@ -140,7 +136,8 @@ def fitted(
         holds: the kinds of things that the format has a place for.
         carry: gives a document the text and passages that are read back, where the format holds not all of them.
     """
-    whole, dropped = kept(doc, holds), lost(doc, holds)
+    dropped = lost(doc, holds)
+    whole = _held(doc, holds) if dropped else doc
     if carry is None:
         return whole, dropped
     carried = carry(whole)

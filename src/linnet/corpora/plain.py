@@ -1,12 +1,13 @@
-"""What no file of plain text can hold."""
+"""What no file of plain text can hold, and no line of one."""
 
 from __future__ import annotations
 
 from linnet.errors import DataError
 
-__all__ = ["plain"]
+__all__ = ["BREAKS", "plain"]
 
 BOM = "\ufeff"
+BREAKS = str.maketrans("\r\n", "  ")  # one for one, so that offsets hold
 
 
 def plain(text: str) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from linnet.data import Document
 
-__all__ = ["is_relation", "relations"]
+__all__ = ["are_relations", "is_relation", "relations"]
 
 
 def relations(doc: Document) -> list[Mapping[str, Any]]:
@@ -21,6 +21,11 @@ def relations(doc: Document) -> list[Mapping[str, Any]]:
     """
     found: Any = doc.meta.get("relations")
     return [one for one in found if is_relation(one)] if _listed(found) else []
+
+
+def are_relations(value: Any) -> bool:
+    """Return whether `value` is a list of relations and nothing else."""
+    return _listed(value) and all(map(is_relation, value))
 
 
 def is_relation(value: Any) -> bool:

@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from linnet.errors import DataError, FormatError
-from linnet.strict_json import DECODER, bounded, said
+from linnet.strict_json import DECODER, MAX_LISTS, bounded, lists, said
 from linnet.strict_json import parse as loads
 from linnet.text.files import MAX_TEXT, open_text, shown
 
-__all__ = ["Node", "OneText", "dumps", "loads", "nodes", "whole"]
+__all__ = ["Node", "OneText", "dumps", "loads", "nodes", "spelled", "whole"]
 
 SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -37,7 +37,11 @@ def dumps(value: Any, what: str) -> str:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     except (TypeError, ValueError) as error:
         raise DataError(f"{what} cannot be written as JSON: {error}") from error
-    # half a surrogate pair has no UTF-8 form, but JSON can spell it
+    return spelled(text)
+
+
+def spelled(text: str) -> str:
+    """Return JSON with halves of surrogate pairs spelled out: they have no UTF-8 form."""
     return SURROGATE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
@@ -50,18 +54,20 @@ class OneText:
     """
 
     def __init__(self, out: TextIO, what: str) -> None:
-        self._out, self._what, self._size = out, what, 0
+        self._out, self._what, self._size, self._lists = out, what, 0, 0
 
     def write(self, piece: str) -> None:
         """Write what comes next.
 
         Raises:
-            DataError: it is more than `MAX_TEXT` characters.
+            DataError: it is more than `MAX_TEXT` characters, or `MAX_LISTS` lists and objects.
         """
         self._size += len(piece)
-        if self._size > MAX_TEXT:
-            problem = f"{self._what} is one JSON text, and this one has more than {MAX_TEXT:,} characters"
-            raise DataError(f"{problem}: write several files, or JSON Lines")
+        self._lists += lists(piece)
+        for count, most, what in ((self._size, MAX_TEXT, "characters"), (self._lists, MAX_LISTS, "lists and objects")):
+            if count > most:
+                problem = f"{self._what} is one JSON text, and this one has more than {most:,} {what}"
+                raise DataError(f"{problem}: write several files, or JSON Lines")
         self._out.write(piece)
 
 
