@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import dataclasses
 import logging
@@ -25,7 +26,7 @@ from linnet.roles import Step
 from linnet.train.args import FREE, Every, TrainArgs
 from linnet.train.checkpoint import Checkpoint, optimizer_state, optimizer_tensors, put_weights, weights
 from linnet.train.model import Trainable
-from linnet.train.processes import divided, moved
+from linnet.train.processes import divided, moved, parted
 from linnet.train.randomness import Randomness
 from linnet.train.schedule import factor
 from linnet.train.watch import Watch
@@ -370,13 +371,16 @@ def _accelerator() -> Accelerator:
     if device.type == "cuda" and device.index is not None:
         torch.cuda.set_device(device)  # the one that a lone process is given
     try:
-        return Accelerator(
+        accelerator = Accelerator(
             cpu=device.type == "cpu",
             mixed_precision="no",  # `_Losses` does it: an Accelerator's cannot be changed within a process
             kwargs_handlers=[DistributedDataParallelKwargs(find_unused_parameters=True)],
         )
     except ValueError as error:
         raise LinnetError(f"this process has an Accelerator that was set up otherwise: {error}") from error
+    atexit.unregister(parted)
+    atexit.register(parted)
+    return accelerator
 
 
 def _copied(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
