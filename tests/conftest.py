@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import logging
 import os
 import threading
 from collections.abc import Iterator
@@ -44,6 +45,15 @@ def _home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         del os.environ["LINNET_HOME"]
     else:
         os.environ["LINNET_HOME"] = before
+
+
+@pytest.fixture(autouse=True)
+def _messages() -> Iterator[None]:
+    """Give back the logger that a command takes for itself: its stream ends with the test."""
+    yield
+    logger = logging.getLogger("linnet")
+    logger.handlers = []
+    logger.setLevel(logging.NOTSET)
 
 
 @pytest.fixture(scope="session")
