@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import statistics
 import subprocess
 import sys
 from dataclasses import replace
@@ -301,10 +302,10 @@ def test_shuffled_labels_teach_nothing_and_true_ones_what_holds_elsewhere(names:
     right = Dense(kb=names, encoder=bert, aliases=False)
     taught(right, many(36, "Patient {1} had {0} last year.", lambda i: i % 6), epochs=30)
     assert share_right(right, unseen) >= 0.9
-    # each surface means each of the concepts once: what is learned says nothing about any
-    shuffled = Dense(kb=names, encoder=bert, aliases=False)
-    taught(shuffled, many(36, "Patient {1} had {0} last year.", lambda i: (i + i // 6) % 6), epochs=30)
-    assert share_right(shuffled, unseen) <= 0.5
+    # each surface means each of the concepts once: this says nothing about any; one training may be lucky
+    labelled = many(36, "Patient {1} had {0} last year.", lambda i: (i + i // 6) % 6)
+    shuffled = [taught(Dense(kb=names, encoder=bert, aliases=False), labelled, epochs=20, seed=n) for n in range(4)]
+    assert statistics.mean(share_right(dense, unseen) for dense in shuffled) <= 0.5
 
 
 def test_training_names_are_aliases(names: KnowledgeBase, bert: str) -> None:
