@@ -24,6 +24,17 @@ TYPE = st.sampled_from(["Disease", "Chemical"])
 ID = st.sampled_from(["MESH:D014262", "OMIM:217000", "UMLS:C0024660", "DBSNP:rs1"])
 
 
+BARE = {"type": "CID", "args": ({"role": "arg1", "ref": "MESH:D1"}, {"role": "arg2", "ref": "MESH:D2"})}
+PAIR = {**BARE, "id": "R1"}
+OF_CONCEPTS = [{"role": "drug", "ref": "MESH:D1"}, {"role": "disease", "ref": "MESH:D2"}]
+OTHER_RELATIONS: list[dict[str, Any]] = [
+    {"type": "CID", "args": OF_CONCEPTS, "id": "R2", "meta": {"sure": "no"}},
+    {"type": "CID", "args": [*OF_CONCEPTS, {"role": "dose", "ref": "MESH:D3"}], "id": "R3"},
+    {"type": "7", "args": OF_CONCEPTS, "id": "R4"},
+    {"type": "CID", "args": [{"role": "arg1", "ref": "T1"}, {"role": "arg2", "ref": "MESH:D2"}], "id": "R5"},
+]
+
+
 @st.composite
 def tame(draw: st.DrawFn) -> Document:
     """A document with everything in it, in a text that every format takes: words, one line a passage."""
@@ -37,8 +48,8 @@ def tame(draw: st.DrawFn) -> Document:
     )
     starts = [at for at in borders if at < len(title) and text[at : at + 1].strip()]
     mentions = [draw(mention(text, starts, title)) for _ in range(draw(st.integers(0, 4)))]
-    relation = {"type": "CID", "args": [{"role": "arg1", "ref": "MESH:D1"}, {"role": "arg2", "ref": "MESH:D2"}]}
-    meta: dict[str, Any] = {"relations": [relation]} if draw(st.booleans()) else {}
+    told = st.lists(st.sampled_from([PAIR, *OTHER_RELATIONS]), max_size=3, unique_by=lambda one: one["id"])
+    meta: dict[str, Any] = {"relations": related} if (related := draw(told)) else {}
     return Document(
         draw(st.sampled_from(["1", "23"])),
         text,
@@ -174,7 +185,16 @@ def test_passages_that_pubtator_moves_are_announced() -> None:
     assert announced.passages == (Passage(0, 9, "title"),)
 
 
-PAIR = {"type": "CID", "args": [{"role": "arg1", "ref": "MESH:D1"}, {"role": "arg2", "ref": "MESH:D2"}]}
+@pytest.mark.parametrize("told", OTHER_RELATIONS)
+def test_relations_that_pubtator_cannot_hold_are_announced(told: Any, tmp_path: Path) -> None:
+    mentions = (Mention(0, 4, id="T1", source="gold", types=("Disease",), concepts=("MESH:D1",)),)
+    doc = Document("1", "Fits seen", mentions=mentions, meta={"relations": [told]})
+    dropped: Counter[str] = Counter()
+    [announced] = fitting([doc], "pubtator", dropped)
+    assert dropped["relations other than of two concepts"] == ("meta" not in told)
+    assert dropped["ids, roles and meta of relations"] == 1
+    assert back(announced, "pubtator", tmp_path).meta == announced.meta
+    assert announced.meta.get("relations", ()) == (() if "meta" not in told else (BARE,))
 
 
 @pytest.mark.parametrize("told", [None, "abc", ["x"], [{"args": 7}, PAIR], [{"args": [{"ref": 7}]}], {"a": 1}, [None]])

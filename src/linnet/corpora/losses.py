@@ -14,11 +14,13 @@ from itertools import zip_longest
 from typing import Any
 
 from linnet.corpora.plain import BREAKS
-from linnet.corpora.relations import are_relations, relations
+from linnet.corpora.relations import are_relations, bare, pairs, relations
 from linnet.data import Document, Mention, Passage, by_position
 
 __all__ = ["ALL", "KINDS", "fitted", "kept", "lost", "present"]
 
+OTHERS = "relations other than of two concepts"
+BARE = "ids, roles and meta of relations"
 AS_WRITTEN = "conjuncts and ids as written"
 # How a corpus writes several ids of one mention (`linnet.corpora.ids`): more than our record of them needs.
 SPELLINGS = frozenset({"conjuncts", "separator", "ids"})
@@ -52,6 +54,8 @@ KINDS: Mapping[str, Callable[[Document], int]] = {
     "reviewed spans": lambda doc: _entries(doc.reviewed),
     "document meta": lambda doc: len([key for key in doc.meta if not _is_relations(doc, key)]),
     "relations": lambda doc: len(relations(doc)),
+    OTHERS: lambda doc: len(relations(doc)) - len(pairs(doc)),
+    BARE: lambda doc: sum(bare(relation) != relation for relation in relations(doc)),
     "line breaks": lambda doc: doc.text.count("\n") + doc.text.count("\r"),
     "mentions": lambda doc: len(doc.mentions or ()),
     "overlapping mentions": _overlapping,
@@ -86,7 +90,8 @@ def present(doc: Document) -> Counter[str]:
 
 def lost(doc: Document, holds: frozenset[str]) -> Counter[str]:
     """Return how many things of each kind a format that holds `holds` drops from a document."""
-    return Counter({kind: count for kind, count in present(doc).items() if kind not in holds})
+    out = holds if "relations" in holds else holds | {OTHERS, BARE}  # what is said of them, where all are lost
+    return Counter({kind: count for kind, count in present(doc).items() if kind not in out})
 
 
 def _outermost(mentions: tuple[Mention, ...]) -> Iterator[Mention]:
@@ -156,9 +161,16 @@ def _kept_meta(doc: Document, holds: frozenset[str]) -> dict[str, Any]:
         for key, value in doc.meta.items()
         if ("relations" if _is_relations(doc, key) else "document meta") in holds
     }
-    if "relations" in holds and "relations" not in meta and (sound := relations(doc)):
-        meta["relations"] = tuple(sound)
+    if "relations" in holds and are_relations(meta.get("relations", ())) and relations(doc):
+        meta.pop("relations", None)
+        if found := _kept_relations(doc, holds):
+            meta["relations"] = found
     return meta
+
+
+def _kept_relations(doc: Document, holds: frozenset[str]) -> tuple[Any, ...]:
+    found = relations(doc) if OTHERS in holds else pairs(doc)
+    return tuple(found if BARE in holds else map(bare, found))
 
 
 def _kept_mentions(doc: Document, holds: frozenset[str]) -> tuple[Mention, ...] | None:

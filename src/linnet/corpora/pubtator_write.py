@@ -11,7 +11,7 @@ from typing import TextIO
 
 from linnet.corpora.ids import from_curie, to_curie, write_ids
 from linnet.corpora.plain import BREAKS, plain
-from linnet.corpora.relations import relations
+from linnet.corpora.relations import bare, pairs
 from linnet.data import Document, Mention, Passage
 from linnet.errors import DataError, LinnetWarning
 from linnet.frozen import EMPTY
@@ -188,24 +188,15 @@ def _type(types: tuple[str, ...]) -> str:
 
 
 def _relations(doc: Document, written: Sequence[Mention]) -> list[str]:
-    """Return the lines of the relations between two concepts; those between mentions have no place in the format.
+    """Return the lines of the relations between two concepts; others have no place in the format.
 
     A concept is written without its prefix where one of the `written` mentions, or its form, tells it.
     """
-    found = relations(doc)
-    if not found:
-        return []
-    known = known_ids(written)
-    ids = {mention.id for mention in doc.mentions or ()}
     lines = []
-    for relation in found:
-        type = str(relation.get("type", ""))
-        refs = [str(arg.get("ref", "")) for arg in relation.get("args", ())]
-        # a type that is a number would be read as the start of a mention
-        if len(refs) == 2 and all(refs) and not ids.intersection(refs) and type.strip("- ") and not type.isdecimal():
-            novelty = relation.get("meta", EMPTY).get("novelty")
-            columns = [type, *(_ref(ref, known) for ref in refs), *([str(novelty)] if novelty else [])]
-            lines.append("\t".join([doc.id, *(BREAKING.sub(" ", column) for column in columns)]))
+    known = known_ids(written) if (found := pairs(doc)) else {}
+    for relation in map(bare, found):
+        refs = (_ref(arg["ref"], known) for arg in relation["args"])
+        lines.append("\t".join([doc.id, relation["type"], *refs, *relation.get("meta", EMPTY).values()]))
     return lines
 
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
 from linnet.data import Document
+from linnet.frozen import EMPTY, freeze
 
-__all__ = ["are_relations", "is_relation", "relations"]
+__all__ = ["are_relations", "bare", "is_relation", "pairs", "relations"]
+
+BREAKING = re.compile(r"[\t\n\r]")  # what a line of columns has no place for
 
 
 def relations(doc: Document) -> list[Mapping[str, Any]]:
@@ -21,6 +25,36 @@ def relations(doc: Document) -> list[Mapping[str, Any]]:
     """
     found: Any = doc.meta.get("relations")
     return [one for one in found if is_relation(one)] if _listed(found) else []
+
+
+def pairs(doc: Document) -> list[Mapping[str, Any]]:
+    """Return the relations that have a type and two concepts, which is what fits into a line of PubTator.
+
+    >>> args = [{"role": "drug", "ref": "MESH:D1"}, {"role": "disease", "ref": "MESH:D2"}]
+    >>> len(pairs(Document("1", "", meta={"relations": [{"type": "CID", "args": args}, {"type": "CID", "args": []}]})))
+    1
+    """
+    ids = {mention.id for mention in doc.mentions or ()}
+    return [relation for relation in relations(doc) if _is_pair(relation, ids)]
+
+
+def bare(relation: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a relation without what a line of PubTator has no place for: its id, roles, and meta but ``novelty``."""
+    args = [{"role": f"arg{place}", "ref": arg.get("ref", "")} for place, arg in enumerate(relation["args"], 1)]
+    novelty = relation.get("meta", EMPTY).get("novelty")
+    told = isinstance(novelty, str) and novelty.strip() == novelty != "" and not BREAKING.search(novelty)
+    meta = {"meta": {"novelty": novelty}} if told else {}
+    made: Mapping[str, Any] = freeze({"type": relation.get("type", ""), "args": args, **meta})
+    return made
+
+
+def _is_pair(relation: Mapping[str, Any], ids: Set[str]) -> bool:
+    type, args = relation.get("type", ""), relation["args"]
+    # a type that is a number would be read as the start of a mention
+    typed = bool(type.strip("- ")) and not type.strip().lstrip("-").isdecimal()
+    refs = [arg.get("ref", "") for arg in args]
+    plain = all(text.strip() == text and not BREAKING.search(text) for text in (type, *refs))
+    return typed and plain and len(refs) == 2 and all(refs) and ids.isdisjoint(refs)
 
 
 def are_relations(value: Any) -> bool:
