@@ -185,6 +185,13 @@ def test_passages_that_pubtator_moves_are_announced() -> None:
     assert announced.passages == (Passage(0, 9, "title"),)
 
 
+@pytest.mark.parametrize("name", [name for name in WRITABLE if FORMATS[name].holds == ALL])
+def test_references_to_nothing_come_back(name: str, tmp_path: Path) -> None:
+    told: dict[str, Any] = {"type": "CID", "args": ({"role": "drug", "ref": ""}, {"role": "disease", "ref": "MESH:D2"})}
+    doc = Document("1", "Fits seen", mentions=(), meta={"relations": [told]})
+    assert back(doc, name, tmp_path).meta["relations"] == (told,)
+
+
 @pytest.mark.parametrize("told", OTHER_RELATIONS)
 def test_relations_that_pubtator_cannot_hold_are_announced(told: Any, tmp_path: Path) -> None:
     mentions = (Mention(0, 4, id="T1", source="gold", types=("Disease",), concepts=("MESH:D1",)),)

@@ -157,7 +157,7 @@ class Writer:
             return None
         infons = {"type": relation.get("type", ""), **cast("Any", relation.get("meta") or {})}
         args = relation.get("args", ())
-        if not all(isinstance(arg, Mapping) and arg.keys() == {"role", "ref"} for arg in args):
+        if not all(arg.keys() == {"role", "ref"} and arg["ref"] for arg in args):
             return None
         nodes = [Node(arg["ref"], arg["role"]) for arg in args]
         made = BioCRelation(relation.get("id", ""), {k: v for k, v in infons.items() if k != "type" or v}, nodes)
