@@ -88,7 +88,7 @@ def mention(draw: st.DrawFn, text: str, starts: list[int], title: str) -> Mentio
         concepts=draw(st.none() | st.lists(ID, max_size=2, unique=True).map(tuple)),
         alternatives=draw(st.sampled_from([(), (("OMIM:217000",),)])),
         candidates=draw(st.sampled_from([None, candidates])),
-        probability=draw(st.sampled_from([None, 0.25])),
+        probability=draw(st.sampled_from([None, 0.25, 0.1234567890123])),
         signals=draw(st.sampled_from([{}, {"detect": 0.5}])),
         group=draw(st.sampled_from(["", "g"])),
         meta=draw(st.sampled_from([{}, {"author": "a"}])),

@@ -104,7 +104,7 @@ def _row(doc: Document, mention: Mention, name: Callable[[str], str]) -> tuple[o
         _safe(_join(concepts)),
         _safe(_join(names) if any(names) else ""),
         _safe(_join(mention.types)),
-        "" if mention.probability is None else f"{mention.probability:.6g}",
+        "" if mention.probability is None else str(mention.probability),
         calibration,
         mention.source,
         ";".join(f"{start} {end}" for start, end in mention.parts),
