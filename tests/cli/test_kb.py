@@ -100,10 +100,14 @@ def test_export_and_build_again_give_the_same_version(run: Run, home: Path, tmp_
 def test_export_for_spreadsheets_says_what_it_drops(run: Run, home: Path, tmp_path: Path, kb: KnowledgeBase) -> None:
     out = tmp_path / "all.tsv"
     done = run("kb", "export", kb.path, "-o", out)
-    assert "1 names have a scope" in done.err
+    assert ".tsv cannot hold, and was not given: scopes, languages and sources of names (1); .jsonl keeps" in done.err
     assert run("kb", "build", out, "--from", "table", "-o", "again").code == 0
     assert len(KnowledgeBase.open("again")) == len(kb)
     assert run("kb", "export", kb.path, "-o", tmp_path / "all.xlsx").code == 2
+    done = run("kb", "export", kb.path, "-o", tmp_path / "all.texoo")
+    parents = sum(len(concept.parents) for concept in kb.concepts())
+    assert f"parents ({parents}), " in done.err
+    assert "retired ids (" in done.err
 
 
 def test_a_read_only_home_is_said(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

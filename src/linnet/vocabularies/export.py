@@ -1,12 +1,13 @@
 """Concepts out to files: ``.jsonl`` keeps them whole, ``.tsv`` is for spreadsheets and says what it drops.
 
-``.texoo`` is the form in which TrainX keeps a terminology: names, first types and definitions.
+``.texoo`` is the form in which TrainX keeps a terminology: names, first types and definitions. What falls away is told.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TextIO
 
@@ -18,6 +19,18 @@ from linnet.vocabularies.texoo import write_texoo
 
 __all__ = ["write_table"]
 
+NOT_IN_TSV: Mapping[str, Callable[[Concept], int]] = {
+    "scopes, languages and sources of names": lambda concept: sum(
+        (name.scope, name.language, name.source) != ("exact", "en", "") for name in concept.names
+    ),
+}
+NOT_IN_TEXOO: Mapping[str, Callable[[Concept], int]] = {
+    **NOT_IN_TSV,
+    "further types": lambda concept: len(concept.types[1:]),
+    "parents": lambda concept: len(concept.parents),
+    "cross-references": lambda concept: len(concept.xrefs),
+    "retired ids": lambda concept: concept.replaced_by is not None,
+}
 COLUMNS = ("id", "name", "synonyms", "types", "definition", "parents", "xrefs", "replaced_by")
 
 
@@ -36,25 +49,35 @@ def write_table(concepts: Iterable[Concept], path: str | Path) -> int:
             return write_concepts(concepts, out)
     if ending == "texoo":
         with replacing(path) as out:
-            return write_texoo(concepts, out)
+            return write_texoo(_counted(concepts, ending, NOT_IN_TEXOO), out)
     if ending != "tsv":
         raise FormatError(
             path, "expected a name that ends in .jsonl (keeps concepts whole), .tsv or .texoo, plain or .gz"
         )
     with replacing(path) as out:
-        return _write_tsv(concepts, out)
+        return _write_tsv(_counted(concepts, ending, NOT_IN_TSV), out)
+
+
+def _counted(
+    concepts: Iterable[Concept], ending: str, kinds: Mapping[str, Callable[[Concept], int]]
+) -> Iterator[Concept]:
+    """Yield concepts, and at their end warn of how much of each kind they have, which such a file cannot hold."""
+    lost: Counter[str] = Counter()
+    for concept in concepts:
+        lost.update({kind: int(count(concept)) for kind, count in kinds.items()})
+        yield concept
+    if lost := +lost:
+        named = ", ".join(f"{kind} ({count:,})" for kind, count in sorted(lost.items()))
+        message = f".{ending} cannot hold, and was not given: {named}; .jsonl keeps concepts whole"
+        warnings.warn(message, LinnetWarning, stacklevel=4)
 
 
 def _write_tsv(concepts: Iterable[Concept], out: TextIO) -> int:
     out.write("\t".join(COLUMNS) + "\n")
-    count = scopes = 0
+    count = 0
     for concept in concepts:
         out.write("\t".join(_cells(concept)) + "\n")
         count += 1
-        scopes += sum((name.scope, name.language, name.source) != ("exact", "en", "") for name in concept.names)
-    if scopes:
-        message = f"{scopes} names have a scope, language or source, which a .tsv cannot hold; .jsonl keeps them"
-        warnings.warn(message, LinnetWarning, stacklevel=3)
     return count
 
 
