@@ -42,6 +42,17 @@ def test_the_best_is_a_recipe_to_train(run: Run, tmp_path: Path, data: Path, sma
     assert load(tmp_path / "model").parts[2].k == chosen.pipeline[2]["k"]  # type: ignore[attr-defined]
 
 
+def test_an_own_corpus_is_tuned_on(run: Run, tmp_path: Path, data: Path, small: KnowledgeBase) -> None:
+    (tmp_path / "own").mkdir()
+    for split in ("train", "dev"):
+        assert run("corpus", "convert", f"bc5cdr:{split}", tmp_path / f"own/{split}.jsonl", "--data", data).code == 0
+    more = ("--set", 'corpus="ncbi_disease"', "--corpus", tmp_path / "own", "--trials", 1)
+    done = run("tune", light(tmp_path, small), "-o", tmp_path / "t", *more)
+    assert done.code == 0, done.err
+    assert "split dev, 20 documents" in done.out
+    assert read_recipe(tmp_path / "t" / "best.toml").corpus == str(tmp_path / "own")
+
+
 def test_what_is_refused(
     run: Run, tmp_path: Path, data: Path, small: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
 ) -> None:

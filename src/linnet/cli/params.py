@@ -27,14 +27,18 @@ CROSS = "crossencoder"  # behind a packing, the key of what belongs to this cros
 TAGS = (NGRAMS, *(f"{packing}{CROSS}" for packing in PACKINGS))
 
 
-def with_params(params: Path | None, recipe: str, changes: Sequence[str] | None) -> list[str]:
-    """Return changes of a recipe: those that a file of parameters makes, if there is one, and those of ``--set``.
+def with_params(
+    params: Path | None, recipe: str, changes: Sequence[str] | None, *, corpus: str | None = None
+) -> list[str]:
+    """Return changes of a recipe: those that a file of parameters makes, of ``--set`` and of ``--corpus``, if given.
 
     Raises:
         FormatError: as `read_params` says.
         RecipeError: the recipe is wrong.
     """
     own = list(changes or ())
+    if corpus is not None:
+        own += [f"corpus={toml_value(corpus)}", 'train_corpus=""']
     # the packing may be one of --set
     return own if params is None else [*read_params(params, read_recipe(recipe, changes=own)), *own]
 

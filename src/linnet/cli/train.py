@@ -22,10 +22,9 @@ from linnet.errors import RecipeError
 from linnet.finished import first_process
 from linnet.fitting import Done, Progress
 from linnet.fitting import train as train_all
-from linnet.recipe import toml_value
 from linnet.todo import tasks
 
-__all__ = ["Data", "Params", "dev_documents", "train"]
+__all__ = ["Data", "OtherCorpus", "Params", "dev_documents", "train"]
 
 logger = logging.getLogger(__name__)
 
@@ -33,6 +32,10 @@ EVERY = 10.0  # seconds between lines of progress
 
 Data = Annotated[
     Path | None, typer.Option(envvar="LINNET_DATA", help="Folder of the known corpora.", show_default=False)
+]
+OtherCorpus = Annotated[
+    str | None,
+    typer.Option("--corpus", help="Corpus instead of the recipe's: a name, or a folder with train.jsonl, dev.jsonl."),
 ]
 Params = Annotated[
     Path | None,
@@ -44,10 +47,7 @@ def train(
     recipe: Annotated[str, typer.Argument(help="Recipe: the name of one that comes with Linnet, or a file.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="New folder for the trained pipeline.")],
     kb: Annotated[str | None, typer.Option(help="Knowledge base instead of the recipe's: a name or a file.")] = None,
-    corpus: Annotated[
-        str | None,
-        typer.Option(help="Corpus instead of the recipe's: a name, or a folder with train.jsonl, dev.jsonl."),
-    ] = None,
+    corpus: OtherCorpus = None,
     data: Data = None,
     changes: Annotated[list[str] | None, typer.Option("--set", help="Change a recipe's key=value.")] = None,
     params: Params = None,
@@ -64,9 +64,7 @@ def train(
     """Train the parts of a recipe that learn, on the train split of its corpus, and write the pipeline to a folder."""
     first = first_process()  # which speaks for all of them
     listen(quiet=quiet or not first, verbose=verbose)
-    changes = with_params(params, recipe, changes)
-    if corpus is not None:
-        changes = [*(changes or []), f"corpus={toml_value(corpus)}", 'train_corpus=""']
+    changes = with_params(params, recipe, changes, corpus=corpus)
     read = read_recipe(recipe, changes=changes)
     if read.trained_by:
         raise RecipeError(recipe, [f"trained_by: its parts are taken from {read.trained_by!r}; train that"])

@@ -11,7 +11,7 @@ import typer
 
 from linnet.cli.common import Quiet, Verbose, clean, listen, table
 from linnet.cli.params import with_params
-from linnet.cli.train import Data, Params, dev_documents
+from linnet.cli.train import Data, OtherCorpus, Params, dev_documents
 from linnet.config import open_kb, read_recipe, recipes
 from linnet.corpora.own import has_split, split_documents
 from linnet.errors import LinnetError, RecipeError, did_you_mean
@@ -39,6 +39,7 @@ def tune(
     score: Annotated[str, typer.Option(help="Figure of the report that is to be large.")] = "in-kb.accuracy@1",
     seed: Annotated[int | None, typer.Option(min=0, help="Of what is tried; the recipe's by default.")] = None,
     kb: Annotated[str | None, typer.Option(help="Knowledge base instead of the recipe's: a name or a file.")] = None,
+    corpus: OtherCorpus = None,
     data: Data = None,
     changes: Annotated[list[str] | None, typer.Option("--set", help="Change a recipe's key=value.")] = None,
     params: Params = None,
@@ -47,7 +48,7 @@ def tune(
 ) -> None:
     """Choose keywords of a recipe by what its tune table allows, and write the best as a recipe to train."""
     listen(quiet=quiet, verbose=verbose)
-    made = _search(recipe, with_params(params, recipe, changes), split, score, kb, data)
+    made = _search(recipe, with_params(params, recipe, changes, corpus=corpus), split, score, kb, data)
     folder = output or Path("tuned") / (recipe if recipe in recipes() else Path(recipe).stem)
     done: list[Trial] = []
     chosen = made.recipe.seed if seed is None else seed
