@@ -315,3 +315,14 @@ def test_placing_looks_nearby() -> None:
     assert places.span(text, 0, 4, " ") is None
     assert places.span(text, -3, 2, "Mice") == Span(0, 4)
     assert Mention(*Span(0, 4)).start == 0
+
+
+def test_placing_counts_the_characters_of_the_text() -> None:
+    from linnet.corpora.places import Places, nearby
+
+    places = Places("f")
+    assert places.span("İİİ yeast here. Mice.", 14, 18, "MICE") == Span(16, 20), "İ is two characters in lower case"
+    assert nearby("i\u0307", 0, "İ") is None, "nothing lies outside the text"
+    assert nearby("aa", 7, "aaa, aaa") == Span(6, 8), "places may overlap"
+    assert nearby("AA", 7, "aaa, aaa") == Span(6, 8)
+    assert nearby("C++ (CELLS)", 3, "The c++ (cells).") == Span(4, 15)

@@ -7,6 +7,8 @@ told in one warning each.
 
 from __future__ import annotations
 
+import re
+
 from linnet.data import Span
 from linnet.vocabularies.oddities import Oddities
 
@@ -43,11 +45,13 @@ def nearby(surface: str, start: int, text: str) -> Span | None:
     if not wanted:
         return None
     begin = max(0, start) + surface.index(wanted[0])
-    if text[begin : begin + len(wanted)].lower() == wanted.lower():
+    # compared character by character: in lower case a text may be longer
+    if re.compile(re.escape(wanted), re.IGNORECASE).match(text, begin):
         return Span(begin, begin + len(wanted))
     low, high = max(0, start - NEARBY), max(0, start) + NEARBY + len(wanted)
-    for within, sought in ((text[low:high], wanted), (text[low:high].lower(), wanted.lower())):
-        found = [low + place for place in range(len(within)) if within.startswith(sought, place)]
+    for flag in (re.NOFLAG, re.IGNORECASE):
+        pattern = re.compile(f"(?={re.escape(wanted)})", flag)  # looks ahead only, so that those that overlap are found
+        found = [match.start() for match in pattern.finditer(text, low, high)]
         if found:
             nearest = min(found, key=lambda place: abs(place - start))
             return Span(nearest, nearest + len(wanted))
