@@ -10,6 +10,7 @@ import pytest
 from tests.corpora.published_excerpts import EXCERPTS, put
 
 from linnet.corpora.catalog import CORPORA, read_corpus
+from linnet.corpora.craft import read as read_craft
 from linnet.corpora.vocabulary import documents
 from linnet.data import Document, Mention, Span
 from linnet.errors import FormatError, LinnetError, LinnetWarning
@@ -58,6 +59,32 @@ def test_craft_has_discontinuous_mentions_of_two_ontologies(corpus: Read) -> Non
     assert [doc.id for doc in corpus("craft:dev")] == ["12546709"]
     with pytest.raises(FormatError, match="test split of craft is not there"):
         corpus("craft:test")
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "found"),
+    [
+        (0, 4, Span(0, 4)),
+        (318, 322, Span(317, 321)),
+        (318, 323, Span(317, 321)),  # one too far
+        (372, 376, Span(317, 321)),  # fifty past the end
+        (999, 1003, None),
+        (11, 15, Span(0, 4)),  # within the pair
+    ],
+)
+def test_craft_offsets_in_utf_16(tmp_path: Path, start: int, end: int, found: Span | None) -> None:
+    text = f"cell line 𝒳 and {'x' * 300} cell"
+    folder = tmp_path / "concept-annotation" / "CL" / "CL" / "knowtator-2"
+    folder.mkdir(parents=True)
+    (tmp_path / "articles" / "txt").mkdir(parents=True)
+    (tmp_path / "articles" / "txt" / "1.txt").write_text(text, encoding="utf-8")
+    annotation = f'<annotation id="a"><class id="CL:1"/><span start="{start}" end="{end}">cell</span></annotation>'
+    xml = f"<knowtator-project><document>{annotation}</document></knowtator-project>"
+    (folder / "1.txt.knowtator.xml").write_text(xml)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LinnetWarning)
+        [doc] = read_craft(tmp_path / "concept-annotation")
+    assert [mention.span for mention in doc.mentions or ()] == ([found] if found else [])
 
 
 def test_craft_with_the_classes_its_authors_added(corpus: Read) -> None:

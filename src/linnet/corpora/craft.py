@@ -9,6 +9,7 @@ character beyond U+FFFF as two; they are converted.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator
 from functools import partial
 from itertools import accumulate
@@ -73,17 +74,20 @@ class _Offsets:
     def __init__(self, text: str) -> None:
         wide = any(character > "\uffff" for character in text)
         units = accumulate((1 + (character > "\uffff") for character in text), initial=0)
-        self._points = {unit: point for point, unit in enumerate(units)} if wide else None
+        self._units = tuple(units) if wide else None
 
     def point(self, unit: int) -> int:
-        return unit if self._points is None else self._points.get(unit, -1)
+        """Return the code point that begins at `unit` or has it within; past the end it stays as far past it."""
+        if self._units is None:
+            return unit
+        return bisect_right(self._units, unit) - 1 + max(0, unit - self._units[-1])
 
 
 def _mention(annotation: Annotation, ontology: str, text: str, offsets: _Offsets, places: Places) -> Mention | None:
     spans: list[Span] = []
     for start, end, surface in annotation.spans:
         begin, stop = offsets.point(start), offsets.point(end)
-        said = text[begin:stop] if surface is None and 0 <= begin < stop <= len(text) else surface or ""
+        said = text[begin:stop] if surface is None and begin < stop <= len(text) else surface or ""
         span = places.span(text, begin, stop, said, line=annotation.line)
         if span is None:
             return None
