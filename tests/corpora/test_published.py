@@ -331,6 +331,31 @@ def test_the_first_layout_that_is_there_is_taken(tmp_path: Path) -> None:
         read_corpus("nlm_gene/x", split="train", data=tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("name", "place"),
+    [
+        ("linnaeus:all", "manual-corpus-species-1.0/txt"),
+        ("bioid:train", "BioIDtraining_2/caption_bioc"),
+        ("craft:train", "CRAFT-5.0.2/articles/txt"),
+        ("craft:train", "CRAFT-5.0.2/concept-annotation/UBERON/UBERON/knowtator-2"),
+        ("s800:all", "abstracts"),
+        ("nlm_gene/bioc:train", "Corpus/FINAL"),
+        ("gnormplus:train", "GNormPlusCorpus"),
+        ("cometa:train", "cometa/splits/stratified_general"),
+        ("ask_a_patient/fold-0:train", "datasets/AskAPatient"),
+        ("tmvar:all", "."),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::linnet.errors.LinnetWarning")
+def test_what_macs_leave_beside_files_is_passed_over(corpus: Read, tmp_path: Path, name: str, place: str) -> None:
+    docs = corpus(name)
+    known = name.partition(":")[0].partition("/")[0]
+    folder = tmp_path / "data" / "corpora" / CORPORA[known].folder / place
+    for path in [path for path in folder.iterdir() if path.is_file()]:
+        path.with_name(f"._{path.name}").write_bytes(b"\0\5\x16\7\0\2\0\0Mac OS X\xb0")
+    assert corpus(name) == docs
+
+
 def test_placing_looks_nearby() -> None:
     from linnet.corpora.places import Places
 

@@ -16,6 +16,7 @@ from typing import NamedTuple
 from linnet.corpora.bioc_bare import BareDocument, bare_documents
 from linnet.corpora.places import Places
 from linnet.corpora.separated import number, table
+from linnet.corpora.sources import visible
 from linnet.data import Document, Mention, Passage
 from linnet.errors import FormatError
 from linnet.text.files import shown
@@ -64,7 +65,7 @@ def read(path: str | Path) -> Iterator[Document]:
         FormatError: no captions, a column that is missing, an offset that is none (with the line), or rows none of
             which belongs to a caption.
     """
-    captions = sorted((Path(path).parent / "caption_bioc").glob("*.xml"))
+    captions = sorted(visible(Path(path).parent / "caption_bioc", "*.xml"))
     if not captions:
         raise FormatError(shown(path), "there are no captions: expected files caption_bioc/*.xml beside it")
     by_figure: dict[tuple[str, str], list[_Cell]] = defaultdict(list)

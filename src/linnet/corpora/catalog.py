@@ -20,6 +20,7 @@ from linnet.corpora.bioc_fold import like_pubtator
 from linnet.corpora.entries import ABSTRACTS
 from linnet.corpora.entries_own import OWN
 from linnet.corpora.entry import RULES, Corpus, Counts, Download, Layout
+from linnet.corpora.sources import visible
 from linnet.data import Document, FrozenDict
 from linnet.errors import FormatError, LinnetError, LinnetWarning, did_you_mean
 from linnet.home import home
@@ -175,19 +176,12 @@ def _find(corpus: Corpus, data: str | Path | None, pattern: str, split: str) -> 
         wanted = pattern if deep else file
         for name in (wanted, f"{wanted}.gz"):
             # a file nearer to the folder goes before one deeper down
-            found = sorted(_seen(folder, name), key=lambda path: (len(path.parts), path))
+            found = sorted(visible(folder, name), key=lambda path: (len(path.parts), path))
             if found:
                 return found[0]
     expected = f"{places[0][0]}/{pattern.removeprefix('**/')}"
     problem = f"the {split} split of {corpus.name} is not there; expected the published file {file} (or {file}.gz)"
     raise FormatError(expected, f"{problem} in this folder or one below it")
-
-
-def _seen(folder: Path, pattern: str) -> Iterator[Path]:
-    """Yield what is not hidden: what is being unpacked is, and what was when its process died."""
-    for path in folder.glob(pattern):
-        if not any(part.startswith(".") for part in path.relative_to(folder).parts):
-            yield path
 
 
 def _ids(path: Path) -> frozenset[str]:

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from linnet.corpora.knowtator import Annotation, read_annotations
 from linnet.corpora.places import LOST, Places
+from linnet.corpora.sources import visible
 from linnet.data import Document, Mention, Span
 from linnet.errors import FormatError
 from linnet.text.files import read_text, shown
@@ -35,7 +36,7 @@ def _read(path: str | Path, *, extended: bool) -> Iterator[Document]:
         FormatError: no texts or annotations, XML of another kind; with the line.
     """
     folders = list(_sets(Path(path), extended=extended))
-    texts = sorted((Path(path).parent / "articles" / "txt").glob("*.txt"))
+    texts = sorted(visible(Path(path).parent / "articles" / "txt", "*.txt"))
     if not texts or not folders:
         missing = "annotations: expected ONTOLOGY/SET/knowtator" if texts else "texts: expected ../articles/txt/*.txt"
         raise FormatError(shown(path), f"there are no {missing}")
@@ -60,10 +61,10 @@ read_extended = partial(_read, extended=True)
 
 def _sets(path: Path, *, extended: bool) -> Iterator[tuple[str, Path]]:
     """Yield each ontology and the folder of its annotations; the newer of two forms."""
-    for place in sorted(path.glob("*/*")):
+    for place in sorted(visible(path, "*/*")):
         if place.name.endswith(EXTENSIONS) == extended and place.name.removesuffix(EXTENSIONS) == place.parent.name:
             for name in FOLDERS:
-                if any((place / name).glob(f"*{SUFFIX}")):
+                if any(visible(place / name, f"*{SUFFIX}")):
                     yield place.parent.name, place / name
                     break
 

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from linnet.corpora.places import Places
 from linnet.corpora.separated import Row, number, rows
+from linnet.corpora.sources import visible
 from linnet.data import Document, Mention
 from linnet.errors import FormatError
 from linnet.text.files import read_text, shown
@@ -33,7 +34,7 @@ def read(path: str | Path) -> Iterator[Document]:
     Raises:
         FormatError: no texts, a tag of a document without text, an id or offset of another form; with the line.
     """
-    texts = {file.stem: file for file in sorted((Path(path).parent / "txt").glob("*.txt"))}
+    texts = {file.stem: file for file in sorted(visible(Path(path).parent / "txt", "*.txt"))}
     if not texts:
         raise FormatError(shown(path), "there are no texts: expected files txt/*.txt beside it")
     tags: dict[str, list[Row]] = defaultdict(list)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from linnet.errors import FormatError
 from linnet.text.files import STDIO
 
-__all__ = ["Found", "find", "lines_of_bigbio", "sniff", "stem", "suffix", "texts_of_brat", "unique_names"]
+__all__ = ["Found", "find", "lines_of_bigbio", "sniff", "stem", "suffix", "texts_of_brat", "unique_names", "visible"]
 
 logger = logging.getLogger(__name__)
 
@@ -97,6 +97,19 @@ def find(source: str | Path, suffixes: Sequence[str]) -> list[Found]:
     if not matches:
         raise FormatError(source, "no file matches this pattern")
     return [Found(Path(name), name) for name in matches]
+
+
+def visible(folder: Path, pattern: str) -> Iterator[Path]:
+    """Yield what matches `pattern` below `folder` and is not hidden, in no certain order.
+
+    Hidden is what is being unpacked, or was when its process died, and the ``._NAME`` beside files from a Mac.
+
+    >>> sorted(path.name for path in visible(Path(__file__).parent, "pubtator*.py"))
+    ['pubtator.py', 'pubtator_write.py']
+    """
+    for path in folder.glob(pattern):
+        if not any(part.startswith(".") for part in path.relative_to(folder).parts):
+            yield path
 
 
 def texts_of_brat(files: Iterable[Found]) -> set[Path]:
