@@ -8,7 +8,7 @@ from pathlib import Path
 CRAFT_TEXT = "Lens fiber cells 🧬 grow.\n\nNeurons and epithelial cells of the lens.\n"
 CRAFT = {
     "CRAFT-5.0.2/articles/txt/11319941.txt": CRAFT_TEXT,
-    "CRAFT-5.0.2/articles/txt/12546709.txt": "No cells here.\n",
+    "CRAFT-5.0.2/articles/txt/12546709.txt": "No cells here, agenesis of the corpus callosum in XpdTTD.\n",
     "CRAFT-5.0.2/articles/ids/craft-ids-train.txt": "11319941\n",
     "CRAFT-5.0.2/articles/ids/craft-ids-dev.txt": "12546709\n",
     "CRAFT-5.0.2/concept-annotation/CL/CL/knowtator/11319941.txt.knowtator.xml": """<?xml version="1.0"?>
@@ -54,6 +54,25 @@ CRAFT = {
 </annotations>
 """,
 }
+MONDO = """<?xml version="1.0" encoding="UTF-8" standalone="no"?>
+<knowtator-project>
+    <document id="12546709" text-file="12546709.txt">
+        <annotation annotator="Default" id="12546709-1" motivation="" type="identity">
+            <class id="http://purl.obolibrary.org/obo/MONDO_0009022" label="'corpus callosum, agenesis of'"/>
+            <span end="26" id="12546709-2" start="15">agenesis of</span>
+            <span end="46" id="12546709-3" start="31">corpus callosum</span>
+        </annotation>{}
+    </document>
+</knowtator-project>
+"""
+GENOTYPE = """
+        <annotation annotator="Default" id="12546709-4" motivation="" type="identity">
+            <class id="http://purl.obolibrary.org/obo/MONDO_0018053" label="trichothiodystrophy"/>
+            <span end="56" id="12546709-5" start="53">TTD</span>
+        </annotation>"""
+for kind, more in (("without", ""), ("with", GENOTYPE)):
+    folder = f"CRAFT-5.0.2/concept-annotation/MONDO/MONDO_{kind}_genotype_annotations/knowtator-2"
+    CRAFT[f"{folder}/12546709.xml"] = MONDO.format(more)
 COMETA_HEAD = "ID\tTerm\tGeneral SNOMED Label\tGeneral SNOMED ID\tSpecific SNOMED Label\tSpecific SNOMED ID\tExample\n"
 COMETA = {
     f"cometa/splits/{kind}/{split}.csv": COMETA_HEAD + rows

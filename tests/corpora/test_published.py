@@ -44,7 +44,7 @@ def told(doc: Document) -> list[tuple[str, tuple[str, ...] | None]]:
     ]
 
 
-def test_craft_has_discontinuous_mentions_of_two_ontologies(corpus: Read) -> None:
+def test_craft_has_discontinuous_mentions_of_several_ontologies(corpus: Read) -> None:
     [doc] = corpus("craft:train")
     assert doc.id == "11319941"
     assert told(doc) == [
@@ -56,7 +56,6 @@ def test_craft_has_discontinuous_mentions_of_two_ontologies(corpus: Read) -> Non
     mentions = doc.mentions or ()
     assert [mention.types for mention in mentions] == [("CL",), ("UBERON",), ("CL",), ("CL",)]
     assert mentions[0].id == "CL_Instance_1"
-    assert [doc.id for doc in corpus("craft:dev")] == ["12546709"]
     with pytest.raises(FormatError, match="test split of craft is not there"):
         corpus("craft:test")
 
@@ -88,8 +87,23 @@ def test_craft_offsets_in_utf_16(tmp_path: Path, start: int, end: int, found: Sp
 
 
 def test_craft_with_the_classes_its_authors_added(corpus: Read) -> None:
-    [doc] = corpus("craft/extended:train")
+    with pytest.warns(LinnetWarning, match=r"concept-annotation: folders of which nothing was read.* \(1\): UBERON$"):
+        [doc] = corpus("craft/extended:train")
     assert told(doc) == [("fiber", ("CL_EXT:fiber",))]
+
+
+def test_craft_has_diseases_in_files_called_otherwise(corpus: Read, tmp_path: Path) -> None:
+    [doc] = corpus("craft:dev")
+    assert doc.id == "12546709"
+    assert told(doc) == [("agenesis of…corpus callosum", ("MONDO:0009022",))]
+    assert [mention.types for mention in doc.mentions or ()] == [("MONDO",)]
+    [folder] = (tmp_path / "data").rglob("concept-annotation")
+    for path in (folder / "UBERON").rglob("*.xml"):
+        path.rename(path.with_name("7.txt.knowtator.xml"))
+    (folder / "NEW" / "NEW" / "brat").mkdir(parents=True)
+    with pytest.warns(LinnetWarning, match=r"nothing was read.* \(2\): NEW; UBERON$"):
+        [doc] = documents("craft/extended:dev", data=tmp_path / "data")
+    assert told(doc)[1:] == [("TTD", ("MONDO:0018053",))], "named in a genotype"
 
 
 def test_cometa_finds_its_terms(corpus: Read) -> None:

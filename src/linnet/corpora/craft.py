@@ -1,10 +1,13 @@
-r"""CRAFT: full texts with the concepts of ten ontologies, in the XML of Knowtator 1 and 2.
+r"""CRAFT: full texts with the concepts of eleven ontologies, in the XML of Knowtator 1 and 2.
 
 The corpus is a folder: texts are ``articles/txt/PMID.txt``, annotations
 ``concept-annotation/ONTOLOGY/SET/knowtator/PMID.txt.knowtator.xml`` (or ``knowtator-2``). The set ``CL`` holds the
 concepts of the ontology itself, ``CL+extensions`` also the classes that CRAFT's authors made for its texts; a reader
-takes one of the two of every ontology. The type of a mention is its ontology. Offsets are Java's, which count a
-character beyond U+FFFF as two; they are converted.
+takes one of the two of every ontology. The sets of MONDO are ``MONDO_without_genotype_annotations`` and
+``MONDO_with_genotype_annotations``, which has also the diseases that alleles are named after (TTD in XpdTTD); its files
+are called ``PMID.xml``, and its classes are addresses, read as CURIEs. A folder of which nothing was read is told in a
+warning. The type of a mention is its ontology. Offsets are Java's, which count a character beyond U+FFFF as two; they
+are converted.
 """
 
 from __future__ import annotations
@@ -21,12 +24,15 @@ from linnet.corpora.sources import visible
 from linnet.data import Document, Mention, Span
 from linnet.errors import FormatError
 from linnet.text.files import read_text, shown
+from linnet.vocabularies.addresses import of_address
 
 __all__ = ["read", "read_extended"]
 
-EXTENSIONS = "+extensions"
-SUFFIX = ".txt.knowtator.xml"
+SETS = ("{}", "{}_without_genotype_annotations")
+EXTENDED = ("{}+extensions", "{}_with_genotype_annotations")
+SUFFIXES = (".txt.knowtator.xml", ".xml")
 FOLDERS = ("knowtator-2", "knowtator")
+UNREAD = "folders of which nothing was read: there is no set of the layout, or no annotation of these texts in it"
 
 
 def _read(path: str | Path, *, extended: bool) -> Iterator[Document]:
@@ -41,17 +47,23 @@ def _read(path: str | Path, *, extended: bool) -> Iterator[Document]:
         missing = "annotations: expected ONTOLOGY/SET/knowtator" if texts else "texts: expected ../articles/txt/*.txt"
         raise FormatError(shown(path), f"there are no {missing}")
     places = Places(shown(path))
+    unread = {place.name for place in visible(Path(path), "*") if place.is_dir()}
     for file in texts:
         text = read_text(file)
         offsets = _Offsets(text)
         mentions: list[Mention] = []
         for ontology, folder in folders:
-            source = folder / f"{file.stem}{SUFFIX}"
-            if source.exists():  # an article without concepts of an ontology may have no file
-                found = (_mention(one, ontology, text, offsets, places) for one in read_annotations(source))
+            sources = (folder / f"{file.stem}{suffix}" for suffix in SUFFIXES)
+            source = next((source for source in sources if source.exists()), None)
+            if source:  # an article without concepts of an ontology may have no file
+                annotations = list(read_annotations(source))
+                unread -= {ontology} if annotations else set()
+                found = (_mention(one, ontology, text, offsets, places) for one in annotations)
                 mentions += [one for one in found if one]
         mentions.sort(key=lambda one: (one.start, -one.end, one.types, one.id))
         yield Document(file.stem, text, mentions=tuple(mentions))
+    for name in sorted(unread):
+        places.odd.add(UNREAD, 0, name)
     places.odd.warn()
 
 
@@ -61,12 +73,12 @@ read_extended = partial(_read, extended=True)
 
 def _sets(path: Path, *, extended: bool) -> Iterator[tuple[str, Path]]:
     """Yield each ontology and the folder of its annotations; the newer of two forms."""
-    for place in sorted(visible(path, "*/*")):
-        if place.name.endswith(EXTENSIONS) == extended and place.name.removesuffix(EXTENSIONS) == place.parent.name:
-            for name in FOLDERS:
-                if any(visible(place / name, f"*{SUFFIX}")):
-                    yield place.parent.name, place / name
-                    break
+    for ontology in sorted(visible(path, "*")):
+        names = (name.format(ontology.name) for name in (EXTENDED if extended else SETS))
+        folders = [ontology / name / form for name in names for form in FOLDERS]
+        found = next((folder for folder in folders if any(visible(folder, "*.xml"))), None)
+        if found:
+            yield ontology.name, found
 
 
 class _Offsets:
@@ -104,7 +116,7 @@ def _mention(annotation: Annotation, ontology: str, text: str, offsets: _Offsets
         id=annotation.id,
         types=(ontology,),
         source="gold",
-        concepts=(annotation.concept,),
+        concepts=(of_address(annotation.concept),),
     )
 
 

@@ -16,7 +16,7 @@ PLACED = ("place-annotations",)
 S800_LISTS = "https://raw.githubusercontent.com/spyysalo/s800/f5425e7498930757c8577828eabc41cf88d80348/split"
 S800_IDS = splits("**/split/{}.txt", train="train", dev="devel", test="test")
 CRAFT_IDS = splits("**/articles/ids/craft-ids-{}.txt", train="train", dev="dev", test="test")
-CRAFT_ONTOLOGIES = ("chebi", "cl", "go", "mop", "ncbi-taxonomy", "pr", "so", "uberon")
+CRAFT_ONTOLOGIES = ("chebi", "cl", "go", "mondo", "mop", "ncbi-taxonomy", "pr", "so", "uberon")
 FILES_OF_CRAFT = ("*/articles/txt/*.txt", "*/articles/ids/*.txt", "*/concept-annotation/*/knowtator*/*.xml")
 GNORMPLUS = {"train": "BC2GNtrain", "test": "BC2GNtest", "nlmiat": "NLMIAT"}
 COMETA = ("stratified_general", "stratified_specific", "zeroshot_general", "zeroshot_specific")
@@ -158,8 +158,9 @@ OWN = (
     Corpus(
         "craft",
         "craft",
-        "Full texts from PubMed Central with the concepts of ten ontologies; nested and discontinuous mentions; the "
-        "layout extended has the classes that its authors added to the ontologies too",
+        "Full texts from PubMed Central with the concepts of eleven ontologies; nested and discontinuous mentions; "
+        "the layout extended has the classes that its authors added to the ontologies, and diseases in names of "
+        "genotypes, too",
         "CC BY 3.0",
         "Bada et al., Concept annotation in the CRAFT corpus, BMC Bioinformatics 2012",
         layouts(
