@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from linnet.corpora.bioc_ids import ids_in, ids_out
 from linnet.corpora.ids import from_curie, read_ids, to_curie, write_ids
 from linnet.errors import DataError
 
@@ -100,7 +101,7 @@ def test_variants_take_commas() -> None:
     assert write_ids(("p|SUB|V|600|E", "DBSNP:rs113488022")) == "p|SUB|V|600|E,rs113488022"
 
 
-@pytest.mark.parametrize("concepts", [("a|b",), ("a|b", "c+d,e;f"), ("a\tb",), ("a\n",), ("-1",), ("",)])
+@pytest.mark.parametrize("concepts", [("a|b",), ("a|b", "c+d,e;f"), ("a\tb",), ("a\n",), ("-1",), ("-111",), ("",)])
 def test_what_does_not_fit_is_refused(concepts: tuple[str, ...]) -> None:
     with pytest.raises(DataError, match="do not fit in one field"):
         write_ids(concepts)
@@ -121,3 +122,10 @@ def test_any_field_survives(field: str, type: str) -> None:
     except DataError:
         return
     assert read_ids(written, type)[0] == concepts
+
+
+def test_a_gene_without_a_record_has_no_id() -> None:
+    assert ids_in("-111", "Gene", "NCBIGene") == read_ids("-111", "Gene") == ((), {"ids": "-111"})
+    assert read_ids("7157,-111", "Gene")[0] == ("NCBIGene:7157",)
+    assert write_ids((), meta={"ids": "-111"}) == "-111"
+    assert ids_out((), "Gene", {"ids": "-111"}) == ("-111", {"ids"})

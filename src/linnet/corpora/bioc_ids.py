@@ -14,7 +14,7 @@ infon (case, blanks, ``_``, ``-`` and a final "identifier" aside)     its ids
 ===================================================================== ================================================
 
 The first such infon in the file's order gives the ids, any other stays an infon. How several ids are separated is
-`linnet.corpora.ids`' matter. ``-1``, ``-``, ``None`` and an empty value mean: looked for, no id.
+`linnet.corpora.ids`' matter. ``-1``, ``-111``, ``-``, ``None`` and an empty value mean: looked for, no id.
 """
 
 from __future__ import annotations

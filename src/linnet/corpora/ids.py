@@ -18,7 +18,8 @@ from linnet.vocabularies.curies import curie, known_form
 
 __all__ = ["MISSING", "VARIANT", "from_curie", "read_ids", "to_curie", "write_ids"]
 
-MISSING = frozenset({"", "-", "-1"})  # what stands where an annotator found no id
+NO_GENE = "-111"  # what NLM-Gene has for a gene without an id
+MISSING = frozenset({"", "-", "-1", NO_GENE})  # what stands where an annotator found no id
 
 # "Gene" and "GeneOrGeneProduct" but not "Genetic"; NLM-Gene gives families and domains the ids of their genes
 NUMBERED = (
@@ -80,10 +81,10 @@ def read_ids(field: str, type: str = "") -> tuple[tuple[str, ...], Mapping[str, 
 
     Ids are separated by ``|``, ``+``, ``,`` or ``;``. In meta stands ``separator`` where it is not ``|`` (one
     character, or, where a field mixes them, one for each gap), and ``ids``, the field as written, where a part of it
-    says "no id".
+    says "no id", or all of it in NLM-Gene's way.
 
     Args:
-        field: the field; ``-1``, ``-`` and nothing mean no id.
+        field: the field; ``-1``, ``-111``, ``-`` and nothing mean no id.
         type: the type of the mention.
 
     >>> read_ids("D001943|D010051")
@@ -92,10 +93,12 @@ def read_ids(field: str, type: str = "") -> tuple[tuple[str, ...], Mapping[str, 
     (('NCBIGene:780', 'NCBIGene:4921', 'NCBIGene:780'), {'separator': ';,'})
     >>> read_ids("D002544|-1"), read_ids("-1")
     ((('MESH:D002544',), {'ids': 'D002544|-1'}), ((), {}))
+    >>> read_ids("-111")
+    ((), {'ids': '-111'})
     """
     field = field.strip()
     if field in MISSING:
-        return (), EMPTY
+        return (), FrozenDict({"ids": field}) if field == NO_GENE else EMPTY
     separator = COMMA if VARIANT.search(field) else SEPARATOR
     parts = separator.split(field)
     if len(parts) == 1:
