@@ -166,3 +166,5 @@ def test_folds_become_folders(run: Run, home: Path, tmp_path: Path) -> None:
     assert one.code == 0
     assert sorted(path.name for path in (tmp_path / "two").iterdir()) == ["dev.jsonl", "test.jsonl", "train.jsonl"]
     assert "unknown layout" in run("corpus", "prepare", "ask_a_patient/fold-11", "-o", tmp_path / "x").err
+    done = run("corpus", "stats", "ask_a_patient/fold-11:dev")
+    assert (done.code, "unknown layout of ask_a_patient 'fold-11', expected one of fold-0" in done.err) == (2, True)

@@ -224,6 +224,7 @@ def test_splits_of_corpora_are_linked(run: Run, recipe: Path, tmp_path: Path, mo
     for text, problem in (
         ("ncbi_diseas:dev", "did you mean 'ncbi_disease'?"),
         ("ncbi_disease:dv", "unknown split of ncbi_disease 'dv'"),
+        ("ncbi_disease/bio:dev", "unknown layout of ncbi_disease 'bio'"),
     ):
         done = run("link", text, "--pipeline", recipe)
         assert (done.code, problem in done.err) == (2, True)

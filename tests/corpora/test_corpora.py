@@ -116,12 +116,14 @@ def test_text_on_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
         ("pipe.txt", "is a pipe or a device"),
         ("x.docx", "cannot tell its format from the suffix '.docx'.*text_lines"),
         ("x.xml", "cannot tell its format"),
+        ("S800.tsv", "published corpora are read by name, such as s800:all"),
     ],
 )
 def test_what_cannot_be_read(tmp_path: Path, name: str, problem: str) -> None:
     (tmp_path / "empty").mkdir()
     (tmp_path / "x.docx").write_bytes(b"words")
     (tmp_path / "x.xml").write_bytes(b"<html/>")
+    (tmp_path / "S800.tsv").write_bytes(b"4932\tsacch001:12345678\t0\t4\tYeast\n")
     os.mkfifo(tmp_path / "pipe.txt")
     with pytest.raises(FormatError, match=problem):
         list(read(tmp_path / name))

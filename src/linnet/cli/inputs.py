@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from linnet.corpora import FORMATS, read
-from linnet.corpora.catalog import CORPORA, corpus_named, read_corpus
+from linnet.corpora.catalog import CORPORA, read_corpus
 from linnet.data import Document
 from linnet.errors import LinnetError, did_you_mean
 from linnet.kb import KnowledgeBase
@@ -61,12 +61,12 @@ def documents(inputs: Sequence[str], format: str | None, *, rows: KnowledgeBase 
 def _is_split(text: str) -> bool:
     """Return whether a text names a split; ``finding:allergy`` is a text."""
     found = SPLIT.fullmatch(text)
-    return found is not None and (corpus_named(found[1]) is not None or found[2] in SPLITS)
+    return found is not None and (found[1].partition("/")[0] in CORPORA or found[2] in SPLITS)
 
 
 def _of_corpus(text: str) -> Iterator[Document]:
     name, _, split = text.rpartition(":")
-    if not corpus_named(name):
+    if name.partition("/")[0] not in CORPORA:
         hint = did_you_mean(name, CORPORA) or "; linnet corpus stats --help tells of them"
         raise LinnetError(
             f"{text}: there is no corpus {name!r}{hint}; a text of one word that looks so goes into a file"

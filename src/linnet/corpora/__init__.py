@@ -341,7 +341,8 @@ def _guess(path: str | Path) -> str:
     if not ending:
         return "text"
     problem = f"cannot tell its format from the suffix {ending!r} and the content"
-    raise FormatError(shown(path), f"{problem}; say which it is (--from, or format=): {', '.join(READABLE)}")
+    named = "published corpora are read by name, such as s800:all with --data DIR (docs/corpora.md)"
+    raise FormatError(shown(path), f"{problem}; say which it is (--from, or format=): {', '.join(READABLE)}; {named}")
 
 
 def format_of(path: str | Path) -> str:

@@ -61,11 +61,16 @@ def _splits(name: str, source: str | Path) -> list[str]:
 def known_corpus(source: str | Path) -> str:
     """Return the name of the known corpus that `source` means, ``""`` if it is a path.
 
+    With a split behind it an unknown layout belongs to the name too: reading it says which layouts there are.
+
     >>> known_corpus("bc5cdr:train"), known_corpus("bc5cdr/bioc:dev"), known_corpus("notes.jsonl")
     ('bc5cdr', 'bc5cdr/bioc', '')
+    >>> known_corpus("bc5cdr/bio:dev"), known_corpus("bc5cdr/bio")
+    ('bc5cdr/bio', '')
     """
-    name = str(source).partition(":")[0]
-    return name if corpus_named(name) and not Path(source).exists() else ""
+    name, _, split = str(source).partition(":")
+    known = corpus_named(name) or (split and corpus_named(name.partition("/")[0]))
+    return name if known and not Path(source).exists() else ""
 
 
 def read_corpus_vocabulary(
