@@ -48,13 +48,13 @@ def test_what_is_read(tmp_path: Path, name: str) -> None:
         ("abstract", "Background", "Cysts occur."),
         ("abstract", "Results", "They grew."),
         ("section", "", "Before all sections[1]."),
-        ("section", "Methods", "Given to rats mice ; x2."),
+        ("section", "Methods", "Given to\nrats\nmice\n; x2."),
         ("section", "Methods / Statistics", "A test."),
         ("table", "", "Table 1 Doses\nDrug\tmg\nLithium\t5"),
-        ("figure", "", "Figure 1 Cysts. Grown."),
+        ("figure", "", "Figure 1 Cysts.\nGrown."),
     ]
     assert doc.passages[4].meta["category"] == "methods"
-    assert doc.text.count("\n") == 9
+    assert doc.text.count("\n") == 13
     assert doc.mentions is None
 
 
@@ -81,7 +81,7 @@ ONE, TWO = CITED.format(1), CITED.format("<sup>2</sup>")
         (f"Ca<sup>{ONE}; 2+</sup> in", "Ca2+ in"),
         (f"SO<sup>(2-),{ONE}</sup>", "SO(2-)"),
         (f"Ca<sup>2<italic>+</italic></sup> of {CITED.format('Smith <sup>3</sup>')}", "Ca2+ of Smith"),
-        (f"rats<sup>{ONE}</sup><list><list-item><p>{TWO}mice</p></list-item></list>", "rats mice"),
+        (f"rats<sup>{ONE}</sup><list><list-item><p>{TWO}mice</p></list-item></list>", "rats\nmice"),
         ('of a disease<xref ref-type="fn" rid="f1">*</xref>, rare', "of a disease, rare"),
         ('rare<sup><xref ref-type="fn">a</xref>,<xref ref-type="fn">b</xref></sup>', "rare"),
         ('see <xref ref-type="fn">footnote 1</xref>', "see footnote 1"),
@@ -92,6 +92,43 @@ ONE, TWO = CITED.format(1), CITED.format("<sup>2</sup>")
 def test_citations_and_breaks(tmp_path: Path, written: str, text: str) -> None:
     [doc] = read(given_as(tmp_path, f"<article><body><p>{written}</p></body></article>"))
     assert doc.text == text
+
+
+ITEMS = "<list><list-item><label>1.</label><p>mitral valve</p></list-item><list-item>prolapse</list-item></list>"
+BOX = "<label>Box 1</label><caption><title>Key</title></caption>"
+DEFINED = "<def-list><def-item><term>ASD</term><def><p>septal defect</p></def></def-item></def-list>"
+
+
+@pytest.mark.parametrize(
+    ("written", "text"),
+    [
+        ("<boxed-text><p>a short</p><p>Stature was normal.</p></boxed-text>", "a short\nStature was normal."),
+        (
+            f"<boxed-text>{BOX}<sec><title>A</title><p>B</p></sec></boxed-text><p>C</p>",
+            "Box 1 Key\nA\nB\nC",
+        ),
+        (ITEMS, "1. mitral valve\nprolapse"),
+        (f"<p>Signs:{ITEMS}and so on</p>", "Signs:\n1. mitral valve\nprolapse\nand so on"),
+        ("<verse-group><verse-line>fever</verse-line><verse-line>chills</verse-line></verse-group>", "fever\nchills"),
+        (DEFINED, "ASD\nseptal defect"),
+        ("<p>He said<disp-quote><p>pain</p><attrib>A. B.</attrib></disp-quote></p>", "He said\npain\nA. B."),
+        ("<p>if<disp-formula>x<label>(1)</label></disp-formula></p><p>holds</p>", "if x (1)\nholds"),
+        ("<p>that<disp-formula><label>(1)</label>x</disp-formula>holds</p>", "that (1) x holds"),
+    ],
+)
+def test_what_stands_on_lines_of_its_own(tmp_path: Path, written: str, text: str) -> None:
+    [doc] = read(given_as(tmp_path, f"<article><body><sec>{written}</sec></body></article>"))
+    assert doc.text == text
+
+
+def test_tables_in_tables_and_supplements_are_read_once(tmp_path: Path) -> None:
+    listed = "<list><list-item>one</list-item><list-item>two</list-item></list>"
+    inner = f"<table><tr><td>in</td><td>{listed}</td></tr></table>"
+    table = f"<table-wrap><label>T1</label><table><tr><td>out</td><td>{inner}</td></tr></table></table-wrap>"
+    supplement = f"<supplementary-material><label>S1</label>{table}</supplementary-material>"
+    [doc] = read(given_as(tmp_path, f"<article><body><p>A.</p>{supplement}</body></article>"))
+    found = [(passage.kind, doc.text[passage.start : passage.end]) for passage in doc.passages]
+    assert found == [("section", "A."), ("supplement", "S1"), ("table", "T1\nout\tin one two")]
 
 
 def test_appendices_are_read_and_letters_are_not(tmp_path: Path) -> None:

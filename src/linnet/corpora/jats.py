@@ -16,8 +16,9 @@ Titles of sections are no text but ``meta["section"]`` of the passage, those of 
 (``methods``), where one is given, is ``meta["category"]``, that of an abstract (``graphical``) too. Cited works are no
 text but ``meta["references"]`` of the document, by ``id`` and ``text``. Footnotes and their marks, formulas in TeX and
 citations in superscript are left out; so are keywords, translated abstracts, what else stands behind the body beside
-appendices (acknowledgements, notes, glossaries) and the article's letters. Paragraphs have line breaks between, blanks
-inside run together. Characters may have the names that HTML gives them.
+appendices (acknowledgements, notes, glossaries) and the article's letters. Paragraphs, items of lists, lines of verse
+and the like have line breaks between, in cells of tables blanks; blanks inside run together. Characters may have the
+names that HTML gives them.
 """
 
 from __future__ import annotations
@@ -43,11 +44,17 @@ APPENDICES = "back//app"
 FOOTNOTES = ("fn", "table-fn")
 MARK = re.compile(r"\W*\w{0,2}\W*")  # of a footnote, where words would be part of the text
 LEFT_OUT = frozenset({"fn", "tex-math", "annotation", "graphic", "inline-graphic", "object-id", "ref-list", *FLOATS})
-# what ends a line of text where it stands between others
-BLOCKS = frozenset(
-    {"p", "list", "list-item", "disp-quote", "disp-formula", "title", "def-item", "td", "th", "label", "break"}
+# what stands on lines of its own, wherever it is met
+LINES = frozenset(
+    {"p", "list", "list-item", "def-list", "def-item", "term", "def", "title", "subtitle", "sec", "boxed-text"}
+    | {"disp-quote", "attrib", "verse-group", "verse-line", "speech", "speaker", "statement", "preformat", "code", "tr"}
 )
-BLOCK, CITATION = "\f", "\0"  # stand for the border of a block and a citation that is left out: no XML holds them
+# what has blanks around it, as the sentence goes on behind it
+BLOCKS = frozenset({"disp-formula", "td", "th", "label", "break"})
+# stand for borders of both kinds, for what parts a label from its line and for a citation that is left out: no XML
+# holds them
+LINE, BLOCK, LABELLED, CITATION = "\v", "\f", "\x01", "\0"
+AFTER_LABEL = re.compile(rf"{LABELLED}\s*")
 BLANKS = " \t\r\n"
 BETWEEN = f"{BLANKS},;-‐‑–—"  # what stands between citations
 BEFORE, BEHIND = f"{BLANKS},;[(", f"{BLANKS},;])"  # and between them and the other text of a superscript
@@ -110,7 +117,7 @@ def _references(article: etree._Element) -> Iterator[dict[str, str]]:
 def _parts(article: etree._Element) -> Iterator[Part]:
     for title in ("article-title", "subtitle"):
         for element in article.findall(f"front/article-meta/title-group/{title}"):
-            yield "title", _text(element), {}
+            yield "title", _line(element), {}
     for abstract in article.findall("front/article-meta/abstract"):
         yield from _sections(abstract, "abstract", [], str(abstract.get("abstract-type", "")))
     for body in article.findall("body"):
@@ -125,7 +132,7 @@ def _parts(article: etree._Element) -> Iterator[Part]:
 def _sections(section: etree._Element, kind: str, above: list[str], category: str = "") -> Iterator[Part]:
     """Yield what stands in a section itself and its subsections, in reading order; `category` stands in for its own."""
     heading = section.find("title")
-    titles = above if heading is None else [*above, _text(heading)]
+    titles = above if heading is None else [*above, _line(heading)]
     meta: dict[str, Any] = {"section": " / ".join(titles)} if titles else {}
     if own := section.get("sec-type") or category:
         meta["category"] = str(own)
@@ -143,20 +150,36 @@ def _sections(section: etree._Element, kind: str, above: list[str], category: st
 def _float(element: etree._Element) -> Part:
     """Return a table or figure: label and caption, then the rows, a line each."""
     caption = [_text(child) for child in element if child.tag in ("label", "caption")]
-    rows = ["\t".join(_text(cell) for cell in row if cell.tag in ("td", "th")) for row in element.iter("tr")]
+    rows = ["\t".join(_line(cell) for cell in row if cell.tag in ("td", "th")) for row in _rows(element)]
     lines = [" ".join(filter(None, caption)), *(row for row in rows if row.strip())]
     return FLOATS[str(element.tag)], "\n".join(filter(None, lines)), {}
+
+
+def _rows(element: etree._Element) -> Iterator[etree._Element]:
+    """Yield the rows of a table itself, not those of tables in its cells or caption and of floats inside it."""
+    for child in element:
+        if child.tag == "tr":
+            yield child
+        elif child.tag not in ("label", "caption", *FLOATS):
+            yield from _rows(child)
 
 
 # --- text ------------------------------------------------------------------------------------------------------------
 
 
 def _text(element: etree._Element) -> str:
-    """Return the text of an element, its markup dropped, blanks run together."""
+    """Return the lines of text of an element, its markup dropped, blanks run together."""
     if element.tag in LEFT_OUT:
         return ""
     first, *others = "".join(_pieces(element)).split(CITATION)
-    return " ".join("".join([first, *_without_separators(others)]).split())
+    text = AFTER_LABEL.sub(" ", "".join([first, *_without_separators(others)]))
+    lines = (" ".join(line.split()) for line in text.split(LINE))
+    return "\n".join(filter(None, lines))
+
+
+def _line(element: etree._Element) -> str:
+    """Return the text of an element that is one line, whatever it holds."""
+    return " ".join(_text(element).split())
 
 
 def _without_separators(behind: list[str]) -> Iterator[str]:
@@ -170,7 +193,7 @@ def _pieces(element: etree._Element, inside: str = "") -> Iterator[str]:
     """Yield the texts in an element, which is in a superscript (``sup``), in a citation (``bibr``) or neither."""
     yield _own(element)
     for child in element:
-        block = BLOCK if child.tag in BLOCKS else ""
+        block = LINE if child.tag in LINES else BLOCK if child.tag in BLOCKS else ""
         around = "bibr" if child.tag == "xref" and child.get("ref-type") == "bibr" else str(child.tag)
         if {inside, around} == {"sup", "bibr"} or _is_mark(child):
             yield CITATION
@@ -179,7 +202,8 @@ def _pieces(element: etree._Element, inside: str = "") -> Iterator[str]:
         elif child.tag not in LEFT_OUT:
             yield block
             yield from _pieces(child, around if around == "bibr" else inside)
-        yield block + str(child.tail or "")
+        labelled = LABELLED if child.tag == "label" and child.getnext() is not None else ""
+        yield block + labelled + str(child.tail or "")
 
 
 def _is_mark(element: etree._Element) -> bool:
