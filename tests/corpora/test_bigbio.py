@@ -93,6 +93,26 @@ def test_ids_that_mean_none_are_no_concepts(tmp_path: Path, normalized: Any, exp
     assert json.loads((tmp_path / "again.bigbio").read_text())[0]["entities"] == value[0]["entities"]
 
 
+def test_a_text_of_an_entity_needs_no_list(tmp_path: Path) -> None:
+    one = entity("3", "Disease", [[0, 13]], ("MESH", "D052177")) | {"text": TITLE}
+    [listed] = read(given_as([document(entities=[one | {"text": [TITLE]}])], tmp_path), format="bigbio")
+    [doc] = read(given_as([document(entities=[one])], tmp_path), format="bigbio")
+    assert doc == listed
+    apart = {"id": "4", "type": "Disease", "text": "Left cysts", "offsets": [[14, 18], [29, 34]], "normalized": []}
+    [doc] = read(given_as([document(entities=[apart])], tmp_path), format="bigbio")
+    assert [mention.spans for mention in doc.mentions or ()] == [(Span(14, 18), Span(29, 34))]
+    with pytest.raises(FormatError, match=r"entities\[0\]: the offsets 0-13 say 'Renal 𝒳 cysts', the text 'Left'"):
+        list(read(given_as([document(entities=[one | {"text": "Left"}])], tmp_path), format="bigbio"))
+
+
+def test_documents_without_id_are_numbered(tmp_path: Path) -> None:
+    bare = {key: value for key, value in document().items() if key not in ("id", "document_id")}
+    path = given_as([bare, bare | {"id": "7"}, bare | {"document_id": None}], tmp_path)
+    assert [doc.id for doc in read(path, format="bigbio")] == [f"{path.stem}:1", "7", f"{path.stem}:3"]
+    write([Document("", "Fits.")], tmp_path / "x.bigbio")
+    assert [doc.id for doc in read(tmp_path / "x.bigbio")] == [""]
+
+
 def test_gaps_do_not_add_up_to_a_bomb(tmp_path: Path) -> None:
     passages = [{"id": str(i), "type": "", "text": ["x"], "offsets": [[i * 1001, i * 1001 + 1]]} for i in range(2000)]
     value = [document(passages=passages, entities=[], relations=[])]

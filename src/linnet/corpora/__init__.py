@@ -125,7 +125,7 @@ FORMATS: dict[str, Format] = {
         "linnet.corpora.bigbio:read",
         "linnet.corpora.bigbio:write",
         (".bigbio", ".json"),
-        options=("rows",),
+        options=("rows", "name"),
         holds=ALL,
     ),
     "spacy": Format(

@@ -3,7 +3,7 @@
 ===============================================  ====================================================================
 member                                           becomes
 ===============================================  ====================================================================
-``document_id`` (``id`` where there is none)     the document's id
+``document_id`` (``id`` where there is none)     the document's id; without either, name and number in the file
 ``passages``                                     the text, and passages by type; what lies between them is blank
 ``entities``: ``id type text offsets``           mentions; several offsets are a discontinuous one
 ``normalized``: ``db_name db_id``                concepts; all of them hold; an id that means none, such as -1, is NIL;
@@ -27,6 +27,7 @@ from linnet.corpora.bioc_text import MAX_GAP, filler
 from linnet.corpora.extras import OWN, by_ids, rest, restored
 from linnet.corpora.ids import MISSING, VARIANT, read_ids
 from linnet.corpora.names import Remembering
+from linnet.corpora.sources import stem
 from linnet.data import Document, Mention, Passage, Rows, Span
 from linnet.errors import DataError, FormatError
 from linnet.text.json_files import Node, OneText, dumps, loads, nodes
@@ -44,25 +45,30 @@ NAMES |= {"ncbi taxonomy": "NCBITaxon", "ncbi_taxonomy": "NCBITaxon", "hpo": "HP
 # --- reading ---------------------------------------------------------------------------------------------------------
 
 
-def read(path: str | Path, *, rows: Rows | None = None) -> Iterator[Document]:
+def read(path: str | Path, *, rows: Rows | None = None, name: str = "") -> Iterator[Document]:
     """Yield the documents of a BigBIO-KB file, plain or gzip; its mentions are gold.
 
     Args:
         path: the file.
         rows: turns the ids of stored candidates into rows; without it they stay ids.
+        name: what a document without id is called, with its number; the file's stem when empty.
 
     Raises:
         FormatError: no JSON (with the line), or another schema: with the path of the member and what was expected.
     """
+    for count, item in enumerate(_items(path), 1):
+        try:
+            yield restored(_document(item, f"{name or stem(path)}:{count}"), item.object().get(OWN), rows)
+        except DataError as error:
+            raise item.fault(str(error)) from error
+
+
+def _items(path: str | Path) -> Iterator[Node]:
     for node in nodes(path):
-        for item in node.items() if isinstance(node.value, list) else [node]:
-            try:
-                yield restored(_document(item), item.object().get(OWN), rows)
-            except DataError as error:
-                raise item.fault(str(error)) from error
+        yield from node.items() if isinstance(node.value, list) else [node]
 
 
-def _document(item: Node) -> Document:
+def _document(item: Node, name: str) -> Document:
     if "passages" not in item.object():
         raise item.fault("is no document of BigBIO's KB schema: it has no passages")
     text, passages = _text(item)
@@ -73,7 +79,7 @@ def _document(item: Node) -> Document:
         else:
             unplaced.append(entity.value)
     meta: dict[str, Any] = {"bigbio_id": item.name("id", "")}
-    id = item.name("document_id", meta["bigbio_id"])
+    id = item.name("document_id", meta["bigbio_id"] or name)
     if meta["bigbio_id"] in ("", id):
         del meta["bigbio_id"]
     if relations := [_relation(relation, id, place) for place, relation in enumerate(item.each("relations"))]:
@@ -116,14 +122,19 @@ def _first(passage: Node) -> int:
 
 def _stretches(item: Node) -> list[tuple[str, Span]]:
     """Return the texts of a passage or an entity, each with its offsets."""
-    texts = item.member("text")
-    said = [texts] if isinstance(texts.value, str) else texts.items()
+    said = _texts(item)
     spans = [_span(offsets) for offsets in item.member("offsets").items()]
     if len(said) == 1 and len(spans) > 1:  # of a discontinuous entity, in some data sets
         return [(said[0].string() if place == 0 else "", span) for place, span in enumerate(spans)]
     if len(said) != len(spans):
         raise item.fault(f"has {len(said)} texts and {len(spans)} offsets, expected as many of both")
     return [(text.string(), span) for text, span in zip(said, spans, strict=True)]
+
+
+def _texts(item: Node) -> list[Node]:
+    """Return the texts of a passage or an entity; some data sets have one that is in no list."""
+    texts = item.member("text")
+    return [texts] if isinstance(texts.value, str) else texts.items()
 
 
 def _span(offsets: Node) -> Span:
@@ -158,7 +169,7 @@ def _mention(entity: Node, text: str) -> Mention:
     for said, (start, end) in stretches:
         if not start < end <= len(text):
             raise entity.fault(f"the span {start}-{end} is empty or lies outside the text of {len(text)} characters")
-        if len(entity.each("text")) == len(spans) and text[start:end] != said:
+        if len(_texts(entity)) == len(spans) and text[start:end] != said:
             problem = f"the offsets {start}-{end} say {text[start:end]!r}, the text {said!r}"
             raise entity.fault(f"{problem}; offsets count code points of the document")
     normalized = [dict(one.object()) for one in entity.each("normalized")]
@@ -222,7 +233,7 @@ def write(docs: Iterable[Document], out: TextIO, *, rows: Rows | None = None) ->
 def _line(doc: Document) -> str:
     what = f"document {doc.id!r}"
     value = loads(dumps(_written(doc), what))
-    if ours := rest(doc, _document(Node(value, what, 1))):
+    if ours := rest(doc, _document(Node(value, what, 1), doc.id)):
         value[OWN] = ours
     return dumps(value, what)
 
