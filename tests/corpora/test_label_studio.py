@@ -85,6 +85,26 @@ def test_older_versions_counted_utf16_units(tmp_path: Path) -> None:
     assert [doc.surface(mention) for mention in doc.mentions or ()] == ["Renal cysts", "cysts\nafter"]
 
 
+SMILES = "😀😀😀 no no."
+TWICE = [{"start": start, "end": start + 2, "text": "no", "labels": ["N"]} for start in (7, 10)]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"id": 1, "text": SMILES, "label": TWICE, "annotator": 3, "annotation_id": 4},
+        {
+            "id": 1,
+            "data": {"text": SMILES},
+            "annotations": [annotation(*({"value": value, "to_name": "text"} for value in TWICE))],
+        },
+    ],
+)
+def test_a_document_is_counted_in_one_way(tmp_path: Path, value: Any) -> None:
+    doc = only([value], tmp_path)
+    assert [mention.span for mention in doc.mentions or ()] == [(4, 6), (7, 9)]
+
+
 def test_several_people(tmp_path: Path) -> None:
     by = {"id": 13, "completed_by": {"id": 2, "email": "b@x.org"}}
     cancelled = annotation(id=14, was_cancelled=True)

@@ -80,6 +80,12 @@ def test_offsets_of_a_browser(tmp_path: Path) -> None:
     assert [doc.surface(mention) for mention in doc.mentions or ()] == ["knee"]
 
 
+def test_a_document_is_counted_in_one_way(tmp_path: Path) -> None:
+    text, terms = "😀😀😀 no no.", (annotation(7, "no", "C1"), annotation(10, "no", "C2"))
+    [doc] = read(given_as(export(*terms, text=text), tmp_path))
+    assert [mention.span for mention in doc.mentions or ()] == [(4, 6), (7, 9)]
+
+
 def test_documents_of_the_same_name(tmp_path: Path) -> None:
     value = export()
     [project] = value["projects"]

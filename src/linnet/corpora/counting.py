@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from linnet.data import Span
 
@@ -42,16 +42,31 @@ class Offsets:
     """Turns the offsets that a file gives into spans of a text, whichever way it counts.
 
     What a file says an annotation's text is tells the two ways apart: programs in JavaScript count UTF-16 units unless
-    they take care, and some of them began to take care from one version to the next.
+    they take care, and some of them began to take care from one version to the next. Where `stated` says what stands
+    in all places of a text, the one way that fits all of them goes before: the same word may stand where the other
+    way of counting points to.
+
+    Args:
+        text: the text.
+        stated: starts, ends and what the file says stands there (None: nothing), as in `span`.
 
     >>> offsets = Offsets("\U0001f600 fits")
     >>> offsets.span(2, 6, "fits"), offsets.span(3, 7, "fits"), offsets.span(4, 8, "fits")
     (Span(start=2, end=6), Span(start=2, end=6), None)
+    >>> Offsets("\U0001f600 no no", [(3, 5, "no"), (6, 8, "no")]).span(3, 5, "no")
+    Span(start=2, end=4)
     """
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, stated: Iterable[tuple[int, int, str | None]] = ()) -> None:
         self.text = text
         self._units = code_points(text)
+        self._ways: tuple[Callable[[int, int], Span | None], ...] = (self.points, self.units)
+        if not self.same:
+            places = list(stated)
+            fitting = (
+                way for way in self._ways if all(self._fits(way(start, end), said) for start, end, said in places)
+            )
+            self._ways = (next(fitting, self.points), *self._ways)
 
     @property
     def same(self) -> bool:
@@ -70,15 +85,18 @@ class Offsets:
         return None if -1 in span else span
 
     def span(self, start: int, end: int, surface: str | None) -> Span | None:
-        r"""Return the span in code points, else that in UTF-16 units, at which the text is `surface`.
+        r"""Return the span at which the text is `surface`: in the way that fits all, else code points, else units.
 
         Without a surface (None) the first that lies in the text. Runs of blanks count as one blank, and ``\n`` that
         was spelled out as a line break.
         """
-        for span in (self.points(start, end), self.units(start, end)):
-            if span and (surface is None or _blanks(self.text[span.start : span.end]) == _blanks(surface)):
-                return span
-        return None
+        spans = (way(start, end) for way in self._ways)
+        return next((span for span in spans if self._fits(span, surface)), None)
+
+    def _fits(self, span: Span | None, surface: str | None) -> bool:
+        if span is None:
+            return False
+        return surface is None or _blanks(self.text[span.start : span.end]) == _blanks(surface)
 
 
 def _blanks(text: str) -> str:

@@ -11,7 +11,7 @@ but who and when), ``meta["task"]`` the task's own ``meta``, ``meta["prediction"
 Predictions beside annotations, and all but the last, are left out and counted in a warning; drafts, cancelled
 annotations and times are left out without.
 
-Offsets are code points; older versions counted UTF-16 units, which the text of the region tells. The text of a task is
+Offsets are code points; older versions counted UTF-16 units, which the texts of the regions tell. The text of a task is
 the member of its data that is called as regions call it, or ``text``, or the only text there is.
 """
 
@@ -111,7 +111,7 @@ def _minimal(task: Node) -> Document:
         one for listed in found for one in listed.items() if isinstance(one.value, dict) and "labels" in one.value
     ]
     key = _key(Node({"text": None, **_texts(task)}, task.file, task.line, task.path), [])
-    offsets = Offsets(task.text(key))
+    offsets = Offsets(task.text(key), map(_place, regions))
     mentions = tuple(_mention(region, offsets, "gold", region.each("labels"), {}) for region in regions)
     meta: dict[str, Any] = {"author": task.name("annotator")} if task.find("annotator") else {}
     data = {name: value for name, value in task.object().items() if name not in WORK and name != key}
@@ -153,7 +153,6 @@ def _key(data: Node, names: Sequence[str]) -> str:
 
 
 def _document(id: str, text: str, results: Sequence[Node], source: Source, meta: Mapping[str, Any]) -> Document:
-    offsets = Offsets(text)
     regions: dict[str, list[Node]] = {}
     relations = []
     attributes: dict[str, Any] = {}
@@ -164,6 +163,7 @@ def _document(id: str, text: str, results: Sequence[Node], source: Source, meta:
             regions.setdefault(result.name("id", f"no id {place}"), []).append(result)
         elif result.find("value"):
             attributes |= _said(result)
+    offsets = Offsets(text, (_place(_first(results).member("value")) for results in regions.values()))
     mentions = tuple(_region(results, offsets, source) for results in regions.values())
     others: dict[str, Any] = {"attributes": attributes, "relations": relations}
     return Document(id, text, mentions=mentions, meta={**meta, **{key: told for key, told in others.items() if told}})
@@ -176,10 +176,24 @@ def _region(results: Sequence[Node], offsets: Offsets, source: Source) -> Mentio
     for result in results:
         labels += result.member("value").each("labels")
         attributes |= _said(result)
-    first = next((one for one in results if one.find("value") and one.value.get("type") != "textarea"), results[0])
+    first = _first(results)
     found = _mention(first.member("value"), offsets, source, labels, attributes, id=first.name("id", ""))
     scores = [score.number() for result in results if (score := result.find("score"))]
     return replace(found, signals={"score": scores[0]}) if scores else found
+
+
+def _first(results: Sequence[Node]) -> Node:
+    """Return which result of a region says where it is: a text area has a text of its own there."""
+    return next((one for one in results if one.find("value") and one.value.get("type") != "textarea"), results[0])
+
+
+def _place(value: Node) -> tuple[int, int, str | None]:
+    """Return the offsets of a region, and the text that it says it has."""
+    start, end = value.member("start"), value.member("end")
+    if isinstance(start.value, str):
+        raise start.fault("is a place in HTML; only regions of plain text (the tag Text) are read")
+    surface = value.value.get("text")
+    return start.offset(), end.offset(), surface if isinstance(surface, str) else None
 
 
 def _said(result: Node) -> dict[str, Any]:
@@ -201,13 +215,10 @@ def _mention(
     *,
     id: str = "",
 ) -> Mention:
-    start, end = value.member("start"), value.member("end")
-    if isinstance(start.value, str):
-        raise start.fault("is a place in HTML; only regions of plain text (the tag Text) are read")
-    surface = value.value.get("text")
-    span = offsets.span(start.offset(), end.offset(), surface if isinstance(surface, str) else None)
+    start, end, surface = _place(value)
+    span = offsets.span(start, end, surface)
     if span is None:
-        said = f"the offsets {start.value}-{end.value} say {offsets.text[start.value : end.value]!r:.80}"
+        said = f"the offsets {start}-{end} say {offsets.text[start:end]!r:.80}"
         raise value.fault(f"{said}, the text {surface!r:.80}; offsets count code points of the task's text")
     types = tuple(label.string() for label in labels)
     told = [item for key in CONCEPTS for item in _told(attributes.get(key))]

@@ -6,7 +6,7 @@ has looked at is a prediction, with MedCAT's similarity in ``signals["acc"]``. M
 ``meta["attributes"]`` of a mention: ``{"Experiencer": "Patient"}``; comment, times and what an annotator did otherwise
 (``manually_created``, ``alternative``) are ``meta`` by their own names, where there are any. Relations between
 annotations are ``meta["relations"]`` of the document with the roles start and end. Offsets are code points (UTF-16
-units where only these give the annotation's text).
+units where only these give the text of all annotations of a document).
 """
 
 from __future__ import annotations
@@ -69,14 +69,15 @@ def _document(item: Node, project: Node, id: str, odd: Oddities) -> Document:
     if item.find("text") is None:
         raise item.fault("has no text: export the project with text")
     text = item.text("text")
-    offsets = Offsets(text)
-    mentions: list[Mention] = []
+    kept: list[Node] = []
     rejected: list[Any] = []
     for annotation in item.each("annotations"):
         if any(annotation.flag(key) for key in REJECTED):
             rejected.append(annotation.value)
         else:
-            mentions.append(_mention(annotation, offsets))
+            kept.append(annotation)
+    offsets = Offsets(text, map(_place, kept))
+    mentions = [_mention(annotation, offsets) for annotation in kept]
     others = {"rejected": rejected, "relations": _relations(item, odd), "last_modified": item.text("last_modified", "")}
     meta = {"project": project.name("name", ""), **{key: value for key, value in others.items() if value}}
     return Document(id, text, mentions=tuple(mentions), meta=meta)
@@ -96,9 +97,14 @@ def _relations(item: Node, odd: Oddities) -> list[dict[str, Any]]:
     return found
 
 
-def _mention(annotation: Node, offsets: Offsets) -> Mention:
+def _place(annotation: Node) -> tuple[int, int, str | None]:
+    """Return the offsets of an annotation, and the text that it says it has."""
     start, end = annotation.member("start").offset(), annotation.member("end").offset()
-    value = annotation.text("value", "") or None
+    return start, end, annotation.text("value", "") or None
+
+
+def _mention(annotation: Node, offsets: Offsets) -> Mention:
+    start, end, value = _place(annotation)
     span = offsets.span(start, end, value)
     if span is None:
         problem = f"the offsets {start}-{end} say {offsets.text[start:end]!r:.80}, the value {value!r}"
