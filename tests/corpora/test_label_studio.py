@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -135,10 +136,65 @@ def test_small_and_old_exports(tmp_path: Path) -> None:
     assert doc == Document("5", TEXT, mentions=(Mention(2, 7, types=("D",), source="gold"),), meta={"author": "3"})
     more = {"doctype": "ED note", "tags": [1], "label": [least], "sure": [{"start": 2, "end": 7, "choices": ["x"]}]}
     doc = only([{"id": 5, "text": TEXT, **more, **times}], tmp_path)
-    choices = {"start": 2, "end": 7, "choices": ("x",)}
-    assert doc.meta["data"] == {"doctype": "ED note", "tags": (1,), "sure": (choices,)}
+    assert doc.meta["data"] == {"doctype": "ED note", "tags": (1,)}
+    assert [mention.meta for mention in doc.mentions or ()] == [{"attributes": {"sure": ("x",)}}]
     old = {"id": 5, "data": {"text": TEXT}, "completions": [annotation(region(2, "Renal", "D"))]}
     assert [mention.types for mention in only(old, tmp_path).mentions or ()] == [("D",)]
+
+
+RENAL = {"start": 2, "end": 7, "text": "Renal"}
+CYSTS = {"start": 8, "end": 13, "text": "cysts"}
+MADE_BY = {"id": 5, "text": TEXT, "annotator": 3, "annotation_id": 4}
+
+
+def test_both_layouts_say_the_same_of_a_region(tmp_path: Path) -> None:
+    tree, sure, area = {"taxonomy": [["Kidney", "MESH:D052177"]]}, {"choices": ["yes", "no"]}, {"text": ["a", "b"]}
+    said = (("concept", "taxonomy", tree), ("sure", "choices", sure), ("note", "textarea", area))
+    results = [
+        {"value": {**RENAL, **value}, "id": "r1", "from_name": control, "to_name": "note", "type": type}
+        for control, type, value in said
+    ]
+    [mention] = only([task(annotation(region(2, "Renal", "D"), *results))], tmp_path).mentions or ()
+    listed = {control: [{**RENAL, **value}] for control, _, value in said}
+    doc = only([{**MADE_BY, "label": [{**RENAL, "labels": ["D"]}], **listed}], tmp_path)
+    assert doc.mentions == (replace(mention, id=""),)
+    assert (mention.concepts, doc.meta) == (("MESH:D052177",), {"author": "3"})
+
+
+def test_regions_of_json_min_are_known_by_their_offsets(tmp_path: Path) -> None:
+    labels = [{**RENAL, "labels": ["D"]}, {**RENAL, "labels": ["E"]}, {**CYSTS, "labels": ["D"]}]
+    one, two = ({"taxonomy": [[f"MESH:D00000{number}"]]} for number in (1, 2))
+    concepts = [{**RENAL, **one}, {**RENAL, **two}, {**CYSTS, **one}, {**CYSTS, **two}, "x", {"start": [1], "end": 2}]
+    doc = only(
+        [{**MADE_BY, "label": labels, "concept": concepts, "sure": [{**RENAL, "choices": ["y", "n"]}]}], tmp_path
+    )
+    sure = {"attributes": {"sure": ("y", "n")}}
+    assert [(mention.concepts, mention.meta) for mention in doc.mentions or ()] == [
+        (("MESH:D000001",), sure),
+        (("MESH:D000002",), sure),
+        (None, {}),
+    ]
+    left = ({"start": 8, "end": 13, "text": "cysts", "taxonomy": ((f"MESH:D00000{number}",),)} for number in (1, 2))
+    assert doc.meta["data"] == {"concept": ("x", {"start": (1,), "end": 2}, *left)}
+
+
+def test_json_min_of_several_people(tmp_path: Path) -> None:
+    other, alone = {**MADE_BY, "annotator": 2, "annotation_id": 7}, {**MADE_BY, "id": 6}
+    assert [doc.id for doc in read(given_as([MADE_BY, other, alone], tmp_path))] == ["5:4", "5:7", "6"]
+    bare = {"id": 5, "text": TEXT, "annotator": 3, "annotation_id": None}
+    assert [doc.id for doc in read(given_as([MADE_BY, bare], tmp_path))] == ["5:4", "5:2"]
+    path = tmp_path / "lines.json"
+    path.write_text("\n".join(map(json.dumps, (MADE_BY, other, alone))))
+    assert [doc.id for doc in read(path)] == ["5", "5:7", "6"]
+
+
+def test_tasks_without_id_are_numbered(tmp_path: Path) -> None:
+    bare = {"data": {"text": TEXT}, "annotations": [{"result": []}, {"result": []}]}
+    tasks: list[Any] = [bare, {**bare, "id": 7}, {"data": {"text": TEXT}, "predictions": []}]
+    names = ["project-1:1:1", "project-1:1:2", "7:1", "7:2", "project-1:3"]
+    assert [doc.id for doc in read(given_as(tasks, tmp_path))] == names
+    least = [{"text": TEXT, "annotator": 1, "annotation_id": number} for number in (1, 2)]
+    assert [doc.id for doc in read(given_as(least, tmp_path))] == ["project-1:1", "project-1:2"]
 
 
 def test_taxonomies_give_concepts(tmp_path: Path) -> None:

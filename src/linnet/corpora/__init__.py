@@ -158,7 +158,7 @@ FORMATS: dict[str, Format] = {
     "webanno": Format("linnet.corpora.webanno:read", None, (".tsv",), options=("name",)),
     "jats": Format("linnet.corpora.jats:read", None, (".nxml", ".xml"), options=("name",)),
     "medcat": Format("linnet.corpora.medcat:read", None, (".json",)),
-    "label_studio": Format("linnet.corpora.label_studio:read", None, (".json",)),
+    "label_studio": Format("linnet.corpora.label_studio:read", None, (".json",), options=("name",)),
 }
 READABLE = tuple(name for name, format in FORMATS.items() if format.read)
 WRITABLE = tuple(name for name, format in FORMATS.items() if format.write or format.write_folder)

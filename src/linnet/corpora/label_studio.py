@@ -7,9 +7,12 @@ is in ``meta["attributes"]`` by the name of the control, as an object where a co
 called ``concept`` or ``concepts`` gives concepts, the score of a region is ``signals["score"]``.
 Relations between regions are ``meta["relations"]``. What was said of the whole text is ``meta["attributes"]`` of the
 document; ``meta["data"]`` holds the other members of the task's data (of JSON-MIN, where choices stand among them, all
-but who and when), ``meta["task"]`` the task's own ``meta``, ``meta["prediction"]`` model and score of a prediction.
-Predictions beside annotations, and all but the last, are left out and counted in a warning; drafts, cancelled
-annotations and times are left out without.
+but who and when and what is about a region), ``meta["task"]`` the task's own ``meta``, ``meta["prediction"]`` model and
+score of a prediction. Predictions beside annotations, and all but the last, are left out and counted in a warning;
+drafts, cancelled annotations and times are left out without.
+
+JSON-MIN repeats a task for each of its annotations, and offsets tell which region a control is about. Tasks without id
+are called by the file and their number.
 
 Offsets are code points; older versions counted UTF-16 units, which the texts of the regions tell. The text of a task is
 the member of its data that is called as regions call it, or ``text``, or the only text there is.
@@ -26,6 +29,7 @@ from typing import Any
 
 from linnet.corpora.counting import Offsets
 from linnet.corpora.ids import to_curie
+from linnet.corpora.sources import stem
 from linnet.data import Document, Mention, Source
 from linnet.errors import DataError, LinnetWarning
 from linnet.text.files import shown
@@ -40,25 +44,46 @@ WORK = frozenset({"id", "annotator", "annotation_id", "created_at", "updated_at"
 ARGUMENTS = {"right": ("from_id", "to_id"), "left": ("to_id", "from_id"), "bi": ("from_id", "to_id")}
 
 
-def read(path: str | Path) -> Iterator[Document]:
+def read(path: str | Path, *, name: str = "") -> Iterator[Document]:
     """Yield the documents of an export, plain or gzip: an array of tasks, one task, or one a line.
+
+    Args:
+        path: the file.
+        name: what a task without id is called, with its number; the file's stem when empty.
 
     Raises:
         FormatError: no JSON (with the line), tasks without text, regions of something else than plain text, offsets
             that say another text: with the path of the member and what was expected.
     """
     left_out: Counter[str] = Counter()
+    seen: Counter[str] = Counter()
     for node in nodes(path):
         tasks = node.items() if isinstance(node.value, list) else [node]
         names = dict.fromkeys(name for task in tasks for name in _names(task))
-        for task in tasks:
+        for task, id in zip(tasks, _ids(tasks, name or stem(path), seen), strict=True):
             try:
-                yield from _documents(task, list(names), left_out) if "data" in task.object() else [_minimal(task)]
+                yield from _documents(task, id, list(names), left_out) if _whole(task) else [_minimal(task, id)]
             except (DataError, RecursionError) as error:
                 raise task.fault(f"{error}: expected the values that controls of Label Studio give") from error
     if left_out := +left_out:
         named = ", ".join(f"{what} ({count:,})" for what, count in sorted(left_out.items()))
         warnings.warn(f"{shown(path)}: left out: {named}", LinnetWarning, stacklevel=2)
+
+
+def _whole(task: Node) -> bool:
+    """Return whether a task is one of JSON; in JSON-MIN its data are not apart."""
+    return "data" in task.object()
+
+
+def _ids(tasks: Sequence[Node], name: str, seen: Counter[str]) -> list[str]:
+    """Return the ids of tasks, with that of the annotation behind where JSON-MIN repeats a task; `seen` counts them."""
+    ids = [task.name("id", "") or f"{name}:{number}" for number, task in enumerate(tasks, seen.total() + 1)]
+    here, told = Counter(ids), []
+    for id, task in zip(ids, tasks, strict=True):
+        seen[id] += 1
+        again = max(here[id], seen[id]) > 1 and not _whole(task)
+        told.append(f"{id}:{task.name('annotation_id', '') or seen[id]}" if again else id)
+    return told
 
 
 def _names(task: Node) -> Iterator[str]:
@@ -73,24 +98,23 @@ def _predictions(task: Node) -> list[Node]:
     return [one for one in task.each("predictions") if isinstance(one.value, dict)]
 
 
-def _documents(task: Node, names: Sequence[str], left_out: Counter[str]) -> Iterator[Document]:
+def _documents(task: Node, id: str, names: Sequence[str], left_out: Counter[str]) -> Iterator[Document]:
     made = [one for key in MADE for one in task.each(key)]
     done = [one for one in made if not one.flag("was_cancelled")]
-    id = task.name("id", "")
     predictions = _predictions(task)
     if done:
         left_out["predictions of tasks with annotations"] += len(predictions)
     else:
         left_out["predictions before the last of a task"] += len(predictions[:-1])
     sets = done or predictions[-1:]
-    for one in sets:
+    for place, one in enumerate(sets, 1):
         results = one.each("result")
         text, meta = _text(task, [result.text("to_name", "") for result in results] or names)
         if one.find("completed_by"):
             meta["author"] = _author(one)
         if not done and (about := {key: one.value[key] for key in ("model_version", "score") if one.find(key)}):
             meta["prediction"] = about
-        name = f"{id}:{one.name('id', '')}" if len(sets) > 1 else id
+        name = f"{id}:{one.name('id', '') or place}" if len(sets) > 1 else id
         yield _document(name, text, results, "gold" if done else "pred", meta)
     if not sets:
         text, meta = _text(task, names)
@@ -104,26 +128,57 @@ def _author(annotation: Node) -> str:
     return who.text("email", "") or who.name("id")
 
 
-def _minimal(task: Node) -> Document:
+def _minimal(task: Node, id: str) -> Document:
     """Return a task of JSON-MIN, whose data and regions are members of one object."""
-    found = [task.member(key) for key, value in task.object().items() if isinstance(value, list)]
-    regions = [
-        one for listed in found for one in listed.items() if isinstance(one.value, dict) and "labels" in one.value
-    ]
     key = _key(Node({"text": None, **_texts(task)}, task.file, task.line, task.path), [])
+    members = {name: task.member(name) for name in task.object() if name not in WORK and name != key}
+    lists = [member.items() for member in members.values() if isinstance(member.value, list)]
+    regions = [one for listed in lists for one in listed if _labelled(one.value)]
     offsets = Offsets(task.text(key), map(_place, regions))
-    mentions = tuple(_mention(region, offsets, "gold", region.each("labels"), {}) for region in regions)
+    attributes: list[dict[str, Any]] = [{} for _ in regions]
+    places: dict[tuple[Any, Any], list[dict[str, Any]]] = {}
+    for region, said in zip(regions, attributes, strict=True):
+        places.setdefault(_place(region)[:2], []).append(said)
+    data = {
+        name: rest for name, member in members.items() if (rest := _rest(name, member.value, places)) not in (None, [])
+    }
+    mentions = tuple(
+        _mention(region, offsets, "gold", region.each("labels"), said)
+        for region, said in zip(regions, attributes, strict=True)
+    )
     meta: dict[str, Any] = {"author": task.name("annotator")} if task.find("annotator") else {}
-    data = {name: value for name, value in task.object().items() if name not in WORK and name != key}
-    if data := {name: rest for name, value in data.items() if (rest := _without_regions(value)) not in (None, [])}:
-        meta["data"] = data
-    return Document(task.name("id", ""), offsets.text, mentions=mentions, meta=meta)
+    return Document(id, offsets.text, mentions=mentions, meta=meta | ({"data": data} if data else {}))
 
 
-def _without_regions(value: Any) -> Any:
+def _labelled(item: Any) -> bool:
+    return isinstance(item, dict) and "labels" in item
+
+
+def _rest(control: str, value: Any, places: Mapping[tuple[Any, Any], Sequence[dict[str, Any]]]) -> Any:
+    """Return what a member of a task holds beside regions, and give them, by their offsets, what it says of them.
+
+    Where several regions have the same offsets, one word is about all of them, as many words as there are regions are
+    about one each; any others stay.
+    """
     if not isinstance(value, list):
         return value
-    return [item for item in value if not (isinstance(item, dict) and "labels" in item)]
+    rest: list[Any] = []
+    found: dict[tuple[Any, Any], list[dict[str, Any]]] = {}
+    for item in value:
+        place = (item.get("start"), item.get("end")) if isinstance(item, dict) else ()
+        if len(place) == 2 and all(isinstance(at, int) for at in place) and place in places and not _labelled(item):
+            found.setdefault(place, []).append(item)
+        elif not _labelled(item):
+            rest.append(item)
+    for place, items in found.items():
+        regions = places[place]
+        said = items * len(regions) if len(items) == 1 else items
+        if len(said) != len(regions):
+            rest += items
+            continue
+        for attributes, item in zip(regions, said, strict=True):
+            attributes.update(_attribute(control, item, area=isinstance(item.get("text"), list)))
+    return rest
 
 
 def _texts(task: Node) -> Mapping[str, str]:
@@ -198,11 +253,15 @@ def _place(value: Node) -> tuple[int, int, str | None]:
 
 def _said(result: Node) -> dict[str, Any]:
     """Return what a control said beside labels, by its name."""
-    value = result.member("value")
-    said = {key: item for key, item in value.object().items() if key not in SPAN}
-    if result.text("type", "") == "textarea":
-        said["text"] = value.value.get("text")
-    control = result.text("from_name", "")
+    area = result.text("type", "") == "textarea"
+    return _attribute(result.text("from_name", ""), result.member("value").object(), area=area)
+
+
+def _attribute(control: str, value: Mapping[str, Any], *, area: bool) -> dict[str, Any]:
+    """Return what the value of a control says beside labels; that of a text area is in place of the region's text."""
+    said = {key: item for key, item in value.items() if key not in SPAN}
+    if area:
+        said["text"] = value.get("text")
     return {control: said if len(said) > 1 else next(iter(said.values()))} if control and said else said
 
 
