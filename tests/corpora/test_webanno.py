@@ -78,6 +78,13 @@ def test_backslashes_before_what_divides(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize("token", ["[a\\b]", "\\[a\\\\b\\]"])
+def test_tokens_may_be_escaped_or_not(tmp_path: Path, token: str) -> None:
+    lines = ("#Text= \\[a\\\\b\\] \\\\", f"1-1\t1-6\t{token}\tX\t", "1-2\t7-8\t\\\tY\t")
+    [doc] = read(given_as(tmp_path, *lines, header=SPANS))
+    assert [doc.surface(mention) for mention in doc.mentions or ()] == ["[a\\b]", "\\"]
+
+
 def test_gaps_between_sentences_are_limited_in_all(tmp_path: Path) -> None:
     begins = [i * 600_000 for i in range(3)]
     lines = [line for at in begins for line in ("#Text=a", f"{at}-1\t{at}-{at + 1}\ta\t_\t")]
@@ -138,6 +145,13 @@ def test_without_annotations(tmp_path: Path) -> None:
             8,
             "the sentence begins at 0, what stands before",
         ),
+        (
+            ["#Text=😀 Fever rose", "1-1\t0-1\t😀\t_\t", "1-2\t2-7\tFever\tX\t"],
+            7,
+            "the offsets 2-7 say ' Feve', the token 'Fever'; offsets count UTF-16 units",
+        ),
+        (["#Text=No  fever .", "1-1\t0-2\tNo\t_\t", "1-2\t3-8\tfever\tX\t"], 7, "say ' feve', the token 'fever'"),
+        (["#Text=No fever", "1-2\t3-8\tfever\t_\t", "1-2.1\t4-5\tf\tX\t"], 7, "say 'e', the token 'f'"),
         (["#Text=🫘", "1-1\t0-2\t🫘\t_\t", "1-1.1\t0-1\t\tX\t"], 7, "the offsets 0-1 are inside a character"),
     ],
 )

@@ -81,7 +81,7 @@ def read(path: str | Path, *, name: str = "") -> Iterator[Document]:
 
     Raises:
         FormatError: another format or version, lines with other columns than the header names, offsets that run
-            backwards or outside the text; with the line.
+            backwards, outside the text or to another text than the token's; with the line.
     """
     file = shown(path)
     reader = _Reader(file)
@@ -102,6 +102,7 @@ class _Reader:
         self._units = 0  # of the text so far
         self._filled = 0  # of them between sentences
         self._begins: list[tuple[int, int]] = []  # units of the sentences
+        self._offsets = Offsets("")  # in the last of them
         self._sentence: list[str] = []
         self._found: dict[object, _Annotation] = {}
         self._left_out: Counter[str] = Counter()
@@ -112,7 +113,7 @@ class _Reader:
             if not FORMAT.match(line):
                 raise FormatError(self.path, f"expected #FORMAT=WebAnno TSV 3.3, found {line[:60]!r}", line=1)
         elif line.startswith(TEXT):
-            self._sentence.append(ESCAPED.sub(lambda m: IN_TEXT.get(m[1], m[1]), line.removeprefix(TEXT)))
+            self._sentence.append(_unescaped(line.removeprefix(TEXT)))
         elif not self._begins and (layer := LAYER.fullmatch(line)):
             kind, name, features = layer.groups()
             self.layers.append(_Layer(kind, name, tuple(features.split("|"))))
@@ -132,6 +133,7 @@ class _Reader:
         if not self._begins[-1][0] <= begin <= end <= self._units:
             problem = f"the offsets {begin}-{end} are not in the sentence, {self._begins[-1][0]}-{self._units}"
             raise FormatError(self.path, f"{problem}; they count UTF-16 units", line=number)
+        self._check(begin, end, cells[0], number)
         wanted = sum(len(layer.features) for layer in self.layers)
         if len(cells) - 1 != wanted:
             problem = f"has {len(cells) - 1} columns behind the token, the header names {wanted}"
@@ -141,11 +143,20 @@ class _Reader:
             self._cells(layer, (place, token[1]), cells[at : at + len(layer.features)], (begin, end, number))
             at += len(layer.features)
 
+    def _check(self, begin: int, end: int, said: str, number: int) -> None:
+        """Check that the text of a token stands at its offsets; some programs escape it as they do the sentence's."""
+        span = self._offsets.units(begin - self._begins[-1][0], end - self._begins[-1][0])
+        there = self._offsets.text[slice(*span)] if span else ""
+        if span and there not in (said, _unescaped(said)):
+            problem = f"the offsets {begin}-{end} say {there!r:.80}, the token {said!r:.80}"
+            raise FormatError(self.path, f"{problem}; offsets count UTF-16 units", line=number)
+
     def _begin(self, begin: int, first: str, number: int) -> None:
         """Begin a sentence whose first token, ``first``, stands at unit ``begin``."""
         text = "\n".join(self._sentence)
         self._sentence = []
-        begin -= utf16_units(text)[max(text.find(first), 0)]
+        places = (text.find(said) for said in (first, _unescaped(first)))
+        begin -= utf16_units(text)[next((place for place in places if place >= 0), 0)]
         gap = begin - self._units
         self._filled += gap
         if self._filled > MAX_GAP:
@@ -157,6 +168,7 @@ class _Reader:
         self.pieces += [filler(gap), text]
         self._units = begin + utf16_units(text)[-1]
         self._begins.append((begin, self._units))
+        self._offsets = Offsets(text)
 
     def _cells(self, layer: _Layer, key: object, cells: Sequence[str], place: tuple[int, int, int]) -> None:
         """Take the cells that a layer has for one token: annotations by position, those of several tokens by number."""
@@ -176,7 +188,7 @@ class _Reader:
                 found = self._found.setdefault(own, _Annotation(layer, begin, end, number))
                 found.end = max(found.end, end)
                 if value not in ("*", "_"):
-                    found.values[feature] = ESCAPED.sub(lambda m: IN_TEXT.get(m[1], m[1]), value)
+                    found.values[feature] = _unescaped(value)
 
     # --- the document ---
 
@@ -199,6 +211,10 @@ class _Reader:
             named = ", ".join(f"{what} ({count:,})" for what, count in sorted(left_out.items()))
             warnings.warn(f"{self.path}: left out: {named}", LinnetWarning, stacklevel=2)
         return Document(id, text, sentences=sentences, mentions=by_position(mentions))
+
+
+def _unescaped(text: str) -> str:
+    return ESCAPED.sub(lambda found: IN_TEXT.get(found[1], found[1]), text)
 
 
 def _items(cell: str) -> list[str]:
