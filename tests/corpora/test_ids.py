@@ -49,6 +49,8 @@ def test_unknown_forms_stay(raw: str) -> None:
 def test_prefixes_get_one_spelling() -> None:
     assert to_curie("MSH:D006394") == "MESH:D006394"
     assert to_curie("MIM:217000") == "OMIM:217000"
+    assert read_ids("hp:0001945|orpha:558|EntrezGene:672")[0] == ("HP:0001945", "Orphanet:558", "NCBIGene:672")
+    assert write_ids(("HP:0001945", "NCBIGene:672"), "Gene") == "HP:0001945|672"
 
 
 @pytest.mark.parametrize("type", ["Genetic disorder", "Generic", "Disease", "", "Speciesist", "Genus_x"])
@@ -112,6 +114,12 @@ def test_any_id_survives(raw: str, type: str) -> None:
     curie = to_curie(raw, type)
     assert to_curie(curie, type) == curie
     assert to_curie(from_curie(curie), type) == curie or type == ""
+
+
+@given(st.lists(st.sampled_from(["hp", "HP", "CHEBI", "Entrez Gene", "x", "", "1", " "]), max_size=5))
+def test_any_prefixes_survive(parts: list[str]) -> None:
+    curie = to_curie(":".join(parts))
+    assert to_curie(curie) == curie
 
 
 @given(st.text(alphabet="D0123456789|+,;- :cSUB", max_size=20), st.sampled_from(["", "Gene"]))

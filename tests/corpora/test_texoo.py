@@ -210,6 +210,8 @@ def test_terminology(tmp_path: Path) -> None:
     assert list(read_texoo(tmp_path / "o.texoo")) == [concept]
     [other] = read_texoo(given_as(dataset(entry("7", "Fits")), tmp_path), prefix="X")
     assert other.id == "X:7"
+    [other] = read_texoo(given_as(dataset(entry("7", "Fits")), tmp_path), prefix="chebi")
+    assert other.id == "CHEBI:7"
 
 
 @pytest.mark.parametrize(

@@ -181,6 +181,7 @@ def test_vocabularies_by_name(tmp_path: Path) -> None:
     path = tmp_path / "t.tsv"
     path.write_text("id\tname\n1\ta\n")
     assert [concept.id for concept in read_vocabulary("table", path, prefix="Z")] == ["Z:1"]
+    assert [concept.id for concept in read_vocabulary("table", path, prefix="chebi")] == ["CHEBI:1"]
     assert next(read_vocabulary("hpo")).id == "HP:0000001"
     with pytest.raises(LinnetError, match=r"unknown vocabulary format 'tabel'.*did you mean 'table'"):
         read_vocabulary("tabel", path)

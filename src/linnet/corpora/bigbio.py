@@ -37,9 +37,6 @@ __all__ = ["read", "write"]
 
 AS_THEY_ARE = ("events", "coreferences")
 ROLES = ("arg1", "arg2")
-# what data sets call the vocabularies whose ids stand without prefix elsewhere too
-NAMES = {"entrez": "NCBIGene", "ncbi_gene": "NCBIGene", "ncbi gene": "NCBIGene", "ncbi_taxon": "NCBITaxon"}
-NAMES |= {"ncbi taxonomy": "NCBITaxon", "ncbi_taxonomy": "NCBITaxon", "hpo": "HP", "taxonomy": "NCBITaxon"}
 
 
 # --- reading ---------------------------------------------------------------------------------------------------------
@@ -198,9 +195,8 @@ def _concepts(one: Node, type: str) -> tuple[str, ...]:
         return ()
     if not name or ":" in id:
         return read_ids(id, type)[0]
-    prefix = NAMES.get(name.lower(), name)
     parts = [part.strip() for part in id.split("|")] if not VARIANT.search(id) else [id]
-    return tuple(curie(f"{prefix}:{part}") for part in parts if part not in MISSING)
+    return tuple(curie(f"{name}:{part}") for part in parts if part not in MISSING)
 
 
 def _relation(relation: Node, id: str, place: int) -> dict[str, Any]:

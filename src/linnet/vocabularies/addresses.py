@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["of_address"]
+__all__ = ["REGISTERED", "of_address"]
 
 BEGIN = re.compile(r"https?://(?:www\.)?", re.IGNORECASE)
 # what an address without http:// and www. looks like; the group is the id

@@ -296,7 +296,7 @@ def _many(row: Row, column: str, source: _Source) -> tuple[str, ...]:
 def _id(text: str, line: int, source: _Source) -> str:
     if " " in text:
         raise FormatError(source.path, f"the id {text!r} holds a blank", line=line)
-    return f"{source.prefix}:{text}" if source.prefix and not PREFIXED.match(text) else curie(text)
+    return curie(f"{source.prefix}:{text}" if source.prefix and not PREFIXED.match(text) else text)
 
 
 def _concept(row: Row, line: int, source: _Source) -> Concept:

@@ -48,7 +48,7 @@ def _concept(item: Node, prefix: str) -> Concept:
     given = item.name("id").strip()
     if not given:
         raise item.member("id").expected("an id")
-    id = f"{prefix}:{given}" if prefix and ":" not in given else curie(known_form(given))
+    id = curie(f"{prefix}:{given}" if prefix and ":" not in given else known_form(given))
     type = item.text("type", "").strip()
     return Concept(
         id,
