@@ -173,6 +173,18 @@ def test_archives_within_archives_are_not_opened(tmp_path: Path, folder: Path) -
     assert content(folder) == {"x/inner.zip": inner, "x/a.txt": b"Fits."}
 
 
+@pytest.mark.parametrize("packed", [bytes, lambda data: gzip.compress(data, 0)], ids=["tar", "tar.gz"])
+def test_a_zip_at_the_end_of_a_tar_is_not_opened(
+    tmp_path: Path, folder: Path, packed: Callable[[bytes], bytes]
+) -> None:
+    inner = zipped(tmp_path / "inner.zip", {"inner.txt": b"x"}).read_bytes()
+    files = {"a/real.txt": b"Fits.", "a/extra.zip": inner}
+    archive = tmp_path / "a"
+    archive.write_bytes(packed(tarred(tmp_path / "plain", files, mode="w").read_bytes()))
+    unpack(archive, folder)
+    assert content(folder) == dict(sorted(files.items()))
+
+
 @pytest.mark.parametrize("make", [zipped, *(lambda path, mode=mode: tarred(path, mode=mode) for mode in TAR_MODES)])
 def test_damage(tmp_path: Path, folder: Path, make: Callable[[Path], Path]) -> None:
     whole = make(tmp_path / "whole").read_bytes()

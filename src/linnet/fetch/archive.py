@@ -37,6 +37,7 @@ HEADERS = 1 << 20  # bytes of all that a tar file says of one of its files
 COMMON = 100  # statements about all files that a tar file may make: tarfile keeps each as long as it reads
 MEMORY = 256 << 20  # bytes that an xz file may ask for; its strongest usual packing asks for 65 MiB
 DEFLATE = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+ZIP = (b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08")  # a file, none at all, one part of several
 OTHERS = {zipfile.ZIP_BZIP2: "bzip2", zipfile.ZIP_LZMA: "LZMA"}
 LONGEST = 240  # bytes of one part of a name that every file system takes
 UNSAFE = re.compile(r'[\x00-\x1f\x7f<>:"|?*\\]')  # control characters, and what Windows takes for something else
@@ -183,7 +184,9 @@ def _named(archive: str | Path) -> Iterator[None]:
 
 def _entries(archive: Path, left: _Left) -> Iterator[_Entry]:
     """Yield the files of an archive; folders are left out, everything else that is no file is refused."""
-    if zipfile.is_zipfile(archive):
+    with archive.open("rb") as raw:  # zipfile finds the end of a zip in a tar that holds one, too
+        zipped = raw.read(4) in ZIP
+    if zipped:
         yield from _zip(archive, left)
         return
     try:
