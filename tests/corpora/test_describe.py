@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -83,3 +85,7 @@ def test_splits_that_cannot_be() -> None:
             split([], shares)
     with pytest.raises(LinnetError, match="'1' stands twice"):
         split([Document("1", "x"), Document("1", "y")], {"a": 1.0})
+    begin = time.process_time()
+    with pytest.raises(LinnetError, match="'last' stands twice"):
+        split([Document(id, "x") for id in [*map(str, range(20_000)), "last", "last"]], {"a": 1.0})
+    assert time.process_time() - begin < 2, "the time grows with the number of documents, not with its square"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from linnet.data import Document
@@ -33,7 +34,8 @@ def split(docs: Sequence[Document], shares: Mapping[str, float], *, seed: int = 
         raise LinnetError(f"shares must be at least 0 and add up to 1, found {dict(shares)}")
     ids = [doc.id for doc in docs]
     if len(set(ids)) < len(ids):
-        twice = next(id for id in ids if ids.count(id) > 1)
+        counts = Counter(ids)
+        twice = next(id for id in ids if counts[id] > 1)
         raise LinnetError(f"document id {twice!r} stands twice; a split needs unique ids")
     ranked = sorted(ids, key=lambda name: hashlib.blake2b(f"{seed}:{name}".encode()).digest())
     sizes = {name: int(share * len(ids) + 1e-9) for name, share in shares.items()}
