@@ -6,6 +6,7 @@ import html
 import io
 import json
 import re
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -186,6 +187,13 @@ def test_branches_survive_cycles_and_missing_parents() -> None:
     assert branches(loop, "L:1", "L:2") == {"L:1": "L:2", "L:2": "L:2"}
     assert branches(Fake(Concept("L:1", parents=("L:1",))), "L:1") == {"L:1": ""}
     assert branches(Fake(Concept("L:1", parents=("L:9",))), "L:1") == {"L:1": "L:1"}
+
+
+def test_time_grows_with_the_concepts_not_with_their_square() -> None:
+    mentions = tuple(Mention(0, 1, concepts=(f"R:{i}",)) for i in range(10_000))  # of no knowledge base: all are roots
+    begin = time.process_time()
+    page(Document("d", "x", mentions=mentions))
+    assert time.process_time() - begin < 2.5
 
 
 def test_the_top_names_knowledge_base_and_sources() -> None:

@@ -240,7 +240,7 @@ class _Lineage:
         level = self._level(steps)
         found: dict[str, str] = {}
         for id, distance in steps.items():
-            near = [(distance[branch], branch) for branch in level if branch in distance]
+            near = [(far, node) for node, far in distance.items() if node in level]
             if near:
                 found[id] = min(near)[1]
         return found
