@@ -102,6 +102,45 @@ def test_standard_input(content: bytes, buffered: bool, monkeypatch: pytest.Monk
     stdin.detach()
 
 
+class Slow(io.RawIOBase):
+    """What another program writes, a piece at a time."""
+
+    def __init__(self, pieces: list[bytes]) -> None:
+        self.pieces, self.ends = pieces, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: object) -> int:
+        view = memoryview(buffer)  # type: ignore[arg-type]
+        piece = self.pieces.pop(0) if self.pieces else b""
+        self.ends += not piece
+        view[: len(piece)] = piece
+        return len(piece)
+
+
+LONG = b"7\nFits. " + b"word " * 4_000 + b"\n0\t4\tFits\tHP:0001250\n"
+BIOC = b'[\n{"documents": [\n{"id": "7", "passages": [{"offset": 0, "text": "Fits."}]}]}\n]\n'
+
+
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        [LONG[at : at + 8_192] for at in range(0, len(LONG), 8_192)],
+        BIOC.splitlines(keepends=True),
+        [bytes([byte]) for byte in gzip.compress(BIOC, mtime=0)],
+    ],
+    ids=["a long line", "line by line", "byte by byte"],
+)
+def test_standard_input_that_comes_in_pieces(pieces: list[bytes], monkeypatch: pytest.MonkeyPatch) -> None:
+    slow = Slow(pieces)
+    stdin = io.TextIOWrapper(io.BufferedReader(slow))
+    monkeypatch.setattr("sys.stdin", stdin)
+    assert ids(read("-")) == ["7"]
+    assert slow.ends == 1, "the end is typed once at a terminal"
+    stdin.detach()
+
+
 def test_text_on_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"Fits.")))
     assert list(read("-")) == [Document("stdin", "Fits.")]

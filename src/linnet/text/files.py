@@ -22,6 +22,7 @@ from typing import BinaryIO, TextIO, cast
 
 from linnet.errors import FormatError
 from linnet.home import sweep_folders
+from linnet.text.standard_input import StandardInput, look_ahead
 from linnet.text.unchanged import unchanged
 
 __all__ = [
@@ -126,7 +127,8 @@ class _Counting:
 def _open_raw(path: str | Path) -> BinaryIO:
     """Open a regular file, or standard input for ``-``; anything else could block for ever or never end."""
     if str(path) == STDIO:
-        return cast("BinaryIO", io.BufferedReader(cast("io.RawIOBase", _Borrowed(sys.stdin.buffer)), CHUNK))
+        look_ahead(len(GZIP))  # one read could end within the mark
+        return cast("BinaryIO", io.BufferedReader(StandardInput(), CHUNK))
     try:
         mode = Path(path).stat().st_mode
         if stat.S_ISDIR(mode):
@@ -138,22 +140,6 @@ def _open_raw(path: str | Path) -> BinaryIO:
         raise FormatError(path, "there is no such file") from error
     except (OSError, ValueError) as error:
         raise FormatError(path, f"cannot be read: {getattr(error, 'strerror', None) or error}") from error
-
-
-class _Borrowed(io.RawIOBase):
-    """Standard input as a raw stream that leaves it open when closed."""
-
-    def __init__(self, stream: BinaryIO) -> None:
-        self._stream = cast("io.BufferedReader", stream)
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: object) -> int:
-        view = memoryview(buffer)  # type: ignore[arg-type]
-        data = self._stream.read1(len(view))  # what is there already: lines typed or piped slowly arrive at once
-        view[: len(data)] = data
-        return len(data)
 
 
 @contextlib.contextmanager
@@ -185,13 +171,7 @@ def head(path: str | Path, size: int = 1 << 16) -> bytes:
     if str(path) != STDIO:
         with open_bytes(path) as stream:
             return stream.read(size)
-    stdin = sys.stdin.buffer
-    if isinstance(stdin, io.BufferedReader):
-        data = stdin.peek(size)[:size]
-    else:  # a stand-in held in memory
-        place = stdin.tell()
-        data = stdin.read(size)
-        stdin.seek(place)
+    data = look_ahead(size)
     if not data.startswith(GZIP):
         return data
     with contextlib.suppress(zlib.error):  # reading will name the damage

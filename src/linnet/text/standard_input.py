@@ -1,0 +1,57 @@
+"""Standard input, which can be read only once: its beginning is looked at and kept for whoever reads it.
+
+One read of a pipe gives what the other program has written so far, a line perhaps; formats are told by more than that.
+"""
+
+from __future__ import annotations
+
+import io
+import sys
+from dataclasses import dataclass
+from typing import BinaryIO, cast
+from weakref import WeakKeyDictionary
+
+__all__ = ["StandardInput", "look_ahead"]
+
+
+@dataclass
+class _Ahead:
+    """What was looked at and not read yet."""
+
+    data: bytes = b""
+    ended: bool = False  # a terminal is not asked again: its end is typed once
+
+
+_ahead: WeakKeyDictionary[BinaryIO, _Ahead] = WeakKeyDictionary()
+
+
+def look_ahead(size: int) -> bytes:
+    """Return the first `size` bytes of standard input, fewer only where it ends, however slowly they come."""
+    stream = sys.stdin.buffer
+    seen = _ahead.setdefault(stream, _Ahead())
+    while len(seen.data) < size and not seen.ended:
+        more = cast("io.BufferedReader", stream).read1(size - len(seen.data))
+        seen.data += more
+        seen.ended = not more
+    return seen.data[:size]
+
+
+class StandardInput(io.RawIOBase):
+    """Standard input from its beginning, as a raw stream that leaves it open when closed."""
+
+    def __init__(self) -> None:
+        self._stream = cast("io.BufferedReader", sys.stdin.buffer)
+        self._seen = _ahead.pop(sys.stdin.buffer, _Ahead())
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: object) -> int:
+        view = memoryview(buffer)  # type: ignore[arg-type]
+        seen = self._seen
+        if seen.data or seen.ended:
+            data, seen.data = seen.data[: len(view)], seen.data[len(view) :]
+        else:
+            data = self._stream.read1(len(view))
+        view[: len(data)] = data
+        return len(data)
