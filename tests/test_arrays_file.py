@@ -43,6 +43,9 @@ def test_what_was_put_in_comes_out(tmp_path: Path) -> None:
         assert stored.arrays["text"].tobytes().decode("utf-16-le") == "claimed"
         assert all(place % 64 == 0 for place, _, _ in stored.header["arrays"].values())
     assert path.stat().st_mode & 0o777 == 0o644
+    path.chmod(0o600)
+    replaced(path, write)
+    assert path.stat().st_mode & 0o777 == 0o600
     assert [file.name for file in tmp_path.iterdir()] == ["a"]
 
 

@@ -153,7 +153,11 @@ def test_progress_and_chunks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 def test_the_file_may_be_read_as_the_umask_says(tmp_path: Path) -> None:
     before = os.umask(0o027)
     try:
-        assert build([named("X:1")], tmp_path / "a.kb").path.stat().st_mode & 0o777 == 0o640
+        path = build([named("X:1")], tmp_path / "a.kb").path
+        assert path.stat().st_mode & 0o777 == 0o640
+        path.chmod(0o600)
+        build([named("X:1")], path)
+        assert path.stat().st_mode & 0o777 == 0o600, "built again it is as private as it was"
     finally:
         os.umask(before)
 

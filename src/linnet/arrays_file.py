@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linnet.errors import KnowledgeBaseError, LinnetWarning
-from linnet.home import sweep
+from linnet.home import permit, sweep
 
 __all__ = ["ArraysWriter", "Stored", "kept", "open_arrays", "replaced"]
 
@@ -155,7 +155,8 @@ def replaced(path: Path, write: Callable[[IO[bytes]], T]) -> T:
     try:
         with os.fdopen(handle, "w+b") as file:
             made = write(file)
-        Path(part).chmod(0o644)
+        if not permit(Path(part), path):
+            Path(part).chmod(0o644)
         Path(part).replace(path)
     except BaseException:
         Path(part).unlink(missing_ok=True)

@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import sqlite3
+import stat
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import Any
 
 from linnet.errors import FormatError, LinnetError
 
-__all__ = ["expanded", "hold", "home", "kb_folder", "read_json", "sweep", "sweep_folders", "writable"]
+__all__ = ["expanded", "hold", "home", "kb_folder", "permit", "read_json", "sweep", "sweep_folders", "writable"]
 
 STALE = 86_400.0  # seconds after which nobody writes to an unfinished file any more
 
@@ -60,6 +61,20 @@ def writable(folder: Path) -> Path:
     if not os.access(folder, os.W_OK):
         raise LinnetError(f"the folder {folder} is read-only; set LINNET_HOME to one you may write to, or use -o")
     return folder
+
+
+def permit(part: Path, path: Path) -> bool:
+    """Give the file or folder `part` the permissions of `path`, which it will replace; return whether there is one.
+
+    Who may not read the one must not read the other either: call it before anything private is written.
+    """
+    try:
+        mode = stat.S_IMODE(path.stat().st_mode) & 0o777
+    except OSError:
+        return False
+    if stat.S_IMODE(part.stat().st_mode) != mode:  # not every disk knows permissions: there they are equal
+        part.chmod(mode)
+    return True
 
 
 def sweep(path: Path) -> None:

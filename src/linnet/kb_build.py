@@ -26,7 +26,7 @@ import numpy as np
 
 from linnet.data import SCOPES, Concept
 from linnet.errors import KnowledgeBaseError, LinnetWarning
-from linnet.home import sweep, writable
+from linnet.home import permit, sweep, writable
 from linnet.kb import KnowledgeBase
 from linnet.kb_file import (
     APPLICATION_ID,
@@ -168,7 +168,8 @@ def _keep(made: Path, path: Path) -> None:
     umask = os.umask(0)
     os.umask(umask)
     try:
-        made.chmod(0o666 & ~umask)  # mkstemp makes private files, a knowledge base is shared like any other
+        if not permit(made, path):
+            made.chmod(0o666 & ~umask)  # mkstemp makes private files, a knowledge base is shared like any other
         with made.open("rb") as file:
             os.fsync(file.fileno())
         with _unused(path):

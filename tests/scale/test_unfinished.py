@@ -355,3 +355,12 @@ def test_the_lock_ends_with_its_holder(tmp_path: Path) -> None:
     assert second is not None
     with closing(second):
         assert hold(tmp_path / "lock") is None
+
+
+def test_what_is_private_stays_private(out: Path) -> None:
+    out.write_text("")
+    out.chmod(0o600)
+    stopped(out)
+    assert place_of(out).stat().st_mode & 0o777 == 0o700
+    job(out, Marker())
+    assert out.stat().st_mode & 0o777 == 0o600

@@ -148,6 +148,26 @@ def test_writing_replaces_at_the_end(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
+def modes(folder: Path) -> set[int]:
+    return {path.stat().st_mode & 0o777 for path in folder.iterdir()}
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o440, 0o664])
+def test_what_replaces_a_file_is_read_by_the_same_people(tmp_path: Path, mode: int) -> None:
+    path = made(tmp_path, b"old")
+    path.chmod(mode)
+    with replacing(path) as out:
+        out.write("new")
+        assert modes(tmp_path) == {mode}, "from the start"
+    assert path.read_text() == "new"
+    assert modes(tmp_path) == {mode}
+    with replacing_folder(tmp_path / "new") as part:
+        assert part.stat().st_mode & 0o777 == 0o755
+    (tmp_path / "new").chmod(0o700)
+    with replacing_folder(tmp_path / "new") as part:
+        assert part.stat().st_mode & 0o777 == 0o700
+
+
 def test_interrupted_writing_leaves_the_old_file(tmp_path: Path) -> None:
     path = made(tmp_path, b"old")
     with pytest.raises(KeyboardInterrupt), replacing(path) as out:

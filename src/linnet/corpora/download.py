@@ -26,7 +26,7 @@ from linnet.fetch.disk import alone, on_disk
 from linnet.fetch.file import SHA256, Fetched, Progress, fetch
 from linnet.fetch.mirror import downloads_folder, mirror, mirrored, offered
 from linnet.fetch.web import LIMITS, Limits, WebError
-from linnet.home import writable
+from linnet.home import permit, writable
 from linnet.text.files import head, open_bytes, replacing
 
 __all__ = ["download_corpus"]
@@ -165,6 +165,7 @@ def _install(item: Download, got: Fetched, folder: Path) -> None:
         part = target.with_name(f".{target.name}.part")
         with on_disk(target):
             shutil.copyfile(got.path, part)
+            permit(part, target)
             part.replace(target)
         return
     stem = ARCHIVE.sub("", item.kept_as)

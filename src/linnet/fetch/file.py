@@ -24,7 +24,7 @@ from typing import BinaryIO, TypeAlias
 from linnet.errors import FormatError, LinnetError
 from linnet.fetch.disk import alone, full, on_disk
 from linnet.fetch.web import LIMITS, Limits, PassingError, WebError, ask, check_url, receive
-from linnet.home import writable
+from linnet.home import permit, writable
 from linnet.text.files import replacing
 
 __all__ = ["SHA256", "Fetched", "Progress", "fetch"]
@@ -300,6 +300,7 @@ class _Job:
         )
         kept = {key: value for key, value in asdict(made).items() if key not in ("path", "fresh")}
         with on_disk(self.path):
+            permit(self.part, self.path)
             self.part.replace(self.path)
             _sync(self.path.parent)
             _write_note(self.path.with_name(f".{self.path.name}.json"), kept)

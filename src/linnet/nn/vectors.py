@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from linnet.errors import DataError, FormatError
+from linnet.home import permit
 from linnet.nn.device import autocast
 from linnet.nn.encoder import Encoder
 from linnet.nn.pooling import Pool
@@ -154,6 +155,7 @@ def _matrix(path: Path | None, count: int, size: int) -> Iterator[Floats]:
         vectors: Any = _created(part, path, (count, size))
         yield vectors
         vectors.flush()
+        permit(part, path)
         part.replace(path)
     finally:
         part.unlink(missing_ok=True)

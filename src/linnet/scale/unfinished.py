@@ -35,7 +35,7 @@ from linnet.corpora.jsonl import line
 from linnet.corpora.names import Remembering
 from linnet.data import Document, Rows
 from linnet.errors import FormatError, LinnetError
-from linnet.home import hold
+from linnet.home import hold, permit
 from linnet.roles import Component, batches
 from linnet.text.files import replacing
 
@@ -220,7 +220,9 @@ class Unfinished:
                 shutil.copyfileobj(text, out, CHUNK)
         else:
             to_disk(finished)
-            finished.replace(os.path.realpath(self.output))
+            target = Path(os.path.realpath(self.output))
+            permit(finished, target)
+            finished.replace(target)
 
     def close(self) -> None:
         """Close the files."""
@@ -334,15 +336,16 @@ def _remove(folder: Path) -> None:
 def _held(folder: Path, output: str | Path) -> sqlite3.Connection:
     """Make the folder, and return what holds its lock."""
     lock = folder / LOCK
+    mode = 0o700 if Path(output).exists() else 0o777  # its permissions come with the name: nobody else looks in before
     try:
-        folder.mkdir(exist_ok=True)
+        folder.mkdir(mode, exist_ok=True)
         if strange := {path.name for path in folder.iterdir()} - {DOCUMENTS, PROGRESS, LOCK, JOURNAL, ASIDE}:
             problem = f"finished documents are kept in {folder}, which holds {min(strange)!r}: move that folder"
             raise FormatError(output, f"cannot be written: {problem}")
         held = hold(lock)
         while held is not None and not lock.exists():  # who held it before has finished, and removed it
             held.close()
-            folder.mkdir(exist_ok=True)
+            folder.mkdir(mode, exist_ok=True)
             held = hold(lock)
     except FileNotFoundError as error:
         raise FormatError(output, f"cannot be written: there is no folder {folder.parent}; make it first") from error

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import BinaryIO, TextIO, cast
 
 from linnet.errors import FormatError
-from linnet.home import sweep_folders
+from linnet.home import permit, sweep_folders
 from linnet.text.standard_input import StandardInput, look_ahead
 from linnet.text.unchanged import unchanged
 
@@ -289,7 +289,7 @@ def replacing(path: str | Path, *, aside: Path | None = None) -> Generator[TextI
     r"""Open `path` for writing UTF-8 text so that it is there in full or not at all; ``-`` is standard output.
 
     The text goes to a hidden file in the same folder, or to `aside` on the same disk, packed if the name ends in
-    ``.gz``, which replaces `path` when the block ends; if the block raises (Ctrl-C too), it is removed and an older
+    ``.gz``, which replaces `path` when the block ends and has its permissions from the start; if the block raises (Ctrl-C too), it is removed and an older
     `path` stays as it was. A symbolic link keeps pointing where it points. Pipes and devices are written to directly.
     Line breaks are ``\n``.
 
@@ -304,12 +304,12 @@ def replacing(path: str | Path, *, aside: Path | None = None) -> Generator[TextI
     if target.is_dir():
         raise FormatError(path, "is a folder, expected the name of a file to write")
     if target.exists() and not target.is_file():
-        with _created(target, path) as out:
+        with _created(target, path, target) as out:
             yield out
         return
     part = aside or _beside(target)
     try:
-        with _created(part, path) as out:
+        with _created(part, path, target) as out:
             yield out
         part.replace(target)
     finally:
@@ -338,6 +338,7 @@ def replacing_folder(path: str | Path, *, aside: Path | None = None) -> Generato
             raise FormatError(path, f"holds {used.name!r} already: choose a new folder")
         sweep_folders(target)
         part.mkdir(parents=True)
+        permit(part, target)
     except OSError as error:
         raise FormatError(path, f"cannot be written to: {error.strerror}") from error
     try:
@@ -360,12 +361,18 @@ def _put(part: Path, target: Path, path: str | Path) -> None:
         raise FormatError(path, problem) from error
 
 
+def _private(name: str, flags: int) -> int:
+    return os.open(name, flags, 0o600)
+
+
 @contextlib.contextmanager
-def _created(target: Path, path: str | Path) -> Generator[TextIO, None, None]:
+def _created(part: Path, path: str | Path, target: Path) -> Generator[TextIO, None, None]:
+    """Open the file `part`, which is `target` or will replace it, for writing text."""
     try:
-        raw = target.open("wb")
+        raw = open(part, "wb", opener=_private if target.exists() else None)  # noqa: PTH123 - a path knows no opener
+        permit(part, target)
     except FileNotFoundError as error:
-        raise FormatError(path, f"cannot be written: there is no folder {target.parent}; make it first") from error
+        raise FormatError(path, f"cannot be written: there is no folder {part.parent}; make it first") from error
     except OSError as error:
         raise FormatError(path, f"cannot be written: {error.strerror}") from error
     with raw, contextlib.ExitStack() as stack:
