@@ -103,7 +103,7 @@ def test_a_full_disk_is_said(run: Run, recipe: Path) -> None:
     if not Path("/dev/full").exists():
         pytest.skip("this system has no /dev/full")
     done = run("link", NOTE, "--pipeline", recipe, "-o", "/dev/full", "--to", "jsonl")
-    assert (done.code, "No space left" in done.err) == (2, True)
+    assert (done.code, "/dev/full: cannot be written: No space left" in done.err) == (2, True)
 
 
 def test_sigterm_leaves_no_half_file(recipe: Path, tmp_path: Path) -> None:

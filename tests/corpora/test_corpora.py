@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import io
 import os
@@ -14,6 +15,7 @@ from linnet.corpora import FORMATS, read, write
 from linnet.corpora.sources import sniff
 from linnet.data import Document, Mention
 from linnet.errors import FormatError, LinnetError
+from linnet.text import files
 
 GSC = b"7\nFits.\n0\t4\tFits\tHP:0001250\n"
 PUBMED = b"""<?xml version="1.0"?>
@@ -100,6 +102,26 @@ def test_standard_input(content: bytes, buffered: bool, monkeypatch: pytest.Monk
     monkeypatch.setattr("sys.stdin", stdin)
     assert ids(read("-")) == ["j"]
     stdin.detach()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+@pytest.mark.parametrize("name", ["out.jsonl", "out.jsonl.gz", "out.gsc", "notes"])
+def test_a_full_disk_is_said_of_the_output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    class Full(files._Output):
+        def __init__(self, part: Path, path: str | Path, *, private: bool) -> None:
+            super().__init__(Path("/dev/full"), path, private=private)
+
+    def unreadable() -> Iterator[Document]:
+        yield Document("7", "Fits.")
+        raise OSError(errno.EIO, "Input/output error")
+
+    path, format = tmp_path / name, "brat" if name == "notes" else None
+    with pytest.raises(OSError, match="Input/output error"):
+        write(unreadable(), path, format=format)
+    monkeypatch.setattr(files, "_Output", Full)
+    with pytest.raises(FormatError, match=f"{name}: cannot be written: No space left on device"):
+        write([Document("7", "Fits.")], path, format=format)
+    assert not list(tmp_path.iterdir())
 
 
 class Slow(io.RawIOBase):

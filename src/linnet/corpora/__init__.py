@@ -248,9 +248,15 @@ def write(
 
 @contextmanager
 def _writable(path: str | Path) -> Iterator[None]:
-    """Say of what is no character where it cannot be written."""
+    """Say what cannot be written, and where: what is no character, or more than the disk has room for."""
     try:
         yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        if error.filename != str(path):  # of a file that is read meanwhile
+            raise
+        raise FormatError(shown(path), f"cannot be written: {error.strerror}") from error
     except UnicodeEncodeError as error:
         problem = f"cannot be written as {error.encoding}: {error.object[error.start : error.end]!r} is no character"
         raise FormatError(shown(path), problem) from error

@@ -18,7 +18,7 @@ import sys
 import zlib
 from collections.abc import Generator, Iterator
 from pathlib import Path
-from typing import BinaryIO, TextIO, cast
+from typing import Any, BinaryIO, TextIO, cast
 
 from linnet.errors import FormatError
 from linnet.home import permit, sweep_folders
@@ -289,9 +289,9 @@ def replacing(path: str | Path, *, aside: Path | None = None) -> Generator[TextI
     r"""Open `path` for writing UTF-8 text so that it is there in full or not at all; ``-`` is standard output.
 
     The text goes to a hidden file in the same folder, or to `aside` on the same disk, packed if the name ends in
-    ``.gz``, which replaces `path` when the block ends and has its permissions from the start; if the block raises (Ctrl-C too), it is removed and an older
-    `path` stays as it was. A symbolic link keeps pointing where it points. Pipes and devices are written to directly.
-    Line breaks are ``\n``.
+    ``.gz``, which replaces `path` when the block ends and has its permissions from the start; if the block raises
+    (Ctrl-C too), it is removed and an older `path` stays as it was. A symbolic link keeps pointing where it points.
+    Pipes and devices are written to directly. Line breaks are ``\n``.
 
     Raises:
         FormatError: the folder is missing or may not be written to, or `path` is a folder.
@@ -344,6 +344,10 @@ def replacing_folder(path: str | Path, *, aside: Path | None = None) -> Generato
     try:
         yield part
         _put(part, target, path)
+    except OSError as error:
+        if not Path(error.filename or "/").is_relative_to(part):  # of a file that is read meanwhile
+            raise
+        raise FormatError(path, f"cannot be written: {error.strerror}") from error
     finally:
         shutil.rmtree(part, ignore_errors=True)
 
@@ -361,22 +365,34 @@ def _put(part: Path, target: Path, path: str | Path) -> None:
         raise FormatError(path, problem) from error
 
 
-def _private(name: str, flags: int) -> int:
-    return os.open(name, flags, 0o600)
+class _Output(io.FileIO):
+    """A file to write to, whose faults bear the name that people gave."""
+
+    def __init__(self, part: Path, path: str | Path, *, private: bool) -> None:
+        self._path = str(path)
+        mode = 0o600 if private else 0o666
+        super().__init__(part, "w", opener=lambda name, flags: os.open(name, flags, mode))
+
+    def write(self, data: Any, /) -> int:
+        try:
+            return super().write(data)
+        except OSError as error:
+            error.filename = self._path
+            raise
 
 
 @contextlib.contextmanager
 def _created(part: Path, path: str | Path, target: Path) -> Generator[TextIO, None, None]:
     """Open the file `part`, which is `target` or will replace it, for writing text."""
     try:
-        raw = open(part, "wb", opener=_private if target.exists() else None)  # noqa: PTH123 - a path knows no opener
+        raw = io.BufferedWriter(_Output(part, path, private=target.exists()))
         permit(part, target)
     except FileNotFoundError as error:
         raise FormatError(path, f"cannot be written: there is no folder {part.parent}; make it first") from error
     except OSError as error:
         raise FormatError(path, f"cannot be written: {error.strerror}") from error
     with raw, contextlib.ExitStack() as stack:
-        binary: BinaryIO = raw
+        binary = cast("BinaryIO", raw)
         if str(path).lower().endswith(".gz"):
             # no name and no time inside, so that the same documents give the same bytes
             binary = cast("BinaryIO", stack.enter_context(gzip.GzipFile("", "wb", fileobj=raw, mtime=0)))

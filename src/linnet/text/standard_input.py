@@ -44,9 +44,11 @@ class StandardInput(io.RawIOBase):
         self._seen = _ahead.pop(sys.stdin.buffer, _Ahead())
 
     def readable(self) -> bool:
+        """Say that it can be read."""
         return True
 
     def readinto(self, buffer: object) -> int:
+        """Fill `buffer` with what is there already, and return how many bytes; none at the end."""
         view = memoryview(buffer)  # type: ignore[arg-type]
         seen = self._seen
         if seen.data or seen.ended:
