@@ -6,6 +6,7 @@ import errno
 import gzip
 import io
 import os
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -173,11 +174,16 @@ def test_text_on_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         ("no.txt", "there is no such file"),
         ("*.none", "no file matches this pattern"),
-        ("empty", r"this folder holds no file ending in .jsonl, .*\.xml"),
+        ("empty", r"this folder holds no file ending in .jsonl, (?=.*\.xml)(?!.*\.json,.*\.json,)"),
         ("pipe.txt", "is a pipe or a device"),
         ("x.docx", "cannot tell its format from the suffix '.docx'.*text_lines"),
         ("x.xml", "cannot tell its format"),
         ("S800.tsv", "published corpora are read by name, such as s800:all"),
+        ("none.json", "json: is empty"),
+        ("wide.json", "is UTF-16 text, not UTF-8; convert it with: iconv"),
+        ("wide.tsv", "holds a NUL byte at offset 1: it is binary, or UTF-16"),
+        ("a.zip", "is a ZIP archive"),
+        ("a.xml", "is a ZIP archive"),
     ],
 )
 def test_what_cannot_be_read(tmp_path: Path, name: str, problem: str) -> None:
@@ -185,6 +191,12 @@ def test_what_cannot_be_read(tmp_path: Path, name: str, problem: str) -> None:
     (tmp_path / "x.docx").write_bytes(b"words")
     (tmp_path / "x.xml").write_bytes(b"<html/>")
     (tmp_path / "S800.tsv").write_bytes(b"4932\tsacch001:12345678\t0\t4\tYeast\n")
+    (tmp_path / "none.json").write_bytes(b"")
+    (tmp_path / "wide.json").write_text('{"documents": []}', encoding="utf-16")
+    (tmp_path / "wide.tsv").write_text("7", encoding="utf-16-le")
+    for name_of_zip in ("a.zip", "a.xml"):
+        with zipfile.ZipFile(tmp_path / name_of_zip, "w") as out:
+            out.writestr("a.xml", "<collection/>")
     os.mkfifo(tmp_path / "pipe.txt")
     with pytest.raises(FormatError, match=problem):
         list(read(tmp_path / name))

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from linnet.corpora.names import Remembering
 from linnet.corpora.sources import Found, find, lines_of_bigbio, sniff, suffix, texts_of_brat, unique_names
 from linnet.data import Document, Rows
 from linnet.errors import FormatError, LinnetError, did_you_mean
+from linnet.text.decoding import refuse_no_text
 from linnet.text.files import STDIO, head, replacing, shown
 
 __all__ = ["FORMATS", "Format", "check_place", "fitting", "format_of", "growing", "read", "write"]
@@ -189,9 +191,8 @@ def read(
 
 def _read(sources: Iterable[str | Path | Document], format: str | None, rows: Rows | None) -> Iterator[Document]:
     wanted = (FORMATS[format],) if format else FORMATS.values()
-    suffixes = tuple(
-        suffix for known in wanted if known.read and (format or not known.asked) for suffix in known.suffixes
-    )
+    kinds = (known.suffixes for known in wanted if known.read and (format or not known.asked))
+    suffixes = tuple(dict.fromkeys(chain.from_iterable(kinds)))
     found: list[Found | Document] = []
     for source in sources:
         found += [source] if isinstance(source, Document) else find(source, suffixes)
@@ -336,7 +337,8 @@ def _guess(path: str | Path) -> str:
     for name, format in FORMATS.items():
         if format.alone and format.read and ending in format.suffixes and name != "text":
             return "bigbio" if name == "jsonl" and lines_of_bigbio(head(path)) else name
-    content = sniff(head(path))
+    first = head(path)
+    content = sniff(first)
     if ending in FORMATS["text"].suffixes:
         return content if content == "pubtator" else "text"  # PubTator is published as .txt; notes are anything
     if content:
@@ -346,6 +348,7 @@ def _guess(path: str | Path) -> str:
         return ours[0]  # its reader says what is wrong, with the line
     if not ending:
         return "text"
+    refuse_no_text(first, shown(path))
     problem = f"cannot tell its format from the suffix {ending!r} and the content"
     named = "published corpora are read by name, such as s800:all with --data DIR (docs/corpora.md)"
     raise FormatError(shown(path), f"{problem}; say which it is (--from, or format=): {', '.join(READABLE)}; {named}")

@@ -22,6 +22,7 @@ from typing import Any, BinaryIO, TextIO, cast
 
 from linnet.errors import FormatError
 from linnet.home import permit, sweep_folders
+from linnet.text.decoding import decode, refuse_binary
 from linnet.text.standard_input import StandardInput, look_ahead
 from linnet.text.unchanged import unchanged
 
@@ -49,19 +50,6 @@ CHUNK = 1 << 20
 
 UTF8_BOM = b"\xef\xbb\xbf"
 GZIP = b"\x1f\x8b"
-BINARY = (
-    (b"\xff\xfe\x00\x00", "is UTF-32 text, not UTF-8; convert it with: iconv -f UTF-32 -t UTF-8"),
-    (b"\x00\x00\xfe\xff", "is UTF-32 text, not UTF-8; convert it with: iconv -f UTF-32 -t UTF-8"),
-    (b"\xff\xfe", "is UTF-16 text, not UTF-8; convert it with: iconv -f UTF-16 -t UTF-8"),
-    (b"\xfe\xff", "is UTF-16 text, not UTF-8; convert it with: iconv -f UTF-16 -t UTF-8"),
-    (b"\x1f\x8b", "is packed with gzip twice; unpack it once"),
-    (b"PK\x03\x04", "is a ZIP archive (or .xlsx, .docx), not text; unpack or export it first"),
-    (b"%PDF-", "is a PDF, not text; extract its text first, for example with pdftotext"),
-    (b"BZh", "is packed with bzip2; unpack it first, or pack it with gzip"),
-    (b"\xfd7zXZ\x00", "is packed with xz; unpack it first, or pack it with gzip"),
-    (b"\x28\xb5\x2f\xfd", "is packed with zstd; unpack it first, or pack it with gzip"),
-    (b"SQLite format 3\x00", "is an SQLite database, not text; `linnet kb export` writes out a knowledge base"),
-)
 
 
 def shown(path: str | Path) -> str:
@@ -182,28 +170,6 @@ def head(path: str | Path, size: int = 1 << 16) -> bytes:
 # --- text ------------------------------------------------------------------------------------------------------------
 
 
-def _refuse_binary(head: bytes, path: str) -> None:
-    for magic, problem in BINARY:
-        if head.startswith(magic):
-            raise FormatError(path, problem)
-
-
-def _decode(data: bytes, path: str, encoding: str, *, offset: int, line: int) -> str:
-    """Decode `data`, which begins at byte `offset` and in `line` of the file; refuse NUL and undecodable bytes."""
-    nul = data.find(b"\x00")
-    if nul >= 0:
-        problem = f"holds a NUL byte at offset {offset + nul:,}: it is binary, or UTF-16 without its mark"
-        raise FormatError(path, problem, line=line + data.count(b"\n", 0, nul))
-    try:
-        return data.decode(encoding)
-    except UnicodeDecodeError as error:
-        where = f"byte 0x{data[error.start]:02x} at offset {offset + error.start:,}"
-        cure = "convert it with: iconv -f LATIN1 -t UTF-8 (or whatever encoding it has)"
-        name = encoding.upper()
-        problem = f"not {name}: {where}; {cure}"
-        raise FormatError(path, problem, line=line + data.count(b"\n", 0, error.start)) from error
-
-
 def _line_blocks(stream: BinaryIO, path: str) -> Iterator[bytes]:
     """Yield the stream in blocks that end at the end of a line."""
     parts: list[bytes] = []
@@ -242,9 +208,9 @@ def open_text(
         for block in _line_blocks(stream, name):
             data = block
             if offset == 0:
-                _refuse_binary(data, name)
+                refuse_binary(data, name)
                 data = data.removeprefix(UTF8_BOM)
-            text = _decode(data, name, encoding, offset=offset + len(block) - len(data), line=line)
+            text = decode(data, name, encoding, offset=offset + len(block) - len(data), line=line)
             yield from _split(text, keep_ends)
             offset += len(block)
             line += data.count(b"\n")
@@ -276,9 +242,9 @@ def read_text(path: str | Path, *, encoding: str = "utf-8") -> str:
         data = stream.read(MAX_TEXT + 1)
     if len(data) > MAX_TEXT:
         raise FormatError(name, f"is larger than {MAX_TEXT:,} bytes, too large for one text: split it into documents")
-    _refuse_binary(data, name)
+    refuse_binary(data, name)
     bare = data.removeprefix(UTF8_BOM)
-    return _decode(bare, name, encoding, offset=len(data) - len(bare), line=1)
+    return decode(bare, name, encoding, offset=len(data) - len(bare), line=1)
 
 
 # --- writing ---------------------------------------------------------------------------------------------------------
