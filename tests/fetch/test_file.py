@@ -369,6 +369,12 @@ def test_what_servers_say_is_explained(server: Server, path: Path, answer: Answe
     assert not path.exists()
 
 
+def test_a_redirect_with_blanks_and_letters_outside_ascii(server: Server, path: Path) -> None:
+    raw = "/für alle/a%20b.obo".encode().decode("latin-1")  # as http.server writes headers
+    server.say("/f%C3%BCr%20alle/a%20b.obo", file(BODY))
+    assert fetch(server.say("/old", status(302, Location=raw)), path).path.read_bytes() == BODY
+
+
 def test_a_chain_of_redirects_ends(server: Server, path: Path) -> None:
     for number in range(20):
         server.say(f"/{number}", status(302, Location=f"/{number + 1}"))

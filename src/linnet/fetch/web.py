@@ -12,6 +12,7 @@ import http.client
 import re
 import socket
 import ssl
+import string
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -111,8 +112,9 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
     ) -> http.client.HTTPResponse | None:
         place = headers.get("Location") or headers.get("URI") or ""
         fp.close()  # unread: nobody looks at the body, which may have no end
+        quoted = urllib.parse.quote(place, safe=string.punctuation, encoding="latin-1")  # as headers are read
         try:
-            target = check_url(urllib.parse.urljoin(req.full_url, place))
+            target = check_url(urllib.parse.urljoin(req.full_url, quoted))
         except (LinnetError, ValueError) as error:
             raise WebError(f"{req.full_url}: redirects to {_masked(place)[:200]!r}, which is not followed") from error
         if _scheme(req.full_url) == "https" != _scheme(target):
