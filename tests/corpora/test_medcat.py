@@ -141,3 +141,12 @@ def test_only_ids_of_snomed_look_like_them(tmp_path: Path) -> None:
 def test_faults_name_their_path(tmp_path: Path, value: Any, problem: str) -> None:
     with pytest.raises(FormatError, match=problem):
         list(read(given_as(value, tmp_path), format="medcat"))
+
+
+def test_a_project_alone(tmp_path: Path) -> None:
+    value = export(annotation(7, "knee", "S-72696002"))
+    whole = list(read(given_as(value, tmp_path)))
+    [project] = value["projects"]
+    assert list(read(given_as(project, tmp_path))) == whole
+    project |= {"name": 'a "b" [c]: {', "cuis": None}
+    assert [doc.mentions for doc in read(given_as(project, tmp_path))] == [doc.mentions for doc in whole]

@@ -35,7 +35,7 @@ SNOMED = re.compile(r"S-(\d+)")  # how MedCAT's models of SNOMED CT write ids
 
 
 def read(path: str | Path) -> Iterator[Document]:
-    """Yield the documents of a MedCATtrainer export with text, plain or gzip.
+    """Yield the documents of a MedCATtrainer export with text, or of one of its projects alone, plain or gzip.
 
     A document's id is its name; behind colons stand its number where two have the same name, and the project's name and
     number where two have the same number too: the same document, given to several people.
@@ -46,7 +46,8 @@ def read(path: str | Path) -> Iterator[Document]:
     """
     odd = Oddities(shown(path))
     for node in nodes(path):
-        projects = node.member("projects").items()
+        alone = "documents" in node.object() and "projects" not in node.object()
+        projects = [node] if alone else node.member("projects").items()
         places = [(item, project) for project in projects for item in project.each("documents")]
         for (item, project), id in zip(places, _ids(places), strict=True):
             try:

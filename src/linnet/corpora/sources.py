@@ -25,10 +25,11 @@ BIOC_JSON = re.compile(r'"(?:passages|PubTator3|documents)"\s*:\s*\[')
 JATS = re.compile(r"<(?:\w+:)?(?:article|pmc-articleset)[\s>]")
 OURS = re.compile(r'\{\s*"id"\s*:\s*"(?:[^"\\]|\\.)*"\s*,\s*"text"\s*:')  # JSON Lines, whatever is kept in meta
 A_TEXT = re.compile(r'"text"\s*:\s*"')
+A_MEMBER = r'\s*"\w+"\s*:\s*(?:"(?:[^"\\]|\\.)*"|[\w.+-]+)'  # of an object, with a text, a number or null
 JSON = {
     "texoo": re.compile(r'"class"\s*:\s*"(?:Document|\w*Annotation)"|"begin"\s*:\s*\d+\s*,\s*"length"\s*:'),
     "bigbio": re.compile(r'"document_id"\s*:|"offsets"\s*:\s*\[\s*\[\s*\d'),
-    "medcat": re.compile(r'"projects"\s*:\s*\['),
+    "medcat": re.compile(rf'"projects"\s*:\s*\[|\A\{{(?:{A_MEMBER}\s*,)*\s*"[ct]uis"\s*:'),
     "bioc_json": BIOC_JSON,
     "label_studio": re.compile(r'"(?:completed_by|annotation_id|from_name|was_cancelled)"\s*:|"data"\s*:\s*\{'),
 }
