@@ -105,6 +105,28 @@ def test_standard_input(content: bytes, buffered: bool, monkeypatch: pytest.Monk
     stdin.detach()
 
 
+@pytest.mark.parametrize("ending", [b"", b"\r"])
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("7.pubtator", b"7|t|Fits.\n7|a|\n7\t0\t4\tFits\tSign\tD012640"),
+        ("7.gsc", GSC.strip()),
+        ("7.tsv", GSC.strip()),
+        ("7.conll", b"Fits\tB-Sign\n.\tO"),
+    ],
+)
+def test_lines_that_end_in_lone_carriage_returns(tmp_path: Path, name: str, content: bytes, ending: bytes) -> None:
+    path = tmp_path / name
+    path.write_bytes(content.replace(b"\n", b"\r") + ending)
+    with pytest.raises(FormatError, match="its lines end in lone carriage returns"):
+        list(read(path))
+    path.write_bytes(content.replace(b"\n", b"\r\n"))
+    assert [len(doc.mentions or ()) for doc in read(path)] == [1]
+    note = tmp_path / "note.txt"
+    note.write_bytes(b"Fits.\rFever.")
+    assert [doc.text for doc in read(note)] == ["Fits.\rFever."]
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
 @pytest.mark.parametrize("name", ["out.jsonl", "out.jsonl.gz", "out.gsc", "notes"])
 def test_a_full_disk_is_said_of_the_output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:

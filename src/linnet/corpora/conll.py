@@ -87,7 +87,7 @@ def read(
 
 def _read(path: str | Path, columns: Mapping[str, int | str], tally: _Tally, name: str) -> Iterator[Document]:
     lines = Lines(shown(path), columns)
-    for block in lines.blocks(open_text(path), name):
+    for block in lines.blocks(open_text(path, by_line=True), name):
         yield _document(block, lines.layout, tally)
     tally.warn()
 

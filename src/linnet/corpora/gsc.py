@@ -32,7 +32,7 @@ def read(path: str | Path) -> Iterator[Document]:
             say; with the line.
     """
     block: list[tuple[int, str]] = []
-    for number, line in enumerate(open_text(path), 1):
+    for number, line in enumerate(open_text(path, by_line=True), 1):
         if line.strip():
             block.append((number, line))
         elif block:

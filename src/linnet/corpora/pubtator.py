@@ -82,7 +82,7 @@ def read(path: str | Path, *, repair: bool = False) -> Iterator[Document]:
     name = shown(path)
     reader = _Reader(name, repair)
     group: list[Block] = []
-    for block in _blocks(open_text(path), name):
+    for block in _blocks(open_text(path, by_line=True), name):
         if group and not (block.id == group[0].id and block.single):
             yield reader.document(group)
             group = []

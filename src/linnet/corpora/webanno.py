@@ -85,7 +85,7 @@ def read(path: str | Path, *, name: str = "") -> Iterator[Document]:
     """
     file = shown(path)
     reader = _Reader(file)
-    for number, line in enumerate(open_text(path), 1):
+    for number, line in enumerate(open_text(path, by_line=True), 1):
         reader.take(line, number)
     if not reader.layers and not reader.pieces:
         raise FormatError(file, "holds no document: expected lines #T_SP=…, #Text=… and tokens")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from linnet.errors import FormatError
 
-__all__ = ["decode", "refuse_binary", "refuse_no_text"]
+__all__ = ["decode", "refuse_binary", "refuse_no_text", "refuse_returns"]
 
 BINARY = (
     (b"\xff\xfe\x00\x00", "is UTF-32 text, not UTF-8; convert it with: iconv -f UTF-32 -t UTF-8"),
@@ -57,11 +57,28 @@ def decode(data: bytes, path: str, encoding: str, *, offset: int, line: int) -> 
         raise FormatError(path, problem, line=line + data.count(b"\n", 0, error.start)) from error
 
 
+def refuse_returns(data: bytes, path: str) -> None:
+    r"""Refuse lines that end in lone carriage returns, which would be one line.
+
+    Args:
+        data: the beginning of a file, or its first line.
+        path: what messages call the file.
+
+    Raises:
+        FormatError: there is no other line break.
+
+    >>> refuse_returns(b"7\r\nFits.", "7.gsc")
+    """
+    if b"\n" not in data and b"\r" in data.rstrip(b"\r"):
+        cure = "convert it with: tr '\\r' '\\n'"
+        raise FormatError(path, f"its lines end in lone carriage returns (CR), expected line breaks (LF); {cure}")
+
+
 def refuse_no_text(head: bytes, path: str) -> None:
     """Refuse a file whose first bytes show that it is no text.
 
     Raises:
-        FormatError: nothing at all, another encoding or packing, or NUL bytes.
+        FormatError: nothing at all, another encoding or packing, NUL bytes, or other line breaks.
 
     >>> refuse_no_text(b"{", "7.json")
     """
@@ -70,3 +87,4 @@ def refuse_no_text(head: bytes, path: str) -> None:
     refuse_binary(head, path)
     if b"\x00" in head:
         decode(head, path, "utf-8", offset=0, line=1)
+    refuse_returns(head, path)

@@ -22,7 +22,7 @@ from typing import Any, BinaryIO, TextIO, cast
 
 from linnet.errors import FormatError
 from linnet.home import permit, sweep_folders
-from linnet.text.decoding import decode, refuse_binary
+from linnet.text.decoding import decode, refuse_binary, refuse_returns
 from linnet.text.standard_input import StandardInput, look_ahead
 from linnet.text.unchanged import unchanged
 
@@ -188,7 +188,12 @@ def _line_blocks(stream: BinaryIO, path: str) -> Iterator[bytes]:
 
 
 def open_text(
-    path: str | Path, *, encoding: str = "utf-8", keep_ends: bool = False, may_be_empty: bool = False
+    path: str | Path,
+    *,
+    encoding: str = "utf-8",
+    keep_ends: bool = False,
+    may_be_empty: bool = False,
+    by_line: bool = False,
 ) -> Iterator[str]:
     r"""Yield the lines of a plain or gzip text file (``-`` is standard input), split at ``\n`` only.
 
@@ -197,6 +202,7 @@ def open_text(
         encoding: of the file; a superset of ASCII. A UTF-8 byte order mark at the start is dropped.
         keep_ends: leave the line break on the line (for the csv module); otherwise ``\n`` and ``\r\n`` are cut off.
         may_be_empty: accept a file without a single byte.
+        by_line: every line means something: refuse a file of one line with carriage returns in it.
 
     Raises:
         FormatError: the file cannot be opened or unpacked, is empty, holds NUL bytes or bytes of another encoding
@@ -210,6 +216,8 @@ def open_text(
             if offset == 0:
                 refuse_binary(data, name)
                 data = data.removeprefix(UTF8_BOM)
+                if by_line:
+                    refuse_returns(data, name)
             text = decode(data, name, encoding, offset=offset + len(block) - len(data), line=line)
             yield from _split(text, keep_ends)
             offset += len(block)
