@@ -383,3 +383,36 @@ def test_unknown_schemes(tmp_path: Path) -> None:
         read(tmp_path / "x", scheme="BIX")
     with pytest.raises(LinnetError, match="unknown tagging scheme 'BIX'"):
         write([], io.StringIO(), scheme="BIX")
+
+
+UD = """# newdoc
+# text = Don't worry
+1-2	Don't	_	_
+1	Do	AUX	O
+2	n't	PART	O
+3	worry	VERB	B-Sign
+
+1	Fever	NOUN	B-Sign
+1.1	is	AUX	O
+"""
+
+
+def test_numbers_of_tokens_are_not_their_words(tmp_path: Path) -> None:
+    path = tmp_path / "ud.conll"
+    path.write_text(UD)
+    with pytest.raises(FormatError, match="first column numbers the tokens") as caught:
+        list(read(path))
+    assert caught.value.line == 3
+    plain = UD.replace("1-2\tDon't\t_\t_\n", "").replace("1.1\tis\tAUX\tO\n", "")
+    path.write_text(plain)
+    [doc] = read(path, columns={"token": 1})
+    assert doc.text == "Do n't worry\nFever"
+    path.write_text("# global.columns = ID FORM UPOS TAG\n" + plain)
+    assert [doc.text for doc in read(path)] == ["Do n't worry\nFever"]
+
+
+@pytest.mark.parametrize("text", ["1\tO\n2\tO\n", "1\tCD\tO\n\n1\tCD\tO\n", "1\tCD\tO\n2\tCD\tO\n\nof\tIN\tO\n"])
+def test_words_that_are_numbers(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "n.conll"
+    path.write_text(text)
+    assert [doc.text[0] for doc in read(path)] == ["1"]

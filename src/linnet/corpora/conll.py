@@ -74,8 +74,8 @@ def read(
 
     Raises:
         LinnetError: an unknown column or scheme.
-        FormatError: a row with other columns, what is no tag, offsets that do not fit the token or the one before,
-            tokens of one mention with different ids; with the line.
+        FormatError: a row with other columns, numbers of tokens in place of words, what is no tag, offsets that do not
+            fit the token or the one before, tokens of one mention with different ids; with the line.
     """
     for ours in columns or ():
         if ours not in COLUMNS:
@@ -87,7 +87,10 @@ def read(
 
 def _read(path: str | Path, columns: Mapping[str, int | str], tally: _Tally, name: str) -> Iterator[Document]:
     lines = Lines(shown(path), columns)
+    looked = False
     for block in lines.blocks(open_text(path, by_line=True), name):
+        if not looked and (looked := any(block.sentences)):
+            lines.check(block)
         yield _document(block, lines.layout, tally)
     tally.warn()
 

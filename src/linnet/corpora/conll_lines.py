@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import NamedTuple
 
 from linnet.corpora.conll_write import HEADER
@@ -21,6 +22,9 @@ COLUMNS = {
     "misc": ("misc",),
 }
 NAMES = re.compile(r"#\s*global\.columns\s*=\s*(.*)")
+ASSUMED = ("token", "tag")  # the first column and the last, where nothing says which is which
+PART = re.compile(r"\d+[-.]\d+")  # numbers of CoNLL-U for words of several tokens, and for what is not written
+SENTENCES = 5  # looked at to see what a column holds
 DOCSTART = "-DOCSTART-"
 NEWDOC = re.compile(r"#\s*(?:newdoc|document|doc)(?:[ _]id)?(?:\s*[=:]\s*|\s+|$)(.*)", re.IGNORECASE)
 
@@ -80,6 +84,21 @@ class Lines:
             raise FormatError(self._path, "holds no tokens, expected one a line")
         yield block
 
+    def check(self, block: Block) -> None:
+        """Refuse a file whose first column, taken for the words, numbers them, as in CoNLL-U.
+
+        Raises:
+            FormatError: it counts from 1 in each of the first sentences of `block`, and no header or caller says so.
+        """
+        if self.layout is None or self._header or "token" in self._columns or self.layout.width <= len(ASSUMED):
+            return
+        sentences = list(islice(filter(None, block.sentences), SENTENCES))
+        first = [[row.cells[0] for row in rows if not PART.fullmatch(row.cells[0])] for rows in sentences]
+        if max(map(len, first)) > 1 and all(cells == [str(n + 1) for n in range(len(cells))] for cells in first):
+            problem = "the first column numbers the tokens of each sentence, expected the words"
+            cure = "name the columns in a first line, such as # global.columns = ID FORM TAG, or in Python"
+            raise FormatError(self._path, f"{problem}; {cure}: columns={{'token': 1}}", line=sentences[0][0].line)
+
     @staticmethod
     def _start(line: str) -> str | None:
         """Return the id of the document that `line` begins, "" if it begins one without an id."""
@@ -131,9 +150,9 @@ def _layout(path: str, header: list[str], row: str, columns: Mapping[str, int | 
         elif found := [names.index(name) for name in known if name in names]:
             places[ours] = found[0]
     if not header:
-        places.setdefault("token", 0)
-        places.setdefault("tag", width - 1)
-    missing = [ours for ours in ("token", "tag") if ours not in places]
+        for ours, place in zip(ASSUMED, (0, width - 1), strict=True):
+            places.setdefault(ours, place)
+    missing = [ours for ours in ASSUMED if ours not in places]
     if missing or ("start" in places) != ("end" in places):
         ours = missing[0] if missing else "end" if "start" in places else "start"
         problem = f"there is no column for {ours!r} among {', '.join(header)}"
