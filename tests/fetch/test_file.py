@@ -115,8 +115,10 @@ def test_a_file_changed_by_hand_is_fetched_anew(server: Server, path: Path, spoi
 
 def test_another_address_is_another_file(server: Server, path: Path) -> None:
     fetch(server.say("/a/hp.obo", file(b"a")), path)
+    path.chmod(0o600)
     fetch(server.say("/b/hp.obo", file(b"b")), path)
     assert path.read_bytes() == b"b"
+    assert path.stat().st_mode & 0o777 == 0o600, "who may read it stays as it was"
 
 
 def test_redirects_and_proxies(server: Server, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

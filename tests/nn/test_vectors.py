@@ -101,6 +101,9 @@ def test_into_a_file(encoder: Encoder, pool: Pool, tmp_path: Path) -> None:
     np.testing.assert_array_equal(found, encode(encoder, pool, texts))
     np.testing.assert_array_equal(found, np.load(path))
     assert [file.name for file in tmp_path.iterdir()] == ["vectors.npy"]
+    path.chmod(0o600)
+    encode(encoder, pool, texts, into=path)
+    assert path.stat().st_mode & 0o777 == 0o600
 
 
 def test_no_texts(encoder: Encoder, tmp_path: Path) -> None:
