@@ -391,4 +391,6 @@ def test_placing_counts_the_characters_of_the_text() -> None:
     assert nearby("i\u0307", 0, "İ") is None, "nothing lies outside the text"
     assert nearby("aa", 7, "aaa, aaa") == Span(6, 8), "places may overlap"
     assert nearby("AA", 7, "aaa, aaa") == Span(6, 8)
+    assert nearby("Mice", 10**30, "Mice") is None
+    assert nearby("mice", -(10**30), "Mice") == Span(0, 4)
     assert nearby("C++ (CELLS)", 3, "The c++ (cells).") == Span(4, 15)

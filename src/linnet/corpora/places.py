@@ -7,7 +7,7 @@ told in one warning each.
 
 from __future__ import annotations
 
-import re
+from collections.abc import Iterator
 
 from linnet.data import Span
 from linnet.vocabularies.oddities import Oddities
@@ -42,17 +42,29 @@ class Places:
 def nearby(surface: str, start: int, text: str) -> Span | None:
     """Return where `surface` stands: at `start` but for case and blanks around it, else nearest to it, or None."""
     wanted = surface.strip()
-    if not wanted:
+    if not wanted or start > len(text) + NEARBY:
         return None
     begin = max(0, start) + surface.index(wanted[0])
-    # compared character by character: in lower case a text may be longer
-    if re.compile(re.escape(wanted), re.IGNORECASE).match(text, begin):
+    if _lower(text[begin : begin + len(wanted)]) == _lower(wanted):
         return Span(begin, begin + len(wanted))
     low, high = max(0, start - NEARBY), max(0, start) + NEARBY + len(wanted)
-    for flag in (re.NOFLAG, re.IGNORECASE):
-        pattern = re.compile(f"(?={re.escape(wanted)})", flag)  # looks ahead only, so that those that overlap are found
-        found = [match.start() for match in pattern.finditer(text, low, high)]
+    window = text[low:high]
+    for within, sought in ((window, wanted), (_lower(window), _lower(wanted))):
+        found = [low + place for place in _all(sought, within)]
         if found:
             nearest = min(found, key=lambda place: abs(place - start))
             return Span(nearest, nearest + len(wanted))
     return None
+
+
+def _lower(text: str) -> str:
+    """Return a text of the same length in lower case; a letter that would become two stays."""
+    return text.lower() if text.isascii() else "".join(low if len(low := char.lower()) == 1 else char for char in text)
+
+
+def _all(sought: str, text: str) -> Iterator[int]:
+    """Yield where `sought` begins in `text`, where places overlap too."""
+    place = text.find(sought)
+    while place >= 0:
+        yield place
+        place = text.find(sought, place + 1)
