@@ -36,6 +36,33 @@ def test_convert_names_what_is_lost(run: Run, source: Path, tmp_path: Path) -> N
     assert second.text == "Fits."
 
 
+CONCEPTS = {
+    "concepts": '{"id": "hgnc:5", "names": [{"text": "A1BG"}]}\n'
+    '{"id": "ORPHA:558", "names": [{"text": "Marfan"}], "parents": ["hgnc:5"]}\n',
+    "obo": "[Term]\nid: hgnc:5\nname: A1BG\n\n[Term]\nid: ORPHA:558\nname: Marfan\nis_a: hgnc:5\n",
+    "table": "id\tname\tparents\nhgnc:5\tA1BG\t\nORPHA:558\tMarfan\thgnc:5\n",
+}
+MENTIONS = {
+    "jsonl": '{"id": "1", "text": "A1BG, Marfan", "mentions": [{"start": 0, "end": 4, "source": "gold", "concepts": '
+    '["hgnc:5"]}, {"start": 6, "end": 12, "source": "gold", "concepts": ["ORPHA:558"]}]}\n',
+    "pubtator": "1|t|A1BG, Marfan\n1|a|\n1\t0\t4\tA1BG\tG\thgnc:5\n1\t6\t12\tMarfan\tD\tORPHA:558\n\n",
+}
+
+
+@pytest.mark.parametrize("vocabulary", CONCEPTS)
+@pytest.mark.parametrize("format", MENTIONS)
+def test_ids_of_all_files_are_spelled_alike(run: Run, home: Path, tmp_path: Path, vocabulary: str, format: str) -> None:
+    (tmp_path / "kb").write_text(CONCEPTS[vocabulary])
+    (tmp_path / f"gold.{format}").write_text(MENTIONS[format])
+    done = run("kb", "build", tmp_path / "kb", "--from", vocabulary, "-o", "mine")
+    assert done.code == 0, done.err
+    assert [concept.id for concept in KnowledgeBase.open("mine").concepts()] == ["HGNC:5", "Orphanet:558"]
+    assert "nothing found" in run("corpus", "check", tmp_path / f"gold.{format}", "--kb", "mine").out
+    assert run("kb", "add", "mine", "--id", "hpo:0000007", "--name", "x", "--parent", "ORPHA:558").code == 0
+    kb = KnowledgeBase.open("mine")
+    assert kb[kb.row("HP:0000007")].parents == ("Orphanet:558",)
+
+
 @pytest.mark.parametrize("name", ["all.jsonl", "all.xml", "all.json", "all.pubtator.gz"])
 def test_convert_there_and_back(run: Run, source: Path, tmp_path: Path, name: str) -> None:
     (tmp_path / "out").mkdir()

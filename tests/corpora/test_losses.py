@@ -30,6 +30,7 @@ OF_CONCEPTS = [{"role": "drug", "ref": "MESH:D1"}, {"role": "disease", "ref": "M
 OTHER_RELATIONS: list[dict[str, Any]] = [
     {"type": "CID", "args": OF_CONCEPTS, "id": "R2", "meta": {"sure": "no"}},
     {"type": "CID", "args": [*OF_CONCEPTS, {"role": "dose", "ref": "MESH:D3"}], "id": "R3"},
+    {"type": "CID", "args": [{"role": "arg1", "ref": "mesh:D1"}, {"role": "arg2", "ref": "MESH:D2"}], "meta": {}},
     {"type": "7", "args": OF_CONCEPTS, "id": "R4"},
     {"type": "CID", "args": [{"role": "arg1", "ref": "T1"}, {"role": "arg2", "ref": "MESH:D2"}], "id": "R5"},
 ]
@@ -48,7 +49,7 @@ def tame(draw: st.DrawFn) -> Document:
     )
     starts = [at for at in borders if at < len(title) and text[at : at + 1].strip()]
     mentions = [draw(mention(text, starts, title)) for _ in range(draw(st.integers(0, 4)))]
-    told = st.lists(st.sampled_from([PAIR, *OTHER_RELATIONS]), max_size=3, unique_by=lambda one: one["id"])
+    told = st.lists(st.sampled_from([PAIR, *OTHER_RELATIONS]), max_size=3, unique_by=lambda one: str(one.get("id")))
     meta: dict[str, Any] = {"relations": related} if (related := draw(told)) else {}
     return Document(
         draw(st.sampled_from(["1", "23"])),

@@ -17,6 +17,7 @@ from linnet.data import Concept, Name
 from linnet.errors import LinnetError, LinnetWarning, did_you_mean
 from linnet.kb import KnowledgeBase
 from linnet.kb_edit import Edit
+from linnet.vocabularies.curies import curie
 
 __all__ = ["add", "merge", "retire"]
 
@@ -47,19 +48,19 @@ def add(
     if len(id.split()) > 1:
         raise LinnetError(f"--id {id!r} holds a blank: expected a prefix and a local id, as LOCAL:17")
     one = Concept(
-        id.strip(),
+        curie(id.strip()),
         tuple(Name(text) for text in [name, *(synonyms or [])] if text),
         tuple(types or ()),
         definition,
-        tuple(parents or ()),
-        tuple(xrefs or ()),
+        tuple(map(curie, parents or ())),
+        tuple(map(curie, xrefs or ())),
     )
     if files and one != Concept(""):
         raise LinnetError("--name, --synonym, --type, --definition, --parent, --xref are for one concept, with --id")
     with _changed(kb, dry_run=dry_run, quiet=quiet) as change:
         if id:
             for parent in one.parents:
-                if parent != id:
+                if parent != one.id:
                     change.row(parent)  # a slip of the pen here, where a file may name parents of another terminology
             _warn_of_types(one, change.types())
             change.add(one)

@@ -1,18 +1,23 @@
-"""JSON Lines: Linnet's own format, one document a line, nothing lost (`linnet.codec`)."""
+"""JSON Lines: Linnet's own format, one document a line, nothing lost (`linnet.codec`).
+
+Prefixes of concepts are read in the spelling that all readers give them (`linnet.vocabularies.curies`).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TextIO
 
 from linnet.codec import dumps, loads
 from linnet.corpora.names import Remembering
 from linnet.corpora.sources import sniff
-from linnet.data import Document, Rows
+from linnet.data import Document, Mention, Rows
 from linnet.errors import DataError, FormatError
 from linnet.text.files import open_text, shown
 from linnet.text.json_files import spelled
+from linnet.vocabularies.curies import curie
 
 __all__ = ["line", "read", "write"]
 
@@ -33,9 +38,25 @@ def read(path: str | Path, *, rows: Rows | None = None) -> Iterator[Document]:
     for number, text in enumerate(open_text(path, may_be_empty=True), 1):
         if text and not text.isspace():
             try:
-                yield loads(text, rows)
+                yield _spelled_alike(loads(text, rows))
             except DataError as error:
                 raise FormatError(shown(path), f"{error}{_other(text)}", line=number) from error
+
+
+def _spelled_alike(doc: Document) -> Document:
+    """Return a document with the preferred spelling of all concepts: people write some of these files by hand."""
+    mentions = [_mention(mention) for mention in doc.mentions or ()]
+    if all(one is other for one, other in zip(mentions, doc.mentions or (), strict=True)):
+        return doc
+    return replace(doc, mentions=tuple(mentions))
+
+
+def _mention(mention: Mention) -> Mention:
+    concepts = mention.concepts and tuple(map(curie, mention.concepts))
+    alternatives = tuple(tuple(map(curie, ids)) for ids in mention.alternatives)
+    if (concepts, alternatives) == (mention.concepts, mention.alternatives):
+        return mention
+    return replace(mention, concepts=concepts, alternatives=alternatives)
 
 
 def _other(text: str) -> str:

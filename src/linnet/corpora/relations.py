@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
+from linnet.corpora.ids import to_curie
 from linnet.data import Document
 from linnet.frozen import EMPTY, freeze
 
@@ -39,8 +40,10 @@ def pairs(doc: Document) -> list[Mapping[str, Any]]:
 
 
 def bare(relation: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a relation without what a line of PubTator has no place for: its id, roles, and meta but ``novelty``."""
-    args = [{"role": f"arg{place}", "ref": arg.get("ref", "")} for place, arg in enumerate(relation["args"], 1)]
+    """Return a relation as a line of PubTator gives it back: without id, roles, and meta but ``novelty``."""
+    args = [
+        {"role": f"arg{place}", "ref": to_curie(arg.get("ref", ""))} for place, arg in enumerate(relation["args"], 1)
+    ]
     novelty = relation.get("meta", EMPTY).get("novelty")
     told = isinstance(novelty, str) and novelty.strip() == novelty != "" and not BREAKING.search(novelty)
     meta = {"meta": {"novelty": novelty}} if told else {}

@@ -16,6 +16,7 @@ from linnet.data import SCOPES, Concept, Name
 from linnet.errors import FormatError, did_you_mean
 from linnet.strict_json import parse
 from linnet.text.files import open_text, shown
+from linnet.vocabularies.curies import curie
 
 __all__ = ["read_concepts", "write_concepts"]
 
@@ -84,14 +85,14 @@ def _concept(value: Any, origin: str) -> Concept:
     if not isinstance(names, list):
         raise TypeError(f"field 'names': expected a list, found {names!r:.60}")
     return Concept(
-        id=_text(value, "id", required=True),
+        id=curie(_text(value, "id", required=True)),
         names=tuple(_read_name(name) for name in names),
         definition=_text(value, "definition"),
-        replaced_by=_text(value, "replaced_by") if "replaced_by" in value else None,
+        replaced_by=curie(_text(value, "replaced_by")) if "replaced_by" in value else None,
         origin=origin,
         types=_texts(value, "types"),
-        parents=_texts(value, "parents"),
-        xrefs=_texts(value, "xrefs"),
+        parents=tuple(map(curie, _texts(value, "parents"))),
+        xrefs=tuple(map(curie, _texts(value, "xrefs"))),
     )
 
 

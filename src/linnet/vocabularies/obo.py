@@ -6,7 +6,7 @@ How a file's facts become `Concept` records:
   synonym's type (``layperson``, ``abbreviation``) is the name's ``source``. A synonym that repeats a name with the
   same scope is left out.
 - ``is_a`` alone gives parents; targets that are not in the file are left out with a warning.
-- ``xref`` is kept up to the first blank, its prefix in the usual spelling (`linnet.vocabularies.curies`).
+- ``xref`` is kept up to the first blank; prefixes, of ids too, have the usual spelling (`linnet.vocabularies.curies`).
 - ``alt_id`` gives a retired concept that leads to the term, unless a stanza has that id.
 - An obsolete term is retired: ``replaced_by`` is followed to a live term; without one, a live term that has the id as
   ``alt_id`` is its successor; ``consider`` is a suggestion for people and not used. It keeps names and definition.
@@ -95,7 +95,7 @@ class _Terms:
     def __init__(self, path: str | Path, prefix: Sequence[str] | None) -> None:
         self.path = shown(path)
         self.odd = Oddities(self.path)
-        self._prefixes = None if prefix is None else frozenset(prefix)
+        self._prefixes = None if prefix is None else {curie(f"{one}:").removesuffix(":") for one in prefix}
         self.stanzas: dict[str, Stanza] = {}
         self.others: set[str] = set()  # terms in the file that the prefix leaves out
         self.namespace = ""
@@ -135,7 +135,7 @@ class _Terms:
             word = first_word(text)
             if not word:
                 raise FormatError(self.path, f"the tag {tag!r} has no value", line=line)
-            yield line, word
+            yield line, curie(word)
 
     def _word(self, stanza: Stanza, tag: str) -> str:
         return next((word for _, word in self._words(stanza, tag)), "")
