@@ -112,6 +112,14 @@ DEFINED = "<def-list><def-item><term>ASD</term><def><p>septal defect</p></def></
         ("<verse-group><verse-line>fever</verse-line><verse-line>chills</verse-line></verse-group>", "fever\nchills"),
         (DEFINED, "ASD\nseptal defect"),
         ("<p>He said<disp-quote><p>pain</p><attrib>A. B.</attrib></disp-quote></p>", "He said\npain\nA. B."),
+        (
+            "<p>Fever <index-term><term>fever</term></index-term> by <code>ls</code> daily.</p>",
+            "Fever by ls daily.",
+        ),
+        (
+            "<disp-quote><p>By<disp-formula><label>(1)</label><tex-math/></disp-formula></p><p>Fever.</p></disp-quote>",
+            "By (1)\nFever.",
+        ),
         ("<p>if<disp-formula>x<label>(1)</label></disp-formula></p><p>holds</p>", "if x (1)\nholds"),
         ("<p>that<disp-formula><label>(1)</label>x</disp-formula>holds</p>", "that (1) x holds"),
     ],

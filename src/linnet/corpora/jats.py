@@ -43,18 +43,20 @@ FLOATS = {"table-wrap": "table", "fig": "figure", "supplementary-material": "sup
 APPENDICES = "back//app"
 FOOTNOTES = ("fn", "table-fn")
 MARK = re.compile(r"\W*\w{0,2}\W*")  # of a footnote, where words would be part of the text
-LEFT_OUT = frozenset({"fn", "tex-math", "annotation", "graphic", "inline-graphic", "object-id", "ref-list", *FLOATS})
+LEFT_OUT = frozenset(
+    {"fn", "tex-math", "annotation", "graphic", "inline-graphic", "object-id", "ref-list", "index-term", *FLOATS}
+)
 # what stands on lines of its own, wherever it is met
 LINES = frozenset(
     {"p", "list", "list-item", "def-list", "def-item", "term", "def", "title", "subtitle", "sec", "boxed-text"}
-    | {"disp-quote", "attrib", "verse-group", "verse-line", "speech", "speaker", "statement", "preformat", "code", "tr"}
+    | {"disp-quote", "attrib", "verse-group", "verse-line", "speech", "speaker", "statement", "preformat", "tr"}
 )
 # what has blanks around it, as the sentence goes on behind it
-BLOCKS = frozenset({"disp-formula", "td", "th", "label", "break"})
+BLOCKS = frozenset({"disp-formula", "td", "th", "label", "break", "code"})
 # stand for borders of both kinds, for what parts a label from its line and for a citation that is left out: no XML
 # holds them
 LINE, BLOCK, LABELLED, CITATION = "\v", "\f", "\x01", "\0"
-AFTER_LABEL = re.compile(rf"{LABELLED}\s*")
+AFTER_LABEL = re.compile(rf"{LABELLED}[^\S{LINE}]*{LINE}?[^\S{LINE}]*")  # the line that the label is of begins there
 BLANKS = " \t\r\n"
 BETWEEN = f"{BLANKS},;-‐‑–—"  # what stands between citations
 BEFORE, BEHIND = f"{BLANKS},;[(", f"{BLANKS},;])"  # and between them and the other text of a superscript
