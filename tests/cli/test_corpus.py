@@ -61,6 +61,11 @@ def test_ids_of_all_files_are_spelled_alike(run: Run, home: Path, tmp_path: Path
     assert run("kb", "add", "mine", "--id", "hpo:0000007", "--name", "x", "--parent", "ORPHA:558").code == 0
     kb = KnowledgeBase.open("mine")
     assert kb[kb.row("HP:0000007")].parents == ("Orphanet:558",)
+    assert run("kb", "retire", "mine", "hgnc:5", "--successor", "ORPHA:558").code == 0
+    assert run("kb", "merge", "mine", "ORPHA:558", "hpo:0000007").code == 0
+    assert [concept.id for concept in KnowledgeBase.open("mine").concepts() if not concept.replaced_by] == [
+        "Orphanet:558"
+    ]
 
 
 @pytest.mark.parametrize("name", ["all.jsonl", "all.xml", "all.json", "all.pubtator.gz"])

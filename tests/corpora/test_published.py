@@ -12,7 +12,7 @@ from tests.corpora.published_excerpts import EXCERPTS, put
 from linnet.corpora.catalog import CORPORA, read_corpus
 from linnet.corpora.craft import read as read_craft
 from linnet.corpora.vocabulary import documents
-from linnet.data import Document, Mention, Span
+from linnet.data import Document, Span
 from linnet.errors import FormatError, LinnetError, LinnetWarning
 
 
@@ -380,7 +380,6 @@ def test_placing_looks_nearby() -> None:
     assert places.span(text, 500, 504, "mice") is None
     assert places.span(text, 0, 4, " ") is None
     assert places.span(text, -3, 2, "Mice") == Span(0, 4)
-    assert Mention(*Span(0, 4)).start == 0
 
 
 def test_placing_counts_the_characters_of_the_text() -> None:

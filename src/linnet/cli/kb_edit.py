@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -14,7 +15,7 @@ from linnet.cli.common import Quiet, Verbose, listen, progress
 from linnet.cli.kb_build import FromOption, ReaderOption, given_sources
 from linnet.config import open_kb
 from linnet.data import Concept, Name
-from linnet.errors import LinnetError, LinnetWarning, did_you_mean
+from linnet.errors import LinnetError, LinnetWarning, UnknownConceptError, did_you_mean
 from linnet.kb import KnowledgeBase
 from linnet.kb_edit import Edit
 from linnet.vocabularies.curies import curie
@@ -48,17 +49,19 @@ def add(
     if len(id.split()) > 1:
         raise LinnetError(f"--id {id!r} holds a blank: expected a prefix and a local id, as LOCAL:17")
     one = Concept(
-        curie(id.strip()),
+        id.strip(),
         tuple(Name(text) for text in [name, *(synonyms or [])] if text),
         tuple(types or ()),
         definition,
-        tuple(map(curie, parents or ())),
+        tuple(parents or ()),
         tuple(map(curie, xrefs or ())),
     )
     if files and one != Concept(""):
         raise LinnetError("--name, --synonym, --type, --definition, --parent, --xref are for one concept, with --id")
     with _changed(kb, dry_run=dry_run, quiet=quiet) as change:
         if id:
+            above = tuple(_meant(change, parent) for parent in one.parents)
+            one = replace(one, id=_meant(change, one.id), parents=above)
             for parent in one.parents:
                 if parent != one.id:
                     change.row(parent)  # a slip of the pen here, where a file may name parents of another terminology
@@ -88,7 +91,7 @@ def retire(
     listen(quiet=quiet, verbose=verbose)
     with _changed(kb, dry_run=dry_run, quiet=quiet) as change:
         for id in ids:
-            change.retire(id, successor)
+            change.retire(_meant(change, id), successor and _meant(change, successor))
 
 
 def merge(
@@ -103,7 +106,16 @@ def merge(
     listen(quiet=quiet, verbose=verbose)
     with _changed(kb, dry_run=dry_run, quiet=quiet) as change:
         for other in others:
-            change.merge(kept, other)
+            change.merge(_meant(change, kept), _meant(change, other))
+
+
+def _meant(change: Edit, id: str) -> str:
+    """Return an id that was typed as the knowledge base has it, else in the spelling that it has in all files."""
+    try:
+        change.row(id)
+    except UnknownConceptError:
+        return curie(id)
+    return id
 
 
 @contextmanager

@@ -13,11 +13,11 @@ are converted.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
-from itertools import accumulate
 from pathlib import Path
 
+from linnet.corpora.counting import utf16_units
 from linnet.corpora.knowtator import Annotation, read_annotations
 from linnet.corpora.places import LOST, Places
 from linnet.corpora.sources import visible
@@ -50,7 +50,7 @@ def _read(path: str | Path, *, extended: bool) -> Iterator[Document]:
     unread = {place.name for place in visible(Path(path), "*") if place.is_dir()}
     for file in texts:
         text = read_text(file)
-        offsets = _Offsets(text)
+        units = utf16_units(text)
         mentions: list[Mention] = []
         for ontology, folder in folders:
             sources = (folder / f"{file.stem}{suffix}" for suffix in SUFFIXES)
@@ -58,7 +58,7 @@ def _read(path: str | Path, *, extended: bool) -> Iterator[Document]:
             if source:  # an article without concepts of an ontology may have no file
                 annotations = list(read_annotations(source))
                 unread -= {ontology} if annotations else set()
-                found = (_mention(one, ontology, text, offsets, places) for one in annotations)
+                found = (_mention(one, ontology, text, units, places) for one in annotations)
                 mentions += [one for one in found if one]
         mentions.sort(key=lambda one: (one.start, -one.end, one.types, one.id))
         yield Document(file.stem, text, mentions=tuple(mentions))
@@ -81,25 +81,15 @@ def _sets(path: Path, *, extended: bool) -> Iterator[tuple[str, Path]]:
             yield ontology.name, found
 
 
-class _Offsets:
-    """From offsets in UTF-16 units to code points of one text."""
-
-    def __init__(self, text: str) -> None:
-        wide = any(character > "\uffff" for character in text)
-        units = accumulate((1 + (character > "\uffff") for character in text), initial=0)
-        self._units = tuple(units) if wide else None
-
-    def point(self, unit: int) -> int:
-        """Return the code point that begins at `unit` or has it within; past the end it stays as far past it."""
-        if self._units is None:
-            return unit
-        return bisect_right(self._units, unit) - 1 + max(0, unit - self._units[-1])
+def _point(unit: int, units: Sequence[int]) -> int:
+    """Return the code point that begins at a unit or has it within; past the end it stays as far past it."""
+    return bisect_right(units, unit) - 1 + max(0, unit - units[-1])
 
 
-def _mention(annotation: Annotation, ontology: str, text: str, offsets: _Offsets, places: Places) -> Mention | None:
+def _mention(annotation: Annotation, ontology: str, text: str, units: Sequence[int], places: Places) -> Mention | None:
     spans: list[Span] = []
     for start, end, surface in annotation.spans:
-        begin, stop = offsets.point(start), offsets.point(end)
+        begin, stop = _point(start, units), _point(end, units)
         said = text[begin:stop] if surface is None and begin < stop <= len(text) else surface or ""
         span = places.span(text, begin, stop, said, line=annotation.line)
         if span is None:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping
 from functools import lru_cache
 
+from linnet.corpora.plain import BREAKING
 from linnet.data import JSON, FrozenDict
 from linnet.errors import DataError
 from linnet.frozen import EMPTY
@@ -34,7 +35,6 @@ SEPARATORS = ("|", "+", ",", ";")
 USUAL = "|"
 SEPARATOR = re.compile(r"[|+,;]")
 COMMA = re.compile(",")
-BREAKING = re.compile(r"[\t\r\n]")
 CACHED = 1 << 16
 
 

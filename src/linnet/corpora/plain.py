@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 from linnet.errors import DataError
 
-__all__ = ["BREAKS", "plain"]
+__all__ = ["BREAKING", "BREAKS", "plain"]
 
 BOM = "\ufeff"
+BREAKING = re.compile(r"[\t\r\n]")  # what a line of columns has no place for
 BREAKS = str.maketrans("\r\n", "  ")  # one for one, so that offsets hold
 
 

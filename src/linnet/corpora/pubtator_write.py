@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import TextIO
 
 from linnet.corpora.ids import from_curie, to_curie, write_ids
-from linnet.corpora.plain import BREAKS, plain
+from linnet.corpora.plain import BREAKING, BREAKS, plain
 from linnet.corpora.relations import bare, pairs
 from linnet.data import Document, Mention, Passage
 from linnet.errors import DataError, LinnetWarning
@@ -20,7 +20,6 @@ __all__ = ["KINDS", "carried", "joined", "known_ids", "write"]
 
 KINDS = {"t": "title", "a": "abstract", "p": ""}  # how passages are marked; any other mark is itself the kind
 MARKS = {kind: mark for mark, kind in KINDS.items()}
-BREAKING = re.compile(r"[\t\r\n]")
 FIRST_BREAK = re.compile(r"[\r\n](?=[\s\S])")  # one at the end of the text would leave no abstract
 
 

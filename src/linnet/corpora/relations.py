@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
 from linnet.corpora.ids import to_curie
+from linnet.corpora.plain import BREAKING
 from linnet.data import Document
 from linnet.frozen import EMPTY, freeze
 
 __all__ = ["are_relations", "bare", "is_relation", "pairs", "relations"]
-
-BREAKING = re.compile(r"[\t\n\r]")  # what a line of columns has no place for
 
 
 def relations(doc: Document) -> list[Mapping[str, Any]]:

@@ -378,7 +378,7 @@ def _accelerator() -> Accelerator:
         )
     except ValueError as error:
         raise LinnetError(f"this process has an Accelerator that was set up otherwise: {error}") from error
-    atexit.unregister(parted)
+    atexit.unregister(parted)  # once, however many trainings
     atexit.register(parted)
     return accelerator
 

@@ -47,11 +47,11 @@ IGNORED = re.compile(r"[\s_-]")
 RELEASE = re.compile(r"_?(?:19|20)\d\d(?:_\d\d?_\d\d?|_\d\d[a-z]|)$", re.IGNORECASE)
 
 
-@functools.lru_cache(maxsize=4096)
 def _prefix(prefix: str) -> str:
     return PREFIXES.get(IGNORED.sub("", RELEASE.sub("", prefix)).lower(), prefix)
 
 
+@functools.lru_cache(maxsize=1 << 14)  # the same ids come again and again
 def curie(id: str) -> str:
     """Return `id` with the preferred spelling of its prefix; ids without a known prefix stay as they are.
 
