@@ -95,7 +95,8 @@ def test_faults_are_found_and_kept(
     tmp_path: Path, body: str, said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     wrong(body, monkeypatch)
-    monkeypatch.setattr(fuzz_run, "CPU", 0.2)
+    if "Hang" in said:  # no other may take long for what is a slow machine's fault
+        monkeypatch.setattr(fuzz_run, "CPU", 0.2)
     assert fuzz.main(["--mutations", "3", "--larger", "0", "--keep", str(tmp_path)]) == 1
     out = capsys.readouterr().out
     assert said in out
