@@ -368,12 +368,15 @@ class Document:
         passages = tuple(Passage(p.start, p.end, p.kind) for p in self.passages)
         return Document(id=self.id, text=self.text, passages=passages)
 
-    def spans_only(self) -> Document:
-        """Return `bare` plus start, end, parts and id of the mentions: what a system may see given gold spans."""
+    def spans_only(self, *, types: bool = False) -> Document:
+        """Return `bare` plus start, end, parts and id of the mentions: what a system may see given gold spans.
+
+        With `types` their types too, which is another, easier protocol.
+        """
         if self.mentions is None:
             return self.bare()
-        mentions = tuple(Mention(m.start, m.end, parts=m.parts, id=m.id) for m in self.mentions)
-        return replace(self.bare(), mentions=mentions)
+        mentions = (Mention(m.start, m.end, m.parts, m.id, m.types if types else ()) for m in self.mentions)
+        return replace(self.bare(), mentions=tuple(mentions))
 
 
 def by_position(mentions: Iterable[Mention]) -> tuple[Mention, ...]:

@@ -25,7 +25,7 @@ from linnet.errors import DataError, FormatError, PipelineError
 from linnet.home import read_json
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Allow, Pipeline, Stage
-from linnet.roles import Component, Step
+from linnet.roles import Component, Step, blind
 
 __all__ = ["Decide", "calibrate", "fold", "is_reviewed"]
 
@@ -127,11 +127,9 @@ class Decide(Stage):
         Raises:
             DataError: no mention to learn from, or all of them wrong.
         """
-        given = "mentions" in before.needs
-        blind = [doc.spans_only() if given else doc.bare() for doc in dev]
         pipeline = before if isinstance(before, Pipeline) else Pipeline(before)
         answers: list[_Judged] = []
-        for gold, predicted in zip(dev, pipeline(blind), strict=True):
+        for gold, predicted in zip(dev, pipeline(blind(dev, before)), strict=True):
             answers += self._judged(gold, predicted)
         right = np.array([answer.right for answer in answers], np.bool_)
         if not right.any():
@@ -140,7 +138,7 @@ class Decide(Stage):
         columns = np.array([features(answer.mention) for answer in answers])
         kinds = [self._kind(answer.row) for answer in answers]
         self.confidence = Confidence.fit(columns, kinds, right, documents=[answer.document for answer in answers])
-        self.calibration = "given-span" if given else "joint"
+        self.calibration = "given-span" if "mentions" in before.needs else "joint"
         happened = np.where(right, found := self.confidence(columns, kinds), 1.0 - found)
         yield Step(step=1, total=1, losses={"nll": float(-np.log(np.maximum(happened, TINY)).mean())})
 

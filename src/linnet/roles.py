@@ -180,24 +180,15 @@ def batches(docs: Iterable[Document], size: int = 64) -> Iterator[list[Document]
 
 
 def blind(docs: Sequence[Document], component: Component) -> list[Document]:
-    """Return `docs` as `component` may see them when it is judged: without gold, or with no more than the spans of it.
+    """Return `docs` as `component` may see them when it is trained, linked or judged; nothing else hides gold.
 
-    A part that lets the types of given mentions through, ``gold(types=true)``, is given the types as well.
+    A component that needs mentions sees their spans, and one that needs ``types`` (``gold(types=true)``) their types
+    as well; every other component sees the text alone.
     """
-    if "mentions" not in component.needs:
+    needs = component.needs
+    if "mentions" not in needs:
         return [doc.bare() for doc in docs]
-    parts: Sequence[Component] = getattr(component, "parts", (component,))
-    if not any(getattr(part, "types", None) is True for part in parts):
-        return [doc.spans_only() for doc in docs]
-    return [_with_types(doc) for doc in docs]
-
-
-def _with_types(doc: Document) -> Document:
-    spans = doc.spans_only()
-    if spans.mentions is None:
-        return spans
-    typed = zip(spans.mentions, doc.mentions or (), strict=True)
-    return replace(spans, mentions=tuple(replace(mention, types=known.types) for mention, known in typed))
+    return [doc.spans_only(types="types" in needs) for doc in docs]
 
 
 def require(component: Component, docs: Sequence[Document]) -> None:

@@ -116,8 +116,7 @@ class Search:
                 f"nothing decides, so {self.score} is 0 whatever is tried; add decide at its end, or tune a recall"
             )
             raise RecipeError(self.source, [f"pipeline: {problem}"])
-        nothing = [doc.bare() for doc in self.gold]
-        _ = evaluate(self.gold, nothing, kb=self.kb, options=OPTIONS)[self.score]
+        _ = evaluate(self.gold, blind(self.gold, pipeline), kb=self.kb, options=OPTIONS)[self.score]
 
     def measure(self, values: Values) -> float:
         """Return the score of some values.

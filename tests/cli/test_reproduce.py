@@ -112,6 +112,23 @@ def test_end_to_end_recipes_see_no_spans(run: Run, data: Path, tmp_path: Path) -
     ]  # fmt: skip
 
 
+def test_given_types_are_seen_in_training_and_prediction(run: Run, data: Path, tmp_path: Path) -> None:
+    # BC5CDR's layout has types; what a name means depends on them here
+    lines = ["1|t|Cold.", "1|a|Cold air.", "1\t0\t4\tCold\tDisease\tD000001", "1\t6\t10\tCold\tChemical\tD000002", ""]
+    folder = data / "corpora/bc5cdr"
+    folder.mkdir()
+    for split in ("Training", "Development"):
+        (folder / f"CDR_{split}Set.PubTator.txt").write_text("\n".join(lines) + "\n")
+    (data / "kb/small.tsv").write_text("id\tname\ttypes\nMESH:D000001\tCold\tDisease\nMESH:D000002\tCold\tChemical\n")
+    allow = (
+        'gold"\ntypes = true\n[[pipeline]]\nuse = "types"\nallow = {Disease = ["Disease"], Chemical = ["Chemical"]}\n'
+    )
+    path = recipe(tmp_path, first=allow + '[[pipeline.of]]\nuse = "exact')
+    path.write_text(path.read_text().replace("gsc_plus", "bc5cdr"))
+    done = run("reproduce", path, "-o", tmp_path / "out", "--repeats", 1)
+    assert done.code == 0, done.err
+
+
 def test_seeds_give_mean_and_deviation(run: Run, data: Path, tmp_path: Path) -> None:
     done = run("reproduce", recipe(tmp_path), "-o", tmp_path / "out", "--repeats", 0, "--seeds", 2)
     assert "1.0000 ± 0.0000" in done.out

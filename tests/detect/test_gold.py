@@ -1,12 +1,17 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from linnet.cli.inputs import hide_gold
 from linnet.data import Candidates, Document, Mention, Span
 from linnet.detect.gold import Gold
 from linnet.errors import LeakError, PipelineError
+from linnet.fitting import CrossFitted
+from linnet.pipeline import Pipeline, Sentences
+from linnet.roles import blind
 
 TEXT = "short fingers and toes"
 
@@ -63,3 +68,23 @@ def test_types_pass_when_asked_for() -> None:
 def test_documents_need_mentions() -> None:
     with pytest.raises(PipelineError, match="Gold needs mentions, document 'd' has none"):
         Gold()([Document("d", TEXT)])
+
+
+TYPED = Document("d", TEXT, mentions=(Mention(0, 5, types=("A",), source="gold", concepts=("X:1",)),), meta={"a": 1})
+
+
+@pytest.mark.parametrize(
+    ("linker", "seen"),
+    [
+        (Pipeline(Sentences()), None),
+        (Pipeline(Gold()), (Mention(0, 5),)),
+        (Pipeline(Sentences(), Gold(types=True)), (Mention(0, 5, types=("A",)),)),
+    ],
+    ids=["text", "spans", "spans and types"],
+)
+def test_whoever_hides_gold_shows_the_same(linker: Pipeline, seen: tuple[Mention, ...] | None) -> None:
+    [shown] = blind([TYPED], linker)
+    assert (shown.mentions, shown.meta) == (seen, {})
+    assert blind([TYPED], CrossFitted(linker, lambda: [linker], {})) == [shown]
+    [linked] = hide_gold([TYPED], linker)
+    assert replace(linked, mentions=linked.mentions or None) == shown

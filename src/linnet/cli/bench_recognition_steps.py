@@ -25,7 +25,7 @@ from linnet.evaluate.uncertainty import adjust, interval, paired_bootstrap
 from linnet.fitting import train_in_place
 from linnet.pipeline import Pipeline
 from linnet.recipe import Recipe
-from linnet.roles import Component
+from linnet.roles import Component, blind
 from linnet.todo import learners, tasks
 
 __all__ = ["Row", "front_of", "measured"]
@@ -82,9 +82,10 @@ def measured(source: str, vary: Sequence[str], *, changes: Sequence[str], folder
     rows, measures = [], []
     for varied, pipeline in pipelines.items():
         trained = _trained(pipeline, recipes[varied], (train, dev), folder)
-        trained([doc.bare() for doc in dev[:1]])  # reads the networks
+        seen = blind(dev, trained)
+        trained(seen[:1])  # reads the networks
         began = time.perf_counter()
-        found = list(trained.stream([doc.bare() for doc in dev]))
+        found = list(trained.stream(seen))
         seconds = time.perf_counter() - began
         figures = {one.name: one for one in end_to_end(list(zip(dev, found, strict=True)), live=str)}
         measures.append(figures[f"{STRICT}.f1"])

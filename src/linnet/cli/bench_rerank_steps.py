@@ -20,13 +20,14 @@ from linnet.nn.device import autocast
 from linnet.nn.pooling import Pool
 from linnet.nn.texts import TokenText
 from linnet.nn.vectors import encode
-from linnet.pipeline import Abbreviations, Sentences
+from linnet.pipeline import Abbreviations
 from linnet.rerank.cross_args import CrossArgs
 from linnet.rerank.cross_encoder import CrossEncoder
 from linnet.rerank.cross_texts import Read
 from linnet.rerank.cross_training import Batch, CrossTraining, Example, Learned
 from linnet.rerank.packing import PACKINGS, Packed
 from linnet.retrieve.ngram import Ngram
+from linnet.roles import blind
 
 __all__ = ["measure", "prepared"]
 
@@ -53,8 +54,8 @@ def prepared(
     opened = open_kb(kb)
     cross = CrossEncoder(kb=opened, encoder=encoder, top_k=top_k, heard=False, packing="base")
     gold = itertools.islice(read_corpus(corpus, split="dev", data=data), documents)
-    docs = Abbreviations()(Sentences()([doc.spans_only() for doc in gold]))
-    docs = Ngram(kb=opened, k=top_k)(docs)
+    before = Abbreviations() >> Ngram(kb=opened, k=top_k)
+    docs = before(blind(list(gold), before))
     return cross, [cross.reader.read(doc, cross.resolved(doc)) for doc in docs]
 
 

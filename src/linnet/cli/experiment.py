@@ -29,6 +29,7 @@ from linnet.home import writable
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Pipeline
 from linnet.recipe import Recipe
+from linnet.roles import blind
 from linnet.text.files import replacing
 from linnet.todo import FROM_DEV, from_dev, part_at, parts_of, tasks
 
@@ -235,7 +236,7 @@ class Experiment:
     def _predict(self, pipeline: Pipeline, gold: Sequence[Document], kb: KnowledgeBase) -> None:
         logger.info("%s: linking %s documents of %s", self.source, f"{len(gold):,}", self.split)
         self.done.append("predictions")
-        write(pipeline.stream(_hidden(gold, pipeline), batch=BATCH), self.folder / "predictions.jsonl", rows=kb)
+        write(pipeline.stream(blind(gold, pipeline), batch=BATCH), self.folder / "predictions.jsonl", rows=kb)
 
     def _cost(self, recipe: Recipe, gold: Sequence[Document], kb: KnowledgeBase) -> Cost | None:
         if not gold or not self.repeats:
@@ -244,7 +245,7 @@ class Experiment:
         self.done.append("cost")
         return cost(
             lambda: self._load(recipe, KnowledgeBase.open(kb.path)),
-            _hidden(gold[:SAMPLE], self._load(recipe, kb)),
+            blind(gold[:SAMPLE], self._load(recipe, kb)),
             repeats=self.repeats,
             index=[*self._files(self._load(recipe, kb), kb), self._model_folder(recipe)],
         )
@@ -329,11 +330,6 @@ def _content(paths: Iterable[Path]) -> str:
         with path.open("rb") as stream:
             total.update(path.name.encode() + b"\0" + hashlib.file_digest(stream, "sha256").digest())
     return total.hexdigest()
-
-
-def _hidden(gold: Sequence[Document], pipeline: Pipeline) -> list[Document]:
-    """Return what a pipeline may see of gold: the spans where it links given mentions, else the text."""
-    return [doc.spans_only() if "mentions" in pipeline.needs else doc.bare() for doc in gold]
 
 
 def _name(source: str) -> str:

@@ -16,6 +16,7 @@ from linnet.corpora.catalog import CORPORA, read_corpus
 from linnet.data import Document
 from linnet.errors import LinnetError, did_you_mean
 from linnet.kb import KnowledgeBase
+from linnet.roles import Component, blind
 
 __all__ = ["documents", "hide_gold", "refuse_overwriting"]
 
@@ -120,25 +121,26 @@ def refuse_overwriting(inputs: Iterable[str], outputs: Iterable[str | Path | Non
                     raise LinnetError(f"{place} is read as input ({text}): give another place to write to")
 
 
-def hide_gold(docs: Iterable[Document], *, spans: bool) -> Iterator[Document]:
-    """Yield `docs` without gold answers, which a system must not see: only text, passages and user mentions are left.
+def hide_gold(docs: Iterable[Document], linker: Component) -> Iterator[Document]:
+    """Yield `docs` as `linker` may see them (`linnet.roles.blind`), with the mentions of users if it finds mentions.
 
-    With `spans`, for pipelines that link given mentions, start and end of the mentions are left too; a document that
-    gives none has none to link, which is told at the end.
+    Where it links given mentions, a document that gives none has none to link: a warning at the end says so.
 
     Raises:
-        LinnetError: with `spans`, when no document gives mentions.
+        LinnetError: it links given mentions, and no document gives any.
     """
+    spans = "mentions" in linker.needs
     hidden = seen = ungiven = 0
     for doc in docs:
         gold = sum(mention.source == "gold" for mention in doc.mentions or ())
         seen += 1
         if spans:
             ungiven += doc.mentions is None
-            yield replace(doc, mentions=doc.mentions or ()).spans_only()
+            yield from blind([replace(doc, mentions=doc.mentions or ())], linker)
         elif gold:
             users = tuple(mention for mention in doc.mentions or () if mention.source == "user")
-            yield replace(doc.bare(), mentions=users)
+            [seen_doc] = blind([doc], linker)
+            yield replace(seen_doc, mentions=users)
         else:
             yield doc
         hidden += gold

@@ -118,7 +118,7 @@ def _warn_of_untrained(source: str, changes: Sequence[str]) -> None:
 def _given(inputs: Sequence[str], source: str | None, linker: Pipeline, *, keep_gold: bool) -> Iterable[Document]:
     """Return the documents as the pipeline may see them."""
     docs = documents(inputs, source, rows=linker.kb)
-    return docs if keep_gold else hide_gold(docs, spans="mentions" in linker.needs)
+    return docs if keep_gold else hide_gold(docs, linker)
 
 
 def _rest(

@@ -25,7 +25,10 @@ class Gold(Detector):
 
     types: bool = False
 
-    NEEDS = frozenset({"mentions"})
+    @property
+    def needs(self) -> frozenset[str]:
+        """Mentions, and their types if it lets them through."""
+        return frozenset({"mentions", "types"} if self.types else {"mentions"})
 
     def detect(self, docs: Sequence[Document], /, *, allow: Allow | None = None) -> list[list[Mention]]:  # noqa: ARG002
         """Return the given mentions."""

@@ -20,7 +20,7 @@ from linnet.detect.tagger_texts import UNKNOWN, Ints, Text, Window, gold_chunks,
 from linnet.errors import DataError
 from linnet.nn.crf import NEVER, log_partition
 from linnet.nn.texts import token_batches, token_budget
-from linnet.roles import Step
+from linnet.roles import Step, blind
 from linnet.text.tagging import CONTINUES
 from linnet.train.args import TrainArgs
 from linnet.train.key import key_of
@@ -177,7 +177,7 @@ def _lowest(network: TaggerNetwork, layers: int) -> Iterator[nn.Parameter]:
 def _examples(tagger: Tagger, docs: Sequence[Document]) -> Iterator[Example]:
     """Yield the windows of documents, with borders where no mention is cut in two."""
     going_on = np.array([label[0] in CONTINUES for label in tagger.labels])
-    for doc, text in zip(docs, tagger.read([doc.bare() for doc in docs]), strict=True):
+    for doc, text in zip(docs, tagger.read(blind(docs, tagger)), strict=True):
         labels = labels_of(doc, text.words, tagger.labels, tagger.scheme)
         # is word n in one mention with the word before it?
         joined = np.append((labels >= 0) & going_on[labels.clip(min=0)], False)
@@ -221,7 +221,7 @@ def fit(
         logger.warning("tagger: %d documents whose mentions nobody has marked teach nothing", unseen)
     if not any((example.labels > 0).any() for example in examples):
         raise DataError("tagger: the training documents have no mention to learn from")
-    texts = tagger.read([doc.bare() for doc in dev])
+    texts = tagger.read(blind(dev, tagger))
     tagger.networks = []
     for number in range(own.networks):
         network = tagger.fresh()
