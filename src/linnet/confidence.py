@@ -78,6 +78,11 @@ class Confidence:
             return np.asarray(np.exp(-np.logaddexp(0.0, -logits)))  # never overflows
         return np.interp(logits, *self.curve)
 
+    @property
+    def parameters(self) -> int:
+        """How many numbers were learned."""
+        return self.weights.size + len(self.types) + (0 if self.curve is None else self.curve.size)
+
     def logits(self, columns: Floats, kinds: Sequence[str]) -> Floats:
         """Return the log odds, (mentions,), that the logistic regression gives; arguments as of a call."""
         return np.asarray(_with_types(columns, kinds, self.types) @ self.weights)

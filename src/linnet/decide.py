@@ -110,6 +110,11 @@ class Decide(Stage):
             self._kinds[row] = "|".join(self.kb.types_of(row)) if row >= 0 else "NIL"
         return self._kinds[row]
 
+    @property
+    def parameters(self) -> int:
+        """What calibration has learned."""
+        return self.confidence.parameters if self.confidence is not None else 0
+
     # --- calibration -------------------------------------------------------------------------------------------------
 
     def fit(

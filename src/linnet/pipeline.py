@@ -83,6 +83,21 @@ class Stage(ABC):
         """Which of `PROPERTIES` documents have afterwards."""
         return self.GIVES
 
+    @property
+    def inner(self) -> Sequence[Stage]:
+        """The components that this one is made of."""
+        return ()
+
+    @property
+    def parameters(self) -> int:
+        """How many numbers it has learned, those of its network and of inner components included."""
+        return sum(part.parameters for part in self.inner)
+
+    @property
+    def index_files(self) -> list[Path]:
+        """The files beside the knowledge base that it reads, those of inner components included."""
+        return [path for part in self.inner for path in part.index_files]
+
     @abstractmethod
     def __call__(self, docs: Sequence[Document], /, *, allow: Allow | None = None) -> list[Document]:
         """Return changed copies of `docs`, in order."""
@@ -198,6 +213,11 @@ class Union(Detector):
         return replace(self, of=[*self.of, other]) if isinstance(other, Detector) else super().__or__(other)
 
     @property
+    def inner(self) -> Sequence[Stage]:
+        """The detectors."""
+        return self.of
+
+    @property
     def needs(self) -> frozenset[str]:
         """What any part needs."""
         return frozenset().union(*(part.needs for part in self.of))
@@ -247,6 +267,16 @@ class Fuse(Retriever):
     def __or__(self, other: object) -> Stage:
         # `a | b | c` fuses three lists as equals; a fusion in brackets on the right stays one list
         return replace(self, of=[*self.of, other]) if isinstance(other, Retriever) else super().__or__(other)
+
+    @property
+    def inner(self) -> Sequence[Stage]:
+        """The retrievers."""
+        return self.of
+
+    @property
+    def parameters(self) -> int:
+        """What the parts have learned, and the weights."""
+        return super().parameters + len(self.weights or ())
 
     @property
     def needs(self) -> frozenset[str]:
@@ -347,6 +377,11 @@ class Pipeline(Stage):
         self.parts: tuple[Component, ...] = tuple(flat)
         self.front = _front(self.parts)
         check_order(self.parts)
+
+    @property
+    def inner(self) -> Sequence[Stage]:
+        """The parts, but for those of other kinds than Linnet's own."""
+        return [part for part in self.parts if isinstance(part, Stage)]
 
     @property
     def needs(self) -> frozenset[str]:

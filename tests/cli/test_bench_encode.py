@@ -29,11 +29,14 @@ def test_an_encoder_of_ones_own(run: Run, tiny: Path) -> None:
     assert [row["numbers"] for row in rows] == ["float32"] * 4 + ["bfloat16"] * 4 + ["int8"] * 4
     for row in rows:
         assert row["threads"] >= 1
+        assert row["chosen"] in ("float32", "bfloat16")
+        assert row["bfloat16 gain"] > 0
         assert row["share"] == pytest.approx(row["GFLOP/s"] / row["matmul GFLOP/s"])
         assert row["GFLOP/s"] == pytest.approx(row["texts/s"] * row["GFLOP/text"])
         assert row["ratio"] == pytest.approx(row["texts/s"] / row["plain/s"])
     shown = run(*arguments).out
     assert "on cpu with" in shown
+    assert "times as fast as in float32" in " ".join(shown.split())
     assert "bfloat16" in shown
 
 

@@ -6,6 +6,8 @@ import atexit
 import copy
 import functools
 import importlib.util
+import json
+import math
 import pickle
 import re
 import shutil
@@ -32,8 +34,9 @@ from linnet.detect.hf_tagger import HfTagger
 from linnet.detect.spacy import Spacy
 from linnet.detect.tagger import Tagger
 from linnet.errors import LinnetWarning, PipelineError
+from linnet.evaluate.cost import cost
 from linnet.kb import KnowledgeBase
-from linnet.pipeline import Abbreviations, Allow, Component, Fuse, Pipeline, Sentences, Union
+from linnet.pipeline import Abbreviations, Allow, Component, Fuse, Pipeline, Sentences, Stage, Union
 from linnet.rerank.cross_encoder import CrossEncoder
 from linnet.rerank.lexical import Lexical
 from linnet.retrieve.bm25 import Bm25
@@ -409,6 +412,31 @@ def test_documents_and_components_pickle(component: Component, kb: KnowledgeBase
     assert pickle.loads(pickle.dumps(out)) == out
     moved: Component = pickle.loads(pickle.dumps(component))
     assert moved(pickle.loads(pickle.dumps(docs))) == out
+
+
+def test_what_was_learned_is_counted(component: Component, kb: KnowledgeBase, tmp_path: Path) -> None:
+    measured = cost(lambda: Pipeline(component), documents(component, kb), repeats=1)
+    config.save(Pipeline(component, kb=kb), tmp_path / "saved")
+    weights = 0
+    for path in (tmp_path / "saved").rglob("*.safetensors"):
+        with path.open("rb") as file:  # the length of the header, and the header
+            header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
+        weights += sum(math.prod(entry["shape"]) for name, entry in header.items() if name != "__metadata__")
+    for path in (tmp_path / "saved").rglob("model.json"):
+        weights += len(json.loads(path.read_text())["features"])
+    assert measured.parameters == weights + (2 if getattr(component, "weights", None) else 0)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [make for name in ("bm25", "dense", "dictionary", "exact", "fuse", "types", "union") for make in CASES[name]],
+)
+def test_files_beside_the_knowledge_base_are_told(make: Make, kb: KnowledgeBase, tmp_path: Path) -> None:
+    shutil.copy(kb.path, tmp_path / "copy.kb")
+    component = make(KnowledgeBase.open(tmp_path / "copy.kb"))
+    assert isinstance(component, Stage)
+    component(documents(component, kb))
+    assert {tmp_path / "copy.kb", *component.index_files} == set(tmp_path.iterdir())
 
 
 def test_mentions_are_not_given_to_the_wrong_documents(kb: KnowledgeBase) -> None:

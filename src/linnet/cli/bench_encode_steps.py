@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from linnet.nn.device import autocast, choose_device
+from linnet.nn.device import autocast, bf16_gain, choose_device, has_bf16
 from linnet.nn.encoder import Encoder
 from linnet.nn.pooling import Pool
 from linnet.nn.texts import TokenText, padded
@@ -48,9 +48,11 @@ def prepared(name: str, *, device: str, download: bool) -> tuple[Encoder, list[T
 
 
 def setting(encoder: Encoder) -> dict[str, Any]:
-    """Return what the figures depend on besides: the kind of device, and how many threads a CPU uses."""
+    """Return what the figures depend on: the kind of device, the threads of a CPU, and the numbers chosen for it."""
     device = next(encoder.parameters()).device
-    return {"device": device.type, "threads": torch.get_num_threads()}
+    chosen = "bfloat16" if has_bf16(device) else "float32"
+    gain = {"bfloat16 gain": bf16_gain()} if device.type == "cpu" else {}
+    return {"device": device.type, "threads": torch.get_num_threads(), "chosen": chosen, **gain}
 
 
 def measured(encoder: Encoder, task: Task, *, batch: int | None, size: int, repeats: int) -> dict[str, Any]:

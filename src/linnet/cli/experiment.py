@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import hashlib
 import json
 import logging
@@ -31,7 +30,7 @@ from linnet.pipeline import Pipeline
 from linnet.recipe import Recipe
 from linnet.roles import blind
 from linnet.text.files import replacing
-from linnet.todo import FROM_DEV, from_dev, part_at, parts_of, tasks
+from linnet.todo import FROM_DEV, from_dev, part_at, tasks
 
 __all__ = ["Experiment", "code_version"]
 
@@ -247,15 +246,8 @@ class Experiment:
             lambda: self._load(recipe, KnowledgeBase.open(kb.path)),
             blind(gold[:SAMPLE], self._load(recipe, kb)),
             repeats=self.repeats,
-            index=[*self._files(self._load(recipe, kb), kb), self._model_folder(recipe)],
+            index=[kb.path, *self._load(recipe, kb).index_files, self._model_folder(recipe)],
         )
-
-    @staticmethod
-    def _files(pipeline: Pipeline, kb: KnowledgeBase) -> list[Path]:
-        """Return the files of a knowledge base that a pipeline reads; vectors of other networks may lie beside them."""
-        beside = kb.path.parent.glob(f"{glob.escape(kb.path.name)}*")
-        vectors = [file for part in parts_of(pipeline) for file in getattr(part, "index_files", ())]
-        return [*(path for path in beside if ".vectors-" not in path.name), *vectors]
 
     def _report(self, recipe: Recipe, gold: Sequence[Document], kb: KnowledgeBase, measured: Cost | None) -> Report:
         logger.info("%s: evaluating", self.source)

@@ -13,6 +13,7 @@ import functools
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
@@ -20,7 +21,7 @@ import numpy.typing as npt
 
 from linnet.data import Candidates, Document, FrozenDict, Mention, Span, by_position, mention_id
 from linnet.detect.name_search import Batch, Match, Search, Text
-from linnet.detect.name_table import NameTable
+from linnet.detect.name_table import NameTable, table_path
 from linnet.errors import DataError
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Allow, Detector
@@ -107,6 +108,11 @@ class Dictionary(Detector):
         masks = [_mask(item, self.kb) for item in allowed if item is not None and item != Allow()]
         wanted: list[bool] = functools.reduce(np.logical_and, masks).tolist() if masks else []
         return wanted or None
+
+    @property
+    def index_files(self) -> list[Path]:
+        """The table of names."""
+        return [table_path(self.kb)]
 
     @functools.cached_property
     def _search(self) -> Search:

@@ -90,6 +90,11 @@ class Flair(Detector):
 
         return FlairModel.load(self.folder)
 
+    @property
+    def parameters(self) -> int:
+        """The weights of the tagger, those of its embeddings included."""
+        return sum(weight.numel() for weight in self.model.tagger.parameters())
+
     def detect(self, docs: Sequence[Document], /, *, allow: Allow | None = None) -> list[list[Mention]]:  # noqa: ARG002
         """Return the mentions of each document."""
         model = self.model

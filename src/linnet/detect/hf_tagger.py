@@ -67,6 +67,11 @@ class HfTagger(Detector):
         checked_types(self.types, found - {""}, who="hf_tagger")
         return network
 
+    @property
+    def parameters(self) -> int:
+        """The weights of the model."""
+        return sum(weight.numel() for weight in self.network.parameters())
+
     def detect(self, docs: Sequence[Document], /, *, allow: Allow | None = None) -> list[list[Mention]]:  # noqa: ARG002
         """Return the mentions of each document."""
         network = self.network

@@ -31,7 +31,7 @@ from linnet.detect.name_words import MASK, Words, name_codes, rules
 from linnet.errors import KnowledgeBaseError, LinnetWarning
 from linnet.kb import KbName, KnowledgeBase
 
-__all__ = ["MAX_WORDS", "Entry", "NameTable"]
+__all__ = ["MAX_WORDS", "Entry", "NameTable", "table_path"]
 
 FORMAT = 5
 MAGIC = b"linnet names\n"
@@ -100,7 +100,7 @@ class NameTable:
         Raises:
             KnowledgeBaseError: the table cannot be written anywhere.
         """
-        path = kb.path.with_name(kb.path.name + ".names")
+        path = table_path(kb)
         table = _open(path)
         if table is not None and table.header["kb"] == kb.version:
             return table
@@ -149,6 +149,11 @@ class NameTable:
     def after(self, row: int) -> int:
         """Return the first row behind `row` that has another key."""
         return int(np.searchsorted(self.keys, self.keys[row], side="right"))
+
+
+def table_path(kb: KnowledgeBase) -> Path:
+    """Return the file of the table of names of `kb`."""
+    return kb.path.with_name(f"{kb.path.name}.names")
 
 
 def _tag(version: str) -> str:

@@ -138,6 +138,16 @@ class Tagger(Detector):
             raise PipelineError("tagger has not been trained: run linnet train, and link with the folder it writes")
         return [self.fresh(folder) for folder in self.folders]
 
+    @property
+    def parameters(self) -> int:
+        """The weights of the networks."""
+        return sum(weight.numel() for network in self.networks for weight in network.parameters())
+
+    @property
+    def index_files(self) -> list[Path]:
+        """The table of names, if the dictionary is asked."""
+        return self._names.index_files if self.dictionary else []
+
     # --- reading -----------------------------------------------------------------------------------------------------
 
     def read(self, docs: Sequence[Document]) -> list[Text]:

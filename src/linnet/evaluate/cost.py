@@ -6,12 +6,13 @@ import statistics
 import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from linnet.data import Document
 from linnet.meter import Meter, mib
+from linnet.pipeline import Stage
 
 __all__ = ["Cost", "cost", "size_on_disk"]
 
@@ -127,17 +128,6 @@ def cost(
         anonymous_bytes=meter.anonymous,
         mapped_bytes=meter.mapped,
         index_bytes=size_on_disk(index),
-        parameters=_parameters(linker),
+        parameters=linker.parameters if isinstance(linker, Stage) else 0,
         device=device,
     )
-
-
-def _parameters(linker: Any) -> int:
-    """Return how many learned numbers the parts of a pipeline hold: those of networks, and arrays called weights."""
-    total = 0
-    for part in getattr(linker, "parts", (linker,)):
-        if (module := getattr(part, "module", None)) is not None and hasattr(module, "parameters"):
-            total += sum(int(weight.numel()) for weight in module.parameters())
-        total += int(getattr(getattr(part, "weights", None), "size", 0))
-        total += sum(_parameters(inner) for inner in getattr(part, "of", ()))
-    return total

@@ -135,6 +135,11 @@ class CrossEncoder(Reranker):
 
         return frame_of(self.network.encoder, self.window)
 
+    @property
+    def parameters(self) -> int:
+        """The weights of the network."""
+        return sum(weight.numel() for weight in self.network.parameters())
+
     # --- reranking ---------------------------------------------------------------------------------------------------
 
     def rerank(self, docs: Sequence[Document], /) -> list[list[Candidates]]:

@@ -84,6 +84,11 @@ class Lexical(Reranker):
         if problems:
             raise RecipeError("lexical", problems)
 
+    @property
+    def parameters(self) -> int:
+        """The weights of the columns."""
+        return self.model.weights.size if self.model is not None else 0
+
     def rerank(self, docs: Sequence[Document], /) -> list[list[Candidates]]:
         """Return the candidates of each mention with their probabilities; the earlier score is kept as a feature.
 

@@ -144,6 +144,11 @@ class Dense(IndexedRetriever):
         kept = {"module": self.module} if self.trained else {}
         return {**super().__getstate__(), **kept}
 
+    @property
+    def parameters(self) -> int:
+        """The weights of the network."""
+        return sum(weight.numel() for weight in self.module.parameters())
+
     @functools.cached_property
     def names_index(self) -> SearchedNames:
         """The vectors of all names, opened or made at first use."""

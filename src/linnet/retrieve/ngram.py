@@ -22,7 +22,7 @@ from linnet.kb import KnowledgeBase, Mask
 from linnet.pipeline import Component, Step
 from linnet.retrieve.aliases import Aliases
 from linnet.retrieve.ngram_build import Vocabulary, build
-from linnet.retrieve.ngram_file import open_index
+from linnet.retrieve.ngram_file import index_path, open_index
 from linnet.retrieve.ngram_index import Floats, Ints, NgramIndex, best_concepts
 from linnet.retrieve.ngram_text import Analysis, CharSide
 from linnet.retrieve.queries import TextRetriever
@@ -91,6 +91,11 @@ class Ngram(TextRetriever):
     def analysis(self) -> Analysis:
         """What n-grams are taken of a text."""
         return Analysis(**{item.name: getattr(self, item.name) for item in fields(Analysis)})
+
+    @property
+    def index_files(self) -> list[Path]:
+        """The index of all names."""
+        return [index_path(self.kb, self.analysis)]
 
     @functools.cached_property
     def index(self) -> NgramIndex:
