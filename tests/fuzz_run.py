@@ -25,6 +25,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
+import linnet
 from linnet.errors import FormatError, LinnetError, LinnetWarning
 from tests import fuzz_growth
 from tests.fuzz_mutations import mutated
@@ -37,6 +38,7 @@ NEWS = 200  # mutations between two signs of life
 MEMORY = 4 << 30  # bytes of address space a process may have
 STAYS = 48.0  # MB that a process may have grown by since a tenth of its mutations: caches have bounds of this order
 PEAK = 200.0  # MB above what its seeds take that a mutation may take, freed again or not
+PACKAGE = Path(linnet.__file__).parent
 SHM = Path("/dev/shm")  # memory instead of a disk, where there is some
 SHOWN = 3  # cases of one fault that are kept
 LIVES = 10  # processes of one reader that may die
@@ -89,7 +91,9 @@ def _without_values(text: str) -> str:
 
 def fault_of(error: BaseException) -> str:
     """Return the exception and the last place in Linnet that it came through; what it says where it came from none."""
-    places = [frame for frame in traceback.extract_tb(error.__traceback__) if "/linnet/" in frame.filename]
+    places = [
+        frame for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename).is_relative_to(PACKAGE)
+    ]
     if places:
         return f"{type(error).__name__} at {Path(places[-1].filename).name}:{places[-1].lineno}"
     return f"{type(error).__name__}: {_without_values(str(error))[:100]}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gzip
 import hashlib
 import io
@@ -42,6 +43,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
         yield made
 
 
+@functools.cache  # the hour is in it: another call would make other bytes
 def cdr(text: str = PUBTATOR) -> bytes:
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as packed:

@@ -276,18 +276,19 @@ SETTINGS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
             "mined": 0,
             "freeze_embeddings": True,
             "lr": 2e-3,
-            "epochs": 150,
+            "epochs": 200,
         },
     ),
     "all negatives": ({"pooling": "ends"}, {"mined": 2, "random": 2, "spare_descendants": True, "only_above": True}),
-    "synonyms and chunks": ({"pooling": "markers"}, {"synonyms": 0.5, "chunk": 8, "lr": 3e-3, "epochs": 60}),
+    "synonyms and chunks": ({"pooling": "markers"}, {"synonyms": 0.5, "chunk": 8, "lr": 3e-3}),
 }
 
 
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_ten_documents_are_learned_by_heart(names: KnowledgeBase, bert: str, setting: str) -> None:
     options, args = SETTINGS[setting]
-    dense = taught(Dense(kb=names, encoder=bert, aliases=False, **options), notes(), **{"epochs": 50, **args})
+    dense = Dense(kb=names, encoder=bert, aliases=False, **options)
+    taught(dense, notes(), notes(), **{"epochs": 80, **args})  # on dev, the epoch that knows them best is kept
     assert share_right(dense, notes()) >= 0.99
 
 
