@@ -107,6 +107,40 @@ def test_examples_that_depend_on_weights_are_drawn_again(tmp_path: Path) -> None
     assert same(unbroken.weights(), resumed.weights())
 
 
+class Interrupted(Scored):
+    """Is interrupted in the middle of its third step, where no checkpoint is due."""
+
+    def loss(self, batch: Any) -> Any:
+        self.losses = getattr(self, "losses", 0) + 1
+        if self.losses == 6:  # two a step
+            signal.raise_signal(signal.SIGINT)
+        return super().loss(batch)
+
+
+def test_an_interruption_keeps_what_was_done_before_the_first_checkpoint(tmp_path: Path) -> None:
+    final, _ = trained()
+    with pytest.raises(KeyboardInterrupt):
+        run(Interrupted(), score=Scored().score, folder=tmp_path, **ARGS)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert json.loads(next(tmp_path.rglob("state.json")).read_text())["state"]["place"]["step"] == 3
+    resumed, told = trained(tmp_path)
+    assert min(told) == 4
+    assert same(final, resumed)
+
+
+def test_a_second_interruption_acts_at_once(tmp_path: Path) -> None:
+    class Impatient(Interrupted):
+        def loss(self, batch: Any) -> Any:
+            found = super().loss(batch)
+            if self.losses == 6:
+                signal.raise_signal(signal.SIGINT)
+            return found
+
+    with pytest.raises(KeyboardInterrupt):
+        run(Impatient(), score=Scored().score, folder=tmp_path, **ARGS)
+    assert not list(tmp_path.rglob("state.json"))
+
+
 def test_time_before_the_interruption_counts(tmp_path: Path) -> None:
     run(Regression(), epochs=100_000, max_minutes=0.004, folder=tmp_path)
     assert run(Regression(), epochs=100_000, max_minutes=0.004, folder=tmp_path) == []

@@ -10,7 +10,11 @@ processes divide each step's batch, so that their result is that of one but for 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import contextlib
+import logging
+import signal
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from linnet.data import Document
@@ -22,6 +26,8 @@ from linnet.train.randomness import Randomness
 from linnet.train.run import Run, Score
 
 __all__ = ["Score", "Trainable", "parameter_groups", "train"]
+
+logger = logging.getLogger(__name__)
 
 
 def train(
@@ -37,7 +43,8 @@ def train(
     """Train a network in place, one step at a time.
 
     When the generator ends or is closed, the best weights (with ``keep_best`` and a score) are in the network, and it
-    is in evaluation mode. Between steps the global random states of Python, numpy and torch are the caller's own.
+    is in evaluation mode. An interruption (SIGINT, SIGTERM) ends it with a checkpoint after the current step. Between
+    steps the global random states of Python, numpy and torch are the caller's own.
 
     Args:
         model: the network, its examples and its losses.
@@ -61,7 +68,7 @@ def train(
     try:
         run = Run(model, docs, dev, score=score, args=args, folder=folder, key=key)
         steps = run.steps()
-        for step in steps:
+        while (step := _next_step(steps, run)) is not None:
             inside = Randomness.now(device)
             outside.restore()
             try:
@@ -75,3 +82,40 @@ def train(
             inside.restore()
     finally:
         outside.restore()
+
+
+def _next_step(steps: Iterator[Step], run: Run) -> Step | None:
+    """Return the next step, None after the last; a signal that comes meanwhile is answered when the step is kept."""
+    with _signals_deferred() as answers:
+        step = next(steps, None)
+    try:
+        for answer in answers:
+            answer()
+    except BaseException:
+        run.stop()
+        raise
+    return step
+
+
+@contextlib.contextmanager
+def _signals_deferred() -> Iterator[list[Callable[[], object]]]:
+    """Give a list of what is to be done about SIGINT and SIGTERM afterwards; a second signal acts at once."""
+    answers: list[Callable[[], object]] = []
+    handlers: dict[int, Callable[..., object]] = {}
+
+    def defer(number: int, frame: object) -> None:
+        if answers:
+            handlers[number](number, frame)
+        logger.warning("stopping when this step is done and kept; interrupt again to stop at once and lose it")
+        answers.append(lambda: handlers[number](number, frame))
+
+    if threading.current_thread() is threading.main_thread():  # no other may set handlers
+        for number in (signal.SIGINT, signal.SIGTERM):
+            if callable(handler := signal.getsignal(number)):
+                handlers[number] = handler
+                signal.signal(number, defer)
+    try:
+        yield answers
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
