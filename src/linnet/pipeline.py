@@ -32,12 +32,15 @@ from linnet.roles import (
     Allow,
     Component,
     Fits,
+    Learner,
     Overlaps,
     Step,
     align,
     batches,
     blind,
+    check_documents,
     check_order,
+    check_parts,
     merge,
     require,
     unite,
@@ -66,7 +69,7 @@ __all__ = [
 NOTHING: frozenset[str] = frozenset()
 
 
-class Stage(ABC):
+class Stage(Learner, ABC):
     """Base of Linnet's own components: dataclasses whose fields are their recipe's keywords (``kb`` is handed in)."""
 
     NEEDS: ClassVar[frozenset[str]] = NOTHING
@@ -82,21 +85,6 @@ class Stage(ABC):
     def gives(self) -> frozenset[str]:
         """Which of `PROPERTIES` documents have afterwards."""
         return self.GIVES
-
-    @property
-    def inner(self) -> Sequence[Stage]:
-        """The components that this one is made of."""
-        return ()
-
-    @property
-    def parameters(self) -> int:
-        """How many numbers it has learned, those of its network and of inner components included."""
-        return sum(part.parameters for part in self.inner)
-
-    @property
-    def index_files(self) -> list[Path]:
-        """The files beside the knowledge base that it reads, those of inner components included."""
-        return [path for part in self.inner for path in part.index_files]
 
     @abstractmethod
     def __call__(self, docs: Sequence[Document], /, *, allow: Allow | None = None) -> list[Document]:
@@ -205,17 +193,12 @@ class Union(Detector):
     overlaps: Literal["all", "longest", "first"] = "all"
 
     def __post_init__(self) -> None:
-        _check_parts(self, self.of, Detector)
+        check_parts(self, self.of, Detector)
         if self.overlaps not in get_args(Overlaps):
             raise PipelineError(f"union: overlaps is {self.overlaps!r}, expected all, longest or first")
 
     def __or__(self, other: object) -> Stage:
         return replace(self, of=[*self.of, other]) if isinstance(other, Detector) else super().__or__(other)
-
-    @property
-    def inner(self) -> Sequence[Stage]:
-        """The detectors."""
-        return self.of
 
     @property
     def needs(self) -> frozenset[str]:
@@ -231,13 +214,6 @@ class Union(Detector):
         """Return what all parts find, the earlier part first."""
         found = [part.detect(docs, allow=allow) for part in self.of]
         return [unite(lists, self.overlaps) for lists in zip(*found, strict=True)]
-
-
-def _check_parts(whole: Stage, parts: Sequence[object], role: type) -> None:
-    wrong = [type(part).__name__ for part in parts if not isinstance(part, role)]
-    if wrong or not parts:
-        who, what = type(whole).__name__.lower(), role.__name__.lower()
-        raise PipelineError(f"{who} puts {what}s together; {', '.join(wrong) or 'nothing'} is no {what}")
 
 
 @dataclass
@@ -261,17 +237,12 @@ class Fuse(Retriever):
     weights: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
-        _check_parts(self, self.of, Retriever)
+        check_parts(self, self.of, Retriever)
         self.weights = checked_weights(self.weights, len(self.of), method=self.method, constant=self.constant)
 
     def __or__(self, other: object) -> Stage:
         # `a | b | c` fuses three lists as equals; a fusion in brackets on the right stays one list
         return replace(self, of=[*self.of, other]) if isinstance(other, Retriever) else super().__or__(other)
-
-    @property
-    def inner(self) -> Sequence[Stage]:
-        """The retrievers."""
-        return self.of
 
     @property
     def parameters(self) -> int:
@@ -379,9 +350,9 @@ class Pipeline(Stage):
         check_order(self.parts)
 
     @property
-    def inner(self) -> Sequence[Stage]:
+    def inner(self) -> Sequence[Learner]:
         """The parts, but for those of other kinds than Linnet's own."""
-        return [part for part in self.parts if isinstance(part, Stage)]
+        return [part for part in self.parts if isinstance(part, Learner)]
 
     @property
     def needs(self) -> frozenset[str]:
@@ -400,7 +371,7 @@ class Pipeline(Stage):
 
     def __call__(self, docs: Sequence[Document], /, *, allow: Allow | None = None) -> list[Document]:
         """Return `docs` after all parts."""
-        require(self, out := _checked(docs))
+        require(self, out := check_documents(docs))
         for part in (*self.front, *self.parts):
             out = part(out, allow=allow)
         return out
@@ -414,13 +385,6 @@ class Pipeline(Stage):
 
     def __repr__(self) -> str:
         return " >> ".join(type(part).__name__ for part in self.parts)
-
-
-def _checked(docs: Sequence[Document]) -> list[Document]:
-    """Return the batch as a list; a single text or document is the mistake everybody makes once."""
-    if isinstance(docs, (str, Document)) or not all(isinstance(doc, Document) for doc in docs):
-        raise PipelineError("a pipeline takes a list of documents: link([linnet.Document.of(text)])")
-    return list(docs)
 
 
 def _front(parts: Sequence[Component]) -> tuple[Component, ...]:

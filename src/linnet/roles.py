@@ -21,12 +21,15 @@ __all__ = [
     "Allow",
     "Component",
     "Fits",
+    "Learner",
     "Overlaps",
     "Step",
     "align",
     "batches",
     "blind",
+    "check_documents",
     "check_order",
+    "check_parts",
     "merge",
     "require",
     "unite",
@@ -134,6 +137,26 @@ class Fits(Protocol):
     def save(self, folder: Path) -> None:
         """Write what was learned."""
         ...
+
+
+class Learner:
+    """What is known of every component of Linnet's own, whether it learns or not."""
+
+    @property
+    def inner(self) -> Sequence[Learner]:
+        """The components that this one is made of, which stand in its field ``of``."""
+        of: Sequence[Learner] = getattr(self, "of", ())
+        return of
+
+    @property
+    def parameters(self) -> int:
+        """How many numbers it has learned, those of its network and of inner components included."""
+        return sum(part.parameters for part in self.inner)
+
+    @property
+    def index_files(self) -> list[Path]:
+        """The files beside the knowledge base that it reads, those of inner components included."""
+        return [path for part in self.inner for path in part.index_files]
 
 
 def align(gold: Document, predicted: Document) -> list[tuple[Mention | None, Mention | None]]:
@@ -274,6 +297,13 @@ def _overlap(one: Mention, other: Mention) -> bool:
     return any(a.start < b.end and b.start < a.end for a in one.spans for b in other.spans)
 
 
+def check_documents(docs: Sequence[Document]) -> list[Document]:
+    """Return the batch as a list; a single text or document is the mistake everybody makes once."""
+    if isinstance(docs, (str, Document)) or not all(isinstance(doc, Document) for doc in docs):
+        raise PipelineError("a pipeline takes a list of documents: link([linnet.Document.of(text)])")
+    return list(docs)
+
+
 def check_order(parts: Sequence[Component]) -> None:
     """Refuse parts of which one needs what only a later one gives."""
     have: set[str] = set()
@@ -284,3 +314,11 @@ def check_order(parts: Sequence[Component]) -> None:
                 who, then = type(part).__name__, type(later).__name__
                 raise PipelineError(f"{who} needs {name}, which only the later {then} gives: put {then} before {who}")
         have |= part.gives
+
+
+def check_parts(whole: object, parts: Sequence[object], role: type) -> None:
+    """Refuse parts of a fusion that play another role than `role`."""
+    wrong = [type(part).__name__ for part in parts if not isinstance(part, role)]
+    if wrong or not parts:
+        who, what = type(whole).__name__.lower(), role.__name__.lower()
+        raise PipelineError(f"{who} puts {what}s together; {', '.join(wrong) or 'nothing'} is no {what}")

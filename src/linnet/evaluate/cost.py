@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from linnet.data import Document
 from linnet.meter import Meter, mib
-from linnet.pipeline import Stage
+from linnet.roles import Learner
 
 __all__ = ["Cost", "cost", "size_on_disk"]
 
@@ -128,6 +128,6 @@ def cost(
         anonymous_bytes=meter.anonymous,
         mapped_bytes=meter.mapped,
         index_bytes=size_on_disk(index),
-        parameters=linker.parameters if isinstance(linker, Stage) else 0,
+        parameters=linker.parameters if isinstance(linker, Learner) else 0,
         device=device,
     )

@@ -82,11 +82,6 @@ class Types(Retriever):
             raise RecipeError("types", problems)
 
     @property
-    def inner(self) -> Sequence[Retriever]:
-        """The retriever."""
-        return self.of
-
-    @property
     def needs(self) -> frozenset[str]:
         """What the retriever needs."""
         return self.of[0].needs

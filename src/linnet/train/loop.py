@@ -117,5 +117,5 @@ def _signals_deferred() -> Iterator[list[Callable[[], object]]]:
     try:
         yield answers
     finally:
-        for number, handler in handlers.items():
-            signal.signal(number, handler)
+        for place, handler in handlers.items():
+            signal.signal(place, handler)
