@@ -338,9 +338,31 @@ def test_folders_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.Monk
     with pytest.raises(KnowledgeBaseError, match="cannot be written: File name too long"):
         build([named("X:1")], tmp_path / ("a" * 250))
     (tmp_path / "folder.kb").mkdir()
-    with pytest.raises(KnowledgeBaseError, match="cannot be written: Is a directory"):
+    with pytest.raises(LinnetError, match=r"folder\.kb: is a folder, expected the name of a file"):
         build([named("X:1")], tmp_path / "folder.kb")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "folder.kb"]
+
+
+def test_a_link_stays_and_leads_to_what_was_built(tmp_path: Path) -> None:
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "a.kb").symlink_to(tmp_path / "disk" / "a.kb")
+    for count in (1, 2):
+        build([named(f"X:{number}") for number in range(count)], tmp_path / "a.kb")
+        assert (tmp_path / "a.kb").is_symlink()
+        assert len(KnowledgeBase.open(tmp_path / "disk" / "a.kb")) == count
+
+
+def test_what_must_stay_is_not_replaced(tmp_path: Path) -> None:
+    build([named("X:1")], tmp_path / "a.kb")
+    (tmp_path / "a.kb").chmod(0o444)
+    os.mkfifo(tmp_path / "fifo")
+    (tmp_path / "link").symlink_to(tmp_path / "fifo")
+    for name, said in (("a.kb", "is read-only"), ("fifo", "is a pipe or a device"), ("link", "is a pipe or a device")):
+        with pytest.raises(LinnetError, match=f"{name}:? {said}"):
+            build([named("X:1"), named("X:2")], tmp_path / name)
+    assert len(KnowledgeBase.open(tmp_path / "a.kb")) == 1
+    assert (tmp_path / "fifo").is_fifo()
+    assert (tmp_path / "link").is_symlink()
 
 
 def test_parts_of_dead_builds_are_removed(tmp_path: Path) -> None:

@@ -15,9 +15,23 @@ from typing import Any
 
 from linnet.errors import FormatError, LinnetError
 
-__all__ = ["expanded", "hold", "home", "kb_folder", "permit", "read_json", "sweep", "sweep_folders", "writable"]
+__all__ = [
+    "MAGIC",
+    "check_output",
+    "expanded",
+    "hold",
+    "home",
+    "kb_folder",
+    "permit",
+    "read_json",
+    "sweep",
+    "sweep_folders",
+    "writable",
+]
 
 STALE = 86_400.0  # seconds after which nobody writes to an unfinished file any more
+MAGIC = b"SQLite format 3\x00"  # how every database of SQLite begins
+TRAINED = ("pipeline.toml", "card.md")  # what every trained folder holds
 
 
 def home() -> Path:
@@ -61,6 +75,43 @@ def writable(folder: Path) -> Path:
     if not os.access(folder, os.W_OK):
         raise LinnetError(f"the folder {folder} is read-only; set LINNET_HOME to one you may write to, or use -o")
     return folder
+
+
+def check_output(path: str | Path, *, kind: str = "") -> Path:
+    """Return the file that writing to `path` makes or replaces, links followed; a pipe or a device as it is given.
+
+    Args:
+        path: what is to be written.
+        kind: what it will be, ``database`` or ``recipe``; nothing else replaces one.
+
+    Raises:
+        FormatError: a folder, or a file that must stay: it is read-only, a database, a recipe, or of a trained folder.
+    """
+    if Path(path).exists() and not (Path(path).is_file() or Path(path).is_dir()):
+        return Path(path)
+    target = Path(os.path.realpath(path))
+    if target.is_dir():
+        raise FormatError(path, "is a folder, expected the name of a file to write")
+    if not target.exists():
+        return target
+    for folder in target.parents if target.name in TRAINED else target.parents[1:]:
+        if all((folder / name).is_file() for name in TRAINED):
+            raise FormatError(path, f"belongs to the trained pipeline {folder}: give another name")
+    if (found := _kind(target)) not in ("", kind):
+        raise FormatError(path, f"is a {found}, which nothing else replaces: give another name, or remove it first")
+    if not (os.access(target, os.W_OK) and target.stat().st_mode & 0o222):  # root may write to anything
+        raise FormatError(path, "is read-only: give another name, or allow writing to it")
+    return target
+
+
+def _kind(path: Path) -> str:
+    """Return what a file is that others may need, nothing of an ordinary one."""
+    if path.suffix.lower() == ".toml":
+        return "recipe"
+    with suppress(OSError), path.open("rb") as file:  # what may not be read may be replaced
+        if file.read(len(MAGIC)) == MAGIC:
+            return "database"
+    return ""
 
 
 def permit(part: Path, path: Path) -> bool:

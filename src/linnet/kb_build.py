@@ -26,11 +26,10 @@ import numpy as np
 
 from linnet.data import SCOPES, Concept
 from linnet.errors import KnowledgeBaseError, LinnetWarning
-from linnet.home import permit, sweep, writable
+from linnet.home import MAGIC, check_output, permit, sweep, writable
 from linnet.kb import KnowledgeBase
 from linnet.kb_file import (
     APPLICATION_ID,
-    MAGIC,
     SCHEMA_VERSION,
     WAIT,
     begin,
@@ -93,14 +92,14 @@ def build(
 
     Args:
         concepts: the stream; nothing of it is held in memory.
-        path: the file to make.
+        path: the file to make; of a symbolic link the file that it points to.
         name: what to call it; the file's stem by default.
         sources: provenance, one mapping each of vocabulary, path, sha256, version, licence, citation.
         progress: called with the number of concepts read so far.
 
     Raises:
         KnowledgeBaseError: the stream cannot be kept (see the module), or is empty; `path` is something else already.
-        LinnetError: the folder cannot be written to.
+        LinnetError: the folder cannot be written to, or `path` must stay, as `linnet.home.check_output` says.
 
     >>> import tempfile
     >>> from linnet.data import Name
@@ -110,8 +109,7 @@ def build(
     'HP:0001250'
     """
     path = Path(path)
-    _check_target(path)
-    with _beside(path) as connection:
+    with _beside(_check_target(path)) as connection:
         connection.executescript(SCHEMA + STAGING)
         connection.execute("BEGIN")
         digest = _insert(connection, concepts, progress)
@@ -125,14 +123,18 @@ def build(
     return KnowledgeBase(path)
 
 
-def _check_target(path: Path) -> None:
-    """Refuse to put a knowledge base in the place of anything else, the source for example."""
-    if not path.is_file() or path.stat().st_size == 0:
-        return
-    with path.open("rb") as file:
+def _check_target(path: Path) -> Path:
+    """Return the file to make; refuse to put a knowledge base in the place of anything else, the source for example."""
+    target = check_output(path, kind="database")
+    if not target.exists():
+        return target
+    if not target.is_file():
+        raise KnowledgeBaseError(f"{path} is a pipe or a device: give the name of a file")
+    with target.open("rb") as file:
         head = file.read(100)
-    if not head.startswith(MAGIC) or int.from_bytes(head[68:72], "big") != APPLICATION_ID:
+    if head and (not head.startswith(MAGIC) or int.from_bytes(head[68:72], "big") != APPLICATION_ID):
         raise KnowledgeBaseError(f"{path} exists and is no knowledge base: give another name, or remove it first")
+    return target
 
 
 @contextmanager

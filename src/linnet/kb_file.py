@@ -18,12 +18,11 @@ from typing import Any
 
 from linnet.data import SCOPES, Concept, Name
 from linnet.errors import KnowledgeBaseError, LinnetWarning
-from linnet.home import kb_folder
+from linnet.home import MAGIC, kb_folder
 
 __all__ = [
     "APPLICATION_ID",
     "INFO",
-    "MAGIC",
     "SCHEMA_VERSION",
     "TYPES",
     "WAIT",
@@ -40,7 +39,6 @@ __all__ = [
 
 APPLICATION_ID = 0x4C4E4B42  # "LNKB" in the file's header tells our SQLite files from others
 SCHEMA_VERSION = 2
-MAGIC = b"SQLite format 3\x00"
 HEADER = 100  # bytes of the header of an SQLite file
 # what SQLite answers to who may not write, when an interrupted edit must be undone before anything is read
 MUST_WRITE = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_PERM)

@@ -282,6 +282,6 @@ def write_best(search: Search, trials: Sequence[Trial], path: Path, *, kb: str |
         f"trial {found.number} of {len(trials)}, {search.score} {found.score:.4f} with split {search.split}.",
         *(f"  {toml_value(key)} = {toml_value(value)}" for key, value in found.values.items()),
     ]
-    with replacing(path) as out:
+    with replacing(path, kind="recipe") as out:
         out.write("".join(f"# {line}\n" for line in lines) + "\n" + recipe.to_toml())
     return found

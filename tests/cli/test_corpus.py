@@ -119,6 +119,37 @@ def test_split(run: Run, source: Path, tmp_path: Path) -> None:
     assert "add up to 1" in run("corpus", "split", source, "-o", tmp_path, "--shares", "train=0.5").err
 
 
+def test_splits_of_two_runs_do_not_mix(run: Run, source: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    assert run("corpus", "split", source, "-o", out, "--shares", "dev=0.5,test=0.5").code == 0
+    before = {path: path.read_bytes() for path in out.iterdir()}
+    for shares, to in (("train=0.5,dev=0.5", "jsonl"), ("train=1", "jsonl"), ("test=1", "pubtator")):
+        done = run("corpus", "split", source, "-o", out, "--shares", shares, "--to", to)
+        assert (done.code, "already: choose a new folder" in done.err) == (2, True), done.err
+    assert {path: path.read_bytes() for path in out.iterdir()} == before
+
+
+def test_a_split_keeps_what_it_splits(run: Run, source: Path, tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    train = source.rename(tmp_path / "mine" / "train.pubtator")
+    for place, said in ((train.parent, "holds 'train.pubtator' already"), (train.parent / "new", "is read as input")):
+        done = run("corpus", "split", train.parent, "-o", place, "--shares", "train=1", "--to", "pubtator")
+        assert (done.code, said in done.err) == (2, True), done.err
+    assert train.read_text() == PUBTATOR
+    assert run("corpus", "split", train, "-o", train.parent / "new", "--shares", "train=1").code == 0
+
+
+def test_prepare_keeps_the_corpus(run: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "corpora" / "bc5cdr"
+    folder.mkdir(parents=True)
+    path = folder / "CDR_DevelopmentSet.PubTator.txt"
+    path.write_text(PUBTATOR)
+    (tmp_path / "dev.jsonl").symlink_to(path)
+    done = run("corpus", "prepare", "bc5cdr", "--data", tmp_path, "-o", tmp_path)
+    assert (done.code, "is read as input (bc5cdr:dev)" in done.err) == (2, True), done.err
+    assert path.read_text() == PUBTATOR
+
+
 def test_prepare(run: Run, tmp_path: Path, kb: KnowledgeBase) -> None:
     folder = tmp_path / "data" / "corpora" / "bc5cdr"
     folder.mkdir(parents=True)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import signal
 import subprocess
 import sys
@@ -9,7 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from linnet.config import save
+from linnet.detect.dictionary import Dictionary
 from linnet.kb import KnowledgeBase
+from linnet.pipeline import Pipeline
 
 from .conftest import Run
 
@@ -33,6 +37,56 @@ def test_what_is_read_is_never_overwritten(run: Run, recipe: Path, note: Path, o
         assert note.read_text() == NOTE
     done = run("link", note.parent, "--pipeline", recipe, option, note.parent / "out.jsonl", "--to", "jsonl")
     assert "is read as input" in done.err, "the next run would read its own output"
+
+
+@pytest.fixture
+def trained(tmp_path: Path, kb: KnowledgeBase) -> Path:
+    """A trained folder over the small knowledge base."""
+    save(Pipeline(Dictionary(kb=kb), kb=kb), tmp_path / "trained")
+    return tmp_path / "trained"
+
+
+@pytest.mark.parametrize("option", ["-o", "--html", "--metrics"])
+def test_what_links_is_never_overwritten(
+    run: Run, recipe: Path, trained: Path, kb: KnowledgeBase, tmp_path: Path, option: str
+) -> None:
+    with_kb = shutil.copy(kb.path, tmp_path / "mine.kb")
+    for pipeline, place, said in (
+        (recipe, recipe, "is a recipe"),
+        (recipe, with_kb, "is a database"),
+        (trained, trained / "pipeline.toml", "belongs to the trained pipeline"),
+        (trained, trained / "0-dictionary" / "config.json", "belongs to the trained pipeline"),
+        (recipe, trained / "card.md", "belongs to the trained pipeline"),
+        (trained, trained / "new.jsonl", "is read as input"),
+    ):
+        before = place.read_bytes() if place.exists() else None
+        done = run("link", NOTE, "--pipeline", pipeline, "--kb", with_kb, option, place, "--to", "jsonl")
+        assert (done.code, said in done.err) == (2, True), done.err
+        assert (place.read_bytes() if place.exists() else None) == before
+
+
+def test_what_other_commands_read_is_never_overwritten(
+    run: Run, recipe: Path, kb: KnowledgeBase, tmp_path: Path
+) -> None:
+    gold = tmp_path / "gold.jsonl"
+    gold.write_text('{"id": "1", "text": "Fits", "mentions": [{"start": 0, "end": 4, "source": "gold"}]}\n')
+    recipe = recipe.rename(tmp_path / "best.toml")
+    before = {path: path.read_bytes() for path in (recipe, gold, kb.path)}
+    for command in (
+        ("corpus", "convert", gold, gold, "--to", "gsc"),
+        ("corpus", "convert", gold, kb.path, "--to", "gsc"),
+        ("evaluate", gold, gold, "--metrics", kb.path),
+        ("kb", "subset", kb.path, "-o", kb.path, "--type", "Disease"),
+        ("kb", "diff", kb.path, kb.path, "--corpus", gold, "--to", gold),
+        ("train", recipe, "-o", tmp_path / "new", "--set", f'corpus="{tmp_path}"', "--metrics", recipe),
+        ("tune", recipe, "-o", tmp_path, "--corpus", tmp_path),
+        ("reproduce", recipe, "-o", tmp_path / "new", "--docs", recipe),
+        ("bench", "kb", "--kb", tmp_path / "none.kb", "--concepts", "9", "--json", recipe),
+    ):
+        done = run(*command)
+        assert done.code == 2, command
+        assert any(said in done.err for said in ("is read as input", "is a recipe", "is a database")), done.err
+        assert {path: path.read_bytes() for path in before} == before, command
 
 
 def test_two_outputs_need_two_places(run: Run, recipe: Path, tmp_path: Path) -> None:

@@ -152,7 +152,7 @@ def modes(folder: Path) -> set[int]:
     return {path.stat().st_mode & 0o777 for path in folder.iterdir()}
 
 
-@pytest.mark.parametrize("mode", [0o600, 0o440, 0o664])
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o664])
 def test_what_replaces_a_file_is_read_by_the_same_people(tmp_path: Path, mode: int) -> None:
     path = made(tmp_path, b"old")
     path.chmod(mode)
@@ -196,6 +196,60 @@ def test_writing_through_a_link_and_to_a_device(tmp_path: Path) -> None:
     with replacing("/dev/null") as out:
         out.write("gone")
     assert Path("/dev/null").is_char_device()
+
+
+def test_writing_to_pipes(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    ends = [(os.open(tmp_path / "fifo", os.O_RDWR), tmp_path / "fifo")]
+    end, other = os.pipe()
+    ends.append((end, Path(f"/dev/fd/{other}")))  # what /dev/stdout is a link to
+    for end, path in ends:
+        with replacing(path) as out:
+            out.write("text")
+        assert os.read(end, 9) == b"text"
+        os.close(end)
+    os.close(other)
+    assert (tmp_path / "fifo").is_fifo()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("mine.kb", b"SQLite format 3\x00 and more", "is a database, which nothing else replaces"),
+        ("mine.toml", b"[[pipeline]]", "is a recipe, which nothing else replaces"),
+        ("trained/card.md", b"# card", "belongs to the trained pipeline .*trained: give another name"),
+        ("trained/0-ngram/model/config.json", b"{}", "belongs to the trained pipeline .*trained: give another name"),
+    ],
+)
+def test_what_is_needed_is_not_replaced(tmp_path: Path, name: str, content: bytes, said: str) -> None:
+    (tmp_path / "trained" / "0-ngram" / "model").mkdir(parents=True)
+    for other in ("pipeline.toml", "card.md"):
+        made(tmp_path / "trained", b"", other)
+    path = made(tmp_path, content, name)
+    (tmp_path / "link.txt").symlink_to(path)
+    for place in (path, tmp_path / "link.txt"):
+        with pytest.raises(FormatError, match=said), replacing(place):
+            pass
+    assert path.read_bytes() == content
+
+
+def test_what_may_be_replaced(tmp_path: Path) -> None:
+    for name, kind in (("best.toml", "recipe"), ("trained/report.json", ""), ("recipes/0-mine/out.csv", "")):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        made(path.parent, b"old", path.name)
+        made(path.parent.parent, b"", "pipeline.toml")
+        with replacing(path, kind=kind) as out:
+            out.write("new")
+        assert path.read_text() == "new"
+
+
+def test_a_file_that_is_read_only_stays(tmp_path: Path) -> None:
+    path = made(tmp_path, b"old")
+    path.chmod(0o444)
+    with pytest.raises(FormatError, match="is read-only: give another name"), replacing(path):
+        pass
+    assert path.read_bytes() == b"old"
 
 
 def test_writing_where_it_cannot_be(tmp_path: Path) -> None:

@@ -13,8 +13,9 @@ import typer
 
 from linnet.cli.bench_steps import fresh
 from linnet.cli.common import Quiet, Verbose, listen, table
-from linnet.errors import LinnetError
+from linnet.cli.inputs import refuse_overwriting
 from linnet.kb import KnowledgeBase
+from linnet.text.files import replacing
 
 __all__ = ["Figure", "Searches", "measure_kb", "show", "table_figures"]
 
@@ -76,6 +77,7 @@ def measure_kb(
     cache, and again; the second time is held against the target.
     """
     listen(quiet=quiet, verbose=verbose)
+    refuse_overwriting([kb], [output])
     with tempfile.TemporaryDirectory(prefix="linnet-bench-") as folder:
         path = Path(folder) / "synthetic.kb" if kb is None else kb.expanduser()
         figures = [] if path.is_file() else _built(path, concepts, quiet=quiet)
@@ -186,7 +188,5 @@ def _records(rows: Iterable[Figure | Searches]) -> list[dict[str, Any]]:
 
 
 def _write(path: Path, measured: dict[str, Any]) -> None:
-    try:
-        path.write_text(json.dumps(measured, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    except OSError as error:
-        raise LinnetError(f"{path}: cannot be written: {error.strerror}") from error
+    with replacing(path) as out:
+        out.write(json.dumps(measured, indent=1, ensure_ascii=False) + "\n")

@@ -16,11 +16,13 @@ import typer
 
 from linnet.cli.common import Quiet, Verbose, listen, progress, table
 from linnet.cli.fetching import fetching
+from linnet.cli.inputs import refuse_overwriting
 from linnet.config import open_kb
 from linnet.corpora import FORMATS, fitting, format_of, write
 from linnet.corpora.catalog import corpus_named, read_corpus, splits_of
 from linnet.corpora.describe import Stats, check, describe, seen
 from linnet.corpora.download import download_corpus
+from linnet.corpora.sources import stem
 from linnet.corpora.splits import split
 from linnet.corpora.vocabulary import documents
 from linnet.data import Document
@@ -62,6 +64,7 @@ def convert(
     """Write documents in another format, and name what that format cannot hold."""
     listen(quiet=quiet, verbose=verbose)
     target = to or format_of(output)
+    refuse_overwriting([source], [output], data=data)
     docs = progress(documents(source, format=format, data=data), what="documents", quiet=quiet)
     dropped: Counter[str] = Counter()
     count = write(fitting(docs, target, dropped), output, format=target, rows=_open(kb))
@@ -168,9 +171,12 @@ def split_all(
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Split documents at random, the same way on every machine."""
+    """Split documents at random, the same way on every machine, into a folder that holds no splits yet."""
     listen(quiet=quiet, verbose=verbose)
-    parts = split(list(documents(source, format=format, data=data)), _shares(shares), seed=seed)
+    wanted = _shares(shares)
+    _refuse_splits(output, {"train", "dev", "test", *wanted})
+    refuse_overwriting([source], [output / name for name in wanted], data=data)
+    parts = split(list(documents(source, format=format, data=data)), wanted, seed=seed)
     dropped: Counter[str] = Counter()
     for name, docs in parts.items():
         path = _split_path(output, name, to)
@@ -190,6 +196,13 @@ def _shares(text: str) -> dict[str, float]:
         if not equals or not name or "/" in name or not math.isfinite(shares[name]):
             raise LinnetError(f"--shares {text}: expected name=share,…, for example train=0.8,dev=0.2")
     return shares
+
+
+def _refuse_splits(folder: Path, names: set[str]) -> None:
+    """Refuse to write splits beside others, which they would replace, or share documents with."""
+    there = sorted(folder.iterdir()) if folder.is_dir() else ()
+    if used := next((path for path in there if stem(path) in names), None):
+        raise LinnetError(f"{folder} holds {used.name!r} already: choose a new folder, or move that away")
 
 
 def _split_path(folder: Path, name: str, to: str) -> Path:
@@ -263,9 +276,10 @@ def _prepared(
     except FormatError as error:  # it is not there; what is there and damaged is an error below
         logger.info("%s: left out, %s", part, error)
         return False
+    path = _split_path(output, part, to)
+    refuse_overwriting([f"{name}:{part}"], [path], data=data)
     docs = list(found)
     counts: Counter[str] = Counter()
-    path = _split_path(output, part, to)
     dropped: Counter[str] = Counter()
     kept_docs = (_without_absent(doc, base, counts, drop=drop) for doc in docs)
     write(fitting(kept_docs, to, dropped), path, format=to)

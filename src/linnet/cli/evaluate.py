@@ -87,9 +87,8 @@ def evaluate(
     """Compare predicted with gold documents: linking, end to end, calibration, errors; several systems side by side."""
     listen(quiet=quiet, verbose=verbose)
     outputs = to or []
-    inputs = [gold, *predicted, *filter(None, (train, kb))]
     _check_outputs(outputs)
-    refuse_overwriting(inputs, [*outputs, metrics])
+    refuse_overwriting([gold, *predicted, train, kb], [*outputs, metrics], data=data)
     names = _names(name or [], predicted)
     options = Options(protocol=_protocol(protocol), samples=samples)
     base = None if kb is None else open_kb(kb)

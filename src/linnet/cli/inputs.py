@@ -8,13 +8,16 @@ import itertools
 import logging
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 from linnet.corpora import FORMATS, read
 from linnet.corpora.catalog import CORPORA, read_corpus
+from linnet.corpora.vocabulary import corpus_paths, known_corpus
 from linnet.data import Document
 from linnet.errors import LinnetError, did_you_mean
+from linnet.home import check_output
 from linnet.kb import KnowledgeBase
 from linnet.roles import Component, blind
 
@@ -100,25 +103,48 @@ def _looks_like_path(text: str) -> bool:
     return not spaced and (glob.has_magic(text) or "/" in text or "\\" in text)
 
 
-def refuse_overwriting(inputs: Iterable[str], outputs: Iterable[str | Path | None]) -> None:
-    """Refuse to write to what is read, into a folder that is read, or to one place twice.
+def refuse_overwriting(
+    inputs: Iterable[str | Path | None],
+    outputs: Iterable[str | Path | None],
+    *,
+    data: Path | None = None,
+    kind: str = "",
+) -> None:
+    """Refuse to write to what is read, into a folder that is read, to one place twice, or over a file that must stay.
+
+    Args:
+        inputs: files, folders, globs and splits of known corpora; whatever else stands for itself.
+        outputs: files and folders to write.
+        data: the folder of the known corpora; LINNET_DATA by default.
+        kind: what is written, for `linnet.home.check_output`.
 
     Raises:
         LinnetError: naming the place.
     """
-    places = [Path(output).resolve() for output in outputs if output is not None and str(output) != STDIO]
-    for place in places:
+    given = [Path(output) for output in outputs if output is not None and str(output) != STDIO]
+    places = [output.resolve() for output in given]
+    for output, place in zip(given, places, strict=True):
         if places.count(place) > 1:
             raise LinnetError(f"{place} is to be written twice: give each output a place of its own")
-    for text in inputs:
-        if text == STDIO or not _is_source(text):
-            continue
-        for path in map(Path, glob.iglob(text, recursive=True) if glob.has_magic(text) else [text]):  # noqa: PTH207 - takes absolute patterns
+        if not place.is_dir():
+            check_output(output, kind=kind)
+    for text in (str(text) for text in inputs if text):
+        for path in _paths(text, data):
             read_path = path.resolve()
             for place in places:
                 within = read_path.is_dir() and place.is_relative_to(read_path)
                 if within or read_path.is_relative_to(place):
                     raise LinnetError(f"{place} is read as input ({text}): give another place to write to")
+
+
+def _paths(text: str, data: Path | None) -> Iterable[Path]:
+    """Return the files and folders that an argument names; none of a text, or of what reading will refuse."""
+    if known_corpus(text):
+        with suppress(LinnetError):
+            return corpus_paths(text, data=data)
+    if text == STDIO or not _is_source(text):
+        return ()
+    return map(Path, glob.iglob(text, recursive=True) if glob.has_magic(text) else [text])  # noqa: PTH207 - takes absolute patterns
 
 
 def hide_gold(docs: Iterable[Document], linker: Component) -> Iterator[Document]:

@@ -14,6 +14,7 @@ from typing import Annotated, Any, TextIO
 import typer
 
 from linnet.cli.common import Quiet, Verbose, counter, listen, progress, table
+from linnet.cli.inputs import refuse_overwriting
 from linnet.cli.kb_build import ReplaceOption, finish, target
 from linnet.config import open_kb
 from linnet.corpora.sources import suffix
@@ -76,6 +77,7 @@ def subset(
             "say which concepts: --types, --under, --ids or --concepts-of; a whole one is copied as a file"
         )
     path = target(output, replace=replace)
+    refuse_overwriting([base.path, *(ids or ()), *(concepts_of or ())], [path], data=data, kind="database")
     started = time.perf_counter()
     chosen = base.mask(types=types or None, under=under or None)
     if ids:
@@ -138,6 +140,7 @@ def diff(
     """Compare two knowledge bases by id: what was added, retired, removed, moved, renamed, or changed otherwise."""
     listen(quiet=quiet, verbose=verbose)
     before, after = open_kb(old), open_kb(new)
+    refuse_overwriting([corpus], [to], data=data)
     survived = None
     if corpus is not None:
         survived = differ.survival(gold_ids(documents(corpus, data=data)), before, after)

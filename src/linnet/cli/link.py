@@ -60,7 +60,9 @@ def link(
     listen(quiet=quiet, verbose=verbose)
     outputs = Outputs(output or STDIO, to or (format_of(output) if output else None), html)
     lasting = outputs.lasting if STDIO not in inputs else None  # what came from there does not come again
-    refuse_overwriting(inputs, [output, html, metrics, lasting and place_of(lasting)])
+    refuse_overwriting(
+        [*inputs, None if pipeline in recipes() else pipeline], [output, html, metrics, lasting and place_of(lasting)]
+    )
     default = "hpo" if kb in (None, "hpo") else "dictionary"
     times = Times()
     with times.step("load", "pipeline"):

@@ -13,6 +13,7 @@ import typer
 
 from linnet.cli.common import Quiet, Verbose, clean, listen, table
 from linnet.cli.experiment import Experiment
+from linnet.cli.inputs import refuse_overwriting
 from linnet.config import open_kb, read_recipe, recipes
 from linnet.corpora.catalog import CORPORA, corpus_named
 from linnet.errors import LinnetError
@@ -67,6 +68,7 @@ def reproduce(
     known = [(_name(source), read_recipe(source), source) for source in sources]
     if twice := [name for name, _, _ in known if sum(name == other for other, _, _ in known) > 1]:
         raise LinnetError(f"the recipe {twice[0]} is named twice: name each once")
+    refuse_overwriting((source for source in sources if source not in recipes()), [docs])
     base = None if kb is None else open_kb(kb)
     verdicts: list[_Verdict] = []
     reports: list[Report] = []

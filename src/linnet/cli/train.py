@@ -12,10 +12,11 @@ from typing import Annotated
 import typer
 
 from linnet.cli.common import Quiet, Verbose, clean, listen
+from linnet.cli.inputs import refuse_overwriting
 from linnet.cli.params import with_params
 from linnet.cli.times import Metrics, Time, write_times
 from linnet.cli.tracking import tracking
-from linnet.config import load, read_recipe
+from linnet.config import load, read_recipe, recipes
 from linnet.corpora.own import has_split, split_documents
 from linnet.data import Document
 from linnet.errors import RecipeError
@@ -66,6 +67,8 @@ def train(
     listen(quiet=quiet or not first, verbose=verbose)
     changes = with_params(params, recipe, changes, corpus=corpus)
     read = read_recipe(recipe, changes=changes)
+    learned = (f"{read.learns_from}/{split}.*" for split in ("train", "dev"))
+    refuse_overwriting([None if recipe in recipes() else recipe, params, *learned], [output, metrics])
     if read.trained_by:
         raise RecipeError(recipe, [f"trained_by: its parts are taken from {read.trained_by!r}; train that"])
     if not read.learns_from:

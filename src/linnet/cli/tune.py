@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 import typer
 
 from linnet.cli.common import Quiet, Verbose, clean, listen, table
+from linnet.cli.inputs import refuse_overwriting
 from linnet.cli.params import with_params
 from linnet.cli.train import Data, OtherCorpus, Params, dev_documents
 from linnet.config import open_kb, read_recipe, recipes
@@ -48,8 +49,9 @@ def tune(
 ) -> None:
     """Choose keywords of a recipe by what its tune table allows, and write the best as a recipe to train."""
     listen(quiet=quiet, verbose=verbose)
-    made = _search(recipe, with_params(params, recipe, changes, corpus=corpus), split, score, kb, data)
     folder = output or Path("tuned") / (recipe if recipe in recipes() else Path(recipe).stem)
+    refuse_overwriting([None if recipe in recipes() else recipe], [folder / "best.toml"], kind="recipe")
+    made = _search(recipe, with_params(params, recipe, changes, corpus=corpus), split, score, kb, data)
     done: list[Trial] = []
     chosen = made.recipe.seed if seed is None else seed
     for trial in search_for(made, folder, trials=trials, seed=chosen, timeout=timeout):

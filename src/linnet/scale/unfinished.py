@@ -35,7 +35,7 @@ from linnet.corpora.jsonl import line
 from linnet.corpora.names import Remembering
 from linnet.data import Document, Rows
 from linnet.errors import FormatError, LinnetError
-from linnet.home import hold, permit
+from linnet.home import check_output, hold, permit
 from linnet.roles import Component, batches
 from linnet.text.files import replacing
 
@@ -220,7 +220,7 @@ class Unfinished:
                 shutil.copyfileobj(text, out, CHUNK)
         else:
             to_disk(finished)
-            target = Path(os.path.realpath(self.output))
+            target = check_output(self.output)
             permit(finished, target)
             finished.replace(target)
 

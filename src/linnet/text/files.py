@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, TextIO, cast
 
 from linnet.errors import FormatError
-from linnet.home import permit, sweep_folders
+from linnet.home import check_output, permit, sweep_folders
 from linnet.text.decoding import decode, refuse_binary, refuse_returns
 from linnet.text.standard_input import StandardInput, look_ahead
 from linnet.text.unchanged import unchanged
@@ -259,7 +259,7 @@ def read_text(path: str | Path, *, encoding: str = "utf-8") -> str:
 
 
 @contextlib.contextmanager
-def replacing(path: str | Path, *, aside: Path | None = None) -> Generator[TextIO, None, None]:
+def replacing(path: str | Path, *, aside: Path | None = None, kind: str = "") -> Generator[TextIO, None, None]:
     r"""Open `path` for writing UTF-8 text so that it is there in full or not at all; ``-`` is standard output.
 
     The text goes to a hidden file in the same folder, or to `aside` on the same disk, packed if the name ends in
@@ -268,15 +268,14 @@ def replacing(path: str | Path, *, aside: Path | None = None) -> Generator[TextI
     Pipes and devices are written to directly. Line breaks are ``\n``.
 
     Raises:
-        FormatError: the folder is missing or may not be written to, or `path` is a folder.
+        FormatError: the folder is missing or may not be written to, or `path` must stay, as `check_output` says of its
+            `kind`.
     """
     if str(path) == STDIO:
         yield sys.stdout
         sys.stdout.flush()
         return
-    target = Path(os.path.realpath(path))
-    if target.is_dir():
-        raise FormatError(path, "is a folder, expected the name of a file to write")
+    target = check_output(path, kind=kind)
     if target.exists() and not target.is_file():
         with _created(target, path, target) as out:
             yield out
