@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import logging
+import os
 import shutil
 import sqlite3
 from collections.abc import Iterator, Sequence
@@ -245,12 +246,43 @@ def test_places_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.Monke
     mine = place_of(tmp_path / "out.jsonl")
     mine.mkdir()
     (mine / "notes.txt").write_text("mine")
-    with pytest.raises(FormatError, match=r"holds 'notes.txt': move that folder"):
+    with pytest.raises(FormatError, match=r"holds 'notes.txt': move that away"):
         job(tmp_path / "out.jsonl", Marker())
     assert (mine / "notes.txt").read_text() == "mine"
     place_of(tmp_path / "b").write_text("a file")
-    with pytest.raises(FormatError, match="File exists"):
+    with pytest.raises(FormatError, match="is no folder: move that away"):
         job(tmp_path / "b", Marker())
+
+
+@pytest.mark.parametrize("name", ["", "documents", "progress", "lock", "output"])
+def test_links_that_somebody_put_there(out: Path, tmp_path: Path, name: str) -> None:
+    """In a folder that others may write to they choose what a link leads to."""
+    (tmp_path / "home").mkdir()
+    mine = tmp_path / "home" / "documents"
+    mine.write_text("mine")
+    if name:
+        place_of(out).mkdir()
+        (place_of(out) / name).symlink_to(mine)
+    else:
+        place_of(out).symlink_to(mine.parent)
+    with pytest.raises(FormatError, match=f"{f'holds {name!r}' if name else 'is no folder'}: move that away"):
+        job(out, Marker())
+    assert mine.read_text() == "mine"
+    assert [path.name for path in mine.parent.iterdir()] == ["documents"]
+
+
+def test_the_folder_of_another_user(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stopped(out)
+    assert place_of(out).stat().st_mode & 0o777 == 0o700
+    another = os.geteuid() + 1
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "geteuid", lambda: another)
+        with pytest.raises(FormatError, match="belongs to another user: move that away"):
+            job(out, Marker())
+    place_of(out).chmod(0o777)
+    stopped(out, at=199)
+    assert place_of(out).stat().st_mode & 0o777 == 0o700
+    assert job(out, Marker()) == 192
 
 
 def test_folders_that_may_not_be_written_to(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:

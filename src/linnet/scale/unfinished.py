@@ -22,6 +22,7 @@ import logging
 import os
 import shutil
 import sqlite3
+import stat
 import zlib
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -336,16 +337,12 @@ def _remove(folder: Path) -> None:
 def _held(folder: Path, output: str | Path) -> sqlite3.Connection:
     """Make the folder, and return what holds its lock."""
     lock = folder / LOCK
-    mode = 0o700 if Path(output).exists() else 0o777  # its permissions come with the name: nobody else looks in before
     try:
-        folder.mkdir(mode, exist_ok=True)
-        if strange := {path.name for path in folder.iterdir()} - {DOCUMENTS, PROGRESS, LOCK, JOURNAL, ASIDE}:
-            problem = f"finished documents are kept in {folder}, which holds {min(strange)!r}: move that folder"
-            raise FormatError(output, f"cannot be written: {problem}")
+        _make_own(folder, output)
         held = hold(lock)
         while held is not None and not lock.exists():  # who held it before has finished, and removed it
             held.close()
-            folder.mkdir(mode, exist_ok=True)
+            _make_own(folder, output)
             held = hold(lock)
     except FileNotFoundError as error:
         raise FormatError(output, f"cannot be written: there is no folder {folder.parent}; make it first") from error
@@ -356,6 +353,30 @@ def _held(folder: Path, output: str | Path) -> sqlite3.Connection:
     if held is None:
         raise LinnetError(f"{output}: another process is linking to it; wait until it is done, or give another place")
     return held
+
+
+def _make_own(folder: Path, output: str | Path) -> None:
+    """Make the folder, for its owner alone; refuse one in which others may have put what would be written to."""
+    try:
+        folder.mkdir(0o700)
+    except FileExistsError:
+        if strange := _strange(folder):
+            problem = f"finished documents are kept in {folder}, which {strange}: move that away"
+            raise FormatError(output, f"cannot be written: {problem}") from None
+
+
+def _strange(folder: Path) -> str:
+    """Return why a folder is none of ours, or nothing."""
+    state = folder.lstat()
+    if not stat.S_ISDIR(state.st_mode):
+        return "is no folder"
+    if state.st_uid != getattr(os, "geteuid", int)():
+        return "belongs to another user"
+    with suppress(PermissionError):  # not every disk knows permissions
+        folder.chmod(0o700)
+    known = {DOCUMENTS, PROGRESS, LOCK, JOURNAL, ASIDE}
+    others = [path.name for path in folder.iterdir() if path.name not in known or path.is_symlink()]
+    return f"holds {min(others)!r}" if others else ""
 
 
 def to_disk(*paths: str | Path) -> None:
