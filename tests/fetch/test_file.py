@@ -297,6 +297,7 @@ def test_without_a_firm_state_nothing_is_joined(server: Server, path: Path, stat
     url = server.say("/hp.obo", file(BODY, cut=9, **state), file(BODY, **state))  # type: ignore[arg-type]
     with pytest.raises(WebError, match=r"gave up after 1 tries$"):
         fetch(url, path, limits=NO_RETRY)
+    assert names(path) == set()
     fetch(url, path)
     assert server.heads("Range") == [None, None]
     assert path.read_bytes() == BODY
@@ -377,6 +378,39 @@ def test_a_redirect_with_blanks_and_letters_outside_ascii(server: Server, path: 
     assert fetch(server.say("/old", status(302, Location=raw)), path).path.read_bytes() == BODY
 
 
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "127.1", "0.0.0.0"])
+def test_the_web_leads_nobody_to_this_machine(
+    server: Server, path: Path, monkeypatch: pytest.MonkeyPatch, host: str
+) -> None:
+    near = server.url("/private").replace("127.0.0.1", host)
+    server.say("/private", file(BODY))
+    server.say(near, file(BODY))  # as a proxy would be asked for it
+    monkeypatch.setenv("http_proxy", server.url(""))
+    server.say("http://terms.example.org/hp.obo", status(302, Location=near))
+    with pytest.raises(WebError, match=rf"redirects to {near} on this machine or its own link: not followed"):
+        fetch("http://terms.example.org/hp.obo", path, limits=HASTY)
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("address", ["169.254.169.254", "fe80::1%eth0", "::ffff:127.0.0.1", "::ffff:169.254.1.1"])
+def test_what_is_near(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
+    import http.client
+    import io
+    import urllib.request
+
+    from linnet.fetch.web import _Redirects
+
+    def found(host: str, *_: object, **__: object) -> list[Any]:
+        return [(0, 0, 0, "", ("203.0.113.7" if host == "example.org" else address, 0))]
+
+    monkeypatch.setattr(socket, "getaddrinfo", found)
+    headers = http.client.HTTPMessage()
+    headers["Location"] = "http://names.example.org/hp.obo"
+    request = urllib.request.Request("http://example.org/hp.obo")
+    with pytest.raises(WebError, match=r"on this machine or its own link: not followed"):
+        _Redirects().http_error_302(request, io.BytesIO(), 302, "Found", headers)
+
+
 def test_a_chain_of_redirects_ends(server: Server, path: Path) -> None:
     for number in range(20):
         server.say(f"/{number}", status(302, Location=f"/{number + 1}"))
@@ -437,9 +471,33 @@ def test_a_page_is_known_however_it_is_cut(server: Server, path: Path, page: byt
 
     with pytest.raises(WebError, match="a web page instead of the file"):
         fetch(server.say("/a", bytewise), path)
-    assert path.with_name(".hp.obo.part").stat().st_size == 0
+    assert names(path) == set(), "nothing of it can be gone on with"
     with pytest.raises(WebError, match="a web page instead of the file"):
         fetch(server.say("/b", file(page, cut=3), file(page)), path, limits=HASTY)
+
+
+def drip(handler: Handler) -> None:
+    handler.wfile.write(b"HTTP/1.1 200 OK\r\n")
+    for _ in range(100):
+        handler.wfile.write(b"X")
+        handler.wfile.flush()
+        time.sleep(0.02)
+
+
+def flood_of_answers(handler: Handler) -> None:
+    handler.wfile.write((b"HTTP/1.1 100 Continue\r\nX: " + b"x" * 60_000 + b"\r\n\r\n") * 5)
+
+
+def flood_of_trailers(handler: Handler) -> None:
+    handler.begin(200, None, Transfer_Encoding="chunked")
+    handler.wfile.write(b"1\r\na\r\n0\r\n" + (b"X: " + b"x" * 60_000 + b"\r\n") * 5)
+
+
+@pytest.mark.parametrize("answer", [drip, flood_of_answers, flood_of_trailers])
+def test_headers_without_end(server: Server, path: Path, monkeypatch: pytest.MonkeyPatch, answer: Answer) -> None:
+    monkeypatch.setattr("linnet.fetch.web.HEAD_SECONDS", 0.2)
+    with pytest.raises(WebError, match=r"its headers do not end: [0-9,]+ bytes in [0-9]+ seconds"):
+        fetch(server.say("/hp.obo", answer), path, limits=NO_RETRY)
 
 
 def garbage(handler: Handler) -> None:
@@ -609,7 +667,7 @@ def test_too_large(server: Server, path: Path) -> None:
         fetch(server.say("/a", file(BODY)), path, limits=limits)
     with pytest.raises(WebError, match="is larger than the limit of 1,000 bytes"):
         fetch(server.say("/b", unsaid), path, limits=limits)
-    assert path.with_name(".hp.obo.part").stat().st_size == 0
+    assert names(path) == set()
     with pytest.raises(LinnetError, match="at least one try"):
         fetch(server.url("/a"), path, limits=Limits(tries=0))
 

@@ -151,6 +151,15 @@ class _Job:
 
     def run(self) -> Fetched:
         """Try as often as the limits say, each time from where the last try stopped."""
+        try:
+            return self._tries()
+        finally:
+            if not self._note():  # nobody can go on with it
+                with suppress(OSError):  # the fault that brought us here is the one to report
+                    self.part.unlink(missing_ok=True)
+                    self.part_note.unlink(missing_ok=True)
+
+    def _tries(self) -> Fetched:
         for tried in range(1, self.limits.tries + 1):
             try:
                 return self._try()

@@ -1,25 +1,29 @@
 """One request to a web server: http and https alone, guarded, with every fault put into a sentence.
 
 Proxies come from the environment (``https_proxy``, ``no_proxy``), certificates from the system (``SSL_CERT_FILE`` adds
-another authority). Redirects are followed a limited number of times, never to another scheme and never from https
-back to http, because what is fetched has no signature.
+another authority). Redirects are followed a limited number of times, never to another scheme, never from https back to
+http, because what is fetched has no signature, and never from the web to this machine or its own link, where servers
+answer that nobody else may ask.
 """
 
 from __future__ import annotations
 
 import email.utils
 import http.client
+import io
+import ipaddress
 import re
 import socket
 import ssl
 import string
+import time
 import urllib.error
 import urllib.parse
 import urllib.request
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import IO, cast
+from typing import IO, Any, cast
 
 from linnet import __version__
 from linnet.errors import LinnetError
@@ -32,6 +36,7 @@ ANSWERS = (200, 206, 304, 416)  # what the caller's conditions and ranges can le
 MISSING = (404, 410)
 PASSING = (408, 429, 500, 502, 503, 504)
 CHUNK = 1 << 18
+HEAD_SECONDS, HEAD_BYTES = 60.0, 1 << 18  # of the lines before the content, or before the next part of it
 SECRET = re.compile(r":.*@", re.DOTALL)  # a user's name and password in an address, however badly it is written
 
 
@@ -121,6 +126,8 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
             raise WebError(
                 f"{req.full_url}: redirects from https to {target[:200]}, which anybody on the way could change"
             )
+        if _is_near(target) and not _is_near(req.full_url):
+            raise WebError(f"{req.full_url}: redirects to {target[:200]} on this machine or its own link: not followed")
         answer = super().http_error_302(req, fp, code, msg, headers)
         return cast("http.client.HTTPResponse | None", answer)
 
@@ -130,6 +137,69 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
 def _scheme(url: str) -> str:
     """Return the scheme of an address in lower case, however it is written."""
     return urllib.parse.urlsplit(url).scheme
+
+
+def _is_near(url: str) -> bool:
+    """Return whether the host of an address is this machine, or on its own link."""
+    try:
+        found = socket.getaddrinfo(urllib.parse.urlsplit(url).hostname, None, type=socket.SOCK_STREAM)
+    except OSError:  # connecting will say so, and a proxy may know it
+        return False
+    hosts = [ipaddress.ip_address(str(place[0]).partition("%")[0]) for *_, place in found]
+    hosts = [getattr(host, "ipv4_mapped", None) or host for host in hosts]
+    return any(host.is_loopback or host.is_link_local or host.is_unspecified for host in hosts)
+
+
+class _Lines(io.BufferedReader):
+    """What a server sends; its lines (status, headers, sizes of chunks) must come within a time and a size."""
+
+    waited, taken = 0.0, 0
+
+    def readline(self, size: int | None = -1, /) -> bytes:
+        line, limit = b"", HEAD_BYTES if size is None or size < 0 else size
+        while not line.endswith(b"\n") and len(line) < limit:
+            began = time.monotonic()
+            there = self.peek()  # waits no longer than for the next bytes, whatever they are
+            self.waited += time.monotonic() - began
+            part = self.read(min(there.find(b"\n") + 1 or len(there), limit - len(line)))
+            if not part:
+                break
+            line += part
+            self.taken += len(part)
+            if self.waited > HEAD_SECONDS or self.taken > HEAD_BYTES:
+                said = f"{self.taken:,} bytes in {self.waited:,.0f} seconds"
+                raise http.client.HTTPException(f"its headers do not end: {said}")
+        return line
+
+    def read1(self, size: int = -1, /) -> bytes:
+        self.waited, self.taken = 0.0, 0
+        return super().read1(size)
+
+
+class _Answer(http.client.HTTPResponse):
+    def __init__(self, *given: Any, **options: Any) -> None:
+        super().__init__(*given, **options)
+        self.fp = _Lines(self.fp.detach())
+
+
+class _Limited(urllib.request.AbstractHTTPHandler):
+    """Opens connections whose answers are `_Answer`."""
+
+    def do_open(self, http_class: Any, req: urllib.request.Request, **options: Any) -> http.client.HTTPResponse:
+        def connected(host: str, **more: Any) -> http.client.HTTPConnection:
+            connection: http.client.HTTPConnection = http_class(host, **more)
+            connection.response_class = _Answer
+            return connection
+
+        return super().do_open(connected, req, **options)
+
+
+class _Http(_Limited, urllib.request.HTTPHandler):
+    pass
+
+
+class _Https(_Limited, urllib.request.HTTPSHandler):
+    pass
 
 
 class _Statuses(urllib.request.HTTPErrorProcessor):
@@ -148,11 +218,11 @@ class _Statuses(urllib.request.HTTPErrorProcessor):
 def _opener() -> urllib.request.OpenerDirector:
     """Return an opener that knows nothing but http and https (the usual one also opens files and FTP)."""
     opener = urllib.request.OpenerDirector()
-    secure = urllib.request.HTTPSHandler(context=ssl.create_default_context())
+    secure = _Https(context=ssl.create_default_context())
     for handler in (
         urllib.request.ProxyHandler(),
         urllib.request.UnknownHandler(),
-        urllib.request.HTTPHandler(),
+        _Http(),
         secure,
         urllib.request.HTTPDefaultErrorHandler(),
         _Redirects(),
