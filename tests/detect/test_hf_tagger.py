@@ -108,6 +108,13 @@ def test_what_is_no_token_classifier(tmp_path: Path) -> None:
         tags_of(["LABEL_0", "LABEL_1"], "m")
 
 
+def test_no_kernel_is_fetched_that_a_file_names(tmp_path: Path) -> None:
+    folder = tiny_token_classifier(tmp_path / "m", BIO, says=SAYS)
+    settings = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps({**settings, "_attn_implementation": "kernels-community/attn"}))
+    assert found(HfTagger(model=str(folder))) == WANTED
+
+
 def test_a_saved_detector_needs_its_model_no_more(tmp_path: Path) -> None:
     folder = tiny_token_classifier(tmp_path / "m", BIO, says=SAYS)
     HfTagger(model=str(folder), types={"Cyst": "Disease"}).save(tmp_path / "saved")

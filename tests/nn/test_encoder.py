@@ -157,6 +157,16 @@ def test_what_is_no_encoder_is_refused(tiny: Path, tmp_path: Path) -> None:
         Encoder.load(folder)
 
 
+@pytest.mark.parametrize("key", ["attn_implementation", "_attn_implementation"])
+def test_no_kernel_is_fetched_that_a_file_names(encoder: Encoder, tmp_path: Path, key: str) -> None:
+    folder = tiny_bert(tmp_path / "kernel")
+    settings = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps({**settings, key: "kernels-community/flash-attn2"}))
+    made = Encoder.load(folder)
+    assert made.backbone.config._attn_implementation == encoder.backbone.config._attn_implementation == "sdpa"
+    assert made.fingerprint() == encoder.fingerprint()
+
+
 def test_an_encoder_with_a_decoder_is_refused(tiny: Path, tmp_path: Path) -> None:
     from transformers import BartConfig, BartModel
 

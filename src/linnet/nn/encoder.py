@@ -15,7 +15,7 @@ from typing import Any, TypeGuard, cast
 import torch
 from tokenizers import AddedToken
 from torch import Tensor, nn
-from transformers import AutoModel, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerFast
+from transformers import AutoConfig, AutoModel, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerFast
 
 from linnet.errors import LinnetError
 from linnet.nn.checkpoints import checkpoint
@@ -23,7 +23,7 @@ from linnet.nn.quiet import quietly
 from linnet.nn.writing import writing
 from linnet.text.pieces import whole
 
-__all__ = ["Encoder", "fast_tokenizer", "first_position", "plain", "window_of"]
+__all__ = ["Encoder", "fast_tokenizer", "first_position", "load_parts", "plain", "window_of"]
 
 NOISE = 0.1  # of new embeddings, as a share of the spread of the known ones
 FRAME = ("cls_token_id", "sep_token_id", "pad_token_id")
@@ -176,13 +176,9 @@ def _behind_blanks(text: str, start: int, end: int) -> tuple[int, int]:
 
 def _loaded(folder: Path) -> tuple[PreTrainedModel, PreTrainedTokenizerFast]:
     """Return the network and the tokenizer of a folder, checked to be whole and of the right kind."""
-    options: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
     try:
         with quietly():
-            tokenizer = AutoTokenizer.from_pretrained(folder, **options)
-            backbone, report = AutoModel.from_pretrained(
-                folder, dtype=torch.float32, use_safetensors=True, output_loading_info=True, **options
-            )
+            backbone, tokenizer, report = load_parts(AutoModel, folder)
     except Exception as error:  # Transformers raises whatever its parts raise
         reason = str(error).strip().splitlines() or [type(error).__name__]
         raise LinnetError(f"{folder}: cannot be loaded as an encoder: {reason[0]}") from error
@@ -199,6 +195,21 @@ def _loaded(folder: Path) -> tuple[PreTrainedModel, PreTrainedTokenizerFast]:
     if getattr(backbone, "pooler", None) is not None:
         backbone.pooler = None
     return backbone, tokenizer
+
+
+def load_parts(model: Any, folder: Path) -> tuple[Any, Any, dict[str, Any]]:
+    """Return the network, the tokenizer and what was missing of a folder, made by the code of Transformers alone.
+
+    How the network attends is left to Transformers: the file might name a kernel, code that would be fetched and run.
+    """
+    options: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
+    tokenizer = AutoTokenizer.from_pretrained(folder, **options)
+    config = AutoConfig.from_pretrained(folder, **options)
+    config._attn_implementation = None
+    network, report = model.from_pretrained(
+        folder, config=config, dtype=torch.float32, use_safetensors=True, output_loading_info=True, **options
+    )
+    return network, tokenizer, report
 
 
 def fast_tokenizer(tokenizer: object) -> TypeGuard[PreTrainedTokenizerFast]:

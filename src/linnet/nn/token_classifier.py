@@ -14,13 +14,13 @@ import numpy as np
 import numpy.typing as npt
 import torch
 from torch import nn
-from transformers import AutoModelForTokenClassification, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerFast
+from transformers import AutoModelForTokenClassification, PreTrainedModel, PreTrainedTokenizerFast
 
 from linnet.data import Span
 from linnet.errors import LinnetError
 from linnet.nn.checkpoints import checkpoint
 from linnet.nn.device import autocast, choose_device
-from linnet.nn.encoder import fast_tokenizer, first_position, plain, window_of
+from linnet.nn.encoder import fast_tokenizer, first_position, load_parts, plain, window_of
 from linnet.nn.quiet import quietly
 from linnet.nn.texts import TokenText, padded, token_batches, token_budget
 from linnet.nn.writing import writing
@@ -66,13 +66,9 @@ class TokenClassifier(nn.Module):
             LinnetError: no such checkpoint, or none of a model for token classification with a fast tokenizer.
         """
         folder = checkpoint(str(name))
-        options: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
         try:
             with quietly(), torch.random.fork_rng(devices=[]):
-                tokenizer = AutoTokenizer.from_pretrained(folder, **options)
-                network, report = AutoModelForTokenClassification.from_pretrained(
-                    folder, dtype=torch.float32, use_safetensors=True, output_loading_info=True, **options
-                )
+                network, tokenizer, report = load_parts(AutoModelForTokenClassification, folder)
         except Exception as error:  # Transformers raises whatever its parts raise
             reason = str(error).strip().splitlines() or [type(error).__name__]
             raise LinnetError(f"{folder}: cannot be loaded as a token classifier: {reason[0]}") from error
