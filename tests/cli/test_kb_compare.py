@@ -154,6 +154,14 @@ def test_as_json_and_in_files(run: Run, kb: KnowledgeBase, newer: Path, gold: Pa
     assert [json.loads(line)["kind"] for line in lines] == [row.split("\t")[0] for row in rows[1:]]
 
 
+def test_no_spreadsheet_runs_a_change(run: Run, tmp_path: Path) -> None:
+    for name in ("old", "new"):
+        build([Concept("X:1", (Name(f"=cmd({name})"),))], tmp_path / f"{name}.kb")
+    assert run("kb", "diff", tmp_path / "old.kb", tmp_path / "new.kb", "-q", "--to", tmp_path / "a.tsv").code == 0
+    [_, renamed, *_] = (tmp_path / "a.tsv").read_text().splitlines()
+    assert renamed.split("\t")[2:] == ["'=cmd(new)", "'=cmd(old)", "'=cmd(new)"]
+
+
 def test_nothing_changed_and_exit_codes(run: Run, kb: KnowledgeBase, newer: Path, tmp_path: Path) -> None:
     done = run("kb", "diff", kb.path, kb.path, "--exit-code")
     assert (done.code, "nothing changed" in done.out) == (0, True)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from linnet.cli.times import Time, write_times
 from linnet.cli.tracking import Tracker
 from linnet.fitting import Done, Progress
 from linnet.kb import KnowledgeBase
@@ -26,6 +27,11 @@ def rows(path: Path) -> list[list[str]]:
     assert head == COLUMNS
     assert all(float(row[3]) >= 0 for row in found)
     return [row[:3] for row in found]
+
+
+def test_no_spreadsheet_runs_the_name_of_a_file(tmp_path: Path) -> None:
+    write_times(tmp_path / "m.csv", [Time("read", "=cmd()", 1, 0.5)])
+    assert rows(tmp_path / "m.csv") == [["read", "'=cmd()", "1"]]
 
 
 def test_of_linking_and_evaluation(run: Run, tmp_path: Path, recipe: Path) -> None:

@@ -96,6 +96,9 @@ def test_apostrophes_of_formulas_go_and_come(tmp_path: Path) -> None:
         ["'x", "'b"],
         ["''=", "''-"],
     ]
+    number = Document("d", "at -1.5 °C", mentions=(Mention(3, 7, source="gold", concepts=()),))
+    assert "d,3,7,-1.5," in written([number], texts=False)
+    assert list(read(made(tmp_path, written([number], texts=True)))) == [number]
 
 
 # --- other people's files --------------------------------------------------------------------------------------------

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import os
+import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ import pytest
 from linnet.data import Concept, Name
 from linnet.errors import FormatError, LinnetError, LinnetWarning
 from linnet.vocabularies import VOCABULARIES, read_vocabulary
+from linnet.vocabularies.export import write_table
 from linnet.vocabularies.table import read_table
 
 
@@ -201,3 +204,18 @@ def test_mesh() -> None:
     assert len(concepts) == 47_246
     assert concepts[0] == Concept("MESH:D000001", names=(Name("Calcimycin"),))
     assert all(concept.id.startswith("MESH:") for concept in concepts)
+
+
+def test_a_table_that_is_exported_runs_nothing_and_comes_back(tmp_path: Path) -> None:
+    texts = ("=1+1", "+cmd", "-1+cmd", "@sum", "'=x", "''-y", '"=z"', '\'"=z"', "-1", "-2.5", "'-1", "fits", "'n")
+    concepts = [
+        Concept(f"Z:{number}", (Name(text), Name(f"{text}s")), (text,), text) for number, text in enumerate(texts)
+    ]
+    concepts += [Concept("=Z:90", (Name("a"),), xrefs=("@Z:1",)), Concept("Z:91", replaced_by="")]
+    write_table(concepts, tmp_path / "out.tsv")
+    cells = [cell for line in (tmp_path / "out.tsv").read_text().splitlines() for cell in line.split("\t")]
+    run = [cell for cell in cells if re.match(r'"?[=+@-]', cell) and not re.fullmatch(r"-[0-9.]*", cell)]
+    assert not run
+    assert {"-", "-1", "-2.5"} <= set(cells)
+    back = list(read_table(tmp_path / "out.tsv"))
+    assert [replace(concept, origin="") for concept in back] == concepts

@@ -21,6 +21,7 @@ from linnet.corpora.sources import suffix
 from linnet.corpora.vocabulary import documents, gold_ids
 from linnet.errors import FormatError, LinnetError, LinnetWarning
 from linnet.kb import KnowledgeBase, Mask
+from linnet.text.cells import quote_formula
 from linnet.text.files import STDIO, open_text, replacing
 from linnet.vocabularies import diff as differ
 from linnet.vocabularies import subset as part
@@ -181,7 +182,7 @@ def _write(change: Change, out: TextIO | None, *, tsv: bool) -> None:
         out.write(json.dumps(change._asdict(), ensure_ascii=False) + "\n")
         return
     cells = (change.kind, change.id, change.name, " | ".join(change.before), " | ".join(change.after))
-    out.write("\t".join(" ".join(cell.split()) for cell in cells) + "\n")
+    out.write("\t".join(quote_formula(" ".join(cell.split())) for cell in cells) + "\n")
 
 
 def _label(kb: KnowledgeBase) -> str:

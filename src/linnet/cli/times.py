@@ -16,6 +16,7 @@ import typer
 from linnet.config import name_of
 from linnet.data import Document
 from linnet.pipeline import Allow, Component, Pipeline
+from linnet.text.cells import quote_formula
 from linnet.text.files import replacing
 
 __all__ = ["Metrics", "Time", "Times", "write_times"]
@@ -37,7 +38,7 @@ def write_times(path: Path, times: Iterable[Time]) -> None:
     text = io.StringIO()
     rows = csv.writer(text, lineterminator="\n")
     rows.writerow(Time._fields)
-    rows.writerows((*one[:3], f"{one.seconds:.3f}") for one in times)
+    rows.writerows((one.step, quote_formula(one.part), one.documents, f"{one.seconds:.3f}") for one in times)
     with replacing(path) as out:
         out.write(text.getvalue())
 

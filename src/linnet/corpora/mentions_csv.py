@@ -5,8 +5,7 @@ values in a cell are joined by ``|``. Offsets are code points, half-open; of a d
 and parts says ``0 4;10 14``. A further column, document_text, may hold the whole text in the first row of each
 document: such a file can be read alone, and has a row without offsets for a document without mentions.
 
-Spreadsheets run a cell that begins with ``=``, ``+``, ``-``, ``@``, a tab or a line break as a formula. Text cells that
-do get an apostrophe in front, which spreadsheets hide; reading takes it off again.
+A text that a spreadsheet would run as a formula has an apostrophe in front (`linnet.text.cells`).
 
 Other columns are kept in a mention's ``meta["columns"]``, names (of concepts) are not read. A mention whose cell of
 concepts is empty has none (``()``), in a file without that column nobody said (None).
@@ -26,6 +25,7 @@ from linnet.corpora.ids import to_curie
 from linnet.corpora.names import namer
 from linnet.data import Document, Mention, Rows, Span
 from linnet.errors import DataError, FormatError, LinnetError, did_you_mean
+from linnet.text.cells import quote_formula, unquote_formula
 from linnet.text.files import MAX_LINE, open_text, shown
 
 __all__ = ["COLUMNS", "DOCUMENT_TEXT", "read", "read_mentions", "write"]
@@ -45,7 +45,6 @@ COLUMNS = (
 )
 DOCUMENT_TEXT = "document_text"
 REQUIRED = ("document", "start", "end")
-FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 DELIMITERS = ("\t", ",", ";")
 UNCALIBRATED = "uncalibrated"  # how a person reads the record's ""
 PARTS = re.compile(r"[0-9]{1,12} [0-9]{1,12}(?:;[0-9]{1,12} [0-9]{1,12})+")
@@ -73,8 +72,8 @@ def write(docs: Iterable[Document], out: TextIO, *, rows: Rows | None = None, te
     for doc in docs:
         cells = [_row(doc, mention, name) for mention in doc.mentions or ()]
         if texts:
-            cells = cells or [(_safe(doc.id), *[""] * (len(COLUMNS) - 1))]
-            cells = [(*row, "" if place else _safe(doc.text)) for place, row in enumerate(cells)]
+            cells = cells or [(quote_formula(doc.id), *[""] * (len(COLUMNS) - 1))]
+            cells = [(*row, "" if place else quote_formula(doc.text)) for place, row in enumerate(cells)]
         table.writerows(cells)
         count += 1
     return count
@@ -97,28 +96,18 @@ def _row(doc: Document, mention: Mention, name: Callable[[str], str]) -> tuple[o
     names = [name(id) for id in concepts]
     calibration = mention.calibration or ("" if mention.probability is None else UNCALIBRATED)
     return (
-        _safe(doc.id),
+        quote_formula(doc.id),
         mention.start,
         mention.end,
-        _safe(doc.surface(mention)),
-        _safe(_join(concepts)),
-        _safe(_join(names) if any(names) else ""),
-        _safe(_join(mention.types)),
+        quote_formula(doc.surface(mention)),
+        quote_formula(_join(concepts)),
+        quote_formula(_join(names) if any(names) else ""),
+        quote_formula(_join(mention.types)),
         "" if mention.probability is None else str(mention.probability),
         calibration,
         mention.source,
         ";".join(f"{start} {end}" for start, end in mention.parts),
     )
-
-
-def _safe(text: str) -> str:
-    # what has apostrophes before such a sign already gets one more, so that reading knows which to take off
-    return f"'{text}" if text.lstrip("'").startswith(FORMULA) else text
-
-
-def _plain(cell: str) -> str:
-    """Return what `_safe` was given."""
-    return cell[1:] if cell.startswith("'") and cell.lstrip("'").startswith(FORMULA) else cell
 
 
 # --- reading ---------------------------------------------------------------------------------------------------------
@@ -254,7 +243,7 @@ def _rows(path: str | Path, columns: Mapping[str, str], required: Sequence[str])
         if len(row) != len(header):
             problem = f"has {len(row)} columns, the header has {len(header)}: {', '.join(header)}"
             raise FormatError(name, problem, line=line)
-        cells = {column: _plain(row[place]) for column, place in places.items()}
+        cells = {column: unquote_formula(row[place]) for column, place in places.items()}
         others = {header[place]: cell for place, cell in enumerate(row) if place not in ours and cell}
         yield _Row(line, cells, others)
 

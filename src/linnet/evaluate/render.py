@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from linnet.evaluate.report import BY_TYPE, PARTS, Comparison, Figure, Reliability, Report
+from linnet.text.cells import quote_formula
 
 __all__ = ["Table", "caption", "tables", "to_csv", "to_json", "to_markdown"]
 
@@ -173,21 +174,17 @@ def to_csv(reports: Sequence[Report]) -> str:
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(("system", "kind", "name", "value", "low", "high", "above", "below"))
     for report in reports:
-        system, trust = _cell(report.about.system), report.reliability
+        system, trust = quote_formula(report.about.system), report.reliability
         for kind, figures in (("measure", report.measures), ("slice", report.slices)):
             for name, one in figures.items():
                 numbers = (one.value, one.low, one.high, one.above, one.below)
-                writer.writerow((system, kind, _cell(name), *numbers))
+                writer.writerow((system, kind, quote_formula(name), *numbers))
         found = {"ece": trust.ece, "brier": trust.brier, "aurc": trust.aurc} if trust else {}
         for name, value in found.items():
             writer.writerow((system, "calibration", f"{trust.of}.{name}" if trust else "", value, *[None] * 4))
         for name, count in report.kinds.items():
-            writer.writerow((system, "error", _cell(name), count, *[None] * 4))
+            writer.writerow((system, "error", quote_formula(name), count, *[None] * 4))
     return stream.getvalue()
-
-
-def _cell(text: str) -> str:
-    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
 
 
 def to_json(reports: Sequence[Report], comparisons: Sequence[Comparison] = ()) -> str:

@@ -13,6 +13,7 @@ from typing import TextIO
 
 from linnet.data import Concept
 from linnet.errors import FormatError, LinnetWarning
+from linnet.text.cells import quote_formula
 from linnet.text.files import STDIO, replacing
 from linnet.vocabularies.concepts import write_concepts
 from linnet.vocabularies.texoo import write_texoo
@@ -76,7 +77,7 @@ def _write_tsv(concepts: Iterable[Concept], out: TextIO) -> int:
     out.write("\t".join(COLUMNS) + "\n")
     count = 0
     for concept in concepts:
-        out.write("\t".join(_cells(concept)) + "\n")
+        out.write("\t".join(map(quote_formula, _cells(concept))) + "\n")
         count += 1
     return count
 

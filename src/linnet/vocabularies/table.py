@@ -16,8 +16,8 @@ column                holds
 ====================  ==========================================================================================
 
 Other columns are ignored. The first row names the columns, in any order; upper and lower case are the same. CSV is
-quoted as usual; in TSV a quotation mark is a character like any other. In JSON Lines each line is an object whose
-values are texts or lists of texts.
+quoted as usual; in TSV a quotation mark is a character like any other. The apostrophe before a formula is taken off
+(`linnet.text.cells`). In JSON Lines each line is an object whose values are texts or lists of texts.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from typing import Any, NamedTuple, TypeAlias
 from linnet.data import SCOPES, Concept, Name
 from linnet.errors import FormatError, LinnetError, LinnetWarning, did_you_mean
 from linnet.strict_json import parse
+from linnet.text.cells import unquote_formula
 from linnet.text.files import shown
 from linnet.vocabularies.curies import curie
 from linnet.vocabularies.malformed import Lines, Malformed
@@ -156,7 +157,7 @@ def _delimited_rows(lines: Iterator[str], source: _Source, delimiter: str | None
     for line, cells in table:
         source.bad.read += 1
         if len(cells) == len(header):
-            yield line, {ours: cells[place] for ours, place in places.items()}
+            yield line, {ours: unquote_formula(cells[place]) for ours, place in places.items()}
         else:
             source.leave_out(line, f"has {len(cells)} columns, the header has {len(header)}: {', '.join(header)}")
     if not source.lines.last.endswith("\n"):  # its last cell may be half of one
