@@ -76,6 +76,18 @@ def test_every_cut_is_noticed(tmp_path: Path) -> None:
         assert open_arrays(path, MAGIC, names=ARRAYS) is None, length
 
 
+def test_every_changed_byte_is_noticed_and_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = tmp_path / "a"
+    replaced(path, write)
+    data = path.read_bytes()
+    for place in range(len(data)):
+        path.write_bytes(data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :])
+        assert open_arrays(path, MAGIC, names=ARRAYS) is None, place
+    assert caplog.messages == [f"{path}: damaged, cut short or of an earlier format: it is built again"] * (
+        len(data) - len(MAGIC)
+    )
+
+
 def test_a_build_that_fails_leaves_the_old_file(tmp_path: Path) -> None:
     path = tmp_path / "a"
     replaced(path, write)

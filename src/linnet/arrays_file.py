@@ -1,14 +1,16 @@
 """Named arrays in one memory-mapped file that stands beside what they were made of, such as a knowledge base.
 
 A file begins with a line that says what it is and a line with the place of its header; then come the arrays, each at a
-multiple of 64 bytes, and at the end the header, JSON: ``arrays`` (name → place, length, NumPy's name of the type) and
-whatever else the writer tells. It is written aside and renamed, so that it is there in full or not at all, and what is
-cut short, damaged or something else is as good as none: whoever asks for it builds it again.
+multiple of 64 bytes, then the header, JSON: ``arrays`` (name → place, length, NumPy's name of the type) and whatever
+else the writer tells, and at the end a checksum of all before it. It is written aside and renamed, so that it is there
+in full or not at all. The checksum is compared whenever the file is opened; what is cut short, damaged or something
+else is as good as none: whoever asks for it builds it again.
 """
 
 from __future__ import annotations
 
 import json
+import logging
 import mmap
 import os
 import tempfile
@@ -20,10 +22,13 @@ from typing import IO, Any, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from linnet.checksums import SEAL, is_sealed, seal
 from linnet.errors import KnowledgeBaseError, LinnetWarning
 from linnet.home import permit, sweep
 
 __all__ = ["ArraysWriter", "Stored", "kept", "open_arrays", "replaced"]
+
+logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 ALIGN = 64
@@ -40,6 +45,8 @@ class Stored(NamedTuple):
 def open_arrays(path: Path, magic: bytes, *, names: Iterable[str]) -> Stored | None:
     """Return what the file `path` holds, None if there is none, or it is cut short, damaged or something else.
 
+    Of one that is cut short or damaged the log tells.
+
     Args:
         path: the file.
         magic: the line it begins with, line break included.
@@ -49,8 +56,12 @@ def open_arrays(path: Path, magic: bytes, *, names: Iterable[str]) -> Stored | N
         with path.open("rb") as file:
             if file.read(len(magic)) != magic:
                 return None
+            if not is_sealed(file):
+                logger.warning("%s: damaged, cut short or of an earlier format: it is built again", path)
+                return None
+            file.seek(len(magic))
             file.seek(int(file.read(DIGITS)))
-            stored = _mapped(file, json.loads(file.read()))
+            stored = _mapped(file, json.loads(file.read()[:-SEAL]))
     except (OSError, ValueError, KeyError, TypeError):
         return None
     return stored if stored.arrays.keys() >= set(names) else None
@@ -106,6 +117,7 @@ class ArraysWriter:
         self.file.write(json.dumps(header).encode())
         self.file.seek(len(self._magic))
         self.file.write(b"%*d" % (DIGITS, self._end))
+        seal(self.file)
         self.file.flush()
         return _mapped(self.file, header)
 

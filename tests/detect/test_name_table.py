@@ -82,6 +82,17 @@ def test_damaged_tables_are_rebuilt(tmp_path: Path, damage: bytes | None) -> Non
     assert found(kb, "seizure") == {("seizure", "0")}
 
 
+def test_a_changed_byte_is_noticed(tmp_path: Path) -> None:
+    kb = small(tmp_path, "Seizure")
+    NameTable.of(kb)
+    path = tmp_path / "small.kb.names"
+    whole = path.read_bytes()
+    for place in (*range(100, len(whole), 499), whole.index(b"Seizure")):
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
+        assert found(kb, "seizure") == {("seizure", "0")}
+        assert path.read_bytes() == whole
+
+
 def test_a_folder_that_cannot_be_written_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     kb = small(tmp_path, "Seizure")
 

@@ -155,9 +155,11 @@ def test_a_damaged_or_foreign_file_is_refused_by_name(
         path.write_bytes(whole[:cut])
         with pytest.raises(FormatError, match=r"names\.index.*no index, or one that is cut short"):
             kind.open(path, data[0], data[1], ABOUT)
-    path.write_bytes(whole[5000:])  # the end is there, the beginning is not
-    with pytest.raises(FormatError, match=r"names\.index.*damaged"):
-        kind.open(path, data[0], data[1], ABOUT)
+    changed = (whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :] for place in range(0, len(whole), 5003))
+    for damaged in (whole[5000:], *changed):  # of the first the end is there, the beginning is not
+        path.write_bytes(damaged)
+        with pytest.raises(FormatError, match=r"names\.index.*damaged"):
+            kind.open(path, data[0], data[1], ABOUT)
 
 
 def test_a_crash_leaves_the_old_index(

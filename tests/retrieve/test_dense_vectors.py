@@ -83,9 +83,11 @@ def test_they_are_made_once_and_again_when_damaged(base: KnowledgeBase, bert: st
     assert len(encoded) == 160
     assert np.array_equal(plain(Dense(kb=base, encoder=bert)).vectors, before)
     assert len(encoded) == 160
-    kept.write_bytes(kept.read_bytes()[:-8])
-    assert np.array_equal(plain(Dense(kb=base, encoder=bert)).vectors, before)
-    assert len(encoded) == 320
+    whole = kept.read_bytes()
+    for count, damaged in ((320, whole[:-8]), (480, whole[:999] + bytes([whole[999] ^ 64]) + whole[1000:])):
+        kept.write_bytes(damaged)
+        assert np.array_equal(plain(Dense(kb=base, encoder=bert)).vectors, before)
+        assert len(encoded) == count
     other = Dense(kb=base, encoder=bert, name_pooling="cls")
     assert not np.array_equal(plain(other).vectors, before)
 

@@ -153,6 +153,7 @@ def test_a_stale_index_is_built_again(own: KnowledgeBase, tmp_path: Path) -> Non
         lambda data: data[:20],
         lambda data: data[:-1],
         lambda data: data + b"\0",
+        lambda data: data[:2000] + bytes([data[2000] ^ 1]) + data[2001:],
         lambda data: b"x" + data[1:],
         lambda data: data.replace(b'{"tag"', b'["tag"'),
         lambda data: data.replace(b'"idf"', b'"odf"'),

@@ -104,7 +104,7 @@ class NameTable:
         table = _open(path)
         if table is not None and table.header["kb"] == kb.version:
             return table
-        return kept(path, functools.partial(_write, kb, _earlier(path, kb)), what="table of names")
+        return kept(path, functools.partial(_write, kb, _earlier(table, kb)), what="table of names")
 
     @classmethod
     def build(cls, kb: KnowledgeBase, path: Path) -> NameTable:
@@ -115,7 +115,7 @@ class NameTable:
         Raises:
             OSError: the folder cannot be written to.
         """
-        return replaced(path, functools.partial(_write, kb, _earlier(path, kb)))
+        return replaced(path, functools.partial(_write, kb, _earlier(_open(path), kb)))
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -175,8 +175,7 @@ class _Earlier(NamedTuple):
     changed: npt.NDArray[np.int64]
 
 
-def _earlier(path: Path, kb: KnowledgeBase) -> _Earlier | None:
-    table = _open(path)
+def _earlier(table: NameTable | None, kb: KnowledgeBase) -> _Earlier | None:
     if table is None:
         return None
     try:

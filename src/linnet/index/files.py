@@ -1,7 +1,8 @@
 """Files of Faiss indexes: what Faiss writes, then what the index was made of, so that a file tells if it is whole.
 
-A file ends with a JSON header, the length of the header and a line that says what it is. It is written aside and
-renamed: until a new index is complete the old one is there. Faiss maps it into memory and does not mind the rest.
+A file ends with a JSON header, the length of the header, a line that says what it is, and a checksum of all before it:
+Faiss follows the links of a graph wherever they lead. It is written aside and renamed: until a new index is complete
+the old one is there. Faiss maps it into memory and does not mind the rest.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from linnet.arrays_file import replaced
+from linnet.checksums import SEAL, is_sealed, seal
 from linnet.errors import FormatError
 
 __all__ = ["faiss", "read_index", "write_index"]
@@ -40,6 +42,7 @@ def write_index(index: Any, path: Path, about: dict[str, Any]) -> None:
             raise OSError(28, str(error)) from error
         header = json.dumps(about).encode()
         file.write(header + b"%*d" % (DIGITS, len(header)) + MAGIC)
+        seal(file)
 
     replaced(path, write)
 
@@ -66,14 +69,16 @@ def read_index(path: Path, about: dict[str, Any]) -> Any:
 
 
 def _header(path: Path) -> dict[str, Any]:
-    tail = DIGITS + len(MAGIC)
+    tail = DIGITS + len(MAGIC) + SEAL
     try:
         with path.open("rb") as file:
             size = file.seek(0, 2)
             file.seek(max(0, size - tail))
             end = file.read()
-            if not end.endswith(MAGIC):
+            if not end[:-SEAL].endswith(MAGIC):
                 raise FormatError(path, "no index, or one that is cut short; delete it to have it built again")
+            if not is_sealed(file):
+                raise FormatError(path, "a damaged index; delete it to have it built again")
             length = int(end[:DIGITS])
             file.seek(size - tail - length)
             header = json.loads(file.read(length))
