@@ -6,11 +6,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from safetensors.torch import load_file, save_file
 from tests.tiny_models import tiny_bert, tiny_token_classifier
 
 from linnet.data import Document
 from linnet.detect.hf_tagger import HfTagger, tags_of
-from linnet.errors import LinnetError, RecipeError
+from linnet.errors import FormatError, LinnetError, RecipeError
 from linnet.nn.token_classifier import TokenClassifier, windows
 
 BIO = ("O", "B-Sign", "I-Sign", "B-Cyst", "I-Cyst")
@@ -102,6 +103,12 @@ def test_what_is_no_token_classifier(tmp_path: Path) -> None:
     encoder = tiny_bert(tmp_path / "encoder")
     with pytest.raises(LinnetError, match="not trained to label tokens"):
         TokenClassifier.load(encoder)
+    folder = tiny_token_classifier(tmp_path / "nan", BIO)
+    weights = load_file(folder / "model.safetensors")
+    weights["classifier.weight"][0, 0] = float("nan")
+    save_file(weights, folder / "model.safetensors", {"format": "pt"})
+    with pytest.raises(FormatError, match=r"model\.safetensors: a weight of 'classifier.weight' is no finite number"):
+        TokenClassifier.load(folder)
     with pytest.raises(LinnetError, match="nor a folder"):
         HfTagger(model="./nowhere").detect([])
     with pytest.raises(LinnetError, match="lacks id2label"):

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 import torch
 from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
 from tests.tiny_models import tiny_bert
 
-from linnet.errors import LinnetError
+from linnet.errors import FormatError, LinnetError
 from linnet.nn.encoder import Encoder
 from linnet.nn.texts import framed, padded
 
@@ -143,6 +144,15 @@ def test_weights_that_are_missing_are_named(tiny: Path, tmp_path: Path) -> None:
     folder = tiny_bert(tmp_path / "short", layers=1)
     (folder / "config.json").write_text((tiny / "config.json").read_text())  # of two layers
     with pytest.raises(LinnetError, match=r"weights of BertModel are missing.*encoder\.layer\.1\."):
+        Encoder.load(folder)
+
+
+def test_weights_that_are_no_numbers_are_refused(tmp_path: Path) -> None:
+    folder = tiny_bert(tmp_path / "nan")
+    weights = load_file(folder / "model.safetensors")
+    weights["embeddings.LayerNorm.bias"][3] = float("nan")
+    save_file(weights, folder / "model.safetensors", {"format": "pt"})
+    with pytest.raises(FormatError, match=r"model\.safetensors: a weight of 'embeddings.LayerNorm.bias' is no finite"):
         Encoder.load(folder)
 
 

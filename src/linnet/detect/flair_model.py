@@ -24,13 +24,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
 
 from linnet.errors import FormatError, LinnetError
 from linnet.home import read_json
 from linnet.nn.device import choose_device
-from linnet.nn.writing import writing
+from linnet.nn.weights import check_finite, read_weights, write_weights
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # of the many libraries that Flair stands on
@@ -98,15 +96,14 @@ class FlairModel:
             else:
                 write_language_model(part.lm, place)
         weights = {
-            name: value.detach().cpu().contiguous()
+            name: value.detach().cpu()
             for name, value in self.tagger.state_dict().items()
             if not name.startswith("embeddings.")
         }
         labels = self.tagger.label_dictionary.get_items()
         about = {"labels": labels, "hidden": self.tagger.hidden_size, "words_tuned": tuned}
         (folder / "tagger.json").write_text(json.dumps(about, indent=1), encoding="utf-8")
-        with writing():
-            save_file(weights, folder / "tagger.safetensors")
+        write_weights(weights, folder / "tagger.safetensors")
 
     @classmethod
     def load(cls, folder: Path) -> FlairModel:
@@ -120,8 +117,8 @@ class FlairModel:
         try:
             embeddings = read_embeddings(folder / EMBEDDINGS, tune=about["words_tuned"])
             tagger = _tagger(embeddings, dictionary_of(about["labels"]), about["hidden"], saved=True)
-            missing, unknown = tagger.load_state_dict(load_file(folder / "tagger.safetensors"), strict=False)
-        except (KeyError, OSError, RuntimeError, SafetensorError, ValueError) as error:
+            missing, unknown = tagger.load_state_dict(read_weights(folder / "tagger.safetensors"), strict=False)
+        except (KeyError, OSError, RuntimeError, TypeError, ValueError) as error:
             raise FormatError(folder, f"{str(error).splitlines()[0]}; save the pipeline again") from error
         lost = [*unknown, *(name for name in missing if not name.startswith("embeddings."))]
         if lost:
@@ -230,7 +227,9 @@ def _read_words(path: Path) -> tuple[list[str], torch.Tensor]:
                 rows.append(row)
     if not rows:
         raise FormatError(path, "holds no word")
-    return words, torch.tensor([*rows, other or [0.0] * len(rows[0])])
+    vectors = torch.tensor([*rows, other or [0.0] * len(rows[0])])
+    check_finite([("words", vectors)], path)
+    return words, vectors
 
 
 def write_language_model(model: Any, folder: Path) -> None:
@@ -247,14 +246,13 @@ def write_language_model(model: Any, folder: Path) -> None:
         "has_decoder": model.decoder is not None,
     }
     (folder / f"{name}.json").write_text(json.dumps(about, ensure_ascii=False), encoding="utf-8")
-    weights = {key: value.detach().cpu().contiguous() for key, value in model.state_dict().items()}
-    with writing():
-        save_file(weights, folder / f"{name}.safetensors")
+    weights = {key: value.detach().cpu() for key, value in model.state_dict().items()}
+    write_weights(weights, folder / f"{name}.safetensors")
 
 
 def _read_language_model(folder: Path, name: str) -> Any:
     about = read_json(folder / f"{name}.json")
     characters = dictionary_of(about.pop("characters"))
     model = LanguageModel(characters, is_forward_lm=DIRECTIONS[name], **about)
-    model.load_state_dict(load_file(folder / f"{name}.safetensors"))
+    model.load_state_dict(read_weights(folder / f"{name}.safetensors"))
     return model.eval()

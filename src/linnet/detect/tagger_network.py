@@ -15,7 +15,7 @@ from linnet.errors import FormatError
 from linnet.nn.attention import use_plain_steps
 from linnet.nn.crf import Rules, rules_of
 from linnet.nn.encoder import Encoder
-from linnet.nn.writing import writing
+from linnet.nn.weights import read_weights, write_weights
 from linnet.text.tagging import Scheme
 
 __all__ = ["Pieces", "TaggerNetwork"]
@@ -164,12 +164,9 @@ class TaggerNetwork(nn.Module):
 
     def save(self, folder: Path) -> None:
         """Write the encoder and the layers around it."""
-        from safetensors.torch import save_file  # noqa: PLC0415 - needed for this alone
-
         self.encoder.save(folder)
         weights = {key: value for key, value in self.state_dict().items() if not key.startswith("encoder.")}
-        with writing():
-            save_file({key: value.contiguous() for key, value in weights.items()}, str(folder / HEAD))
+        write_weights(weights, folder / HEAD)
 
     def restore(self, folder: Path) -> None:
         """Take the layers around the encoder that `save` wrote.
@@ -177,11 +174,9 @@ class TaggerNetwork(nn.Module):
         Raises:
             FormatError: they are not those that are wanted.
         """
-        from safetensors.torch import load_file  # noqa: PLC0415 - needed for this alone
-
         wanted = {key: value.shape for key, value in self.state_dict().items() if not key.startswith("encoder.")}
         path = folder / HEAD
-        found = load_file(str(path)) if path.exists() else {}
+        found = read_weights(path)
         if {key: value.shape for key, value in found.items()} != wanted:
             raise FormatError(path, "holds no layers that fit: leave the options as they were when it was trained")
         self.load_state_dict(found, strict=False)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from linnet.errors import LinnetError, MissingExtraError, did_you_mean
 from linnet.home import expanded
 
-__all__ = ["PACKAGED", "Packaged", "checkpoint"]
+__all__ = ["PACKAGED", "Packaged", "checkpoint", "weights_of"]
 
 WEIGHTS = ("model.safetensors", "model.safetensors.index.json")  # whole, or in several files
 WANTED = ["*.json", "*.txt", "*.model", "*.safetensors"]  # never a pickle
@@ -58,12 +58,18 @@ def checkpoint(name: str, *, download: bool = False) -> Path:
         folder = _from_hub(name, download=download)
     if not (folder / "config.json").is_file():
         raise LinnetError(f"{folder} holds no config.json: it is no checkpoint of an encoder")
-    if not any((folder / weights).is_file() for weights in WEIGHTS):
+    if not weights_of(folder).is_file():
         raise LinnetError(
             f"{folder} holds no model.safetensors; pickled weights (pytorch_model.bin) are not read, as they can run "
             "code: take a revision with safetensors (NAME@REVISION), or convert them once and give the folder"
         )
     return folder
+
+
+def weights_of(folder: Path) -> Path:
+    """Return the file of a checkpoint's weights, or the one that lists their files."""
+    whole, listed = (folder / name for name in WEIGHTS)
+    return listed if listed.is_file() and not whole.is_file() else whole
 
 
 def _packaged(name: str) -> Path:

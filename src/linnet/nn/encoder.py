@@ -18,9 +18,9 @@ from torch import Tensor, nn
 from transformers import AutoConfig, AutoModel, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerFast
 
 from linnet.errors import LinnetError
-from linnet.nn.checkpoints import checkpoint
+from linnet.nn.checkpoints import checkpoint, weights_of
 from linnet.nn.quiet import quietly
-from linnet.nn.writing import writing
+from linnet.nn.weights import check_finite, writing
 from linnet.text.pieces import whole
 
 __all__ = ["Encoder", "fast_tokenizer", "first_position", "load_parts", "plain", "window_of"]
@@ -194,6 +194,7 @@ def _loaded(folder: Path) -> tuple[PreTrainedModel, PreTrainedTokenizerFast]:
         raise LinnetError(f"{folder}: needs a fast tokenizer (tokenizer.json) with tokens for start, end and padding")
     if getattr(backbone, "pooler", None) is not None:
         backbone.pooler = None
+    check_finite(backbone.named_parameters(), weights_of(folder))
     return backbone, tokenizer
 
 

@@ -18,12 +18,12 @@ from transformers import AutoModelForTokenClassification, PreTrainedModel, PreTr
 
 from linnet.data import Span
 from linnet.errors import LinnetError
-from linnet.nn.checkpoints import checkpoint
+from linnet.nn.checkpoints import checkpoint, weights_of
 from linnet.nn.device import autocast, choose_device
 from linnet.nn.encoder import fast_tokenizer, first_position, load_parts, plain, window_of
 from linnet.nn.quiet import quietly
 from linnet.nn.texts import TokenText, padded, token_batches, token_budget
-from linnet.nn.writing import writing
+from linnet.nn.weights import check_finite, writing
 from linnet.text.pieces import whole
 
 __all__ = ["Aggregation", "Labelled", "TokenClassifier", "windows"]
@@ -77,6 +77,7 @@ class TokenClassifier(nn.Module):
                 f"{folder}: {len(missing)} weights of {type(network).__name__} are missing, such as {missing[0]!r}: it "
                 "was not trained to label tokens"
             )
+        check_finite(network.named_parameters(), weights_of(folder))
         if not fast_tokenizer(tokenizer):
             raise LinnetError(f"{folder}: needs a fast tokenizer (tokenizer.json) with tokens for start, end, padding")
         return cls(network, tokenizer).to(choose_device())

@@ -24,7 +24,7 @@ from linnet.nn.encoder import Encoder
 from linnet.nn.masks import masked, seen_by_all, takes_global
 from linnet.nn.quiet import quietly
 from linnet.nn.texts import token_batches, token_budget
-from linnet.nn.writing import writing
+from linnet.nn.weights import read_weights, write_weights
 from linnet.rerank.cross_texts import FEATURES
 from linnet.rerank.packing import Frame, Packed, visible
 
@@ -129,12 +129,9 @@ class CrossNetwork(nn.Module):
 
     def save(self, folder: Path) -> None:
         """Write the encoder and the layers above it."""
-        from safetensors.torch import save_file  # noqa: PLC0415 - needed for this alone
-
         self.encoder.save(folder)
         weights = {key: value for key, value in self.state_dict().items() if not key.startswith("encoder.")}
-        with writing():
-            save_file({key: value.contiguous() for key, value in weights.items()}, str(folder / HEAD))
+        write_weights(weights, folder / HEAD)
 
     @classmethod
     def load(cls, folder: Path, *, heard: bool) -> CrossNetwork:
@@ -143,12 +140,10 @@ class CrossNetwork(nn.Module):
         Raises:
             FormatError: the layers above the encoder are not those that are wanted.
         """
-        from safetensors.torch import load_file  # noqa: PLC0415 - needed for this alone
-
         network = cls(Encoder.load(folder), heard=heard)
         wanted = {key: value.shape for key, value in network.state_dict().items() if not key.startswith("encoder.")}
         path = folder / HEAD
-        found = load_file(str(path)) if path.exists() else {}
+        found = read_weights(path)
         if {key: value.shape for key, value in found.items()} != wanted:
             raise FormatError(path, "holds no layers that fit: leave the options as they were when it was trained")
         network.load_state_dict(found, strict=False)

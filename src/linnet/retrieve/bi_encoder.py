@@ -21,7 +21,7 @@ from linnet.errors import FormatError
 from linnet.nn.encoder import Encoder
 from linnet.nn.pooling import Pool, Pooling
 from linnet.nn.texts import TokenText
-from linnet.nn.writing import writing
+from linnet.nn.weights import read_weights, write_weights
 from linnet.retrieve.contexts import InContext
 
 __all__ = ["BiEncoder", "Templates", "windowed"]
@@ -173,15 +173,12 @@ class BiEncoder(nn.Module):
 
     def save(self, folder: Path) -> None:
         """Write the encoders, and the pooling's own weights if there are any."""
-        from safetensors.torch import save_file  # noqa: PLC0415 - needed for this alone
-
         self.mention.save(folder / "mention")
         if not self.shared:
             self.entity.save(folder / "entity")
         weights = {f"{side}.{key}": value for side, pool in self._pools() for key, value in pool.state_dict().items()}
         if weights:
-            with writing():
-                save_file(weights, str(folder / "pooling.safetensors"))
+            write_weights(weights, folder / "pooling.safetensors")
 
     def load_weights(self, folder: Path) -> None:
         """Read the pooling's weights that `save` wrote.
@@ -189,10 +186,8 @@ class BiEncoder(nn.Module):
         Raises:
             FormatError: they are of another pooling.
         """
-        from safetensors.torch import load_file  # noqa: PLC0415 - needed for this alone
-
         path = folder / "pooling.safetensors"
-        weights = load_file(str(path)) if path.exists() else {}
+        weights = read_weights(path)
         for side, pool in self._pools():
             own = {key.removeprefix(f"{side}."): value for key, value in weights.items() if key.startswith(f"{side}.")}
             if own.keys() != pool.state_dict().keys():
