@@ -341,6 +341,7 @@ def test_trained_folders(kb: KnowledgeBase, tmp_path: Path) -> None:
         "0-fuse/0-fuse/0-exact/config.json",
         "0-fuse/1-ngram/config.json",
         "1-decide/calibration.json",
+        "1-decide/checksums.json",
         "1-decide/config.json",
         "card.md",
         "pipeline.toml",

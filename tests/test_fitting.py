@@ -13,11 +13,12 @@ import numpy as np
 import pytest
 
 from linnet import config
+from linnet.confidence import Confidence
 from linnet.data import Candidates, Document, Mention
 from linnet.decide import Decide
 from linnet.detect.gold import Gold
-from linnet.errors import LinnetError, RecipeError
-from linnet.finished import corpus_version
+from linnet.errors import FormatError, LinnetError, RecipeError
+from linnet.finished import Finished, corpus_version
 from linnet.fitting import CrossFitted, Done, Progress, cross_fitted, fit_part, fold_of, train
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Allow, Fuse, Pipeline, Reranker, Retriever, Stage, Step
@@ -356,6 +357,16 @@ def test_an_interrupted_training_goes_on(kb: KnowledgeBase, docs: list[Document]
         ("watcher", False),
     ]
     assert watcher.leaks == 0
+
+
+def test_a_kept_part_that_is_damaged_is_named(kb: KnowledgeBase, tmp_path: Path) -> None:
+    decide = Decide(kb=kb)
+    decide.confidence, decide.calibration = Confidence(np.arange(9.0)), "joint"
+    Finished(tmp_path / "parts", key="k").keep("1-decide", decide.save, seconds=1.0)
+    path = tmp_path / "parts" / "1-decide" / "calibration.json"
+    path.write_text(path.read_text().replace("8.0", "9.0"))
+    with pytest.raises(FormatError, match=r"calibration\.json: is missing or damaged"):
+        Decide.load(path.parent, kb=kb)
 
 
 def test_a_part_that_was_interrupted_goes_on_from_its_checkpoints(

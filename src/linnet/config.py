@@ -20,9 +20,10 @@ from typing import Any, cast, get_type_hints
 from pydantic import TypeAdapter, ValidationError
 
 from linnet import __version__
+from linnet.checksums import write_checksums
 from linnet.components import COMPONENTS, components
 from linnet.errors import KnowledgeBaseError, LinnetError, RecipeError, did_you_mean
-from linnet.home import writable
+from linnet.home import read_json, writable
 from linnet.kb import KnowledgeBase, kb_path
 from linnet.kb_open import comes_from, open_kb
 from linnet.pipeline import Component, Pipeline, Stage
@@ -278,11 +279,17 @@ def _make_all(parts: Sequence[Mapping[str, Any]], kb: KnowledgeBase, saved: Path
 
 
 def make(part: Mapping[str, Any], kb: KnowledgeBase, saved: Path | None = None) -> Component:
-    """Return the component of a checked ``[[pipeline]]`` table, with what its folder holds if it was saved."""
+    """Return the component of a checked ``[[pipeline]]`` table, with what its folder holds if it was saved.
+
+    Raises:
+        LinnetError: a file of the folder is missing, damaged or has wrong fields.
+    """
     name = part["use"]
     known = _keywords(name)
     keywords = {key: known[key].validate_python(value) for key, value in part.items() if key not in ("use", "of")}
     if saved is not None and "of" not in part:
+        if problems := _check_keywords(name, read_json(saved / "config.json"), name):
+            raise RecipeError(saved / "config.json", problems)
         return _changed(name, _component(name).load(saved, kb=kb), keywords)
     if "kb" in _parameters(name):
         keywords["kb"] = kb
@@ -341,6 +348,7 @@ def _save_all(parts: Sequence[Component], folder: Path, table: str) -> list[str]
             tables += _save_all(inner, place, f"{table}.of")
         else:
             part.save(place)
+            write_checksums(place)
     return tables
 
 

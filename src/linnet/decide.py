@@ -185,7 +185,7 @@ class Decide(Stage):
             fitted = read_json(path)
             try:
                 decide.confidence, decide.calibration = Confidence.from_json(fitted), _known(fitted["calibration"])
-            except (AttributeError, KeyError, TypeError, ValueError) as error:
+            except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
                 raise FormatError(path, f"no calibration that this Linnet can use ({error!r}); fit it again") from error
         return decide
 

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from linnet.checksums import write_checksums
 from linnet.codec import dumps
 from linnet.data import Document
 from linnet.errors import LinnetError
@@ -66,6 +67,7 @@ class Finished:
         if first_process():
             with self._saving():
                 save(self.folder / name)
+                write_checksums(self.folder / name)
             self._write()
 
     @contextmanager

@@ -175,7 +175,7 @@ def read_json(path: Path) -> dict[str, Any]:
         value = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise FormatError(path, f"cannot be read: {error.strerror}; save the pipeline again") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise FormatError(path, f"not JSON: {error}; save the pipeline again") from error
     if not isinstance(value, dict):
         raise FormatError(path, "holds no JSON object; save the pipeline again")

@@ -22,6 +22,7 @@ from typing import Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
 
+from linnet.checksums import LIST, check_files
 from linnet.data import Candidates, Document, Mention
 from linnet.errors import FormatError, PipelineError
 from linnet.fusion import Method, checked_weights, examples, fit_weights, fused, numbered
@@ -108,11 +109,13 @@ class Stage(Learner, ABC):
     def save(self, folder: Path) -> None:
         """Write the component into `folder`; components that learn add their arrays."""
         folder.mkdir(parents=True, exist_ok=True)
+        (folder / LIST).unlink(missing_ok=True)  # of what stood here before
         (folder / "config.json").write_text(json.dumps(self.config(), indent=2) + "\n", encoding="utf-8")
 
     @classmethod
     def load(cls, folder: Path, *, kb: KnowledgeBase | None = None) -> Self:
         """Return the component that `save` wrote."""
+        check_files(folder)
         keywords = {k: tuple(v) if isinstance(v, list) else v for k, v in read_json(folder / "config.json").items()}
         if kb is not None and "kb" in getattr(cls, "__dataclass_fields__", {}):
             keywords["kb"] = kb
@@ -357,8 +360,7 @@ class Pipeline(Stage):
     @property
     def needs(self) -> frozenset[str]:
         """What the documents themselves must bring."""
-        have: set[str] = set()
-        needed: set[str] = set()
+        have, needed = set[str](), set[str]()
         for part in (*self.front, *self.parts):
             needed |= part.needs - have
             have |= part.gives
@@ -390,9 +392,7 @@ class Pipeline(Stage):
 def _front(parts: Sequence[Component]) -> tuple[Component, ...]:
     needed = frozenset().union(*(part.needs for part in parts))
     given = frozenset().union(*(part.gives for part in parts))
-    front: list[Component] = []
-    if needed & {"sentences", "abbreviations"} - given:
-        front.append(Sentences())
+    front: list[Component] = [Sentences()] if needed & {"sentences", "abbreviations"} - given else []
     if "abbreviations" in needed - given:
         front.append(Abbreviations())
     return tuple(front)

@@ -46,7 +46,7 @@ from linnet.retrieve.ngram import Ngram
 from linnet.retrieve.types import Types
 
 Make = Callable[[KnowledgeBase], Component]
-Learner = TypeVar("Learner", Lexical, CrossEncoder, Flair)
+Learner = TypeVar("Learner", CrossEncoder, Dense, Flair, Lexical, Tagger)
 
 
 @functools.cache

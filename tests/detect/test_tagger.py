@@ -347,6 +347,9 @@ def test_another_tagger_is_refused(bert: str, kb: KnowledgeBase, tmp_path: Path)
     (tmp_path / "tagger" / "tagger.json").write_text('{"types": []}')
     with pytest.raises(FormatError, match="no tagger that this Linnet can use"):
         Tagger.load(tmp_path / "tagger", kb=kb)
+    (tmp_path / "tagger" / "tagger.json").write_text('{"types": [], "marks": [], "curve": [NaN, 0], "networks": 1}')
+    with pytest.raises(FormatError, match="no finite numbers"):
+        Tagger.load(tmp_path / "tagger", kb=kb)
     tagger.save(tmp_path / "other")
     loaded = Tagger.load(tmp_path / "other", kb=kb)
     loaded.scheme = "BIO"

@@ -65,7 +65,16 @@ def test_they_are_saved(mesh: KnowledgeBase, corpus: list[Document], tmp_path: P
 
 
 @pytest.mark.parametrize(
-    "line", ["[]", "{", '["names", "a", [1], []]', '["zzz", "a", [1], [1]]', '["names", "a", 1, 1]']
+    "line",
+    [
+        "[]",
+        "{",
+        pytest.param("[" * 100_000, id="nested"),
+        '["names", "a", [1], [1e999]]',
+        '["names", "a", [1], []]',
+        '["zzz", "a", [1], [1]]',
+        '["names", "a", 1, 1]',
+    ],
 )
 def test_damage_is_told_with_its_line(tmp_path: Path, line: str) -> None:
     path = tmp_path / "counts.jsonl"

@@ -15,7 +15,7 @@ import torch
 
 import linnet.nn.device
 from linnet.data import Candidates, Concept, Document, Mention, Name
-from linnet.errors import DataError, LinnetWarning, PipelineError, RecipeError
+from linnet.errors import DataError, FormatError, LinnetWarning, PipelineError, RecipeError
 from linnet.kb import KnowledgeBase
 from linnet.kb_build import build
 from linnet.pipeline import Abbreviations, Pipeline, Sentences
@@ -238,6 +238,9 @@ def test_saved_and_loaded(kb: KnowledgeBase, bert: str, tmp_path: Path) -> None:
     assert loaded.compete
     assert close(scores(cross, seen), scores(loaded, seen), 1e-5)
     assert close(scores(cross, seen), scores(pickle.loads(pickle.dumps(cross)), seen), 1e-5)
+    (tmp_path / "saved" / "model" / "training.json").write_text("{}")
+    with pytest.raises(FormatError, match=r"training\.json: KeyError"):
+        CrossEncoder.load(tmp_path / "saved", kb=kb)
 
 
 def test_an_interrupted_training_ends_as_an_unbroken_one(kb: KnowledgeBase, bert: str, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 import warnings
 from dataclasses import replace
 from pathlib import Path
@@ -199,6 +200,18 @@ def test_damaged_weights(
     path = tmp_path / "a" / "model.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | change))
     with pytest.raises(FormatError, match=said):
+        Lexical.load(tmp_path / "a", kb=mesh)
+
+
+def test_weights_that_are_no_numbers(mesh: KnowledgeBase, ranker: Lexical, tmp_path: Path) -> None:
+    ranker.save(tmp_path / "a")
+    path = tmp_path / "a" / "model.json"
+    path.write_text(re.sub(r'"weight": [^,]*', '"weight": NaN', path.read_text(), count=1))
+    with pytest.raises(FormatError, match=r"model\.json: a weight is no finite number"):
+        Lexical.load(tmp_path / "a", kb=mesh)
+    saved = json.loads(path.read_text())
+    path.write_text(json.dumps({**saved, "features": list(saved["features"])}))
+    with pytest.raises(FormatError, match="no weights that this Linnet can use"):
         Lexical.load(tmp_path / "a", kb=mesh)
 
 

@@ -81,7 +81,10 @@ def test_it_is_saved_and_opened(lexicon: Lexicon, tmp_path: Path) -> None:
         assert getattr(again, name).dtype == values.dtype
 
 
-@pytest.mark.parametrize("content", [b"", b"not numpy", None])
+HUGE = b"\x93NUMPY\x01\0v\0" + b"{'descr': '<i8', 'fortran_order': False, 'shape': (%d,), }".ljust(118)
+
+
+@pytest.mark.parametrize("content", [b"", b"not numpy", None, HUGE % 2**33, HUGE % 2**70, HUGE.replace(b"}", b"(")])
 def test_damage_is_told(lexicon: Lexicon, tmp_path: Path, content: bytes | None) -> None:
     lexicon.save(tmp_path / "a")
     path = tmp_path / "a" / "keys.npy"

@@ -295,6 +295,8 @@ class Tagger(Detector):
                 slope, shift = told["curve"]
                 loaded.curve = float(slope), float(shift)
                 loaded.folders = tuple(folder / f"{MODEL}-{number}" for number in range(int(told["networks"])))
-            except (KeyError, TypeError, ValueError) as error:
+            except (KeyError, OverflowError, TypeError, ValueError) as error:
                 raise FormatError(folder / LEARNED, f"no tagger that this Linnet can use ({error!r})") from error
+            if not np.isfinite(loaded.curve).all():
+                raise FormatError(folder / LEARNED, f"the curve {loaded.curve} is no finite numbers; train again")
         return loaded

@@ -114,7 +114,7 @@ class Counts:
                     tables[name][text] = found
         except OSError as error:
             raise FormatError(path, f"cannot be read: {error.strerror}; train the pipeline again") from error
-        except (ValueError, TypeError, KeyError) as error:
+        except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
             raise FormatError(path, f"no counts ({error!r}); train the pipeline again", line=number) from error
         return counts
 

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from linnet.codec import resolve
 from linnet.data import Candidates, Document
-from linnet.errors import LinnetWarning, PipelineError, RecipeError
+from linnet.errors import FormatError, LinnetWarning, PipelineError, RecipeError
 from linnet.home import read_json
 from linnet.kb import KnowledgeBase
 from linnet.pace import tell
@@ -314,7 +314,10 @@ class CrossEncoder(Reranker):
         if (folder / MODEL).is_dir():
             loaded.folder = folder / MODEL
             told = read_json(folder / MODEL / TRAINING)
-            loaded.compete, loaded.pace = told["compete"], told["pace"]
+            try:
+                loaded.compete, loaded.pace = bool(told["compete"]), dict(told["pace"])
+            except (KeyError, TypeError, ValueError) as error:
+                raise FormatError(folder / MODEL / TRAINING, f"{error!r}; train the pipeline again") from error
         return loaded
 
 

@@ -251,8 +251,10 @@ class Lexical(Reranker):
             if list(saved["features"]) != names:
                 raise FormatError(path, "has other columns than this Linnet computes; train the pipeline again")
             values = [[float(item[key]) for item in saved["features"].values()] for key in ("weight", "mean", "scale")]
-        except (KeyError, TypeError, ValueError) as error:
+        except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
             raise FormatError(path, f"no weights that this Linnet can use ({error!r}); train again") from error
+        if not np.isfinite(values).all():
+            raise FormatError(path, "a weight is no finite number; train again")
         reranker.model = Logit(*(np.array(column, np.float64) for column in values))
         reranker._omitted = reranker.omit
         same = saved["kb"] == reranker.kb.version  # else it was edited: names are read again, counts stay as they are

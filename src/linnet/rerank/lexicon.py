@@ -164,7 +164,7 @@ def save_arrays(folder: Path, arrays: dict[str, Any]) -> None:
 
 
 def load_arrays(folder: Path, names: Iterable[str]) -> dict[str, Any]:
-    """Open the arrays that `save_arrays` wrote; those of one number or more are memory-mapped.
+    """Open the arrays that `save_arrays` wrote, memory-mapped.
 
     Raises:
         FormatError: one of them is missing or damaged.
@@ -174,9 +174,11 @@ def load_arrays(folder: Path, names: Iterable[str]) -> dict[str, Any]:
         path = folder / f"{name}.npy"
         try:
             with path.open("rb") as file:
-                empty = np.lib.format.read_array(file, allow_pickle=False) if path.stat().st_size <= 128 else None
-            arrays[name] = np.lib.format.open_memmap(path, mode="r") if empty is None else empty
-        except (OSError, ValueError) as error:
+                np.lib.format.read_magic(file)
+                shape, _, kind = np.lib.format.read_array_header_1_0(file)
+            # what holds nothing cannot be mapped; what is longer than its file is not
+            arrays[name] = np.empty(shape, kind) if 0 in shape else np.lib.format.open_memmap(path, mode="r")
+        except Exception as error:  # a header is parsed as Python, and whatever its parser raises comes out
             raise FormatError(path, f"cannot be read: {error}; train the pipeline again") from error
     return arrays
 
