@@ -157,6 +157,22 @@ def test_supplements_stand_behind_the_text(tmp_path: Path) -> None:
     assert found == [("section", "A text."), ("supplement", "S1 Data.")]
 
 
+@pytest.mark.parametrize("place", ["back", "floats-group", "floats-wrap"])
+def test_figures_and_tables_behind_the_text(tmp_path: Path, place: str) -> None:
+    figure = '<fig id="F1"><label>Figure 1</label><caption><p>Mice with fever.</p></caption></fig>'
+    table = '<table-wrap id="T1"><label>Table 1</label><table><tr><td>Fever</td></tr></table></table-wrap>'
+    objects = f'<sec sec-type="display-objects"><title>Figures and Tables</title>{figure}{table}</sec>'
+    [doc] = read(given_as(tmp_path, f"<article><body><p>A text.</p></body><{place}>{objects}</{place}></article>"))
+    found = [(passage.kind, doc.text[passage.start : passage.end]) for passage in doc.passages]
+    assert found == [("section", "A text."), ("figure", "Figure 1 Mice with fever."), ("table", "Table 1\nFever")]
+
+
+def test_a_section_whose_title_is_empty_has_that_of_the_one_above(tmp_path: Path) -> None:
+    inner = "<sec><title/><p>A.</p><sec><title>Muscle</title><p>B.</p></sec></sec>"
+    [doc] = read(given_as(tmp_path, f"<article><body><sec><title>Methods</title>{inner}</sec></body></article>"))
+    assert [passage.meta["section"] for passage in doc.passages] == ["Methods", "Methods / Muscle"]
+
+
 def test_sections_in_reading_order_subtitles_and_kinds_of_abstracts(tmp_path: Path) -> None:
     titles = "<title-group><article-title>Cysts</article-title><subtitle>A review</subtitle></title-group>"
     sections = '<p>Short.</p><sec><title>Aim</title><p>A.</p></sec><sec sec-type="methods"><p>B.</p></sec>'

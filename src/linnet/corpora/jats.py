@@ -9,7 +9,7 @@ passage                                holds
                                        behind a subsection are one more
 ``appendix``                           the same of the appendices
 ``table`` ``figure`` ``supplement``    label and caption, for tables their rows with tabs between cells; at the end, so
-                                       that the running text holds none of them
+                                       that the running text holds none of them, wherever in the article they stand
 =====================================  ==============================================================================
 
 Titles of sections are no text but ``meta["section"]`` of the passage, those of subsections behind a ``/``; its kind
@@ -40,6 +40,7 @@ from linnet.text.xml_files import elements
 __all__ = ["read"]
 
 FLOATS = {"table-wrap": "table", "fig": "figure", "supplementary-material": "supplement"}
+FLOATED = ("front", "body", "back", "floats-group", "floats-wrap")  # not in letters, whose text is not read
 APPENDICES = "back//app"
 FOOTNOTES = ("fn", "table-fn")
 MARK = re.compile(r"\W*\w{0,2}\W*")  # of a footnote, where words would be part of the text
@@ -126,7 +127,7 @@ def _parts(article: etree._Element) -> Iterator[Part]:
         yield from _sections(body, "section", [])
     for appendix in article.findall(APPENDICES):
         yield from _sections(appendix, "appendix", [])
-    for part in ("front", "body", APPENDICES, "floats-group"):  # letters, whose text is not read, have figures too
+    for part in FLOATED:
         for element in article.iterfind(part):
             yield from map(_float, element.iter(*FLOATS))
 
@@ -134,7 +135,7 @@ def _parts(article: etree._Element) -> Iterator[Part]:
 def _sections(section: etree._Element, kind: str, above: list[str], category: str = "") -> Iterator[Part]:
     """Yield what stands in a section itself and its subsections, in reading order; `category` stands in for its own."""
     heading = section.find("title")
-    titles = above if heading is None else [*above, _line(heading)]
+    titles = [*above, title] if heading is not None and (title := _line(heading)) else above
     meta: dict[str, Any] = {"section": " / ".join(titles)} if titles else {}
     if own := section.get("sec-type") or category:
         meta["category"] = str(own)
