@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from linnet.corpora import gsc, pubtator
-from linnet.corpora.catalog import CORPORA, RULES, read_corpus
+from linnet.corpora.catalog import CORPORA, RULES, corpus_files, read_corpus
 from linnet.data import Document
 from linnet.errors import FormatError, LinnetError, LinnetWarning
 
@@ -56,9 +56,29 @@ def test_files_are_found_where_they_may_lie(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_the_nearer_file_goes_first(tmp_path: Path) -> None:
-    put(tmp_path, "corpora/biored/old/Dev.PubTator", "9|t|Old\n")
+    put(tmp_path, "corpora/biored/old/BioRED_Dev.PubTator", "9|t|Old\n")
     put(tmp_path, "corpora/biored/BioRED_Dev.PubTator", TWO)
     assert ids(read_corpus("biored", split="dev", data=tmp_path)) == ["1", "2"]
+
+
+@pytest.mark.parametrize("name", ["BioRED_Test.PubTator", "Test.PubTator", "BioRED/Test.PubTator"])
+def test_files_of_other_corpora_in_the_same_folder_are_not_read(tmp_path: Path, name: str) -> None:
+    folder = tmp_path / "corpora" / "biored"
+    put(folder, "BC5CDR_Test.PubTator", "9|t|Another corpus\n")
+    with pytest.raises(FormatError, match="the test split of biored is not there"):
+        read_corpus("biored", split="test", data=tmp_path)
+    put(folder, name, TWO)
+    with pytest.warns(LinnetWarning, match="2 documents with 0 mentions were read, the corpus has 100 with 3,535: is"):
+        assert ids(read_corpus("biored", split="test", data=tmp_path)) == ["1", "2"]
+
+
+def test_what_has_the_counts_of_its_corpus_is_not_warned_of(tmp_path: Path) -> None:
+    blocks = (f"{number}\nA\n" + "0\t1\tA\tHP:0000118\n" * (8 if number < 22 else 5) for number in range(1, 23))
+    put(tmp_path, "GSCplus_dev_gold.tsv", "\n".join(blocks))
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        assert len(list(read_corpus("gsc_plus", split="dev", data=tmp_path))) == 22
+    assert not told
 
 
 @pytest.mark.parametrize(
@@ -80,10 +100,11 @@ def test_what_is_asked_wrongly(
 
 
 def test_a_missing_file_is_named_with_its_place(tmp_path: Path) -> None:
-    with pytest.raises(
-        FormatError, match=r"corpora/bc5cdr/CDR_TestSet\.PubTator\.txt: the test split of bc5cdr is not"
-    ):
-        read_corpus("bc5cdr", split="test", data=tmp_path)
+    for folder, where in ((tmp_path, "here, or below a folder bc5cdr"), (tmp_path / "bc5cdr", "or one below it")):
+        folder.mkdir(exist_ok=True)
+        with pytest.raises(FormatError, match=rf"bc5cdr is not there; .*{where}$") as caught:
+            read_corpus("bc5cdr", split="test", data=tmp_path)
+        assert Path(caught.value.path) == folder / "CDR_TestSet.PubTator.txt"
 
 
 def test_splits_by_lists_of_ids(tmp_path: Path) -> None:
@@ -129,6 +150,10 @@ def test_offsets_are_repaired_where_the_entry_says_so(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("name", "split"), [(name, split) for name in CORPORA for split in CORPORA[name].counts])
 def test_counts(data: Path, name: str, split: str) -> None:
     documents, mentions = CORPORA[name].counts[split]
+    try:
+        corpus_files(name, split=split, data=data)
+    except FormatError as error:
+        pytest.skip(str(error))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LinnetWarning)
         docs = list(read_corpus(name, split=split, data=data))
@@ -178,7 +203,7 @@ def test_every_id_of_the_linked_corpora_is_a_curie(data: Path) -> None:
 def test_written_and_read_again_they_are_the_same(data: Path, tmp_path: Path, name: str) -> None:
     corpus = CORPORA[name]
     module = gsc if "gsc" in corpus.layouts else pubtator
-    split = list(corpus.counts)[-1]
+    split = next(iter(corpus.counts))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LinnetWarning)
         docs: list[Document] = list(read_corpus(name, split=split, data=data))

@@ -80,7 +80,10 @@ def read_corpus(
     linnet.errors.LinnetError: unknown split of bc5cdr 'dve', expected one of train, dev, test; did you mean 'dev'?
     """
     chosen, (path, *ids) = _chosen(name, split, data, layout)
-    return _documents(path, chosen, _ids(ids[0]) if ids else None)
+    docs = _documents(path, chosen, _ids(ids[0]) if ids else None)
+    corpus = CORPORA[name.partition("/")[0]]
+    counted = chosen.format == next(iter(corpus.layouts.values())).format  # other forms hold other mentions
+    return _compared(docs, corpus.counts[split], path) if counted and split in corpus.counts else docs
 
 
 def corpus_files(
@@ -179,9 +182,10 @@ def _find(corpus: Corpus, data: str | Path | None, pattern: str, split: str) -> 
             found = sorted(visible(folder, name), key=lambda path: (len(path.parts), path))
             if found:
                 return found[0]
-    expected = f"{places[0][0]}/{pattern.removeprefix('**/')}"
+    folder, deep = next(place for place in places if place[0].is_dir())
     problem = f"the {split} split of {corpus.name} is not there; expected the published file {file} (or {file}.gz)"
-    raise FormatError(expected, f"{problem} in this folder or one below it")
+    where = "in this folder or one below it" if deep else f"here, or below a folder {corpus.folder}"
+    raise FormatError(folder / (pattern.removeprefix("**/") if deep else file), f"{problem} {where}")
 
 
 def _ids(path: Path) -> frozenset[str]:
@@ -200,6 +204,19 @@ def _documents(path: Path, layout: Layout, ids: frozenset[str] | None) -> Iterat
     if "drop-copies" in layout.rules:
         docs = _without_copies(docs, path)
     return docs if ids is None else _only(docs, ids, path)
+
+
+def _compared(docs: Iterator[Document], published: Counts, path: Path) -> Iterator[Document]:
+    """Yield `docs`; warn at the end if they are not as many, with as many mentions, as the corpus has."""
+    documents = mentions = 0
+    for doc in docs:
+        yield doc
+        documents += 1
+        mentions += len(doc.mentions or ())
+    if (documents, mentions) != published:
+        found = f"{documents:,} documents with {mentions:,} mentions were read"
+        known = "the corpus has {:,} with {:,}".format(*published)
+        warnings.warn(f"{path}: {found}, {known}: is it another corpus, or a part?", LinnetWarning, stacklevel=2)
 
 
 def _without_copies(docs: Iterator[Document], path: Path) -> Iterator[Document]:

@@ -41,6 +41,7 @@ def _medmentions_files(kind: str) -> tuple[Download, ...]:
     return tuple(Download(f"{site}/{place}", place, begins=begins) for place, begins in places.items())
 
 
+BIORED = {"train": "Train", "dev": "Dev", "test": "Test"}
 CDR = {"train": "Training", "dev": "Development", "test": "Test"}
 PMIDS = splits("**/corpus_pubtator_pmids_{}.txt", train="trng", dev="dev", test="test")
 MEDMENTIONS = "Mohan & Li, MedMentions: a large biomedical corpus annotated with UMLS concepts, AKBC 2019"
@@ -84,8 +85,11 @@ ABSTRACTS = (
         "PubMed abstracts with genes, diseases, chemicals, variants, species and cell lines, and relations",
         NOT_STATED,
         "Luo et al., BioRED: a rich biomedical relation extraction dataset, Briefings in Bioinformatics 2022",
-        _pubtator("**/*{}.PubTator", train="Train", dev="Dev", test="Test"),
-        FrozenDict(train=Counts(400, 13_351), dev=Counts(100, 3_533)),
+        layouts(
+            pubtator=Layout("pubtator", splits("**/BioRED_{}.PubTator", **BIORED)),
+            archive=Layout("pubtator", splits("**/{}.PubTator", **BIORED)),
+        ),
+        FrozenDict(train=Counts(400, 13_351), dev=Counts(100, 3_533), test=Counts(100, 3_535)),
         page="https://github.com/ncbi/BioRED",
         downloads=(Download(f"{FTP}/BioRED/BIORED.zip", only=("*.PubTator",)),),
     ),
