@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import io
+from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,7 @@ import numpy as np
 import pytest
 from tests.corpora.bioc_cases import annotation, made, one, written
 
-from linnet.corpora import bioc_xml
+from linnet.corpora import bioc_xml, fitting, write
 from linnet.data import Candidates, Document, Mention, Passage, Span
 from linnet.errors import DataError, FormatError, LinnetWarning
 
@@ -83,6 +85,24 @@ def test_sentences_give_the_text_where_passages_have_none(tmp_path: Path) -> Non
     assert one(tmp_path, written(doc)) == doc
     both = passage("Fits. No.", "<sentence><offset>6</offset><text>No.</text></sentence>")
     assert one(tmp_path, document(both)).sentences == (Span(6, 9),)
+
+
+def test_relations_of_biored_name_concepts_in_infons(tmp_path: Path) -> None:
+    aspirin = annotation("Aspirin", (0, 7), infons={"type": "ChemicalEntity", "identifier": "D001241"})
+    gene = annotation("COX2", (8, 4), infons={"type": "GeneOrGeneProduct", "identifier": "5743"}, id="2")
+    infons = {"entity1": "D001241", "entity2": "5743", "novel": "Novel", "type": "Negative_Correlation"}
+    told = "".join(f'<infon key="{key}">{value}</infon>' for key, value in infons.items())
+    relation = f'<relation id="R0">{told}</relation>'
+    doc = one(tmp_path, document(passage("Aspirin COX2.", aspirin + gene) + relation, id="7"))
+    args = [{"role": "entity1", "ref": "MESH:D001241"}, {"role": "entity2", "ref": "NCBIGene:5743"}]
+    relations = [{"id": "R0", "type": "Negative_Correlation", "args": args, "meta": {"novel": "Novel"}}]
+    assert doc == replace(doc, meta={"relations": relations})
+    assert one(tmp_path, written(doc)) == doc
+    path = tmp_path / "f.pubtator"
+    dropped: Counter[str] = Counter()
+    assert write(fitting([doc], "pubtator", dropped), path) == 1
+    assert path.read_text().splitlines()[-2] == "7\tNegative_Correlation\tD001241\t5743\tNovel"
+    assert dropped == {"mention ids": 2, "ids, roles and meta of relations": 1}
 
 
 @pytest.mark.parametrize(

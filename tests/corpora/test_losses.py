@@ -33,6 +33,7 @@ OTHER_RELATIONS: list[dict[str, Any]] = [
     {"type": "CID", "args": [{"role": "arg1", "ref": "mesh:D1"}, {"role": "arg2", "ref": "MESH:D2"}], "meta": {}},
     {"type": "7", "args": OF_CONCEPTS, "id": "R4"},
     {"type": "CID", "args": [{"role": "arg1", "ref": "T1"}, {"role": "arg2", "ref": "MESH:D2"}], "id": "R5"},
+    {"type": "CID", "id": "R6"},
 ]
 
 

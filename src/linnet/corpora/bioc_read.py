@@ -6,8 +6,9 @@ Passages and sentences must stand in order and must not overlap. The text of an 
 locations; one that stands up to five characters beside it is moved there, with one warning that counts them.
 Locations are sorted, adjacent ones merged; what remains are the parts of a discontinuous mention. Annotations without
 location (indexing terms) are kept in ``Document.meta["annotations"]``. Relations of passages and sentences become
-relations of the document. Infons without a place of their own are ``meta["infons"]`` of document, passage or mention
-(of a sentence: in ``meta["sentences"]`` of its passage), what stands before the documents ``meta["collection"]``.
+relations of the document; where no node says between what, BioRED's infons ``entity1`` and ``entity2`` do. Infons
+without a place of their own are ``meta["infons"]`` of document, passage or mention (of a sentence: in
+``meta["sentences"]`` of its passage), what stands before the documents ``meta["collection"]``.
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ from linnet.corpora.bioc import (
 from linnet.corpora.bioc_fold import fold
 from linnet.corpora.bioc_ids import ids_in, prefix_of
 from linnet.corpora.bioc_text import Layout, laid_out, placed
+from linnet.corpora.ids import to_curie
+from linnet.corpora.relations import known_ids
 from linnet.data import JSON, Document, Mention, Passage, Rows, Span
 from linnet.errors import DataError, FormatError, did_you_mean
 from linnet.frozen import EMPTY
@@ -46,6 +49,7 @@ MENTION = frozenset(
 )
 PASSAGE = frozenset({"meta", "infons"})
 CHECKED = ("passages", "sentences", "abbreviations", "reviewed")  # in the form of linnet.codec
+ENTITIES = ("entity1", "entity2")  # infons of BioRED's relations
 DOCUMENT = frozenset({*CHECKED, "mentions", "gaps", "order", "collection", "meta", "infons"})
 
 
@@ -88,8 +92,12 @@ def _string(infons: Infons, key: str) -> str:
     return value
 
 
-def relation_meta(relation: BioCRelation) -> dict[str, JSON]:
+def relation_meta(relation: BioCRelation, known: Mapping[str, str] = EMPTY) -> dict[str, JSON]:
     """Return a relation as ``Document.meta["relations"]`` has it; its type is the infon ``type``, else ``relation``.
+
+    Args:
+        relation: the relation.
+        known: the concepts of the document's mentions, by their form without prefix.
 
     >>> relation_meta(BioCRelation("R0", {"relation": "CID", "Chemical": "D015760"}))
     {'id': 'R0', 'type': 'CID', 'meta': {'Chemical': 'D015760'}}
@@ -97,6 +105,9 @@ def relation_meta(relation: BioCRelation) -> dict[str, JSON]:
     infons = dict(relation.infons)
     type = _string(infons, "type") or _string(infons, "relation")
     args = tuple({"role": node.role, "ref": node.refid} for node in relation.nodes)
+    if not args and all(isinstance(id := infons.get(key), str) and id for key in ENTITIES):
+        ids = [(key, _string(infons, key)) for key in ENTITIES]
+        args = tuple({"role": key, "ref": known.get(id) or to_curie(id)} for key, id in ids)
     value: dict[str, JSON] = {"id": relation.id, "type": type, "args": args, "meta": infons}
     return {key: item for key, item in value.items() if item}
 
@@ -157,7 +168,11 @@ class Reader:
             passages = [_passage(*pair) for pair in zip(source.passages, layout.passages, strict=True)]
             doc = Document(source.id, layout.text, tuple(passages), layout.sentences)
             meta = _document_meta(mine, infons, source, collection)
-            doc = replace(doc, mentions=self._mentions(source, layout, mine, meta), meta=meta)
+            mentions = self._mentions(source, layout, mine, meta)
+            if relations := list(_relations(source)):
+                known = known_ids(mentions or ())
+                meta["relations"] = [relation_meta(relation, known) for relation in relations]
+            doc = replace(doc, mentions=mentions, meta=meta)
             if not mine.keys().isdisjoint(CHECKED):
                 told = {key: mine[key] for key in CHECKED if key in mine}
                 checked = from_json({"id": doc.id, "text": doc.text, **told})
@@ -298,6 +313,5 @@ def _document_meta(
         if told:
             meta["collection"] = told
     infons |= mine.get("infons", {})
-    relations: list[JSON] = [relation_meta(relation) for relation in _relations(source)]
-    found: dict[str, JSON] = {"infons": infons, "relations": relations, "fields": source.fields}
+    found: dict[str, JSON] = {"infons": infons, "fields": source.fields}
     return meta | {key: value for key, value in found.items() if value}

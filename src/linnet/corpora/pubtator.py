@@ -28,7 +28,8 @@ from typing import Any, NamedTuple
 from linnet.corpora.ids import read_ids, to_curie
 from linnet.corpora.places import MISPLACED, NEARBY, nearby
 from linnet.corpora.plain import BREAKS
-from linnet.corpora.pubtator_write import joined, known_ids, write
+from linnet.corpora.pubtator_write import joined, write
+from linnet.corpora.relations import known_ids
 from linnet.data import JSON, Document, FrozenDict, Mention, Passage, Source
 from linnet.errors import DataError, FormatError
 from linnet.frozen import EMPTY

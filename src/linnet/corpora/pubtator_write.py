@@ -11,25 +11,16 @@ from typing import TextIO
 
 from linnet.corpora.ids import from_curie, to_curie, write_ids
 from linnet.corpora.plain import BREAKING, BREAKS, plain
-from linnet.corpora.relations import bare, pairs
+from linnet.corpora.relations import bare, known_ids, pairs
 from linnet.data import Document, Mention, Passage
 from linnet.errors import DataError, LinnetWarning
 from linnet.frozen import EMPTY
 
-__all__ = ["KINDS", "carried", "joined", "known_ids", "write"]
+__all__ = ["KINDS", "carried", "joined", "write"]
 
 KINDS = {"t": "title", "a": "abstract", "p": ""}  # how passages are marked; any other mark is itself the kind
 MARKS = {kind: mark for mark, kind in KINDS.items()}
 FIRST_BREAK = re.compile(r"[\r\n](?=[\s\S])")  # one at the end of the text would leave no abstract
-
-
-def known_ids(mentions: Iterable[Mention]) -> dict[str, str]:
-    """Return the concepts of mentions by the form without prefix that relations give them."""
-    known: dict[str, str] = {}
-    for mention in mentions:
-        for concept in mention.concepts or ():
-            known.setdefault(from_curie(concept), concept)
-    return known
 
 
 def write(docs: Iterable[Document], out: TextIO, *, by_passage: bool = False) -> int:
