@@ -86,6 +86,22 @@ def test_a_document_is_counted_in_one_way(tmp_path: Path) -> None:
     assert [mention.span for mention in doc.mentions or ()] == [(4, 6), (7, 9)]
 
 
+FAILURE = {"cui": "C0035078", "start": 7, "end": 21}
+
+
+@pytest.mark.parametrize("entities", [[FAILURE], {"1": FAILURE}])
+@pytest.mark.parametrize("key", ["annotations", "entities"])
+def test_annotations_by_number_and_by_another_name(tmp_path: Path, key: str, entities: Any) -> None:
+    value = {"projects": [{"documents": [{key: entities, "text": "He has kidney failure"}]}]}
+    [doc] = read(given_as(value, tmp_path))
+    assert doc.mentions == (Mention(7, 21, source="gold", concepts=("UMLS:C0035078",)),)
+
+
+def test_offsets_as_texts(tmp_path: Path) -> None:
+    [doc] = read(given_as(export(annotation(7, "knee", "C1") | {"start": "7", "end": "11"}), tmp_path))
+    assert [mention.span for mention in doc.mentions or ()] == [(7, 11)]
+
+
 def test_documents_of_the_same_name(tmp_path: Path) -> None:
     value = export()
     [project] = value["projects"]
@@ -134,7 +150,7 @@ def test_only_ids_of_snomed_look_like_them(tmp_path: Path) -> None:
             "a finite number, found 10000",
         ),
         (export(annotation(7, "knee", "C1", deleted=True, tags=DEEP)), r"documents\[0\]: a value is nested"),
-        (export({"start": "7"}), "start: expected a whole number"),
+        (export({"start": "x7", "end": 9}), "start: expected a whole number"),
         ({"projects": {}}, "projects: expected a list"),
     ],
 )

@@ -5,7 +5,8 @@ the document's ``meta["rejected"]``. Without a word on whether it was checked, i
 has looked at is a prediction, with MedCAT's similarity in ``signals["acc"]``. Meta-annotations are
 ``meta["attributes"]`` of a mention: ``{"Experiencer": "Patient"}``; comment, times and what an annotator did otherwise
 (``manually_created``, ``alternative``) are ``meta`` by their own names, where there are any. Relations between
-annotations are ``meta["relations"]`` of the document with the roles start and end. Offsets are code points (UTF-16
+annotations are ``meta["relations"]`` of the document with the roles start and end. Annotations are the member
+``annotations`` of a document, or ``entities``: a list, or an object that numbers them. Offsets are code points (UTF-16
 units where only these give the text of all annotations of a document).
 """
 
@@ -31,6 +32,7 @@ FLAGS = ("manually_created", "alternative")
 NOTED = ("comment", "create_time", "last_modified")
 ENDS = ("start_entity", "end_entity")
 REJECTED = ("deleted", "killed", "irrelevant")
+NUMBER = re.compile(r"[0-9]{1,12}")  # an offset as a text
 SNOMED = re.compile(r"S-(\d+)")  # how MedCAT's models of SNOMED CT write ids
 
 
@@ -72,7 +74,7 @@ def _document(item: Node, project: Node, id: str, odd: Oddities) -> Document:
     text = item.text("text")
     kept: list[Node] = []
     rejected: list[Any] = []
-    for annotation in item.each("annotations"):
+    for annotation in _listed(item, "annotations") or _listed(item, "entities"):
         if any(annotation.flag(key) for key in REJECTED):
             rejected.append(annotation.value)
         else:
@@ -100,7 +102,10 @@ def _relations(item: Node, odd: Oddities) -> list[dict[str, Any]]:
 
 def _place(annotation: Node) -> tuple[int, int, str | None]:
     """Return the offsets of an annotation, and the text that it says it has."""
-    start, end = annotation.member("start").offset(), annotation.member("end").offset()
+    start, end = (
+        int(place.value) if isinstance(place.value, str) and NUMBER.fullmatch(place.value) else place.offset()
+        for place in (annotation.member("start"), annotation.member("end"))
+    )
     return start, end, annotation.text("value", "") or None
 
 
@@ -133,9 +138,13 @@ def _concepts(cui: str) -> tuple[str, ...] | None:
 
 def _attributes(annotation: Node) -> dict[str, Any]:
     """Return the meta-annotations by name; exports hold them as a list, or by name already."""
-    found = annotation.find("meta_anns")
-    if found is None:
-        return {}
-    listed = [found.member(name) for name in found.value] if isinstance(found.value, dict) else found.items()
-    values = {one.text("name"): one.name("value", "") for one in listed}
+    values = {one.text("name"): one.name("value", "") for one in _listed(annotation, "meta_anns")}
     return {"attributes": values} if values else {}
+
+
+def _listed(item: Node, key: str) -> list[Node]:
+    """Return the items of a member that is a list, or an object of such items; none if it is not there or null."""
+    found = item.find(key)
+    if found is not None and isinstance(found.value, dict):
+        return [found.member(name) for name in found.value]
+    return item.each(key)
