@@ -116,6 +116,13 @@ def test_concepts(tmp_path: Path) -> None:
     assert len(build(concepts.values(), tmp_path / "a.kb")) == 3
 
 
+def test_older_releases_call_the_file_of_associations_otherwise(tmp_path: Path) -> None:
+    place = release(tmp_path) / "Snapshot" / PATHS["Association"]
+    expected = list(read_snomed(tmp_path))
+    place.rename(place.with_name("der2_cRefset_AssociationReferenceSnapshot_INT_20150131.txt"))
+    assert list(read_snomed(tmp_path)) == expected
+
+
 def test_retired(tmp_path: Path) -> None:
     retired = {c.id: c for c in read_snomed(release(tmp_path)) if c.replaced_by is not None}
     assert [concept.replaced_by for concept in retired.values()] == ["SNOMEDCT:22298006", "SNOMEDCT:22298006", ""]

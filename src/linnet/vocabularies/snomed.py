@@ -34,7 +34,8 @@ __all__ = ["DIALECTS", "read_snomed"]
 
 COMMON = "id effectiveTime active moduleId"
 DESCRIPTION = f"{COMMON} conceptId languageCode typeId term caseSignificanceId".split()
-# file name without its end -> columns; the name is followed by an underscore, the edition and the date
+# file name without its end, * for what only some releases have in it -> columns; an underscore, the edition and the
+# date follow
 FILES = {
     "sct2_Concept_Snapshot": f"{COMMON} definitionStatusId".split(),
     "sct2_Description_Snapshot-{language}": DESCRIPTION,
@@ -43,7 +44,7 @@ FILES = {
         f"{COMMON} sourceId destinationId relationshipGroup typeId characteristicTypeId modifierId".split()
     ),
     "der2_cRefset_LanguageSnapshot-{language}": f"{COMMON} refsetId referencedComponentId acceptabilityId".split(),
-    "der2_cRefset_AssociationSnapshot": f"{COMMON} refsetId referencedComponentId targetComponentId".split(),
+    "der2_cRefset_Association*Snapshot": f"{COMMON} refsetId referencedComponentId targetComponentId".split(),
 }
 OPTIONAL = ("sct2_TextDefinition_Snapshot-{language}",)
 FULLY_SPECIFIED = "900000000000003001"
@@ -147,7 +148,7 @@ class _Snapshot:
 
     def _associations(self) -> dict[str, str]:
         best: dict[str, tuple[int, str]] = {}
-        for _, row in self._rows("der2_cRefset_AssociationSnapshot"):
+        for _, row in self._rows("der2_cRefset_Association*Snapshot"):
             if row[2] == "1" and row[4] in ASSOCIATIONS:
                 found = (ASSOCIATIONS.index(row[4]), row[6])
                 best[row[5]] = min(best.get(row[5], found), found)
