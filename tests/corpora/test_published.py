@@ -86,6 +86,20 @@ def test_craft_offsets_in_utf_16(tmp_path: Path, start: int, end: int, found: Sp
     assert [mention.span for mention in doc.mentions or ()] == ([found] if found else [])
 
 
+def test_parts_of_craft_without_text_are_none_and_lost_mentions_have_their_file(corpus: Read, tmp_path: Path) -> None:
+    corpus("craft:dev")
+    [folder] = (tmp_path / "data").rglob("MONDO_without_genotype_annotations")
+    [path] = folder.rglob("*.xml")
+    whole = path.read_text()
+    path.write_text(whole.replace("</span>", '</span><span end="28" id="9" start="28"></span>', 1))
+    [doc] = documents("craft:dev", data=tmp_path / "data")
+    assert told(doc) == [("agenesis of…corpus callosum", ("MONDO:0009022",))]
+    path.write_text(whole.replace("agenesis of", "atresia of"))
+    where = r"MONDO/MONDO_without_genotype_annotations/knowtator-2/12546709\.xml"
+    with pytest.warns(LinnetWarning, match=rf"left out \(1\): line \d of {where}: 'atresia of'"):
+        assert told(*documents("craft:dev", data=tmp_path / "data")) == []
+
+
 def test_craft_with_the_classes_its_authors_added(corpus: Read) -> None:
     with pytest.warns(LinnetWarning, match=r"concept-annotation: folders of which nothing was read.* \(1\): UBERON$"):
         [doc] = corpus("craft/extended:train")

@@ -5,9 +5,9 @@ The corpus is a folder: texts are ``articles/txt/PMID.txt``, annotations
 concepts of the ontology itself, ``CL+extensions`` also the classes that CRAFT's authors made for its texts; a reader
 takes one of the two of every ontology. The sets of MONDO are ``MONDO_without_genotype_annotations`` and
 ``MONDO_with_genotype_annotations``, which has also the diseases that alleles are named after (TTD in XpdTTD); its files
-are called ``PMID.xml``, and its classes are addresses, read as CURIEs. A folder of which nothing was read is told in a
-warning. The type of a mention is its ontology. Offsets are Java's, which count a character beyond U+FFFF as two; they
-are converted.
+are called ``PMID.xml``, and its classes are addresses, read as CURIEs. A part without any text is none. A folder of
+which nothing was read is told in a warning. The type of a mention is its ontology. Offsets are Java's, which count a
+character beyond U+FFFF as two; they are converted.
 """
 
 from __future__ import annotations
@@ -58,6 +58,7 @@ def _read(path: str | Path, *, extended: bool) -> Iterator[Document]:
             if source:  # an article without concepts of an ontology may have no file
                 annotations = list(read_annotations(source))
                 unread -= {ontology} if annotations else set()
+                places.file = source.relative_to(path).as_posix()
                 found = (_mention(one, ontology, text, units, places) for one in annotations)
                 mentions += [one for one in found if one]
         mentions.sort(key=lambda one: (one.start, -one.end, one.types, one.id))
@@ -90,6 +91,8 @@ def _mention(annotation: Annotation, ontology: str, text: str, units: Sequence[i
     spans: list[Span] = []
     for start, end, surface in annotation.spans:
         begin, stop = _point(start, units), _point(end, units)
+        if begin == stop and not surface:
+            continue
         said = text[begin:stop] if surface is None and begin < stop <= len(text) else surface or ""
         span = places.span(text, begin, stop, said, line=annotation.line)
         if span is None:
@@ -97,7 +100,7 @@ def _mention(annotation: Annotation, ontology: str, text: str, units: Sequence[i
         spans.append(span)
     parts = _parts(spans)
     if parts is None:
-        places.odd.add(LOST, annotation.line, annotation.id)
+        places.tell(LOST, annotation.line, annotation.id)
         return None
     return Mention(
         parts[0].start,

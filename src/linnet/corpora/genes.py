@@ -55,7 +55,8 @@ def read_nlm_gene(path: str | Path) -> Iterator[Document]:
             continue
         if not FILE.fullmatch(pmid):
             raise FormatError(shown(path), f"expected a PMID, found {pmid[:60]!r}", line=line)
-        for bare in bare_documents(Path(path).parent / "FINAL" / f"{pmid}.BioC.XML"):
+        places.file = f"{pmid}.BioC.XML"
+        for bare in bare_documents(Path(path).parent / "FINAL" / places.file):
             yield _document(bare, places)
     places.odd.warn()
 

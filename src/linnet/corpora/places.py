@@ -20,7 +20,7 @@ LOST = "mentions whose text stands nowhere near their offsets, left out"
 
 
 class Places:
-    """Places mentions of one file, and remembers which were moved or left out.
+    """Places mentions of one file, or of several that `file` names in turn; remembers which were moved or left out.
 
     >>> places = Places("tags.tsv")
     >>> places.span("Mice and men.", 0, 4, "Mice"), places.span("Mice and men.", 8, 11, "men")
@@ -29,13 +29,18 @@ class Places:
 
     def __init__(self, name: str) -> None:
         self.odd = Oddities(name)
+        self.file = ""
+
+    def tell(self, kind: str, line: int, what: str) -> None:
+        """Note one case of `kind` in a line of the file."""
+        self.odd.add(kind, line, f"of {self.file}: {what}" if self.file else what)
 
     def span(self, text: str, start: int, end: int, surface: str, *, line: int = 0) -> Span | None:
         """Return where `surface` stands in `text`, None if it stands nowhere near `start`."""
         if 0 <= start < end <= len(text) and text[start:end] == surface:
             return Span(start, end)
         found = nearby(surface, start, text)
-        self.odd.add(LOST if found is None else MISPLACED, line, repr(surface[:60]))
+        self.tell(LOST if found is None else MISPLACED, line, repr(surface[:60]))
         return found
 
 
