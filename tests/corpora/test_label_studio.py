@@ -242,6 +242,21 @@ def test_nested_lists_take_no_longer_than_they_are(tmp_path: Path) -> None:
         only([task(annotation(*results[:1], {**results[1], "from_name": "tree"}))], tmp_path)
 
 
+BOX = {"x": 1.5, "y": 2, "width": 30, "height": 4, "rectanglelabels": ["Lesion"]}
+DRAWN = {"value": BOX, "id": "r1", "from_name": "label", "to_name": "image", "type": "rectanglelabels"}
+
+
+@pytest.mark.parametrize("address", ["https://a.org/1.jpg", "/data/upload/1.jpg", "data:image/png;base64,iVBORw0K"])
+def test_tasks_of_images_are_left_out(tmp_path: Path, address: str) -> None:
+    image = {**task(annotation(DRAWN)), "data": {"image": address}}
+    with pytest.warns(LinnetWarning, match=r"left out: tasks whose text is an address \(of an image, .*\) \(1\)$"):
+        [doc] = read(given_as([image, task(annotation(region(2, "Renal", "D")))], tmp_path))
+    assert doc.text == TEXT
+    minimal = {"id": 1, "annotation_id": 2, "image": address, "label": [BOX]}
+    with pytest.warns(LinnetWarning, match=r"tasks whose text is an address"):
+        assert not list(read(given_as([minimal], tmp_path)))
+
+
 IN_HTML = {"value": {"start": "/p[1]/text()[1]", "end": "/p[1]/text()[1]", "labels": ["D"]}, "to_name": "note"}
 
 

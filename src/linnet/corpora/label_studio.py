@@ -8,8 +8,9 @@ called ``concept`` or ``concepts`` gives concepts, the score of a region is ``si
 Relations between regions are ``meta["relations"]``. What was said of the whole text is ``meta["attributes"]`` of the
 document; ``meta["data"]`` holds the other members of the task's data (of JSON-MIN, where choices stand among them, all
 but who and when and what is about a region), ``meta["task"]`` the task's own ``meta``, ``meta["prediction"]`` model and
-score of a prediction. Predictions beside annotations, and all but the last, are left out and counted in a warning;
-drafts, cancelled annotations and times are left out without.
+score of a prediction. Predictions beside annotations, all but the last, and tasks whose text is an address (of an
+image, a recording, or a text that the export does not hold) are left out and counted in a warning; drafts, cancelled
+annotations and times are left out without.
 
 JSON-MIN repeats a task for each of its annotations, and offsets tell which region a control is about. Tasks without id
 are called by the file and their number.
@@ -20,6 +21,7 @@ the member of its data that is called as regions call it, or ``text``, or the on
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -41,6 +43,7 @@ MADE = ("annotations", "completions")
 CONCEPTS = ("concept", "concepts")
 SPAN = frozenset({"start", "end", "text", "labels", "globalOffsets", "confidence"})
 WORK = frozenset({"id", "annotator", "annotation_id", "created_at", "updated_at", "lead_time"})  # of JSON-MIN
+ADDRESS = re.compile(r"(?:[a-z][a-z0-9+.-]*://|/data/|data:\w+/)\S+")
 ARGUMENTS = {"right": ("from_id", "to_id"), "left": ("to_id", "from_id"), "bi": ("from_id", "to_id")}
 
 
@@ -61,6 +64,10 @@ def read(path: str | Path, *, name: str = "") -> Iterator[Document]:
         tasks = node.items() if isinstance(node.value, list) else [node]
         names = dict.fromkeys(name for task in tasks for name in _names(task))
         for task, id in zip(tasks, _ids(tasks, name or stem(path), seen), strict=True):
+            data = _data(task)
+            if ADDRESS.fullmatch(data.text(_key(data, [*_names(task), *names]))):
+                left_out["tasks whose text is an address (of an image, a recording, a text elsewhere)"] += 1
+                continue
             try:
                 yield from _documents(task, id, list(names), left_out) if _whole(task) else [_minimal(task, id)]
             except (DataError, RecursionError) as error:
@@ -130,7 +137,7 @@ def _author(annotation: Node) -> str:
 
 def _minimal(task: Node, id: str) -> Document:
     """Return a task of JSON-MIN, whose data and regions are members of one object."""
-    key = _key(Node({"text": None, **_texts(task)}, task.file, task.line, task.path), [])
+    key = _key(_data(task), [])
     members = {name: task.member(name) for name in task.object() if name not in WORK and name != key}
     lists = [member.items() for member in members.values() if isinstance(member.value, list)]
     regions = [one for listed in lists for one in listed if _labelled(one.value)]
@@ -181,14 +188,17 @@ def _rest(control: str, value: Any, places: Mapping[tuple[Any, Any], Sequence[di
     return rest
 
 
-def _texts(task: Node) -> Mapping[str, str]:
-    """Return the texts of a minimal task that are no times."""
-    return {key: value for key, value in task.object().items() if isinstance(value, str) and not key.endswith("_at")}
+def _data(task: Node) -> Node:
+    """Return the data of a task; those of a minimal one are its texts that are no times."""
+    if _whole(task):
+        return task.member("data")
+    texts = {key: value for key, value in task.object().items() if isinstance(value, str) and not key.endswith("_at")}
+    return Node({"text": None, **texts}, task.file, task.line, task.path)
 
 
 def _text(task: Node, names: Sequence[str]) -> tuple[str, dict[str, Any]]:
     """Return the text that regions are in, and what a document's ``meta`` keeps of the task beside it."""
-    data = task.member("data")
+    data = _data(task)
     key = _key(data, names)
     others = {"data": {name: value for name, value in data.object().items() if name != key}}
     others["task"] = dict(task.member("meta").object()) if task.find("meta") else {}
