@@ -202,6 +202,8 @@ def test_text_on_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
         ("x.xml", "cannot tell its format"),
         ("S800.tsv", "published corpora are read by name, such as s800:all"),
         ("none.json", "json: is empty"),
+        ("other.json", r"json: is JSON, but of no format that is known; say which it is \(--from"),
+        ("other", "other: is JSON, but of no format that is known"),
         ("wide.json", "is UTF-16 text, not UTF-8; convert it with: iconv"),
         ("wide.tsv", "holds a NUL byte at offset 1: it is binary, or UTF-16"),
         ("a.zip", "is a ZIP archive"),
@@ -214,6 +216,8 @@ def test_what_cannot_be_read(tmp_path: Path, name: str, problem: str) -> None:
     (tmp_path / "x.xml").write_bytes(b"<html/>")
     (tmp_path / "S800.tsv").write_bytes(b"4932\tsacch001:12345678\t0\t4\tYeast\n")
     (tmp_path / "none.json").write_bytes(b"")
+    for name_of_json in ("other.json", "other"):
+        (tmp_path / name_of_json).write_bytes(b'{\n  "results": []\n}')
     (tmp_path / "wide.json").write_text('{"documents": []}', encoding="utf-16")
     (tmp_path / "wide.tsv").write_text("7", encoding="utf-16-le")
     for name_of_zip in ("a.zip", "a.xml"):

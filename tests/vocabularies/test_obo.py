@@ -192,9 +192,10 @@ def test_faults_name_their_line(tmp_path: Path, body: str, line: int | None, pro
     assert caught.value.path.endswith("zoo.obo")
 
 
-def test_what_is_no_obo_file(tmp_path: Path) -> None:
-    with pytest.raises(FormatError, match="is this an OBO file"):
-        list(read_obo(written(tmp_path, "id\tname\n")))
+@pytest.mark.parametrize("content", ["id\tname", "@prefix o: <http://o.org> .", '<?xml version="1.0"?>\n<rdf:RDF/>'])
+def test_what_is_no_obo_file(tmp_path: Path, content: str) -> None:
+    with pytest.raises(FormatError, match=r"OBO file\? OWL, OBO graphs and Turtle are not read: robot convert"):
+        list(read_obo(written(tmp_path, f"{content}\n")))
 
 
 def test_liberties_of_published_files(tmp_path: Path) -> None:

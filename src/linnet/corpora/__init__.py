@@ -18,7 +18,7 @@ from typing import Any
 
 from linnet.corpora.losses import ALL, fitted
 from linnet.corpora.names import Remembering
-from linnet.corpora.sources import Found, find, lines_of_bigbio, sniff, suffix, texts_of_brat, unique_names
+from linnet.corpora.sources import Found, find, is_json, lines_of_bigbio, sniff, suffix, texts_of_brat, unique_names
 from linnet.data import Document, Rows
 from linnet.errors import FormatError, LinnetError, did_you_mean
 from linnet.text.decoding import refuse_no_text
@@ -346,10 +346,12 @@ def _guess(path: str | Path) -> str:
     ours = [name for name, format in FORMATS.items() if format.read and ending in format.suffixes]
     if len(ours) == 1:
         return ours[0]  # its reader says what is wrong, with the line
-    if not ending:
+    if not ending and not is_json(first):
         return "text"
     refuse_no_text(first, shown(path))
     problem = f"cannot tell its format from the suffix {ending!r} and the content"
+    if is_json(first):
+        problem = "is JSON, but of no format that is known"
     named = "published corpora are read by name, such as s800:all with --data DIR (docs/corpora.md)"
     raise FormatError(shown(path), f"{problem}; say which it is (--from, or format=): {', '.join(READABLE)}; {named}")
 

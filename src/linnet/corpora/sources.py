@@ -14,7 +14,18 @@ from typing import NamedTuple
 from linnet.errors import FormatError
 from linnet.text.files import STDIO
 
-__all__ = ["Found", "find", "lines_of_bigbio", "sniff", "stem", "suffix", "texts_of_brat", "unique_names", "visible"]
+__all__ = [
+    "Found",
+    "find",
+    "is_json",
+    "lines_of_bigbio",
+    "sniff",
+    "stem",
+    "suffix",
+    "texts_of_brat",
+    "unique_names",
+    "visible",
+]
 
 logger = logging.getLogger(__name__)
 
@@ -24,6 +35,7 @@ BIOC = re.compile(r"<collection\b")
 BIOC_JSON = re.compile(r'"(?:passages|PubTator3|documents)"\s*:\s*\[')
 JATS = re.compile(r"<(?:\w+:)?(?:article|pmc-articleset)[\s>]")
 OURS = re.compile(r'\{\s*"id"\s*:\s*"(?:[^"\\]|\\.)*"\s*,\s*"text"\s*:')  # JSON Lines, whatever is kept in meta
+AN_OBJECT = re.compile(r'\s*(?:\[\s*)*\{\s*["}]')
 A_TEXT = re.compile(r'"text"\s*:\s*"')
 A_MEMBER = r'\s*"\w+"\s*:\s*(?:"(?:[^"\\]|\\.)*"|[\w.+-]+)'  # of an object, with a text, a number or null
 JSON = {
@@ -178,7 +190,16 @@ def _sniff_json(text: str) -> str | None:
         for name, pattern in JSON.items():
             if pattern.search(text):
                 return name
-    return "jsonl" if text[0] == "{" else None
+    return "jsonl" if text[0] == "{" and '"text"' in text else None
+
+
+def is_json(head: bytes) -> bool:
+    """Return whether a file begins as an object of JSON does, or a list of them.
+
+    >>> is_json(b'[{"name": "x"}]'), is_json(b"[1] A note.")
+    (True, False)
+    """
+    return AN_OBJECT.match(head.decode("utf-8", "replace").lstrip("\ufeff")) is not None
 
 
 def _sniff_markup(text: str) -> str | None:

@@ -1,4 +1,4 @@
-"""OBO files to concepts: any OBO 1.2 or 1.4 file as really published.
+"""OBO files to concepts: any OBO 1.2 or 1.4 file as really published; OWL, OBO graphs and Turtle are not read.
 
 How a file's facts become `Concept` records:
 
@@ -23,7 +23,7 @@ from linnet.data import Concept, Name, Scope
 from linnet.errors import FormatError, LinnetError, did_you_mean
 from linnet.text.files import shown
 from linnet.vocabularies.curies import curie
-from linnet.vocabularies.obo_lines import Stanza, Value, first_word, plain, quoted, read_stanzas, synonym
+from linnet.vocabularies.obo_lines import OTHERS, Stanza, Value, first_word, plain, quoted, read_stanzas, synonym
 from linnet.vocabularies.oddities import Oddities
 
 __all__ = ["Types", "read_obo", "read_obo_header"]
@@ -106,7 +106,7 @@ class _Terms:
                 self.namespace = self._text(stanza, "default-namespace")
         if not self.stanzas:
             kind = f" with the prefix {', '.join(prefix)}" if prefix else ""
-            raise FormatError(self.path, f"holds no [Term] stanza{kind}: is it a complete OBO file?")
+            raise FormatError(self.path, f"holds no [Term] stanza{kind}: is it a complete OBO file? {OTHERS}")
         self.retired = {id for id, stanza in self.stanzas.items() if self._is_obsolete(stanza)}
         self.alternatives = self._alternatives()
 

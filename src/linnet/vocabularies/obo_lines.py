@@ -19,8 +19,9 @@ from linnet.errors import FormatError, LinnetWarning
 from linnet.text.files import shown
 from linnet.vocabularies.malformed import Lines
 
-__all__ = ["Stanza", "Value", "first_word", "plain", "quoted", "read_stanzas", "synonym", "unescape"]
+__all__ = ["OTHERS", "Stanza", "Value", "first_word", "plain", "quoted", "read_stanzas", "synonym", "unescape"]
 
+OTHERS = "OWL, OBO graphs and Turtle are not read: robot convert --input FILE --output FILE.obo makes OBO of them"
 QUOTED = re.compile(r'\s*"((?:[^"\\]|\\.)*)"', re.DOTALL)
 SYNONYM_REST = re.compile(r"\s*([^\s\[{!]*)\s*([^\s\[{!]*)")
 ESCAPE = re.compile(r"\\(.)", re.DOTALL)
@@ -87,7 +88,7 @@ def read_stanzas(path: Path) -> Iterator[Stanza]:
             stanza.tags.setdefault(tag.strip(), []).append(Value(number, value))
         else:
             problem = f"expected 'tag: value', '[Term]' or a comment, found {stripped[:60]!r}"
-            kind = "" if stanza.kind or stanza.tags else "; is this an OBO file?"
+            kind = "" if stanza.kind or stanza.tags else f"; is this an OBO file? {OTHERS}"
             raise FormatError(shown(path), problem + kind, line=number)
     yield stanza
 
