@@ -65,6 +65,9 @@ def test_a_prefix_that_the_form_does_not_tell_is_kept(curie: str) -> None:
     assert from_curie(curie) == curie
 
 
+KEY = "tmVar:p|SUB|V|600|E;HGVS:p.V600E;VariantGroup:0;CorrespondingGene:673;RS#:113488022;CA#:123643"  # PubTator3's
+
+
 @pytest.mark.parametrize(
     ("field", "type", "concepts", "meta"),
     [
@@ -80,7 +83,11 @@ def test_a_prefix_that_the_form_does_not_tell_is_kept(curie: str) -> None:
         ("c|Allele|T|IVS9+217", "SequenceVariant", ("c|Allele|T|IVS9+217",), {}),
         ("|DEL|46|S", "SequenceVariant", ("|DEL|46|S",), {}),
         ("rs1,|DEL|46|S", "SequenceVariant", ("DBSNP:rs1", "|DEL|46|S"), {"separator": ","}),
-        ("tmVar:p|SUB|V|600|E;HGVS:p.V600E", "", ("tmVar:p|SUB|V|600|E;HGVS:p.V600E",), {}),
+        (KEY, "Mutation", ("DBSNP:rs113488022",), {"ids": KEY}),
+        ("RS#:1,2;HGVS:p.L5M", "Variant", ("DBSNP:rs1", "DBSNP:rs2"), {"ids": "RS#:1,2;HGVS:p.L5M"}),
+        ("tmVar:p|SUB|V|6|E;HGVS:p.V6E", "", ("p|SUB|V|6|E",), {"ids": "tmVar:p|SUB|V|6|E;HGVS:p.V6E"}),
+        ("HGVS:p.L5M;CorrespondingGene:5", "", ("p.L5M",), {"ids": "HGVS:p.L5M;CorrespondingGene:5"}),
+        ("CorrespondingGene:5;VariantGroup:0", "", (), {"ids": "CorrespondingGene:5;VariantGroup:0"}),
         ("", "", (), {}),
         ("-", "", (), {}),
         (" -1 ", "", (), {}),

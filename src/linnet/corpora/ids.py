@@ -17,7 +17,7 @@ from linnet.errors import DataError
 from linnet.frozen import EMPTY
 from linnet.vocabularies.curies import curie, known_form
 
-__all__ = ["MISSING", "VARIANT", "from_curie", "read_ids", "to_curie", "write_ids"]
+__all__ = ["MISSING", "VARIANT", "from_curie", "read_ids", "to_curie", "variant", "write_ids"]
 
 NO_GENE = "-111"  # what NLM-Gene has for a gene without an id
 MISSING = frozenset({"", "-", "-1", NO_GENE})  # what stands where an annotator found no id
@@ -31,6 +31,9 @@ WITHOUT_PREFIX = frozenset({"MESH", "UMLS", "DBSNP", "Cellosaurus", "NCBIGene", 
 
 # tmVar's notation holds "|", "+" and ";" inside one id: p|SUB|V|600|E, or |DEL|46|S where the level is not known
 VARIANT = re.compile(r"(?:^|,)(?:tmVar:)?[cgmnpr]?\|[A-Za-z]{2,}\|")
+# tmVar's field of a variant: tmVar:p|SUB|V|600|E;HGVS:p.V600E;VariantGroup:0;CorrespondingGene:673;RS#:113488022
+FIELDS = re.compile(r"(?:^|;)(?:RS#|HGVS|Va[r1]iantGroup|CorrespondingGene):")
+RS = re.compile(r"(?:DBSNP:|RS#:)?(?:rs)?(\d+)", re.IGNORECASE)
 SEPARATORS = ("|", "+", ",", ";")
 USUAL = "|"
 SEPARATOR = re.compile(r"[|+,;]")
@@ -79,9 +82,10 @@ def from_curie(curie: str) -> str:
 def read_ids(field: str, type: str = "") -> tuple[tuple[str, ...], Mapping[str, JSON]]:
     """Return the CURIEs in a field of one or several ids, and what a mention's ``meta`` must keep of it.
 
-    Ids are separated by ``|``, ``+``, ``,`` or ``;``. In meta stands ``separator`` where it is not ``|`` (one
+    Ids are separated by ``|``, ``+``, ``,`` or ``;``. Of tmVar's fields of a variant (`variant`) the numbers in dbSNP
+    are the ids, without one its notation. In meta stands ``separator`` where it is not ``|`` (one
     character, or, where a field mixes them, one for each gap), and ``ids``, the field as written, where a part of it
-    says "no id", or all of it in NLM-Gene's way.
+    is no id, or all of it says "no id" in NLM-Gene's way.
 
     Args:
         field: the field; ``-1``, ``-111``, ``-`` and nothing mean no id.
@@ -99,6 +103,10 @@ def read_ids(field: str, type: str = "") -> tuple[tuple[str, ...], Mapping[str, 
     field = field.strip()
     if field in MISSING:
         return (), FrozenDict({"ids": field}) if field == NO_GENE else EMPTY
+    if FIELDS.search(field):
+        numbers, others = variant(field)
+        named = others.get("tmVar") or others.get("HGVS")
+        return numbers or ((named,) if named else ()), FrozenDict({"ids": field})
     separator = COMMA if VARIANT.search(field) else SEPARATOR
     parts = separator.split(field)
     if len(parts) == 1:
@@ -111,6 +119,24 @@ def read_ids(field: str, type: str = "") -> tuple[tuple[str, ...], Mapping[str, 
     if len(present) < len(parts):
         meta["ids"] = field
     return present, FrozenDict(meta) if meta else EMPTY
+
+
+def variant(field: str) -> tuple[tuple[str, ...], dict[str, str]]:
+    """Return the dbSNP ids in tmVar's field of a variant, and what else it says, by name.
+
+    >>> variant("tmVar:p|SUB|V|600|E;CorrespondingGene:673;RS#:113488022")
+    (('DBSNP:rs113488022',), {'tmVar': 'p|SUB|V|600|E', 'CorrespondingGene': '673'})
+    """
+    numbers: list[str] = []
+    others: dict[str, str] = {}
+    for part in field.split(";"):
+        key, colon, value = part.partition(":")
+        if key in ("RS#", "DBSNP") or part.lower().startswith("rs"):
+            found = (RS.fullmatch(item.strip()) for item in (value if colon else part).split(","))
+            numbers += [f"DBSNP:rs{match[1]}" for match in found if match]
+        elif part:
+            others[key.replace("Va1iant", "Variant") if colon else "tmVar"] = value if colon else part
+    return tuple(dict.fromkeys(numbers)), others
 
 
 def write_ids(concepts: tuple[str, ...], type: str = "", *, meta: Mapping[str, JSON] = EMPTY) -> str:

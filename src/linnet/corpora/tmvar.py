@@ -15,12 +15,12 @@ from collections.abc import Iterator
 from itertools import zip_longest
 from pathlib import Path
 
+from linnet.corpora.ids import variant
 from linnet.corpora.pubtator import read as read_pubtator
 from linnet.data import Document, FrozenDict, Mention
 
 __all__ = ["read"]
 
-NUMBER = re.compile(r"(?:DBSNP:|RS#:)?(?:rs)?(\d+)", re.IGNORECASE)
 VARIANT = re.compile(r"tmVar:|VariantGroup:|Va1iantGroup:|RS#:|HGVS:|[cgmnpr]?\|[A-Z]{2,}\||(?:DBSNP:)?rs\d")
 
 
@@ -38,19 +38,11 @@ def _mention(mention: Mention) -> Mention:
     field = _field(mention)
     if not VARIANT.match(field):
         return mention
-    numbers: list[str] = []
-    others: dict[str, str] = {}
-    for part in field.split(";"):
-        key, colon, value = part.partition(":")
-        if key in ("RS#", "DBSNP") or part.lower().startswith("rs"):
-            found = (NUMBER.fullmatch(item.strip()) for item in (value if colon else part).split(","))
-            numbers += [f"DBSNP:rs{match[1]}" for match in found if match]
-        elif part:
-            others[key.replace("Va1iant", "Variant") if colon else "tmVar"] = value if colon else part
+    concepts, others = variant(field)
     meta = {key: value for key, value in mention.meta.items() if key not in ("separator", "ids")}
     if others:
         meta["variant"] = FrozenDict(others)
-    return dataclasses.replace(mention, concepts=tuple(dict.fromkeys(numbers)), meta=meta)
+    return dataclasses.replace(mention, concepts=concepts, meta=meta)
 
 
 def _field(mention: Mention) -> str:
