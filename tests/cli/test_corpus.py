@@ -109,6 +109,55 @@ def test_check(run: Run, source: Path, kb: KnowledgeBase, tmp_path: Path) -> Non
     assert (done.code, "wrong.pubtator:4" in " ".join(done.out.split())) == (1, True)
 
 
+def test_check_lists_all_problems_of_all_files(run: Run, tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        wrong = PUBTATOR.replace("1\t9\t13", "1\t8\t12").replace("2\t0\t4\tFits", "2\t0\t4\tRash")
+        (tmp_path / f"{name}.pubtator").write_text(wrong)
+    (tmp_path / "c.xml").write_text("<collection>")
+    done = run("corpus", "check", tmp_path)
+    out = "".join(done.out.split())
+    assert done.code == 1
+    assert all(f"{name}.pubtator:{line}:" in out for name in "ab" for line in (4, 9))
+    assert "c.xml" in out
+    assert "wrong offsets: 2" in done.out
+    assert "unreadable: 3" in done.out
+    assert "b.pubtator:4" not in "".join(run("corpus", "check", tmp_path, "--limit", 1).out.split())
+
+
+@pytest.mark.parametrize(
+    ("on_error", "mentions", "told"),
+    [
+        ("skip", 2, ["left out: {}:4: the offsets 8-12", "left out: {}:9: the offsets 0-4 say 'Fits'"]),
+        ("repair", 3, ["put at 9-13: {}:4: the offsets 8-12", "left out: {}:9: the offsets 0-4 say 'Fits'"]),
+    ],
+)
+def test_what_is_done_about_wrong_offsets(
+    run: Run, tmp_path: Path, on_error: str, mentions: int, told: list[str]
+) -> None:
+    path = tmp_path / "data" / "corpora" / "bc5cdr" / "CDR_DevelopmentSet.PubTator.txt"
+    path.parent.mkdir(parents=True)
+    path.write_text(PUBTATOR.replace("1\t9\t13", "1\t8\t12").replace("2\t0\t4\tFits", "2\t0\t4\tRash"))
+    out, data = tmp_path / "out", ("--data", tmp_path / "data")
+    out.mkdir()
+    commands: list[tuple[object, ...]] = [
+        ("convert", path, out / "dev.jsonl"),
+        ("split", path, "-o", out / "split", "--shares", "dev=1"),
+        ("prepare", "bc5cdr", "-o", out / "prepared", *data),
+        ("stats", "bc5cdr:dev", "--json", *data),
+    ]
+    for command in commands:
+        refused = run("corpus", *command)
+        assert refused.code == 2
+        assert f"{path}:4: the offsets 8-12" in refused.err
+        assert "read the rest with --on-error skip or repair" in refused.err
+        done = run("corpus", *command, "--on-error", on_error)
+        assert done.code == 0
+        assert all(line.format(path) in done.err for line in told)
+    assert json.loads(done.out)["mentions"] == mentions
+    for name in ("dev.jsonl", "split/dev.jsonl", "prepared/dev.jsonl"):
+        assert sum(len(doc.mentions or ()) for doc in linnet.read(out / name)) == mentions
+
+
 def test_split(run: Run, source: Path, tmp_path: Path) -> None:
     for folder in ("a", "b"):
         assert run("corpus", "split", source, "-o", tmp_path / folder, "--shares", "train=0.5,dev=0.5").code == 0

@@ -5,11 +5,13 @@ from __future__ import annotations
 import gzip
 import warnings
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from linnet.corpora import gsc, pubtator
 from linnet.corpora.catalog import CORPORA, RULES, corpus_files, read_corpus
+from linnet.corpora.faults import Faults
 from linnet.data import Document
 from linnet.errors import FormatError, LinnetError, LinnetWarning
 
@@ -92,7 +94,7 @@ def test_what_has_the_counts_of_its_corpus_is_not_warned_of(tmp_path: Path) -> N
     ],
 )
 def test_what_is_asked_wrongly(
-    monkeypatch: pytest.MonkeyPatch, name: str, options: dict[str, str], message: str
+    monkeypatch: pytest.MonkeyPatch, name: str, options: dict[str, Any], message: str
 ) -> None:
     monkeypatch.delenv("LINNET_DATA", raising=False)
     with pytest.raises(LinnetError, match=message):
@@ -164,8 +166,8 @@ def test_counts(data: Path, name: str, split: str) -> None:
 @pytest.mark.data
 def test_ncbi_disease_is_as_its_rules_say(data: Path) -> None:
     path = data / "corpora" / "ncbi_disease" / "NCBItrainset_corpus.txt.gz"
-    with pytest.warns(LinnetWarning, match=r"\(1\): line 3249"):
-        published = list(pubtator.read(path, repair=True))
+    with pytest.warns(LinnetWarning, match=r"gz:3249: .*; put at"):
+        published = list(pubtator.read(path, faults=Faults("repair")))
     assert (len(published), sum(len(doc.mentions or ()) for doc in published)) == (593, 5_145)
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")

@@ -137,7 +137,7 @@ def test_only_ids_of_snomed_look_like_them(tmp_path: Path) -> None:
     ("value", "problem"),
     [
         (export(text=None), r"projects\[0\].documents\[0\]: has no text: export the project with text"),
-        (export(annotation(7, "knees", "C1")), r"annotations\[0\]: the offsets 7-12 say 'knee ', the value 'knees'"),
+        (export(annotation(7, "knees", "C1")), r"annotations\[0\]: the offsets 7-12 say 'knee ', the text 'knees'"),
         (export(annotation(7, "knee", "C1", validated="yes")), "validated: expected true or false"),
         (
             export(annotation(7, "knee", "C1", validated=False, acc=[])),

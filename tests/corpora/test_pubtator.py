@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from tests.strategies import CHARACTERS, LINES, documents
 
 from linnet.corpora import pubtator
+from linnet.corpora.faults import Faults
 from linnet.data import Document, Mention, Passage, Span
 from linnet.errors import DataError, FormatError, LinnetWarning
 
@@ -35,7 +37,7 @@ CDR = """\
 
 @pytest.fixture
 def reading(tmp_path: Path) -> Read:
-    def read(content: str, **options: bool) -> list[Document]:
+    def read(content: str, **options: Any) -> list[Document]:
         path = tmp_path / "f.txt"
         path.write_bytes(content.encode())
         return list(pubtator.read(path, **options))
@@ -181,7 +183,7 @@ def test_offsets_of_the_document_in_blocks_by_passage(reading: Read) -> None:
 
 
 def test_blocks_that_fit_neither_way_are_refused(reading: Read) -> None:
-    with pytest.raises(FormatError, match=r"f\.txt:7: the offsets 1-5 say 'inc '.*'Zinc'.*repair=True"):
+    with pytest.raises(FormatError, match=r"f\.txt:7: the offsets 1-5 say 'inc '.*'Zinc'.*--on-error skip"):
         reading(CHEM.replace("7\t0\t4\tZ", "7\t1\t5\tZ"))
 
 
@@ -251,25 +253,19 @@ def test_faults_are_named_with_their_line(reading: Read, content: str, message: 
 )
 def test_repair(reading: Read, line: str, span: Span | None) -> None:
     content = f"1|t|On zinc\n1|a|Zinc and tin.\n1\t{line}\tChemical\tD015032\n"
-    with pytest.raises(FormatError, match=r"f\.txt:3: .*mend the line, or read .*repair=True.* looks nearby"):
+    with pytest.raises(FormatError, match=r"f\.txt:3: .*; mend it, or read the rest with --on-error skip or repair"):
         reading(content)
-    if span is None:
-        with pytest.raises(FormatError, match="not within 100 characters either"):
-            reading(content, repair=True)
-        return
-    with pytest.warns(
-        LinnetWarning, match=r"stand elsewhere than their offsets say.* \(2\): line 3 .*; line 4"
-    ) as told:
-        (doc,) = reading(content + content.splitlines()[2] + "\n", repair=True)
-    assert len(told) == 1
-    assert [m.span for m in doc.mentions or ()] == [span, span]
-    assert doc.mentions is not None
-    assert doc.mentions[0].concepts == ("MESH:D015032",)
+    told: list[str] = []
+    (doc,) = reading(
+        content + content.splitlines()[2] + "\n", faults=Faults("repair", lambda _, done: told.append(done))
+    )
+    assert told == [f"put at {span.start}-{span.end}" if span else "left out"] * 2
+    assert [(m.span, m.concepts) for m in doc.mentions or ()] == ([(span, ("MESH:D015032",))] * 2 if span else [])
 
 
 def test_repair_by_passage(reading: Read) -> None:
-    with pytest.warns(LinnetWarning, match=r"\(1\): line 7 'Zinc'"):
-        docs = reading(CHEM.replace("7\t0\t4\tZ", "7\t1\t5\tZ"), repair=True)
+    with pytest.warns(LinnetWarning, match=r"f\.txt:7: the offsets 1-5 say 'inc '.*; put at 0-4$"):
+        docs = reading(CHEM.replace("7\t0\t4\tZ", "7\t1\t5\tZ"), faults=Faults("repair"))
     assert docs == reading(CHEM)
 
 

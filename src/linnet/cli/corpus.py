@@ -22,6 +22,7 @@ from linnet.corpora import FORMATS, fitting, format_of, write
 from linnet.corpora.catalog import corpus_named, read_corpus, splits_of
 from linnet.corpora.describe import Stats, check, describe, seen
 from linnet.corpora.download import download_corpus
+from linnet.corpora.faults import LEFT_OUT, Faults, OnError
 from linnet.corpora.sources import stem
 from linnet.corpora.splits import split
 from linnet.corpora.vocabulary import documents
@@ -41,10 +42,22 @@ Data = Annotated[
 ]
 From = Annotated[str | None, typer.Option("--from", help="Input format; guessed by default.")]
 Kb = Annotated[str | None, typer.Option(help="Knowledge base: a name or a file.")]
+Errors = Annotated[
+    OnError,
+    typer.Option(
+        "--on-error",
+        help="At annotations that cannot be read: stop, skip them, or repair (put them where their text stands nearby, "
+        "else skip). Each is listed.",
+    ),
+]
 
 
 def _open(kb: str | None) -> KnowledgeBase | None:
     return None if kb is None else open_kb(kb)
+
+
+def _listed(on_error: OnError) -> Faults:
+    return Faults(on_error, lambda error, done: logger.warning("%s: %s", done, error))
 
 
 # --- convert ---------------------------------------------------------------------------------------------------------
@@ -57,6 +70,7 @@ def convert(
     format: From = None,
     to: Annotated[str | None, typer.Option(help="Output format; by default what OUTPUT ends in.")] = None,
     kb: Kb = None,
+    on_error: Errors = "stop",
     data: Data = None,
     quiet: Quiet = False,
     verbose: Verbose = False,
@@ -65,7 +79,8 @@ def convert(
     listen(quiet=quiet, verbose=verbose)
     target = to or format_of(output)
     refuse_overwriting([source], [output], data=data)
-    docs = progress(documents(source, format=format, data=data), what="documents", quiet=quiet)
+    found = documents(source, format=format, data=data, faults=_listed(on_error))
+    docs = progress(found, what="documents", quiet=quiet)
     dropped: Counter[str] = Counter()
     count = write(fitting(docs, target, dropped), output, format=target, rows=_open(kb))
     logger.info("%s: %s documents", output, f"{count:,}")
@@ -87,6 +102,7 @@ def stats(
     format: From = None,
     kb: Kb = None,
     other: Annotated[str | None, typer.Option(help="Another split: what of this one was seen there.")] = None,
+    on_error: Errors = "stop",
     data: Data = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
     quiet: Quiet = False,
@@ -94,8 +110,9 @@ def stats(
 ) -> None:
     """Count documents, mentions and concepts; coverage by a knowledge base, overlap with another split."""
     listen(quiet=quiet, verbose=verbose)
-    there = None if other is None else seen(documents(other, data=data))
-    docs = progress(documents(source, format=format, data=data), what="documents", quiet=quiet)
+    faults = _listed(on_error)
+    there = None if other is None else seen(documents(other, data=data, faults=faults))
+    docs = progress(documents(source, format=format, data=data, faults=faults), what="documents", quiet=quiet)
     counts = describe(docs, kb=_open(kb), other=there)
     if as_json:
         print(json.dumps(_as_json(counts)))
@@ -134,20 +151,25 @@ def check_all(
     listen(quiet=quiet, verbose=verbose)
     counts: Counter[str] = Counter()
     shown: list[tuple[str, str, str]] = []
+
+    def note(kind: str, document: str, what: str) -> None:
+        counts[kind] += 1
+        if counts[kind] <= limit:
+            shown.append((kind, document, what))
+
+    def tell(error: FormatError, done: str) -> None:
+        note("unreadable" if done == LEFT_OUT else "wrong offsets", "", str(error))
+
     with warnings.catch_warnings(record=True) as repairs:
         warnings.simplefilter("always", LinnetWarning)
         try:
-            docs = progress(documents(source, format=format, data=data), what="documents", quiet=quiet)
-            for problem in check(docs, kb=_open(kb)):
-                counts[problem.kind] += 1
-                if counts[problem.kind] <= limit:
-                    shown.append(problem)
+            found = documents(source, format=format, data=data, faults=Faults("repair", tell, whole=True))
+            for problem in check(progress(found, what="documents", quiet=quiet), kb=_open(kb)):
+                note(*problem)
         except FormatError as error:
-            counts["unreadable"] += 1
-            shown.append(("unreadable", "", str(error)))
+            note("unreadable", "", str(error))
     for repair in repairs:
-        counts["mended when read"] += 1
-        shown.append(("mended when read", "", str(repair.message)))
+        note("mended when read", "", str(repair.message))
     if not counts:
         print(f"{source}: nothing found")
         return
@@ -167,6 +189,7 @@ def split_all(
     seed: Annotated[int, typer.Option(help="Another seed is another split.")] = 13,
     format: From = None,
     to: Annotated[str, typer.Option(help="Output format.")] = "jsonl",
+    on_error: Errors = "stop",
     data: Data = None,
     quiet: Quiet = False,
     verbose: Verbose = False,
@@ -176,7 +199,8 @@ def split_all(
     wanted = _shares(shares)
     _refuse_splits(output, {"train", "dev", "test", *wanted})
     refuse_overwriting([source], [output / name for name in wanted], data=data)
-    parts = split(list(documents(source, format=format, data=data)), wanted, seed=seed)
+    found = documents(source, format=format, data=data, faults=_listed(on_error))
+    parts = split(list(found), wanted, seed=seed)
     dropped: Counter[str] = Counter()
     for name, docs in parts.items():
         path = _split_path(output, name, to)
@@ -220,6 +244,7 @@ def prepare(
     absent: Annotated[
         Literal["keep", "drop"], typer.Option(help="Mentions with a concept that --kb lacks: keep or drop.")
     ] = "keep",
+    on_error: Errors = "stop",
     data: Data = None,
     download: Annotated[bool, typer.Option("--download", help="Fetch the corpus first, if anybody may.")] = False,
     urls: Annotated[
@@ -256,7 +281,7 @@ def prepare(
     for fold in folds or ("",):
         source, place = (f"{name}/{fold}", output / fold) if fold else (name, output)
         for part in splits_of(source):
-            written += _prepared(source, part, place, to, base, absent == "drop", data)
+            written += _prepared(source, part, place, to, base, absent == "drop", data, _listed(on_error))
     if not written:
         fetched = " or fetch it with --download" if corpus.downloads else f" or get it from {corpus.page}"
         raise LinnetError(
@@ -268,11 +293,18 @@ def prepare(
 
 
 def _prepared(
-    name: str, part: str, output: Path, to: str, base: KnowledgeBase | None, drop: bool, data: Path | None
+    name: str,
+    part: str,
+    output: Path,
+    to: str,
+    base: KnowledgeBase | None,
+    drop: bool,
+    data: Path | None,
+    faults: Faults,
 ) -> bool:
     """Write one split, if it is found, and return whether it was."""
     try:
-        found = read_corpus(name, split=part, data=data)
+        found = read_corpus(name, split=part, data=data, faults=faults)
     except FormatError as error:  # it is not there; what is there and damaged is an error below
         logger.info("%s: left out, %s", part, error)
         return False

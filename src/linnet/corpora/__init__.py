@@ -9,13 +9,14 @@ from __future__ import annotations
 import importlib
 import io
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from linnet.corpora.faults import STOP, Faults
 from linnet.corpora.losses import ALL, fitted
 from linnet.corpora.names import Remembering
 from linnet.corpora.sources import Found, find, is_json, lines_of_bigbio, sniff, suffix, texts_of_brat, unique_names
@@ -32,7 +33,8 @@ class Format:
     """Where a format is read and written, as "module:function", and the suffixes its files have.
 
     A reader is called with the path, a writer with the documents and the open text file, both with those of the
-    keywords ``rows`` (a knowledge base) and ``name`` (what to call documents that have no id) that ``options`` names.
+    keywords ``rows`` (a knowledge base), ``name`` (what to call documents that have no id) and ``faults`` (what is done
+    about annotations that cannot be read) that ``options`` names.
     ``alone`` tells formats that their suffix alone identifies; the others are recognised by content. ``holds`` names
     what the format can hold (`linnet.corpora.losses`), ``carry`` the function that gives a document the text and
     passages that come back, where not all do; a format with ``write_folder`` makes several files. Files of
@@ -59,7 +61,7 @@ FORMATS: dict[str, Format] = {
         "linnet.corpora.jsonl:read",
         "linnet.corpora.jsonl:write",
         (".jsonl", ".ndjson"),
-        options=("rows",),
+        options=("rows", "faults"),
         alone=True,
         holds=ALL,
         grows=True,
@@ -68,6 +70,7 @@ FORMATS: dict[str, Format] = {
         "linnet.corpora.pubtator:read",
         "linnet.corpora.pubtator:write",
         (".pubtator",),
+        options=("faults",),
         holds=ANNOTATIONS | {"passages", "several types", "relations", "line breaks", "conjuncts and ids as written"},
         carry="linnet.corpora.pubtator_write:carried",
         grows=True,
@@ -76,21 +79,21 @@ FORMATS: dict[str, Format] = {
         "linnet.corpora.bioc_xml:read",
         "linnet.corpora.bioc_xml:write",
         (".xml",),
-        options=("rows",),
+        options=("rows", "faults"),
         holds=ALL,
     ),
     "bioc_json": Format(
         "linnet.corpora.bioc_json:read",
         "linnet.corpora.bioc_json:write",
         (".json",),
-        options=("rows",),
+        options=("rows", "faults"),
         holds=ALL,
     ),
     "brat": Format(
         "linnet.corpora.brat:read",
         None,
         (".ann",),
-        options=("rows", "name"),
+        options=("rows", "name", "faults"),
         alone=True,
         holds=ALL,
         write_folder="linnet.corpora.brat_write:write_folder",
@@ -104,13 +107,15 @@ FORMATS: dict[str, Format] = {
     ),
     "text": Format("linnet.corpora.text:read", None, (".txt", ".text"), options=("name",), alone=True),
     "text_lines": Format("linnet.corpora.text:read_lines", None, (), options=("name",)),
-    "gsc": Format("linnet.corpora.gsc:read", "linnet.corpora.gsc:write", (".gsc", ".tsv"), holds=LINKS),
+    "gsc": Format(
+        "linnet.corpora.gsc:read", "linnet.corpora.gsc:write", (".gsc", ".tsv"), options=("faults",), holds=LINKS
+    ),
     "pubmed": Format("linnet.corpora.pubmed:read", None, (".xml",)),
     "csv": Format(
         "linnet.corpora.mentions_csv:read",
         "linnet.corpora.mentions_csv:write",
         (".csv",),
-        options=("rows",),
+        options=("rows", "faults"),
         alone=True,
         holds=(ANNOTATIONS | {"several types", "discontinuous mentions", "sources other than gold", "probabilities"})
         - {"mentions not linked", "texts", "documents without mentions"},
@@ -120,14 +125,14 @@ FORMATS: dict[str, Format] = {
         "linnet.corpora.texoo:read",
         "linnet.corpora.texoo:write",
         (".texoo", ".json"),
-        options=("rows", "name"),
+        options=("rows", "name", "faults"),
         holds=ALL,
     ),
     "bigbio": Format(
         "linnet.corpora.bigbio:read",
         "linnet.corpora.bigbio:write",
         (".bigbio", ".json"),
-        options=("rows", "name"),
+        options=("rows", "name", "faults"),
         holds=ALL,
     ),
     "spacy": Format(
@@ -159,15 +164,19 @@ FORMATS: dict[str, Format] = {
     ),
     "webanno": Format("linnet.corpora.webanno:read", None, (".tsv",), options=("name",)),
     "jats": Format("linnet.corpora.jats:read", None, (".nxml", ".xml"), options=("name",)),
-    "medcat": Format("linnet.corpora.medcat:read", None, (".json",)),
-    "label_studio": Format("linnet.corpora.label_studio:read", None, (".json",), options=("name",)),
+    "medcat": Format("linnet.corpora.medcat:read", None, (".json",), options=("faults",)),
+    "label_studio": Format("linnet.corpora.label_studio:read", None, (".json",), options=("name", "faults")),
 }
 READABLE = tuple(name for name, format in FORMATS.items() if format.read)
 WRITABLE = tuple(name for name, format in FORMATS.items() if format.write or format.write_folder)
 
 
 def read(
-    source: str | Path | Iterable[str | Path | Document], *, format: str | None = None, rows: Rows | None = None
+    source: str | Path | Iterable[str | Path | Document],
+    *,
+    format: str | None = None,
+    rows: Rows | None = None,
+    faults: Faults = STOP,
 ) -> Iterator[Document]:
     """Yield the documents of a file, a folder, a pattern such as ``notes/**/*.txt``, or standard input (``-``).
 
@@ -176,6 +185,7 @@ def read(
             order: files with a suffix of `format`, or of any format; links are followed, hidden files are not read.
         format: one of `FORMATS`; None finds it out, for each file, from suffix and content.
         rows: a knowledge base that turns the ids of stored candidates into rows.
+        faults: what is done about annotations that cannot be read.
 
     Raises:
         LinnetError: an unknown format, or one that is only written.
@@ -186,10 +196,12 @@ def read(
     """
     if format is not None:
         _check(format, READABLE, "read")
-    return _read([source] if isinstance(source, (str, Path)) else source, format, rows)
+    return _read([source] if isinstance(source, (str, Path)) else source, format, {"rows": rows, "faults": faults})
 
 
-def _read(sources: Iterable[str | Path | Document], format: str | None, rows: Rows | None) -> Iterator[Document]:
+def _read(
+    sources: Iterable[str | Path | Document], format: str | None, options: Mapping[str, Any]
+) -> Iterator[Document]:
     wanted = (FORMATS[format],) if format else FORMATS.values()
     kinds = (known.suffixes for known in wanted if known.read and (format or not known.asked))
     suffixes = tuple(dict.fromkeys(chain.from_iterable(kinds)))
@@ -203,13 +215,16 @@ def _read(sources: Iterable[str | Path | Document], format: str | None, rows: Ro
         if isinstance(item, Document):
             yield item
         else:
-            chosen = FORMATS[format or _guess(item.path)]
-            options = {"rows": rows, "name": names[item]}
-            reader = _resolve(chosen.read)
-            try:
-                yield from reader(item.path, **{key: options[key] for key in chosen.options})
-            except RecursionError as error:
-                raise FormatError(shown(item.path), "holds a value that is nested too deeply") from error
+            yield from options["faults"].guard_file(_read_file(item.path, format, {**options, "name": names[item]}))
+
+
+def _read_file(path: Path, format: str | None, options: Mapping[str, Any]) -> Iterator[Document]:
+    chosen = FORMATS[format or _guess(path)]
+    reader = _resolve(chosen.read)
+    try:
+        yield from reader(path, **{key: options[key] for key in chosen.options})
+    except RecursionError as error:
+        raise FormatError(shown(path), "holds a value that is nested too deeply") from error
 
 
 def write(

@@ -25,6 +25,7 @@ from typing import Any, TextIO
 
 from linnet.corpora.bioc_text import MAX_GAP, filler
 from linnet.corpora.extras import OWN, by_ids, rest, restored
+from linnet.corpora.faults import STOP, Faults
 from linnet.corpora.ids import MISSING, VARIANT, read_ids
 from linnet.corpora.names import Remembering
 from linnet.corpora.sources import stem
@@ -42,22 +43,25 @@ ROLES = ("arg1", "arg2")
 # --- reading ---------------------------------------------------------------------------------------------------------
 
 
-def read(path: str | Path, *, rows: Rows | None = None, name: str = "") -> Iterator[Document]:
+def read(path: str | Path, *, rows: Rows | None = None, name: str = "", faults: Faults = STOP) -> Iterator[Document]:
     """Yield the documents of a BigBIO-KB file, plain or gzip; its mentions are gold.
 
     Args:
         path: the file.
         rows: turns the ids of stored candidates into rows; without it they stay ids.
         name: what a document without id is called, with its number; the file's stem when empty.
+        faults: what is done about entities that cannot be read.
 
     Raises:
         FormatError: no JSON (with the line), or another schema: with the path of the member and what was expected.
     """
     for count, item in enumerate(_items(path), 1):
         try:
-            yield restored(_document(item, f"{name or stem(path)}:{count}"), item.object().get(OWN), rows)
+            yield restored(_document(item, f"{name or stem(path)}:{count}", faults), item.object().get(OWN), rows)
+        except FormatError as error:
+            faults.leave_out(error, whole=True)
         except DataError as error:
-            raise item.fault(str(error)) from error
+            faults.leave_out(item.fault(str(error)), whole=True)
 
 
 def _items(path: str | Path) -> Iterator[Node]:
@@ -65,16 +69,14 @@ def _items(path: str | Path) -> Iterator[Node]:
         yield from node.items() if isinstance(node.value, list) else [node]
 
 
-def _document(item: Node, name: str) -> Document:
+def _document(item: Node, name: str, faults: Faults = STOP) -> Document:
     if "passages" not in item.object():
         raise item.fault("is no document of BigBIO's KB schema: it has no passages")
     text, passages = _text(item)
-    mentions, unplaced = [], []
-    for entity in item.each("entities"):
-        if entity.each("offsets"):
-            mentions.append(_mention(entity, text))
-        else:
-            unplaced.append(entity.value)
+    entities = item.each("entities")
+    placed = (entity for entity in entities if entity.each("offsets"))
+    mentions = faults.make_each(lambda entity: _mention(entity, text, faults), placed)
+    unplaced = [entity.value for entity in entities if not entity.each("offsets")]
     meta: dict[str, Any] = {"bigbio_id": item.name("id", "")}
     id = item.name("document_id", meta["bigbio_id"] or name)
     if meta["bigbio_id"] in ("", id):
@@ -160,15 +162,12 @@ def _relation_id(id: str, place: int) -> str:
     return f"{id}_relation_{place}"
 
 
-def _mention(entity: Node, text: str) -> Mention:
+def _mention(entity: Node, text: str, faults: Faults) -> Mention:
     stretches = sorted(_stretches(entity), key=lambda stretch: stretch[1])
     spans = [span for _, span in stretches]
-    for said, (start, end) in stretches:
-        if not start < end <= len(text):
-            raise entity.fault(f"the span {start}-{end} is empty or lies outside the text of {len(text)} characters")
-        if len(_texts(entity)) == len(spans) and text[start:end] != said:
-            problem = f"the offsets {start}-{end} say {text[start:end]!r}, the text {said!r}"
-            raise entity.fault(f"{problem}; offsets count code points of the document")
+    if problem := _disagreement(stretches, text, whole=len(_texts(entity)) < len(spans)):
+        said = " ".join(said for said, _ in stretches if said)
+        spans = sorted(faults.move(entity.fault(problem), text, said, spans))
     normalized = [dict(one.object()) for one in entity.each("normalized")]
     type = entity.text("type", "")
     concepts = tuple(id for one in entity.each("normalized") for id in _concepts(one, type))
@@ -183,6 +182,17 @@ def _mention(entity: Node, text: str) -> Mention:
         concepts=concepts if normalized else None,
         meta={"normalized": normalized} if written_otherwise else {},
     )
+
+
+def _disagreement(stretches: Sequence[tuple[str, Span]], text: str, *, whole: bool) -> str:
+    """Return what is wrong with the texts or offsets of an entity, if anything is; `whole`: there is one text alone."""
+    for said, (start, end) in stretches:
+        if not start < end <= len(text):
+            return f"the span {start}-{end} is empty or lies outside the text of {len(text)} characters"
+        if not whole and text[start:end] != said:
+            problem = f"the offsets {start}-{end} say {text[start:end]!r}, the text {said!r}"
+            return f"{problem}; offsets count code points of the document"
+    return ""
 
 
 def _concepts(one: Node, type: str) -> tuple[str, ...]:

@@ -29,6 +29,7 @@ from linnet.corpora.bioc import (
 )
 from linnet.corpora.bioc_read import Reader
 from linnet.corpora.bioc_write import Writer
+from linnet.corpora.faults import STOP, Faults
 from linnet.data import JSON, Document, Rows
 from linnet.errors import FormatError
 from linnet.text.files import open_text, shown
@@ -48,23 +49,26 @@ LOCATION = frozenset({"offset", "length", "bioctype"})
 EXPECTED = "a collection (with 'documents'), a document (with 'passages') or {\"PubTator3\": [...]}"
 
 
-def read(path: str | Path, *, rows: Rows | None = None, fold_composites: bool = False) -> Iterator[Document]:
+def read(
+    path: str | Path, *, rows: Rows | None = None, fold_composites: bool = False, faults: Faults = STOP
+) -> Iterator[Document]:
     """Yield the documents of a BioC JSON file, plain or gzip.
 
     Args:
         path: the file.
         rows: a knowledge base that turns the ids of stored candidates into rows; without it they stay ids.
         fold_composites: fold BC5CDR's individual mentions into their composites (`linnet.corpora.bioc_fold`).
+        faults: what is done about annotations that cannot be read.
 
     Raises:
         FormatError: no JSON, no BioC, offsets that contradict each other or the text; with the line where the
             outermost value begins.
     """
-    reader = Reader(shown(path), rows=rows, fold_composites=fold_composites)
+    reader = Reader(shown(path), rows=rows, fold_composites=fold_composites, faults=faults)
     objects = _Objects(reader)
     for value, line, header in _values(open_text(path), shown(path)):
         for document, collection in objects.documents(value, line, objects.collection(header) if header else None):
-            yield reader.document(document, collection)
+            yield from reader.documents(document, collection)
     reader.odd.warn()
 
 
@@ -130,7 +134,7 @@ class _Objects:
     """Builds BioC's elements from JSON objects."""
 
     def __init__(self, reader: Reader) -> None:
-        self._path, self._odd = reader.path, reader.odd
+        self._path, self._odd, self._faults = reader.path, reader.odd, reader.faults
         self._line = 0
         self._where = ""
 
@@ -197,7 +201,7 @@ class _Objects:
             return []
         if not isinstance(found, list) or not all(isinstance(item, dict) for item in found):
             raise self._fault(f"{key!r}: expected a list of objects, found {found!r:.80}")
-        return [make(item) for item in found]
+        return list(self._faults.make_each(make, found)) if key == "annotations" else [make(item) for item in found]
 
     def _document(self, value: Mapping[str, Any]) -> BioCDocument:
         self._where = ""

@@ -31,7 +31,8 @@ from linnet.corpora.bioc import (
 )
 from linnet.corpora.bioc_fold import fold
 from linnet.corpora.bioc_ids import ids_in, prefix_of
-from linnet.corpora.bioc_text import Layout, laid_out, placed
+from linnet.corpora.bioc_text import Layout, Placed, laid_out, placed
+from linnet.corpora.faults import STOP, Faults
 from linnet.corpora.ids import to_curie
 from linnet.corpora.relations import known_ids
 from linnet.data import JSON, Document, Mention, Passage, Rows, Span
@@ -150,11 +151,21 @@ class Reader:
         path: how messages name the file.
         rows: a knowledge base that turns the ids of stored candidates into rows.
         fold_composites: whether BC5CDR's individual mentions are folded into their composites.
+        faults: what is done about annotations that cannot be read.
     """
 
-    def __init__(self, path: str, *, rows: Rows | None = None, fold_composites: bool = False) -> None:
-        self.path, self.odd = path, Oddities(path)
+    def __init__(
+        self, path: str, *, rows: Rows | None = None, fold_composites: bool = False, faults: Faults = STOP
+    ) -> None:
+        self.path, self.odd, self.faults = path, Oddities(path), faults
         self._rows, self._fold = rows, fold_composites
+
+    def documents(self, source: BioCDocument, collection: BioCCollection) -> Iterator[Document]:
+        """Yield the document that `source` describes, unless it is left out."""
+        try:
+            yield self.document(source, collection)
+        except FormatError as error:
+            self.faults.leave_out(error, whole=True)
 
     def document(self, source: BioCDocument, collection: BioCCollection) -> Document:
         """Return the document that `source` describes.
@@ -187,11 +198,15 @@ class Reader:
         self, source: BioCDocument, layout: Layout, mine: Mapping[str, Any], meta: dict[str, JSON]
     ) -> tuple[Mention, ...] | None:
         """Return the mentions, in the order they had; annotations without location go to `meta`."""
-        found: list[Mention] = []
+        found: list[Mention | None] = []
         unplaced: list[JSON] = []
         for annotation, passage in _annotations(source):
             if annotation.locations:
-                found.append(self._mention(annotation, passage, source.id, layout.text))
+                try:
+                    found.append(self._mention(annotation, passage, source.id, layout.text))
+                except FormatError as error:
+                    self.faults.leave_out(error)
+                    found.append(None)
             else:
                 unplaced.append(unplaced_meta(annotation))
         if unplaced:
@@ -200,16 +215,19 @@ class Reader:
             return None
         order = mine.get("order")
         if order is None:
-            return tuple(found)
+            return tuple(mention for mention in found if mention)
         if not isinstance(order, list) or sorted(map(str, order)) != sorted(map(str, range(len(found)))):
             raise DataError(f"the infon '{OWN}order' must order {len(found)} mentions, found {order!r}")
-        return tuple(mention for _, mention in sorted(zip(order, found, strict=True), key=lambda pair: int(pair[0])))
+        pairs = sorted(zip(order, found, strict=True), key=lambda pair: int(pair[0]))
+        return tuple(mention for _, mention in pairs if mention)
 
     def _mention(self, annotation: BioCAnnotation, passage: int, document: str, text: str) -> Mention:
         place = placed(annotation, text, passage)
         what = f"document {document!r}, annotation {annotation.id!r}"
         if isinstance(place, str):
-            raise FormatError(self.path, f"{what}: {place}", line=annotation.line)
+            error = FormatError(self.path, f"{what}: {place}", line=annotation.line)
+            spans = [Span(offset, offset + length) for offset, length in annotation.locations]
+            place = Placed(tuple(sorted(self.faults.move(error, text, annotation.text, spans))))
         if place.overlapped:
             self.odd.add("annotation whose locations overlap, joined", annotation.line or 0, what)
         if place.moved:

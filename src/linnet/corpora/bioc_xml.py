@@ -27,6 +27,7 @@ from linnet.corpora.bioc import (
 )
 from linnet.corpora.bioc_read import Reader
 from linnet.corpora.bioc_write import ILLEGAL, Writer
+from linnet.corpora.faults import STOP, Faults
 from linnet.data import Document, Rows
 from linnet.errors import DataError, FormatError
 from linnet.text.files import shown
@@ -38,19 +39,22 @@ HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n<!DOCTYPE collection SYSTEM "Bio
 HEADER = ("source", "date", "key", "version")
 
 
-def read(path: str | Path, *, rows: Rows | None = None, fold_composites: bool = False) -> Iterator[Document]:
+def read(
+    path: str | Path, *, rows: Rows | None = None, fold_composites: bool = False, faults: Faults = STOP
+) -> Iterator[Document]:
     """Yield the documents of a BioC XML file, plain or gzip, holding one at a time.
 
     Args:
         path: the file.
         rows: a knowledge base that turns the ids of stored candidates into rows; without it they stay ids.
         fold_composites: fold BC5CDR's individual mentions into their composites (`linnet.corpora.bioc_fold`).
+        faults: what is done about annotations that cannot be read.
 
     Raises:
         FormatError: no well-formed XML, no BioC, entity declarations, offsets that contradict each other or the text;
             with the line.
     """
-    reader = Reader(shown(path), rows=rows, fold_composites=fold_composites)
+    reader = Reader(shown(path), rows=rows, fold_composites=fold_composites, faults=faults)
     yield from _Elements(reader).documents(path)
     reader.odd.warn()
 
@@ -72,7 +76,7 @@ class _Elements:
                 if element.getparent() is not root:
                     raise self._fault("a document that is not a child of the collection", element)
                 header = header or self._collection(root)
-                yield self._reader.document(self._document(element), header)
+                yield from self._reader.documents(self._document(element), header)
         if root is None:
             raise FormatError(self._path, "is no BioC XML: expected the element <collection>")
 
@@ -139,7 +143,7 @@ class _Elements:
         passage = BioCPassage(offset=-1, line=_line(element))
         for child in element:
             if child.tag == "annotation":
-                passage.annotations.append(self._annotation(child))
+                passage.annotations += self._reader.faults.make_each(self._annotation, [child])
             elif child.tag == "offset":
                 passage.offset = self._number(child.text, child)
             elif child.tag == "text":
@@ -170,7 +174,7 @@ class _Elements:
         if element.tag == "infon":
             self._infon(element, owner.infons)
         elif element.tag == "annotation":
-            owner.annotations.append(self._annotation(element))
+            owner.annotations += self._reader.faults.make_each(self._annotation, [element])
         elif element.tag == "relation":
             owner.relations.append(self._relation(element))
         else:

@@ -28,14 +28,15 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from linnet.codec import from_json
-from linnet.corpora.brat_lines import ABOUT_DOCUMENT, ABOUT_MENTION, ANNOTATOR, Numbers, id_of, references
+from linnet.corpora.brat_lines import ABOUT_DOCUMENT, ABOUT_MENTION, ANNOTATOR, Numbers, dangling, id_of, references
 from linnet.corpora.brat_write import write_folder
+from linnet.corpora.faults import STOP, Faults
 from linnet.corpora.ids import to_curie
 from linnet.corpora.names import namer
 from linnet.corpora.sources import find, stem, suffix
@@ -64,7 +65,7 @@ EXPECTED = {
 }
 
 
-def read(path: str | Path, *, rows: Rows | None = None, name: str = "") -> Iterator[Document]:
+def read(path: str | Path, *, rows: Rows | None = None, name: str = "", faults: Faults = STOP) -> Iterator[Document]:
     """Yield the document of a pair of files, or those of all pairs below a folder, in sorted order.
 
     A text without an ``.ann`` file is a document whose mentions nobody has looked for (None).
@@ -74,12 +75,13 @@ def read(path: str | Path, *, rows: Rows | None = None, name: str = "") -> Itera
         rows: turns the ids of stored candidates into rows; names that are its preferred ones are not kept.
         name: the id of the one document; the file's stem when empty. Documents of a folder are called by their path
             below it, without suffix.
+        faults: what is done about lines that cannot be read; what points at one that is left out is left out too.
 
     Raises:
         FormatError: an ``.ann`` file without its text, a line that is none of brat's, a repeated id, a reference to
             nothing, offsets that are outside the text or say another text; with the line.
     """
-    reader = _Reader(rows)
+    reader = _Reader(rows, faults)
     if Path(path).is_dir():
         ids = {Path(file.relative).with_name(stem(file.path)).as_posix(): file.path for file in find(path, SUFFIXES)}
     else:
@@ -126,28 +128,42 @@ class _Entry:
 class _Annotations:
     """The lines of one ``.ann`` file, sorted by what they speak of."""
 
-    def __init__(self, path: str, text: str) -> None:
-        self.path, self.text = path, text
+    def __init__(self, path: str, text: str, faults: Faults) -> None:
+        self.path, self.text, self._faults = path, text, faults
         self.entries: dict[str, _Entry] = {}
         self.relations: dict[str, dict[str, Any]] = {}
         self.document: dict[str, Any] = {}
-        self.kept: list[str] = []
+        self.kept: dict[int, str] = {}  # lines by number
         self.unordered = 0
         self._lines: dict[str, int] = {}  # id -> where it stands
-        self._pointing: list[tuple[int, list[str]]] = []
+        self._left_out: set[str] = set()
+        self._pointing: list[tuple[int, str, list[str]]] = []  # number, id and what it points at
         self._later: list[tuple[int, str]] = []  # lines that belong to mentions
 
     def read(self, lines: Iterator[str]) -> None:
         """Take in all lines: first those that others point at."""
         for number, line in enumerate(lines, 1):
             if line.strip():
-                self._first(number, line)
+                self._take(self._first, number, line)
         for number, line in self._later:
-            self._second(number, line)
-        for number, ids in self._pointing:
-            for id in ids:
-                if id not in self._lines:
-                    raise FormatError(self.path, f"points at {id!r}, which is nowhere in this file", line=number)
+            self._take(self._second, number, line)
+        for number, own, id in dangling(self._pointing, self._lines.keys() - self._left_out):
+            self._faults.leave_out(self._missing(number, id))
+            self._left_out.add(own)
+            self.kept.pop(number, None)
+            self.relations.pop(own, None)
+
+    def _take(self, read: Callable[[int, str], None], number: int, line: str) -> None:
+        try:
+            read(number, line)
+        except FormatError as error:
+            self._faults.leave_out(error)
+            if self._lines.get(id_of(line)) == number:
+                self._left_out.add(id_of(line))
+
+    def _missing(self, number: int, id: str) -> FormatError:
+        where = "was left out" if id in self._left_out else "is nowhere in this file"
+        return FormatError(self.path, f"points at {id!r}, which {where}", line=number)
 
     def _first(self, number: int, line: str) -> None:
         id, tab, _ = line.partition("\t")
@@ -170,8 +186,8 @@ class _Annotations:
             self._later.append((number, line))
 
     def _keep(self, number: int, line: str) -> None:
-        self.kept.append(line)
-        self._pointing.append((number, references(line)))
+        self.kept[number] = line
+        self._pointing.append((number, id_of(line), references(line)))
 
     def _refuse(self, number: int, kind: str, line: str) -> FormatError:
         return FormatError(self.path, f"expected {EXPECTED[kind]}, found {line[:60]!r}", line=number)
@@ -182,26 +198,32 @@ class _Annotations:
         if len(columns) != 3 or found is None:
             raise self._refuse(number, "T", line)
         given = [Span(*map(int, pair.split(" "))) for pair in found[2].split(";")]
-        spans = sorted(given)
+        if problem := self._disagreement(given, found[2], columns[2]):
+            said = columns[2].rstrip() if len(given) > 1 else columns[2]
+            given = self._faults.move(FormatError(self.path, problem, line=number), self.text, said, given)
+        self.unordered += sorted(given) != given
+        self.entries[id] = _Entry(number, found[1], tuple(sorted(given)))
+
+    def _disagreement(self, given: Sequence[Span], offsets: str, said: str) -> str:
+        """Return what is wrong with the spans of a mention, if anything is."""
         end = 0
-        for start, stop in spans:
+        for start, stop in sorted(given):
             if not end <= start < stop <= len(self.text):
                 problem = f"is empty, overlaps another or lies outside the text of {len(self.text)} characters"
-                raise FormatError(self.path, f"the span {start}-{stop} {problem}", line=number)
+                return f"the span {start}-{stop} {problem}"
             end = stop
         surface = " ".join(self.text[start:stop] for start, stop in given)
-        if surface.translate(BLANKS).rstrip() != columns[2].translate(BLANKS).rstrip():
-            problem = f"the offsets {found[2]} say {surface!r}, the line says {columns[2]!r}"
-            raise FormatError(self.path, f"{problem}; offsets count code points of the .txt file", line=number)
-        self.unordered += spans != given
-        self.entries[id] = _Entry(number, found[1], tuple(spans))
+        if surface.translate(BLANKS).rstrip() == said.translate(BLANKS).rstrip():
+            return ""
+        problem = f"the offsets {offsets} say {surface!r}, the line says {said!r}"
+        return f"{problem}; offsets count code points of the .txt file"
 
     def _relation(self, number: int, id: str, line: str) -> None:
         found = RELATION.fullmatch(line.partition("\t")[2])
         if found is None:
             raise self._refuse(number, "R", line)
         args = [word.partition(":")[::2] for word in found[2].split()]
-        self._pointing.append((number, [ref for _, ref in args]))
+        self._pointing.append((number, id, [ref for _, ref in args]))
         self.relations[id] = {"id": id, "type": found[1], "args": [{"role": role, "ref": ref} for role, ref in args]}
 
     def _second(self, number: int, line: str) -> None:
@@ -248,9 +270,11 @@ class _Annotations:
             self._keep(number, line)
 
     def _entry(self, number: int, id: str) -> _Entry:
-        if id not in self.entries:
-            raise FormatError(self.path, f"points at {id!r}, which is no mention of this file", line=number)
-        return self.entries[id]
+        if id in self.entries:
+            return self.entries[id]
+        if id in self._left_out:
+            raise self._missing(number, id)
+        raise FormatError(self.path, f"points at {id!r}, which is no mention of this file", line=number)
 
     def _json(self, number: int, text: str) -> dict[str, Any]:
         try:
@@ -268,8 +292,8 @@ class _Annotations:
 class _Reader:
     """Makes documents of pairs of files and counts what was odd about them."""
 
-    def __init__(self, rows: Rows | None) -> None:
-        self._rows = rows
+    def __init__(self, rows: Rows | None, faults: Faults) -> None:
+        self._rows, self._faults = rows, faults
         self._name: Callable[[str], str] = namer(rows)
         self._unordered = 0
 
@@ -278,7 +302,7 @@ class _Reader:
         text = read_text(text_path)
         if path is None:
             return Document(id, text)
-        found = _Annotations(str(path), text)
+        found = _Annotations(str(path), text, self._faults)
         found.read(open_text(path, may_be_empty=True))
         self._unordered += found.unordered
         unseen = found.document.pop("mentions", ()) is None and not found.entries
@@ -296,7 +320,7 @@ class _Reader:
             others = meta.get("relations", ())
             meta["relations"] = (*relations, *(others if isinstance(others, tuple) else ()))
         if found.kept:
-            meta["brat"] = tuple(found.kept)
+            meta["brat"] = tuple(found.kept.values())
         return replace(doc, mentions=None if unseen else tuple(mentions), meta=meta)
 
     def _mention(self, own: str, entry: _Entry, found: _Annotations, keep: bool) -> Mention:
@@ -364,7 +388,7 @@ def _renamed(relation: dict[str, Any], names: Mapping[str, str]) -> dict[str, An
 def _numbered_otherwise(found: _Annotations) -> bool:
     """Whether the writer would number lines otherwise, or a kept line points at one whose id is no record's."""
     lost = {own for own, entry in found.entries.items() if entry.rest.get("id", own) != own}
-    numbers = Numbers([*map(id_of, found.kept), *found.relations, *(found.entries.keys() - lost)])
+    numbers = Numbers([*map(id_of, found.kept.values()), *found.relations, *(found.entries.keys() - lost)])
     if any(numbers.fresh("T") != own for own in found.entries if own in lost):
         return True
     for entry in found.entries.values():
@@ -372,4 +396,4 @@ def _numbered_otherwise(found: _Annotations) -> bool:
             lost.update(ids)
             if any(numbers.fresh(kind) != id for id in ids):
                 return True
-    return any(lost.intersection(references(line)) for line in found.kept)
+    return any(lost.intersection(references(line)) for line in found.kept.values())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from typing import Any, TypeGuard
 
 __all__ = [
@@ -15,6 +15,7 @@ __all__ = [
     "are_lines",
     "are_notes",
     "are_relations",
+    "dangling",
     "id_of",
     "is_line",
     "is_word",
@@ -99,6 +100,26 @@ def references(line: str) -> list[str]:
     if id.startswith("#"):
         return words[1:2] if len(words) == 2 and words[0] and ANNOTATION_ID.fullmatch(id) else []
     return words[1:2]
+
+
+def dangling(pointing: Iterable[tuple[int, str, list[str]]], known: Set[str]) -> Iterator[tuple[int, str, str]]:
+    """Yield number, id and missing reference of the lines that point at nothing known, and of those that point at them.
+
+    >>> list(dangling([(4, "E1", ["T1", "T2"]), (5, "E2", ["E1"]), (6, "E3", ["T1"])], {"T1", "E1", "E2", "E3"}))
+    [(4, 'E1', 'T2'), (5, 'E2', 'E1')]
+    """
+    users: dict[str, dict[int, str]] = {}
+    for number, own, ids in pointing:
+        for id in ids:
+            users.setdefault(id, {})[number] = own
+    missing = [id for id in users if id not in known]
+    told: set[int] = set()
+    for id in missing:  # which grows
+        for number, own in users.get(id, {}).items():
+            if number not in told:
+                yield number, own, id
+                told.add(number)
+                missing.append(own)
 
 
 class Numbers:

@@ -13,18 +13,21 @@ import importlib
 import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 from linnet.corpora.bioc_fold import like_pubtator
 from linnet.corpora.entries import ABSTRACTS
 from linnet.corpora.entries_own import OWN
 from linnet.corpora.entry import RULES, Corpus, Counts, Download, Layout
+from linnet.corpora.faults import LEFT_OUT, STOP, Faults
+from linnet.corpora.places import MISPLACED, NEARBY
 from linnet.corpora.sources import visible
 from linnet.data import Document, FrozenDict
 from linnet.errors import FormatError, LinnetError, LinnetWarning, did_you_mean
 from linnet.home import home
 from linnet.text.files import open_text
+from linnet.vocabularies.oddities import Oddities
 
 __all__ = [
     "CORPORA",
@@ -57,11 +60,12 @@ READERS = {
     "s800": "linnet.corpora.s800:read",
     "tmvar": "linnet.corpora.tmvar:read",
 }
+ASKING = ("pubtator", "bioc_xml", "gsc", "tmvar")  # readers that take `Faults`; the others place annotations themselves
 CORPORA: Mapping[str, Corpus] = FrozenDict({corpus.name: corpus for corpus in (*ABSTRACTS, *OWN)})
 
 
 def read_corpus(
-    name: str, *, split: str, data: str | Path | None = None, layout: str | None = None
+    name: str, *, split: str, data: str | Path | None = None, layout: str | None = None, faults: Faults = STOP
 ) -> Iterator[Document]:
     """Yield the documents of one split of a corpus known by name.
 
@@ -70,6 +74,7 @@ def read_corpus(
         split: one of its splits: mostly train, dev and test.
         data: the data folder; None takes the environment variable LINNET_DATA.
         layout: one of the forms it is published in; None takes the first that is there.
+        faults: what is done about annotations that cannot be read, beside the rules of the corpus.
 
     Raises:
         LinnetError: a corpus, split or layout that is not known, or no data folder.
@@ -80,7 +85,7 @@ def read_corpus(
     linnet.errors.LinnetError: unknown split of bc5cdr 'dve', expected one of train, dev, test; did you mean 'dev'?
     """
     chosen, (path, *ids) = _chosen(name, split, data, layout)
-    docs = _documents(path, chosen, _ids(ids[0]) if ids else None)
+    docs = _documents(path, chosen, _ids(ids[0]) if ids else None, faults)
     corpus = CORPORA[name.partition("/")[0]]
     counted = chosen.format == next(iter(corpus.layouts.values())).format  # other forms hold other mentions
     return _compared(docs, corpus.counts[split], path) if counted and split in corpus.counts else docs
@@ -192,13 +197,13 @@ def _ids(path: Path) -> frozenset[str]:
     return frozenset(line.strip() for line in open_text(path) if line.strip())
 
 
-def _documents(path: Path, layout: Layout, ids: frozenset[str] | None) -> Iterator[Document]:
+def _documents(path: Path, layout: Layout, ids: frozenset[str] | None, faults: Faults) -> Iterator[Document]:
     module, _, function = READERS[layout.format].partition(":")
     read: Callable[..., Iterator[Document]] = getattr(importlib.import_module(module), function)
-    options: dict[str, Any] = {}
-    if layout.format == "pubtator" and "repair-offsets" in layout.rules:
-        options["repair"] = True
-    docs = read(path, **options)
+    odd = Oddities(path)
+    if "repair-offsets" in layout.rules and faults.on_error == "stop":
+        faults = Faults("repair", partial(_count_moved, odd))
+    docs = _with_warning(read(path, faults=faults) if layout.format in ASKING else read(path), odd)
     if "fold-composites" in layout.rules:
         docs = map(like_pubtator, docs)
     if "drop-copies" in layout.rules:
@@ -217,6 +222,17 @@ def _compared(docs: Iterator[Document], published: Counts, path: Path) -> Iterat
         found = f"{documents:,} documents with {mentions:,} mentions were read"
         known = "the corpus has {:,} with {:,}".format(*published)
         warnings.warn(f"{path}: {found}, {known}: is it another corpus, or a part?", LinnetWarning, stacklevel=2)
+
+
+def _count_moved(odd: Oddities, error: FormatError, done: str) -> None:
+    if done == LEFT_OUT:
+        raise FormatError(error.path, f"{error.problem}; it is not within {NEARBY} characters either", line=error.line)
+    odd.add(MISPLACED, error.line or 0, error.problem.partition(";")[0])
+
+
+def _with_warning(docs: Iterator[Document], odd: Oddities) -> Iterator[Document]:
+    yield from docs
+    odd.warn()
 
 
 def _without_copies(docs: Iterator[Document], path: Path) -> Iterator[Document]:

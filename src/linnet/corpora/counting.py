@@ -5,7 +5,9 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Sequence
 
+from linnet.corpora.faults import STOP, Faults
 from linnet.data import Span
+from linnet.errors import FormatError
 
 __all__ = ["Offsets", "code_points", "utf16_units"]
 
@@ -49,6 +51,7 @@ class Offsets:
     Args:
         text: the text.
         stated: starts, ends and what the file says stands there (None: nothing), as in `span`.
+        faults: what `place` does about offsets that fit in no way.
 
     >>> offsets = Offsets("\U0001f600 fits")
     >>> offsets.span(2, 6, "fits"), offsets.span(3, 7, "fits"), offsets.span(4, 8, "fits")
@@ -57,8 +60,8 @@ class Offsets:
     Span(start=2, end=4)
     """
 
-    def __init__(self, text: str, stated: Iterable[tuple[int, int, str | None]] = ()) -> None:
-        self.text = text
+    def __init__(self, text: str, stated: Iterable[tuple[int, int, str | None]] = (), faults: Faults = STOP) -> None:
+        self.text, self._faults = text, faults
         self._units = code_points(text)
         self._ways: tuple[Callable[[int, int], Span | None], ...] = (self.points, self.units)
         if not self.same:
@@ -92,6 +95,14 @@ class Offsets:
         """
         spans = (way(start, end) for way in self._ways)
         return next((span for span in spans if self._fits(span, surface)), None)
+
+    def place(self, start: int, end: int, surface: str | None, fault: Callable[[str], FormatError]) -> Span:
+        """Return `span`, or where the surface stands nearby; raise the `fault` of offsets that say something else."""
+        if (span := self.span(start, end, surface)) is None:
+            problem = f"the offsets {start}-{end} say {self.text[start:end]!r:.80}, the text {surface!r:.80}"
+            error = fault(f"{problem}; offsets count code points of the text")
+            [span] = self._faults.move(error, self.text, surface or "", [Span(start, end)])
+        return span
 
     def _fits(self, span: Span | None, surface: str | None) -> bool:
         if span is None:

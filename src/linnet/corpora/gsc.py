@@ -14,8 +14,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TextIO
 
+from linnet.corpora.faults import STOP, Faults
 from linnet.corpora.plain import BREAKS, plain
-from linnet.data import Document, Mention
+from linnet.data import Document, Mention, Span
 from linnet.errors import DataError, FormatError, LinnetWarning
 from linnet.text.files import open_text, shown
 
@@ -24,8 +25,12 @@ __all__ = ["read", "write"]
 DIGITS = 12  # more make no offset that any file could have
 
 
-def read(path: str | Path) -> Iterator[Document]:
+def read(path: str | Path, *, faults: Faults = STOP) -> Iterator[Document]:
     """Yield the documents of a GSC+ file; each annotation line is one gold mention with one concept.
+
+    Args:
+        path: the file, plain or gzip.
+        faults: what is done about annotations that cannot be read.
 
     Raises:
         FormatError: a block without text, an annotation with other columns, or one whose text is not what its offsets
@@ -36,24 +41,24 @@ def read(path: str | Path) -> Iterator[Document]:
         if line.strip():
             block.append((number, line))
         elif block:
-            yield _document(block, shown(path))
+            yield _document(block, shown(path), faults)
             block = []
     if block:
-        yield _document(block, shown(path))
+        yield _document(block, shown(path), faults)
 
 
-def _document(block: Sequence[tuple[int, str]], path: str) -> Document:
+def _document(block: Sequence[tuple[int, str]], path: str, faults: Faults) -> Document:
     (line, id), *rest = block
     if "\t" in id:
         raise FormatError(path, f"expected a line with a document's id, found {id[:60]!r}", line=line)
     if not rest:
         raise FormatError(path, f"document {id.strip()!r} has no line with its text", line=line)
     text = rest[0][1]
-    mentions = tuple(_mention(annotation, text, path, number) for number, annotation in rest[1:])
-    return Document(id.strip(), text, mentions=mentions)
+    mentions = faults.make_each(lambda numbered: _mention(*numbered, text, path, faults), rest[1:])
+    return Document(id.strip(), text, mentions=tuple(mentions))
 
 
-def _mention(annotation: str, text: str, path: str, line: int) -> Mention:
+def _mention(line: int, annotation: str, text: str, path: str, faults: Faults) -> Mention:
     columns = annotation.split("\t", 2)
     tail = columns[-1].rsplit("\t", 1)  # the text between may hold tabs
     if len(columns) != 3 or len(tail) != 2:
@@ -64,12 +69,12 @@ def _mention(annotation: str, text: str, path: str, line: int) -> Mention:
         problem = f"expected two numbers and an id, found {columns[0]!r}, {columns[1]!r} and {concept!r}"
         raise FormatError(path, problem, line=line)
     start, end = int(columns[0]), int(columns[1])
-    if not start < end <= len(text):
-        problem = f"the span {start}-{end} is empty or lies outside the text of {len(text)} characters"
-        raise FormatError(path, problem, line=line)
-    if text[start:end] != surface:
+    if not start < end <= len(text) or text[start:end] != surface:
         problem = f"the offsets {start}-{end} say {text[start:end]!r}, the line says {surface!r}"
-        raise FormatError(path, f"{problem}; offsets count code points of the text line", line=line)
+        if not start < end <= len(text):
+            problem = f"the span {start}-{end} is empty or lies outside the text of {len(text)} characters"
+        error = FormatError(path, f"{problem}; offsets count code points of the text line", line=line)
+        [(start, end)] = faults.move(error, text, surface, [Span(start, end)])
     return Mention(start, end, source="gold", concepts=(concept,))
 
 

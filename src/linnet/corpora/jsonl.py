@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TextIO
 
 from linnet.codec import dumps, loads
+from linnet.corpora.faults import STOP, Faults
 from linnet.corpora.names import Remembering
 from linnet.corpora.sources import sniff
 from linnet.data import Document, Mention, Rows
@@ -24,12 +25,13 @@ __all__ = ["line", "read", "write"]
 BEGIN = 1 << 16  # characters of a line that tell its format
 
 
-def read(path: str | Path, *, rows: Rows | None = None) -> Iterator[Document]:
+def read(path: str | Path, *, rows: Rows | None = None, faults: Faults = STOP) -> Iterator[Document]:
     """Yield the documents of a JSON Lines file; blank lines are skipped, a file without lines holds no documents.
 
     Args:
         path: the file, plain or gzip.
         rows: turns the ids of stored candidates into rows; without it they stay ids.
+        faults: whether documents that cannot be read are left out.
 
     Raises:
         FormatError: a line that is no document, with its number.
@@ -40,7 +42,7 @@ def read(path: str | Path, *, rows: Rows | None = None) -> Iterator[Document]:
             try:
                 yield _spelled_alike(loads(text, rows))
             except DataError as error:
-                raise FormatError(shown(path), f"{error}{_other(text)}", line=number) from error
+                faults.leave_out(FormatError(shown(path), f"{error}{_other(text)}", line=number), whole=True)
 
 
 def _spelled_alike(doc: Document) -> Document:

@@ -30,10 +30,11 @@ from pathlib import Path
 from typing import Any
 
 from linnet.corpora.counting import Offsets
+from linnet.corpora.faults import STOP, Faults
 from linnet.corpora.ids import to_curie
 from linnet.corpora.sources import stem
 from linnet.data import Document, Mention, Source
-from linnet.errors import DataError, LinnetWarning
+from linnet.errors import DataError, FormatError, LinnetWarning
 from linnet.text.files import shown
 from linnet.text.json_files import Node, nodes
 
@@ -47,12 +48,13 @@ ADDRESS = re.compile(r"(?:[a-z][a-z0-9+.-]*://|/data/|data:\w+/)\S+")
 ARGUMENTS = {"right": ("from_id", "to_id"), "left": ("to_id", "from_id"), "bi": ("from_id", "to_id")}
 
 
-def read(path: str | Path, *, name: str = "") -> Iterator[Document]:
+def read(path: str | Path, *, name: str = "", faults: Faults = STOP) -> Iterator[Document]:
     """Yield the documents of an export, plain or gzip: an array of tasks, one task, or one a line.
 
     Args:
         path: the file.
         name: what a task without id is called, with its number; the file's stem when empty.
+        faults: what is done about regions that cannot be read.
 
     Raises:
         FormatError: no JSON (with the line), tasks without text, regions of something else than plain text, offsets
@@ -64,14 +66,19 @@ def read(path: str | Path, *, name: str = "") -> Iterator[Document]:
         tasks = node.items() if isinstance(node.value, list) else [node]
         names = dict.fromkeys(name for task in tasks for name in _names(task))
         for task, id in zip(tasks, _ids(tasks, name or stem(path), seen), strict=True):
-            data = _data(task)
-            if ADDRESS.fullmatch(data.text(_key(data, [*_names(task), *names]))):
-                left_out["tasks whose text is an address (of an image, a recording, a text elsewhere)"] += 1
-                continue
             try:
-                yield from _documents(task, id, list(names), left_out) if _whole(task) else [_minimal(task, id)]
+                data = _data(task)
+                if ADDRESS.fullmatch(data.text(_key(data, [*_names(task), *names]))):
+                    left_out["tasks whose text is an address (of an image, a recording, a text elsewhere)"] += 1
+                elif _whole(task):
+                    yield from _documents(task, id, list(names), left_out, faults)
+                else:
+                    yield _minimal(task, id, faults)
+            except FormatError as error:
+                faults.leave_out(error, whole=True)
             except (DataError, RecursionError) as error:
-                raise task.fault(f"{error}: expected the values that controls of Label Studio give") from error
+                problem = f"{error}: expected the values that controls of Label Studio give"
+                faults.leave_out(task.fault(problem), whole=True)
     if left_out := +left_out:
         named = ", ".join(f"{what} ({count:,})" for what, count in sorted(left_out.items()))
         warnings.warn(f"{shown(path)}: left out: {named}", LinnetWarning, stacklevel=2)
@@ -105,7 +112,7 @@ def _predictions(task: Node) -> list[Node]:
     return [one for one in task.each("predictions") if isinstance(one.value, dict)]
 
 
-def _documents(task: Node, id: str, names: Sequence[str], left_out: Counter[str]) -> Iterator[Document]:
+def _documents(task: Node, id: str, names: Sequence[str], left_out: Counter[str], faults: Faults) -> Iterator[Document]:
     made = [one for key in MADE for one in task.each(key)]
     done = [one for one in made if not one.flag("was_cancelled")]
     predictions = _predictions(task)
@@ -122,7 +129,7 @@ def _documents(task: Node, id: str, names: Sequence[str], left_out: Counter[str]
         if not done and (about := {key: one.value[key] for key in ("model_version", "score") if one.find(key)}):
             meta["prediction"] = about
         name = f"{id}:{one.name('id', '') or place}" if len(sets) > 1 else id
-        yield _document(name, text, results, "gold" if done else "pred", meta)
+        yield _document(name, text, results, "gold" if done else "pred", meta, faults)
     if not sets:
         text, meta = _text(task, names)
         yield Document(id, text, meta=meta)
@@ -135,13 +142,13 @@ def _author(annotation: Node) -> str:
     return who.text("email", "") or who.name("id")
 
 
-def _minimal(task: Node, id: str) -> Document:
+def _minimal(task: Node, id: str, faults: Faults) -> Document:
     """Return a task of JSON-MIN, whose data and regions are members of one object."""
     key = _key(_data(task), [])
     members = {name: task.member(name) for name in task.object() if name not in WORK and name != key}
     lists = [member.items() for member in members.values() if isinstance(member.value, list)]
     regions = [one for listed in lists for one in listed if _labelled(one.value)]
-    offsets = Offsets(task.text(key), map(_place, regions))
+    offsets = Offsets(task.text(key), map(_place, regions), faults)
     attributes: list[dict[str, Any]] = [{} for _ in regions]
     places: dict[tuple[Any, Any], list[dict[str, Any]]] = {}
     for region, said in zip(regions, attributes, strict=True):
@@ -149,12 +156,12 @@ def _minimal(task: Node, id: str) -> Document:
     data = {
         name: rest for name, member in members.items() if (rest := _rest(name, member.value, places)) not in (None, [])
     }
-    mentions = tuple(
-        _mention(region, offsets, "gold", region.each("labels"), said)
-        for region, said in zip(regions, attributes, strict=True)
+    mentions = faults.make_each(
+        lambda pair: _mention(pair[0], offsets, "gold", pair[0].each("labels"), pair[1]),
+        zip(regions, attributes, strict=True),
     )
     meta: dict[str, Any] = {"author": task.name("annotator")} if task.find("annotator") else {}
-    return Document(id, offsets.text, mentions=mentions, meta=meta | ({"data": data} if data else {}))
+    return Document(id, offsets.text, mentions=tuple(mentions), meta=meta | ({"data": data} if data else {}))
 
 
 def _labelled(item: Any) -> bool:
@@ -217,7 +224,9 @@ def _key(data: Node, names: Sequence[str]) -> str:
     return next(iter(texts))
 
 
-def _document(id: str, text: str, results: Sequence[Node], source: Source, meta: Mapping[str, Any]) -> Document:
+def _document(
+    id: str, text: str, results: Sequence[Node], source: Source, meta: Mapping[str, Any], faults: Faults
+) -> Document:
     regions: dict[str, list[Node]] = {}
     relations = []
     attributes: dict[str, Any] = {}
@@ -228,8 +237,9 @@ def _document(id: str, text: str, results: Sequence[Node], source: Source, meta:
             regions.setdefault(result.name("id", f"no id {place}"), []).append(result)
         elif result.find("value"):
             attributes |= _said(result)
-    offsets = Offsets(text, (_place(_first(results).member("value")) for results in regions.values()))
-    mentions = tuple(_region(results, offsets, source) for results in regions.values())
+    placed = list(faults.make_each(lambda said: (said, _place(_first(said).member("value"))), regions.values()))
+    offsets = Offsets(text, (place for _, place in placed), faults)
+    mentions = tuple(faults.make_each(lambda pair: _region(pair[0], offsets, source), placed))
     others: dict[str, Any] = {"attributes": attributes, "relations": relations}
     return Document(id, text, mentions=mentions, meta={**meta, **{key: told for key, told in others.items() if told}})
 
@@ -284,11 +294,7 @@ def _mention(
     *,
     id: str = "",
 ) -> Mention:
-    start, end, surface = _place(value)
-    span = offsets.span(start, end, surface)
-    if span is None:
-        said = f"the offsets {start}-{end} say {offsets.text[start:end]!r:.80}"
-        raise value.fault(f"{said}, the text {surface!r:.80}; offsets count code points of the task's text")
+    span = offsets.place(*_place(value), value.fault)
     types = tuple(label.string() for label in labels)
     told = [item for key in CONCEPTS for item in _told(attributes.get(key))]
     rest = {key: item for key, item in attributes.items() if key not in CONCEPTS}

@@ -19,9 +19,10 @@ from pathlib import Path
 from typing import Any
 
 from linnet.corpora.counting import Offsets
+from linnet.corpora.faults import STOP, Faults
 from linnet.corpora.ids import to_curie
 from linnet.data import Document, Mention
-from linnet.errors import DataError
+from linnet.errors import DataError, FormatError
 from linnet.text.files import shown
 from linnet.text.json_files import Node, nodes
 from linnet.vocabularies.oddities import Oddities
@@ -36,11 +37,15 @@ NUMBER = re.compile(r"[0-9]{1,12}")  # an offset as a text
 SNOMED = re.compile(r"S-(\d+)")  # how MedCAT's models of SNOMED CT write ids
 
 
-def read(path: str | Path) -> Iterator[Document]:
+def read(path: str | Path, *, faults: Faults = STOP) -> Iterator[Document]:
     """Yield the documents of a MedCATtrainer export with text, or of one of its projects alone, plain or gzip.
 
     A document's id is its name; behind colons stand its number where two have the same name, and the project's name and
     number where two have the same number too: the same document, given to several people.
+
+    Args:
+        path: the file.
+        faults: what is done about annotations that cannot be read.
 
     Raises:
         FormatError: no JSON (with the line), an export without text, offsets that say another text: with the path of
@@ -53,9 +58,11 @@ def read(path: str | Path) -> Iterator[Document]:
         places = [(item, project) for project in projects for item in project.each("documents")]
         for (item, project), id in zip(places, _ids(places), strict=True):
             try:
-                yield _document(item, project, id, odd)
+                yield _document(item, project, id, odd, faults)
+            except FormatError as error:
+                faults.leave_out(error, whole=True)
             except (DataError, RecursionError) as error:
-                raise item.fault(f"{error}: expected what MedCATtrainer exports") from error
+                faults.leave_out(item.fault(f"{error}: expected what MedCATtrainer exports"), whole=True)
     odd.warn()
 
 
@@ -68,7 +75,7 @@ def _ids(places: Sequence[tuple[Node, Node]]) -> list[str]:
     return [":".join(filter(None, key[:size])) for key, size in zip(keys, enough, strict=True)]
 
 
-def _document(item: Node, project: Node, id: str, odd: Oddities) -> Document:
+def _document(item: Node, project: Node, id: str, odd: Oddities, faults: Faults) -> Document:
     if item.find("text") is None:
         raise item.fault("has no text: export the project with text")
     text = item.text("text")
@@ -79,8 +86,9 @@ def _document(item: Node, project: Node, id: str, odd: Oddities) -> Document:
             rejected.append(annotation.value)
         else:
             kept.append(annotation)
-    offsets = Offsets(text, map(_place, kept))
-    mentions = [_mention(annotation, offsets) for annotation in kept]
+    placed = list(faults.make_each(lambda annotation: (annotation, _place(annotation)), kept))
+    offsets = Offsets(text, (place for _, place in placed), faults)
+    mentions = faults.make_each(lambda pair: _mention(*pair, offsets), placed)
     others = {"rejected": rejected, "relations": _relations(item, odd), "last_modified": item.text("last_modified", "")}
     meta = {"project": project.name("name", ""), **{key: value for key, value in others.items() if value}}
     return Document(id, text, mentions=tuple(mentions), meta=meta)
@@ -109,12 +117,8 @@ def _place(annotation: Node) -> tuple[int, int, str | None]:
     return start, end, annotation.text("value", "") or None
 
 
-def _mention(annotation: Node, offsets: Offsets) -> Mention:
-    start, end, value = _place(annotation)
-    span = offsets.span(start, end, value)
-    if span is None:
-        problem = f"the offsets {start}-{end} say {offsets.text[start:end]!r:.80}, the value {value!r}"
-        raise annotation.fault(f"{problem}; offsets count code points of the text")
+def _mention(annotation: Node, place: tuple[int, int, str | None], offsets: Offsets) -> Mention:
+    span = offsets.place(*place, annotation.fault)
     checked = "validated" not in annotation.object() or annotation.flag("validated")
     acc = annotation.find("acc")
     meta: dict[str, Any] = {"author": annotation.name("user")} if annotation.find("user") else {}

@@ -18,9 +18,11 @@ import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
+from linnet.corpora.faults import STOP, Faults
 from linnet.corpora.ids import to_curie
 from linnet.corpora.names import namer
 from linnet.data import Document, Mention, Rows, Span
@@ -148,6 +150,7 @@ def read(
     *,
     columns: Mapping[str, str] | None = None,
     rows: Rows | None = None,  # noqa: ARG001 - as in every format
+    faults: Faults = STOP,
 ) -> Iterator[Document]:
     """Yield the documents of a CSV that has their texts in a column document_text; rows of a document stand together.
 
@@ -155,16 +158,17 @@ def read(
         path: the file, plain or gzip, with commas, semicolons or tabs between cells.
         columns: our column -> the file's, where they differ: ``{"document": "pmid", "document_text": "abstract"}``.
         rows: not used; readers and writers of a format have the same keywords.
+        faults: what is done about mentions that cannot be read.
 
     Raises:
         LinnetError: `columns` names a column of ours that there is not.
         FormatError: no such column, a document whose first row has no text, or as `read_mentions`.
     """
     found = _rows(path, _checked(columns), (*REQUIRED, DOCUMENT_TEXT))
-    return _read(shown(path), found)
+    return _read(shown(path), found, faults)
 
 
-def _read(path: str, rows: Iterator[_Row]) -> Iterator[Document]:
+def _read(path: str, rows: Iterator[_Row], faults: Faults) -> Iterator[Document]:
     seen: set[str] = set()
     for id, group in itertools.groupby(rows, lambda row: row.cells["document"]):
         first = next(group)
@@ -172,13 +176,14 @@ def _read(path: str, rows: Iterator[_Row]) -> Iterator[Document]:
             raise FormatError(path, f"rows of document {id!r} stand further up: put them together", line=first.line)
         seen.add(id)
         text = first.cells[DOCUMENT_TEXT]
-        mentions = []
+        marked = []
         for row in itertools.chain([first], group):
             if row.cells[DOCUMENT_TEXT] not in ("", text):
                 problem = f"has another {DOCUMENT_TEXT} for document {id!r} than line {first.line}"
                 raise FormatError(path, problem, line=row.line)
             if row.cells["start"] or row.cells["end"]:
-                mentions.append(_mention(row, text, path))
+                marked.append(row)
+        mentions = faults.make_each(partial(_mention, text=text, path=path, faults=faults), marked)
         yield Document(id, text, mentions=tuple(mentions))
 
 
@@ -215,7 +220,7 @@ def _attach(path: str, rows: Iterator[_Row], texts: Iterable[Document]) -> Itera
             raise DataError(f"two of the texts are document {doc.id!r}: the mentions of {path} cannot tell them apart")
         seen.add(doc.id)
         found = [row for row in waiting.pop(doc.id, ()) if row.cells["start"] or row.cells["end"]]
-        yield replace(doc, mentions=(*(doc.mentions or ()), *(_mention(row, doc.text, path) for row in found)))
+        yield replace(doc, mentions=(*(doc.mentions or ()), *(_mention(row, doc.text, path, STOP) for row in found)))
     for id, [first, *_] in waiting.items():
         problem = f"there is no text for document {id!r}, nor for {len(waiting) - 1:,} others"
         raise FormatError(path, problem + did_you_mean(id, itertools.islice(seen, 10_000)), line=first.line)
@@ -288,7 +293,7 @@ def _places(header: Sequence[str], path: str, columns: Mapping[str, str], requir
 # --- rows to mentions ------------------------------------------------------------------------------------------------
 
 
-def _mention(row: _Row, text: str, path: str) -> Mention:
+def _mention(row: _Row, text: str, path: str, faults: Faults) -> Mention:
     cells = row.cells
     if not (NUMBER.fullmatch(cells["start"]) and NUMBER.fullmatch(cells["end"])):
         problem = f"expected two numbers for start and end, found {cells['start']!r} and {cells['end']!r}"
@@ -296,7 +301,9 @@ def _mention(row: _Row, text: str, path: str) -> Mention:
     start, end = int(cells["start"]), int(cells["end"])
     if not start < end <= len(text):
         problem = f"the span {start}-{end} is empty or lies outside the text of {len(text)} characters"
-        raise FormatError(path, f"{problem} of document {cells['document']!r}", line=row.line)
+        outside = FormatError(path, f"{problem} of document {cells['document']!r}", line=row.line)
+        [(start, end)] = faults.move(outside, text, cells.get("text", ""), [Span(start, end)])
+        cells = {**cells, "text": text[start:end]}
     types = _split(cells["types"]) if cells.get("types") else ()
     ids = _split(cells["concepts"]) if cells.get("concepts") else ()
     first = types[0] if types else ""
@@ -314,10 +321,14 @@ def _mention(row: _Row, text: str, path: str) -> Mention:
     except (DataError, ValueError) as error:
         raise FormatError(path, str(error), line=row.line) from error
     surface = Document("", text).surface(mention)
-    if cells.get("text", surface) != surface:
-        problem = f"the offsets {start}-{end} of document {cells['document']!r} say {surface!r}"
-        raise FormatError(path, f"{problem}, the row says {cells['text']!r}; offsets count code points", line=row.line)
-    return mention
+    said = cells.get("text", surface)
+    if said == surface:
+        return mention
+    problem = f"the offsets {start}-{end} of document {cells['document']!r} say {surface!r}"
+    another = FormatError(path, f"{problem}, the row says {said!r}; offsets count code points", line=row.line)
+    spans = sorted(faults.move(another, text, said, mention.spans))
+    parts = tuple(spans) if mention.parts else ()
+    return replace(mention, start=spans[0].start, end=spans[-1].end, parts=parts)
 
 
 def _parts(cell: str) -> tuple[Span, ...]:

@@ -7,13 +7,15 @@ told in one warning each.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
+from collections.abc import Iterator, Sequence
 
 from linnet.data import Span
 from linnet.vocabularies.oddities import Oddities
 
-__all__ = ["LOST", "MISPLACED", "NEARBY", "Places", "nearby"]
+__all__ = ["LOST", "MISPLACED", "NEARBY", "Places", "find_near", "nearby"]
 
+QUOTES = str.maketrans(dict.fromkeys("\"'`´‘’“”„«»\t\r\n\xa0", " "))  # what some copies of texts have blanks for
 NEARBY = 100  # code points around its offset in which a misplaced mention is looked for
 MISPLACED = "mentions that stand elsewhere than their offsets say, put where their text is"
 LOST = "mentions whose text stands nowhere near their offsets, left out"
@@ -44,8 +46,26 @@ class Places:
         return found
 
 
+def find_near(said: str, spans: Sequence[Span], text: str) -> list[Span] | None:
+    """Return where the parts of an annotation, which say `said` with a blank between, stand near its spans, or None.
+
+    >>> find_near("left arm", [Span(2, 6), Span(9, 12)], "left or right arm")
+    [Span(start=0, end=4), Span(start=14, end=17)]
+    """
+    sizes = [end - start for start, end in spans] if len(spans) > 1 else [len(said)]
+    ends = list(itertools.accumulate(size + 1 for size in sizes))
+    pieces = (said[end - size - 1 : end - 1] for size, end in zip(sizes, ends, strict=True))
+    found = [nearby(piece, start, text) for piece, (start, _) in zip(pieces, spans, strict=True)]
+    moved = [span for span in found if span]
+    apart = all(one.end <= other.start for one, other in itertools.pairwise(sorted(moved)))
+    return moved if len(said) == ends[-1] - 1 and len(moved) == len(spans) and apart else None
+
+
 def nearby(surface: str, start: int, text: str) -> Span | None:
-    """Return where `surface` stands: at `start` but for case and blanks around it, else nearest to it, or None."""
+    """Return where `surface` stands: at `start` but for case and blanks around it, else nearest to it, or None.
+
+    Where it stands nowhere, blanks in the text may be what quotes and tabs of it became.
+    """
     wanted = surface.strip()
     if not wanted or start > len(text) + NEARBY:
         return None
@@ -54,12 +74,18 @@ def nearby(surface: str, start: int, text: str) -> Span | None:
         return Span(begin, begin + len(wanted))
     low, high = max(0, start - NEARBY), max(0, start) + NEARBY + len(wanted)
     window = text[low:high]
-    for within, sought in ((window, wanted), (_lower(window), _lower(wanted))):
-        found = [low + place for place in _all(sought, within)]
+    for alike in (str, _lower, _without_quotes):
+        sought = alike(wanted).strip()
+        found = [low + place for place in _all(sought, alike(window))] if sought else []
         if found:
             nearest = min(found, key=lambda place: abs(place - start))
-            return Span(nearest, nearest + len(wanted))
+            return Span(nearest, nearest + len(sought))
     return None
+
+
+def _without_quotes(text: str) -> str:
+    """Return a text of the same length in lower case, with blanks for quotes."""
+    return _lower(text).translate(QUOTES)
 
 
 def _lower(text: str) -> str:

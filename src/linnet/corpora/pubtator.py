@@ -25,16 +25,15 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from linnet.corpora.faults import STOP, Faults
 from linnet.corpora.ids import read_ids, to_curie
-from linnet.corpora.places import MISPLACED, NEARBY, nearby
 from linnet.corpora.plain import BREAKS
 from linnet.corpora.pubtator_write import joined, write
 from linnet.corpora.relations import known_ids
-from linnet.data import JSON, Document, FrozenDict, Mention, Passage, Source
+from linnet.data import JSON, Document, FrozenDict, Mention, Passage, Source, Span
 from linnet.errors import DataError, FormatError
 from linnet.frozen import EMPTY
 from linnet.text.files import open_text, shown
-from linnet.vocabularies.oddities import Oddities
 
 __all__ = ["read", "write"]
 
@@ -65,7 +64,7 @@ class Block:
         return sum(bool(text) for _, text in self.passages) <= 1
 
 
-def read(path: str | Path, *, repair: bool = False) -> Iterator[Document]:
+def read(path: str | Path, *, faults: Faults = STOP) -> Iterator[Document]:
     """Yield the documents of a PubTator file; its mentions have the source "gold".
 
     Relations are in ``doc.meta["relations"]``, separators and conjuncts in the ``meta`` of their mention. Blank lines
@@ -73,17 +72,16 @@ def read(path: str | Path, *, repair: bool = False) -> Iterator[Document]:
 
     Args:
         path: the file, plain or gzip.
-        repair: where offsets and text of a mention disagree, put it where its text stands within 100 code points, and
-            say in one warning how many there were, instead of refusing the file.
+        faults: what is done about lines that cannot be read.
 
     Raises:
         FormatError: a line of no known form, an annotation before its text or of another document, offsets that do
             not give the text of the mention; with the line.
     """
     name = shown(path)
-    reader = _Reader(name, repair)
+    reader = _Reader(name, faults)
     group: list[Block] = []
-    for block in _blocks(open_text(path, by_line=True), name):
+    for block in _blocks(open_text(path, by_line=True), name, faults):
         if group and not (block.id == group[0].id and block.single):
             yield reader.document(group)
             group = []
@@ -91,17 +89,20 @@ def read(path: str | Path, *, repair: bool = False) -> Iterator[Document]:
     if not group:
         raise FormatError(name, "holds no document: expected lines such as 8871666|t|Title of the abstract")
     yield reader.document(group)
-    reader.odd.warn()
 
 
-def _blocks(lines: Iterable[str], name: str) -> Iterator[Block]:
+def _blocks(lines: Iterable[str], name: str, faults: Faults) -> Iterator[Block]:
     block, prefix = None, "\t"
     for item in enumerate(lines, 1):
         number, line = item
         if block is not None and line.startswith(prefix):
             block.annotations.append(item)
         elif line and not line.isspace():
-            id, mark, text = _text_line(line, block, name, number)
+            try:
+                id, mark, text = _text_line(line, block, name, number)
+            except FormatError as error:
+                faults.leave_out(error)
+                continue
             if block is not None and mark != "t" and id == block.id:
                 block.passages.append((mark, text))
                 continue
@@ -127,11 +128,10 @@ def _text_line(line: str, block: Block | None, name: str, number: int) -> tuple[
 
 
 class _Reader:
-    """Makes documents of blocks, and remembers where it repaired offsets."""
+    """Makes documents of blocks."""
 
-    def __init__(self, name: str, repair: bool) -> None:
-        self.odd = Oddities(name)
-        self._name, self._repair = name, repair
+    def __init__(self, name: str, faults: Faults) -> None:
+        self._name, self._faults = name, faults
 
     def document(self, group: Sequence[Block]) -> Document:
         """Return the document of one block, or of several that hold a passage each."""
@@ -147,7 +147,8 @@ class _Reader:
         meta: Mapping[str, Any] = EMPTY
         if relations:
             known = known_ids(mentions)
-            meta = {"relations": tuple(self._relation(item, known) for item in relations)}
+            found = tuple(self._faults.make_each(lambda item: self._relation(item, known), relations))
+            meta = {"relations": found} if found else EMPTY
         return Document(group[0].id, text, passages=passages, mentions=tuple(mentions), meta=meta)
 
     def _mentions(
@@ -163,14 +164,16 @@ class _Reader:
             except ValueError:
                 relations.append(item)
                 continue
-            if text[start:end] != surface or end > length:
-                start, end, tail = self._elsewhere(item, text)
             try:
+                if text[start:end] != surface or end > length:
+                    start, end, tail = self._elsewhere(item, text)
                 types, concepts, meta = _tail(tail)
                 start, end = start + base, end + base
                 mentions.append(Mention(start, end, (), "", types, GOLD, None, concepts, (), None, "", EMPTY, "", meta))
+            except FormatError as error:
+                self._faults.leave_out(error)
             except (DataError, ValueError) as error:
-                raise FormatError(self._name, str(error), line=item[0]) from error
+                self._faults.leave_out(FormatError(self._name, str(error), line=item[0]))
 
     def _elsewhere(self, item: Numbered, text: str) -> tuple[int, int, str]:
         """Return start, end and the last columns of a line whose text and offsets seem to disagree."""
@@ -182,11 +185,9 @@ class _Reader:
             if rest.startswith(f"{surface}\t"):
                 return start, end, rest[len(surface) + 1 :]
         surface, _, tail = rest.partition("\t")
-        found = nearby(surface, start, text) if self._repair else None
-        if found is None:
-            raise FormatError(self._name, _disagreement(surface, start, end, text, self._repair), line=number)
-        self.odd.add(MISPLACED, number, repr(surface))
-        return found.start, found.end, tail
+        error = FormatError(self._name, _disagreement(surface, start, end, text), line=number)
+        [span] = self._faults.move(error, text, surface, [Span(start, end)])
+        return *span, tail
 
     def _relation(self, item: Numbered, known: Mapping[str, str]) -> Mapping[str, JSON]:
         number, line = item
@@ -246,31 +247,27 @@ def _by_passage(group: Sequence[Block]) -> tuple[str, tuple[Passage, ...], Parts
     for block, (_, text) in zip(group, merged, strict=True):
         parts.append((block.annotations, text, start))
         start += len(text) + 1
-    if not all(_fit(annotations, text) for annotations, text, _ in parts):
-        whole: Parts = [(block.annotations, full, 0) for block in group]
-        if all(_fit(annotations, text) for annotations, text, _ in whole):
-            return full, passages, whole
-    return full, passages, parts
+    whole: Parts = [(block.annotations, full, 0) for block in group]
+    return full, passages, min(parts, whole, key=_misfits)
 
 
-def _fit(annotations: Sequence[Numbered], text: str) -> bool:
-    """Return whether the offsets of all mentions in `annotations` give their texts in `text`."""
-    for _, line in annotations:
-        columns = line.split("\t", 3)
-        if len(columns) == 4 and columns[1].isdecimal() and columns[2].isdecimal():
-            surface = text[int(columns[1]) : int(columns[2])].translate(BREAKS)
-            if not (surface and columns[3].startswith(f"{surface}\t")):
-                return False
-    return True
+def _misfits(parts: Parts) -> int:
+    """Return how many mentions have offsets that do not give their text."""
+    count = 0
+    for lines, text, _ in parts:
+        for _, line in lines:
+            columns = line.split("\t", 3)
+            if len(columns) == 4 and columns[1].isdecimal() and columns[2].isdecimal():
+                surface = text[int(columns[1]) : int(columns[2])].translate(BREAKS)
+                count += not (surface and columns[3].startswith(f"{surface}\t"))
+    return count
 
 
-def _disagreement(surface: str, start: int, end: int, text: str, repair: bool) -> str:
+def _disagreement(surface: str, start: int, end: int, text: str) -> str:
     if not 0 <= start < end:
         return f"the offsets {start}-{end} are no span: the start must be at least 0 and before the end"
     says = f"say {text[start:end]!r}" if end <= len(text) else f"lie outside the text of {len(text)} characters"
-    way = "mend the line, or read the file in Python: linnet.corpora.pubtator.read(path, repair=True) looks nearby"
-    cure = f"it is not within {NEARBY} characters either" if repair else way
     return (
         f"the offsets {start}-{end} {says}, the line says {surface!r}; offsets count code points of the passages, "
-        f"joined by one character each; {cure}"
+        "joined by one character each"
     )

@@ -23,6 +23,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -30,6 +31,7 @@ import numpy as np
 
 from linnet.corpora.counting import Offsets, utf16_units
 from linnet.corpora.extras import OWN, by_ids, rest, restored
+from linnet.corpora.faults import STOP, Faults
 from linnet.corpora.ids import from_curie, to_curie
 from linnet.corpora.names import Remembering
 from linnet.corpora.sources import stem
@@ -51,23 +53,26 @@ UNITS, POINTS = "UTF-16 units", "code points"
 # --- reading ---------------------------------------------------------------------------------------------------------
 
 
-def read(path: str | Path, *, rows: Rows | None = None, name: str = "") -> Iterator[Document]:
+def read(path: str | Path, *, rows: Rows | None = None, name: str = "", faults: Faults = STOP) -> Iterator[Document]:
     """Yield the documents of a TeXoo data set, or of a file that is one TeXoo document.
 
     Args:
         path: the file, plain or gzip.
         rows: turns the ids of candidates into rows; without it they stay ids.
         name: what a document without id is called, with its number; the file's stem when empty.
+        faults: what is done about annotations that cannot be read; offsets are not mended.
 
     Raises:
         FormatError: no JSON (with the line), or no TeXoo: with the path of the member and what was expected.
     """
     for count, (item, header) in enumerate(_items(path), 1):
         try:
-            doc = _Reader(item, f"{name or stem(path)}:{count}").document(header)
+            doc = _Reader(item, f"{name or stem(path)}:{count}", faults).document(header)
             yield restored(doc, item.value.get(OWN), rows)
+        except FormatError as error:
+            faults.leave_out(error, whole=True)
         except DataError as error:
-            raise item.fault(str(error)) from error
+            faults.leave_out(item.fault(str(error)), whole=True)
 
 
 def _items(path: str | Path) -> Iterator[tuple[Node, Mapping[str, Any]]]:
@@ -85,8 +90,8 @@ def _items(path: str | Path) -> Iterator[tuple[Node, Mapping[str, Any]]]:
 class _Reader:
     """Makes one document; keeps of its members what `_Writer` would not write again."""
 
-    def __init__(self, node: Node, name: str) -> None:
-        self._node, self._name = node, name
+    def __init__(self, node: Node, name: str, faults: Faults = STOP) -> None:
+        self._node, self._name, self._faults = node, name, faults
         self._text = node.text("text")
         self._offsets = Offsets(self._text)
         self._counts = self._counted()
@@ -115,8 +120,9 @@ class _Reader:
             kind, source = item.text("class", MENTIONS[0]), item.object().get("source")
             span = self._place(item, self._counts)
             if kind in MENTIONS and not (span is None and item.value["length"] == 0):
-                mentions.append(self._mention(item, span))
-                order.append(MENTION)
+                found = list(self._faults.make_each(partial(self._mention, span=span), [item]))
+                mentions += found
+                order += [MENTION] * len(found)
             elif kind == SECTION and source == "GOLD" and span is not None:
                 passages.append(self._passage(item, span))
                 order.append(SECTION)

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from itertools import zip_longest
 from pathlib import Path
 
+from linnet.corpora.faults import STOP, Faults
 from linnet.corpora.ids import variant
 from linnet.corpora.pubtator import read as read_pubtator
 from linnet.data import Document, FrozenDict, Mention
@@ -24,13 +25,17 @@ __all__ = ["read"]
 VARIANT = re.compile(r"tmVar:|VariantGroup:|Va1iantGroup:|RS#:|HGVS:|[cgmnpr]?\|[A-Z]{2,}\||(?:DBSNP:)?rs\d")
 
 
-def read(path: str | Path) -> Iterator[Document]:
-    """Yield the documents of the corpus; offsets are mended as `linnet.corpora.pubtator` does.
+def read(path: str | Path, *, faults: Faults = STOP) -> Iterator[Document]:
+    """Yield the documents of the corpus.
+
+    Args:
+        path: the file, plain or gzip.
+        faults: what is done about lines that cannot be read.
 
     Raises:
         FormatError: as PubTator.
     """
-    for doc in read_pubtator(path, repair=True):
+    for doc in read_pubtator(path, faults=faults):
         yield dataclasses.replace(doc, mentions=tuple(map(_mention, doc.mentions or ())))
 
 

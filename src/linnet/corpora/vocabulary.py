@@ -13,6 +13,7 @@ from pathlib import Path
 
 from linnet.corpora import read
 from linnet.corpora.catalog import corpus_files, corpus_named, read_corpus, splits_of
+from linnet.corpora.faults import STOP, Faults
 from linnet.corpora.sources import find
 from linnet.data import Concept, Document
 from linnet.errors import LinnetError
@@ -21,13 +22,16 @@ from linnet.vocabularies.corpus import read_corpus_concepts
 __all__ = ["corpus_paths", "documents", "gold_ids", "known_corpus", "read_corpus_vocabulary"]
 
 
-def documents(source: str | Path, *, format: str | None = None, data: str | Path | None = None) -> Iterator[Document]:
+def documents(
+    source: str | Path, *, format: str | None = None, data: str | Path | None = None, faults: Faults = STOP
+) -> Iterator[Document]:
     """Yield the documents of a path, or of a known corpus written ``name:split`` or ``name:split,split``.
 
     Args:
         source: the path, pattern or known corpus; the one split of a corpus that has no other may be left out.
         format: of the files of a path; None finds it out.
         data: the data folder of the known corpora; None takes the environment variable LINNET_DATA.
+        faults: what is done about annotations that cannot be read.
 
     Raises:
         LinnetError: a split that there is not, or no data folder.
@@ -35,8 +39,9 @@ def documents(source: str | Path, *, format: str | None = None, data: str | Path
     """
     name = known_corpus(source)
     if not name:
-        return read(source, format=format)
-    return itertools.chain.from_iterable([read_corpus(name, split=item, data=data) for item in _splits(name, source)])
+        return read(source, format=format, faults=faults)
+    found = [read_corpus(name, split=item, data=data, faults=faults) for item in _splits(name, source)]
+    return itertools.chain.from_iterable(map(faults.guard_file, found))
 
 
 def corpus_paths(source: str | Path, *, data: str | Path | None = None) -> list[Path]:
