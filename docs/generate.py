@@ -14,6 +14,7 @@ from pathlib import Path
 
 import typer
 
+from linnet import corpora
 from linnet.cli.main import app
 from linnet.config import COMPONENTS, HANDED_IN, read_recipe, recipes
 from linnet.corpora import FORMATS
@@ -92,7 +93,7 @@ def formats() -> str:
         said = _first((importlib.import_module(place).__doc__ or "").split("\n\n")[0])
         yes = ("yes" if item.read else "no", "yes" if item.write or item.write_folder else "no")
         lines.append(f"| `{name}` | {yes[0]} | {yes[1]} | {' '.join(item.suffixes)} | {said} |")
-    lines += ["", *_held()]
+    lines += ["", *_held(), *_told()]
     lines.append("\n## Corpora known by name (`bc5cdr:dev`)\n")
     lines.append("| name | folder | splits | what it is | terms |\n|---|---|---|---|---|")
     lines += [
@@ -133,6 +134,18 @@ def _default(value: object) -> str:
         return " ".join(f"`{item}`" for item in value)
     shown = str(value).lower() if isinstance(value, bool) else str(value)
     return "" if value in (None, "") else f"`{shown}`".replace("|", "\\|")
+
+
+def _told() -> list[str]:
+    """Return the table of what the readers of formats can be told."""
+    lines = ["", "### What readers can be told", "", "`linnet corpus convert --from FORMAT --option KEY=VALUE`.", ""]
+    lines += ["| format | option | takes | what it does |", "|---|---|---|---|"]
+    return lines + [
+        f"| `{name}` | `{item.name}` | {item.takes} | {_cell(item.help).replace('``', '`')} |"
+        for name, format in FORMATS.items()
+        if format.read
+        for item in corpora.options_of(name).values()
+    ]
 
 
 def _held() -> list[str]:

@@ -158,6 +158,27 @@ def test_what_is_done_about_wrong_offsets(
         assert sum(len(doc.mentions or ()) for doc in linnet.read(out / name)) == mentions
 
 
+def test_options_of_readers(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("Adenocarcinoma")
+    (tmp_path / "a.ann").write_text("T1\tSign 0 14\tAdenocarcinoma\n#1\tAnnotatorNotes T1\t8140/3\n")
+    command = ("corpus", "convert", tmp_path / "a.ann", tmp_path / "a.gsc", "--option", "note_prefix=ICDO")
+    assert "of which format? Name it with --from" in run(*command).err
+    assert run(*command, "--from", "brat").code == 0
+    assert (tmp_path / "a.gsc").read_text().splitlines()[-2] == "0\t14\tAdenocarcinoma\tICDO:8140/3"
+    refused = run(*command[:-1], "notes_prefix=ICDO", "--from", "brat")
+    assert (refused.code, "did you mean 'note_prefix'" in refused.err) == (2, True)
+    assert "pubtator has no option 'note_prefix'; it has none" in run(*command, "--from", "pubtator").err
+    tokens = tmp_path / "t.conll"
+    tokens.write_text("Fever\tB-Sign\tNN\n")
+    done = run("corpus", "stats", tokens, "--from", "conll", "--option", "columns=tag=1", "--json")
+    assert json.loads(done.out)["mentions"] == 1
+    header = tmp_path / "h.csv"
+    header.write_text("7,0,5,Fever.\n")
+    columns = "header=document,start,end,document_text"
+    done = run("corpus", "stats", header, "--from", "csv", "--option", columns, "--json")
+    assert json.loads(done.out)["mentions"] == 1
+
+
 def test_split(run: Run, source: Path, tmp_path: Path) -> None:
     for folder in ("a", "b"):
         assert run("corpus", "split", source, "-o", tmp_path / folder, "--shares", "train=0.5,dev=0.5").code == 0

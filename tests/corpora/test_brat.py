@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import shutil
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -58,6 +59,19 @@ A3\tSpeculation E1
 #3\tAnnotatorNotes E1\tnote on an event
 # a free comment
 """
+
+
+@pytest.mark.parametrize(("prefix", "concepts"), [("", (None, None)), ("ICDO", (("ICDO:8140/3/H",), ("HGNC:1097",)))])
+def test_codes_in_notes(tmp_path: Path, prefix: str, concepts: Sequence[tuple[str, ...] | None]) -> None:
+    (tmp_path / "a.txt").write_text("Adenocarcinoma BRAF")
+    lines = ["T1\tMORFOLOGIA_NEOPLASIA 0 14\tAdenocarcinoma", "#1\tAnnotatorNotes T1\t8140/3/H"]
+    lines += ["#2\tAnnotatorNotes T1\tnot sure", "T2\tGene 15 19\tBRAF", "#3\tAnnotatorNotes T2\thgnc:1097"]
+    (tmp_path / "a.ann").write_text("\n".join(lines) + "\n")
+    [doc] = read(tmp_path / "a.ann", note_prefix=prefix)
+    first, second = doc.mentions or ()
+    assert (first.concepts, second.concepts) == concepts
+    assert first.meta["notes"] == ("not sure",) if prefix else ("8140/3/H", "not sure")
+    assert list(read_any(tmp_path, format="brat", options={"note_prefix": prefix})) == [doc]
 
 
 def test_what_lines_become(tmp_path: Path) -> None:

@@ -203,3 +203,10 @@ def test_faults_of_callers(tmp_path: Path) -> None:
         list(read_mentions(path, TEXTS, columns={"end": "stop"}))
     with pytest.raises(DataError, match="two of the texts are document '1'"):
         list(read_mentions(path, [TEXTS[0], TEXTS[0]]))
+
+
+def test_a_file_without_a_first_row_that_names_its_columns(tmp_path: Path) -> None:
+    path = made(tmp_path, "7\t0\t5\tHP:1\tFever.\n")
+    columns = ("document", "start", "end", "concepts", "document_text")
+    [doc] = read(path, header=columns)
+    assert doc == Document("7", "Fever.", mentions=(Mention(0, 5, source="gold", concepts=("HP:1",)),))

@@ -46,6 +46,16 @@ ROWS = [
 ]
 
 
+def test_a_file_without_a_first_row_that_names_its_columns(tmp_path: Path) -> None:
+    path = tmp_path / "t.tsv"
+    path.write_text("Z:1\tfever\tpyrexia|febrile\nZ:2\trash\t\n")
+    first, second = read_vocabulary("table", path, header=("id", "name", "synonyms"))
+    assert [name.text for name in first.names] == ["fever", "pyrexia", "febrile"]
+    assert second.id == "Z:2"
+    first, _ = read_vocabulary("table", path, header=("code", "label", "x"), columns={"id": "code", "name": "label"})
+    assert [name.text for name in first.names] == ["fever"]
+
+
 def test_tsv(tmp_path: Path) -> None:
     text = "\r\n".join("\t".join(cells) for cells in [HEADER, *ROWS[:1], [], *ROWS[1:], []])
     concepts = read(tmp_path, text)

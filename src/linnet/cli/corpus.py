@@ -18,7 +18,7 @@ from linnet.cli.common import Quiet, Verbose, listen, progress, table
 from linnet.cli.fetching import fetching
 from linnet.cli.inputs import refuse_overwriting
 from linnet.config import open_kb
-from linnet.corpora import FORMATS, fitting, format_of, write
+from linnet.corpora import FORMATS, fitting, format_of, options_of, write
 from linnet.corpora.catalog import corpus_named, read_corpus, splits_of
 from linnet.corpora.describe import Stats, check, describe, seen
 from linnet.corpora.download import download_corpus
@@ -29,6 +29,7 @@ from linnet.corpora.vocabulary import documents
 from linnet.data import Document
 from linnet.errors import FormatError, LinnetError, LinnetWarning
 from linnet.kb import KnowledgeBase
+from linnet.vocabularies.options import given_value
 
 __all__ = ["app"]
 
@@ -41,6 +42,10 @@ Data = Annotated[
     Path | None, typer.Option(envvar="LINNET_DATA", help="Folder of the known corpora.", show_default=False)
 ]
 From = Annotated[str | None, typer.Option("--from", help="Input format; guessed by default.")]
+Options = Annotated[
+    list[str] | None,
+    typer.Option("--option", help="Option of the reader of --from: note_prefix=ICDO; repeatable (docs/formats.md)."),
+]
 Kb = Annotated[str | None, typer.Option(help="Knowledge base: a name or a file.")]
 Errors = Annotated[
     OnError,
@@ -56,6 +61,14 @@ def _open(kb: str | None) -> KnowledgeBase | None:
     return None if kb is None else open_kb(kb)
 
 
+def _options(format: str | None, texts: list[str] | None) -> dict[str, Any]:
+    """Return the options of the format's reader out of ``KEY=VALUE``."""
+    if texts and format is None:
+        raise LinnetError(f"--option {texts[0]}: of which format? Name it with --from")
+    pairs = [text.partition("=") for text in texts or ()]
+    return {key: given_value(str(format), options_of(str(format)), key, value) for key, _, value in pairs}
+
+
 def _listed(on_error: OnError) -> Faults:
     return Faults(on_error, lambda error, done: logger.warning("%s: %s", done, error))
 
@@ -69,6 +82,7 @@ def convert(
     output: Annotated[str, typer.Argument(help="File (folder for brat) to write; - is standard output.")],
     format: From = None,
     to: Annotated[str | None, typer.Option(help="Output format; by default what OUTPUT ends in.")] = None,
+    options: Options = None,
     kb: Kb = None,
     on_error: Errors = "stop",
     data: Data = None,
@@ -79,7 +93,8 @@ def convert(
     listen(quiet=quiet, verbose=verbose)
     target = to or format_of(output)
     refuse_overwriting([source], [output], data=data)
-    found = documents(source, format=format, data=data, faults=_listed(on_error))
+    given = _options(format, options)
+    found = documents(source, format=format, data=data, faults=_listed(on_error), options=given)
     docs = progress(found, what="documents", quiet=quiet)
     dropped: Counter[str] = Counter()
     count = write(fitting(docs, target, dropped), output, format=target, rows=_open(kb))
@@ -100,6 +115,7 @@ def _say_lost(dropped: Counter[str], target: str) -> None:
 def stats(
     source: Source,
     format: From = None,
+    options: Options = None,
     kb: Kb = None,
     other: Annotated[str | None, typer.Option(help="Another split: what of this one was seen there.")] = None,
     on_error: Errors = "stop",
@@ -112,7 +128,8 @@ def stats(
     listen(quiet=quiet, verbose=verbose)
     faults = _listed(on_error)
     there = None if other is None else seen(documents(other, data=data, faults=faults))
-    docs = progress(documents(source, format=format, data=data, faults=faults), what="documents", quiet=quiet)
+    found = documents(source, format=format, data=data, faults=faults, options=_options(format, options))
+    docs = progress(found, what="documents", quiet=quiet)
     counts = describe(docs, kb=_open(kb), other=there)
     if as_json:
         print(json.dumps(_as_json(counts)))
@@ -141,6 +158,7 @@ def _stat_rows(counts: Stats) -> Iterator[tuple[str, str, str]]:
 def check_all(
     source: Source,
     format: From = None,
+    options: Options = None,
     kb: Kb = None,
     limit: Annotated[int, typer.Option(min=0, help="How many problems of a kind to show.")] = 10,
     data: Data = None,
@@ -163,7 +181,8 @@ def check_all(
     with warnings.catch_warnings(record=True) as repairs:
         warnings.simplefilter("always", LinnetWarning)
         try:
-            found = documents(source, format=format, data=data, faults=Faults("repair", tell, whole=True))
+            faults = Faults("repair", tell, whole=True)
+            found = documents(source, format=format, data=data, faults=faults, options=_options(format, options))
             for problem in check(progress(found, what="documents", quiet=quiet), kb=_open(kb)):
                 note(*problem)
         except FormatError as error:
@@ -188,6 +207,7 @@ def split_all(
     shares: Annotated[str, typer.Option(help="Splits and their shares.")] = "train=0.8,dev=0.1,test=0.1",
     seed: Annotated[int, typer.Option(help="Another seed is another split.")] = 13,
     format: From = None,
+    options: Options = None,
     to: Annotated[str, typer.Option(help="Output format.")] = "jsonl",
     on_error: Errors = "stop",
     data: Data = None,
@@ -199,7 +219,8 @@ def split_all(
     wanted = _shares(shares)
     _refuse_splits(output, {"train", "dev", "test", *wanted})
     refuse_overwriting([source], [output / name for name in wanted], data=data)
-    found = documents(source, format=format, data=data, faults=_listed(on_error))
+    given = _options(format, options)
+    found = documents(source, format=format, data=data, faults=_listed(on_error), options=given)
     parts = split(list(found), wanted, seed=seed)
     dropped: Counter[str] = Counter()
     for name, docs in parts.items():

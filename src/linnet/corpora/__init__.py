@@ -22,10 +22,12 @@ from linnet.corpora.names import Remembering
 from linnet.corpora.sources import Found, find, is_json, lines_of_bigbio, sniff, suffix, texts_of_brat, unique_names
 from linnet.data import Document, Rows
 from linnet.errors import FormatError, LinnetError, did_you_mean
+from linnet.frozen import EMPTY
 from linnet.text.decoding import refuse_no_text
 from linnet.text.files import STDIO, head, replacing, shown
+from linnet.vocabularies.options import Option, reader_options
 
-__all__ = ["FORMATS", "Format", "check_place", "fitting", "format_of", "growing", "read", "write"]
+__all__ = ["FORMATS", "Format", "check_place", "fitting", "format_of", "growing", "options_of", "read", "write"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +169,7 @@ FORMATS: dict[str, Format] = {
     "medcat": Format("linnet.corpora.medcat:read", None, (".json",), options=("faults",)),
     "label_studio": Format("linnet.corpora.label_studio:read", None, (".json",), options=("name", "faults")),
 }
+GIVEN = ("rows", "name", "faults")
 READABLE = tuple(name for name, format in FORMATS.items() if format.read)
 WRITABLE = tuple(name for name, format in FORMATS.items() if format.write or format.write_folder)
 
@@ -177,6 +180,7 @@ def read(
     format: str | None = None,
     rows: Rows | None = None,
     faults: Faults = STOP,
+    options: Mapping[str, Any] = EMPTY,
 ) -> Iterator[Document]:
     """Yield the documents of a file, a folder, a pattern such as ``notes/**/*.txt``, or standard input (``-``).
 
@@ -186,9 +190,10 @@ def read(
         format: one of `FORMATS`; None finds it out, for each file, from suffix and content.
         rows: a knowledge base that turns the ids of stored candidates into rows.
         faults: what is done about annotations that cannot be read.
+        options: other keywords of the reader of `format`, which must be given then (`options_of`).
 
     Raises:
-        LinnetError: an unknown format, or one that is only written.
+        LinnetError: an unknown format, or one that is only written; options without a format, or that it has not.
         FormatError: no such file, nothing found, a pipe or device, a format that cannot be told, damage.
 
     >>> [doc.id for doc in read([Document.of("Seizures.", id="note")])]
@@ -196,7 +201,17 @@ def read(
     """
     if format is not None:
         _check(format, READABLE, "read")
-    return _read([source] if isinstance(source, (str, Path)) else source, format, {"rows": rows, "faults": faults})
+    if options and format is None:
+        raise LinnetError(f"options {', '.join(options)}: whose? Say the format (--from, or format=)")
+    given = {"rows": rows, "faults": faults, **options}
+    return _read([source] if isinstance(source, (str, Path)) else source, format, given)
+
+
+def options_of(format: str) -> dict[str, Option]:
+    """Return what the reader of a format can be told beside what all are, by name."""
+    _check(format, READABLE, "read")
+    found = reader_options(_resolve(FORMATS[format].read))
+    return {name: option for name, option in found.items() if name not in GIVEN}
 
 
 def _read(
@@ -222,7 +237,7 @@ def _read_file(path: Path, format: str | None, options: Mapping[str, Any]) -> It
     chosen = FORMATS[format or _guess(path)]
     reader = _resolve(chosen.read)
     try:
-        yield from reader(path, **{key: options[key] for key in chosen.options})
+        yield from reader(path, **{key: options[key] for key in options if key in chosen.options or key not in GIVEN})
     except RecursionError as error:
         raise FormatError(shown(path), "holds a value that is nested too deeply") from error
 

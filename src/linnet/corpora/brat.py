@@ -29,12 +29,22 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from linnet.codec import from_json
-from linnet.corpora.brat_lines import ABOUT_DOCUMENT, ABOUT_MENTION, ANNOTATOR, Numbers, dangling, id_of, references
+from linnet.corpora.brat_lines import (
+    ABOUT_DOCUMENT,
+    ABOUT_MENTION,
+    ANNOTATOR,
+    Entry,
+    dangling,
+    id_of,
+    is_word,
+    numbered_otherwise,
+    references,
+)
 from linnet.corpora.brat_write import write_folder
 from linnet.corpora.faults import STOP, Faults
 from linnet.corpora.ids import to_curie
@@ -65,7 +75,9 @@ EXPECTED = {
 }
 
 
-def read(path: str | Path, *, rows: Rows | None = None, name: str = "", faults: Faults = STOP) -> Iterator[Document]:
+def read(
+    path: str | Path, *, rows: Rows | None = None, name: str = "", faults: Faults = STOP, note_prefix: str = ""
+) -> Iterator[Document]:
     """Yield the document of a pair of files, or those of all pairs below a folder, in sorted order.
 
     A text without an ``.ann`` file is a document whose mentions nobody has looked for (None).
@@ -76,12 +88,14 @@ def read(path: str | Path, *, rows: Rows | None = None, name: str = "", faults: 
         name: the id of the one document; the file's stem when empty. Documents of a folder are called by their path
             below it, without suffix.
         faults: what is done about lines that cannot be read; what points at one that is left out is left out too.
+        note_prefix: of the concepts that notes of annotators (AnnotatorNotes) are where they hold one word: ICDO makes
+            8000/6 the concept ICDO:8000/6; empty leaves them notes.
 
     Raises:
         FormatError: an ``.ann`` file without its text, a line that is none of brat's, a repeated id, a reference to
             nothing, offsets that are outside the text or say another text; with the line.
     """
-    reader = _Reader(rows, faults)
+    reader = _Reader(rows, faults, note_prefix)
     if Path(path).is_dir():
         ids = {Path(file.relative).with_name(stem(file.path)).as_posix(): file.path for file in find(path, SUFFIXES)}
     else:
@@ -111,26 +125,12 @@ def _pair(path: Path) -> tuple[Path, Path | None]:
 # --- lines -----------------------------------------------------------------------------------------------------------
 
 
-@dataclass(slots=True)
-class _Entry:
-    """A mention on its way: its T line, and what other lines say of it."""
-
-    line: int
-    type: str
-    spans: tuple[Span, ...]
-    concepts: list[tuple[str, str | None]] = field(default_factory=list)
-    attributes: dict[str, str | bool] = field(default_factory=dict)
-    notes: list[str | dict[str, str]] = field(default_factory=list)
-    rest: dict[str, Any] = field(default_factory=dict)
-    ids: dict[str, list[str]] = field(default_factory=lambda: {"N": [], "A": [], "#": []})
-
-
 class _Annotations:
     """The lines of one ``.ann`` file, sorted by what they speak of."""
 
-    def __init__(self, path: str, text: str, faults: Faults) -> None:
-        self.path, self.text, self._faults = path, text, faults
-        self.entries: dict[str, _Entry] = {}
+    def __init__(self, path: str, text: str, faults: Faults, note_prefix: str) -> None:
+        self.path, self.text, self._faults, self._prefix = path, text, faults, note_prefix
+        self.entries: dict[str, Entry] = {}
         self.relations: dict[str, dict[str, Any]] = {}
         self.document: dict[str, Any] = {}
         self.kept: dict[int, str] = {}  # lines by number
@@ -161,8 +161,8 @@ class _Annotations:
             if self._lines.get(id_of(line)) == number:
                 self._left_out.add(id_of(line))
 
-    def _missing(self, number: int, id: str) -> FormatError:
-        where = "was left out" if id in self._left_out else "is nowhere in this file"
+    def _missing(self, number: int, id: str, where: str = "is nowhere in this file") -> FormatError:
+        where = "was left out" if id in self._left_out else where
         return FormatError(self.path, f"points at {id!r}, which {where}", line=number)
 
     def _first(self, number: int, line: str) -> None:
@@ -202,7 +202,7 @@ class _Annotations:
             said = columns[2].rstrip() if len(given) > 1 else columns[2]
             given = self._faults.move(FormatError(self.path, problem, line=number), self.text, said, given)
         self.unordered += sorted(given) != given
-        self.entries[id] = _Entry(number, found[1], tuple(sorted(given)))
+        self.entries[id] = Entry(number, found[1], tuple(sorted(given)))
 
     def _disagreement(self, given: Sequence[Span], offsets: str, said: str) -> str:
         """Return what is wrong with the spans of a mention, if anything is."""
@@ -264,17 +264,18 @@ class _Annotations:
             entry.ids["#"].append(id)
         elif target in self.entries:
             entry = self.entries[target]
+            if type == ANNOTATOR and self._prefix and is_word(text):
+                entry.concepts.append((text if ":" in text else f"{self._prefix}:{text}", None))
+                return
             entry.notes.append(text if type == ANNOTATOR else {"type": type, "text": text})
             entry.ids["#"].append(id)
         else:
             self._keep(number, line)
 
-    def _entry(self, number: int, id: str) -> _Entry:
-        if id in self.entries:
-            return self.entries[id]
-        if id in self._left_out:
-            raise self._missing(number, id)
-        raise FormatError(self.path, f"points at {id!r}, which is no mention of this file", line=number)
+    def _entry(self, number: int, id: str) -> Entry:
+        if id not in self.entries:
+            raise self._missing(number, id, "is no mention of this file")
+        return self.entries[id]
 
     def _json(self, number: int, text: str) -> dict[str, Any]:
         try:
@@ -292,8 +293,8 @@ class _Annotations:
 class _Reader:
     """Makes documents of pairs of files and counts what was odd about them."""
 
-    def __init__(self, rows: Rows | None, faults: Faults) -> None:
-        self._rows, self._faults = rows, faults
+    def __init__(self, rows: Rows | None, faults: Faults, note_prefix: str) -> None:
+        self._rows, self._faults, self._note_prefix = rows, faults, note_prefix
         self._name: Callable[[str], str] = namer(rows)
         self._unordered = 0
 
@@ -302,7 +303,7 @@ class _Reader:
         text = read_text(text_path)
         if path is None:
             return Document(id, text)
-        found = _Annotations(str(path), text, self._faults)
+        found = _Annotations(str(path), text, self._faults, self._note_prefix)
         found.read(open_text(path, may_be_empty=True))
         self._unordered += found.unordered
         unseen = found.document.pop("mentions", ()) is None and not found.entries
@@ -311,7 +312,7 @@ class _Reader:
             doc = from_json({**found.document, "id": id, "text": text})
         except DataError as error:
             raise FormatError(path, f"its {ABOUT_DOCUMENT}: {error}") from error
-        keep = _numbered_otherwise(found)
+        keep = numbered_otherwise(found.entries, found.relations, found.kept.values())
         mentions = [self._mention(own, entry, found, keep) for own, entry in found.entries.items()]
         names = {own: mention.id for own, mention in zip(found.entries, mentions, strict=True)}
         relations = [_renamed(relation, names) for relation in found.relations.values()]
@@ -323,7 +324,7 @@ class _Reader:
             meta["brat"] = tuple(found.kept.values())
         return replace(doc, mentions=None if unseen else tuple(mentions), meta=meta)
 
-    def _mention(self, own: str, entry: _Entry, found: _Annotations, keep: bool) -> Mention:
+    def _mention(self, own: str, entry: Entry, found: _Annotations, keep: bool) -> Mention:
         start, end = entry.spans[0].start, entry.spans[-1].end
         parts = entry.spans if len(entry.spans) > 1 else ()
         rest = entry.rest
@@ -355,7 +356,7 @@ class _Reader:
             meta=meta,
         )
 
-    def _concepts(self, entry: _Entry) -> tuple[tuple[str, ...], dict[str, Any]]:
+    def _concepts(self, entry: Entry) -> tuple[tuple[str, ...], dict[str, Any]]:
         """Return the concepts of a mention, and what its N lines say that these do not."""
         raws = [raw for raw, _ in entry.concepts]
         concepts = tuple(to_curie(raw, entry.type) for raw in raws)
@@ -383,17 +384,3 @@ def _longer(name: str, noted: object, path: Path) -> str:
 def _renamed(relation: dict[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
     args = [{**arg, "ref": names.get(arg["ref"], arg["ref"])} for arg in relation["args"]]
     return {**relation, "args": args}
-
-
-def _numbered_otherwise(found: _Annotations) -> bool:
-    """Whether the writer would number lines otherwise, or a kept line points at one whose id is no record's."""
-    lost = {own for own, entry in found.entries.items() if entry.rest.get("id", own) != own}
-    numbers = Numbers([*map(id_of, found.kept.values()), *found.relations, *(found.entries.keys() - lost)])
-    if any(numbers.fresh("T") != own for own in found.entries if own in lost):
-        return True
-    for entry in found.entries.values():
-        for kind, ids in entry.ids.items():
-            lost.update(ids)
-            if any(numbers.fresh(kind) != id for id in ids):
-                return True
-    return any(lost.intersection(references(line)) for line in found.kept.values())

@@ -21,6 +21,7 @@ COLUMNS = {
     "end": ("end",),
     "misc": ("misc",),
 }
+NUMBER = re.compile(r"-?[0-9]{1,4}")
 NAMES = re.compile(r"#\s*global\.columns\s*=\s*(.*)")
 ASSUMED = ("token", "tag")  # the first column and the last, where nothing says which is which
 PART = re.compile(r"\d+[-.]\d+")  # numbers of CoNLL-U for words of several tokens, and for what is not written
@@ -164,6 +165,8 @@ def _layout(path: str, header: list[str], row: str, columns: Mapping[str, int | 
 
 
 def _place(wanted: int | str, header: list[str], width: int, fault: FormatError) -> int:
+    if isinstance(wanted, str) and not header and NUMBER.fullmatch(wanted):  # from the command line
+        wanted = int(wanted)
     if isinstance(wanted, int):
         if -width <= wanted < width:
             return wanted % width

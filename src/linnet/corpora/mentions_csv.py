@@ -149,6 +149,7 @@ def read(
     path: str | Path,
     *,
     columns: Mapping[str, str] | None = None,
+    header: Sequence[str] = (),
     rows: Rows | None = None,  # noqa: ARG001 - as in every format
     faults: Faults = STOP,
 ) -> Iterator[Document]:
@@ -157,6 +158,7 @@ def read(
     Args:
         path: the file, plain or gzip, with commas, semicolons or tabs between cells.
         columns: our column -> the file's, where they differ: ``{"document": "pmid", "document_text": "abstract"}``.
+        header: the names of the columns, of a file whose first row does not name them.
         rows: not used; readers and writers of a format have the same keywords.
         faults: what is done about mentions that cannot be read.
 
@@ -164,7 +166,7 @@ def read(
         LinnetError: `columns` names a column of ours that there is not.
         FormatError: no such column, a document whose first row has no text, or as `read_mentions`.
     """
-    found = _rows(path, _checked(columns), (*REQUIRED, DOCUMENT_TEXT))
+    found = _rows(path, _checked(columns), (*REQUIRED, DOCUMENT_TEXT), header)
     return _read(shown(path), found, faults)
 
 
@@ -235,13 +237,15 @@ def _checked(columns: Mapping[str, str] | None) -> Mapping[str, str]:
     return columns or {}
 
 
-def _rows(path: str | Path, columns: Mapping[str, str], required: Sequence[str]) -> Iterator[_Row]:
+def _rows(
+    path: str | Path, columns: Mapping[str, str], required: Sequence[str], header: Sequence[str] = ()
+) -> Iterator[_Row]:
     name = shown(path)
     lines = open_text(path, keep_ends=True)
     first = next(lines)
     cut = next((mark for mark in DELIMITERS if mark in first), ",")
     table = _table(itertools.chain([first], lines), name, cut)
-    header = [cell.strip() for cell in next(table, (1, [""]))[1]]
+    header = header or [cell.strip() for cell in next(table, (1, [""]))[1]]
     places = _places(header, name, columns, required)
     ours = {place: column for column, place in places.items()}
     for line, row in table:

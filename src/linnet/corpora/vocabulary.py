@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from linnet.corpora import read
 from linnet.corpora.catalog import corpus_files, corpus_named, read_corpus, splits_of
@@ -17,13 +18,19 @@ from linnet.corpora.faults import STOP, Faults
 from linnet.corpora.sources import find
 from linnet.data import Concept, Document
 from linnet.errors import LinnetError
+from linnet.frozen import EMPTY
 from linnet.vocabularies.corpus import read_corpus_concepts
 
 __all__ = ["corpus_paths", "documents", "gold_ids", "known_corpus", "read_corpus_vocabulary"]
 
 
 def documents(
-    source: str | Path, *, format: str | None = None, data: str | Path | None = None, faults: Faults = STOP
+    source: str | Path,
+    *,
+    format: str | None = None,
+    data: str | Path | None = None,
+    faults: Faults = STOP,
+    options: Mapping[str, Any] = EMPTY,
 ) -> Iterator[Document]:
     """Yield the documents of a path, or of a known corpus written ``name:split`` or ``name:split,split``.
 
@@ -32,6 +39,7 @@ def documents(
         format: of the files of a path; None finds it out.
         data: the data folder of the known corpora; None takes the environment variable LINNET_DATA.
         faults: what is done about annotations that cannot be read.
+        options: other keywords of the reader of `format`.
 
     Raises:
         LinnetError: a split that there is not, or no data folder.
@@ -39,7 +47,7 @@ def documents(
     """
     name = known_corpus(source)
     if not name:
-        return read(source, format=format, faults=faults)
+        return read(source, format=format, faults=faults, options=options)
     found = [read_corpus(name, split=item, data=data, faults=faults) for item in _splits(name, source)]
     return itertools.chain.from_iterable(map(faults.guard_file, found))
 

@@ -1,4 +1,4 @@
-"""The options of vocabulary readers: what there is, and what people write for them turned into the reader's keywords.
+"""The options of readers: what there is, and what people write for them turned into the reader's keywords.
 
 A reader's keyword-only arguments are its options, their annotations say what they take, and the reader's docstring
 says what they do. The command line gives texts (``languages=ENG,GER``), recipes TOML values (``languages = ["ENG"]``).
@@ -10,7 +10,7 @@ import inspect
 import re
 import types
 import typing
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,7 +18,7 @@ from linnet.errors import LinnetError, did_you_mean
 from linnet.home import expanded
 from linnet.vocabularies import reader_of
 
-__all__ = ["Option", "option_value", "options_of"]
+__all__ = ["Option", "given_value", "option_value", "options_of", "reader_options"]
 
 YES, NO = ("true", "yes", "1"), ("false", "no", "0")
 MANY = (Collection, Iterable, Sequence)
@@ -50,7 +50,11 @@ def options_of(vocabulary: str) -> dict[str, Option]:
     >>> options_of("umls")["languages"].takes
     'values separated by commas'
     """
-    reader = reader_of(vocabulary)
+    return reader_options(reader_of(vocabulary))
+
+
+def reader_options(reader: Callable[..., object]) -> dict[str, Option]:
+    """Return the options of a reader, by name."""
     hints = typing.get_type_hints(reader)
     said = _arguments(inspect.getdoc(reader) or "")
     return {
@@ -75,14 +79,20 @@ def option_value(vocabulary: str, name: str, value: object, *, folder: Path | No
     >>> option_value("umls", "languages", "ENG, GER"), option_value("ctd", "slim", "yes")
     (('ENG', 'GER'), True)
     """
-    known = options_of(vocabulary)
+    return given_value(vocabulary, options_of(vocabulary), name, value, folder=folder)
+
+
+def given_value(
+    format: str, known: Mapping[str, Option], name: str, value: object, *, folder: Path | None = None
+) -> Any:
+    """Return `value` as a reader takes it for its option `name`; `format` is what messages call the reader."""
     if name not in known:
         there = f"its options are {', '.join(known)}" if known else "it has none"
-        raise LinnetError(f"{vocabulary} has no option {name!r}; {there}{did_you_mean(name, known)}")
+        raise LinnetError(f"{format} has no option {name!r}; {there}{did_you_mean(name, known)}")
     takes = known[name].takes
     made = _from_text(value, takes, folder) if isinstance(value, str) else _from_toml(value, takes)
     if made is None:
-        raise LinnetError(f"{vocabulary}: option {name} is {value!r:.60}, expected {takes}")
+        raise LinnetError(f"{format}: option {name} is {value!r:.60}, expected {takes}")
     return made
 
 

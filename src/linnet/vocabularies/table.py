@@ -66,6 +66,7 @@ class _Source(NamedTuple):
 
     path: str
     columns: Mapping[str, str]
+    header: Sequence[str]
     separator: str
     prefix: str
     lines: Lines
@@ -82,6 +83,7 @@ def read_table(
     path: str | Path,
     *,
     columns: Mapping[str, str] | None = None,
+    header: Sequence[str] = (),
     delimiter: str | None = None,
     separator: str = "|",
     prefix: str = "",
@@ -91,6 +93,7 @@ def read_table(
     Args:
         path: the file.
         columns: our column -> the file's, where they differ: ``{"id": "MeSH ID"}``.
+        header: the names of the columns, of a file whose first row does not name them.
         delimiter: between cells; None takes the first of tab, comma and semicolon that stands in the first row. A
             file whose first character is ``{`` is JSON Lines.
         separator: between the values of one cell; empty for cells that hold one value.
@@ -109,7 +112,7 @@ def read_table(
     if delimiter is not None and len(delimiter) != 1:
         raise LinnetError(f"delimiter is {delimiter!r}, expected one character, such as a tab or a comma")
     lines = Lines(path)
-    source = _Source(shown(path), wanted, separator, prefix, lines, Malformed(shown(path)))
+    source = _Source(shown(path), wanted, header, separator, prefix, lines, Malformed(shown(path)))
     first = next(lines, "")
     rows = _json_rows if first.lstrip().startswith("{") else _delimited_rows
     seen: dict[str, int] = {}
@@ -152,7 +155,7 @@ def _delimited_rows(lines: Iterator[str], source: _Source, delimiter: str | None
         problem = f"the first row should name the columns, found {first.strip()[:60]!r} with no tab or comma in it"
         raise FormatError(source.path, problem, line=1)
     table = _cells(itertools.chain([first], lines), source.path, cut)
-    header = [cell.strip().removeprefix("#").strip() for cell in next(table, (1, []))[1]]
+    header = source.header or [cell.strip().removeprefix("#").strip() for cell in next(table, (1, []))[1]]
     places = _places(header, source)
     for line, cells in table:
         source.bad.read += 1
