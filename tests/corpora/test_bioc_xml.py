@@ -95,7 +95,7 @@ def test_relations_of_biored_name_concepts_in_infons(tmp_path: Path) -> None:
     relation = f'<relation id="R0">{told}</relation>'
     doc = one(tmp_path, document(passage("Aspirin COX2.", aspirin + gene) + relation, id="7"))
     args = [{"role": "entity1", "ref": "MESH:D001241"}, {"role": "entity2", "ref": "NCBIGene:5743"}]
-    relations = [{"id": "R0", "type": "Negative_Correlation", "args": args, "meta": {"novel": "Novel"}}]
+    relations: Any = [{"id": "R0", "type": "Negative_Correlation", "args": args, "meta": {"novel": "Novel"}}]
     assert doc == replace(doc, meta={"relations": relations})
     assert one(tmp_path, written(doc)) == doc
     path = tmp_path / "f.pubtator"

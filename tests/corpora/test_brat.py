@@ -70,7 +70,7 @@ def test_codes_in_notes(tmp_path: Path, prefix: str, concepts: Sequence[tuple[st
     [doc] = read(tmp_path / "a.ann", note_prefix=prefix)
     first, second = doc.mentions or ()
     assert (first.concepts, second.concepts) == concepts
-    assert first.meta["notes"] == ("not sure",) if prefix else ("8140/3/H", "not sure")
+    assert first.meta["notes"] == (("not sure",) if prefix else ("8140/3/H", "not sure"))
     assert list(read_any(tmp_path, format="brat", options={"note_prefix": prefix})) == [doc]
 
 

@@ -186,9 +186,10 @@ def test_standard_input_that_comes_in_pieces(pieces: list[bytes], monkeypatch: p
     stdin.detach()
 
 
-def test_text_on_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"Fits.")))
-    assert list(read("-")) == [Document("stdin", "Fits.")]
+@pytest.mark.parametrize("text", ["Fits.", "[1] Fits.", "{A} note"])
+def test_text_on_standard_input(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+    assert list(read("-")) == [Document("stdin", text)]
 
 
 @pytest.mark.parametrize(
@@ -202,6 +203,7 @@ def test_text_on_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
         ("x.xml", "cannot tell its format"),
         ("S800.tsv", "published corpora are read by name, such as s800:all"),
         ("none.json", "json: is empty"),
+        ("list.json", "json: is JSON, but of no format that is known"),
         ("other.json", r"json: is JSON, but of no format that is known; say which it is \(--from"),
         ("other", "other: is JSON, but of no format that is known"),
         ("wide.json", "is UTF-16 text, not UTF-8; convert it with: iconv"),
@@ -216,6 +218,7 @@ def test_what_cannot_be_read(tmp_path: Path, name: str, problem: str) -> None:
     (tmp_path / "x.xml").write_bytes(b"<html/>")
     (tmp_path / "S800.tsv").write_bytes(b"4932\tsacch001:12345678\t0\t4\tYeast\n")
     (tmp_path / "none.json").write_bytes(b"")
+    (tmp_path / "list.json").write_bytes(b'[{"name": "x"}]')
     for name_of_json in ("other.json", "other"):
         (tmp_path / name_of_json).write_bytes(b'{\n  "results": []\n}')
     (tmp_path / "wide.json").write_text('{"documents": []}', encoding="utf-16")

@@ -21,7 +21,7 @@ from linnet.corpora.entries import ABSTRACTS
 from linnet.corpora.entries_own import OWN
 from linnet.corpora.entry import RULES, Corpus, Counts, Download, Layout
 from linnet.corpora.faults import LEFT_OUT, STOP, Faults
-from linnet.corpora.places import MISPLACED, NEARBY
+from linnet.corpora.places import MISPLACED
 from linnet.corpora.sources import visible
 from linnet.data import Document, FrozenDict
 from linnet.errors import FormatError, LinnetError, LinnetWarning, did_you_mean
@@ -226,7 +226,7 @@ def _compared(docs: Iterator[Document], published: Counts, path: Path) -> Iterat
 
 def _count_moved(odd: Oddities, error: FormatError, done: str) -> None:
     if done == LEFT_OUT:
-        raise FormatError(error.path, f"{error.problem}; it is not within {NEARBY} characters either", line=error.line)
+        raise error
     odd.add(MISPLACED, error.line or 0, error.problem.partition(";")[0])
 
 

@@ -194,11 +194,7 @@ def _sniff_json(text: str) -> str | None:
 
 
 def is_json(head: bytes) -> bool:
-    """Return whether a file begins as an object of JSON does, or a list of them.
-
-    >>> is_json(b'[{"name": "x"}]'), is_json(b"[1] A note.")
-    (True, False)
-    """
+    """Return whether a file begins as an object of JSON does, or a list of them."""
     return AN_OBJECT.match(head.decode("utf-8", "replace").lstrip("\ufeff")) is not None
 
 
