@@ -424,8 +424,9 @@ def test_by_passage_nothing_within_a_passage_is_lost(reading: Read, first: Docum
         assert again == replace(doc, passages=plain, mentions=tuple(inside))
 
 
-def test_a_letter_between_passages_is_not_lost(reading: Read) -> None:
-    doc = Document("1", "Feverish", passages=(Passage(0, 3), Passage(4, 8)))
+@pytest.mark.parametrize("text", ["Feverish", "Fev\fRISH", "Fev\trish"])
+def test_a_letter_between_passages_is_not_lost(reading: Read, text: str) -> None:
+    doc = Document("1", text, passages=(Passage(0, 3), Passage(4, 8)))
     (back,) = reading(written([doc]))
     assert back.text == doc.text
 

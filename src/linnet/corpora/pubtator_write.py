@@ -117,7 +117,7 @@ def _tile(doc: Document) -> bool:
     """Return whether the passages cover the text but for one blank or line break between each two."""
     place = filled = 0
     for passage in doc.passages:
-        if passage.start != place or doc.text[max(place - 1, 0) : place].strip():
+        if passage.start != place or doc.text[max(place - 1, 0) : place].strip(" \r\n"):
             return False
         place = passage.end + 1
         filled = passage.end if passage.end > passage.start else filled
