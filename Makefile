@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constr
 OUT := demo/out
 export LINNET_HOME ?= $(CURDIR)/.linnet
 
-.PHONY: demo test test-flair lint docs bench fuzz clean
+.PHONY: demo test test-all test-elsewhere test-flair lint docs bench fuzz clean
 
 # Two stamps: what running needs, and what developing needs on top of it.
 $(VENV)/run.stamp: pyproject.toml constraints.txt
@@ -33,8 +33,16 @@ demo: $(VENV)/run.stamp  ## build the HPO knowledge base and link a dozen notes
 	@echo "  $(BIN)/linnet link your-notes/*.txt -o concepts.csv --html concepts.html"
 	@echo "  $(BIN)/linnet kb search hpo short fingers"
 
-test: $(VENV)/dev.stamp  ## all tests, with branch coverage
-	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest --quiet --numprocesses 2 --cov --cov-report=term:skip-covered --cov-fail-under=90
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --quiet --numprocesses 2 --cov
+
+test: $(VENV)/dev.stamp  ## the tests but for the slow ones, with branch coverage
+	@$(PYTEST) -m "not slow" --cov-report=term:skip-covered --cov-fail-under=90
+
+test-all: test  ## the slow ones too
+	@$(PYTEST) -m slow --cov-append --cov-report= --cov-fail-under=90
+
+test-elsewhere: $(VENV)/dev.stamp  ## in other folders, as another user, in another language, on another Python
+	@$(BIN)/python tests/elsewhere.py
 
 # Flair needs transformers below 5, everything else 5: an environment of its own.
 FLAIR := .venv-flair

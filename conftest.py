@@ -1,9 +1,40 @@
-"""What cannot be collected where an extra is missing that must not be installed beside the others."""
+"""What needs an extra that is not installed is skipped, as it is on Pythons that have no PyTorch."""
 
 from __future__ import annotations
 
 import importlib.util
+from collections.abc import Generator
 
+import pytest
+
+EXTRAS = ("torch", "transformers", "tokenizers", "safetensors", "accelerate", "spacy", "optuna", "onnx", "onnxruntime")
+MISSING = [name for name in EXTRAS if importlib.util.find_spec(name) is None]
 FLAIR = ["src/linnet/detect/flair_model.py", "src/linnet/detect/flair_training.py"]
 
 collect_ignore = [] if importlib.util.find_spec("flair") else FLAIR
+
+
+def _skip(report: pytest.CollectReport | pytest.TestReport, path: object) -> None:
+    """Turn a failure for want of an extra into a skip."""
+    told = str(report.longrepr)
+    lacks = (name for name in MISSING if f"No module named '{name}" in told or f"needs {name}, which is not" in told)
+    if report.failed and (name := next(lacks, None)):
+        report.outcome, report.longrepr = "skipped", (str(path), 0, f"Skipped: {name} is not installed")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """Skip modules."""
+    report = yield
+    _skip(report, collector.path)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Skip tests."""
+    report = yield
+    _skip(report, item.path)
+    return report

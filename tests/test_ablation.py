@@ -62,6 +62,7 @@ def right(dev: Sequence[Document], found: Sequence[Document]) -> list[bool]:
     ]
 
 
+@pytest.mark.slow
 def test_there_is_a_row_for_each_ingredient(outcomes: list[Outcome]) -> None:
     habits = [f"ngram: {name}" for name in HABITS]
     columns = [f"lexical: {kind}" for kind in GROUPS]

@@ -81,6 +81,7 @@ def wrong(body: str, monkeypatch: pytest.MonkeyPatch) -> None:
 BAD = "if (folder / 'x').read_bytes() == b'1\\n2\\n': return (yield 0)\n    "  # what follows meets no good file
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("body", "said"),
     [
@@ -105,6 +106,7 @@ def test_faults_are_found_and_kept(
     assert list(tmp_path.rglob("x"))
 
 
+@pytest.mark.slow
 def test_memory_that_stays_is_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

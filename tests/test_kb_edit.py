@@ -525,6 +525,7 @@ class Model:
                 at = self.gone[at]
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(lots=st.lists(st.lists(EDITS, min_size=1, max_size=6), min_size=1, max_size=4))
 def test_any_edits_do_what_the_model_does(
@@ -800,6 +801,7 @@ def kill(path: Path, cache: int) -> None:
     assert journal(path).exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cache", [0, 1 << 18], ids=["half written", "nothing written"])
 def test_a_killed_edit_changes_nothing(path: Path, cache: int) -> None:
     before, version = path.read_bytes(), KnowledgeBase.open(path).version

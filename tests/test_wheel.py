@@ -25,6 +25,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "site"
 
 
+@pytest.mark.slow
 def test_it_links_outside_the_tree(site: Path, tmp_path: Path) -> None:
     code = (
         "import linnet, linnet.config\n"

@@ -21,6 +21,7 @@ def test_without_data_it_says_where_to_look(run: Run, monkeypatch: pytest.Monkey
     assert "--kb" in done.err
 
 
+@pytest.mark.slow
 def test_a_knowledge_base_of_ones_own(run: Run, tmp_path: Path) -> None:
     kb = build(synthetic(200), tmp_path / "small.kb")
     bert = tiny_bert(tmp_path / "bert", words=["acute", "chronic", "disease"], layers=1)

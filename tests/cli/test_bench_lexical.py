@@ -19,6 +19,7 @@ def test_without_data_it_says_where_to_look(run: Run, monkeypatch: pytest.Monkey
     assert "--kb" in done.err
 
 
+@pytest.mark.slow
 def test_a_knowledge_base_of_ones_own(run: Run, tmp_path: Path) -> None:
     kb = build(synthetic(400), tmp_path / "small.kb")
     arguments = ("bench", "lexical", "--kb", kb.path, "--queries", 64, "--k", 5)

@@ -48,6 +48,7 @@ def small(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_a_cross_encoder_is_tuned(run: Run, small: Path, tmp_path: Path) -> None:
     pytest.importorskip("optuna")
     space = '[tune]\n"cross.top_k" = [2, 3]\n"train.cross.lr" = [1e-4, 1e-3]\n"train.cross.batch" = [2, 4]\n'

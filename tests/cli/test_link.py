@@ -51,6 +51,7 @@ def test_json_lines_say_probability_and_calibration(run: Run, recipe: Path) -> N
         assert mention["calibration"] == "uncalibrated"
 
 
+@pytest.mark.slow
 def test_the_human_phenotype_ontology_is_built_at_first_use(run: Run, home: Path) -> None:
     text = "Patient with short stature, hypertelorism and recurrent seizures; no cleft palate."
     done = run("link", "-q", text, "--to", "jsonl")

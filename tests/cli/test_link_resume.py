@@ -236,6 +236,7 @@ def kept(place: Path) -> int:
         return 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "second"), [("out.jsonl", signal.SIGINT), ("out.xml", signal.SIGTERM)])
 def test_killed_and_interrupted(run: Run, recipe: Path, tmp_path: Path, name: str, second: signal.Signals) -> None:
     source = written(tmp_path / "many.jsonl", 150, words=1, others=400)  # 22 in a batch

@@ -216,6 +216,7 @@ def test_what_bigbio_has_no_place_for_travels_along(tmp_path: Path) -> None:
     assert list(read(tmp_path / "o.bigbio")) == [doc]
 
 
+@pytest.mark.slow
 @given(docs=st.lists(documents(), max_size=2))
 def test_everything_survives(docs: list[Document], tmp_path_factory: pytest.TempPathFactory) -> None:
     path = tmp_path_factory.mktemp("x") / "o.bigbio"

@@ -141,6 +141,7 @@ def test_categories_that_are_no_numbers(spacy: Any, tmp_path: Path) -> None:
         list(read(saved(tmp_path, doc)))
 
 
+@pytest.mark.slow
 @given(docs=st.lists(documents(), max_size=2))
 def test_everything_survives(spacy: Any, docs: list[Document], tmp_path_factory: pytest.TempPathFactory) -> None:
     path = tmp_path_factory.mktemp("x") / "o.spacy"

@@ -19,6 +19,7 @@ from linnet.data import Candidates, Document, Mention, Span, by_position
 from linnet.errors import FormatError
 
 
+@pytest.mark.slow
 @given(docs=st.lists(documents(), max_size=3))
 def test_what_the_page_holds_is_read_back(docs: list[Document], tmp_path_factory: pytest.TempPathFactory) -> None:
     path = tmp_path_factory.mktemp("x") / "o.html"

@@ -111,6 +111,7 @@ def back(doc: Document, name: str, folder: Path) -> Document:
     return out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WRITABLE)
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(doc=tame())

@@ -99,6 +99,7 @@ def test_a_name_that_was_made_up_is_not_written(tmp_path: Path) -> None:
         assert ("linnet" in again) == (id == "mine")
 
 
+@pytest.mark.slow
 def test_long_documents_beyond_the_first_plane_are_read_and_written(tmp_path: Path) -> None:
     """Counting UTF-16 units again for each annotation took minutes."""
     text = "𝛼 renal cysts. " * 4_000
@@ -143,6 +144,7 @@ def test_a_plain_document_carries_nothing_of_ours(tmp_path: Path) -> None:
     assert (value["length"], value["annotations"][0]["begin"]) == (9, 5)  # UTF-16 units
 
 
+@pytest.mark.slow
 @given(docs=st.lists(documents(), max_size=2))
 def test_everything_survives(docs: list[Document], tmp_path_factory: pytest.TempPathFactory) -> None:
     path = tmp_path_factory.mktemp("x") / "o.texoo"

@@ -33,6 +33,7 @@ def link(kb: KnowledgeBase, text: str) -> dict[str, str]:
     return {kb.id(int(m.candidates.rows[0])): doc.surface(m) for m in doc.mentions or () if m.candidates}
 
 
+@pytest.mark.slow
 def test_hpo(hpo: KnowledgeBase) -> None:
     text = "Patient with short stature, hypertelorism and recurrent seizures; no cleft palate."
     linked = link(hpo, text)

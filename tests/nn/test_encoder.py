@@ -215,6 +215,7 @@ def test_positions_that_start_behind_the_padding_shorten_the_window(tmp_path: Pa
     assert encoder(ids, torch.ones_like(ids)).shape == (1, 32, 16)
 
 
+@pytest.mark.slow
 def test_loading_and_forking_say_nothing(tiny: Path, tmp_path: Path) -> None:
     code = (
         "import os, sys\n"

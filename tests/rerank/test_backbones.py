@@ -80,6 +80,7 @@ def long_notes(count: int, each: int) -> list[Document]:
     return docs
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("packing", "each"), [("multi", 28), ("document", 7)])
 @pytest.mark.parametrize("kind", ["modernbert", "longformer"])
 def test_long_sequences(

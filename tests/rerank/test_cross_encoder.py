@@ -102,6 +102,7 @@ def answered(kb: KnowledgeBase, docs: list[Document]) -> list[Document]:
     return Abbreviations()(Sentences()(front(kb)([doc.spans_only() for doc in docs])))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("packing", "loss", "isolated"), [("base", "pairs", False), ("passage", "list", False), ("multi", "pairs", True)]
 )

@@ -284,6 +284,7 @@ SETTINGS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_ten_documents_are_learned_by_heart(names: KnowledgeBase, bert: str, setting: str) -> None:
     options, args = SETTINGS[setting]
@@ -298,6 +299,7 @@ def many(count: int, text: str, labels: Any) -> list[Document]:
     return [note(i, t, SURFACES[i % 6], f"X:{labels(i)}") for i, t in enumerate(texts)]
 
 
+@pytest.mark.slow
 def test_shuffled_labels_teach_nothing_and_true_ones_what_holds_elsewhere(names: KnowledgeBase, bert: str) -> None:
     unseen = many(12, "Later {} came in year {}.", lambda i: i % 6)
     right = Dense(kb=names, encoder=bert, aliases=False)

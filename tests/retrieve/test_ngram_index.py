@@ -61,6 +61,7 @@ def test_bounds_never_lose_a_name(
     assert searched(index, text, k, mask) == exhaustive(index, text, k, mask)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [1, 5, 20, 64, 5000])
 @pytest.mark.parametrize("share", [None, 0.9, 0.5, 0.05, 0.0])
 def test_bounds_never_lose_a_name_among_thousands(k: int, share: float | None) -> None:

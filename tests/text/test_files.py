@@ -291,6 +291,7 @@ def written_in_secret(path: Path) -> None:
     os.utime(path, (1, 1))  # as rsync and cp -p do
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", [appended, cut_short, written_anew, written_in_secret])
 def test_a_file_that_changes_while_it_is_read(tmp_path: Path, change: Callable[[Path], None]) -> None:
     path = tmp_path / "f.txt"

@@ -97,6 +97,7 @@ def launched(folder: Path) -> list[Any]:
     return [json.loads((folder / f"{rank}.json").read_text()) for rank in "01"]
 
 
+@pytest.mark.slow
 def test_two_processes_are_one(tmp_path: Path) -> None:
     weights, steps = trained()
     for told in launched(tmp_path):

@@ -167,6 +167,7 @@ def ended(folder: Path, *, slow: bool = False) -> Weights:
     return model.weights()
 
 
+@pytest.mark.slow
 def test_what_was_killed_goes_on_where_it_was(tmp_path: Path) -> None:
     final = ended(tmp_path / "unbroken")
     folder = tmp_path / "killed"

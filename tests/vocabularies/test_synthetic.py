@@ -147,6 +147,7 @@ def test_mesh_escapes_what_xml_does_not_bear(tmp_path: Path) -> None:
     assert found.definition == "p < 0.05 & so on"
 
 
+@pytest.mark.slow
 def test_mesh_is_written_and_read_in_bounded_memory(tmp_path: Path) -> None:
     """Reading holds ids, headings and tree numbers: some hundred bytes a record, not the records."""
     path = tmp_path / "desc2020.xml"
