@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from linnet.data import Concept, Name
 from linnet.errors import KnowledgeBaseError, LinnetError, LinnetWarning
 from linnet.kb import KnowledgeBase
-from linnet.kb_open import KbSources, build_kb, open_kb
+from linnet.kb_open import KbSources, build_kb, kb_of_version, open_kb
 
 TABLE = "id\tname\nX:1\tFever\nX:2\tCough\n"
 OTHER = "id\tname\nX:2\tCoughing\nX:3\tPain\n"
@@ -145,3 +146,21 @@ def test_edits_of_what_a_recipe_has_built_are_told(data: Path) -> None:
         edit.add(Concept("X:8", (Name("Itch"),)))
     with pytest.warns(LinnetWarning, match="was edited since it was built from the recipe's sources"):
         assert len(build_kb(sources("a.tsv"), data=data)) == 3
+
+
+def test_a_knowledge_base_is_found_by_its_version(data: Path) -> None:
+    first = build_kb(sources("a.tsv"), data=data)
+    copy = first.path.with_name("a-copy.kb")
+    shutil.copy(first.path, copy)
+    with KnowledgeBase.edit(copy) as edit:
+        edit.retire("X:2")
+    (copy.parent / "a-damaged.kb").write_bytes(b"no database")
+    for version in (first.version, KnowledgeBase.open(copy).version):
+        found = kb_of_version(version)
+        assert found is not None
+        assert found.version == version
+    first.path.unlink()
+    found = kb_of_version(first.version)
+    assert found is not None
+    assert found.path == copy  # which was of that version before it was edited
+    assert kb_of_version("none") is None

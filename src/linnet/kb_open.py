@@ -12,6 +12,7 @@ import logging
 import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ from linnet.errors import KnowledgeBaseError, LinnetError, LinnetWarning
 from linnet.home import kb_folder
 from linnet.kb import KnowledgeBase, kb_path
 
-__all__ = ["KbSources", "build_kb", "comes_from", "open_kb"]
+__all__ = ["KbSources", "build_kb", "comes_from", "kb_of_version", "open_kb"]
 
 logger = logging.getLogger(__name__)
 
@@ -75,6 +76,19 @@ def open_kb(name: str | Path) -> KnowledgeBase:
 def comes_from(kb: KnowledgeBase, version: str) -> bool:
     """Return whether a knowledge base is of a version, or was before it was edited; concepts keep their rows."""
     return any(entry["version"] == version for entry in kb.history)
+
+
+def kb_of_version(version: str) -> KnowledgeBase | None:
+    """Return the knowledge base under LINNET_HOME that is of a version, or else one that was before it was edited."""
+    found = None
+    for path in sorted(kb_folder().glob("*.kb")):
+        with suppress(KnowledgeBaseError):
+            kb = KnowledgeBase.open(path)
+            if kb.version == version:
+                return kb
+            if found is None and comes_from(kb, version):
+                found = kb
+    return found
 
 
 def build_kb(

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -53,7 +54,7 @@ def test_every_output(run: Run, tmp_path: Path) -> None:
     outputs = [tmp_path / f"out.{suffix}" for suffix in ("json", "csv", "md", "html")]
     done = run("evaluate", *files, "--samples", 50, *(part for path in outputs for part in ("--to", path)))
     assert done.code == 0, done.err
-    assert "protocol in-kb" in done.out
+    assert "protocol all" in done.out
     assert "a − b" in done.out
     assert [system["about"]["system"] for system in json.loads(outputs[0].read_text())["systems"]] == ["a", "b"]
     assert outputs[1].read_text().startswith("system,kind,name")
@@ -72,6 +73,47 @@ def test_protocol_rule_and_knowledge_base(run: Run, tmp_path: Path, kb: Knowledg
     # the knowledge base does not hold fever
     assert (found["mentions"]["all"], found["mentions"]["in-kb"]) == (2, 1)
     assert found["slices"]["seen-mention"]["below"] == 2.0
+
+
+def test_the_knowledge_base_of_the_predictions_is_found(
+    run: Run, tmp_path: Path, kb: KnowledgeBase, home: Path
+) -> None:
+    def written(name: str, *versions: str) -> Path:
+        mentions = [
+            {
+                "start": 0,
+                "end": 8,
+                "concepts": ["HP:0009999"],
+                "candidates": {"kb": version, "ids": ["HP:0009999"], "scores": [1]},
+            }
+            for version in versions
+        ]
+        (tmp_path / name).write_text(json.dumps({"id": "7", "text": "Seizures and fever.", "mentions": mentions}))
+        return tmp_path / name
+
+    def measures(*arguments: object) -> tuple[dict[str, object], str]:
+        done = run("evaluate", gold, *arguments, "--samples", 0, "--json")
+        assert done.code == 0, done.err
+        return json.loads(done.out), done.err
+
+    gold, ours = tmp_path / "gold.tsv", written("ours.jsonl", kb.version)
+    gold.write_text(GOLD)
+    lost, err = measures(ours)
+    assert f"the predictions name version {kb.version}, looked for in {home / 'kb'}; give --kb" in err
+    (home / "kb").mkdir(parents=True)
+    path = Path(shutil.copy(kb.path, home / "kb" / "mine.kb"))
+    found, err = measures(ours)
+    assert str(path) in err
+    assert found == measures(ours, "--kb", "mine")[0] != lost
+    assert found["measures"]["in-kb.accuracy@1"]["value"] == 1.0  # of a retired id's successor
+    with KnowledgeBase.edit(path) as edit:
+        edit.retire("X:2")
+    assert measures(ours)[0]["measures"] == found["measures"]  # it was of that version before
+    for name, versions in (("none.jsonl", ()), ("two.jsonl", (kb.version, "another"))):
+        other, err = measures(written(name, *versions))
+        assert (other["about"]["kb"], other["about"]["protocol"]) == ("", "all")
+        assert "no knowledge base: the predictions name" in err
+        assert "every concept counts as known, other ids" in run("evaluate", gold, tmp_path / name).out
 
 
 @pytest.mark.parametrize(

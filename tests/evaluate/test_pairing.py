@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import shutil
 from dataclasses import replace
+from pathlib import Path
 from random import Random
 
 import numpy as np
@@ -69,6 +71,18 @@ def test_candidates_of_another_version_are_refused(kb: KnowledgeBase) -> None:
     assert len(paired(gold, linked("older"), kb=None)) == 2
     with pytest.raises(MismatchError, match=rf"1 document .* version older: 'a'; .* {kb.path.name} \(version"):
         paired(gold, linked("older"), kb=kb)
+
+
+def test_candidates_of_a_version_that_was_edited_since(kb: KnowledgeBase, tmp_path: Path) -> None:
+    edited = Path(shutil.copy(kb.path, tmp_path / "edited.kb"))
+    with KnowledgeBase.edit(edited) as edit:
+        edit.retire("X:2", successor="X:1")
+    candidates = Candidates(np.full(1, -1, np.int32), np.ones(1, np.float32), ids=("X:2",), kb=kb.version)
+    ours = [doc("a", Mention(0, 7, candidates=candidates))]
+    assert paired([doc("a")], ours, kb=KnowledgeBase.open(edited))
+    rows = replace(candidates, rows=np.array([kb.row("X:2")], np.int32), ids=())
+    with pytest.raises(MismatchError, match="version"):  # rows do not lead to successors
+        paired([doc("a")], [doc("a", Mention(0, 7, candidates=rows))], kb=KnowledgeBase.open(edited))
 
 
 def test_user_mentions_are_predictions_of_people() -> None:

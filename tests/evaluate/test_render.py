@@ -5,7 +5,7 @@ import io
 import json
 
 from linnet.evaluate import About, Figure, Report
-from linnet.evaluate.render import tables, to_csv, to_json, to_markdown
+from linnet.evaluate.render import caption, tables, to_csv, to_json, to_markdown
 from linnet.evaluate.report import Comparison
 from linnet.evaluate.rows import REPORTS, Table, put_rows
 
@@ -32,6 +32,14 @@ def test_several_systems_stand_side_by_side() -> None:
     assert found["end to end, micro-averaged"].rows[0][1:] == ("0.500 [0.400, 0.600]", "0.750 [0.650, 0.850]")
     assert found["differences"].rows == (("a − b", "strict.f1", "-0.250", "t", "<0.0001", "0.0200"),)
     assert tables([]) == []
+
+
+def test_no_knowledge_base_is_said() -> None:
+    known = report().model_copy(update={"about": About(kb="mesh", kb_version="1f0c")})
+    coverage = {"all.coverage": Figure(value=1.0)}
+    found = [one.model_copy(update={"measures": {**one.measures, **coverage}}) for one in (report(), known)]
+    assert ["known to the KB, of all" in dict(tables([one])[0].rows) for one in found] == [False, True]
+    assert ["every concept counts as known" in caption(one) for one in found] == [True, False]
 
 
 def test_csv_has_every_figure_and_runs_nothing() -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import logging
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple
@@ -23,9 +24,14 @@ from linnet.evaluate import About, Comparison, Options, Report, compare, measure
 from linnet.evaluate.linked import PROTOCOLS, Protocol
 from linnet.evaluate.page import write_page
 from linnet.evaluate.render import caption, tables, to_csv, to_json, to_markdown
+from linnet.home import kb_folder
+from linnet.kb import KnowledgeBase
+from linnet.kb_open import kb_of_version
 from linnet.text.files import replacing
 
 __all__ = ["evaluate", "show", "write_reports"]
+
+logger = logging.getLogger(__name__)
 
 SUFFIXES = (".json", ".csv", ".md", ".html")
 OLD = ("mention", "document")  # measures that --json shows with their counts, by part
@@ -33,7 +39,10 @@ OLD = ("mention", "document")  # measures that --json shows with their counts, b
 
 Base = Annotated[
     str | None,
-    typer.Option(help="Knowledge base: says which concepts can be found, maps retired ids to their successors."),
+    typer.Option(
+        help="Knowledge base: says which concepts can be found, maps retired ids to their successors; "
+        "the one that the predictions were made with by default, if it is under LINNET_HOME."
+    ),
 ]
 Source = Annotated[str | None, typer.Option("--from", help="Format of GOLD; guessed by default.")]
 Data = Annotated[
@@ -96,10 +105,11 @@ def evaluate(
     with times.step("read", gold) as wanted:
         wanted.extend(_gold(gold, source, data))
     learned = None if train is None else list(documents(train, data=data))
+    systems = _read_all(names, predicted, times, as_predicted=as_predicted)
+    if kb is None:
+        base = _kb_of(systems.values())
     measured = []
-    for system, path in zip(names, predicted, strict=True):
-        with times.step("read", system) as found:
-            found.extend(_predictions(path, as_predicted=as_predicted))
+    for system, found in systems.items():
         with times.step("measure", system) as docs:
             docs.extend(found)
             about = _about(gold, system)
@@ -131,6 +141,17 @@ def _gold(name: str, source: str | None, data: Path | None) -> list[Document]:
     return docs
 
 
+def _read_all(
+    names: Sequence[str], paths: Sequence[str], times: Times, *, as_predicted: bool
+) -> dict[str, list[Document]]:
+    """Return the predictions of each system."""
+    systems: dict[str, list[Document]] = {}
+    for system, path in zip(names, paths, strict=True):
+        with times.step("read", system) as systems[system]:
+            systems[system].extend(_predictions(path, as_predicted=as_predicted))
+    return systems
+
+
 def _predictions(path: str, *, as_predicted: bool) -> list[Document]:
     """Return documents with predicted mentions, gold ones among them left for `measure` to refuse."""
     docs = list(read(path))
@@ -143,6 +164,20 @@ def _predictions(path: str, *, as_predicted: bool) -> list[Document]:
     if sources == {"gold"}:
         raise LinnetError(f"{path} holds gold mentions alone; if a system made them, say --as-predicted")
     return docs
+
+
+def _kb_of(systems: Iterable[Sequence[Document]]) -> KnowledgeBase | None:
+    """Return the knowledge base under LINNET_HOME that the predictions name, if they all name the same one."""
+    lists = (mention.candidates for docs in systems for doc in docs for mention in doc.mentions or ())
+    versions = sorted({candidates.kb for candidates in lists if candidates is not None} - {""})
+    found = kb_of_version(versions[0]) if len(versions) == 1 else None
+    if found is not None:
+        logger.info("measured with the knowledge base %s, which the predictions were made with", found.path)
+    else:
+        named = f"version {' and '.join(versions)}" if versions else "none"
+        where = f", looked for in {kb_folder()}" if len(versions) == 1 else ""
+        logger.warning("no knowledge base: the predictions name %s%s; give --kb", named, where)
+    return found
 
 
 def _protocol(name: str) -> Protocol:

@@ -96,7 +96,7 @@ def evaluate(
         gold: documents with gold mentions.
         predicted: the same documents, in any order, with predicted mentions.
         kb: says which concepts can be found at all, and maps retired ids of both sides to their successors; without
-            it every concept counts as known.
+            it every concept counts as known, and the protocol ``in-kb`` is ``all``.
         train: documents the system has learned from, for slices such as seen and unseen concepts.
         rule: when an answer of several concepts is right; see `Linked.of`.
         about: names for the report; versions and counts are filled in.
@@ -130,6 +130,8 @@ def measure(
     1
     """
     options = options or Options()
+    if kb is None and options.protocol == "in-kb":  # what a knowledge base holds is not known
+        options = replace(options, protocol="all")
     pairs = [(one, _judged(one, other)) for one, other in paired(gold, predicted, kb=kb)]
     linked = Linked.of(pairs, kb=kb, rule=rule)
     live = successor(kb)

@@ -32,7 +32,8 @@ def paired(
 
     Raises:
         MismatchError: documents are missing on one side, stand twice, or differ in their text; the predicted ones hold
-            gold mentions, which would count as right; or their candidates are those of another version of `kb`.
+            gold mentions, which would count as right; or their candidates are rows of another version of `kb`, or ids
+            of one that is not in its history.
 
     >>> gold = [Document("a", "Fits."), Document("b", "Cough.")]
     >>> [(one.id, other.id) for one, other in paired(gold, gold[::-1], kb=None)]
@@ -52,7 +53,9 @@ def paired(
         "hide them from the pipeline (doc.bare(), doc.spans_only())",
     )
     if kb is not None:
-        foreign = {doc.id: versions for doc in predicted if (versions := _versions(doc) - {"", kb.version})}
+        known = {"", kb.version}
+        ever = known | {entry["version"] for entry in kb.history}  # ids that were retired since lead to successors
+        foreign = {doc.id: versions for doc in predicted if (versions := _versions(doc, known, ever))}
         found = ", ".join(sorted(set[str]().union(*foreign.values())))
         _refuse(
             list(foreign),
@@ -62,8 +65,10 @@ def paired(
     return [(doc, ours[id]) for id, doc in theirs.items()]
 
 
-def _versions(doc: Document) -> set[str]:
-    return {mention.candidates.kb for mention in doc.mentions or () if mention.candidates is not None}
+def _versions(doc: Document, known: set[str], ever: set[str]) -> set[str]:
+    """Return the versions of candidates that are not among those `known` for rows, or `ever` for ids."""
+    lists = (mention.candidates for mention in doc.mentions or () if mention.candidates is not None)
+    return {one.kb for one in lists if one.kb not in (ever if one.ids or not len(one) else known)}
 
 
 def _by_id(docs: Sequence[Document], side: str) -> dict[str, Document]:

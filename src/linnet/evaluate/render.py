@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from linnet.evaluate.report import BY_TYPE, PARTS, Comparison, Figure, Reliability, Report
+from linnet.evaluate.report import BY_TYPE, PARTS, About, Comparison, Figure, Reliability, Report
 from linnet.text.cells import quote_formula
 
 __all__ = ["Table", "caption", "tables", "to_csv", "to_json", "to_markdown"]
@@ -23,6 +23,7 @@ END_TO_END = (
     ("document", "concepts of each document (document)"), ("recognition.strict", "same span (recognition.strict)"),
 )  # fmt: skip
 NOTHING = "–"
+NO_KB = "no knowledge base: every concept counts as known, other ids of a concept count as wrong; give --kb"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,16 +39,18 @@ def caption(report: Report) -> str:
     """Return one line that says what was compared, under which protocol and rule.
 
     >>> from linnet.evaluate.report import About
-    >>> caption(Report(about=About(corpus="bc5cdr:dev"), documents=500, mentions={"gold": 9591, "in-kb": 9064}))
-    'bc5cdr:dev: 500 documents, 9,591 mentions, 9,064 of them in-kb; no knowledge base; all-of'
+    >>> about = About(corpus="bc5cdr:dev", kb="mesh", kb_version="1f0c")
+    >>> caption(Report(about=about, documents=500, mentions={"gold": 9591, "in-kb": 9064}))
+    'bc5cdr:dev: 500 documents, 9,591 mentions, 9,064 of them in-kb; knowledge base mesh (1f0c); all-of'
     """
     about = report.about
     mentions = report.mentions.get("gold", 0)
     counted = report.mentions.get(about.protocol, 0)
-    kb = f"knowledge base {about.kb} ({about.kb_version[:12]})" if about.kb_version else "no knowledge base"
+    kb = f"knowledge base {about.kb} ({about.kb_version[:12]})" if about.kb_version else NO_KB
     name = f"{about.corpus}: " if about.corpus else ""
     documents = f"{report.documents:,} document{'' if report.documents == 1 else 's'}"
-    sizes = f"{documents}, {mentions:,} mentions, {counted:,} of them {about.protocol}"
+    kind = "with a concept" if about.protocol == "all" else about.protocol
+    sizes = f"{documents}, {mentions:,} mentions, {counted:,} of them {kind}"
     return f"{name}{sizes}; {kb}; {about.rule}"
 
 
@@ -61,14 +64,14 @@ def tables(reports: Sequence[Report], comparisons: Sequence[Comparison] = ()) ->
     """
     if not reports:
         return []
-    protocol = reports[0].about.protocol
+    about = reports[0].about
     names = tuple(report.about.system for report in reports)
     made = [
         _side_by_side(
-            f"linking of gold mentions (one that was not found counts as wrong), protocol {protocol}",
+            f"linking of gold mentions (one that was not found counts as wrong), protocol {about.protocol}",
             reports,
             names,
-            _linking(protocol),
+            _linking(about),
         ),
         _prf("end to end, micro-averaged", reports, names, END_TO_END),
         _prf("same span, by type", reports, names, _types(reports)),
@@ -79,8 +82,9 @@ def tables(reports: Sequence[Report], comparisons: Sequence[Comparison] = ()) ->
     return [table for table in made if table.rows]
 
 
-def _linking(protocol: str) -> list[tuple[str, str]]:
-    return [*((f"{protocol}.{key}", label) for key, label in LINKING), ("all.coverage", "known to the KB, of all")]
+def _linking(about: About) -> list[tuple[str, str]]:
+    known = [("all.coverage", "known to the KB, of all")] if about.kb_version else []
+    return [*((f"{about.protocol}.{key}", label) for key, label in LINKING), *known]
 
 
 def _side_by_side(
