@@ -6,7 +6,7 @@ import json
 
 from linnet.evaluate import About, Figure, Report
 from linnet.evaluate.render import caption, tables, to_csv, to_json, to_markdown
-from linnet.evaluate.report import Comparison
+from linnet.evaluate.report import BY_TYPE, Comparison
 from linnet.evaluate.rows import REPORTS, Table, put_rows
 
 
@@ -34,12 +34,29 @@ def test_several_systems_stand_side_by_side() -> None:
     assert tables([]) == []
 
 
+def test_nothing_end_to_end_of_a_system_that_was_given_the_mentions() -> None:
+    one = Figure(value=1.0)
+    spans = {"recognition.strict.f1": one, f"{BY_TYPE}Disease.recall": one, f"{BY_TYPE}Disease.f1": one}
+    given = report("given").model_copy(update={"measures": {**report().measures, **spans}})
+    tests = [
+        Comparison(measure=name, a="given", b="b", difference=0.1, test="t", p=0.5, adjusted=0.5)
+        for name in ("in-kb.accuracy@1", "strict.f1")
+    ]
+    alone, both = tables([given]), tables([given, report("b")], tests)
+    assert [table.title.partition(" ")[0] for table in alone] == ["linking"]
+    assert [table.title.partition(" ")[0] for table in both] == ["linking", "end", "differences"]
+    assert both[1].rows[0][1:] == ("–", "0.500 [0.400, 0.600]")
+    assert [row[1] for row in both[2].rows] == ["in-kb.accuracy@1"]
+    assert "given was given the mentions, or found exactly those of gold" in caption([given, report("b")])
+    assert "strict.f1" in to_json([given])
+
+
 def test_no_knowledge_base_is_said() -> None:
     known = report().model_copy(update={"about": About(kb="mesh", kb_version="1f0c")})
     coverage = {"all.coverage": Figure(value=1.0)}
     found = [one.model_copy(update={"measures": {**one.measures, **coverage}}) for one in (report(), known)]
     assert ["known to the KB, of all" in dict(tables([one])[0].rows) for one in found] == [False, True]
-    assert ["every concept counts as known" in caption(one) for one in found] == [True, False]
+    assert ["every concept counts as known" in caption([one]) for one in found] == [True, False]
 
 
 def test_csv_has_every_figure_and_runs_nothing() -> None:

@@ -234,7 +234,7 @@ def write_reports(
 
 def show(reports: Sequence[Report], comparisons: Sequence[Comparison] = ()) -> None:
     """Print the headline tables."""
-    print(clean(caption(reports[0])))
+    print(clean(caption(reports)))
     if reports[0].about.samples:
         print(f"[…] are {reports[0].about.level:.0%} intervals, bootstrap by document")
     for one in tables(reports, comparisons):

@@ -39,7 +39,7 @@ def write_page(reports: Sequence[Report], stream: TextIO, *, comparisons: Sequen
     title = " · ".join(report.about.system for report in reports)
     values = {
         "heading": escape(title),
-        "caption": escape(caption(reports[0])),
+        "caption": escape(caption(reports)),
         "data": island(_data(reports, comparisons)),
     }
     body, style, script = (asset("linnet.evaluate", f"page.{kind}") for kind in ("html", "css", "js"))

@@ -24,6 +24,7 @@ END_TO_END = (
 )  # fmt: skip
 NOTHING = "–"
 NO_KB = "no knowledge base: every concept counts as known, other ids of a concept count as wrong; give --kb"
+GIVEN = "was given the mentions, or found exactly those of gold: no figures end to end"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,14 +36,15 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
 
 
-def caption(report: Report) -> str:
-    """Return one line that says what was compared, under which protocol and rule.
+def caption(reports: Sequence[Report]) -> str:
+    """Return one line that says what was compared, under which protocol and rule, and what flatters the systems.
 
     >>> from linnet.evaluate.report import About
     >>> about = About(corpus="bc5cdr:dev", kb="mesh", kb_version="1f0c")
-    >>> caption(Report(about=about, documents=500, mentions={"gold": 9591, "in-kb": 9064}))
+    >>> caption([Report(about=about, documents=500, mentions={"gold": 9591, "in-kb": 9064})])
     'bc5cdr:dev: 500 documents, 9,591 mentions, 9,064 of them in-kb; knowledge base mesh (1f0c); all-of'
     """
+    report = reports[0]
     about = report.about
     mentions = report.mentions.get("gold", 0)
     counted = report.mentions.get(about.protocol, 0)
@@ -51,11 +53,16 @@ def caption(report: Report) -> str:
     documents = f"{report.documents:,} document{'' if report.documents == 1 else 's'}"
     kind = "with a concept" if about.protocol == "all" else about.protocol
     sizes = f"{documents}, {mentions:,} mentions, {counted:,} of them {kind}"
-    return f"{name}{sizes}; {kb}; {about.rule}"
+    notes = [
+        *(f"{one.about.system} {GIVEN}" for one in reports if one.given),
+    ]
+    return "; ".join([f"{name}{sizes}", kb, about.rule, *notes])
 
 
 def tables(reports: Sequence[Report], comparisons: Sequence[Comparison] = ()) -> list[Table]:
     """Return the headline tables of one system or of several side by side: what people read first.
+
+    What a system that was given the mentions says of whole texts is left out: it would be taken for what it found.
 
     >>> from linnet.evaluate.report import About
     >>> report = Report(about=About(), documents=1, measures={"in-kb.accuracy@1": Figure(value=0.5)})
@@ -66,6 +73,9 @@ def tables(reports: Sequence[Report], comparisons: Sequence[Comparison] = ()) ->
         return []
     about = reports[0].about
     names = tuple(report.about.system for report in reports)
+    given = {report.about.system for report in reports if report.given}
+    found = [report.model_copy(update={"measures": {}}) if report.given else report for report in reports]
+    tested = [one for one in comparisons if one.measure.endswith("accuracy@1") or not given & {one.a, one.b}]
     made = [
         _side_by_side(
             f"linking of gold mentions (one that was not found counts as wrong), protocol {about.protocol}",
@@ -73,10 +83,10 @@ def tables(reports: Sequence[Report], comparisons: Sequence[Comparison] = ()) ->
             names,
             _linking(about),
         ),
-        _prf("end to end, micro-averaged", reports, names, END_TO_END),
-        _prf("same span, by type", reports, names, _types(reports)),
+        _prf("end to end, micro-averaged", found, names, END_TO_END),
+        _prf("same span, by type", found, names, _types(found)),
         _calibration(reports, names),
-        _differences(comparisons),
+        _differences(tested),
         _costs(reports, names),
     ]
     return [table for table in made if table.rows]
@@ -212,7 +222,7 @@ def to_markdown(reports: Sequence[Report], comparisons: Sequence[Comparison] = (
     lines = [f"# {_escape(' · '.join(report.about.system for report in reports)) or 'Nothing'}", ""]
     for report in reports[:1]:
         made = f"Linnet {report.about.code}; gold SHA-256 {report.about.corpus_hash[:12]}"
-        lines += [f"{_escape(caption(report))}. {_escape(made)}.", ""]
+        lines += [f"{_escape(caption(reports))}. {_escape(made)}.", ""]
     lines += [f"{_escape(f'{a.system}: {a.pipeline}')}\n" for a in (report.about for report in reports) if a.pipeline]
     for table in tables(reports, comparisons):
         lines += _markdown(table)

@@ -177,6 +177,12 @@ class Report(Record):
     confusions: tuple[Confusion, ...] = ()
     cost: Cost | None = None
 
+    @property
+    def given(self) -> bool:
+        """Whether the predictions are at all of gold's spans and nowhere else: most likely these were given."""
+        found = self.measures.get("recognition.strict.f1")
+        return found is not None and found.value == 1.0
+
     def __getitem__(self, name: str) -> Figure:
         """Return a figure by its name, with or without the split in front.
 
