@@ -103,6 +103,21 @@ def test_a_score_that_is_not_reached(run: Run, data: Path, tmp_path: Path) -> No
     assert "-0.2500" in done.out
 
 
+def test_a_recipe_that_promises_nothing_shows_its_figures(run: Run, data: Path, tmp_path: Path) -> None:
+    (data / "corpora/gsc_plus/GSCplus_dev_gold.tsv").write_text(GOLD.replace("fever", "FEBRI"))
+    for first, figures in ((SPANS, 2), ("dictionary", 4)):
+        path = recipe(tmp_path, first=first)
+        path.write_text(path.read_text().partition("[expect]")[0])
+        done = run("reproduce", path, "-o", tmp_path / "out", "--repeats", 0)
+        assert done.code == 0, done.err
+        assert "1 documents" in done.out
+        assert str(tmp_path / "out" / "small") in done.out
+        assert "0.5000" in done.out
+        assert [figure for figure in ("accuracy@1", "recall@20", "strict.f1", "document.f1") if figure in done.out] == [
+            "accuracy@1", "recall@20", "strict.f1", "document.f1",
+        ][:figures]  # fmt: skip
+
+
 def test_end_to_end_recipes_see_no_spans(run: Run, data: Path, tmp_path: Path) -> None:
     done = run("reproduce", recipe(tmp_path, first="dictionary"), "-o", tmp_path / "out", "--repeats", 1)
     assert done.code == 0, done.err

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from linnet.evaluate.linked import PROTOCOLS
 from linnet.evaluate.report import Report
 
-__all__ = ["NOTHING", "REPORTS", "Table", "put_rows"]
+__all__ = ["END_TO_END", "NOTHING", "REPORTS", "Table", "put_rows"]
 
 ACCURACY = {f"{protocol}.accuracy@1": f"@1 {protocol}" for protocol in PROTOCOLS}
 RECALL = {f"in-kb.recall@{k}": f"@{k} in-kb" for k in (5, 20, 64)}
