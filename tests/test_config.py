@@ -363,6 +363,18 @@ def test_trained_folders(kb: KnowledgeBase, tmp_path: Path) -> None:
     assert (decide.threshold, decide.calibration) == (0.25, "joint")
 
 
+def test_trained_folders_say_what_they_have_seen(kb: KnowledgeBase, tmp_path: Path) -> None:
+    [learned, chosen] = docs = [Document.of("Seizure."), Document.of("Cold.")]
+    link = load("dictionary", kb=kb)
+    save(link, tmp_path / "untrained")
+    assert not (tmp_path / "untrained" / "seen.json").exists()
+    link.seen = link.seen.with_documents(train=[learned], dev=[chosen])
+    save(link, tmp_path / "trained")
+    assert [doc.meta["seen"] for doc in load(tmp_path / "trained", kb=kb)(docs)] == ["train", "dev"]
+    card = (tmp_path / "trained" / "card.md").read_text()
+    assert "seen (seen.json): trained on 1, chosen or calibrated on 1" in card
+
+
 def test_changes_to_trained_folders(kb: KnowledgeBase, tmp_path: Path) -> None:
     save(fitted(kb), tmp_path / "model")
     pipeline = load(tmp_path / "model", changes=["decide.threshold=0.75", "ngram.k=3", "ngram.ngram_range=[1, 3]"])

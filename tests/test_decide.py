@@ -270,6 +270,13 @@ def test_calibration_helps_on_unseen_documents(kb: KnowledgeBase, tmp_path: Path
     assert again(docs) == decide(docs)
 
 
+def test_a_calibrated_pipeline_says_what_it_was_calibrated_on(kb: KnowledgeBase) -> None:
+    dev, other = corpus("dev"), replace(corpus("test", 1)[0], text=f"{TEXT} And more.")
+    gold = {doc.id: doc for doc in (*dev, other)}
+    link = calibrate(Pipeline(Finds(gold=gold), Overconfident(kb=kb, gold=gold), Decide(kb=kb)), dev)
+    assert [doc.meta.get("seen") for doc in link([dev[0].bare(), other.bare()])] == ["dev", None]
+
+
 def test_a_calibrated_answer_may_be_nil(kb: KnowledgeBase) -> None:
     decide = Decide(kb=kb)
     decide.confidence, decide.calibration = weighing(bias=-2.0), "joint"

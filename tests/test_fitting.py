@@ -343,6 +343,23 @@ def test_the_folder_links(kb: KnowledgeBase, docs: list[Document], tmp_path: Pat
     assert [path.name for path in tmp_path.iterdir()] == ["out"]  # what was kept in between is gone
 
 
+@pytest.mark.parametrize("uses", [True, False])
+def test_the_folder_says_what_it_was_trained_and_chosen_on(
+    kb: KnowledgeBase, docs: list[Document], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, uses: bool
+) -> None:
+    for part in (Forgetful, Watcher):
+        monkeypatch.setattr(part, "USES_DEV", uses)
+    made = pipeline(kb, Forgetful(kb=kb))
+    dev = [Document("dev", "Another seizure.", mentions=())]
+    for _ in train(made, tasks(made, (), source="test"), docs, dev, output=tmp_path / "out"):
+        pass
+    blind = [doc.spans_only() for doc in (docs[0], *dev)]
+    found = [doc.meta.get("seen") for doc in config.load(tmp_path / "out", kb=kb)(blind)]
+    assert found == ["train", "dev" if uses else None]
+    said = f"dev documents, which chose or calibrated forgetful, watcher: 1, version {corpus_version(dev)}"
+    assert (said in (tmp_path / "out" / "card.md").read_text()) == uses
+
+
 def test_an_interrupted_training_goes_on(kb: KnowledgeBase, docs: list[Document], tmp_path: Path) -> None:
     first, watcher = Forgetful(kb=kb), Watcher(kb=kb)
     watcher.fails = True

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import itertools
+import pickle
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -34,6 +35,8 @@ from linnet.pipeline import (
 )
 from linnet.retrieve.exact import Exact
 from linnet.retrieve.ngram import Ngram
+from linnet.roles import Seen
+from linnet.todo import with_parts
 
 TEXT = "Seizure and cold."
 
@@ -163,6 +166,20 @@ def test_pipelines_of_pipelines_are_flat(kb: KnowledgeBase) -> None:
     assert [type(part).__name__ for part in pipeline.parts] == ["Words", "Exact", "Decide"]
     assert pipeline.kb is kb
     assert (Words() >> (Exact(kb=kb) >> Decide(kb=kb))).parts[1:] == pipeline.parts[1:]
+
+
+def test_what_a_pipeline_has_seen_stays_with_it_and_is_said_of_documents(kb: KnowledgeBase) -> None:
+    learned, chosen, other = (Document.of(text) for text in ("Seizure.", "Cold.", "Fever."))
+    link = Words() >> Exact(kb=kb)
+    link.seen = Seen().with_documents(train=[learned], dev=[learned, chosen]).with_documents(dev=[learned])
+    for made in (
+        link,
+        link >> Decide(kb=kb),
+        with_parts(link, [Words(), Exact(kb=kb)]),
+        pickle.loads(pickle.dumps(link)),
+    ):
+        found = made([replace(doc, id="a", meta={"ward": 1}) for doc in (learned, chosen, other)])
+        assert [doc.meta for doc in found] == [{"ward": 1, "seen": "train"}, {"ward": 1, "seen": "dev"}, {"ward": 1}]
 
 
 def test_what_is_no_component_is_refused(kb: KnowledgeBase) -> None:

@@ -11,7 +11,9 @@ import dataclasses
 import functools
 import importlib
 import inspect
+import json
 import tomllib
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
@@ -28,11 +30,13 @@ from linnet.kb import KnowledgeBase, kb_path
 from linnet.kb_open import comes_from, open_kb
 from linnet.pipeline import Component, Pipeline, Stage
 from linnet.recipe import Recipe, messages, nested_tables, toml_value
+from linnet.roles import Seen, describe_seen
 from linnet.space import probes
 
 __all__ = ["COMPONENTS", "Recipe", "components", "load", "make", "name_of", "open_kb", "read_recipe", "recipes", "save"]
 
 HANDED_IN = ("kb", "of")  # not keywords of a recipe: the knowledge base, and parts that have tables of their own
+SEEN = "seen.json"  # of a trained folder: `Pipeline.seen`
 
 
 # --- names -----------------------------------------------------------------------------------------------------------
@@ -268,7 +272,10 @@ def load(source: str | Path, *, kb: str | Path | KnowledgeBase | None = None, ch
             f"{opened.path} has version {opened.version}: train it again, or give the knowledge base it was made with"
         )
     saved = folder if trained else None
-    return Pipeline(*_make_all(recipe.pipeline, opened, saved), name=str(source), kb=opened)
+    made = Pipeline(*_make_all(recipe.pipeline, opened, saved), name=str(source), kb=opened)
+    if trained and (folder / SEEN).is_file():
+        made.seen = Seen(read_json(folder / SEEN))
+    return made
 
 
 def _make_all(parts: Sequence[Mapping[str, Any]], kb: KnowledgeBase, saved: Path | None) -> list[Component]:
@@ -317,6 +324,8 @@ def _changed(name: str, component: Stage, keywords: Mapping[str, Any]) -> Stage:
 def save(pipeline: Pipeline, folder: str | Path) -> None:
     """Write a pipeline as a folder that `load` reads: ``pipeline.toml``, ``card.md`` and one folder per component.
 
+    ``seen.json`` says which documents the pipeline has seen, where it has learned from any.
+
     Raises:
         LinnetError: the folder holds something already, or a component has no name to load it by.
     """
@@ -330,6 +339,8 @@ def save(pipeline: Pipeline, folder: str | Path) -> None:
     head = f"kb = {toml_value(_kb_name(pipeline.kb))}\nkb_version = {toml_value(pipeline.kb.version)}\n"
     tables = _save_all(pipeline.parts, folder, "pipeline")
     (folder / "pipeline.toml").write_text("\n".join([head, *tables]), encoding="utf-8")
+    if pipeline.seen:
+        (folder / SEEN).write_text(json.dumps(pipeline.seen, indent=1) + "\n", encoding="utf-8")
     (folder / "card.md").write_text(_card(pipeline, pipeline.kb), encoding="utf-8")
 
 
@@ -379,8 +390,10 @@ def _keyword_lines(part: Stage) -> str:
 
 
 def _card(pipeline: Pipeline, kb: KnowledgeBase) -> str:
+    seen = describe_seen(Counter(pipeline.seen.values()))
     return (
         f"# {pipeline!r}\n\n"
         f"* made by Linnet {__version__}\n"
         f"* knowledge base: {kb.info['name']}, version {kb.version}, {kb.info['concepts']} concepts\n"
+        + (f"* texts seen ({SEEN}): {seen}; measure on others\n" if seen else "")
     )

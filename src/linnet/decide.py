@@ -209,7 +209,9 @@ def calibrate(pipeline: Pipeline, dev: Sequence[Document]) -> Pipeline:
     fitted = replace(last)
     for _ in fitted.fit((), dev, before=Pipeline(*pipeline.parts[:-1]), kb=last.kb, args={}):
         pass
-    return Pipeline(*pipeline.parts[:-1], fitted, name=pipeline.name, kb=pipeline.kb)
+    made = Pipeline(*pipeline.parts[:-1], fitted, name=pipeline.name, kb=pipeline.kb)
+    made.seen = pipeline.seen.with_documents(dev=dev)
+    return made
 
 
 def _known(calibration: Any) -> Calibration:

@@ -32,7 +32,7 @@ from linnet.kb import KnowledgeBase
 from linnet.pipeline import Allow, Fuse, Pipeline, Stage
 from linnet.roles import Component, Fits, Step
 from linnet.teachable import check_teachable
-from linnet.todo import FROM_DEV, Task, is_network, part_at, with_part
+from linnet.todo import FROM_DEV, Task, is_network, part_at, with_part, with_parts
 from linnet.train.args import FREE
 
 __all__ = [
@@ -198,7 +198,7 @@ def _trained_again(
             continue
         logger.info("%s: trained again without part %d of %d of the documents", task.name, out + 1, part.FOLDS)
         parts = [_copied(other, (index,), [task]) for index, other in enumerate(pipeline.parts)]
-        fewer = with_part(Pipeline(*parts, name=pipeline.name, kb=pipeline.kb), task.place, copy.copy(part))
+        fewer = with_part(with_parts(pipeline, parts), task.place, copy.copy(part))
         for number in stages:
             folder = checkpoints / f"{done[number].folder}.{out}" if checkpoints is not None else None
             for _ in fit_part(
@@ -220,7 +220,7 @@ def _without(
 ) -> Pipeline:
     """Return the pipeline as trained on the `rest` of the documents, without those in `out`; networks are `again`."""
     parts = [_copied(part, (index,), done) for index, part in enumerate(pipeline.parts)]
-    fewer = Pipeline(*parts, name=pipeline.name, kb=pipeline.kb)
+    fewer = with_parts(pipeline, parts)
     for number, task in enumerate(done):
         ready = again.get(task.place)
         part = ready[fold % len(ready)] if ready else part_at(fewer, task.place)
@@ -272,7 +272,7 @@ def fit_part(
     earlier = [other for other in done if other.place[0] < task.place[0]]
     if isinstance(part, FROM_DEV) and not {doc.id for doc in docs} & {doc.id for doc in dev}:
         earlier = []  # nothing has seen what the part learns from, so no fold would be asked
-    before = Pipeline(*pipeline.parts[: task.place[0]], name=pipeline.name, kb=pipeline.kb)
+    before = with_parts(pipeline, pipeline.parts[: task.place[0]])
     kb = cast("KnowledgeBase", pipeline.kb)
     resumes = checkpoints is not None and is_network(cast("Component", part))
     args = {**task.args, "checkpoints": checkpoints} if resumes else task.args
@@ -330,12 +330,24 @@ def train(
         yield Done(task.label, finished.seconds[task.folder], kept=was_kept)
     if not first_process():
         return
-    lines = [*about, f"training documents: {len(docs):,}, version {corpus_version(docs)}"]
+    lines = [*about, *_note_seen(pipeline, done, docs, dev)]
     lines += [f"{task.label}: trained in {finished.seconds[task.folder]:.1f} s" for task in done]
     with finished.whole(output) as folder:
         config.save(pipeline, folder)
         with (folder / "card.md").open("a", encoding="utf-8") as card:
             card.writelines(f"* {line}\n" for line in lines)
+
+
+def _note_seen(
+    pipeline: Pipeline, done: Sequence[Task], docs: Sequence[Document], dev: Sequence[Document]
+) -> Iterator[str]:
+    """Have a trained pipeline know which documents it has seen, and yield what its card says of them."""
+    chosen = [task.label for task in done if cast("Stage", part_at(pipeline, task.place)).USES_DEV] if dev else []
+    pipeline.seen = pipeline.seen.with_documents(train=docs, dev=dev if chosen else ())
+    yield f"training documents: {len(docs):,}, version {corpus_version(docs)}"
+    if chosen:
+        version = corpus_version(dev)
+        yield f"dev documents, which chose or calibrated {', '.join(chosen)}: {len(dev):,}, version {version}"
 
 
 def _loaded(part: Component, folder: Path, kb: KnowledgeBase | None) -> Component:

@@ -32,7 +32,7 @@ class FrozenDict(dict[str, V]):
         return hash(frozenset(self.items()))
 
     def __reduce__(self) -> tuple[object, ...]:
-        return FrozenDict, (dict(self),)
+        return type(self), (dict(self),)
 
 
 EMPTY: FrozenDict[Any] = FrozenDict()

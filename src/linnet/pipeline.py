@@ -35,6 +35,7 @@ from linnet.roles import (
     Fits,
     Learner,
     Overlaps,
+    Seen,
     Step,
     align,
     batches,
@@ -333,14 +334,14 @@ class Pipeline(Stage):
     """Components one after the other; itself a component. Checked when made.
 
     `Sentences` and `Abbreviations` are put in front when a part needs them and nothing gives them.
-    ``name`` and ``kb`` say which recipe or folder it was loaded from and which knowledge base it links to.
+    ``name``, ``kb``, ``seen``: the recipe or folder it was loaded from, what it links to, what it has learned from.
 
     Raises:
         PipelineError: a part is no component, or needs what only a later part gives.
     """
 
     def __init__(self, *parts: Component, name: str = "", kb: KnowledgeBase | None = None) -> None:
-        self.name, self.kb = name, kb
+        self.name, self.kb, self.seen = name, kb, Seen.of(parts)
         flat: list[Component] = []
         for part in parts:
             if isinstance(part, type) or not isinstance(part, Component):
@@ -376,7 +377,7 @@ class Pipeline(Stage):
         require(self, out := check_documents(docs))
         for part in (*self.front, *self.parts):
             out = part(out, allow=allow)
-        return out
+        return self.seen.note(out)
 
     def stream(self, docs: Iterable[Document], *, batch: int = 64, allow: Allow | None = None) -> Iterator[Document]:
         """Yield the documents of an endless source, `batch` at a time, or fewer where they are long."""

@@ -27,8 +27,8 @@ class Recipe(BaseModel):
 
     ``kb`` is a name, a file, or the sources it is built from; ``train`` says which parts learn, ``train_corpus`` from
     which corpus' train split where it is not the recipe's own; ``trained_by`` names another recipe whose trained parts
-    are taken instead; ``tune`` is what ``linnet tune`` chooses from (`linnet.space`); a figure in ``expect`` is named
-    after its split: ``dev.in-kb.accuracy@1``.
+    are taken instead; ``tune`` is what ``linnet tune`` chooses from (`linnet.space`), ``chosen_on`` the split it chose
+    on; a figure in ``expect`` is named after its split: ``dev.in-kb.accuracy@1``.
 
     >>> Recipe(pipeline=[{"use": "gold"}], expect={"test.strict.f1": 0.9}).splits
     ('test',)
@@ -46,6 +46,7 @@ class Recipe(BaseModel):
     train_corpus: str = ""
     trained_by: str = ""
     tune: dict[str, Parameter] = Field(default_factory=dict)
+    chosen_on: str = ""
     expect: dict[str, Floor] = Field(default_factory=dict)
 
     @property

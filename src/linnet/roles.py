@@ -6,14 +6,15 @@
 from __future__ import annotations
 
 import functools
+from collections import ChainMap, Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
+from typing import Any, ClassVar, Literal, Protocol, Self, TypeAlias, runtime_checkable
 
 from linnet.data import Candidates, Document, Mention, Span, by_position, mention_id
 from linnet.errors import PipelineError
-from linnet.frozen import EMPTY
+from linnet.frozen import EMPTY, FrozenDict
 from linnet.kb import KnowledgeBase, Mask
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "Fits",
     "Learner",
     "Overlaps",
+    "Seen",
     "Step",
     "align",
     "batches",
@@ -30,6 +32,8 @@ __all__ = [
     "check_documents",
     "check_order",
     "check_parts",
+    "count_seen",
+    "describe_seen",
     "merge",
     "require",
     "unite",
@@ -39,6 +43,7 @@ __all__ = [
 Overlaps: TypeAlias = Literal["all", "longest", "first"]
 
 PROPERTIES = ("sentences", "abbreviations", "mentions", "types", "candidates", "concepts")
+SEEN_AS = {"train": "trained on", "dev": "chosen or calibrated on"}
 BATCH_TEXT = 200_000  # characters: 64 abstracts have half as many, a document of 40 pages is nearly a batch of its own
 
 
@@ -142,6 +147,8 @@ class Fits(Protocol):
 class Learner:
     """What is known of every component of Linnet's own, whether it learns or not."""
 
+    USES_DEV: ClassVar[bool] = True  # whether `fit` chooses or calibrates on the dev documents
+
     @property
     def inner(self) -> Sequence[Learner]:
         """The components that this one is made of, which stand in its field ``of``."""
@@ -212,6 +219,56 @@ def blind(docs: Sequence[Document], component: Component) -> list[Document]:
     if "mentions" not in needs:
         return [doc.bare() for doc in docs]
     return [doc.spans_only(types="types" in needs) for doc in docs]
+
+
+class Seen(FrozenDict[str]):
+    """The texts that a pipeline was trained on (``train``), or chosen or calibrated on (``dev``).
+
+    Figures that are measured on them flatter it. Keys are the ids that `Document.of` gives to texts.
+
+    >>> seen = Seen().with_documents(train=[Document.of("Fits.")])
+    >>> [doc.meta.get("seen") for doc in seen.note([Document("a", "Fits."), Document("b", "Cough.")])]
+    ['train', None]
+    """
+
+    @classmethod
+    def of(cls, parts: Iterable[object]) -> Self:
+        """Return what parts have seen together, those that are pipelines."""
+        found = [seen for part in parts if isinstance(seen := getattr(part, "seen", None), Seen)]
+        return cls(ChainMap(*found))
+
+    def with_documents(self, *, train: Sequence[Document] = (), dev: Sequence[Document] = ()) -> Self:
+        """Return these texts and those of more documents; what was trained on stays that."""
+        learned = {Document.of(doc.text).id: "train" for doc in train}
+        chosen = {Document.of(doc.text).id: "dev" for doc in dev}
+        return type(self)({**chosen, **self, **learned})
+
+    def note(self, docs: list[Document]) -> list[Document]:
+        """Return documents that say in ``meta["seen"]`` that they are among these, where they are."""
+        if not self:
+            return docs
+        found = [self.get(Document.of(doc.text).id) for doc in docs]
+        return [
+            replace(doc, meta={**doc.meta, "seen": how}) if how else doc for doc, how in zip(docs, found, strict=True)
+        ]
+
+
+def count_seen(docs: Iterable[Document]) -> Counter[str]:
+    """Return how many documents say that a pipeline has seen them (`Seen.note`), by how.
+
+    >>> count_seen([Document("a", "Fits.", meta={"seen": "train"}), Document("b", "Cough.")])
+    Counter({'train': 1})
+    """
+    return Counter(how for doc in docs if isinstance(how := doc.meta.get("seen"), str) and how in SEEN_AS)
+
+
+def describe_seen(counts: Mapping[str, int]) -> str:
+    """Return what `count_seen` found in words, "" for nothing.
+
+    >>> describe_seen({"dev": 1, "train": 2000})
+    'trained on 2,000, chosen or calibrated on 1'
+    """
+    return ", ".join(f"{said} {counts[how]:,}" for how, said in SEEN_AS.items() if counts.get(how))
 
 
 def require(component: Component, docs: Sequence[Document]) -> None:

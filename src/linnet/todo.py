@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
@@ -12,7 +12,18 @@ from linnet.errors import RecipeError, did_you_mean
 from linnet.pipeline import Fuse, Pipeline
 from linnet.roles import Component, Fits
 
-__all__ = ["FROM_DEV", "Task", "from_dev", "is_network", "learners", "part_at", "parts_of", "tasks", "with_part"]
+__all__ = [
+    "FROM_DEV",
+    "Task",
+    "from_dev",
+    "is_network",
+    "learners",
+    "part_at",
+    "parts_of",
+    "tasks",
+    "with_part",
+    "with_parts",
+]
 
 FROM_DEV = (Decide, Fuse)  # learn from documents that nothing before them was trained on
 
@@ -146,4 +157,11 @@ def with_part(pipeline: Pipeline, place: Sequence[int], part: Component) -> Pipe
         for index in place[1:-1]:
             holder = holder.of[index]
         holder.of = [part if index == place[-1] else inner for index, inner in enumerate(holder.of)]
-    return Pipeline(*parts, name=pipeline.name, kb=pipeline.kb)
+    return with_parts(pipeline, parts)
+
+
+def with_parts(pipeline: Pipeline, parts: Iterable[Component]) -> Pipeline:
+    """Return a pipeline of other parts, under the same name, with the same knowledge base and texts seen."""
+    made = Pipeline(*parts, name=pipeline.name, kb=pipeline.kb)
+    made.seen = pipeline.seen
+    return made

@@ -275,8 +275,7 @@ def write_best(search: Search, trials: Sequence[Trial], path: Path, *, kb: str |
     """
     found = best(trials)
     recipe = read_recipe(search.source, changes=[*search.changes, *changes_of(found.values)])
-    if kb is not None:
-        recipe = recipe.model_copy(update={"kb": kb})
+    recipe = recipe.model_copy(update={"chosen_on": search.split, **({} if kb is None else {"kb": kb})})
     lines = [
         f"Chosen by linnet tune from the recipe {toml_value(search.source)}:",
         f"trial {found.number} of {len(trials)}, {search.score} {found.score:.4f} with split {search.split}.",

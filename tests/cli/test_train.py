@@ -34,7 +34,7 @@ def data(tmp_path: Path) -> Path:
             for number in range(20):
                 id, _, word = NAMES[number % len(NAMES)]
                 pmid = number + (100 if split == "Training" else 200)
-                out.write(f"{pmid}|t|A case of {word}.\n{pmid}|a|Nothing else.\n")
+                out.write(f"{pmid}|t|A case of {word}.\n{pmid}|a|Nothing else in {pmid}.\n")
                 out.write(f"{pmid}\t10\t{10 + len(word)}\t{word}\tDisease\t{id}\n\n")
     return tmp_path / "data"
 
@@ -93,6 +93,28 @@ def test_annotated_files_of_ones_own_become_a_pipeline(run: Run, tmp_path: Path,
     assert mention.calibration == "joint"
     judged = run("evaluate", corpus / "dev.jsonl", linked, "--kb", small.path)
     assert judged.code == 0, judged.err
+
+
+@pytest.mark.filterwarnings("ignore::linnet.errors.LinnetWarning")
+def test_documents_that_a_pipeline_has_seen_are_told(
+    run: Run, tmp_path: Path, data: Path, small: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LINNET_DATA", str(data))
+    parts = ("ngram", "lexical", "decide")
+    recipe = written(tmp_path, small, "".join(f'[[train]]\npart = "{part}"\n' for part in parts))
+    assert run("train", recipe, "-o", tmp_path / "out").code == 0
+    assert "dev documents, which chose or calibrated decide: 20, version" in (tmp_path / "out/card.md").read_text()
+    linked, page, report = (tmp_path / name for name in ("linked.jsonl", "page.html", "report.json"))
+    done = run("link", "bc5cdr:dev", "--pipeline", tmp_path / "out", "-o", linked)
+    assert "out was chosen or calibrated on 20 of these documents" in done.err
+    assert {doc.meta["seen"] for doc in read(linked)} == {"dev"}
+    done = run("evaluate", "bc5cdr:dev", linked, "--kb", small.path, "--to", page, "--to", report)
+    assert "linked was chosen or calibrated on 20 of these documents: figures on them flatter it" in done.err
+    assert "linked was chosen or calibrated on 20 of the documents" in done.out
+    assert "linked was chosen or calibrated on 20 of the documents" in page.read_text()
+    assert '"dev": 20' in report.read_text()
+    other = tmp_path / "other.jsonl"
+    assert "of these documents" not in run("link", "A case of ache.", "--pipeline", tmp_path / "out", "-o", other).err
 
 
 @pytest.mark.filterwarnings("ignore::linnet.errors.LinnetWarning")

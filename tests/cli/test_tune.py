@@ -39,7 +39,10 @@ def test_the_best_is_a_recipe_to_train(run: Run, tmp_path: Path, data: Path, sma
     assert (again.code, again.out) == (0, done.out)  # all of it was kept, times too
     trained = run("train", tmp_path / "t" / "best.toml", "-o", tmp_path / "model", "--data", data, "-q")
     assert trained.code == 0, trained.err
-    assert load(tmp_path / "model").parts[2].k == chosen.pipeline[2]["k"]  # type: ignore[attr-defined]
+    model = load(tmp_path / "model")
+    assert model.parts[2].k == chosen.pipeline[2]["k"]  # type: ignore[attr-defined]
+    # n-grams do not look at the dev documents, but their keywords were chosen on them
+    assert set(model.seen.values()) == ({"train", "dev"} if split == "dev" else {"train"})
 
 
 def test_an_own_corpus_is_tuned_on(run: Run, tmp_path: Path, data: Path, small: KnowledgeBase) -> None:

@@ -27,6 +27,7 @@ from linnet.evaluate.render import caption, tables, to_csv, to_json, to_markdown
 from linnet.home import kb_folder
 from linnet.kb import KnowledgeBase
 from linnet.kb_open import kb_of_version
+from linnet.roles import describe_seen
 from linnet.text.files import replacing
 
 __all__ = ["evaluate", "show", "write_reports"]
@@ -119,6 +120,7 @@ def evaluate(
         out = _Out([one.report for one in measured], compare(measured))
     times.write(metrics)
     write_reports(out.reports, outputs, comparisons=out.comparisons)
+    _warn_of_seen(out.reports)
     if as_json:
         print(_json(out))
     elif not quiet or not outputs:
@@ -178,6 +180,12 @@ def _kb_of(systems: Iterable[Sequence[Document]]) -> KnowledgeBase | None:
         where = f", looked for in {kb_folder()}" if len(versions) == 1 else ""
         logger.warning("no knowledge base: the predictions name %s%s; give --kb", named, where)
     return found
+
+
+def _warn_of_seen(reports: Sequence[Report]) -> None:
+    for report in reports:
+        if seen := describe_seen(report.seen):
+            logger.warning("%s was %s of these documents: figures on them flatter it", report.about.system, seen)
 
 
 def _protocol(name: str) -> Protocol:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import copy
 import logging
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -21,9 +22,11 @@ from linnet.corpora import format_of
 from linnet.data import Document
 from linnet.errors import LinnetError, did_you_mean
 from linnet.pipeline import Component, Pipeline
+from linnet.roles import count_seen, describe_seen
 from linnet.scale.made_of import made_of
 from linnet.scale.unfinished import Unfinished, keeping, place_of, rest
 from linnet.text.files import STDIO
+from linnet.todo import with_parts
 
 __all__ = ["link"]
 
@@ -81,6 +84,8 @@ def link(
             outputs.write_kept(kept, tally(_rest(kept, timed, given, quiet=quiet)), linker)
     if output is not None and output != STDIO:
         logger.info("%s: %s", output, tally)
+    if seen := describe_seen(tally.seen):
+        logger.warning("%s was %s of these documents: figures measured on them flatter it", linker.name, seen)
     times.write(metrics)
 
 
@@ -91,11 +96,13 @@ class _Tally:
     documents: int = 0
     mentions: int = 0
     before: int = 0  # documents that an earlier, interrupted job has finished
+    seen: Counter[str] = field(default_factory=Counter)
 
     def __call__(self, docs: Iterable[Document]) -> Iterator[Document]:
         for doc in docs:
             self.documents += 1
             self.mentions += len(doc.mentions or ())
+            self.seen.update(count_seen([doc]))
             yield doc
 
     def __str__(self) -> str:
@@ -147,7 +154,7 @@ def _detecting(linker: Pipeline, name: str) -> Pipeline:
     if "mentions" not in getattr(detector, "gives", ()) or "mentions" in detector.needs:
         raise LinnetError(f"--detect {name}: it finds no mentions; dictionary does")
     rest = linker.parts[1:] if name_of(linker.parts[0]) == "gold" else linker.parts
-    return Pipeline(detector, *map(_uncalibrated, rest), name=linker.name, kb=linker.kb)
+    return with_parts(linker, [detector, *map(_uncalibrated, rest)])
 
 
 def _uncalibrated(part: Component) -> Component:

@@ -18,6 +18,7 @@ from linnet.data import Document
 from linnet.pipeline import Allow, Component, Pipeline
 from linnet.text.cells import quote_formula
 from linnet.text.files import replacing
+from linnet.todo import with_parts
 
 __all__ = ["Metrics", "Time", "Times", "write_times"]
 
@@ -86,7 +87,7 @@ class Times:
     def of_parts(self, pipeline: Pipeline) -> Pipeline:
         """Return the same pipeline of parts that are timed."""
         self._parts = [_Timed(part, name_of(part)) for part in (*pipeline.front, *pipeline.parts)]
-        return Pipeline(*self._parts, name=pipeline.name, kb=pipeline.kb)
+        return with_parts(pipeline, self._parts)
 
     def write(self, path: Path | None) -> None:
         """Write all of it, if there is a file to write to."""

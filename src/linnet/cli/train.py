@@ -79,6 +79,8 @@ def train(
         raise RecipeError(recipe, ["pipeline: no part of it learns, so there is nothing to train"])
     docs = list(split_documents(read.learns_from, split="train", data=data))
     dev = list(dev_documents(read.learns_from, data))
+    if read.chosen_on == "dev":
+        pipeline.seen = pipeline.seen.with_documents(dev=list(dev_documents(read.corpus, data)))
     about = (f"recipe: {recipe}", f"corpus: {read.learns_from}, split train", f"seed: {read.seed}")
     times: list[Done] = []
     project, board = (wandb, tensorboard) if first else (None, None)

@@ -32,6 +32,7 @@ from linnet.evaluate.report import BY_TYPE, PARTS, About, Bin, Comparison, Confu
 from linnet.evaluate.slices import slices
 from linnet.evaluate.uncertainty import Adjustment, adjust, intervals, mcnemar, paired_bootstrap
 from linnet.kb import KnowledgeBase
+from linnet.roles import count_seen
 
 __all__ = ["Evaluation", "Options", "compare", "evaluate", "fingerprint", "measure"]
 
@@ -148,6 +149,7 @@ def measure(
     report = Report(
         about=_about(about or About(), kb, pairs, rule=rule, options=options),
         documents=len(pairs),
+        seen=count_seen(predicted),
         mentions=sizes,
         measures=_figures(measures, options),
         slices=_figures(sliced, options),

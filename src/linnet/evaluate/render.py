@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from linnet.evaluate.report import BY_TYPE, PARTS, About, Comparison, Figure, Reliability, Report
+from linnet.roles import describe_seen
 from linnet.text.cells import quote_formula
 
 __all__ = ["Table", "caption", "tables", "to_csv", "to_json", "to_markdown"]
@@ -54,6 +55,7 @@ def caption(reports: Sequence[Report]) -> str:
     kind = "with a concept" if about.protocol == "all" else about.protocol
     sizes = f"{documents}, {mentions:,} mentions, {counted:,} of them {kind}"
     notes = [
+        *(f"{one.about.system} was {seen} of the documents" for one in reports if (seen := describe_seen(one.seen))),
         *(f"{one.about.system} {GIVEN}" for one in reports if one.given),
     ]
     return "; ".join([f"{name}{sizes}", kb, about.rule, *notes])

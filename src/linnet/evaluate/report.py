@@ -150,6 +150,7 @@ class Report(Record):
     Args:
         about: names and versions.
         documents: how many.
+        seen: those that the system was trained on (``train``), or chosen or calibrated on (``dev``), where it says so.
         mentions: gold mentions, and how many each protocol counts, by its name; ``gold`` = all of them.
         measures: figure by dotted name: ``in-kb.accuracy@1``, ``strict.f1``.
         slices: accuracy@1 of the mentions of a slice; `Figure.below` is their number.
@@ -168,6 +169,7 @@ class Report(Record):
 
     about: About
     documents: Count
+    seen: dict[str, Count] = {}
     mentions: dict[str, Count] = {}
     measures: dict[str, Figure] = {}
     slices: dict[str, Figure] = {}

@@ -68,6 +68,7 @@ class Lexical(Reranker):
     FOLDS: ClassVar[int] = 5  # it is trained again for so many parts of the documents (`linnet.fitting`)
     NEEDS = frozenset({"mentions", "abbreviations", "candidates"})
     LEARNED = frozenset({"mentions", "seed", "penalty"})  # and ``omit``, which is checked against the weights
+    USES_DEV = False
 
     def __post_init__(self) -> None:
         self.omit = tuple(self.omit)

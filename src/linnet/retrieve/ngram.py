@@ -75,6 +75,7 @@ class Ngram(TextRetriever):
     learned: Aliases = field(default_factory=Aliases.none, init=False, repr=False, compare=False)
 
     MADE = ("index", "_alias_index")
+    USES_DEV = False
 
     def __post_init__(self) -> None:
         if len(self.ngram_range) != 2:
