@@ -205,6 +205,9 @@ def test_names_and_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kb: Kn
     assert kb_path("hpo") == kb_folder() / "hpo.kb" == tmp_path / "kb" / "hpo.kb"
     assert kb_path("hpo.kb") == Path("hpo.kb")
     assert kb_path("a/hpo") == Path("a/hpo")
+    for name in ("../", "/", "", ".", "hpo/", "h\0po"):
+        with pytest.raises(KnowledgeBaseError, match="is no name of a knowledge base: expected one without folders"):
+            kb_path(name)
     monkeypatch.chdir(tmp_path)
     shutil.copy(kb.path, "bare")
     assert kb_path("bare") == Path("bare")

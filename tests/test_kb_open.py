@@ -58,6 +58,17 @@ def test_where_the_files_are(data: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         build_kb(sources("none.tsv"))
 
 
+@pytest.mark.parametrize("name", ["../../x", "/x", "a/b", "x/", "..\0"])
+def test_names_that_lead_elsewhere_are_refused(data: Path, name: str) -> None:
+    elsewhere = KbSources(name=name, build=[{"from": "table", "path": "a.tsv"}])
+    [problem] = elsewhere.problems()
+    assert problem.startswith(f"kb.name: {name!r} is no name of a knowledge base: expected one without folders")
+    before = sorted(data.rglob("*"))
+    with pytest.raises(KnowledgeBaseError, match="is no name of a knowledge base"):
+        build_kb(elsewhere, data=data)
+    assert sorted(data.rglob("*")) == before
+
+
 def test_problems_name_their_source() -> None:
     wrong = KbSources(build=[{"path": "a"}, {"from": "table", "path": "a", "prefx": "X"}])
     one, other = wrong.problems()

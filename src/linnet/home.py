@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from linnet.errors import FormatError, LinnetError
+from linnet.errors import FormatError, KnowledgeBaseError, LinnetError
 
 __all__ = [
     "MAGIC",
@@ -22,6 +22,8 @@ __all__ = [
     "hold",
     "home",
     "kb_folder",
+    "kb_named",
+    "kb_path",
     "permit",
     "read_json",
     "sweep",
@@ -60,6 +62,32 @@ def expanded(path: str | Path) -> Path:
 def kb_folder() -> Path:
     """Return the folder of the knowledge bases that have names."""
     return home() / "kb"
+
+
+def kb_named(name: str) -> Path:
+    """Return the file of the knowledge base that is called `name`.
+
+    Raises:
+        KnowledgeBaseError: a name that leads somewhere else.
+
+    >>> kb_named("mesh").name
+    'mesh.kb'
+    """
+    if not name or Path(name).name != name or "\0" in name:
+        raise KnowledgeBaseError(f"{name!r} is no name of a knowledge base: expected one without folders, such as mesh")
+    return kb_folder() / f"{name}.kb"
+
+
+def kb_path(name: str | Path) -> Path:
+    """Return the file of a knowledge base given by name or path: a path if it has a suffix, folder or exists.
+
+    >>> kb_path("work/mine.kb").as_posix()
+    'work/mine.kb'
+    """
+    path = expanded(name)
+    if path.suffix or len(path.parts) > 1 or path.is_file():
+        return path
+    return kb_named(str(name))
 
 
 def writable(folder: Path) -> Path:

@@ -26,7 +26,7 @@ import numpy.typing as npt
 
 from linnet.data import SCOPES, Concept, Name, Scope
 from linnet.errors import KnowledgeBaseError, UnknownConceptError, did_you_mean
-from linnet.home import expanded, kb_folder
+from linnet.home import kb_path
 from linnet.kb_edit import Edit, edit
 from linnet.kb_file import APPLICATION_ID, INFO, SCHEMA_VERSION, TYPES, WAIT, check_file, is_busy, read_concept, undone
 from linnet.kb_search import Hit, search, spellings
@@ -73,18 +73,6 @@ class Mask:
     def _same(self, other: Mask) -> None:
         if self.kb != other.kb:
             raise KnowledgeBaseError(f"masks of two knowledge base versions, {self.kb} and {other.kb}")
-
-
-def kb_path(name: str | Path) -> Path:
-    """Return the file of a knowledge base given by name or path: a path if it has a suffix, folder or exists.
-
-    >>> kb_path("work/mine.kb").as_posix()
-    'work/mine.kb'
-    """
-    path = expanded(name)
-    if path.suffix or len(path.parts) > 1 or path.is_file():
-        return path
-    return kb_folder() / f"{name}.kb"
 
 
 class KnowledgeBase:

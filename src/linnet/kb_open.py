@@ -21,7 +21,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from linnet import __version__
 from linnet.errors import KnowledgeBaseError, LinnetError, LinnetWarning
-from linnet.home import kb_folder
+from linnet.home import kb_folder, kb_named
 from linnet.kb import KnowledgeBase, kb_path
 
 __all__ = ["KbSources", "build_kb", "comes_from", "kb_of_version", "open_kb"]
@@ -50,6 +50,10 @@ class KbSources(BaseModel):
         "kb.build[0]: unknown vocabulary format 'tabe"
         """
         found = []
+        try:
+            kb_named(self.name or "recipe")
+        except LinnetError as error:
+            found.append(f"kb.name: {error}")
         for place, table in enumerate(self.build):
             try:
                 _source(table, Path())
@@ -112,7 +116,7 @@ def build_kb(
     if sources.concepts_of:
         whole = build_kb(sources.model_copy(update={"concepts_of": []}), data=data, progress=progress)
         return _subset(whole, sources, folder)
-    path = kb_folder() / f"{sources.name or 'recipe'}-{_key(described)}.kb"
+    path = kb_named(f"{sources.name or 'recipe'}-{_key(described)}")
     if path.exists():
         try:
             return _told(KnowledgeBase.open(path))
@@ -138,7 +142,7 @@ def _subset(whole: KnowledgeBase, sources: KbSources, data: Path) -> KnowledgeBa
     given = [_placed(source, data) for source in sources.concepts_of]
     contents = [_content(path) for source in given for path in corpus_paths(source, data=data)]
     digest = hashlib.sha256(json.dumps([whole.version, contents]).encode()).hexdigest()[:12]
-    path = kb_folder() / f"{sources.name or 'recipe'}-of-corpus-{digest}.kb"
+    path = kb_named(f"{sources.name or 'recipe'}-of-corpus-{digest}")
     if path.exists():
         try:
             return KnowledgeBase.open(path)
