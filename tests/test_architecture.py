@@ -16,8 +16,8 @@ ROOT = Path(linnet.__file__).parent
 # Imports only go to rooms earlier in this list, and never between the rooms of one line.
 LINES = (
     "errors strict_json", "frozen", "data", "codec", "home", "checksums", "meter", "pace", "arrays_file",
-    "text", "fetch", "kb_search", "kb_file", "kb_rows", "kb_edit", "kb", "kb_build", "vocabularies", "corpora",
-    "roles", "kb_open", "space", "recipe", "fusion", "pipeline", "nn", "index", "train",
+    "text", "fetch", "kb_search", "kb_tables", "kb_file", "kb_rows", "kb_edit", "kb", "kb_build", "vocabularies",
+    "corpora", "roles", "kb_open", "space", "recipe", "fusion", "pipeline", "nn", "index", "train",
     "detect retrieve rerank joint", "confidence", "decide", "evaluate", "components", "config", "finished", "todo",
     "handover teachable", "fitting", "study", "tuning ablation", "scale", "serve", "annotate", "cli",
 )  # fmt: skip

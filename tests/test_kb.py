@@ -6,7 +6,9 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +19,7 @@ from linnet.errors import KnowledgeBaseError, UnknownConceptError
 from linnet.home import home, kb_folder, writable
 from linnet.kb import APPLICATION_ID, SCHEMA_VERSION, KnowledgeBase, Mask, kb_path
 from linnet.kb_build import build
+from linnet.vocabularies.stored import concepts_by_id, edges, retired_by_id
 
 
 def copy(kb: KnowledgeBase, folder: Path) -> Path:
@@ -291,13 +294,128 @@ def test_foreign_sqlite_files_are_refused(tmp_path: Path) -> None:
     with connection:
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
-    with pytest.raises(KnowledgeBaseError, match="no such table: info"):
-        KnowledgeBase.open(path)
-    with connection:
-        connection.execute("CREATE TABLE info (key, value)")
     connection.close()
-    with pytest.raises(KnowledgeBaseError, match="does not say its version"):
+    with pytest.raises(KnowledgeBaseError, match=r"it has not the tables of one: 'changes', .*; build it again"):
         KnowledgeBase.open(path)
+
+
+ENDLESS = "WITH RECURSIVE more(a, b) AS (VALUES ('version', 'x') UNION ALL SELECT a, b FROM more) SELECT"
+
+
+@pytest.mark.parametrize(
+    ("odd", "name"),
+    [
+        (f"DROP TABLE info; CREATE VIEW info AS {ENDLESS} a AS key, b AS value FROM more", "info"),
+        (f"DROP TABLE parents; CREATE VIEW parents AS {ENDLESS} 1 AS concept, 2 AS parent FROM more", "parents"),
+        ("CREATE TRIGGER late AFTER INSERT ON names BEGIN DELETE FROM names; END", "late"),
+        ("CREATE VIRTUAL TABLE other USING fts5(x)", "other"),
+        ("CREATE TABLE more (x)", "more"),
+        ("CREATE VIEW sqlite_more AS SELECT 1", "sqlite_more"),
+        ("DROP INDEX names_by_norm", "names_by_norm"),
+        ("DROP TABLE words", "words"),
+    ],
+)
+def test_a_file_with_other_tables_is_refused(kb: KnowledgeBase, tmp_path: Path, odd: str, name: str) -> None:
+    path = copy(kb, tmp_path)
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(odd.replace("VIEW sqlite_more", "VIEW plain_more"))
+        if "sqlite_more" in odd:
+            connection.executescript(
+                "PRAGMA writable_schema = ON; UPDATE sqlite_master SET name = 'sqlite_more', tbl_name = 'sqlite_more', "
+                "sql = 'CREATE VIEW sqlite_more AS SELECT 1' WHERE name = 'plain_more'"
+            )
+    for way in (KnowledgeBase.open, lambda path: KnowledgeBase.edit(path).__enter__()):
+        with pytest.raises(KnowledgeBaseError, match=rf"copy\.kb: cannot be read .*'{name}'.*; build it again"):
+            way(path)
+
+
+def test_what_sqlite_notes_of_its_own_is_no_other_table(kb: KnowledgeBase, tmp_path: Path) -> None:
+    path = copy(kb, tmp_path)
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("ANALYZE")
+    assert len(KnowledgeBase.open(path)) == 10
+
+
+def refusals(path: Path) -> Iterator[str]:
+    """Ask a knowledge base everything; yield the messages it refuses to answer with."""
+    try:
+        kb = KnowledgeBase.open(path)
+    except KnowledgeBaseError as error:
+        yield str(error)
+        return
+    rows = range(len(kb))
+    for question in (
+        lambda: [kb[row] for row in rows],
+        lambda: [(kb.id(row), kb.types_of(row), kb.parents(row), kb.ancestors(row)) for row in rows],
+        lambda: [kb.name(row) for row in range(16)],
+        lambda: list(kb.names()),
+        lambda: list(kb.concepts()),
+        lambda: list(kb.definitions()),
+        lambda: [kb.mask(), kb.mask(types=["Phenotype"]), kb.mask(under=["HP:0000118"])],
+        lambda: [kb.search(text) for text in ("HP:0000118", "seizure", "sei", "abnormality of the", "tonic seizures")],
+        lambda: [kb.types(), kb.history, kb.sources, kb.changed_since(kb.version)],
+        lambda: [kb.row("HP:0009999")],
+        lambda: [list(concepts_by_id(kb)), list(retired_by_id(kb)), edges(kb)],
+    ):
+        try:
+            question()  # type: ignore[no-untyped-call]
+        except KnowledgeBaseError as error:
+            yield str(error)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE names SET text = x'ff41' WHERE row = 3",
+        "UPDATE names SET text = CAST(x'ff' AS TEXT) WHERE row = 3",
+        "UPDATE names SET language = x'00', row = row + 100",
+        "UPDATE names SET scope = 99 WHERE row = 15",
+        "UPDATE names SET scope = -1 WHERE row = 0",
+        "UPDATE names SET row = 1 << 40 WHERE row = 14",
+        "UPDATE concepts SET row = 1 << 40 WHERE row = 9",
+        "UPDATE concepts SET row = -7 WHERE row = 5",
+        "UPDATE concepts SET id = x'41' WHERE row = 2",
+        "UPDATE concepts SET definition = x'41' WHERE row = 1",
+        "UPDATE retired SET successor = x'41'",
+        "UPDATE parents SET parent = 1 << 33",
+        "UPDATE parents SET concept = 10 WHERE parent = 0",
+        "UPDATE parents SET parent = 1.5",
+        "UPDATE types SET concept = 'HP'",
+        "UPDATE type_names SET name = x'00' WHERE type = 0",
+        "UPDATE xrefs SET xref = 1e300 || x'ff'",
+        "UPDATE history SET at = NULL",
+        "UPDATE history SET concepts = 'many'",
+        "INSERT INTO changes VALUES (7, -1)",
+        "UPDATE info SET value = x'00' WHERE key = 'name'",
+        "UPDATE info SET value = '7' WHERE key = 'sources'",
+        "UPDATE info SET value = '[7]' WHERE key = 'sources'",
+        "UPDATE info SET value = printf('%.5000c', '[') WHERE key = 'sources'",
+        "UPDATE info SET value = 'many' WHERE key = 'concepts'",
+        "DELETE FROM info WHERE key = 'built'",
+        "DELETE FROM words_data",
+    ],
+)
+def test_damaged_values_are_refused_when_they_are_read(kb: KnowledgeBase, tmp_path: Path, damage: str) -> None:
+    path = copy(kb, tmp_path)
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(damage)
+    said = [message for message in refusals(path) if "cannot be read" in message or "is damaged" in message]
+    assert said
+    assert all(message.startswith(str(path)) and message.endswith("; build it again") for message in said)
+
+
+def test_what_is_not_damaged_is_answered(kb: KnowledgeBase) -> None:
+    assert list(refusals(kb.path)) == []
+
+
+def test_a_message_that_quotes_no_text_is_told(kb: KnowledgeBase, tmp_path: Path) -> None:
+    path = copy(kb, tmp_path)
+    path.write_bytes(
+        path.read_bytes().replace(b"CREATE INDEX names_by_norm", b"CREATE \xff\xfe\xfd\xfc\xfb names_by_norm")
+    )
+    for way in (KnowledgeBase.open, lambda path: KnowledgeBase.edit(path).__enter__()):
+        with pytest.raises(KnowledgeBaseError, match=r"copy\.kb: cannot be read .*; build it again"):
+            way(path)
 
 
 def test_pages_of_64_kib_are_counted(kb: KnowledgeBase, tmp_path: Path) -> None:

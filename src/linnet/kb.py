@@ -28,8 +28,9 @@ from linnet.data import SCOPES, Concept, Name, Scope
 from linnet.errors import KnowledgeBaseError, UnknownConceptError, did_you_mean
 from linnet.home import kb_path
 from linnet.kb_edit import Edit, edit
-from linnet.kb_file import APPLICATION_ID, INFO, SCHEMA_VERSION, TYPES, WAIT, check_file, is_busy, read_concept, undone
+from linnet.kb_file import APPLICATION_ID, SCHEMA_VERSION, TYPES, WAIT, check_file, is_busy, read_concept, undone
 from linnet.kb_search import Hit, search, spellings
+from linnet.kb_tables import DAMAGE, INFO, check_rows, connect, damage_error, read_info
 
 __all__ = ["APPLICATION_ID", "SCHEMA_VERSION", "KbName", "KnowledgeBase", "Mask", "kb_path"]
 
@@ -89,11 +90,10 @@ class KnowledgeBase:
         if self.file != self.path:
             weakref.finalize(self, shutil.rmtree, self.file.parent, ignore_errors=True)
         self.version = ""
-        self.info: Mapping[str, str] = dict(self._rows(INFO))
-        if "version" not in self.info:
-            raise KnowledgeBaseError(f"{path} is damaged: it does not say its version; build it again")
+        self._length = self.file.stat().st_size  # of which every row takes some
+        self.info: Mapping[str, str] = read_info(self._rows(INFO), path)
         self.version = self.info["version"]
-        self._length: int = self._first("SELECT coalesce(max(row) + 1, 0) FROM concepts")[0]
+        self._length = next((row + 1 for (row,) in self._rows("SELECT row FROM concepts ORDER BY row DESC LIMIT 1")), 0)
         # decide and writers ask for the ids of the same few concepts again and again
         self.id = functools.lru_cache(maxsize=1 << 16)(self._id)
 
@@ -195,7 +195,8 @@ class KnowledgeBase:
 
     def name_row(self, row: int, text: str) -> int:
         """Return the row of the name `text` of the concept in `row`, -1 if it has no such name."""
-        found = self._first("SELECT row FROM names WHERE concept = ? AND text = ? ORDER BY row", int(row), text)
+        sql = "SELECT row AS number FROM names WHERE concept = ? AND text = ? ORDER BY row"
+        found = self._first(sql, int(row), text)
         return -1 if found is None else int(found[0])
 
     def find(self, norm: str) -> Iterator[KbName]:
@@ -211,8 +212,9 @@ class KnowledgeBase:
         return itertools.chain.from_iterable(self._names("AND n.concept = ?", row) for row in concepts)
 
     def _names(self, which: str, *values: object) -> Iterator[KbName]:
+        make = KbName._make  # faster than the class itself, and there are millions
         for row, concept, text, scope, language, source, position in self._rows(NAMES.format(which=which), *values):
-            yield KbName(row, concept, text, SCOPES[scope], language, source, position == 0)
+            yield make((row, concept, text, SCOPES[scope], language, source, position == 0))
 
     def concepts(self) -> Iterator[Concept]:
         """Yield every concept by row, then the retired ids that never had a row."""
@@ -233,7 +235,7 @@ class KnowledgeBase:
     def types(self) -> dict[str, int]:
         """Return how many live concepts each semantic type has."""
         sql = (
-            "SELECT t.name, count(DISTINCT concept) FROM types JOIN type_names t USING (type) "
+            "SELECT t.name, count(DISTINCT concept) AS number FROM types JOIN type_names t USING (type) "
             "JOIN concepts c ON c.row = concept WHERE NOT retired GROUP BY type ORDER BY 2 DESC, t.name"
         )
         return dict(self._rows(sql))
@@ -251,18 +253,19 @@ class KnowledgeBase:
         Raises:
             KnowledgeBaseError: a version that the history of this file does not hold.
         """
-        [line] = self._first("SELECT max(rowid) FROM history WHERE version = ?", version)
-        if line is None:
+        sql = "SELECT rowid AS number FROM history WHERE version = ? ORDER BY rowid DESC"
+        found = self._first(sql, version)
+        if found is None:
             known = f"its history has {', '.join(entry['version'] for entry in self.history[-3:])}"
             raise KnowledgeBaseError(
                 f"{self.path.name} never had the version {version!r} ({known}): build from it anew"
             )
-        return self._column("SELECT DISTINCT concept FROM changes WHERE history > ? ORDER BY concept", line)
+        return self._column("SELECT DISTINCT concept FROM changes WHERE history > ? ORDER BY concept", *found)
 
     @property
     def sources(self) -> list[dict[str, Any]]:
         """What the file was built from: vocabulary, path, sha256, date, licence, citation."""
-        found: list[dict[str, Any]] = json.loads(self.info.get("sources", "[]"))
+        found: list[dict[str, Any]] = json.loads(self.info["sources"])
         return found
 
     def search(self, text: str, *, types: Sequence[str] = (), under: Sequence[str] = (), limit: int = 20) -> list[Hit]:
@@ -333,13 +336,13 @@ class KnowledgeBase:
             # looked at after the query has begun: what it reads is held still from then on
             if next(connection.execute(MOVES))[0] != self._local.moves:
                 self._moved(connection)
-            yield from found
+            yield from check_rows(found, self._length)
         except (UnicodeEncodeError, OverflowError):
             return  # no file can hold a lone surrogate or a number of more than 64 bits, so nothing matches it
-        except sqlite3.DatabaseError as error:
+        except DAMAGE as error:
             if is_busy(error):
                 raise KnowledgeBaseError(f"{self.path} is being changed by somebody else; try again") from error
-            raise KnowledgeBaseError(f"{self.path}: cannot be read as a knowledge base: {error}") from error
+            raise damage_error(self.path, error) from error
 
     def _query(self, sql: str, values: tuple[object, ...]) -> Iterator[Any]:
         return self._rows(sql, *values)
@@ -347,8 +350,7 @@ class KnowledgeBase:
     def _connection(self) -> sqlite3.Connection:
         connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
         if connection is None:
-            uri = f"{self.file.as_uri()}?mode=ro"
-            connection = sqlite3.connect(uri, uri=True, check_same_thread=False)
+            connection = connect(self.file, "ro")
             self._moved(connection)
             self._local.connection = connection
         return connection
@@ -362,7 +364,7 @@ class KnowledgeBase:
 
 MOVES = "PRAGMA data_version"  # a number that moves on when somebody else has written to the file
 NAMES = (
-    "SELECT n.row, n.concept, n.text, n.scope, n.language, n.source, n.position FROM names n "
+    "SELECT n.row AS number, n.concept, n.text, n.scope, n.language, n.source, n.position FROM names n "
     "JOIN concepts c ON c.row = n.concept WHERE NOT c.retired {which} ORDER BY n.row"
 )
 DESCENDANTS = (

@@ -38,41 +38,15 @@ from linnet.kb_file import (
     is_busy,
     read_concept,
 )
+from linnet.kb_tables import INDEXES, SCHEMA
 from linnet.text.normalise import basic
 
 __all__ = ["build"]
 
-SCHEMA = """
-CREATE TABLE info (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE history (version TEXT, at TEXT, action TEXT, concepts INTEGER, names INTEGER);
-CREATE TABLE changes (history INTEGER, concept INTEGER, PRIMARY KEY (history, concept)) WITHOUT ROWID;
-CREATE TABLE concepts (row INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, definition TEXT NOT NULL,
-                       retired INTEGER NOT NULL DEFAULT 0);
-CREATE TABLE retired (id TEXT NOT NULL UNIQUE, successor TEXT NOT NULL, name TEXT NOT NULL);
-CREATE TABLE names (row INTEGER PRIMARY KEY, concept INTEGER NOT NULL, position INTEGER NOT NULL, text TEXT NOT NULL,
-                    norm TEXT NOT NULL, scope INTEGER NOT NULL, language TEXT NOT NULL, source TEXT NOT NULL);
-CREATE TABLE type_names (type INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
-CREATE TABLE types (concept INTEGER NOT NULL, type INTEGER NOT NULL);
-CREATE TABLE parents (concept INTEGER NOT NULL, parent INTEGER NOT NULL);
-CREATE TABLE xrefs (concept INTEGER NOT NULL, xref TEXT NOT NULL);
-CREATE VIRTUAL TABLE words USING fts5 (norm, content='names', content_rowid='row', prefix='2 3',
-                                       tokenize='porter unicode61 remove_diacritics 0');
-"""
 # Read by nobody but the builder, hence temporary: where each concept was read, and parents as ids.
 STAGING = """
 CREATE TEMP TABLE origins (id TEXT, origin TEXT);
 CREATE TEMP TABLE staged (concept INTEGER, parent TEXT);
-"""
-INDEXES = """
-CREATE INDEX names_by_norm ON names (norm, concept);
-CREATE INDEX names_by_concept ON names (concept, position);
-CREATE INDEX types_by_concept ON types (concept);
-CREATE INDEX types_by_type ON types (type, concept);
-CREATE INDEX parents_by_concept ON parents (concept);
-CREATE INDEX parents_by_parent ON parents (parent);
-CREATE INDEX xrefs_by_concept ON xrefs (concept);
-CREATE INDEX xrefs_by_xref ON xrefs (xref);
-INSERT INTO words (words) VALUES ('rebuild');
 """
 SHOWN = 10  # concepts of a cycle that a message names
 CACHE = 256 << 10  # KiB of pages that SQLite keeps, and of index entries that it sorts at once

@@ -293,9 +293,7 @@ class Edit:
             KnowledgeBaseError: the hierarchy or the successors run in circles, or a successor does not exist.
         """
         if self._rows.failed:
-            raise KnowledgeBaseError(
-                f"{self._rows.path}: cannot be written: {self._rows.failed}"
-            ) from self._rows.failed
+            raise KnowledgeBaseError(self._rows.failed)
         self._settle(last=True)
         for child, parent in self._rows.edges:
             self._check_circle(child, parent)
@@ -311,14 +309,14 @@ class Edit:
         return True
 
     def _is_changed(self, row: int) -> bool:
-        live = self._rows.first("SELECT NOT retired FROM concepts WHERE row = ?", row)[0]
+        live = self._rows.first("SELECT NOT retired AS number FROM concepts WHERE row = ?", row)[0]
         return bool(live) and row not in self._restored and not self._rows.is_new(row)
 
     def _origin(self, id: str) -> str:
         return f"{self._origins[id]}: " if id in self._origins else ""
 
     def _check_circle(self, child: int, parent: int) -> None:
-        if not self._rows.first("SELECT 1 FROM parents WHERE concept = ? AND parent = ?", child, parent):
+        if not self._rows.first("SELECT 1 AS number FROM parents WHERE concept = ? AND parent = ?", child, parent):
             return  # a later edit has taken it away
         circle = list(self._rows.ids(self._rows.circle(child, parent)))
         if circle:

@@ -19,10 +19,10 @@ from typing import Any
 from linnet.data import SCOPES, Concept, Name
 from linnet.errors import KnowledgeBaseError, LinnetWarning
 from linnet.home import MAGIC, kb_folder
+from linnet.kb_tables import MUST_WRITE, connect, damage_error, is_damage
 
 __all__ = [
     "APPLICATION_ID",
-    "INFO",
     "SCHEMA_VERSION",
     "TYPES",
     "WAIT",
@@ -40,14 +40,11 @@ __all__ = [
 APPLICATION_ID = 0x4C4E4B42  # "LNKB" in the file's header tells our SQLite files from others
 SCHEMA_VERSION = 2
 HEADER = 100  # bytes of the header of an SQLite file
-# what SQLite answers to who may not write, when an interrupted edit must be undone before anything is read
-MUST_WRITE = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_PERM)
 WAIT = 30.0  # seconds to wait for an edit to end, and for readers to finish reading
 CACHE = 256 << 10  # KiB of changed pages held back until the end; more than that keeps readers out from then on
 Query = Callable[[str, tuple[object, ...]], Iterable[Any]]
 
-INFO = "SELECT key, value FROM info"
-NAME_ROWS = "SELECT row FROM names WHERE concept = ? ORDER BY position, row"
+NAME_ROWS = "SELECT row AS number FROM names WHERE concept = ? ORDER BY position, row"
 TYPES = "SELECT t.name FROM types JOIN type_names t USING (type) WHERE concept = ? ORDER BY types.rowid"
 COLUMNS = (
     "SELECT text, scope, language, source FROM names WHERE concept = ? ORDER BY position, row",
@@ -59,11 +56,11 @@ COLUMNS = (
 
 def read_concept(query: Query, row: int) -> Concept | None:
     """Return the concept in `row`, None if there is none; `query` runs SQL with values."""
-    found = next(iter(query("SELECT id, definition FROM concepts WHERE row = ?", (row,))), None)
+    found = next(iter(query("SELECT id, definition, retired AS number FROM concepts WHERE row = ?", (row,))), None)
     if found is None:
         return None
-    id, definition = found
-    successor = next(iter(query("SELECT successor FROM retired WHERE id = ?", (id,))), None)
+    id, definition, retired = found
+    successor = next(iter(query("SELECT successor FROM retired WHERE id = ?", (id,))), None) if retired else None
     names, types, parents, xrefs = (list(query(sql, (row,))) for sql in COLUMNS)
     return Concept(
         id=id,
@@ -196,17 +193,12 @@ def undone(path: Path) -> Path:
 
 def _reads(path: Path, mode: str) -> bool:
     """Return whether `path` can be read now; opened for writing, an interrupted edit is undone by that."""
-    connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode={mode}", uri=True)
     try:
-        connection.execute(INFO).fetchone()
+        connect(path, mode).close()
     except sqlite3.OperationalError as error:
         if is_busy(error):
             raise KnowledgeBaseError(f"{path} is being changed by somebody else; try again in a moment") from error
         return error.sqlite_errorcode & 0xFF not in MUST_WRITE
-    except sqlite3.DatabaseError:
-        return True  # damaged: whoever reads it next says so
-    finally:
-        connection.close()
     return True
 
 
@@ -219,8 +211,7 @@ def begin(path: Path, *, wait: float = WAIT) -> sqlite3.Connection:
     while True:
         try:
             before = path.stat()
-            uri = f"{path.absolute().as_uri()}?mode=rw"
-            connection = sqlite3.connect(uri, uri=True, timeout=wait, isolation_level=None)
+            connection = connect(path, "rw", wait=wait)
             try:
                 connection.execute(f"PRAGMA cache_size=-{CACHE}")
                 connection.execute("BEGIN IMMEDIATE")
@@ -258,5 +249,7 @@ def _not_written(error: sqlite3.Error, path: Path, wait: float) -> KnowledgeBase
     if is_busy(error):
         message = f"somebody else is editing or reading it (waited {wait:g} s); try again later"
         return KnowledgeBaseError(f"{path} cannot be changed: {message}")
+    if is_damage(error):
+        return damage_error(path, error)
     way = "; copy it to where you may write" if error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_READONLY else ""
     return KnowledgeBaseError(f"{path}: cannot be written: {error}{way}")

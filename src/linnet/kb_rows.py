@@ -18,11 +18,12 @@ from typing import Any
 from linnet.data import SCOPES, Concept, Name
 from linnet.errors import KnowledgeBaseError
 from linnet.kb_file import concept_hash, concept_share, read_concept
+from linnet.kb_tables import DAMAGE, INFO, check_rows, damage_error, is_damage, read_info
 from linnet.text.normalise import basic
 
 __all__ = ["Rows"]
 
-NAMES = "SELECT row, position, text, scope, language, source FROM names WHERE concept = ?"
+NAMES = "SELECT row AS number, position, text, scope, language, source FROM names WHERE concept = ?"
 PARENTS = "SELECT parent FROM parents WHERE concept = ? ORDER BY rowid"
 BELOW = (
     "WITH RECURSIVE below(row) AS (VALUES (?) UNION SELECT concept FROM parents JOIN below ON parent = row) "
@@ -41,30 +42,28 @@ class Rows:
 
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
         self.path = path
-        self.failed: Exception | None = None  # after it, what was half done must not be kept
+        self.failed = ""  # why, if anything has: what was half done must not be kept then
         self.edges: set[tuple[int, int]] = set()  # (child, parent) that were not there before
         self._connection = connection
         self._before: dict[int, int] = {}  # row -> share of the version; 0 for a new concept
         self._retired_before: dict[str, int] = {}  # the same for retired ids without a row
         self._types: dict[str, int] = {}
-        info = dict(self.run("SELECT key, value FROM info"))
-        try:
-            self.version = int(info["version"], 16)
-            self.concepts, self.names, self.retired = (int(info[key]) for key in ("concepts", "names", "retired"))
-            self._sources = [dict(source) for source in json.loads(info["sources"])]
-        except (KeyError, TypeError, ValueError, RecursionError) as error:
-            raise KnowledgeBaseError(f"{path} is damaged: what it says of itself is no use; build it again") from error
+        info = read_info(self.run(INFO), path)
+        self.version = int(info["version"], 16)
+        self.concepts, self.names, self.retired = (int(info[key]) for key in ("concepts", "names", "retired"))
+        self._sources = json.loads(info["sources"])
         self._next = [
-            self.first(f"SELECT coalesce(max(row) + 1, 0) FROM {table}")[0] for table in ("concepts", "names")
+            self.first(f"SELECT coalesce(max(row) + 1, 0) AS number FROM {table}")[0] for table in ("concepts", "names")
         ]
 
     def run(self, sql: str, *values: object) -> list[Any]:
         """Run one statement and return its rows."""
         try:
-            return self._connection.execute(sql, values).fetchall()
-        except sqlite3.Error as error:
-            self.failed = error
-            raise KnowledgeBaseError(f"{self.path}: cannot be written: {error}") from error
+            return list(check_rows(self._connection.execute(sql, values)))
+        except DAMAGE as error:
+            written = f"{self.path}: cannot be written: {error}"
+            self.failed = str(damage_error(self.path, error)) if is_damage(error) else written
+            raise KnowledgeBaseError(self.failed) from error
 
     def _query(self, sql: str, values: tuple[object, ...]) -> list[Any]:
         return self.run(sql, *values)
@@ -137,7 +136,7 @@ class Rows:
 
     def find(self, id: str) -> tuple[int, bool] | None:
         """Return the row of `id` and whether it is a tombstone; None if it has no row."""
-        found = self.first("SELECT row, retired FROM concepts WHERE id = ?", id)
+        found = self.first("SELECT row, retired AS number FROM concepts WHERE id = ?", id)
         return None if found is None else (int(found[0]), bool(found[1]))
 
     def successor(self, id: str) -> str | None:
@@ -227,7 +226,7 @@ class Rows:
         return at
 
     def _names(self, row: int) -> list[tuple[int, str, str]]:
-        return self.run("SELECT row, text, norm FROM names WHERE concept = ?", row)
+        return self.run("SELECT row AS number, text, norm FROM names WHERE concept = ?", row)
 
     def _index(self, name: int, old: str, new: str) -> None:
         """Let a name be found by its form `new` instead of `old`; nothing is found by ``""``."""

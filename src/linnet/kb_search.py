@@ -274,7 +274,8 @@ def _is_rare(query: Query, word: str) -> bool:
 
 def _count(query: Query, word: str) -> int:
     """Return how many names hold `word`, at most one more than makes it rare."""
-    (count,) = next(query(f"SELECT count(*) FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT {RARE + 1})", word))
+    found = f"SELECT 1 FROM words WHERE words MATCH ? LIMIT {RARE + 1}"
+    (count,) = next(query(f"SELECT count(*) AS number FROM ({found})", word))
     return int(count)
 
 

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from linnet.data import SCOPES, Concept, Name
 from linnet.errors import KnowledgeBaseError
 from linnet.kb import KnowledgeBase
+from linnet.kb_tables import DAMAGE, check_rows, connect, damage_error
 
 __all__ = ["Edges", "Retired", "concepts_by_id", "edges", "retired_by_id"]
 
@@ -115,10 +116,13 @@ class _Connection:
     """
 
     def __init__(self, kb: KnowledgeBase) -> None:
-        self._path, self._file, self._version = kb.path, kb.file, kb.version
+        self._path, self._file, self._version, self._length = kb.path, kb.file, kb.version, len(kb)
 
     def __enter__(self) -> _Connection:
-        self._connection = sqlite3.connect(f"{self._file.as_uri()}?mode=ro", uri=True, isolation_level=None)
+        try:
+            self._connection = connect(self._file, "ro")
+        except sqlite3.Error as error:
+            raise damage_error(self._path, error) from error
         try:
             self._begin()
         except BaseException:
@@ -137,9 +141,9 @@ class _Connection:
 
     def rows(self, sql: str) -> Iterator[Any]:
         try:
-            yield from self._connection.execute(sql)
-        except sqlite3.DatabaseError as error:
-            raise KnowledgeBaseError(f"{self._path}: cannot be read as a knowledge base: {error}") from error
+            yield from check_rows(self._connection.execute(sql), self._length)
+        except DAMAGE as error:
+            raise damage_error(self._path, error) from error
 
 
 class _Groups:
