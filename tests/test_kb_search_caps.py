@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -96,7 +97,6 @@ def test_climbing_finds_what_is_under_a_concept(
     large: KnowledgeBase, monkeypatch: pytest.MonkeyPatch, text: str, root: str
 ) -> None:
     monkeypatch.setattr(kb_search, "FEW", 0)
-    monkeypatch.setattr(kb_search, "CLIMB", 1 << 20)
     monkeypatch.setattr(kb_search, "CAP", 1 << 20)
     below = large.mask(under=[root])
     wanted = [hit.row for hit in large.search(text, limit=100_000) if hit.row in below]
@@ -104,19 +104,39 @@ def test_climbing_finds_what_is_under_a_concept(
     assert [hit.row for hit in large.search(text, under=[root], limit=7)] == wanted[:7]
 
 
-def test_climbing_ends(large: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_climbed_from_twice(large: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kb_search, "FEW", 0)
-    monkeypatch.setattr(kb_search, "CLIMB", 100)
-    climbed: list[int] = []
+    climbed: list[tuple[int, int]] = []
 
     def counting(sql: str, *values: object) -> Iterator[Any]:
         rows = list(large._rows(sql, *values))
         if sql.startswith("SELECT concept, parent"):
-            climbed.append(len(rows))
+            climbed.extend(rows)
         return iter(rows)
 
     root = large.row("SYN:C0000300")
     below = large.mask(under=["SYN:C0000300"])
     hits = search(counting, "disease", types=(), under=[root], limit=1000)
     assert all(hit.row in below for hit in hits)
-    assert 0 < sum(climbed) < 1000
+    assert 0 < len(climbed) == len(set(climbed))
+
+
+def test_what_is_far_below_is_found() -> None:
+    levels = 100_000
+    asked: list[str] = []
+
+    def parents(sql: str, *_: object) -> Iterator[tuple[int, int]]:
+        asked.append(sql)
+        return ((int(row), int(row) - 1) for row in re.findall(r"\d+", sql) if row != "0")
+
+    rows = [levels, levels // 2, 7, 0]
+    climb = kb_search._Climb(parents, [1])
+    assert [row for row, _ in climb.passing((row, "") for row in rows)] == rows[:3]
+    assert len(asked) <= levels + 1
+
+
+def test_a_search_goes_as_deep_as_the_terminology(tmp_path: Path) -> None:
+    chain = (Concept(f"C:{i}", (Name(f"stage {i}"),), parents=(f"C:{i - 1}",) if i else ()) for i in range(7000))
+    kb = build(chain, tmp_path / "a.kb")
+    for text in ("stage 6999", "C:6999", "6999 stage"):
+        assert ids(kb, text, under=["C:1"])[0] == "C:6999"

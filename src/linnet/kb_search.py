@@ -7,8 +7,8 @@ then by row.
 No tier reads more than a fixed number of names, so that the time does not grow with the terminology: it ranks the
 first `CAP` names that match and pass the filters, and looks at `SCAN` matching names to find them. Filters that allow
 few concepts are turned round: all names of those concepts are looked at, so that nothing of a small type or subtree
-is missed however frequent the words are. Whether a concept is in a large subtree is found by climbing from it: the
-best names first, until there are enough hits or `CLIMB` concepts have been met.
+is missed however frequent the words are. Whether a concept is in a large subtree is found by climbing from it, the
+best names first, until there are enough hits.
 """
 
 from __future__ import annotations
@@ -43,8 +43,7 @@ PREFIXES = 40  # prefixes that are tried for it
 CAP = 1000
 # A tier with a filter by type looks at this many matching names.
 SCAN = 8_000
-# A search climbs to this many concepts, from this many names at once, to find out what is under the given ones.
-CLIMB = 6_000
+# A search climbs from this many names at once to find out what is under the given concepts.
 STEP = 40
 # A word of at most this many names is rare: such names are ranked by how rare the words are that they hold.
 RARE = 500
@@ -93,11 +92,9 @@ class _Climb:
             yield from (pair for pair in chunk if pair[0] in self._under)
 
     def _learn(self, rows: set[int]) -> None:
-        """Climb from `rows` to all their ancestors, level by level; beyond `CLIMB` concepts nothing is learnt."""
+        """Climb from `rows` to all their ancestors, level by level, and nowhere twice."""
         reached: list[int] = []
         while rows := rows - self._known:
-            if len(self._known) >= CLIMB:
-                break
             self._known |= rows
             above: set[int] = set()
             for row, parent in self._query(PARENTS.format(rows=", ".join(map(str, rows)))):
