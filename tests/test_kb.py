@@ -358,7 +358,7 @@ def refusals(path: Path) -> Iterator[str]:
         lambda: [list(concepts_by_id(kb)), list(retired_by_id(kb)), edges(kb)],
     ):
         try:
-            question()  # type: ignore[no-untyped-call]
+            question()
         except KnowledgeBaseError as error:
             yield str(error)
 

@@ -29,6 +29,8 @@ from linnet.kb import KnowledgeBase
 from linnet.kb_build import build
 from linnet.kb_edit import Edit
 from linnet.kb_file import concept_hash, journal
+from linnet.kb_rows import Rows
+from tests.growth import LINEAR, deep, growth, noted
 
 edit = KnowledgeBase.edit
 
@@ -635,6 +637,52 @@ def test_long_circles_are_cut_short(tmp_path: Path) -> None:
         edit(path) as change,
     ):
         change.add(Concept("C:0", parents=("C:29",)))
+
+
+@pytest.fixture(scope="module")
+def chains(tmp_path_factory: pytest.TempPathFactory) -> dict[int, Path]:
+    folder = tmp_path_factory.mktemp("chains")
+    return {levels: deep(folder / f"{levels}.kb", levels).path for levels in (10_000, 100_000)}
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        lambda change, levels: change.merge("C:1", f"C:{levels - 1}"),
+        lambda change, levels: change.merge(f"C:{levels - 1}", "C:1"),
+        lambda change, levels: change.add(named("N:1", f"C:{levels - 1}")),
+        lambda change, levels: [change.add(named(f"N:{i}", f"N:{i + 1}")) for i in range(levels // 50)],
+    ],
+    ids=["lowest", "highest", "leaf", "chain"],
+)
+@pytest.mark.filterwarnings("ignore:1 parents are not in")
+def test_time_grows_with_the_levels_not_with_their_square(
+    chains: dict[int, Path], work: Callable[[Edit, int], None]
+) -> None:
+    def run(levels: int) -> None:
+        with edit(chains[levels], dry_run=True) as change:
+            work(change, levels)
+
+    assert growth(run, 100_000) < LINEAR
+
+
+def test_so_does_the_time_to_tell_a_circle(chains: dict[int, Path]) -> None:
+    def run(levels: int) -> None:
+        message = rf"cyclic parents: C:0 -> C:{levels - 1} -> .* \({levels - 10} more\) -> C:0$"
+        with pytest.raises(KnowledgeBaseError, match=message), edit(chains[levels]) as change:
+            change.add(Concept("C:0", parents=(f"C:{levels - 1}",)))
+
+    assert growth(run, 100_000) < LINEAR
+
+
+def test_a_new_chain_is_gone_through_once(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = noted(monkeypatch, Rows, "run")
+    with edit(path) as change:
+        for i in range(1000):
+            change.add(named(f"N:{i}", *([f"N:{i + 1}"] if i < 999 else [])))
+            change.add(Concept(f"O:{i}", replaced_by=f"O:{i + 1}" if i < 999 else "N:0"))
+    assert KnowledgeBase.open(path).row("O:0") == KnowledgeBase.open(path).row("N:0")
+    assert len(asked) < 60 * 1000
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), ValueError("mine"), sqlite3.OperationalError("mine")])

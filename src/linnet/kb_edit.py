@@ -133,11 +133,12 @@ class Edit:
         rows = self._rows
         self._unite(target, rows.touch(row) or rows.concept(row), parents=False)
         over = rows.parents(row)
-        going = [parent for parent in over if not rows.circle(target, parent)]
+        going = [parent for parent in over if target not in rows.above(parent)]
         staying = [parent for parent in rows.parents(target) if parent != row]
         rows.set_parents(target, [*staying, *going], moved=True)
+        above = rows.above(target)
         for child in rows.children(row):
-            into = over if rows.circle(child, target) else [target]
+            into = over if child in above else [target]
             rows.set_parents(child, self._swapped(child, row, into), moved=True)
         self._retire(row, other, kept)
         self.counts["merged"] += 1
@@ -295,10 +296,8 @@ class Edit:
         if self._rows.failed:
             raise KnowledgeBaseError(self._rows.failed)
         self._settle(last=True)
-        for child, parent in self._rows.edges:
-            self._check_circle(child, parent)
-        for id in self._successors:
-            self._check_successor(id)
+        self._check_circles()
+        self._check_successors()
         self._warn_of_parents()
         rows, digest = self._rows.changes()
         self.counts["changed"] = sum(map(self._is_changed, rows))
@@ -315,29 +314,30 @@ class Edit:
     def _origin(self, id: str) -> str:
         return f"{self._origins[id]}: " if id in self._origins else ""
 
-    def _check_circle(self, child: int, parent: int) -> None:
-        if not self._rows.first("SELECT 1 AS number FROM parents WHERE concept = ? AND parent = ?", child, parent):
-            return  # a later edit has taken it away
-        circle = list(self._rows.ids(self._rows.circle(child, parent)))
-        if circle:
+    def _check_circles(self) -> None:
+        if circle := self._rows.circle():
+            ids = list(self._rows.ids(circle[:SHOWN]))
             rest = [f"… ({len(circle) - SHOWN} more)"] if len(circle) > SHOWN else []
-            way = " -> ".join([*circle[:SHOWN], *rest, circle[0]])
-            raise KnowledgeBaseError(f"{self._origin(circle[0])}cyclic parents: {way}")
+            way = " -> ".join([*ids, *rest, ids[0]])
+            raise KnowledgeBaseError(f"{self._origin(ids[0])}cyclic parents: {way}")
 
-    def _check_successor(self, first: str) -> None:
-        seen, id = {first}, self._rows.successor(first)
-        while id:
-            found = self._rows.find(id)
-            if found is not None and not found[1]:
-                return
-            after = self._rows.successor(id)
-            if after is None:
-                message = f"retired concept {first!r} is replaced by {id!r}, which is not in {self._name}"
-                raise KnowledgeBaseError(f"{self._origin(first)}{message}{self._hint(id)}")
-            if id in seen:
-                raise KnowledgeBaseError(f"{self._origin(first)}retired concept {first!r} is replaced in a circle")
-            seen.add(id)
-            id = after
+    def _check_successors(self) -> None:
+        sound: set[str] = set()
+        for first in self._successors:
+            seen, id = {first}, self._rows.successor(first)
+            while id and id not in sound:
+                found = self._rows.find(id)
+                if found is not None and not found[1]:
+                    break
+                after = self._rows.successor(id)
+                if after is None:
+                    message = f"retired concept {first!r} is replaced by {id!r}, which is not in {self._name}"
+                    raise KnowledgeBaseError(f"{self._origin(first)}{message}{self._hint(id)}")
+                if id in seen:
+                    raise KnowledgeBaseError(f"{self._origin(first)}retired concept {first!r} is replaced in a circle")
+                seen.add(id)
+                id = after
+            sound |= seen
 
     def _warn_of_parents(self) -> None:
         unknown = sorted(id for ids in self._unknown.values() for id in ids)

@@ -25,15 +25,10 @@ __all__ = ["Rows"]
 
 NAMES = "SELECT row AS number, position, text, scope, language, source FROM names WHERE concept = ?"
 PARENTS = "SELECT parent FROM parents WHERE concept = ? ORDER BY rowid"
-BELOW = (
-    "WITH RECURSIVE below(row) AS (VALUES (?) UNION SELECT concept FROM parents JOIN below ON parent = row) "
-    "SELECT row FROM below"
-)
 ABOVE = (
     "WITH RECURSIVE above(row) AS (VALUES (?) UNION SELECT parent FROM parents JOIN above ON concept = row) "
     "SELECT row FROM above"
 )
-FEW = 100  # concepts below one, among which another is looked for before looking above that one
 CHILDREN = "SELECT DISTINCT concept FROM parents WHERE parent = ? ORDER BY concept"
 
 
@@ -43,7 +38,7 @@ class Rows:
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
         self.path = path
         self.failed = ""  # why, if anything has: what was half done must not be kept then
-        self.edges: set[tuple[int, int]] = set()  # (child, parent) that were not there before
+        self.raised: dict[int, None] = {}  # rows of concepts that have parents which they had not before
         self._connection = connection
         self._before: dict[int, int] = {}  # row -> share of the version; 0 for a new concept
         self._retired_before: dict[str, int] = {}  # the same for retired ids without a row
@@ -268,9 +263,9 @@ class Rows:
         return [child for (child,) in self.run(CHILDREN, row)]
 
     def set_parents(self, row: int, parents: Iterable[int], *, moved: bool = False) -> None:
-        """Give the concept these parents, each once, and note the new edges in `edges`.
+        """Give the concept these parents, each once, and note it in `raised` if some are new.
 
-        Edges that are `moved` so that they close no circle where there was none need not be looked at again, unless
+        Parents that are `moved` so that they close no circle where there was none need not be looked at again, unless
         others are still to be.
         """
         had, wanted = self.parents(row), list(dict.fromkeys(parents))
@@ -282,32 +277,32 @@ class Rows:
             self.run("DELETE FROM parents WHERE concept = ?", row)
         for parent in wanted[kept:]:
             self.run("INSERT INTO parents VALUES (?, ?)", row, parent)
-        if self.edges or not moved:
-            self.edges.update((row, parent) for parent in wanted if parent not in had)
+        if (self.raised or not moved) and not set(wanted) <= set(had):
+            self.raised[row] = None
 
-    def circle(self, child: int, parent: int) -> list[int]:
-        """Return the rows of a circle that begins with this edge, child first; [] if it closes none."""
-        # most new concepts have no children and most old ones few below them; above there are always some
-        below = self.run(f"{BELOW} LIMIT {FEW}", child)
-        lies_above = (parent,) in below if len(below) < FEW else (child,) in self.run(ABOVE, parent)
-        return [child, *self._way_up(parent, child)] if lies_above else []
+    def above(self, row: int) -> set[int]:
+        """Return the rows of the ancestors and its own."""
+        return {above for (above,) in self.run(ABOVE, row)}
 
-    def _way_up(self, start: int, end: int) -> list[int]:
-        """Return the rows from `start` up to just below `end`, which lies above it."""
-        if start == end:
-            return []
-        below, queue = {start: start}, [start]
-        for row in queue:  # grows while it is gone through
-            for parent in self.parents(row):
-                if parent not in below:
-                    below[parent] = row
-                    queue.append(parent)
-        way: list[int] = []
-        at = below[end]
-        while at not in way:
-            way.append(at)
-            at = below[at]
-        return way[::-1]
+    def circle(self) -> list[int]:
+        """Return the rows of a circle that a concept of `raised` is on or below, child first; [] if there is none."""
+        done: set[int] = set()
+        for start in self.raised:
+            way: dict[int, None] = {}  # from `start` up to where we are
+            waiting = [start]
+            while waiting:
+                row = waiting.pop()
+                if row < 0:  # all above it is done
+                    done.add(-1 - row)
+                    way.popitem()
+                elif row in way:
+                    found = list(way)[list(way).index(row) :]
+                    first = next((at for at, child in enumerate(found) if child in self.raised), 0)
+                    return found[first:] + found[:first]
+                elif row not in done:
+                    way[row] = None
+                    waiting += [-1 - row, *self.parents(row)]
+        return []
 
     # --- numbers
 
