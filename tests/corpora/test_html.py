@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.growth import LINEAR, growth
 
 from linnet.corpora.html import Concepts, write_html
 from linnet.data import Candidates, Concept, Document, Mention, Name, Span
@@ -194,6 +195,45 @@ def test_time_grows_with_the_concepts_not_with_their_square() -> None:
     begin = time.process_time()
     page(Document("d", "x", mentions=mentions))
     assert time.process_time() - begin < 2.5
+
+
+class Chain:
+    """C:0 over C:1 over C:2 and so on; under each of the last hundred also a leaf, L:i under C:i."""
+
+    def __init__(self, levels: int) -> None:
+        self.levels = levels
+
+    def row(self, id: str, /) -> int:
+        return int(id[2:]) + (self.levels if id.startswith("L") else 0)
+
+    def __getitem__(self, row: int, /) -> Concept:
+        if row < self.levels:
+            return Concept(f"C:{row}", parents=(f"C:{row - 1}",) if row else ())
+        return Concept(f"L:{row - self.levels}", parents=(f"C:{row - self.levels}",))
+
+
+def test_time_grows_with_the_levels_not_with_their_square() -> None:
+    def work(levels: int) -> None:
+        last = range(levels - 100, levels)
+        mentions = tuple(Mention(i, i + 1, concepts=(f"L:{level}",)) for i, level in enumerate(last))
+        _, concepts = islands(page(Document("d", "x" * 100, mentions=mentions), kb=Chain(levels)))
+        nearest = {id: entry.get("b") for id, entry in concepts.items() if id.startswith("L")}
+        # below the twentieth of the last hundred levels are 80 of 100 leaves, which is no longer nearly everything
+        branch = f"C:{levels - 80}"
+        assert nearest == {f"L:{level}": f"L:{level}" if level < levels - 80 else branch for level in last}
+
+    assert growth(work, 100_000) < LINEAR
+
+
+def test_branches_of_very_many_concepts() -> None:
+    ids = [f"N:{i}" for i in range(3000)]
+    trunk = {"A:0": (), "A:1": ("A:0",), "B:1": ("A:1",), "B:2": ("A:1",)}
+    leaves = {id: ("B:1" if i % 3 else "B:2",) for i, id in enumerate(ids)}
+    concepts = [Concept(id, parents=parents) for id, parents in (trunk | leaves).items()]
+    rows = {concept.id: row for row, concept in enumerate(concepts)}
+    kb = Fake(*concepts)
+    vars(kb)["row"] = rows.__getitem__
+    assert branches(kb, *ids) == {id: "B:1" if i % 3 else "B:2" for i, id in enumerate(ids)}
 
 
 def test_the_top_names_knowledge_base_and_sources() -> None:

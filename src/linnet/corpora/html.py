@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, TextIO
 
@@ -24,6 +23,7 @@ __all__ = ["Concepts", "write_html"]
 RUNNERS = 6  # candidates shown on a card; the others are counted
 SNIPPET = 60  # characters of text that tell one document of the list from another
 BRANCH_SHARE = 0.8  # a concept above more of the page's concepts than this tells them too little apart to be a branch
+SAMPLE = 1_000  # concepts of a page by which that is judged
 DOCUMENTS = "<!--documents-->"
 
 
@@ -236,42 +236,53 @@ class _Lineage:
 
     def branches(self, ids: Iterable[str]) -> dict[str, str]:
         """Return a branch for each of `ids` that has one: the nearest by steps, ties by id."""
-        steps = {id: self._ancestors(id) for id in ids}
-        level = self._level(steps)
-        found: dict[str, str] = {}
-        for id, distance in steps.items():
-            near = [(far, node) for node, far in distance.items() if node in level]
-            if near:
-                found[id] = min(near)[1]
-        return found
-
-    def _ancestors(self, id: str) -> dict[str, int]:
-        """Return how many steps up each ancestor of `id` is, itself (0) included."""
-        steps, rim = {id: 0}, [id]
-        while rim:
-            above = [parent for child in rim for parent in self._parents(child)]
-            rim = [parent for parent in dict.fromkeys(above) if parent not in steps]
-            steps.update(dict.fromkeys(rim, max(steps.values()) + 1))
-        return steps
-
-    def _parents(self, id: str) -> tuple[str, ...]:
-        if id not in self.parents:
-            concept = self.shelf.find(id)
-            self.parents[id] = concept.parents if concept else ()
-        return self.parents[id]
-
-    def _level(self, steps: Mapping[str, Mapping[str, int]]) -> set[str]:
-        """Return the branches: from the roots down for as long as one concept is above nearly everything."""
+        answers = list(ids)
+        order = self._climb(answers)
         children: dict[str, list[str]] = {}
         for child, parents in self.parents.items():
             for parent in parents:
                 children.setdefault(parent, []).append(child)
-        covered = Counter(node for distance in steps.values() for node in distance)
-        level = {node for node, parents in self.parents.items() if not parents}
-        opened: set[str] = set()
-        while True:
-            wide = {n for n in level if n not in steps and n in children and covered[n] > BRANCH_SHARE * len(steps)}
-            if not wide:
-                return level
-            opened |= wide
-            level = (level - wide) | {child for node in wide for child in children[node] if child not in opened}
+        rim = {node: node for node in self._level(answers, order, children)}
+        found: dict[str, str] = {}
+        while rim:
+            found.update(rim)
+            near = [(branch, child) for node, branch in rim.items() for child in children.get(node, ())]
+            rim = {child: branch for branch, child in sorted(near, reverse=True) if child not in found}
+        return {id: found[id] for id in answers if id in found}
+
+    def _climb(self, ids: Iterable[str]) -> list[str]:
+        """Return `ids` and all above them, each before what is above it, as far as there are no circles."""
+        above_first: list[str] = []
+        waiting = [(id, False) for id in ids]
+        while waiting:
+            id, done = waiting.pop()
+            if done:
+                above_first.append(id)
+            elif id not in self.parents:
+                concept = self.shelf.find(id)
+                self.parents[id] = concept.parents if concept else ()
+                waiting += [(id, True), *((parent, False) for parent in self.parents[id])]
+        return above_first[::-1]
+
+    def _level(self, ids: Sequence[str], order: Sequence[str], children: Mapping[str, Sequence[str]]) -> set[str]:
+        """Return the branches: from the roots down for as long as one concept is above nearly everything."""
+        chosen = ids[:: len(ids) // SAMPLE + 1]
+        below = dict.fromkeys(order, 0) | {id: 1 << place for place, id in enumerate(chosen)}  # a bit for each of them
+        changed = True
+        while changed:  # once, where there are no circles
+            changed = False
+            for id in order:
+                for parent in self.parents[id]:
+                    if below[id] & ~below[parent]:
+                        below[parent] |= below[id]
+                        changed = True
+        wide = {id for id, bits in below.items() if bits.bit_count() > BRANCH_SHARE * len(chosen) and id in children}
+        wide -= set(ids)
+        found = dict.fromkeys(node for node, parents in self.parents.items() if not parents)
+        waiting = list(found)
+        while waiting:
+            if (node := waiting.pop()) in wide:
+                new = [child for child in children[node] if child not in found]
+                found.update(dict.fromkeys(new))
+                waiting += new
+        return found.keys() - wide
