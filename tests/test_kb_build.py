@@ -20,6 +20,8 @@ from linnet.errors import KnowledgeBaseError, LinnetError, LinnetWarning
 from linnet.kb import KnowledgeBase
 from linnet.kb_build import build
 from linnet.kb_file import concept_hash
+from linnet.kb_tables import SCHEMA
+from tests.growth import LINEAR, growth
 
 FULL = Concept(
     "X:1", (Name("one", "exact", "de", "s"), Name("eins", "broad")), ("A", "B"), "def", ("X:2", "X:3"), ("Y:1", "Y:2")
@@ -29,6 +31,14 @@ OTHERS = (Concept("X:2", (Name("two"),)), Concept("X:3", (Name("three"),)), Conc
 
 def named(id: str, *parents: str, origin: str = "") -> Concept:
     return Concept(id, (Name(f"name of {id}"),), parents=parents, origin=origin)
+
+
+def test_time_grows_with_the_retired_ids_not_with_their_square(tmp_path: Path) -> None:
+    def work(many: int) -> None:
+        old = [Concept(f"O:{i}", replaced_by=f"O:{i + 1}" if i < many - 1 else "X:1") for i in range(many)[::-1]]
+        assert build([named("X:1"), *old], tmp_path / "a.kb").row("O:0") == 0
+
+    assert growth(work, 20_000) < LINEAR
 
 
 def leftovers(folder: Path) -> list[str]:
@@ -324,7 +334,7 @@ def test_who_reads_the_old_file_keeps_it(tmp_path: Path) -> None:
 
 def test_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     build([named("X:1")], tmp_path / "a.kb")
-    monkeypatch.setattr(kb_build, "SCHEMA", kb_build.SCHEMA + "PRAGMA max_page_count = 40;")
+    monkeypatch.setattr(kb_build, "SCHEMA", SCHEMA + "PRAGMA max_page_count = 40;")
     with pytest.raises(KnowledgeBaseError, match=r"a\.kb: cannot be written: database or disk is full"):
         build((named(f"X:{i}" * 20) for i in range(20000)), tmp_path / "a.kb")
     assert leftovers(tmp_path) == []

@@ -306,13 +306,15 @@ def _check_successors(connection: sqlite3.Connection) -> None:
             "SELECT id, successor FROM retired WHERE successor <> '' AND successor NOT IN (SELECT id FROM concepts)"
         )
     )
+    sound: set[str] = set()
     for first, successor in successors.items():
         seen, current = {first}, successor
-        while current in successors and current not in seen:
+        while current in successors and current not in seen and current not in sound:
             seen.add(current)
             current = successors[current]
         if current in seen:
             raise KnowledgeBaseError(f"{_origin(connection, first)}retired concept {first!r} is replaced in a circle")
+        sound |= seen
 
 
 def _check_cycles(connection: sqlite3.Connection) -> None:

@@ -8,11 +8,12 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
+from tests.growth import LINEAR, growth
 
 from linnet.data import Concept, Name
 from linnet.errors import KnowledgeBaseError, LinnetError, LinnetWarning
 from linnet.kb_build import build
-from linnet.vocabularies.cycles import closing_edges
+from linnet.vocabularies.cycles import closing_edges, ends_of
 from linnet.vocabularies.join import JoinReport, join
 
 
@@ -31,6 +32,24 @@ def joined(*sources: list[Concept], by_xref: bool = True) -> tuple[dict[str, Con
 
 def successors(concepts: dict[str, Concept]) -> dict[str, str]:
     return {id: one.replaced_by for id, one in concepts.items() if one.replaced_by is not None}
+
+
+@pytest.mark.parametrize("step", [1, -1])
+def test_chains_end_where_they_end_however_long_they_are(step: int) -> None:
+    many = 100_000
+    chain = {f"O:{i}": f"O:{i + 1}" for i in range(many)[::step]}
+    circle = {"C:1": "C:2", "C:2": "C:3", "C:3": "C:2", "C:4": "C:1", "L": ""}
+    ends = ends_of(chain | circle)
+    assert ends == dict.fromkeys(chain, f"O:{many}") | {"C:1": "C:2", "C:2": "C:2", "C:3": "C:3", "C:4": "C:2", "L": ""}
+
+
+def test_time_grows_with_the_retired_ids_not_with_their_square() -> None:
+    def work(many: int) -> None:
+        old = [Concept(f"O:{i}", replaced_by=f"O:{i + 1}" if i < many - 1 else "A:1") for i in range(many)]
+        concepts, _ = joined([live("A:1"), *old])
+        assert set(successors(concepts).values()) == {"A:1"}
+
+    assert growth(work, 20_000) < LINEAR
 
 
 def test_united_by_id() -> None:

@@ -11,12 +11,13 @@ from typing import Any
 
 import obonet
 import pytest
+from tests.growth import noted
 
 from linnet.data import Concept, Name
 from linnet.errors import FormatError, LinnetError, LinnetWarning
 from linnet.vocabularies.curies import curie
 from linnet.vocabularies.hpo import hpo_path
-from linnet.vocabularies.obo import read_obo, read_obo_header
+from linnet.vocabularies.obo import _Terms, read_obo, read_obo_header
 from linnet.vocabularies.obo_lines import plain, unescape
 
 HEADER = "format-version: 1.4\nontology: zoo\n\n"
@@ -92,6 +93,14 @@ name: Leo
     assert lion.origin.endswith("zoo.obo:5")
     assert concepts["Z:11"] == Concept("Z:11", replaced_by="Z:1")
     assert concepts["Z:11"].origin.endswith("zoo.obo:8")
+
+
+def test_chains_of_retired_terms_are_followed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    many = 1000
+    body = "".join(term(f"Z:{i}", "is_obsolete: true", f"replaced_by: Z:{i + 1}") for i in range(1, many))
+    asked = noted(monkeypatch, _Terms, "_successor")
+    assert {one.replaced_by for one in read(tmp_path, term(f"Z:{many}") + body).values()} == {None, f"Z:{many}"}
+    assert len(asked) < 3 * many
 
 
 def test_retired_terms(tmp_path: Path) -> None:

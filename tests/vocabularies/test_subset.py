@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import random
 import shutil
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.growth import LINEAR, deep, growth, noted
 
 from linnet.data import Concept, Name
 from linnet.errors import KnowledgeBaseError
 from linnet.kb import KnowledgeBase, Mask
 from linnet.kb_build import build
-from linnet.vocabularies.stored import _Connection, concepts_by_id, edges, retired_by_id
+from linnet.vocabularies.stored import Edges, _Connection, concepts_by_id, edges, retired_by_id
 from linnet.vocabularies.subset import mask_of, select, subset, widened
 
 
@@ -52,6 +55,47 @@ def test_widened(tree: KnowledgeBase) -> None:
     assert ids(tree, widened(tree, mask, ancestors=True, descendants=True)) == "ABCDE"
     # neither adds what stands beside: what is below an ancestor is not below the chosen
     assert ids(tree, widened(tree, mask_of(tree, ["B"])[0], ancestors=True, descendants=True)) == "ABDE"
+
+
+def test_time_grows_with_the_levels_not_with_their_square(tmp_path: Path) -> None:
+    chains = {levels: deep(tmp_path / f"{levels}.kb", levels) for levels in (10_000, 100_000)}
+
+    def work(levels: int) -> None:
+        kb = chains[levels]
+        ends, _ = mask_of(kb, ["C:0", f"C:{levels - 1}"])
+        for way in ({"ancestors": True}, {"descendants": True}):
+            assert len(widened(kb, mask_of(kb, [f"C:{levels // 2}"])[0], **way)) in (levels // 2, levels // 2 + 1)
+        assert [concept.parents for concept in select(kb, ends, bridge=True)] == [(), ("C:0",)]
+
+    assert growth(work, 100_000) < LINEAR
+
+
+def test_what_is_left_out_is_bridged_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    levels = 1000
+    chain = [live("C:0"), *(live(f"C:{i}", f"C:{i - 1}") for i in range(1, levels))]
+    kb = build([*chain, *(live(f"L:{i}", f"C:{i}") for i in range(levels))], tmp_path / "a.kb")
+    mask, _ = mask_of(kb, ["C:0", *(f"L:{i}" for i in range(levels))])
+    asked = noted(monkeypatch, Edges, "parents")
+    assert {concept.parents for concept in select(kb, mask, bridge=True)} == {(), ("C:0",)}
+    assert len(asked) < 5 * levels
+
+
+def test_circles_of_a_damaged_file_are_bridged_to_nothing(tree: KnowledgeBase) -> None:
+    with closing(sqlite3.connect(tree.path)) as connection, connection:
+        connection.execute("DELETE FROM parents")
+        connection.execute("INSERT INTO parents VALUES (0, 1), (1, 2), (2, 1), (3, 3)")
+    kb = KnowledgeBase.open(tree.path)
+    assert [concept.parents for concept in select(kb, mask_of(kb, ["A"])[0], bridge=True)] == [()]
+
+
+def test_chains_of_retired_ids_are_followed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    many = 500
+    old = [Concept(f"O:{i}", replaced_by=f"O:{i + 1}" if i < many - 1 else "A") for i in range(many)]
+    kb = build([live("A"), live("B"), *old, Concept("P:1", replaced_by="B")], tmp_path / "a.kb")
+    mask, _ = mask_of(kb, ["A"])
+    asked = noted(monkeypatch, KnowledgeBase, "_first")
+    assert sorted(concept.id for concept in select(kb, mask)) == sorted(["A", *(one.id for one in old)])
+    assert len(asked) < 10 * many
 
 
 def test_parents_are_dropped_or_bridged(tree: KnowledgeBase) -> None:

@@ -1,13 +1,13 @@
-"""Hierarchies that run in circles: which edges to leave out so that they no longer do."""
+"""Hierarchies that run in circles: which edges to leave out so that they no longer do; and where chains of ids end."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["closing_edges"]
+__all__ = ["closing_edges", "ends_of"]
 
 
 def closing_edges(edges: Sequence[tuple[int, int]] | npt.NDArray[np.int64]) -> list[int]:
@@ -40,6 +40,26 @@ def closing_edges(edges: Sequence[tuple[int, int]] | npt.NDArray[np.int64]) -> l
         else:
             kept.setdefault(child, []).append(parent)
     return closing
+
+
+def ends_of(successors: Mapping[str, str]) -> dict[str, str]:
+    """Return where the chain of `successors` ends that begins at each of them; what is on a circle ends at itself.
+
+    >>> ends_of({"a": "b", "b": "c", "x": "y", "y": "z", "z": "y"})
+    {'a': 'c', 'b': 'c', 'y': 'y', 'z': 'z', 'x': 'y'}
+    """
+    ends: dict[str, str] = {}
+    for first in successors:
+        way: dict[str, None] = {}
+        id = first
+        while id in successors and id not in ends and id not in way:
+            way[id] = None
+            id = successors[id]
+        path = list(way)
+        circle = path.index(id) if id in way else len(path)
+        ends.update((one, one) for one in path[circle:])
+        ends.update(dict.fromkeys(path[:circle], ends.get(id, id)))
+    return ends
 
 
 def _leads(start: int, end: int, parents: dict[int, list[int]]) -> bool:

@@ -30,7 +30,7 @@ import numpy as np
 
 from linnet.data import Concept, Name
 from linnet.errors import KnowledgeBaseError, LinnetWarning
-from linnet.vocabularies.cycles import closing_edges
+from linnet.vocabularies.cycles import closing_edges, ends_of
 from linnet.vocabularies.join_spool import Spool
 
 __all__ = ["JoinReport", "join"]
@@ -158,11 +158,11 @@ class _Joined:
             else:
                 self._merge(concept, number)
         for id, old in retired.items():
-            self._retire(id, _Old(old.place, _end(id, retired)))
+            self._retire(id, old)
         self._report.read.append(len(live))
 
     def _read(self, source: Iterable[Concept], *, by_xref: bool) -> tuple[dict[str, _Live], dict[str, _Old]]:
-        """Spool a source; return its live and its retired ids."""
+        """Spool a source; return its live and its retired ids, these with the ends of their chains."""
         live: dict[str, _Live] = {}
         retired: dict[str, _Old] = {}
         for concept in source:
@@ -177,7 +177,8 @@ class _Joined:
                 continue
             xrefs = _same(concept) if by_xref else ()
             live[concept.id] = _Live(concept.id, place, self._numbers(xrefs))
-        return live, retired
+        ends = ends_of({id: old.successor for id, old in retired.items()})
+        return live, {id: _Old(old.place, ends[id]) for id, old in retired.items()}
 
     def _numbers(self, ids: Iterable[str]) -> tuple[int, ...]:
         return tuple({self._number[id]: None for id in ids if id in self._number})
@@ -187,8 +188,8 @@ class _Joined:
         joins = {id: self._number[id] for id in live if id in self._number and id not in self._retired}
         self._report.by_id += len(joins)
         others: dict[str, list[str]] = {}
-        for id in retired:
-            others.setdefault(_end(id, retired), []).append(id)
+        for id, old in retired.items():
+            others.setdefault(old.successor, []).append(id)
         by_retired = {id: self._numbers([id, *others.get(id, ())]) for id in live if id not in joins}
         settled = self._settle(by_retired, joins, "by_retired")
         self._settle({one.id: one.targets for one in live.values() if one.id not in settled}, joins, "by_xref")

@@ -23,6 +23,7 @@ from linnet.data import Concept, Name, Scope
 from linnet.errors import FormatError, LinnetError, did_you_mean
 from linnet.text.files import shown
 from linnet.vocabularies.curies import curie
+from linnet.vocabularies.cycles import ends_of
 from linnet.vocabularies.obo_lines import OTHERS, Stanza, Value, first_word, plain, quoted, read_stanzas, synonym
 from linnet.vocabularies.oddities import Oddities
 
@@ -109,6 +110,7 @@ class _Terms:
             raise FormatError(self.path, f"holds no [Term] stanza{kind}: is it a complete OBO file? {OTHERS}")
         self.retired = {id for id, stanza in self.stanzas.items() if self._is_obsolete(stanza)}
         self.alternatives = self._alternatives()
+        self._ends = ends_of({id: self._successor(id) for id in self.retired})
 
     def origin(self, line: int) -> str:
         return f"{self.path}:{line}"
@@ -171,11 +173,8 @@ class _Terms:
 
     def live(self, id: str) -> str:
         """Return the live term that `id` leads to, or ``""``."""
-        seen = set()
-        while id in self.retired and id not in seen:
-            seen.add(id)
-            id = self._successor(id)
-        return id if id in self.stanzas and id not in self.retired else ""
+        end = self._ends.get(id, id)
+        return end if end in self.stanzas and end not in self.retired else ""
 
     def _successor(self, id: str) -> str:
         known = [word for _, word in self._words(self.stanzas[id], "replaced_by") if word in self.stanzas]

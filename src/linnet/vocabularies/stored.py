@@ -20,7 +20,7 @@ from linnet.errors import KnowledgeBaseError
 from linnet.kb import KnowledgeBase
 from linnet.kb_tables import DAMAGE, check_rows, connect, damage_error
 
-__all__ = ["Edges", "Retired", "concepts_by_id", "edges", "retired_by_id"]
+__all__ = ["Edges", "Retired", "concepts_by_id", "edges", "retired_by_id", "retired_chains"]
 
 LIVE = "SELECT id, definition FROM concepts WHERE NOT retired ORDER BY id"
 # CROSS JOIN keeps the order of the tables, so that everything comes out of indexes and nothing is sorted
@@ -41,6 +41,7 @@ XREFS = (
     "WHERE NOT c.retired ORDER BY c.id, x.rowid"
 )
 RETIRED = "SELECT id, successor, name FROM retired ORDER BY id"
+CHAINS = "SELECT r.id, r.successor FROM retired r CROSS JOIN retired s ON s.id = r.successor"
 EDGES = (
     "SELECT p.concept, p.parent FROM parents p JOIN concepts c ON c.row = p.concept "
     "JOIN concepts o ON o.row = p.parent WHERE NOT c.retired AND NOT o.retired ORDER BY p.concept, p.rowid"
@@ -96,6 +97,16 @@ def retired_by_id(kb: KnowledgeBase) -> Iterator[Retired]:
     """
     with _Connection(kb) as connection:
         yield from map(Retired._make, connection.rows(RETIRED))
+
+
+def retired_chains(kb: KnowledgeBase) -> dict[str, str]:
+    """Return the retired ids whose successors are retired too, with these; there are few.
+
+    Raises:
+        KnowledgeBaseError: the file is damaged, or was replaced since it was opened.
+    """
+    with _Connection(kb) as connection:
+        return dict(connection.rows(CHAINS))
 
 
 def edges(kb: KnowledgeBase) -> Edges:

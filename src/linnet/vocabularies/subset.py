@@ -11,14 +11,19 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 from linnet.data import Concept, Name
 from linnet.errors import KnowledgeBaseError, UnknownConceptError
 from linnet.kb import KnowledgeBase, Mask
 from linnet.kb_build import build
-from linnet.vocabularies.stored import Edges, edges, retired_by_id
+from linnet.vocabularies.cycles import ends_of
+from linnet.vocabularies.stored import Edges, edges, retired_by_id, retired_chains
 
 __all__ = ["mask_of", "select", "subset", "widened"]
+
+Bools = npt.NDArray[np.bool_]
+Ints = npt.NDArray[np.int64]
 
 
 def mask_of(kb: KnowledgeBase, ids: Iterable[str]) -> tuple[Mask, list[str]]:
@@ -44,17 +49,24 @@ def mask_of(kb: KnowledgeBase, ids: Iterable[str]) -> tuple[Mask, list[str]]:
 def widened(kb: KnowledgeBase, mask: Mask, *, ancestors: bool = False, descendants: bool = False) -> Mask:
     """Return `mask` with all ancestors or all descendants of its concepts, or both (neither of the added ones)."""
     hierarchy = edges(kb)
-    up, down = (hierarchy.children, hierarchy.above), (hierarchy.above, hierarchy.children)
     array = mask.array.copy()
-    for wanted, (there, added) in ((ancestors, up), (descendants, down)):
-        reached = mask.array.copy()
-        while wanted:
-            found = added[reached[there]]
-            if reached[found].all():
-                break
-            reached[found] = True
-        array |= reached
+    if ancestors:
+        array |= _reached(mask.array, hierarchy.children, hierarchy.above)
+    if descendants:
+        array |= _reached(mask.array, hierarchy.above, hierarchy.children)
     return Mask(array, kb.version)
+
+
+def _reached(array: Bools, here: Ints, there: Ints) -> Bools:
+    """Return which rows are those of `array`, or can be reached from them by edges from `here` to `there`."""
+    from scipy.sparse import coo_array, csgraph  # noqa: PLC0415 - slow to import, and few come here
+
+    size, starts = len(array), np.flatnonzero(array)  # to which edges lead from one row more than there are
+    pairs = np.concatenate([here, np.full(len(starts), size)]), np.concatenate([there, starts])
+    graph = coo_array((np.ones(len(pairs[0]), np.int8), pairs), shape=(size + 1, size + 1)).tocsr()
+    found = np.zeros(size + 1, np.bool_)
+    found[csgraph.breadth_first_order(graph, size, return_predecessors=False)] = True
+    return found[:size]
 
 
 def select(kb: KnowledgeBase, mask: Mask, *, bridge: bool = False) -> Iterator[Concept]:
@@ -71,25 +83,39 @@ def select(kb: KnowledgeBase, mask: Mask, *, bridge: bool = False) -> Iterator[C
     if mask.kb != kb.version:
         raise KnowledgeBaseError(f"a mask of version {mask.kb}, but {kb.path.name} has version {kb.version}")
     hierarchy = edges(kb)
+    ends: dict[int, int] = {}
     for row in np.flatnonzero(mask.array).tolist():
-        above = _kept_above(row, hierarchy, mask, bridge=bridge)
+        above = _kept_above(row, hierarchy, mask, ends, bridge=bridge)
         yield replace(kb[row], parents=tuple(kb.id(parent) for parent in above))
+    last = ends_of(retired_chains(kb))
     for old in retired_by_id(kb):
         try:
-            row = kb.row(old.id)
+            row = kb.row(last.get(old.id, old.id))
         except UnknownConceptError:
             continue
         if row in mask:
             yield Concept(old.id, (Name(old.name),) if old.name else (), replaced_by=old.successor)
 
 
-def _kept_above(row: int, hierarchy: Edges, mask: Mask, *, bridge: bool) -> list[int]:
+def _end(row: int, hierarchy: Edges, mask: Mask, ends: dict[int, int]) -> int:
+    """Return `row`, or the first above it that is kept or has not one parent; `ends` remembers what was found."""
+    way = []
+    while row not in mask and row not in ends and len(parents := hierarchy.parents(row)) == 1:
+        ends[row] = row  # where a circle would end
+        way.append(row)
+        row = parents[0]
+    row = ends.get(row, row)
+    ends.update(dict.fromkeys(way, row))
+    return row
+
+
+def _kept_above(row: int, hierarchy: Edges, mask: Mask, ends: dict[int, int], *, bridge: bool) -> list[int]:
     """Return the kept parents of `row`; with `bridge`, instead of those not kept, the first kept on every way up."""
     found: dict[int, None] = {}
     seen: set[int] = set()
     waiting = hierarchy.parents(row)[::-1]
     while waiting:
-        parent = waiting.pop()
+        parent = _end(waiting.pop(), hierarchy, mask, ends) if bridge else waiting.pop()
         if parent in seen:
             continue
         seen.add(parent)
