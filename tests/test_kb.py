@@ -94,9 +94,8 @@ def test_dead_ends_and_unknown_ids(kb: KnowledgeBase) -> None:
 
 def test_a_circle_or_gap_of_successors_in_a_damaged_file_ends(kb: KnowledgeBase, tmp_path: Path) -> None:
     path = copy(kb, tmp_path)
-    with sqlite3.connect(path) as connection:
+    with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("INSERT INTO retired VALUES ('A', 'B', ''), ('B', 'A', ''), ('C', 'D', '')")
-    connection.close()
     damaged = KnowledgeBase.open(path)
     with pytest.raises(UnknownConceptError, match="'A' was retired"):
         damaged.row("A")
@@ -106,10 +105,9 @@ def test_a_circle_or_gap_of_successors_in_a_damaged_file_ends(kb: KnowledgeBase,
 
 def test_tombstones_keep_their_row_and_are_found_nowhere(kb: KnowledgeBase, tmp_path: Path) -> None:
     path = copy(kb, tmp_path)
-    with sqlite3.connect(path) as connection:  # what editing will do
+    with closing(sqlite3.connect(path)) as connection, connection:  # what editing will do
         connection.execute("UPDATE concepts SET retired = 1 WHERE id = 'X:1'")
         connection.execute("INSERT INTO retired VALUES ('X:1', 'X:2', 'Cold')")
-    connection.close()
     edited = KnowledgeBase.open(path)
     old, new = kb.row("X:1"), kb.row("X:2")
     assert (len(edited), edited.row("X:1"), edited.id(old)) == (10, new, "X:1")
@@ -287,14 +285,13 @@ def test_what_is_no_knowledge_base_is_refused(
 
 def test_foreign_sqlite_files_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "foreign.kb"
-    with sqlite3.connect(path) as connection:
+    with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("CREATE TABLE t (x)")
     with pytest.raises(KnowledgeBaseError, match="SQLite file but not"):
         KnowledgeBase.open(path)
-    with connection:
+    with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
-    connection.close()
     with pytest.raises(KnowledgeBaseError, match=r"it has not the tables of one: 'changes', .*; build it again"):
         KnowledgeBase.open(path)
 
@@ -420,9 +417,8 @@ def test_a_message_that_quotes_no_text_is_told(kb: KnowledgeBase, tmp_path: Path
 
 def test_pages_of_64_kib_are_counted(kb: KnowledgeBase, tmp_path: Path) -> None:
     path = copy(kb, tmp_path)
-    with sqlite3.connect(path) as connection:
+    with closing(sqlite3.connect(path)) as connection, connection:
         connection.executescript("PRAGMA page_size = 65536; VACUUM;")
-    connection.close()
     assert len(KnowledgeBase.open(path)) == 10
     path.write_bytes(path.read_bytes()[:-1])
     with pytest.raises(KnowledgeBaseError, match="truncated"):
@@ -432,9 +428,8 @@ def test_pages_of_64_kib_are_counted(kb: KnowledgeBase, tmp_path: Path) -> None:
 def test_damage_found_later_names_the_file(kb: KnowledgeBase, tmp_path: Path) -> None:
     path = copy(kb, tmp_path)
     opened = KnowledgeBase.open(path)
-    with sqlite3.connect(path) as connection:
+    with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("DROP TABLE names")
-    connection.close()
     with pytest.raises(KnowledgeBaseError, match=r"copy\.kb: cannot be read as a knowledge base: "):
         list(opened.names())
 

@@ -92,6 +92,13 @@ def _our_tables() -> frozenset[tuple[str, ...]]:
         return frozenset(connection.execute(TABLES))
 
 
+class _Connection(sqlite3.Connection):
+    """A connection that closes itself with the last who holds it: a knowledge base stays open as long as it is used."""
+
+    def __del__(self) -> None:
+        self.close()
+
+
 def connect(path: Path, mode: str, *, wait: float = 5.0) -> sqlite3.Connection:
     """Open the file of a knowledge base to read ("ro") or write ("rw") it, if it holds our tables and nothing else.
 
@@ -102,7 +109,9 @@ def connect(path: Path, mode: str, *, wait: float = 5.0) -> sqlite3.Connection:
         sqlite3.Error: it cannot be opened.
     """
     uri = f"{path.absolute().as_uri()}?mode={mode}"
-    connection = sqlite3.connect(uri, uri=True, timeout=wait, isolation_level=None, check_same_thread=False)
+    connection = sqlite3.connect(
+        uri, uri=True, timeout=wait, isolation_level=None, check_same_thread=False, factory=_Connection
+    )
     try:
         connection.executescript(SAFE)
         _check_tables(connection)

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -91,7 +92,7 @@ def test_the_knowledge_base_of_the_predictions_is_found(
         (tmp_path / name).write_text(json.dumps({"id": "7", "text": "Seizures and fever.", "mentions": mentions}))
         return tmp_path / name
 
-    def measures(*arguments: object) -> tuple[dict[str, object], str]:
+    def measures(*arguments: object) -> tuple[Any, str]:
         done = run("evaluate", gold, *arguments, "--samples", 0, "--json")
         assert done.code == 0, done.err
         return json.loads(done.out), done.err

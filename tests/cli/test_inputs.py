@@ -50,7 +50,7 @@ def trained(tmp_path: Path, kb: KnowledgeBase) -> Path:
 def test_what_links_is_never_overwritten(
     run: Run, recipe: Path, trained: Path, kb: KnowledgeBase, tmp_path: Path, option: str
 ) -> None:
-    with_kb = shutil.copy(kb.path, tmp_path / "mine.kb")
+    with_kb = Path(shutil.copy(kb.path, tmp_path / "mine.kb"))
     for pipeline, place, said in (
         (recipe, recipe, "is a recipe"),
         (recipe, with_kb, "is a database"),

@@ -88,7 +88,8 @@ def test_another_knowledge_base_is_named(run: Run, tmp_path: Path, data: Path, s
     recipe.write_text(recipe.read_text().replace(str(small.path), "elsewhere"))
     arguments = ("tune", recipe, "-o", tmp_path / "t", "--data", data, "--trials", 1, "--kb", small.path, "-q")
     done = run(*arguments)
-    assert (done.code, done.out, done.err) == (0, "", "")
+    assert done.code == 0, done.err
+    assert (done.out, done.err) == ("", "")
     assert read_recipe(tmp_path / "t" / "best.toml").kb == str(small.path)
 
 

@@ -7,6 +7,7 @@ import random
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -29,7 +30,7 @@ from linnet.retrieve.ngram import Ngram
 
 DOCS = (Document("d", "Two epileptic seizures and a short stature."),)
 EDITED = ("config.json", "pipeline.toml")  # of a component and of the whole: people may change these
-OTHERS = (None, True, -1, 0.5, "x", [], {}, [[1]], {"a": None})
+OTHERS: tuple[Any, ...] = (None, True, -1, 0.5, "x", [], {}, [[1]], {"a": None})
 
 
 @pytest.fixture(scope="module")

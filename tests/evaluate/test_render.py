@@ -55,7 +55,7 @@ def test_no_knowledge_base_is_said() -> None:
     known = report().model_copy(update={"about": About(kb="mesh", kb_version="1f0c")})
     coverage = {"all.coverage": Figure(value=1.0)}
     found = [one.model_copy(update={"measures": {**one.measures, **coverage}}) for one in (report(), known)]
-    assert ["known to the KB, of all" in dict(tables([one])[0].rows) for one in found] == [False, True]
+    assert ["known to the KB, of all" in [row[0] for row in tables([one])[0].rows] for one in found] == [False, True]
     assert ["every concept counts as known" in caption([one]) for one in found] == [True, False]
 
 

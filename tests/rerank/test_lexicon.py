@@ -3,6 +3,7 @@ from __future__ import annotations
 import math
 import sqlite3
 from collections import Counter
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -39,7 +40,7 @@ def test_names_of_concepts_are_found_again(mesh: KnowledgeBase, lexicon: Lexicon
 
 def test_tombstones_have_a_name_that_nothing_equals(tmp_path: Path) -> None:
     kb = build((Concept("X:1", (Name("Fever"),)), Concept("X:2", (Name("Cough"),))), tmp_path / "a.kb")
-    with sqlite3.connect(kb.path) as connection:  # what editing a knowledge base leaves behind
+    with closing(sqlite3.connect(kb.path)) as connection, connection:  # what editing a knowledge base leaves behind
         connection.execute("UPDATE concepts SET retired = 1 WHERE id = 'X:1'")
         connection.execute("INSERT INTO retired VALUES ('X:1', 'X:2', 'Fever')")
     lexicon = Lexicon.build(KnowledgeBase.open(kb.path))
