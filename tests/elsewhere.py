@@ -86,6 +86,7 @@ def begin(place: Place, home: Path) -> tuple[subprocess.Popen[bytes], Path, floa
         "PYTHONPATH": str(tree / "src"), "TMPDIR": str(home / "tmp"),
     }  # fmt: skip
     (home / "tmp").mkdir()
+    (home / "tmp").chmod(0o1777)  # tests become another user for a moment
     command = [str(found), "-m", "pytest", "-q", "-m", "not slow", "-p", "no:cacheprovider", "-n", str(place.workers)]
     user = None
     if place.as_nobody and os.geteuid() == 0:
