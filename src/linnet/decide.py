@@ -25,9 +25,9 @@ from linnet.errors import DataError, FormatError, PipelineError
 from linnet.home import read_json
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Allow, Pipeline, Stage
-from linnet.roles import Component, Step, blind
+from linnet.roles import Component, Step, blind, is_reviewed
 
-__all__ = ["Decide", "calibrate", "fold", "is_reviewed"]
+__all__ = ["Decide", "calibrate", "fold"]
 
 TINY = np.finfo(np.float64).tiny
 
@@ -188,12 +188,6 @@ class Decide(Stage):
             except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
                 raise FormatError(path, f"no calibration that this Linnet can use ({error!r}); fit it again") from error
         return decide
-
-
-def is_reviewed(doc: Document, mention: Mention) -> bool:
-    """Return whether a person went through the whole span of `mention`, so that what `doc` lacks there is wrong."""
-    spans = doc.reviewed
-    return spans is None or any(start <= mention.start and mention.end <= end for start, end in spans)
 
 
 def calibrate(pipeline: Pipeline, dev: Sequence[Document]) -> Pipeline:

@@ -80,8 +80,9 @@ class Stage(Learner, ABC):
 
     @property
     def needs(self) -> frozenset[str]:
-        """Which of `PROPERTIES` documents must have."""
-        return self.NEEDS
+        """Which of `PROPERTIES` documents must have, for its inner components too."""
+        of: Sequence[Component] = getattr(self, "of", ())
+        return self.NEEDS.union(*(part.needs for part in of))
 
     @property
     def gives(self) -> frozenset[str]:
@@ -205,11 +206,6 @@ class Union(Detector):
         return replace(self, of=[*self.of, other]) if isinstance(other, Detector) else super().__or__(other)
 
     @property
-    def needs(self) -> frozenset[str]:
-        """What any part needs."""
-        return frozenset().union(*(part.needs for part in self.of))
-
-    @property
     def gives(self) -> frozenset[str]:
         """What every part gives."""
         return frozenset.intersection(*(part.gives for part in self.of))
@@ -249,14 +245,14 @@ class Fuse(Retriever):
         return replace(self, of=[*self.of, other]) if isinstance(other, Retriever) else super().__or__(other)
 
     @property
+    def learns(self) -> bool:
+        """Whether it has weights to learn."""
+        return self.method == "weighted"
+
+    @property
     def parameters(self) -> int:
         """What the parts have learned, and the weights."""
         return super().parameters + len(self.weights or ())
-
-    @property
-    def needs(self) -> frozenset[str]:
-        """What any part needs."""
-        return frozenset().union(*(part.needs for part in self.of))
 
     def retrieve(self, docs: Sequence[Document], /, *, allow: Allow | None = None) -> Sequence[Sequence[Candidates]]:
         """Return the fused candidates of each mention, with what each part gave them as features."""

@@ -34,6 +34,7 @@ __all__ = [
     "check_parts",
     "count_seen",
     "describe_seen",
+    "is_reviewed",
     "merge",
     "require",
     "unite",
@@ -150,6 +151,11 @@ class Learner:
     USES_DEV: ClassVar[bool] = True  # whether `fit` chooses or calibrates on the dev documents
 
     @property
+    def learns(self) -> bool:
+        """Whether its keywords leave it anything to learn from documents."""
+        return isinstance(self, Fits)
+
+    @property
     def inner(self) -> Sequence[Learner]:
         """The components that this one is made of, which stand in its field ``of``."""
         of: Sequence[Learner] = getattr(self, "of", ())
@@ -186,6 +192,12 @@ def align(gold: Document, predicted: Document) -> list[tuple[Mention | None, Men
         (mention, ours[partners[place]] if place in partners else None) for place, mention in enumerate(theirs)
     ]
     return pairs + [(None, ours[place]) for place in sorted(left)]
+
+
+def is_reviewed(doc: Document, mention: Mention | Span) -> bool:
+    """Return whether a person went through the whole span of `mention`, so that what `doc` lacks there is wrong."""
+    spans = doc.reviewed
+    return spans is None or any(start <= mention.start and mention.end <= end for start, end in spans)
 
 
 def batches(docs: Iterable[Document], size: int = 64) -> Iterator[list[Document]]:

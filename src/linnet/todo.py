@@ -10,7 +10,7 @@ from linnet import config
 from linnet.decide import Decide
 from linnet.errors import RecipeError, did_you_mean
 from linnet.pipeline import Fuse, Pipeline
-from linnet.roles import Component, Fits
+from linnet.roles import Component, Fits, Learner
 
 __all__ = [
     "FROM_DEV",
@@ -126,7 +126,7 @@ def _learners(parts: Sequence[Component], above: tuple[int, ...] = ()) -> Iterat
 
 
 def _learns(part: Component) -> bool:
-    return isinstance(part, Fits) and not (isinstance(part, Fuse) and part.method != "weighted")
+    return part.learns if isinstance(part, Learner) else isinstance(part, Fits)
 
 
 def from_dev(pipeline: Pipeline, todo: Sequence[Task]) -> list[str]:

@@ -14,8 +14,8 @@ from linnet.errors import FormatError
 from linnet.kb import KnowledgeBase
 from linnet.kb_build import build
 from linnet.pipeline import Allow, Pipeline, Step
-from linnet.retrieve.aliases import Aliases
 from linnet.retrieve.ngram import Ngram
+from linnet.train.aliases import Aliases
 
 
 def doc(id: str, text: str, **answers: tuple[str, ...] | None) -> Document:

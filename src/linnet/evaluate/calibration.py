@@ -15,11 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from linnet.data import Document
-from linnet.decide import is_reviewed
 from linnet.errors import DataError
 from linnet.evaluate.answers import Answer, Rule
 from linnet.evaluate.linked import Linked, Protocol
 from linnet.evaluate.measures import Measure
+from linnet.roles import is_reviewed
 
 __all__ = ["Bin", "Binning", "Calibration", "RiskCoverage", "nil"]
 

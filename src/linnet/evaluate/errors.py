@@ -27,11 +27,11 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from linnet.data import Document, Mention, Span
-from linnet.decide import is_reviewed
 from linnet.evaluate.linked import Linked
 from linnet.evaluate.pairing import successor
 from linnet.evaluate.relations import Relations
 from linnet.kb import KnowledgeBase
+from linnet.roles import is_reviewed
 
 __all__ = ["KINDS", "NOT_IN_KB", "Confusion", "Error", "Kind", "confusions", "errors"]
 

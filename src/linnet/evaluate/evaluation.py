@@ -18,7 +18,6 @@ import numpy.typing as npt
 
 from linnet import __version__
 from linnet.data import Document
-from linnet.decide import is_reviewed
 from linnet.errors import DataError, MismatchError
 from linnet.evaluate.answers import Rule
 from linnet.evaluate.calibration import Calibration, nil
@@ -32,7 +31,7 @@ from linnet.evaluate.report import BY_TYPE, PARTS, About, Bin, Comparison, Confu
 from linnet.evaluate.slices import slices
 from linnet.evaluate.uncertainty import Adjustment, adjust, intervals, mcnemar, paired_bootstrap
 from linnet.kb import KnowledgeBase
-from linnet.roles import count_seen
+from linnet.roles import count_seen, is_reviewed
 
 __all__ = ["Evaluation", "Options", "compare", "evaluate", "fingerprint", "measure"]
 

@@ -25,11 +25,11 @@ from linnet.errors import LinnetWarning, RecipeError
 from linnet.index.flat import Flat, Found
 from linnet.kb import KnowledgeBase, Mask
 from linnet.pipeline import Allow, Component, Step
-from linnet.retrieve.aliases import Aliases
 from linnet.retrieve.contexts import InContext, in_context
 from linnet.retrieve.dense_args import ALIGN, FINETUNE, AlignArgs, DenseArgs
 from linnet.retrieve.dense_vectors import VECTORS, SearchedNames, files_beside, make, name_vectors
 from linnet.retrieve.queries import IndexedRetriever
+from linnet.train.aliases import Aliases
 
 if TYPE_CHECKING:
     from linnet.retrieve.bi_encoder import BiEncoder

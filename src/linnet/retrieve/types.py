@@ -81,11 +81,6 @@ class Types(Retriever):
         if problems:
             raise RecipeError("types", problems)
 
-    @property
-    def needs(self) -> frozenset[str]:
-        """What the retriever needs."""
-        return self.of[0].needs
-
     def retrieve(self, docs: Sequence[Document], /, *, allow: Allow | None = None) -> Sequence[Sequence[Candidates]]:
         """Return candidates of the right types for each mention of each document, or such candidates first."""
         own = Allow(by_type=tuple((kind, Allow(types=tuple(wanted))) for kind, wanted in self.allow.items()))

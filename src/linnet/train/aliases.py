@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -23,9 +23,9 @@ from linnet.pipeline import Abbreviations, Sentences
 from linnet.text.normalise import basic
 from linnet.text.queries import query_texts
 
-__all__ = ["Aliases"]
+__all__ = ["Aliases", "Key"]
 
-Key = tuple[str, int]  # an alias in normal form, and a concept's row
+Key = tuple[str, int]  # an alias, in normal form if not told otherwise, and a concept's row, -1 = none
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,28 +46,42 @@ class Aliases:
         >>> len(Aliases.none())
         0
         """
-        return cls._counted({})
+        return cls.counted({})
 
     @classmethod
-    def of(cls, docs: Iterable[Document], kb: KnowledgeBase) -> Aliases:
+    def of(
+        cls,
+        docs: Iterable[Document],
+        kb: KnowledgeBase,
+        *,
+        form: Callable[[str], str] = basic,
+        unlinked: bool = False,
+    ) -> Aliases:
         """Collect the surface and the long form of every mention with one concept that `kb` holds.
 
         Mentions of several concepts and those linked to nothing give no names. A retired concept stands for its
         successor. Documents without abbreviations are searched for them first.
 
+        Args:
+            docs: documents with gold mentions.
+            kb: the knowledge base.
+            form: what is kept of a text; nothing of one that becomes empty.
+            unlinked: mentions linked to nothing, or to a concept that `kb` lacks, give names of the row -1.
         """
         seen: Counter[tuple[str, Key]] = Counter()
         for doc in docs:
             whole = doc if doc.abbreviations is not None else Abbreviations()(Sentences()([doc]))[0]
             for mention, long in zip(whole.mentions or (), query_texts(whole), strict=True):
-                if mention.concepts is None or len(mention.concepts) != 1 or mention.concepts[0] not in kb:
+                known = [kb.row(id) for id in mention.concepts or () if id in kb]
+                if len(mention.concepts or ()) > 1 or not (known or unlinked):
                     continue
-                row = kb.row(mention.concepts[0])
-                seen.update((doc.id, (text, row)) for text in {basic(doc.surface(mention)), basic(long)} if text)
-        return cls._counted(seen)
+                [row] = known or [-1]
+                seen.update((doc.id, (text, row)) for text in {form(doc.surface(mention)), form(long)} if text)
+        return cls.counted(seen)
 
     @classmethod
-    def _counted(cls, seen: Mapping[tuple[str, Key], int]) -> Aliases:
+    def counted(cls, seen: Mapping[tuple[str, Key], int]) -> Aliases:
+        """Return the pairs that were seen so often in a document, by its id and the pair."""
         keys = tuple(sorted({key for _, key in seen}))
         places = {key: place for place, key in enumerate(keys)}
         counts: dict[str, dict[int, int]] = {}
@@ -101,7 +115,7 @@ class Aliases:
                 by_pair[place][doc] = count
         with path.open("w", encoding="utf-8") as file:
             for (text, row), documents in zip(self.keys, by_pair, strict=True):
-                line = {"alias": text, "concept": kb.id(row), "documents": documents}
+                line = {"alias": text, "concept": None if row < 0 else kb.id(row), "documents": documents}
                 file.write(json.dumps(line, ensure_ascii=True) + "\n")
 
     @classmethod
@@ -117,7 +131,7 @@ class Aliases:
                 seen[key] += count  # of concepts that were retired since, one may have followed another
         except (OSError, UnicodeDecodeError) as error:
             raise FormatError(path, f"cannot be read: {error}; train again") from error
-        return cls._counted(seen)
+        return cls.counted(seen)
 
 
 def _sum(size: int, counts: Iterable[Mapping[int, int]]) -> npt.NDArray[np.float64]:
@@ -132,7 +146,8 @@ def _read(path: Path, kb: KnowledgeBase, *, partly: bool) -> Iterator[tuple[tupl
         for number, line in enumerate(file, 1):
             try:
                 record = json.loads(line)
-                text, row, documents = record["alias"], kb.row(record["concept"]), record["documents"]
+                text, concept, documents = record["alias"], record["concept"], record["documents"]
+                row = -1 if concept is None else kb.row(concept)
                 checked = [(str(doc), _positive(count)) for doc, count in documents.items()]
             except UnknownConceptError as error:
                 if partly:
