@@ -46,7 +46,7 @@ from linnet.retrieve.ngram import Ngram
 from linnet.retrieve.types import Types
 
 Make = Callable[[KnowledgeBase], Component]
-Learner = TypeVar("Learner", CrossEncoder, Dense, Flair, Lexical, Tagger)
+Learner = TypeVar("Learner", CrossEncoder, Dense, Dictionary, Flair, Lexical, Tagger)
 
 
 @functools.cache
@@ -123,7 +123,12 @@ CASES: dict[str, list[Make]] = {
         lambda kb: Dense(kb=kb, encoder=tiny(), shared=False, pooling="cls", name_pooling="cls", names="preferred"),
         lambda kb: Dense(kb=kb, encoder=tiny(), pooling="mean", name_pooling="mean", context=False, markers=False),
     ],
-    "dictionary": [lambda kb: Dictionary(kb=kb), lambda kb: Dictionary(kb=kb, overlaps="all", types=["Neurology"])],
+    "dictionary": [
+        lambda kb: Dictionary(kb=kb),
+        lambda kb: Dictionary(kb=kb, overlaps="all", types=["Neurology"]),
+        lambda kb: trained(Dictionary(kb=kb, aliases=True, min_precision=0.3), kb),
+        lambda kb: trained(Dictionary(kb=kb, overlaps="all", min_precision=0.6), kb),
+    ],
     "exact": [
         lambda kb: Exact(kb=kb),
         lambda kb: Exact(kb=kb, k=1, level="case"),

@@ -18,6 +18,7 @@ from linnet.checksums import write_checksums
 from linnet.confidence import Confidence
 from linnet.data import Document
 from linnet.decide import Decide
+from linnet.detect.dictionary import Dictionary
 from linnet.detect.hf_tagger import HfTagger
 from linnet.detect.tagger import Tagger
 from linnet.errors import FormatError, LinnetError
@@ -36,7 +37,8 @@ OTHERS: tuple[Any, ...] = (None, True, -1, 0.5, "x", [], {}, [[1]], {"a": None})
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory, kb: KnowledgeBase) -> Path:
     """A trained folder of every component that learns or keeps a network, flair aside."""
-    detector = Union([trained(Tagger(kb=kb, encoder=tiny()), kb, epochs=1), HfTagger(model=classifier())])
+    dictionary = trained(Dictionary(kb=kb, aliases=True), kb)
+    detector = Union([trained(Tagger(kb=kb, encoder=tiny()), kb, epochs=1), HfTagger(model=classifier()), dictionary])
     dense = trained(Dense(kb=kb, encoder=tiny(), pooling="ends", k=5), kb, epochs=1)
     retriever = Fuse([dense, Ngram(kb=kb)], method="weighted", weights=(0.4, 0.6))
     decide = Decide(kb=kb)

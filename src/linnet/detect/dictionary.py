@@ -3,6 +3,7 @@
 Names are found word by word (`linnet.detect.name_search`): inflected, derived, in another order around a preposition,
 with one word in between, and inside coordinations; how far a match is from the name as it is written lowers its score.
 Where a document defines an abbreviation, its occurrences mean what the definition means, and nothing else.
+Annotated documents teach it further surfaces, and which names are hardly ever meant (`linnet.detect.name_learning`).
 
 Negation, family history and the like are not interpreted: "no cleft palate" yields a mention of cleft palate.
 """
@@ -11,22 +12,27 @@ from __future__ import annotations
 
 import functools
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, Self, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from linnet.data import Candidates, Document, FrozenDict, Mention, Span, by_position, mention_id
-from linnet.detect.name_search import Batch, Match, Search, Text
+from linnet.detect.name_choice import Choice, Finding, Placed, gather, longest, nested, place, text_of
+from linnet.detect.name_learning import Learned, Precision, learned_matches, surface_search
+from linnet.detect.name_search import Batch, Search, SurfaceSearch, Text
 from linnet.detect.name_table import NameTable, table_path
 from linnet.errors import DataError
 from linnet.kb import KnowledgeBase
-from linnet.pipeline import Allow, Detector
+from linnet.pipeline import Abbreviations, Allow, Component, Detector, Sentences, Step
+from linnet.roles import is_reviewed
 from linnet.text.pieces import pieces
 from linnet.text.short_forms import ShortForms
+from linnet.train.aliases import Aliases, Key
 
 __all__ = ["Dictionary"]
 
@@ -34,18 +40,9 @@ __all__ = ["Dictionary"]
 LOT = 1 << 16
 # A longer text is read in pieces, cut at the last sentence border before this many characters, or at a blank.
 PIECE = 1 << 20
+FOLDS = 10  # parts of the training documents; what is found in one is judged without what it taught
 
 Overlaps = Literal["longest", "all"]
-Choice = tuple[tuple[int, ...], tuple[int, ...], tuple[float, ...]]  # rows, names, scores, best first
-
-
-class Finding(NamedTuple):
-    """The names found for one set of words of a document."""
-
-    words: tuple[int, ...]
-    own: tuple[int, ...]
-    group: int
-    choice: Choice
 
 
 @dataclass(kw_only=True)
@@ -58,9 +55,14 @@ class Dictionary(Detector):
             but for those inside a longer match of the same concept.
         types: only concepts of one of these semantic types; none = all, and a string is one.
         under: only these concepts and their descendants; none = all, and a string is one.
+        aliases: surfaces of training mentions are found too; they have the name row -1, and no candidates if they
+            were linked to nothing.
+        min_precision: what was marked in a smaller share of its occurrences in the training documents is not found.
+
+    With either of the last two it learns, and ``signals["detect"]`` is that share; else it is the score of the match.
 
     Raises:
-        DataError: `kb` is no knowledge base, or `overlaps` neither of the two.
+        DataError: `kb` is no knowledge base, `overlaps` neither of the two, or `min_precision` no share.
 
     >>> import tempfile
     >>> from linnet.data import Concept, Name
@@ -76,9 +78,14 @@ class Dictionary(Detector):
     overlaps: Overlaps = "longest"
     types: Sequence[str] = ()
     under: Sequence[str] = ()
+    aliases: bool = False
+    min_precision: float = 0.0
+    learned: Learned = field(default_factory=Learned.none, init=False, repr=False, compare=False)
 
     NEEDS = frozenset({"sentences", "abbreviations"})
     GIVES = frozenset({"mentions", "candidates"})
+    LEARNED = frozenset({"aliases"})
+    USES_DEV = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.kb, KnowledgeBase):
@@ -86,6 +93,8 @@ class Dictionary(Detector):
         if self.overlaps not in get_args(Overlaps):
             choices = " or ".join(map(repr, get_args(Overlaps)))
             raise DataError(f"dictionary: overlaps is {self.overlaps!r}, must be {choices}")
+        if not 0 <= self.min_precision <= 1:
+            raise DataError(f"dictionary: min_precision is {self.min_precision}, must be from 0 to 1")
         self.types = (self.types,) if isinstance(self.types, str) else tuple(self.types)
         self.under = (self.under,) if isinstance(self.under, str) else tuple(self.under)
 
@@ -94,20 +103,23 @@ class Dictionary(Detector):
         mentions: list[list[Mention]] = [[] for _ in docs]
         wanted = self._wanted(allow)
         for lot in _lots(docs):
-            batch = self._search.read([piece.text for piece in lot])
-            matches = self._search.matches(batch)
-            chosen = [match for match in matches if wanted[match.concept]] if wanted else matches
-            for number, mention in self._mentions(batch, chosen, lot, docs):
-                mentions[number].append(mention)
+            for placed in self._find([piece.text for piece in lot], wanted)[1]:
+                number = lot[placed.text].document
+                mentions[number].append(self._mention(docs[number].id, placed))
         return [list(by_position(found)) for found in mentions]
 
     def _wanted(self, allow: Allow | None) -> list[bool] | None:
-        """Return for each row of the knowledge base whether it may be found; None = any."""
+        """Return for each row of the knowledge base, and at the end for none, whether it may be found; None = any."""
         own = Allow(types=tuple(self.types) or None, under=tuple(self.under) or None)
         allowed = [own, allow, *(allow.also if allow else ())]
         masks = [_mask(item, self.kb) for item in allowed if item is not None and item != Allow()]
         wanted: list[bool] = functools.reduce(np.logical_and, masks).tolist() if masks else []
-        return wanted or None
+        return [*wanted, False] if wanted else None
+
+    @property
+    def learns(self) -> bool:
+        """Whether its keywords ask for something that has to be learned."""
+        return self.aliases or self.min_precision > 0
 
     @property
     def index_files(self) -> list[Path]:
@@ -118,29 +130,39 @@ class Dictionary(Detector):
     def _search(self) -> Search:
         return Search(NameTable.of(self.kb))
 
+    @functools.cached_property
+    def _surfaces(self) -> SurfaceSearch:
+        return surface_search(self.learned.surfaces)
+
+    @functools.cached_property
+    def _precision(self) -> Precision:
+        return Precision(self.learned.found, self.learned.marked, self._types)
+
     def __getstate__(self) -> dict[str, object]:
         return {key: value for key, value in self.__dict__.items() if key in self.__dataclass_fields__}
 
-    def _mentions(
-        self, batch: Batch, matches: Iterable[Match], lot: Sequence[_Piece], docs: Sequence[Document]
-    ) -> Iterator[tuple[int, Mention]]:
-        """Yield which document a mention is of, and the mention, of what was found in one lot of texts."""
-        findings = _findings(matches)
+    def _find(self, texts: Sequence[Text], wanted: Sequence[bool] | None) -> tuple[Batch, Iterator[Placed]]:
+        """Return the words of some texts, and what is found among them."""
+        batch = self._search.read(texts)
+        matches = self._search.matches(batch)
+        if len(self.learned.surfaces):
+            more = self._surfaces.matches(self._surfaces.reread(batch))
+            matches = learned_matches(matches, more, self.learned.surfaces)
+        findings = gather([match for match in matches if wanted[match.concept]] if wanted else matches)
+        if len(self.learned.found):
+            findings = list(self._trusted(batch, findings))
         findings.sort(key=lambda found: (-len(found.words), -found.choice[2][0], found.words, found.own))
-        findings = _longest(findings) if self.overlaps == "longest" else _nested(findings)
-        groups = _groups(findings)
-        offsets = np.array([piece.offset for piece in lot], np.int64)[batch.texts]
-        starts, ends = (batch.starts + offsets).tolist(), (batch.ends + offsets).tolist()
-        texts: list[int] = batch.texts.tolist()
-        seen: set[tuple[int, tuple[Span, ...]]] = set()
-        for found in findings:
-            number, parts = lot[texts[found.words[0]]].document, _parts(found, starts, ends)
-            if (number, parts) not in seen:
-                seen.add((number, parts))
-                group = f"coordination-{starts[groups[found.words]]}" if found.words in groups else ""
-                yield number, self._mention(docs[number].id, parts, found.choice, group)
+        return batch, place(batch, texts, longest(findings) if self.overlaps == "longest" else nested(findings))
 
-    def _mention(self, document: str, parts: tuple[Span, ...], choice: Choice, group: str) -> Mention:
+    def _trusted(self, batch: Batch, findings: Iterable[Finding]) -> Iterator[Finding]:
+        """Yield the findings that are marked often enough, with their precision."""
+        for found in findings:
+            precision = self._precision(text_of(batch, found), found.choice[0][0])
+            if precision >= self.min_precision:
+                yield found._replace(precision=precision)
+
+    def _mention(self, document: str, placed: Placed) -> Mention:
+        _, (_, _, _, choice, precision), parts, group = placed
         types = self._types(choice[0][0])
         return Mention(
             parts[0].start,
@@ -149,14 +171,14 @@ class Dictionary(Detector):
             id=mention_id(document, parts, types),
             types=types,
             candidates=self._candidates(choice),
-            signals=_signals(choice[2][0]),
+            signals=_signals(choice[2][0] if precision is None else precision),
             group=group,
         )
 
     @functools.cached_property
     def _types(self) -> functools._lru_cache_wrapper[tuple[str, ...]]:
         typed = bool(self.kb.types())
-        return functools.lru_cache(maxsize=1 << 14)(lambda row: self.kb.types_of(row) if typed else ())
+        return functools.lru_cache(maxsize=1 << 14)(lambda row: self.kb.types_of(row) if typed and row >= 0 else ())
 
     @functools.cached_property
     def _candidates(self) -> functools._lru_cache_wrapper[Candidates]:
@@ -165,7 +187,83 @@ class Dictionary(Detector):
 
     def _make_candidates(self, choice: Choice) -> Candidates:
         rows, names, scores = choice
+        if rows[0] < 0:
+            return Candidates.none(self.kb.version)
         return Candidates(rows, scores, names=np.array(names, np.int32), kb=self.kb.version)  # type: ignore[arg-type]
+
+    # --- learning ----------------------------------------------------------------------------------------------------
+
+    def fit(
+        self,
+        train: Sequence[Document],
+        dev: Sequence[Document],  # noqa: ARG002 - nothing is chosen
+        /,
+        *,
+        before: Component,  # noqa: ARG002 - names are found in the text alone
+        kb: KnowledgeBase,
+        args: Mapping[str, Any],  # noqa: ARG002 - the options are the component's own
+    ) -> Iterator[Step]:
+        """Learn the surfaces of `train`, and how often what is found in it was marked; forget what was learned before.
+
+        What is found in a document is judged without the surfaces that it brought itself.
+        """
+        docs = Abbreviations()(Sentences()([_reviewed(doc) for doc in train if doc.mentions is not None]))
+        self.learned = Learned.of(docs, kb) if self.aliases else Learned.none()
+        self._forget()
+        found: Counter[tuple[str, Key]] = Counter()
+        marked: Counter[tuple[str, Key]] = Counter()
+        for some in (docs[fold::FOLDS] for fold in range(FOLDS)):
+            fewer = self.without([doc.id for doc in some])
+            for id, key, right in (one for doc in some for one in fewer._judged(doc)):
+                found[id, key] += 1
+                marked[id, key] += right
+        self.learned = replace(self.learned, found=Aliases.counted(found), marked=Aliases.counted(+marked))
+        yield Step(1, 1)
+
+    def _judged(self, doc: Document) -> Iterator[tuple[str, Key, bool]]:
+        """Yield a document's id, what is found in it, and whether it was marked: of a coordination, the whole of it."""
+        gold = {mention.spans for mention in doc.mentions or ()}
+        for lot in _lots([doc]):
+            batch, found = self._find([piece.text for piece in lot], self._wanted(None))
+            placed, groups = list(found), dict[str, list[Span]]()
+            for one in placed:
+                groups.setdefault(one.group, []).extend(one.parts)
+            for one in placed:
+                spans = groups[one.group] if one.group else one.parts
+                hull = Span(min(spans).start, max(span.end for span in spans))
+                if is_reviewed(doc, hull):
+                    key = (text_of(batch, one.found), one.found.choice[0][0])
+                    yield doc.id, key, ((hull,) if one.group else one.parts) in gold
+
+    def without(self, documents: Iterable[str]) -> Self:
+        """Return the same dictionary without what it learned from these documents (ids): for cross-fitting.
+
+        It shares the tables of names, so that it costs next to nothing.
+        """
+        fewer = replace(self)
+        fewer.learned = self.learned.without(documents)
+        fewer.__dict__.update(_search=self._search, _types=self._types)
+        if len(self.learned.surfaces):
+            fewer.__dict__.update(_surfaces=self._surfaces)
+        return fewer
+
+    def _forget(self) -> None:
+        for made in ("_surfaces", "_precision"):
+            self.__dict__.pop(made, None)
+
+    def save(self, folder: Path) -> None:
+        """Write the component, and what it learned."""
+        super().save(folder)
+        if self.learns:
+            self.learned.save(folder, self.kb)
+
+    @classmethod
+    def load(cls, folder: Path, *, kb: KnowledgeBase | None = None, partly: bool = False) -> Self:
+        """Return the component that `save` wrote; with `partly` without what is of concepts that `kb` lacks."""
+        loaded = super().load(folder, kb=kb)
+        if loaded.learns:
+            loaded.learned = Learned.load(folder, loaded.kb, partly=partly)
+        return loaded
 
 
 # --- reading ---------------------------------------------------------------------------------------------------------
@@ -200,80 +298,9 @@ def _pieces(number: int, doc: Document) -> Iterator[_Piece]:
         yield _Piece(number, start, Text(doc.text[start:end], inner, forms, start))
 
 
-# --- choosing --------------------------------------------------------------------------------------------------------
-
-
-def _findings(matches: Iterable[Match]) -> list[Finding]:
-    """Return matches put together by the words they hold; of several names of a concept the best one speaks for it."""
-    spans: dict[tuple[tuple[int, ...], tuple[int, ...], int], dict[int, tuple[float, int]]] = {}
-    for match in matches:
-        concepts = spans.setdefault((match.words, match.own, match.group), {})
-        known = concepts.get(match.concept)
-        if known is None or (-known[0], known[1]) > (-match.score, match.name):
-            concepts[match.concept] = (match.score, match.name)
-    return [Finding(*span, _choice(concepts)) for span, concepts in spans.items()]
-
-
-def _choice(concepts: dict[int, tuple[float, int]]) -> Choice:
-    rows = sorted(concepts, key=lambda row: (-concepts[row][0], row)) if len(concepts) > 1 else list(concepts)
-    return tuple(rows), tuple([concepts[row][1] for row in rows]), tuple([concepts[row][0] for row in rows])
-
-
-def _longest(findings: Sequence[Finding]) -> list[Finding]:
-    """Return the findings, best first, that claim no word which a better one claims; conjuncts may share theirs."""
-    taken: set[int] = set()
-    kept = []
-    for found in findings:
-        claimed = found.own or range(found.words[0], found.words[-1] + 1)
-        if taken.isdisjoint(claimed):
-            taken.update(claimed)
-            kept.append(found)
-    return kept
-
-
-def _nested(findings: Sequence[Finding]) -> list[Finding]:
-    """Return the findings, longest first, but for those inside another one of the same concept."""
-    inside: dict[tuple[int, int], Finding] = {}  # concept and word -> the longest finding whose hull holds the word
-    kept = []
-    for found in findings:
-        concept, first, last = found.choice[0][0], found.words[0], found.words[-1]
-        outer = inside.get((concept, first))
-        if outer is None or outer is not inside.get((concept, last)):
-            kept.append(found)
-            for word in range(first, last + 1):
-                inside.setdefault((concept, word), found)
-    return kept
-
-
-def _groups(findings: Sequence[Finding]) -> dict[tuple[int, ...], int]:
-    """Return the words of findings that belong to one coordination with others -> the position of its conjunction."""
-    conjuncts = [found for found in findings if found.own]
-    shared = [frozenset(found.words).difference(found.own) for found in conjuncts]
-    holders: dict[int, list[Finding]] = {word: [] for words in shared for word in words}
-    for found in findings if holders else ():
-        for word in [word for word in found.words if word in holders]:
-            holders[word].append(found)
-    groups: dict[tuple[int, ...], int] = {}
-    for conjunct, words in zip(conjuncts, shared, strict=True):
-        others = [other.words for other in holders[min(words)] if other is not conjunct and words.issubset(other.words)]
-        if others:
-            groups.update(dict.fromkeys([conjunct.words, *others], conjunct.group))
-    return groups
-
-
-def _parts(found: Finding, starts: Sequence[int], ends: Sequence[int]) -> tuple[Span, ...]:
-    """Return where the words of a finding stand: in one stretch, or in the parts of a conjunct."""
-    if not found.own:
-        return (Span(starts[found.words[0]], ends[found.words[-1]]),)
-    parts: list[Span] = []
-    previous = None
-    for word in found.words:
-        if previous is not None and word == previous + 1:
-            parts[-1] = Span(parts[-1].start, ends[word])
-        else:
-            parts.append(Span(starts[word], ends[word]))
-        previous = word
-    return tuple(parts)
+def _reviewed(doc: Document) -> Document:
+    """Return a document with the mentions that lie in what a person went through."""
+    return replace(doc, mentions=tuple(mention for mention in doc.mentions or () if is_reviewed(doc, mention)))
 
 
 @functools.lru_cache(maxsize=1 << 12)

@@ -21,7 +21,7 @@ from typing import NamedTuple
 from linnet.text.tokens import Gap, form, gap_kind, tokenize
 from linnet.text.variants import GENERAL, ORDINARY, TIES, content_words, family, stem
 
-__all__ = ["PLAIN", "SCOPES", "How", "Shape", "agree", "agree_word", "shape"]
+__all__ = ["PLAIN", "SCOPES", "How", "Shape", "agree", "agree_word", "repeats", "shape"]
 
 CASE, SPELLING, INFLECTION, DERIVATION = 0.99, 0.97, 0.94, 0.8
 REORDERED, INSERTED = 0.97, 0.8
@@ -102,6 +102,19 @@ def agree(text: tuple[str, ...], name: Shape, how: How = PLAIN) -> float:
     if how.goes_on and text[-1].endswith(ADJECTIVE) and (how.linked or not name.words[-1].endswith(ADJECTIVE)):
         return 0.0
     return score
+
+
+def repeats(text: tuple[str, ...], name: Shape, how: How = PLAIN) -> bool:
+    """Return whether words of a text are those of a name as it is written, whatever rule `agree` has against it.
+
+    >>> repeats(("CT",), shape("CT")), repeats(("Tumors",), shape("tumors")), repeats(("Ct",), shape("ct"))
+    (True, True, False)
+    """
+    same = len(text) == len(name.words) and not how.inserted and how.punctuation == name.punctuation
+    return same and all(
+        word == other or (len(other) > SHORT and agree_word(word, other) == 1)
+        for word, other in zip(text, name.words, strict=True)
+    )
 
 
 def _around(text: tuple[str, ...], name: Shape, how: How) -> float:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from linnet.detect.name_agreement import SCOPES, How, Shape, agree, shape
+from linnet.detect.name_agreement import SCOPES, How, Shape, agree, repeats, shape
 from linnet.detect.name_batch import Batch, Ints, Text, Vocabulary, read_texts
 from linnet.detect.name_table import NameTable
 from linnet.detect.name_words import MASK, Kind
@@ -23,7 +23,7 @@ from linnet.text.coordination import Conjunct, Phrase, conjuncts, shared_end
 from linnet.text.tokens import Gap
 from linnet.text.variants import BEARERS, content_words, stem
 
-__all__ = ["Batch", "Match", "Search", "Text"]
+__all__ = ["Batch", "Match", "Search", "SurfaceSearch", "Text"]
 
 CONJUNCT = 0.9  # what the score of a conjunct is multiplied by
 SYNONYM = 0.995  # what the score of another than the concept's first name is multiplied by: it only breaks ties
@@ -65,6 +65,13 @@ class Search:
         if len(self.vocabulary) > self.MOST_WORDS:
             self.vocabulary = Vocabulary(self.table)
         return read_texts(texts, self.vocabulary)
+
+    def reread(self, batch: Batch) -> Batch:
+        """Return what another search has read, as this one's `read` would."""
+        if len(self.vocabulary) > self.MOST_WORDS:
+            self.vocabulary = Vocabulary(self.table)
+        codes = np.fromiter(map(self.vocabulary.__getitem__, batch.surfaces), np.intp, len(batch.surfaces))
+        return batch._replace(kinds=self.vocabulary.kinds[codes])
 
     def matches(self, batch: Batch) -> Iterator[Match]:
         """Yield every name found in `batch`, in no particular order."""
@@ -151,15 +158,25 @@ class Search:
         """Return which of the names that share the sum of entry `first` agree: name, concept, score."""
         table, found = self.table, []
         for row in range(first, table.after(first)):
-            score = agree(surfaces, self.shape(row), how)
+            score = self._score(surfaces, self.shape(row), how)
             if score:
                 entry = table.entry(row)
                 score *= SCOPES[entry.scope] * (1.0 if entry.preferred else SYNONYM)
                 found.append((entry.name, entry.concept, score))
         return tuple(found)
 
+    def _score(self, surfaces: tuple[str, ...], name: Shape, how: How) -> float:
+        return agree(surfaces, name, how)
+
     def _shape(self, row: int) -> Shape:
         return shape(without_short_forms(self.table.entry(row).text))
+
+
+class SurfaceSearch(Search):
+    """Finds surfaces that people marked: as they are written also where a rule forbids it to names ("CT", "tumors")."""
+
+    def _score(self, surfaces: tuple[str, ...], name: Shape, how: How) -> float:
+        return agree(surfaces, name, how) or float(repeats(surfaces, name, how))
 
 
 class _View:

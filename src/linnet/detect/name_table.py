@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import bisect
 import functools
+import tempfile
 import warnings
 from array import array
 from collections.abc import Iterable, Iterator
@@ -117,6 +118,13 @@ class NameTable:
         """
         return replaced(path, functools.partial(_write, kb, _earlier(_open(path), kb)))
 
+    @classmethod
+    def of_names(cls, names: Iterable[KbName]) -> NameTable:
+        """Return a table of names that stand in no knowledge base, in a temporary file."""
+        with tempfile.TemporaryFile() as file:
+            writer = ArraysWriter(file, MAGIC)
+            return _finished(writer, *_collect(names, file), version="")
+
     def __len__(self) -> int:
         return len(self.keys)
 
@@ -192,8 +200,13 @@ def _write(kb: KnowledgeBase, earlier: _Earlier | None, file: IO[bytes]) -> Name
         raw, words = _collect(kb.names(), file)
     else:
         raw, words = _updated(kb, file, earlier)
+    return _finished(writer, raw, words, version=kb.version)
+
+
+def _finished(writer: ArraysWriter, raw: dict[str, Any], words: Words, *, version: str) -> NameTable:
+    """Write all columns behind the texts, and open the table."""
     writer.claim("text", np.uint8)
-    header = {"tag": _tag(kb.version), "kb": kb.version, "longest": int(raw["lengths"].max(initial=0))}
+    header = {"tag": _tag(version), "kb": version, "longest": int(raw["lengths"].max(initial=0))}
     header["bits"] = bits = max(16, (len(raw["keys"]) * 16).bit_length())
     for column, values in _sorted(raw):
         writer.put(column, values)
