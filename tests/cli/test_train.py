@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import csv
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -179,3 +181,46 @@ def test_the_knowledge_base_is_built_from_the_same_folder(
     assert done.code == 0, done.err
     assert load(tmp_path / "out").kb is not None
     assert "say where names.tsv is" in run("train", recipe, "-o", tmp_path / "other").err
+
+
+WITHOUT_TORCH = """
+import sys
+
+class NoNeural:  # None in sys.modules, which is shorter, makes SciPy stumble
+    def find_spec(self, name, path=None, target=None):
+        if name in ("accelerate", "safetensors", "tokenizers", "torch", "transformers"):
+            raise ModuleNotFoundError(name, name=name)
+
+sys.meta_path.insert(0, NoNeural())
+from linnet.cli import main
+for command in sys.argv[1:]:
+    sys.argv = ["linnet", *command.split("|")]
+    try:
+        main()
+    except SystemExit as stop:
+        if stop.code:
+            raise
+"""
+
+
+def test_files_of_ones_own_become_a_pipeline_without_torch(run: Run, tmp_path: Path, small: KnowledgeBase) -> None:
+    docs = []
+    for number in range(60):
+        id, name, word = NAMES[number % len(NAMES)]
+        text = f"A case of {word}. Canker, no ache. {name}."
+        told = id if number % 10 else "D000001"  # so that some answers are wrong
+        answers = ((10, 10 + len(word), told), (12 + len(word), 18 + len(word), "D000004"))
+        mentions = tuple(Mention(a, b, source="gold", concepts=(f"MESH:{concept}",)) for a, b, concept in answers)
+        docs.append(Document(f"n{number}", text, mentions=mentions))
+    write(docs, tmp_path / "annotated.jsonl")
+    corpus, out, note, linked = (tmp_path / name for name in ("corpus", "out", "note.txt", "linked.jsonl"))
+    assert run("corpus", "split", tmp_path / "annotated.jsonl", "-o", corpus, "--shares", "train=0.6,dev=0.4").code == 0
+    note.write_text("The canker, and an ache.")
+    train = f"train|own_lexical|--corpus|{corpus}|--kb|{small.path}|-o|{out}"
+    code = [sys.executable, "-c", WITHOUT_TORCH, train, f"link|{note}|--pipeline|{out}|-o|{linked}"]
+    done = subprocess.run(code, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    [found] = read(linked)
+    # canker is no name of the knowledge base, and nobody marked the ache
+    [mention] = found.mentions or ()
+    assert (found.surface(mention), mention.concepts, mention.calibration) == ("canker", ("MESH:D000004",), "joint")
