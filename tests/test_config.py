@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -153,7 +154,6 @@ f1 = "good"
         (b"pipeline = 3", ["pipeline: Input should be a valid list, found 3"]),
         (b"pipeline = [3]", ["pipeline.0: Input should be a valid dictionary, found 3"]),
         (b"kb = ", ["not TOML: Invalid value (at end of document)"]),
-        (b"\xff", ["not TOML: 'utf-8' codec can't decode byte 0xff in position 0: invalid start byte"]),
     ],
 )
 def test_what_is_no_recipe(tmp_path: Path, content: bytes, messages: list[str]) -> None:
@@ -168,13 +168,29 @@ def test_hostile_toml(tmp_path: Path) -> None:
     path = tmp_path / "r.toml"
     path.write_text("a = " + "[" * 100_000)
     assert problems(path)[0].startswith("not TOML: ")
+    path.write_bytes(b"\xff")
+    assert problems(path)[0].startswith("not UTF-8: byte 0xff at offset 0")
+
+
+@pytest.mark.parametrize("text", ["9" * 5000, "[" * 100_000], ids=["digits", "brackets"])
+def test_hostile_changes(recipe: Path, text: str) -> None:
+    [found] = problems(recipe, f"ngram.k={text}")
+    assert found.startswith(f"--set ngram.k: {len(text):,} characters are no value")
 
 
 def test_missing_recipes(tmp_path: Path) -> None:
     assert problems(Path("hp0")) == ("no such recipe or file; did you mean 'hpo'?",)
     assert problems(Path("/no/such.toml")) == (f"no such recipe or file; shipped recipes: {', '.join(recipes())}",)
-    assert problems(tmp_path) == ("cannot be read: Is a directory",)
-    assert "null byte" in problems(Path("a\0b"))[0]
+    assert problems(tmp_path) == ("is a folder, expected a file",)
+    assert "no such recipe" in problems(Path("a\0b"))[0]
+
+
+def test_recipes_that_never_end_or_lead_nowhere(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "circle").symlink_to(tmp_path / "circle")
+    for path in (tmp_path / "pipe", Path("/dev/zero")):
+        assert problems(path)[0].startswith("is a pipe or a device")
+    assert problems(tmp_path / "circle") == ("cannot be read: Too many levels of symbolic links",)
 
 
 # --- changes ---------------------------------------------------------------------------------------------------------

@@ -277,6 +277,10 @@ def test_what_is_no_knowledge_base_is_refused(
         assert str(path) in str(raised.value)
     with pytest.raises(KnowledgeBaseError, match=r"Is a directory; `linnet kb build` makes one"):
         KnowledgeBase(tmp_path)
+    os.mkfifo(tmp_path / "pipe.kb")
+    for device in (tmp_path / "pipe.kb", Path("/dev/zero")):
+        with pytest.raises(KnowledgeBaseError, match="is a pipe or a device"):
+            KnowledgeBase.open(device)
     with pytest.raises(KnowledgeBaseError, match="No such file"):
         KnowledgeBase.open(tmp_path / "none.kb")
     with pytest.raises(KnowledgeBaseError, match="null byte"):

@@ -12,6 +12,7 @@ import functools
 import importlib
 import inspect
 import json
+import os
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -24,7 +25,7 @@ from pydantic import TypeAdapter, ValidationError
 from linnet import __version__
 from linnet.checksums import write_checksums
 from linnet.components import COMPONENTS, components
-from linnet.errors import KnowledgeBaseError, LinnetError, RecipeError, did_you_mean
+from linnet.errors import FormatError, KnowledgeBaseError, LinnetError, RecipeError, did_you_mean
 from linnet.home import read_json, writable
 from linnet.kb import KnowledgeBase, kb_path
 from linnet.kb_open import comes_from, open_kb
@@ -32,6 +33,7 @@ from linnet.pipeline import Component, Pipeline, Stage
 from linnet.recipe import Recipe, messages, nested_tables, toml_value
 from linnet.roles import Seen, describe_seen
 from linnet.space import probes
+from linnet.text.files import read_text
 
 __all__ = ["COMPONENTS", "Recipe", "components", "load", "make", "name_of", "open_kb", "read_recipe", "recipes", "save"]
 
@@ -77,14 +79,14 @@ def read_recipe(source: str | Path, *, changes: Sequence[str] = ()) -> Recipe:
         RecipeError: the file cannot be read or has wrong fields; all of them are named.
     """
     path = recipes().get(str(source), Path(source))
-    try:
-        values = tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError as error:
+    if not os.path.lexists(path):
         hint = did_you_mean(str(source), recipes()) or f"; shipped recipes: {', '.join(recipes())}"
-        raise RecipeError(source, [f"no such recipe or file{hint}"]) from error
-    except OSError as error:
-        raise RecipeError(source, [f"cannot be read: {error.strerror}"]) from error
-    except (ValueError, RecursionError) as error:  # a NUL in the name, no UTF-8, no TOML, brackets without end
+        raise RecipeError(source, [f"no such recipe or file{hint}"])
+    try:
+        values = tomllib.loads(read_text(path))
+    except FormatError as error:
+        raise RecipeError(source, [error.problem]) from error
+    except (ValueError, RecursionError) as error:  # no TOML, thousands of digits, brackets without end
         raise RecipeError(path, [f"not TOML: {error}"]) from error
     return _check(values, path, changes)
 
@@ -210,6 +212,8 @@ def _apply(change: str, values: dict[str, Any]) -> list[str]:
         value = tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
         value = text.strip()  # a bare word is a string
+    except (ValueError, RecursionError) as error:  # thousands of digits, brackets without end
+        return [f"--set {key}: {len(text):,} characters are no value: {error}"]
     target, _, field = (step.strip().strip("\"'") for step in key.rpartition("."))
     if not target:
         values[field] = value

@@ -27,7 +27,7 @@ from linnet import config
 from linnet.data import Document
 from linnet.errors import LinnetError
 from linnet.finished import Finished, corpus_version, first_process
-from linnet.home import read_json
+from linnet.home import read_json, real_path
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Allow, Fuse, Pipeline, Stage
 from linnet.roles import Component, Fits, Step
@@ -307,7 +307,7 @@ def train(
     if first_process() and output.exists() and (not output.is_dir() or any(output.iterdir())):
         raise LinnetError(f"{output} is no empty folder: give a new one, nothing is overwritten")
     check_teachable(pipeline, todo, docs, dev)
-    output = output.resolve()  # "." has no name that another folder could be called after
+    output = real_path(output)  # "." has no name that another folder could be called after
     kept = output.with_name(f"{output.name}.parts")
     finished = Finished(kept, key=_key(pipeline, todo, docs, dev))
     done: list[Task] = []

@@ -26,6 +26,7 @@ __all__ = [
     "kb_path",
     "permit",
     "read_json",
+    "real_path",
     "sweep",
     "sweep_folders",
     "writable",
@@ -105,6 +106,18 @@ def writable(folder: Path) -> Path:
     return folder
 
 
+def real_path(path: str | Path) -> Path:
+    """Return `path` with links followed, as far as they lead anywhere.
+
+    Raises:
+        FormatError: it holds a NUL character.
+    """
+    try:
+        return Path(os.path.realpath(path))
+    except ValueError as error:
+        raise FormatError(path, f"is no path: {error}") from error
+
+
 def check_output(path: str | Path, *, kind: str = "") -> Path:
     """Return the file that writing to `path` makes or replaces, links followed; a pipe or a device as it is given.
 
@@ -117,7 +130,7 @@ def check_output(path: str | Path, *, kind: str = "") -> Path:
     """
     if Path(path).exists() and not (Path(path).is_file() or Path(path).is_dir()):
         return Path(path)
-    target = Path(os.path.realpath(path))
+    target = real_path(path)
     if target.is_dir():
         raise FormatError(path, "is a folder, expected the name of a file to write")
     if not target.exists():

@@ -116,6 +116,8 @@ def check_file(path: Path) -> None:
         KnowledgeBaseError: no such file, no knowledge base, truncated, or of another format version.
     """
     try:
+        if path.exists() and not (path.is_file() or path.is_dir()):  # a pipe would be waited for without end
+            raise KnowledgeBaseError(f"{path} is a pipe or a device, no knowledge base; `linnet kb build` makes one")
         with path.open("rb") as file:
             head = file.read(HEADER)
             size = file.seek(0, 2)

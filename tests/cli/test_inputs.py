@@ -89,6 +89,23 @@ def test_what_other_commands_read_is_never_overwritten(
         assert {path: path.read_bytes() for path in before} == before, command
 
 
+def test_places_that_lead_nowhere(run: Run, recipe: Path, kb: KnowledgeBase, tmp_path: Path) -> None:
+    circle = tmp_path / "circle"
+    circle.symlink_to(circle)
+    for command in (
+        ("link", circle, "--pipeline", recipe),
+        ("link", circle, "--pipeline", recipe, "-o", circle, "--to", "jsonl"),
+        ("link", NOTE, "--pipeline", circle),
+        ("corpus", "stats", circle),
+        ("train", recipe, "-o", circle),
+        ("link", NOTE, "--pipeline", recipe, "-o", "a\0b", "--to", "jsonl"),
+        ("kb", "export", kb.path, "-o", "a\0b.tsv"),
+        ("kb", "subset", kb.path, "--types", "Disease", "-o", "a\0b"),
+    ):
+        done = run(*command)
+        assert (done.code, done.err.startswith("linnet: error: ")) == (2, True), (command, done.err)
+
+
 def test_two_outputs_need_two_places(run: Run, recipe: Path, tmp_path: Path) -> None:
     place = tmp_path / "out.html"
     done = run("link", NOTE, "--pipeline", recipe, "-o", place, "--to", "jsonl", "--html", place)

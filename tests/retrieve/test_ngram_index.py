@@ -76,6 +76,12 @@ def test_bounds_never_lose_a_name_among_thousands(k: int, share: float | None) -
         assert searched(index, text, k, mask) == exhaustive(index, text, k, mask)
 
 
+@pytest.mark.parametrize("k", [1 << 31, (1 << 63) - 1, 1 << 70])
+def test_more_concepts_than_any_number_of_an_array(k: int) -> None:
+    index = index_of(["renal cell carcinoma", "renal cyst"], [0, 1], Analysis())
+    assert searched(index, "renal cyst", k) == searched(index, "renal cyst", 2)
+
+
 def test_most_names_are_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = [f"{chr(97 + i % 26)}{chr(97 + i // 26 % 26)}{i} disease of word{i * 7919 % 20_011}" for i in range(20_000)]
     index = index_of(texts, range(len(texts)), Analysis())

@@ -6,6 +6,7 @@ import gzip
 import io
 import os
 import time
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 
@@ -105,6 +106,16 @@ def test_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         list(open_text(path))
     with pytest.raises(FormatError, match="larger than 100 bytes"):
         read_text(path)
+
+
+def test_a_short_text_takes_little_memory(tmp_path: Path) -> None:
+    path = made(tmp_path, b"Fits.")
+    tracemalloc.start()
+    try:
+        read_text(path)
+        assert tracemalloc.get_traced_memory()[1] < files.MAX_TEXT / 16
+    finally:
+        tracemalloc.stop()
 
 
 def test_other_encodings_are_read_when_asked_for(tmp_path: Path) -> None:

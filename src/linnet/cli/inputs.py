@@ -17,7 +17,7 @@ from linnet.corpora.catalog import CORPORA, read_corpus
 from linnet.corpora.vocabulary import corpus_paths, known_corpus
 from linnet.data import Document
 from linnet.errors import LinnetError, did_you_mean
-from linnet.home import check_output
+from linnet.home import check_output, real_path
 from linnet.kb import KnowledgeBase
 from linnet.roles import Component, blind
 
@@ -122,7 +122,7 @@ def refuse_overwriting(
         LinnetError: naming the place.
     """
     given = [Path(output) for output in outputs if output is not None and str(output) != STDIO]
-    places = [output.resolve() for output in given]
+    places = [real_path(output) for output in given]
     for output, place in zip(given, places, strict=True):
         if places.count(place) > 1:
             raise LinnetError(f"{place} is to be written twice: give each output a place of its own")
@@ -130,7 +130,7 @@ def refuse_overwriting(
             check_output(output, kind=kind)
     for text in (str(text) for text in inputs if text):
         for path in _paths(text, data):
-            read_path = path.resolve()
+            read_path = real_path(path)
             for place in places:
                 within = read_path.is_dir() and place.is_relative_to(read_path)
                 if within or read_path.is_relative_to(place):

@@ -32,6 +32,7 @@ from linnet.corpora.plain import BREAKS
 from linnet.data import Document, Mention, Rows
 from linnet.errors import DataError, FormatError, LinnetWarning
 from linnet.frozen import EMPTY
+from linnet.home import real_path
 from linnet.text.files import replacing, replacing_folder
 
 __all__ = ["annotation_lines", "write_folder"]
@@ -124,8 +125,8 @@ def _place(root: Path, id: str) -> Path:
     base = root.joinpath(*parts)
     try:
         base.parent.mkdir(parents=True, exist_ok=True)
-        inside = root.resolve()
-        files = [base.with_name(f"{base.name}{suffix}").resolve() for suffix in (".txt", ".ann")]
+        inside = real_path(root)
+        files = [real_path(f"{base}{suffix}") for suffix in (".txt", ".ann")]
     except OSError as error:
         raise FormatError(base, f"cannot be written: {error.strerror}") from error
     if not all(file.is_relative_to(inside) for file in files):

@@ -143,7 +143,7 @@ class NgramIndex:
 
     def _floor(self, units: Floats, cosines: Floats, k: int, mask: Mask | None) -> float:
         """Return a score that at least `k` concepts are known to reach, 0 if so many were not met."""
-        nearest, wanted = float(cosines.max()), max(SEEDS, 8 * k)
+        nearest, wanted = float(cosines.max()), min(max(SEEDS, 8 * k), len(self.lists))
         for share in NEAR:
             near = np.flatnonzero(cosines >= share * nearest)
             near = near[np.argsort(-cosines[near], kind="stable")]
@@ -161,7 +161,7 @@ class NgramIndex:
             floor = _kth(self.concepts[names], self._scores(units, names), k)
             if floor > 0:
                 return floor
-            wanted *= 8
+            wanted = min(8 * wanted, len(self.lists))
         return 0.0
 
     def _above(self, cosines: Floats, floor: float) -> Places | None:

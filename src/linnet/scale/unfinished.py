@@ -36,7 +36,7 @@ from linnet.corpora.jsonl import line
 from linnet.corpora.names import Remembering
 from linnet.data import Document, Rows
 from linnet.errors import FormatError, LinnetError
-from linnet.home import check_output, hold, permit
+from linnet.home import check_output, hold, permit, real_path
 from linnet.roles import Component, batches
 from linnet.text.files import replacing
 
@@ -53,7 +53,7 @@ JSON_LINES = json.JSONEncoder(separators=(",", ":"))
 
 def place_of(output: str | Path) -> Path:
     """Return the folder that the unfinished documents of an output are kept in: on the same disk, links followed."""
-    return Path(f"{os.path.realpath(output)}.unfinished")
+    return Path(f"{real_path(output)}.unfinished")
 
 
 class _Done(NamedTuple):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import gzip
 import io
+import itertools
 import os
 import secrets
 import shutil
@@ -21,7 +22,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, TextIO, cast
 
 from linnet.errors import FormatError
-from linnet.home import check_output, permit, sweep_folders
+from linnet.home import check_output, permit, real_path, sweep_folders
 from linnet.text.decoding import decode, refuse_binary, refuse_returns
 from linnet.text.standard_input import StandardInput, look_ahead
 from linnet.text.unchanged import unchanged
@@ -122,7 +123,7 @@ def _open_raw(path: str | Path) -> BinaryIO:
         if stat.S_ISDIR(mode):
             raise FormatError(path, "is a folder, expected a file")
         if not stat.S_ISREG(mode):
-            raise FormatError(path, "is a pipe or a device, expected a file; to read a stream, pipe it to '-'")
+            raise FormatError(path, "is a pipe or a device, expected a file; only '-' reads a stream")
         return Path(path).open("rb", buffering=CHUNK)
     except FileNotFoundError as error:
         raise FormatError(path, "there is no such file") from error
@@ -247,7 +248,8 @@ def read_text(path: str | Path, *, encoding: str = "utf-8") -> str:
     """
     name = shown(path)
     with open_bytes(path) as stream:
-        data = stream.read(MAX_TEXT + 1)
+        # chunk by chunk: a single read would ask for room for all that it may return
+        data = b"".join(itertools.islice(iter(lambda: stream.read(CHUNK), b""), MAX_TEXT // CHUNK + 1))
     if len(data) > MAX_TEXT:
         raise FormatError(name, f"is larger than {MAX_TEXT:,} bytes, too large for one text: split it into documents")
     refuse_binary(data, name)
@@ -268,10 +270,12 @@ def replacing(path: str | Path, *, aside: Path | None = None, kind: str = "") ->
     Pipes and devices are written to directly. Line breaks are ``\n``.
 
     Raises:
-        FormatError: the folder is missing or may not be written to, or `path` must stay, as `check_output` says of its
-            `kind`.
+        FormatError: the folder is missing or may not be written to, `path` must stay, as `check_output` says of its
+            `kind`, or standard output is closed.
     """
     if str(path) == STDIO:
+        if sys.stdout is None:  # as `>&-` closes it
+            raise FormatError("standard output", "is closed: name a file to write to")
         yield sys.stdout
         sys.stdout.flush()
         return
@@ -304,7 +308,7 @@ def replacing_folder(path: str | Path, *, aside: Path | None = None) -> Generato
     Raises:
         FormatError: `path` is no empty folder, cannot be made, or was made or filled by another process meanwhile.
     """
-    target = Path(os.path.realpath(path))
+    target = real_path(path)
     part = aside or _beside(target)
     try:
         if target.exists() and (used := next(target.iterdir(), None)):

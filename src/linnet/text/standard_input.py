@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from typing import BinaryIO, cast
 from weakref import WeakKeyDictionary
 
+from linnet.errors import FormatError
+
 __all__ = ["StandardInput", "look_ahead"]
 
 
@@ -27,7 +29,7 @@ _ahead: WeakKeyDictionary[BinaryIO, _Ahead] = WeakKeyDictionary()
 
 def look_ahead(size: int) -> bytes:
     """Return the first `size` bytes of standard input, fewer only where it ends, however slowly they come."""
-    stream = sys.stdin.buffer
+    stream = _open_stream()
     seen = _ahead.setdefault(stream, _Ahead())
     while len(seen.data) < size and not seen.ended:
         more = cast("io.BufferedReader", stream).read1(size - len(seen.data))
@@ -36,12 +38,18 @@ def look_ahead(size: int) -> bytes:
     return seen.data[:size]
 
 
+def _open_stream() -> BinaryIO:
+    if sys.stdin is None:  # as `<&-` closes it
+        raise FormatError("standard input", "is closed: pipe a text to it, or name a file to read")
+    return sys.stdin.buffer
+
+
 class StandardInput(io.RawIOBase):
     """Standard input from its beginning, as a raw stream that leaves it open when closed."""
 
     def __init__(self) -> None:
-        self._stream = cast("io.BufferedReader", sys.stdin.buffer)
-        self._seen = _ahead.pop(sys.stdin.buffer, _Ahead())
+        self._stream = cast("io.BufferedReader", _open_stream())
+        self._seen = _ahead.pop(self._stream, _Ahead())
 
     def readable(self) -> bool:
         """Say that it can be read."""

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from linnet.data import Concept, Name
 from linnet.errors import KnowledgeBaseError, UnknownConceptError
+from linnet.home import real_path
 from linnet.kb import KnowledgeBase, Mask
 from linnet.kb_build import build
 from linnet.vocabularies.cycles import ends_of
@@ -148,7 +149,7 @@ def subset(
     Raises:
         KnowledgeBaseError: nothing is kept, or `path` is `kb` itself or something else already.
     """
-    if Path(path).resolve() == kb.path.resolve():
+    if real_path(path) == real_path(kb.path):
         raise KnowledgeBaseError(f"{path} would be replaced by a part of itself: give the subset another name")
     if not len(mask):
         told = ", ".join(f"{name} {value}" for name, value in conditions.items())
