@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from linnet.corpora import FORMATS, read, write
-from linnet.corpora.sources import sniff
+from linnet.corpora import FORMATS, growing, read, write
+from linnet.corpora.sources import Found, sniff, unique_names
 from linnet.data import Document, Mention
 from linnet.errors import FormatError, LinnetError
 from linnet.text import files
@@ -277,9 +277,16 @@ def test_text_without_utf8_form(tmp_path: Path) -> None:
     doc = Document("d", "a\ud800", mentions=(Mention(0, 2, concepts=("X:1",)),))
     write([doc], tmp_path / "o.jsonl")
     assert list(read(tmp_path / "o.jsonl")) == [doc]
-    with pytest.raises(FormatError, match="cannot be written as utf-8"):
-        write([doc], tmp_path / "o.csv")
+    for name in ("o.csv", "o.pubtator"):
+        with pytest.raises(FormatError, match=r"document 'd' cannot be written as utf-8: '\\ud800' is no character"):
+            write([Document("c", "Fits."), doc, Document("e", "Fits.")], tmp_path / name)
+        with pytest.raises(FormatError, match="document 'd' cannot be written"):
+            growing(tmp_path / name, format=name[2:])([Document("c", "Fits."), doc, Document("e", "Fits.")])
     assert [path.name for path in tmp_path.iterdir()] == ["o.jsonl"]
+
+
+def test_file_names_that_are_no_utf8_become_ids_that_every_format_holds() -> None:
+    assert list(unique_names([Found(Path("b\udcff.txt"), "b\udcff.txt")]).values()) == [r"b\udcff"]
 
 
 def test_formats_are_importable() -> None:

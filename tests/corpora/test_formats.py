@@ -74,7 +74,9 @@ def test_json_lines_name_the_line(tmp_path: Path, bad: bytes) -> None:
 
 
 def test_json_lines_without_lines(tmp_path: Path) -> None:
-    assert list(jsonl.read(made(tmp_path, b""))) == []
+    assert list(jsonl.read(made(tmp_path, b"\n"))) == []
+    with pytest.warns(LinnetWarning, match="is empty, it gives no documents"):
+        assert list(jsonl.read(made(tmp_path, b""))) == []
 
 
 class Kb:
@@ -92,6 +94,16 @@ class Kb:
 
     def __getitem__(self, row: int) -> Concept:
         return self.concepts[row]
+
+
+def test_names_of_a_knowledge_base_that_no_text_file_holds_stop_no_job() -> None:
+    class Nul(Kb):
+        concepts = (Concept("X:0", (Name("ze\0ro"),)), Concept("X:1", (Name("one"),)))
+
+    out = io.StringIO()
+    doc = Document("d", "Fits.", mentions=(Mention(0, 4, concepts=("X:0",)),))
+    assert mentions_csv.write([doc, doc], out, rows=Nul()) == 2
+    assert "ze\ufffdro" in out.getvalue()
 
 
 def test_candidates_go_through_the_knowledge_base(tmp_path: Path) -> None:

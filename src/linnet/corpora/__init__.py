@@ -153,15 +153,8 @@ FORMATS: dict[str, Format] = {
         options=("rows",),
         alone=True,
         holds=ANNOTATIONS
-        | {
-            "documents not looked at",
-            "line breaks",
-            "several types",
-            "discontinuous mentions",
-            "alternatives",
-            "groups",
-        }
-        | {"sources other than gold", "probabilities"},
+        | {"documents not looked at", "line breaks", "several types", "discontinuous mentions"}
+        | {"alternatives", "groups", "sources other than gold", "probabilities"},
         asked=True,
     ),
     "webanno": Format("linnet.corpora.webanno:read", None, (".tsv",), options=("name",)),
@@ -272,16 +265,24 @@ def write(
     if place := FORMATS[format].write_folder:
         written: int = _resolve(place)(docs, Path(path), aside=aside, **options)
         return written
-    with _writable(path), replacing(path, aside=aside) as out:
-        count: int = _resolve(FORMATS[format].write)(docs, out, **options)
+    with _writable(path, docs) as named, replacing(path, aside=aside) as out:
+        count: int = _resolve(FORMATS[format].write)(named, out, **options)
     return count
 
 
 @contextmanager
-def _writable(path: str | Path) -> Iterator[None]:
-    """Say what cannot be written, and where: what is no character, or more than the disk has room for."""
+def _writable(path: str | Path, docs: Iterable[Document]) -> Iterator[Iterator[Document]]:
+    """Give documents to write; say what cannot be written: what is no character, or more than the disk has room for."""
+    last = ""
+
+    def named() -> Iterator[Document]:
+        nonlocal last
+        for doc in docs:
+            last = doc.id
+            yield doc
+
     try:
-        yield
+        yield named()
     except BrokenPipeError:
         raise
     except OSError as error:
@@ -290,7 +291,7 @@ def _writable(path: str | Path) -> Iterator[None]:
         raise FormatError(shown(path), f"cannot be written: {error.strerror}") from error
     except UnicodeEncodeError as error:
         problem = f"cannot be written as {error.encoding}: {error.object[error.start : error.end]!r} is no character"
-        raise FormatError(shown(path), problem) from error
+        raise FormatError(shown(path), f"document {last!r} {problem}") from error
 
 
 def fitting(docs: Iterable[Document], format: str, dropped: Counter[str]) -> Iterator[Document]:
@@ -321,10 +322,11 @@ def growing(path: str | Path, *, format: str, rows: Rows | None = None) -> Calla
     options = {"rows": Remembering.of(rows)} if "rows" in FORMATS[format].options else {}
 
     def written(docs: Sequence[Document]) -> bytes:
-        text = io.StringIO(newline="")
-        writer(docs, text, **options)
-        with _writable(path):
-            return text.getvalue().encode()
+        data = io.BytesIO()
+        with _writable(path, docs) as named, io.TextIOWrapper(data, encoding="utf-8", newline="") as text:
+            writer(named, text, **options)
+            text.flush()
+            return data.getvalue()
 
     head = len(written([]))
     return lambda docs: written(docs)[head if docs else 0 :]

@@ -5,6 +5,7 @@ Prefixes of concepts are read in the spelling that all readers give them (`linne
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +16,7 @@ from linnet.corpora.faults import STOP, Faults
 from linnet.corpora.names import Remembering
 from linnet.corpora.sources import sniff
 from linnet.data import Document, Mention, Rows
-from linnet.errors import DataError, FormatError
+from linnet.errors import DataError, FormatError, LinnetWarning
 from linnet.text.files import open_text, shown
 from linnet.text.json_files import spelled
 from linnet.vocabularies.curies import curie
@@ -37,12 +38,15 @@ def read(path: str | Path, *, rows: Rows | None = None, faults: Faults = STOP) -
         FormatError: a line that is no document, with its number.
         UnknownConceptError: a candidate that `rows` does not hold.
     """
+    number = 0
     for number, text in enumerate(open_text(path, may_be_empty=True), 1):
         if text and not text.isspace():
             try:
                 yield _spelled_alike(loads(text, rows))
             except DataError as error:
                 faults.leave_out(FormatError(shown(path), f"{error}{_other(text)}", line=number), whole=True)
+    if not number:
+        warnings.warn(f"{shown(path)}: is empty, it gives no documents", LinnetWarning, stacklevel=2)
 
 
 def _spelled_alike(doc: Document) -> Document:

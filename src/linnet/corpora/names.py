@@ -30,7 +30,7 @@ def namer(rows: Rows | None) -> Callable[[str], str]:
             return ""
         if id not in names:
             try:
-                names[id] = concept(rows.row(id)).name
+                names[id] = concept(rows.row(id)).name.replace("\0", "\ufffd")  # no text file can hold NUL
             except UnknownConceptError:
                 names[id] = ""
         return names[id]

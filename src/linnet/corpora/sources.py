@@ -221,7 +221,8 @@ def unique_names(files: Sequence[Found]) -> dict[Found, str]:
         if stems[name] > 1:
             name = _without_suffix(file)
             name = str(file.path) if longer[name] > 1 else name
-        names[file] = name
+        # bytes of a file name that are no UTF-8 would be half characters, which few formats can hold
+        names[file] = name.encode("utf-8", "backslashreplace").decode()
     return names
 
 
