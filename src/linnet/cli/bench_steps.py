@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from linnet.cli import say
 from linnet.cli.bench_queries import Asked, draw
 from linnet.cli.common import counter
 from linnet.data import Concept, Name
@@ -197,7 +198,7 @@ def _main() -> None:
     try:
         measured = STEPS[step](**json.loads(options))
     except (LinnetError, OSError) as error:
-        print(f"linnet: {error}", file=sys.stderr)
+        say(f"linnet: {error}", error=True)
         sys.exit(2)
     print(json.dumps(measured))
 

@@ -14,10 +14,11 @@ from typing import Annotated, Any, TypeVar
 import typer
 
 from linnet import __version__
+from linnet.cli import clean, say
 from linnet.errors import LinnetWarning
 from linnet.pace import listening
 
-__all__ = ["Quiet", "Verbose", "clean", "counter", "file_size", "listen", "progress", "show_version", "table"]
+__all__ = ["Quiet", "Verbose", "counter", "file_size", "listen", "progress", "show_version", "table"]
 
 T = TypeVar("T")
 EVERY = 10.0  # seconds between lines of progress
@@ -38,15 +39,20 @@ def listen(*, quiet: bool, verbose: bool) -> None:
     level = logging.ERROR if quiet else logging.DEBUG if verbose else logging.INFO
     logger = logging.getLogger("linnet")
     logger.handlers = [logging.StreamHandler(sys.stderr)]
-    logger.handlers[0].setFormatter(logging.Formatter("linnet: %(message)s"))
+    logger.handlers[0].setFormatter(_Clean("linnet: %(message)s"))
     logger.setLevel(level)
     warnings.simplefilter("ignore" if quiet else "always", LinnetWarning)
     warnings.showwarning = _show_warning
 
 
+class _Clean(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        return clean(super().format(record))
+
+
 def _show_warning(message: Warning | str, category: type[Warning], *_where: Any, **_more: Any) -> None:
     kind = "warning" if issubclass(category, LinnetWarning) else category.__name__
-    print(f"linnet: {kind}: {message}", file=sys.stderr)
+    say(f"linnet: {kind}: {message}", error=True)
 
 
 @contextmanager
@@ -132,18 +138,13 @@ def table(title: str, columns: Iterable[str], rows: Iterable[Iterable[object]], 
     numbers = set(right)
     made = Table(title=Text(clean(title)) if title else None, title_justify="left", header_style="bold")
     for index, column in enumerate(columns):
-        made.add_column(column, justify="right" if index in numbers else "left", overflow="fold")
+        made.add_column(Text(clean(column)), justify="right" if index in numbers else "left", overflow="fold")
     for row in rows:
         made.add_row(*(Text(clean(str(cell))) for cell in row))
     console = Console(highlight=False)
     if not console.is_terminal:
         console.width = max(console.width, 120)
     console.print(made)
-
-
-def clean(text: str) -> str:
-    """Return `text` without characters that could move a terminal's cursor or switch its colours."""
-    return "".join(character if character.isprintable() else " " for character in text)
 
 
 def file_size(path: Path) -> str:

@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from linnet.cli import say
 from linnet.cli.common import Quiet, Verbose, listen, progress, table
 from linnet.cli.fetching import fetching
 from linnet.cli.inputs import refuse_overwriting
@@ -190,10 +191,10 @@ def check_all(
     for repair in repairs:
         note("mended when read", "", str(repair.message))
     if not counts:
-        print(f"{source}: nothing found")
+        say(f"{source}: nothing found")
         return
     table(source, ("problem", "document", "what"), shown)
-    print(", ".join(f"{kind}: {count:,}" for kind, count in counts.most_common()))
+    say(", ".join(f"{kind}: {count:,}" for kind, count in counts.most_common()))
     raise typer.Exit(1)
 
 

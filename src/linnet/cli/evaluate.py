@@ -11,7 +11,8 @@ from typing import Annotated, Literal, NamedTuple
 
 import typer
 
-from linnet.cli.common import Quiet, Verbose, clean, listen, table
+from linnet.cli import say
+from linnet.cli.common import Quiet, Verbose, listen, table
 from linnet.cli.inputs import refuse_overwriting
 from linnet.cli.times import Metrics, Times
 from linnet.config import open_kb
@@ -242,7 +243,7 @@ def write_reports(
 
 def show(reports: Sequence[Report], comparisons: Sequence[Comparison] = ()) -> None:
     """Print the headline tables."""
-    print(clean(caption(reports)))
+    say(caption(reports))
     if reports[0].about.samples:
         print(f"[…] are {reports[0].about.level:.0%} intervals, bootstrap by document")
     for one in tables(reports, comparisons):

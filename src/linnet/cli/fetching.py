@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from linnet.cli import clean, say
 from linnet.cli.common import EVERY
 from linnet.fetch.file import Progress
 
@@ -36,7 +37,7 @@ def _bars() -> Iterator[Callable[[str], Progress]]:
     with Bars(*columns, console=Console(stderr=True), transient=True) as bars:
 
         def begin(name: str) -> Progress:
-            task = bars.add_task(name, total=None)
+            task = bars.add_task(clean(name), total=None)
             return lambda done, total: bars.update(task, completed=done, total=total)
 
         yield begin
@@ -46,11 +47,11 @@ def _lines(name: str) -> Progress:
     """Return a function that prints a line, but not more often than `EVERY` seconds, and one at the end."""
     said = time.monotonic()
 
-    def say(done: int, total: int | None) -> None:
+    def tell(done: int, total: int | None) -> None:
         nonlocal said
         if time.monotonic() - said >= EVERY or done == total:
             said = time.monotonic()
             whole = "" if total is None else f" of {total / 1e6:,.1f}"
-            print(f"linnet: {name}: {done / 1e6:,.1f}{whole} MB fetched", file=sys.stderr)
+            say(f"linnet: {name}: {done / 1e6:,.1f}{whole} MB fetched", error=True)
 
-    return say
+    return tell

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Annotated
 
 import typer
 
-from linnet.cli import kb_build, kb_compare, kb_edit
+from linnet.cli import kb_build, kb_compare, kb_edit, say
 from linnet.cli.common import Quiet, Verbose, file_size, listen, progress, table
 from linnet.config import open_kb
 from linnet.errors import LinnetError
@@ -29,7 +28,7 @@ def list_all(quiet: Quiet = False, verbose: Verbose = False) -> None:
     listen(quiet=quiet, verbose=verbose)
     paths = sorted(kb_folder().glob("*.kb"))
     if not paths:
-        print(f"no knowledge bases in {kb_folder()}; `linnet kb build --from hpo` makes one")
+        say(f"no knowledge bases in {kb_folder()}; `linnet kb build --from hpo` makes one")
         return
     rows = []
     for path in paths:
@@ -48,17 +47,17 @@ def info(
     """Describe a knowledge base: counts, types, sources with their licences, history."""
     listen(quiet=quiet, verbose=verbose)
     base = open_kb(kb)
-    print(f"{base.path.stem}: {base.path}, {file_size(base.path)}")
+    say(f"{base.path.stem}: {base.path}, {file_size(base.path)}")
     for key in ("version", "built", "concepts", "names", "retired"):
-        print(f"  {key}: {base.info[key]}")
+        say(f"  {key}: {base.info[key]}")
     for name, count in base.types().items():
-        print(f"  type {name}: {count}")
+        say(f"  type {name}: {count}")
     for source in base.sources:
-        print("  source:")
+        say("  source:")
         for key, value in source.items():
-            print(f"    {key}: {value}")
+            say(f"    {key}: {value}")
     for entry in base.history:
-        print(f"  {entry['at']}  {entry['action']}: version {entry['version']}, {entry['concepts']} concepts")
+        say(f"  {entry['at']}  {entry['action']}: version {entry['version']}, {entry['concepts']} concepts")
 
 
 @app.command("search")
@@ -75,7 +74,7 @@ def search(
     listen(quiet=quiet, verbose=verbose)
     hits = open_kb(kb).search(" ".join(text), types=types or (), under=under or (), limit=limit)
     if not hits:
-        print(f"nothing found for {' '.join(text)!r}")
+        say(f"nothing found for {' '.join(text)!r}")
         return
     rows = [(hit.id, hit.name, hit.matched if hit.matched != hit.name else "", hit.tier) for hit in hits]
     table("", ("concept", "name", "matched", "by"), rows)
@@ -100,7 +99,7 @@ def export(
     concepts = progress(base.concepts(), what="concepts", total=len(base), quiet=quiet)
     count = write_table(concepts, output)
     if not quiet:
-        print(f"{output}: {count:,} concepts", file=sys.stderr)
+        say(f"{output}: {count:,} concepts", error=True)
 
 
 app.command("subset")(kb_compare.subset)

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
+from linnet.cli import say
 from linnet.cli.common import Quiet, Verbose, counter, file_size, listen
 from linnet.cli.kb_download import downloaded
 from linnet.corpora.catalog import corpus_named
@@ -100,7 +101,7 @@ def build(
     with counter("concepts", quiet=quiet) as count:
         kb = build_from(sources, path, by_xref=xref, report=report, progress=count)
     if report.read and not quiet:
-        print(report)
+        say(str(report))
     finish(kb, started, quiet=quiet)
 
 
@@ -133,7 +134,7 @@ def finish(kb: KnowledgeBase, started: float, *, quiet: bool) -> None:
     NameTable.of(kb)
     if not quiet:
         took = time.perf_counter() - started
-        print(
+        say(
             f"{kb.path}: {int(kb.info['concepts']):,} concepts, {int(kb.info['names']):,} names, "
             f"{int(kb.info['retired']):,} retired ids, {file_size(kb.path)}, version {kb.version}, {took:.1f} s"
         )

@@ -13,6 +13,7 @@ from typing import Annotated, Any, TextIO
 
 import typer
 
+from linnet.cli import say
 from linnet.cli.common import Quiet, Verbose, counter, listen, progress, table
 from linnet.cli.inputs import refuse_overwriting
 from linnet.cli.kb_build import ReplaceOption, finish, target
@@ -191,7 +192,7 @@ def _label(kb: KnowledgeBase) -> str:
 
 def _print(title: str, counts: Counter[str], shown: dict[str, list[Change]]) -> None:
     if not counts:
-        print(f"{title}: nothing changed")
+        say(f"{title}: nothing changed")
         return
     rows = [(kind, f"{counts[kind]:,}", what) for kind, what in KINDS.items()]
     table(title, ("", "concepts", "what"), rows, right=(1,))
@@ -215,7 +216,7 @@ def _print_survival(corpus: str, survived: Survival, limit: int) -> None:
         for fate, ids in survived.fates().items()
     ]
     # a title would be folded to the width of its table
-    print(f"{corpus}: {survived.share():.1%} of {total:,} annotated concepts lead to a concept of the newer one")
+    say(f"{corpus}: {survived.share():.1%} of {total:,} annotated concepts lead to a concept of the newer one")
     table("", ("", "annotations", "share", "ids", "for example"), rows, right=(1, 2, 3))
 
 

@@ -11,6 +11,7 @@ from typing import Annotated
 
 import typer
 
+from linnet.cli import say
 from linnet.cli.common import Quiet, Verbose, listen, progress
 from linnet.cli.kb_build import FromOption, ReaderOption, given_sources
 from linnet.config import open_kb
@@ -128,8 +129,8 @@ def _changed(kb: str, *, dry_run: bool, quiet: bool) -> Iterator[Edit]:
         return
     done = ", ".join(f"{what} {count:,}" for what, count in change.counts.items() if count)
     if dry_run or not done:
-        print(f"{path}: {f'would have {done}' if done else 'nothing to change'}")
+        say(f"{path}: {f'would have {done}' if done else 'nothing to change'}")
         return
     base = KnowledgeBase.open(path)
     counts = f"{int(base.info['concepts']):,} concepts, {int(base.info['names']):,} names"
-    print(f"{path}: {done}; now {counts}, version {base.version}")
+    say(f"{path}: {done}; now {counts}, version {base.version}")

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from linnet import __version__
-from linnet.cli.common import clean, table
+from linnet.cli import say
+from linnet.cli.common import table
 from linnet.corpora import FORMATS, check_place, write
 from linnet.corpora.html import write_html
 from linnet.data import Document
@@ -104,7 +105,7 @@ def show(docs: Iterable[Document], kb: KnowledgeBase) -> None:
     for doc in docs:
         rows = list(_rows(doc, kb))
         if not rows:
-            print(clean(f"{doc.id}: no concepts found"))
+            say(f"{doc.id}: no concepts found")
             continue
         table(doc.id, ("text", "concept", "name", "probability"), rows, right=(3,))
         starred |= any(row[-1].endswith("*") for row in rows)

@@ -11,7 +11,8 @@ from typing import Annotated, NamedTuple
 
 import typer
 
-from linnet.cli.common import Quiet, Verbose, clean, listen, table
+from linnet.cli import say
+from linnet.cli.common import Quiet, Verbose, listen, table
 from linnet.cli.experiment import Experiment
 from linnet.cli.inputs import refuse_overwriting
 from linnet.config import open_kb, read_recipe, recipes
@@ -90,7 +91,7 @@ def reproduce(
             if not quiet:
                 about = found[0].about
                 told = f"{about.system} on {about.corpus}: {found[0].documents:,} documents"
-                print(clean(f"{told}; predictions and reports in {run.folder}"))
+                say(f"{told}; predictions and reports in {run.folder}")
     _show(verdicts)
     if not all(verdict.kept for verdict in verdicts):
         raise typer.Exit(1)

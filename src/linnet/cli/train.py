@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from linnet.cli.common import Quiet, Verbose, clean, listen
+from linnet.cli.common import Quiet, Verbose, listen
 from linnet.cli.inputs import refuse_overwriting
 from linnet.cli.params import with_params
 from linnet.cli.times import Metrics, Time, write_times
@@ -90,7 +90,7 @@ def train(
             times += [news] if isinstance(news, Done) else []
     if metrics is not None and first:
         write_times(metrics, (Time("train", done.part, len(docs), done.seconds) for done in times))
-    logger.info("%s: trained on %s documents of %s", clean(str(output)), f"{len(docs):,}", read.learns_from)
+    logger.info("%s: trained on %s documents of %s", output, f"{len(docs):,}", read.learns_from)
 
 
 def dev_documents(corpus: str, data: Path | None) -> Iterator[Document]:

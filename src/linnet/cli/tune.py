@@ -9,7 +9,8 @@ from typing import Annotated, Literal
 
 import typer
 
-from linnet.cli.common import Quiet, Verbose, clean, listen, table
+from linnet.cli import say
+from linnet.cli.common import Quiet, Verbose, listen, table
 from linnet.cli.inputs import refuse_overwriting
 from linnet.cli.params import with_params
 from linnet.cli.train import Data, OtherCorpus, Params, dev_documents
@@ -60,9 +61,7 @@ def tune(
     found = write_best(made, done, folder / "best.toml", kb=kb)
     if not quiet:
         _show(made, done)
-        print(
-            clean(f"best: trial {found.number}, {score} {found.score:.4f}; linnet train {folder / 'best.toml'} -o NEW")
-        )
+        say(f"best: trial {found.number}, {score} {found.score:.4f}; linnet train {folder / 'best.toml'} -o NEW")
 
 
 def _search(recipe: str, changes: Sequence[str], split: str, score: str, kb: str | None, data: Path | None) -> Search:

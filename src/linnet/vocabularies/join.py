@@ -84,7 +84,7 @@ class JoinReport:
     def __str__(self) -> str:
         sizes = " and ".join(f"{size:,}" for size in self.read)
         joined = f"{self.by_id:,} by id, {self.by_retired:,} by retired id, {self.by_xref:,} by cross-reference"
-        return "\n".join([f"sources of {sizes} concepts joined to {self.concepts:,}: {joined}", *self.conflicts()])
+        return "\n  ".join([f"sources of {sizes} concepts joined to {self.concepts:,}: {joined}", *self.conflicts()])
 
 
 def join(
