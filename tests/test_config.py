@@ -178,6 +178,11 @@ def test_hostile_changes(recipe: Path, text: str) -> None:
     assert found.startswith(f"--set ngram.k: {len(text):,} characters are no value")
 
 
+def test_a_list_is_said_to_be_expected(recipe: Path) -> None:
+    wanted = 'pipeline[0].types: expected a list such as ["Disease", "Chemical"], found \'Disease,Chemical\''
+    assert problems(recipe, "pipeline=[{use='dictionary', types='Disease,Chemical'}]") == (wanted,)
+
+
 def test_missing_recipes(tmp_path: Path) -> None:
     assert problems(Path("hp0")) == ("no such recipe or file; did you mean 'hpo'?",)
     assert problems(Path("/no/such.toml")) == (f"no such recipe or file; shipped recipes: {', '.join(recipes())}",)

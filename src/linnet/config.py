@@ -30,7 +30,7 @@ from linnet.home import read_json, writable
 from linnet.kb import KnowledgeBase, kb_path
 from linnet.kb_open import comes_from, open_kb
 from linnet.pipeline import Component, Pipeline, Stage
-from linnet.recipe import Recipe, messages, nested_tables, toml_value
+from linnet.recipe import Recipe, check_value, messages, nested_tables, toml_value
 from linnet.roles import Seen, describe_seen
 from linnet.space import probes
 from linnet.text.files import read_text
@@ -130,7 +130,7 @@ def _check_keywords(name: str, keywords: Mapping[str, Any], where: str) -> list[
         if key not in known
     ]
     for key in (key for key in known if key in keywords):
-        problems += _value(known[key], keywords[key], f"{where}.{key}")
+        problems += check_value(known[key], keywords[key], f"{where}.{key}")
     return problems + [f"{where}.{key}: missing; {name} needs it" for key in _required(name) if key not in keywords]
 
 
@@ -161,17 +161,8 @@ def _check_tune(tune: Any, parts: Any, train: Any) -> list[str]:
                 hint = did_you_mean(field, known) or _list(known)
                 problems.append(f"{where}: unknown field {field!r} of {name}{hint}")
             else:
-                problems += [problem for value in probes(wanted) for problem in _value(known[field], value, where)]
+                problems += [problem for value in probes(wanted) for problem in check_value(known[field], value, where)]
     return problems
-
-
-def _value(known: TypeAdapter[Any], value: Any, where: str) -> list[str]:
-    """Return what is wrong with the value of a keyword."""
-    try:
-        known.validate_python(value)
-    except ValidationError as error:
-        return [f"{where}: {item['msg']}, found {item['input']!r}" for item in error.errors()[:1]]
-    return []
 
 
 def _check_inner(name: str, of: Any, where: str) -> list[str]:

@@ -10,15 +10,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from linnet.errors import did_you_mean
 from linnet.kb import KnowledgeBase
 from linnet.kb_open import KbSources, build_kb, open_kb
 from linnet.space import Parameter, Range
 
-__all__ = ["Recipe", "messages", "nested_tables", "toml_value"]
+__all__ = ["Recipe", "check_value", "messages", "nested_tables", "toml_value"]
 
+LISTS = ("sequence_str", "list_type", "tuple_type")  # what pydantic calls it that a list was expected
 Floor = Annotated[float, Field(allow_inf_nan=False)]
 
 
@@ -170,6 +171,23 @@ def messages(error: ValidationError) -> list[str]:
         else:
             lines.append(f"{key}: {item['msg']}, found {value!r}")
     return lines
+
+
+def check_value(known: TypeAdapter[Any], value: Any, where: str) -> list[str]:
+    """Return what is wrong with the value of a keyword.
+
+    >>> print(*check_value(TypeAdapter(list[str]), "Disease,Chemical", "types"))
+    types: expected a list such as ["Disease", "Chemical"], found 'Disease,Chemical'
+    """
+    try:
+        known.validate_python(value)
+    except ValidationError as error:
+        item = error.errors()[0]
+        said, found = item["msg"], item["input"]
+        if item["type"] in LISTS and isinstance(found, str):
+            said = f"expected a list such as {toml_value([text.strip() for text in found.split(',')])}"
+        return [f"{where}: {said}, found {found!r}"]
+    return []
 
 
 def nested_tables(tables: Any) -> Iterator[dict[str, Any]]:
