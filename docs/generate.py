@@ -32,7 +32,9 @@ def commands() -> str:
     lines = [HEAD + "# Commands\n"]
     for path, command in _walk(typer.main.get_command(app), ["linnet"]):
         lines.append(f"## `{' '.join(path)}`\n\n{_first(command.help or '')}\n")
-        rows = [_parameter(item) for item in command.params if item.name != "help"]
+        rows = [
+            _parameter(item) for item in command.params if item.name != "help" and not getattr(item, "hidden", False)
+        ]
         if rows:
             lines.append("| | |\n|---|---|\n" + "\n".join(rows) + "\n")
     return "\n".join(lines)

@@ -53,7 +53,7 @@ def pair(tmp_path: Path, *names: str) -> list[Path]:
 def test_every_output(run: Run, tmp_path: Path) -> None:
     files = pair(tmp_path, "a", "b")
     outputs = [tmp_path / f"out.{suffix}" for suffix in ("json", "csv", "md", "html")]
-    done = run("evaluate", *files, "--samples", 50, *(part for path in outputs for part in ("--to", path)))
+    done = run("evaluate", *files, "--samples", 50, *(part for path in outputs for part in ("-o", path)))
     assert done.code == 0, done.err
     assert "protocol all" in done.out
     assert "a − b" in done.out
@@ -122,7 +122,7 @@ def test_the_knowledge_base_of_the_predictions_is_found(
     [
         (("--protocol", "inkb"), "unknown protocol 'inkb', expected one of all, in-kb, in-kb-genbioel; did you mean"),
         (("--rule", "both"), "unknown rule 'both', expected all-of or any-of"),
-        (("--to", "out.pdf"), "--to out.pdf: reports are written as .json, .csv, .md, .html"),
+        (("-o", "out.pdf"), "-o out.pdf: reports are written as .json, .csv, .md, .html"),
         (("--to", "GOLD.json", "--to", "GOLD.json"), "is to be written twice"),
         (("--name", "x", "--name", "y"), "1 files of predictions but 2 --name"),
     ],

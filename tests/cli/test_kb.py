@@ -128,7 +128,7 @@ def test_an_empty_home_and_a_damaged_file_are_listed(run: Run, home: Path) -> No
 
 
 def test_search_filters(run: Run, kb: KnowledgeBase) -> None:
-    out = run("kb", "search", kb.path, "cold", "--type", "Disease").out
+    out = run("kb", "search", kb.path, "cold", "--types", "Disease").out
     assert ("X:2" in out, "X:1" in out) == (True, False)
     out = run("kb", "search", kb.path, "seizure", "--under", "HP:0002069").out
     assert ("HP:0002069" in out, "HP:0001250" in out) == (True, False)

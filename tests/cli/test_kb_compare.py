@@ -149,7 +149,7 @@ def test_as_json_and_in_files(run: Run, kb: KnowledgeBase, newer: Path, gold: Pa
     assert rows[0] == "kind\tid\tname\tbefore\tafter"
     assert len(rows) == 1 + sum(value["counts"].values())
     assert "retired\tHP:0004322\tShort stature\t\tHP:0000118" in rows
-    assert run("kb", "diff", kb.path, newer, "-q", "--to", tmp_path / "a.jsonl.gz").code == 0
+    assert run("kb", "diff", kb.path, newer, "-q", "-o", tmp_path / "a.jsonl.gz").code == 0
     lines = gzip.decompress((tmp_path / "a.jsonl.gz").read_bytes()).splitlines()
     assert [json.loads(line)["kind"] for line in lines] == [row.split("\t")[0] for row in rows[1:]]
 

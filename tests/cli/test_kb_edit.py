@@ -46,7 +46,7 @@ def test_a_type_that_was_not_there_is_told(run: Run, mine: Path) -> None:
     assert done.err.count("semantic type") == 1
     assert KnowledgeBase.open("mine").types()["Diseas"] == 1
     assert run("kb", "add", "mine", "--id", "X:3", "--type", "Diseas").err == ""
-    assert run("kb", "add", "mine", "--id", "X:4", "--name", "Hives", "--type", "Rash", "-q").err == ""
+    assert run("kb", "add", "mine", "--id", "X:4", "--name", "Hives", "--types", "Rash", "-q").err == ""
 
 
 def test_files_in_one_transaction(run: Run, mine: Path, tmp_path: Path) -> None:

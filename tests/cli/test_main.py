@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+import functools
 import importlib
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer
 
 from linnet import __version__
 from linnet.data import Concept, Name
@@ -85,3 +88,24 @@ def test_too_little_memory_is_said(run: Run, monkeypatch: pytest.MonkeyPatch) ->
     done = run("kb", "list")
     assert done.code == 2
     assert done.err.startswith("linnet: error: there is not enough memory (Unable to allocate 3.00 TiB): ")
+
+
+def test_what_takes_one_value_is_given_once(run: Run, recipe: Path) -> None:
+    for command, said in (
+        (("link", "Fits.", "--kb", "hpo", "--kb", "mesh"), "--kb takes one value and was given 2, the last 'mesh'"),
+        (("link", "Fits.", "-o", "a.csv", "--output=b.csv", "-oc.csv"), "--output takes one value and was given 3"),
+        (("kb", "search", "hpo", "fits", "--limit", 1, "--limit", 2), "--limit takes one value"),
+        (("corpus", "stats", "a", "--data", "b", "--data", "b"), "--data takes one value"),
+        (("bench", "dictionary", "--kb", "a", "--kb", "b"), "--kb takes one value"),
+    ):
+        done = run(*command)
+        assert (done.code, done.err.startswith(f"linnet: error: {said}")) == (2, True), done.err
+    several = ("--set", "decide.threshold=0.1", "--set", "decide.fold=false", "-q", "-q")
+    assert run("link", "Fits today.", "--pipeline", recipe, *several).code == 0
+
+
+def test_what_is_written_is_called_alike() -> None:
+    commands: Any = typer.main.get_command(importlib.import_module("linnet.cli.main").app)
+    for place in ("link", "train", "tune", "evaluate", "reproduce", "kb build", "kb subset", "kb diff", "kb export"):
+        command = functools.reduce(lambda group, name: group.commands[name], place.split(), commands)
+        assert ["--output", "-o"] in [option.opts for option in command.params], place

@@ -188,7 +188,7 @@ def test_a_recipe_named_twice(run: Run, data: Path, tmp_path: Path) -> None:
 
 def test_data_is_needed(run: Run, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("LINNET_DATA")
-    done = run("reproduce", recipe(tmp_path), "-o", tmp_path / "out")
+    done = run("reproduce", recipe(tmp_path), "--out", tmp_path / "out")
     assert (done.code, "--data DIR or LINNET_DATA" in done.err) == (2, True)
 
 

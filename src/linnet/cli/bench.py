@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 from linnet.cli.bench_kb import measure_kb, show, table_figures
-from linnet.cli.common import Quiet, Verbose, listen, table
+from linnet.cli.common import App, Quiet, Verbose, listen, table
 from linnet.config import load, open_kb
 from linnet.corpora import read, write
 from linnet.corpora.catalog import read_corpus
@@ -23,7 +23,7 @@ from linnet.meter import mib, peak_resident
 
 __all__ = ["app"]
 
-app = typer.Typer(help="Measure speed and memory on real text.", no_args_is_help=True)
+app = App(help="Measure speed and memory on real text.", no_args_is_help=True)
 
 
 @app.callback()

@@ -6,25 +6,46 @@ import logging
 import sys
 import time
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import typer
+from typer.core import TyperCommand, TyperOption
 
 from linnet import __version__
 from linnet.cli import clean, say
-from linnet.errors import LinnetWarning
+from linnet.errors import LinnetError, LinnetWarning
 from linnet.pace import listening
 
-__all__ = ["Quiet", "Verbose", "counter", "file_size", "listen", "progress", "show_version", "table"]
+__all__ = ["App", "Quiet", "Verbose", "counter", "file_size", "listen", "progress", "show_version", "table"]
 
 T = TypeVar("T")
+Command = TypeVar("Command", bound=Callable[..., Any])
 EVERY = 10.0  # seconds between lines of progress
 
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Only errors.")]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Say more about what is done.")]
+
+
+class App(typer.Typer):
+    """Commands that refuse an option given twice which takes one value: the last one would be taken silently."""
+
+    def command(self, name: str | None = None, **settings: Any) -> Callable[[Command], Command]:
+        """Register a command, as `typer.Typer.command` does."""
+        return super().command(name, cls=_Once, **settings)
+
+
+class _Once(TyperCommand):
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        values, _rest, order = self.make_parser(ctx).parse_args(list(args))
+        for option, count in Counter(order).items():
+            if count > 1 and isinstance(option, TyperOption) and not (option.multiple or option.is_flag):
+                many = f"was given {count}, the last {values[option.name]!r}"
+                raise LinnetError(f"{option.opts[0]} takes one value and {many}: give it once")
+        return super().parse_args(ctx, args)
 
 
 def show_version(value: bool) -> None:

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from linnet.cli import say
-from linnet.cli.common import Quiet, Verbose, listen, progress, table
+from linnet.cli.common import App, Quiet, Verbose, listen, progress, table
 from linnet.cli.fetching import fetching
 from linnet.cli.inputs import refuse_overwriting
 from linnet.config import open_kb
@@ -36,7 +36,7 @@ __all__ = ["app"]
 
 logger = logging.getLogger(__name__)
 
-app = typer.Typer(help="Convert, count, check, split and prepare annotated documents.", no_args_is_help=True)
+app = App(help="Convert, count, check, split and prepare annotated documents.", no_args_is_help=True)
 
 Source = Annotated[str, typer.Argument(help="File, folder, glob, -, or a known corpus with its split: bc5cdr:dev.")]
 Data = Annotated[

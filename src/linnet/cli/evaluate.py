@@ -46,6 +46,10 @@ Base = Annotated[
         "the one that the predictions were made with by default, if it is under LINNET_HOME."
     ),
 ]
+Output = Annotated[
+    list[Path] | None,
+    typer.Option("--output", "-o", help="Also write the report: .json, .csv, .md or .html; repeatable."),
+]
 Source = Annotated[str | None, typer.Option("--from", help="Format of GOLD; guessed by default.")]
 Data = Annotated[
     Path | None, typer.Option(envvar="LINNET_DATA", help="Folder of the known corpora.", show_default=False)
@@ -83,9 +87,8 @@ def evaluate(
     rule: Annotated[
         str, typer.Option(help="Answers of several concepts: all-of = right whole, any-of = right if one is.")
     ] = "all-of",
-    to: Annotated[
-        list[Path] | None, typer.Option(help="Also write the report: .json, .csv, .md or .html; repeatable.")
-    ] = None,
+    output: Output = None,
+    to: Annotated[list[Path] | None, typer.Option("--to", hidden=True)] = None,  # what -o was called
     samples: Samples = 1000,
     source: Source = None,
     as_predicted: AsPredicted = False,
@@ -97,7 +100,7 @@ def evaluate(
 ) -> None:
     """Compare predicted with gold documents: linking, end to end, calibration, errors; several systems side by side."""
     listen(quiet=quiet, verbose=verbose)
-    outputs = to or []
+    outputs = [*(output or ()), *(to or ())]
     _check_outputs(outputs)
     refuse_overwriting([gold, *predicted, train, kb], [*outputs, metrics], data=data)
     names = _names(name or [], predicted)
@@ -221,7 +224,7 @@ def _names(given: Sequence[str], predicted: Sequence[str]) -> list[str]:
 def _check_outputs(outputs: Sequence[Path]) -> None:
     for path in outputs:
         if path.suffix.lower() not in SUFFIXES:
-            raise LinnetError(f"--to {path}: reports are written as {', '.join(SUFFIXES)}; end the name in one of them")
+            raise LinnetError(f"-o {path}: reports are written as {', '.join(SUFFIXES)}; end the name in one of them")
 
 
 def write_reports(

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from linnet.cli import kb_build, kb_compare, kb_edit, say
-from linnet.cli.common import Quiet, Verbose, file_size, listen, progress, table
+from linnet.cli.common import App, Quiet, Verbose, file_size, listen, progress, table
 from linnet.config import open_kb
 from linnet.errors import LinnetError
 from linnet.home import kb_folder
@@ -16,7 +16,7 @@ from linnet.vocabularies.export import write_table
 
 __all__ = ["app"]
 
-app = typer.Typer(help="Build, list, describe, search, export and compare knowledge bases.", no_args_is_help=True)
+app = App(help="Build, list, describe, search, export and compare knowledge bases.", no_args_is_help=True)
 
 
 app.command("build")(kb_build.build)
@@ -64,7 +64,9 @@ def info(
 def search(
     kb: Annotated[str, typer.Argument(help="Name or file.")],
     text: Annotated[list[str], typer.Argument(help="An id, a name, its beginning, or words of it.")],
-    types: Annotated[list[str] | None, typer.Option("--type", help="Only concepts of this type; repeatable.")] = None,
+    types: Annotated[
+        list[str] | None, typer.Option("--type", "--types", help="Only concepts of this type; repeatable.")
+    ] = None,
     under: Annotated[list[str] | None, typer.Option(help="Only this concept and its descendants; repeatable.")] = None,
     limit: Annotated[int, typer.Option(min=1, help="How many at most.")] = 10,
     quiet: Quiet = False,

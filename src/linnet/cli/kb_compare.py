@@ -47,7 +47,7 @@ def subset(
     kb: Kb,
     output: Annotated[str, typer.Option("--output", "-o", help="File, or a name under LINNET_HOME.")],
     types: Annotated[
-        list[str] | None, typer.Option("--types", "--type", help="Concepts of this type; repeatable.")
+        list[str] | None, typer.Option("--type", "--types", help="Concepts of this type; repeatable.")
     ] = None,
     under: Annotated[list[str] | None, typer.Option(help="This concept and its descendants; repeatable.")] = None,
     ids: Annotated[
@@ -76,7 +76,7 @@ def subset(
     base = open_kb(kb)
     if not (types or under or ids or concepts_of):
         raise LinnetError(
-            "say which concepts: --types, --under, --ids or --concepts-of; a whole one is copied as a file"
+            "say which concepts: --type, --under, --ids or --concepts-of; a whole one is copied as a file"
         )
     path = target(output, replace=replace)
     refuse_overwriting([base.path, *(ids or ()), *(concepts_of or ())], [path], data=data, kind="database")
@@ -130,7 +130,10 @@ def diff(
     new: Annotated[str, typer.Argument(help="The newer one: name or file.")],
     limit: Annotated[int, typer.Option(min=0, help="How many changes of a kind to show.")] = 10,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
-    to: Annotated[str | None, typer.Option("--to", help="File for all changes: .tsv or .jsonl, also .gz.")] = None,
+    output: Annotated[
+        str | None, typer.Option("--output", "-o", help="File for all changes: .tsv or .jsonl, also .gz.")
+    ] = None,
+    to: Annotated[str | None, typer.Option("--to", hidden=True)] = None,  # what -o was called
     corpus: Annotated[
         str | None, typer.Option(help="Say what of the gold of these documents survives: a path, or gsc_plus:dev.")
     ] = None,
@@ -142,14 +145,15 @@ def diff(
     """Compare two knowledge bases by id: what was added, retired, removed, moved, renamed, or changed otherwise."""
     listen(quiet=quiet, verbose=verbose)
     before, after = open_kb(old), open_kb(new)
-    refuse_overwriting([corpus], [to], data=data)
+    output = output or to
+    refuse_overwriting([corpus], [output], data=data)
     survived = None
     if corpus is not None:
         survived = differ.survival(gold_ids(documents(corpus, data=data)), before, after)
     changes = progress(differ.diff(before, after), what="changes", quiet=quiet)
     counts: Counter[str] = Counter()
     shown: dict[str, list[Change]] = {kind: [] for kind in KINDS}
-    for change in _written(changes, to):
+    for change in _written(changes, output):
         counts[change.kind] += 1
         if len(shown[change.kind]) < limit:
             shown[change.kind].append(change)

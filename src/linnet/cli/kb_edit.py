@@ -35,7 +35,7 @@ def add(
     id: Annotated[str, typer.Option("--id", help="Id of one concept to add, or to add something to.")] = "",
     name: Annotated[str, typer.Option(help="Its preferred name.")] = "",
     synonyms: Annotated[list[str] | None, typer.Option("--synonym", help="Another name; repeatable.")] = None,
-    types: Annotated[list[str] | None, typer.Option("--type", help="A semantic type; repeatable.")] = None,
+    types: Annotated[list[str] | None, typer.Option("--type", "--types", help="A semantic type; repeatable.")] = None,
     definition: Annotated[str, typer.Option(help="Its definition.")] = "",
     parents: Annotated[list[str] | None, typer.Option("--parent", help="Id of a parent; repeatable.")] = None,
     xrefs: Annotated[list[str] | None, typer.Option("--xref", help="A cross-reference; repeatable.")] = None,

@@ -26,12 +26,12 @@ from linnet.cli import (
     train,
     tune,
 )
-from linnet.cli.common import show_version
+from linnet.cli.common import App, show_version
 from linnet.errors import LinnetError
 
 __all__ = ["app", "run"]
 
-app = typer.Typer(
+app = App(
     name="linnet",
     help="Link the diseases, drugs and phenotypes in text to the concepts of a terminology, offline.",
     no_args_is_help=True,

@@ -30,6 +30,7 @@ logger = logging.getLogger(__name__)
 
 IN_FOLDS = tuple(name for name, corpus in CORPORA.items() if corpus.folds)
 LINKING = ("in-kb.accuracy@1", "in-kb.recall@20")  # of recipes that promise nothing
+OUTPUT = Path("reproduced")
 CLOSE = 1e-9  # a score that misses its mark by less is a matter of rounding in the last place
 
 
@@ -49,7 +50,8 @@ class _Verdict(NamedTuple):
 
 def reproduce(
     sources: Annotated[list[str], typer.Argument(metavar="RECIPE...", help="Names or files of recipes.")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for predictions and reports.")] = Path("reproduced"),
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for predictions and reports.")] = OUTPUT,
+    out: Annotated[Path | None, typer.Option("--out", hidden=True)] = None,  # what -o was called
     data: Annotated[
         Path | None,
         typer.Option(envvar="LINNET_DATA", help="Folder of corpora and terminologies.", show_default=False),
@@ -67,6 +69,7 @@ def reproduce(
 ) -> None:
     """Run recipes from scratch, write predictions and reports, and compare with the scores they promise, if any."""
     listen(quiet=quiet, verbose=verbose)
+    out = out or output
     known = [(_name(source), read_recipe(source), source) for source in sources]
     if twice := [name for name, _, _ in known if sum(name == other for other, _, _ in known) > 1]:
         raise LinnetError(f"the recipe {twice[0]} is named twice: name each once")
