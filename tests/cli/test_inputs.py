@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import signal
 import subprocess
@@ -125,6 +126,30 @@ def test_paths_with_blanks_are_paths(run: Run, recipe: Path, note: Path) -> None
 def test_texts_that_look_a_little_like_paths_are_texts(run: Run, recipe: Path) -> None:
     for text in ("Seizures and/or fits?", "Seizures [two]\nfits/absences.txt", "Seizures", "x" * 5000):
         assert run("link", "-q", text, "--pipeline", recipe, "--to", "jsonl").code == 0
+
+
+def test_words_that_are_likely_mistakes(
+    run: Run, recipe: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "letters").mkdir()
+    monkeypatch.chdir(tmp_path)
+    done = run("link", "Patient", "with", "short", "stature", "--pipeline", recipe)
+    assert (done.code, done.out) == (2, "")
+    assert 'for one text write linnet link "Patient with short stature"' in done.err
+    done = run("link", "letters2", "--pipeline", recipe)
+    assert (done.code, "no file is called so; did you mean 'letters'?" in done.err) == (0, True)
+    for texts in (["Seizures"], ["Seizures", "and fits"]):
+        assert run("link", *texts, "--pipeline", recipe).err == ""
+
+
+def test_a_text_that_is_typed(run: Run, recipe: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    keyboard, terminal = os.openpty()
+    os.write(keyboard, b"Seizures.\n\x04")
+    with os.fdopen(terminal, encoding="utf-8") as typed, os.fdopen(keyboard, "wb"):
+        monkeypatch.setattr(sys, "stdin", typed)
+        done = run("link", "-", "--pipeline", recipe, "--to", "jsonl")
+    assert json.loads(done.out)["text"] == "Seizures.\n"
+    assert done.err.count("end it with Ctrl-D") == 1
 
 
 def test_an_empty_text_is_no_folder(run: Run, recipe: Path) -> None:

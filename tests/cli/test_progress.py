@@ -48,6 +48,7 @@ def test_a_bar_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "150")
     with counter("linking", total=9, before=4) as count:
+        assert shown.getvalue() == "", "a text may be typed first"
         tell("pairs", 3_200, 10_000)
         count(5)
     assert "5/9" in shown.getvalue()

@@ -112,11 +112,19 @@ def _bar(what: str, total: int | None, before: int) -> Iterator[Callable[[int], 
 
     rate, within = TextColumn("{task.fields[rate]}"), TextColumn("{task.fields[within]}")
     columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), rate, TimeRemainingColumn(), within)
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what, total=total, completed=before, rate="", within="")
-        start = time.monotonic()
-        with listening(lambda *told: bar.update(task, within=_within(*told))):
-            yield lambda count: bar.update(task, completed=count, rate=_rate(count - before, start))
+    bar = Progress(*columns, console=Console(stderr=True), transient=True)
+    task = bar.add_task(what, total=total, completed=before, rate="", within="")
+    start = time.monotonic()
+
+    def show(**fields: Any) -> None:
+        bar.start()  # not before there is news: what comes first may be typed at this terminal
+        bar.update(task, **fields)
+
+    try:
+        with listening(lambda *told: show(within=_within(*told))):
+            yield lambda count: show(completed=count, rate=_rate(count - before, start))
+    finally:
+        bar.stop()
 
 
 class _Lines:

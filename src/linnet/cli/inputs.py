@@ -7,6 +7,7 @@ import glob
 import itertools
 import logging
 import re
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -16,17 +17,18 @@ from linnet.corpora import FORMATS, read
 from linnet.corpora.catalog import CORPORA, read_corpus
 from linnet.corpora.vocabulary import corpus_paths, known_corpus
 from linnet.data import Document
-from linnet.errors import LinnetError, did_you_mean
+from linnet.errors import LinnetError, LinnetWarning, did_you_mean
 from linnet.home import check_output, real_path
 from linnet.kb import KnowledgeBase
 from linnet.roles import Component, blind
 
-__all__ = ["documents", "hide_gold", "refuse_overwriting"]
+__all__ = ["check_texts", "documents", "hide_gold", "refuse_overwriting"]
 
 logger = logging.getLogger(__name__)
 
 STDIO = "-"
 SPLIT = re.compile(r"([a-z][a-z0-9_]*(?:/[a-z0-9_-]+)?):([a-z0-9_]+)")  # of a corpus: bc5cdr:dev
+FILES = 10_000  # of the working folder, that a word may be meant for
 SPLITS = ("train", "dev", "test")  # what is meant for one even where no corpus is called so
 PACKED = (".gz", ".zip", ".docx", ".doc", ".pdf", ".rtf", ".html", ".htm", ".md")
 SUFFIXES = frozenset(PACKED).union(*(format.suffixes for format in FORMATS.values()))
@@ -36,7 +38,7 @@ def documents(inputs: Sequence[str], format: str | None, *, rows: KnowledgeBase 
     """Yield the documents that command line arguments name, with unique ids.
 
     An argument that is ``-``, an existing path, or a glob is read, and a split of a known corpus, ``bc5cdr:dev``; one
-    that looks like a path or a split but is none is an error; anything else is a text.
+    that looks like a path or a split but is none is an error; anything else is a text (see `check_texts`).
 
     Raises:
         LinnetError: an empty text, or a document id that comes twice.
@@ -60,6 +62,26 @@ def documents(inputs: Sequence[str], format: str | None, *, rows: KnowledgeBase 
             )
         seen.add(doc.id)
         yield doc
+
+
+def check_texts(inputs: Sequence[str]) -> None:
+    """Refuse a text that came without quotation marks, word by word; warn of a word that may be a file's name.
+
+    Raises:
+        LinnetError: the words as one text.
+    """
+    words = [text for text in inputs if not (_is_source(text) or _is_split(text) or any(map(str.isspace, text)))]
+    if 1 < len(words) == len(inputs):
+        raise LinnetError(
+            f'{len(words)} words that name no file: for one text write linnet link "{" ".join(words)}"; '
+            "texts of one word each go into a file, one a line (--from text_lines)"
+        )
+    there: list[str] = []
+    with suppress(OSError):  # a folder that may not be listed, or is gone
+        there = [path.name for path in itertools.islice(Path().iterdir(), FILES)]
+    for word in words:
+        if hint := did_you_mean(word, there):
+            warnings.warn(f"{word!r} is linked as a text: no file is called so{hint}", LinnetWarning, stacklevel=2)
 
 
 def _is_split(text: str) -> bool:

@@ -14,7 +14,7 @@ from typing import Annotated
 import typer
 
 from linnet.cli.common import Quiet, Verbose, counter, listen, progress
-from linnet.cli.inputs import documents, hide_gold, refuse_overwriting
+from linnet.cli.inputs import check_texts, documents, hide_gold, refuse_overwriting
 from linnet.cli.outputs import Outputs
 from linnet.cli.times import Metrics, Times
 from linnet.config import components, load, make, name_of, read_recipe, recipes
@@ -61,6 +61,7 @@ def link(
 ) -> None:
     """Link the concepts in texts and show them in a table, a file or a page."""
     listen(quiet=quiet, verbose=verbose)
+    check_texts(inputs)
     outputs = Outputs(output or STDIO, to or (format_of(output) if output else None), html)
     lasting = outputs.lasting if STDIO not in inputs else None  # what came from there does not come again
     refuse_overwriting(

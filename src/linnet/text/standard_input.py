@@ -6,6 +6,7 @@ One read of a pipe gives what the other program has written so far, a line perha
 from __future__ import annotations
 
 import io
+import logging
 import sys
 from dataclasses import dataclass
 from typing import BinaryIO, cast
@@ -14,6 +15,8 @@ from weakref import WeakKeyDictionary
 from linnet.errors import FormatError
 
 __all__ = ["StandardInput", "look_ahead"]
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass
@@ -30,6 +33,8 @@ _ahead: WeakKeyDictionary[BinaryIO, _Ahead] = WeakKeyDictionary()
 def look_ahead(size: int) -> bytes:
     """Return the first `size` bytes of standard input, fewer only where it ends, however slowly they come."""
     stream = _open_stream()
+    if stream not in _ahead and stream.isatty():
+        logger.info("reading a text that is typed: end it with Ctrl-D at the beginning of a line")
     seen = _ahead.setdefault(stream, _Ahead())
     while len(seen.data) < size and not seen.ended:
         more = cast("io.BufferedReader", stream).read1(size - len(seen.data))
