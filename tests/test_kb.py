@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -64,6 +65,25 @@ def test_names(kb: KnowledgeBase) -> None:
     assert kb.name_row(kb.row("X:1"), "Seizure") == -1
     with pytest.raises(UnknownConceptError, match="no name row 99"):
         kb.name(99)
+
+
+def test_concepts_by_id(kb: KnowledgeBase) -> None:
+    assert kb["HP:0001250"] == kb["HP:0009998"] == kb[1], "retired ids lead to their successors"
+    with pytest.raises(UnknownConceptError, match=r"no concept '0001250' in .*; did you mean 'HP:0001250'\?"):
+        kb["0001250"]
+
+
+def test_what_is_no_row_is_said_with_what_to_ask_instead(kb: KnowledgeBase) -> None:
+    asked: Any = kb
+    for ask, said in (
+        (lambda: asked.name("HP:0001250"), r"kb\['HP:0001250'\]\.name is the preferred name"),
+        (lambda: asked.names(3), r"3 is no list of rows: kb\[3\]\.names"),
+        (lambda: list(asked.names(["HP:0001250"])), r"'HP:0001250' is no row of a concept: kb\[id\]\.names"),
+        (lambda: asked.id("HP:0001250"), "'HP:0001250' is no row of a concept"),
+        (lambda: asked[None], "None is no row or id of a concept"),
+    ):
+        with pytest.raises(KnowledgeBaseError, match=said):
+            ask()
 
 
 def test_find_takes_the_normalised_form(kb: KnowledgeBase) -> None:

@@ -30,12 +30,10 @@ from linnet.pipeline import (
     Stage,
     Step,
     Union,
-    align,
-    merge,
 )
 from linnet.retrieve.exact import Exact
 from linnet.retrieve.ngram import Ngram
-from linnet.roles import Seen
+from linnet.roles import Seen, align, merge
 from linnet.todo import with_parts
 
 TEXT = "Seizure and cold."
@@ -209,6 +207,26 @@ def test_wrong_kinds_of_fusion(kb: KnowledgeBase) -> None:
 
 
 # --- running ---------------------------------------------------------------------------------------------------------
+
+
+def test_one_text_or_document_or_several(kb: KnowledgeBase) -> None:
+    link = Pipeline(Words(), kb=kb)
+    doc = Document.of(TEXT)
+    for given_docs in (TEXT, doc, [TEXT], (doc,)):
+        [found] = link(given_docs)
+        assert (found.text, found.id, len(found.mentions or ())) == (TEXT, doc.id, 1)
+    assert [found.text for found in link([TEXT, Document.of("Fits.")])] == [TEXT, "Fits."]
+    assert link([]) == []
+    for wrong in (None, 3, Path("a.txt"), [Path("a.txt")]):
+        with pytest.raises(PipelineError, match=r"takes text or documents, no .*: linnet.read reads files"):
+            link(wrong)  # type: ignore[arg-type]
+
+
+def test_the_names_of_a_mention(kb: KnowledgeBase) -> None:
+    link = Pipeline(Words(), kb=kb)
+    assert link.names(Mention(0, 4, concepts=("HP:0009999", "X:2", "Y:9"))) == ("Seizure", "Cold", "Y:9")
+    assert link.names(Mention(0, 4)) == link.names(Mention(0, 4, concepts=())) == ()
+    assert Pipeline(Words()).names(Mention(0, 4, concepts=("X:2",))) == ("X:2",)
 
 
 def test_needs_are_checked_before_any_work(kb: KnowledgeBase) -> None:

@@ -29,7 +29,7 @@ from linnet.errors import KnowledgeBaseError, UnknownConceptError, did_you_mean
 from linnet.home import kb_path
 from linnet.kb_edit import Edit, edit
 from linnet.kb_file import APPLICATION_ID, SCHEMA_VERSION, TYPES, WAIT, check_file, is_busy, read_concept, undone
-from linnet.kb_search import Hit, search, spellings
+from linnet.kb_search import Hit, row_number, search, spellings
 from linnet.kb_tables import DAMAGE, INFO, check_rows, connect, damage_error, read_info
 
 __all__ = ["APPLICATION_ID", "SCHEMA_VERSION", "KbName", "KnowledgeBase", "Mask", "kb_path"]
@@ -79,7 +79,7 @@ class Mask:
 class KnowledgeBase:
     """An open knowledge base; cheap to open and to pickle (it reopens), safe to share between threads.
 
-    ``len(kb)`` counts the rows, tombstones of retired concepts included; ``kb[row]`` is the `Concept` of a row.
+    ``len(kb)`` counts the rows, tombstones of retired concepts included; ``kb[row]`` and ``kb[id]`` are a `Concept`.
     """
 
     def __init__(self, path: Path) -> None:
@@ -175,20 +175,23 @@ class KnowledgeBase:
 
     def _id(self, row: int, /) -> str:
         """Return the id of the concept in `row`."""
-        found = self._first("SELECT id FROM concepts WHERE row = ?", int(row))
+        found = self._first("SELECT id FROM concepts WHERE row = ?", row_number(row, "row of a concept"))
         if found is None:
             raise UnknownConceptError(f"{self.path.name} has no row {row}; it has {len(self)} rows")
         return str(found[0])
 
-    def __getitem__(self, row: int) -> Concept:
-        concept = read_concept(self._query, int(row))
+    def __getitem__(self, row: int | str) -> Concept:
+        """Return the concept in a row, or with an id; a retired id leads to its successor."""
+        row = self._root(row) if isinstance(row, str) else row_number(row, "row or id of a concept")
+        concept = read_concept(self._query, row)
         if concept is None:
             raise UnknownConceptError(f"{self.path.name} has no row {row}; it has {len(self)} rows")
         return concept
 
     def name(self, row: int) -> Name:
         """Return the name in row `row` of the names."""
-        found = self._first("SELECT text, scope, language, source FROM names WHERE row = ?", int(row))
+        number = row_number(row, f"row of a name: kb[{row!r}].name is the preferred name of a concept")
+        found = self._first("SELECT text, scope, language, source FROM names WHERE row = ?", number)
         if found is None:
             raise UnknownConceptError(f"{self.path.name} has no name row {row}")
         return Name(found[0], SCOPES[found[1]], found[2], found[3])
@@ -209,7 +212,10 @@ class KnowledgeBase:
         """Yield every name of every live concept, by name row; or of the concepts in these rows, one by one."""
         if concepts is None:
             return self._names("")
-        return itertools.chain.from_iterable(self._names("AND n.concept = ?", row) for row in concepts)
+        if not isinstance(concepts, Iterable):
+            raise KnowledgeBaseError(f"{concepts!r} is no list of rows: kb[{concepts!r}].names are one concept's")
+        rows = (row_number(row, "row of a concept: kb[id].names are those of one") for row in concepts)
+        return itertools.chain.from_iterable(self._names("AND n.concept = ?", row) for row in rows)
 
     def _names(self, which: str, *values: object) -> Iterator[KbName]:
         make = KbName._make  # faster than the class itself, and there are millions

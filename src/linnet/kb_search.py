@@ -14,13 +14,15 @@ best names first, until there are enough hits.
 from __future__ import annotations
 
 import itertools
+import operator
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from linnet.errors import KnowledgeBaseError
 from linnet.text.normalise import basic
 
-__all__ = ["Hit", "search", "spellings"]
+__all__ = ["Hit", "row_number", "search", "spellings"]
 
 Query = Callable[..., Iterator[Any]]
 Lookup = Callable[..., Iterable[Any]]
@@ -187,6 +189,18 @@ def _tiers(query: Query, text: str, allowed: _Filter) -> Iterator[tuple[str, str
         yield "prefix", _among(passing, _Filter()), [norm, beyond]
     words = list(itertools.islice(dict.fromkeys(norm.split()), WORDS))
     yield from _word_tiers(query, words, allowed)
+
+
+def row_number(value: Any, what: str) -> int:
+    """Return the number of a row.
+
+    Raises:
+        KnowledgeBaseError: another kind of value, an id, say, where `what` is expected.
+    """
+    try:
+        return operator.index(value)
+    except TypeError as error:
+        raise KnowledgeBaseError(f"{value!r} is no {what}") from error
 
 
 def spellings(query: Lookup, text: str) -> list[str]:

@@ -32,17 +32,16 @@ from linnet.roles import (
     PROPERTIES,
     Allow,
     Component,
-    Fits,
     Learner,
     Overlaps,
     Seen,
     Step,
-    align,
+    Texts,
     batches,
     blind,
-    check_documents,
     check_order,
     check_parts,
+    documents_of,
     merge,
     require,
     unite,
@@ -57,15 +56,12 @@ __all__ = [
     "Allow",
     "Component",
     "Detector",
-    "Fits",
     "Pipeline",
     "Reranker",
     "Retriever",
     "Sentences",
     "Stage",
     "Step",
-    "align",
-    "merge",
 ]
 
 NOTHING: frozenset[str] = frozenset()
@@ -368,12 +364,16 @@ class Pipeline(Stage):
         """What any part gives."""
         return frozenset().union(*(part.gives for part in self.parts))
 
-    def __call__(self, docs: Sequence[Document], /, *, allow: Allow | None = None) -> list[Document]:
-        """Return `docs` after all parts."""
-        require(self, out := check_documents(docs))
+    def __call__(self, docs: Texts, /, *, allow: Allow | None = None) -> list[Document]:
+        """Return documents or texts, one or several, as documents after all parts."""
+        require(self, out := documents_of(docs))
         for part in (*self.front, *self.parts):
             out = part(out, allow=allow)
         return self.seen.note(out)
+
+    def names(self, mention: Mention) -> tuple[str, ...]:
+        """Return the preferred name of each concept of a mention, the id of one that `kb` does not hold."""
+        return tuple([self.kb[id].name if self.kb and id in self.kb else id for id in mention.concepts or ()])
 
     def stream(self, docs: Iterable[Document], *, batch: int = 64, allow: Allow | None = None) -> Iterator[Document]:
         """Yield the documents of an endless source, `batch` at a time, or fewer where they are long."""

@@ -26,14 +26,15 @@ __all__ = [
     "Overlaps",
     "Seen",
     "Step",
+    "Texts",
     "align",
     "batches",
     "blind",
-    "check_documents",
     "check_order",
     "check_parts",
     "count_seen",
     "describe_seen",
+    "documents_of",
     "is_reviewed",
     "merge",
     "require",
@@ -41,6 +42,7 @@ __all__ = [
     "with_candidates",
 ]
 
+Texts: TypeAlias = str | Document | Sequence[str | Document]
 Overlaps: TypeAlias = Literal["all", "longest", "first"]
 
 PROPERTIES = ("sentences", "abbreviations", "mentions", "types", "candidates", "concepts")
@@ -366,11 +368,16 @@ def _overlap(one: Mention, other: Mention) -> bool:
     return any(a.start < b.end and b.start < a.end for a in one.spans for b in other.spans)
 
 
-def check_documents(docs: Sequence[Document]) -> list[Document]:
-    """Return the batch as a list; a single text or document is the mistake everybody makes once."""
-    if isinstance(docs, (str, Document)) or not all(isinstance(doc, Document) for doc in docs):
-        raise PipelineError("a pipeline takes a list of documents: link([linnet.Document.of(text)])")
-    return list(docs)
+def documents_of(docs: Texts) -> list[Document]:
+    """Return one document or text, or several, as a list of documents."""
+    several: Iterable[object] = docs if isinstance(docs, Iterable) and not isinstance(docs, str) else [docs]
+    made = []
+    for item in several:
+        doc = Document.of(item) if isinstance(item, str) else item
+        if not isinstance(doc, Document):
+            raise PipelineError(f"a pipeline takes text or documents, no {type(doc).__name__}: linnet.read reads files")
+        made.append(doc)
+    return made
 
 
 def check_order(parts: Sequence[Component]) -> None:
