@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -41,6 +42,17 @@ def test_readme_python_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert done.returncode == 0, done.stderr
     assert "Short stature ('HP:0004322',)" in done.stdout
     assert (tmp_path / "my-pipeline" / "pipeline.toml").is_file()
+
+
+@pytest.mark.slow
+def test_readme_edits_a_knowledge_base(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LINNET_HOME", str(tmp_path))
+    blocks = re.findall(r"^```\n((?:linnet .*\n)+)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
+    [block] = [block for block in blocks if "linnet kb add" in block]
+    commands = re.sub("^linnet", f"{shlex.quote(sys.executable)} -m linnet", block, flags=re.MULTILINE)
+    done = subprocess.run(["sh", "-ec", commands], capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "Febrile state" in done.stdout, "the difference names it"
 
 
 def examples(page: str) -> list[str]:
