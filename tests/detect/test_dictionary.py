@@ -72,6 +72,9 @@ NAMES: dict[str, Sequence[str | Name]] = {
     "hypo": ["Hypothyroidism"],
     "hyper": ["Hyperthyroidism"],
     "low ear": ["Low-set ears"],
+    "nsaid": ["NSAIDs"],
+    "uti": ["UTIs"],
+    "snri": ["SNRI"],
     "rotated ear": ["Posteriorly rotated ears"],
 }
 MakeDictionary = Callable[..., Dictionary]
@@ -227,6 +230,10 @@ def test_negation_and_family_are_never_part_of_a_span(
         ("multiple sclerosis (MS). MS is treated", {("multiple sclerosis", "ms"), ("MS", "ms")}),
         ("ADHD", {("ADHD", "adhd")}),
         ("adhd", set()),
+        ("NSAIDs, an NSAID", {("NSAIDs", "nsaid"), ("NSAID", "nsaid")}),  # the names are plurals here
+        ("UTIs, a UTI", {("UTIs", "uti"), ("UTI", "uti")}),
+        ("SNRIs, an SNRI", {("SNRIs", "snri"), ("SNRI", "snri")}),
+        ("nsaid, uti, utis, Nsaids, snris", set()),
         ("a tic, Tics", {("tic", "tic"), ("Tics", "tic")}),
         ("TIC", set()),
         ("disease", set()),

@@ -10,7 +10,7 @@ A name of one word has nothing else to speak for it. It must agree by more than 
 
 * a name without a letter, of a single character, or of a general or ordinary word is never found;
 * a name of up to three characters, or one that is written like an acronym, must agree in case;
-* an acronym of up to three characters is found only where the document defines it.
+* an acronym of up to three characters is found only where the document defines it, or if a name is its plural (UTIs).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import functools
 from typing import NamedTuple
 
 from linnet.text.tokens import Gap, form, gap_kind, tokenize
-from linnet.text.variants import GENERAL, ORDINARY, TIES, content_words, family, stem
+from linnet.text.variants import GENERAL, ORDINARY, TIES, content_words, family, singular, stem
 
 __all__ = ["PLAIN", "SCOPES", "How", "Shape", "agree", "agree_word", "repeats", "shape"]
 
@@ -154,10 +154,11 @@ def _alone(word: str, name: str, how: How) -> float:
         return 0.0
     if score <= DERIVATION and (how.goes_on > 1 or not _adjective(word, name)):
         return 0.0
-    if len(word) <= SHORT and not word[1:].islower():
+    of_plural = name == word + "s"
+    if len(word) <= SHORT and not word[1:].islower() and not of_plural:
         return 0.0
     cased = len(name) <= SHORT or _acronym(name) or _acronym(word)
-    return 0.0 if cased and score < 1 and word != name + "s" else score
+    return 0.0 if cased and score < 1 and word != name + "s" and not of_plural else score
 
 
 def _acronym(word: str) -> bool:
@@ -181,6 +182,8 @@ def agree_word(word: str, name: str) -> float:
         return 1.0  # a capital at the beginning is the sentence's or the terminology's habit
     if word.casefold() == name.casefold():
         return CASE
+    if singular(word) == singular(name):
+        return INFLECTION
     first, second = form(word), form(name)
     if first == second:
         return SPELLING

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from linnet.text.abbreviations import without_short_forms
 from linnet.text.tokens import form, words
-from linnet.text.variants import CONJUNCTIONS, TIES, family, is_stopword
+from linnet.text.variants import CONJUNCTIONS, TIES, family, is_stopword, singular
 
 __all__ = ["MASK", "Kind", "Words", "name_codes", "rules", "word_code"]
 
@@ -43,7 +43,7 @@ def word_code(surface: str) -> tuple[int, int]:
         return 0, Kind.UNKNOWN
     if is_stopword(surface):
         return 0, Kind.STOP
-    forms = form(surface).split()
+    forms = form(singular(surface)).split()
     kind = Kind.CONJUNCTION if forms[0] in CONJUNCTIONS else Kind.TIE if forms[0] in TIES else Kind.UNKNOWN
     return sum(_hash("and" if form in CONJUNCTIONS else family(form)) for form in forms) & MASK, kind
 

@@ -28,6 +28,7 @@ __all__ = [
     "content_words",
     "family",
     "is_stopword",
+    "singular",
     "stem",
 ]
 
@@ -55,6 +56,7 @@ _SPELLING = (
     (re.compile(r"leuc(?=[aeo])"), "leuk"),
     (re.compile(r"^grey"), "gray"),
 )
+_ACRONYMS = re.compile(r"(?=[^A-Z]*[A-Z])[A-Z0-9-]{3,}s")  # more than one
 _PLURALS = (
     (re.compile(r"(?<=[a-z]{3})ies$"), "y"),
     (re.compile(r"(?<=s[sh])es$|(?<=[^a]ch)es$|(?<=x)es$|(?<=zz)es$|(?<=[bdglmnprtv]us)es$"), ""),
@@ -65,6 +67,15 @@ _PLURALS = (
     (re.compile(r"(?<=[a-z]{3})i$"), "us"),
     (re.compile(r"(?<=[a-z]{2})(?<!s)(?<!u)(?<!i)s$"), ""),
 )
+
+
+def singular(word: str) -> str:
+    """Return an acronym, as it is written, without the s of its plural, any other word as it is.
+
+    >>> singular("UTIs"), singular("SIDS"), singular("fits")
+    ('UTI', 'SIDS', 'fits')
+    """
+    return word[:-1] if _ACRONYMS.fullmatch(word) else word
 
 
 @functools.lru_cache(maxsize=1 << 16)
