@@ -176,6 +176,7 @@ def test_hostile_toml(tmp_path: Path) -> None:
 def test_hostile_changes(recipe: Path, text: str) -> None:
     [found] = problems(recipe, f"ngram.k={text}")
     assert found.startswith(f"--set ngram.k: {len(text):,} characters are no value")
+    assert problems(recipe, f"ngram.k=0x{'f' * 5000}")[0].startswith("--set ngram.k: a whole number of 20,000 bits")
 
 
 def test_a_list_is_said_to_be_expected(recipe: Path) -> None:

@@ -37,6 +37,7 @@ from linnet.text.files import read_text
 
 __all__ = ["COMPONENTS", "Recipe", "components", "load", "make", "name_of", "open_kb", "read_recipe", "recipes", "save"]
 
+LONGEST_NUMBER = 64  # bits, as TOML has it
 HANDED_IN = ("kb", "of")  # not keywords of a recipe: the knowledge base, and parts that have tables of their own
 SEEN = "seen.json"  # of a trained folder: `Pipeline.seen`
 
@@ -205,6 +206,8 @@ def _apply(change: str, values: dict[str, Any]) -> list[str]:
         value = text.strip()  # a bare word is a string
     except (ValueError, RecursionError) as error:  # thousands of digits, brackets without end
         return [f"--set {key}: {len(text):,} characters are no value: {error}"]
+    if isinstance(value, int) and value.bit_length() > LONGEST_NUMBER:
+        return [f"--set {key}: a whole number of {value.bit_length():,} bits, expected {LONGEST_NUMBER} at most"]
     target, _, field = (step.strip().strip("\"'") for step in key.rpartition("."))
     if not target:
         values[field] = value
