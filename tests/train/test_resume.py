@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -117,6 +117,15 @@ class Interrupted(Scored):
         return super().loss(batch)
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Set Python's own handler of SIGINT: where tests run in the background, their shell has the signal ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_an_interruption_keeps_what_was_done_before_the_first_checkpoint(tmp_path: Path) -> None:
     final, _ = trained()
     with pytest.raises(KeyboardInterrupt):
@@ -128,6 +137,7 @@ def test_an_interruption_keeps_what_was_done_before_the_first_checkpoint(tmp_pat
     assert same(final, resumed)
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_a_second_interruption_acts_at_once(tmp_path: Path) -> None:
     class Impatient(Interrupted):
         def loss(self, batch: Any) -> Any:
