@@ -6,6 +6,7 @@ what a slow machine does. A place that cannot be had here is named, with the rea
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
@@ -162,12 +163,16 @@ def candidates(version: str) -> Iterator[Path]:
     for folder in [*os.get_exec_path(), "/usr/bin"]:
         yield from (path for path in [Path(folder) / f"python{version}"] if is_python(path, version))
     pyenv = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
-    yield from sorted(pyenv.glob(f"versions/{version}.*/bin/python{version}"))
+    with contextlib.suppress(PermissionError):  # another user's
+        yield from sorted(pyenv.glob(f"versions/{version}.*/bin/python{version}"))
 
 
 def is_python(path: Path, version: str) -> bool:
     """Return whether a path runs as a Python of a version; some only say that they are not chosen."""
-    if not path.is_file():
+    try:
+        if not path.is_file():
+            return False
+    except PermissionError:
         return False
     told = subprocess.run([path, "--version"], capture_output=True, text=True, check=False)
     return told.returncode == 0 and re.match(rf"Python {re.escape(version)}\.", told.stdout) is not None
