@@ -174,6 +174,14 @@ def test_quotes_that_became_blanks() -> None:
     assert nearby('""', 0, "Of    here") is None
 
 
+def test_a_part_of_a_word_is_not_taken_for_the_word() -> None:
+    assert nearby("MI", 22, "A family history of mi") == Span(20, 22)
+    assert nearby("MI", 2, "A family history") is None, "an acronym in another case"
+    assert nearby("arm", 12, "Some harm, one arm") == Span(15, 18)
+    assert nearby("cancer", 1, "Anticancer drugs") == Span(4, 10)
+    assert nearby("Cancer", 1, "Anticancer drugs") == Span(4, 10)
+
+
 def test_parts_that_would_overlap_are_near_to_nothing() -> None:
     assert find_near("arm arm", [Span(0, 3), Span(4, 7)], "an arm") is None
 

@@ -17,6 +17,8 @@ __all__ = ["LOST", "MISPLACED", "NEARBY", "Places", "find_near", "nearby"]
 
 QUOTES = str.maketrans(dict.fromkeys("\"'`´‘’“”„«»\t\r\n\xa0", " "))  # what some copies of texts have blanks for
 NEARBY = 100  # code points around its offset in which a misplaced mention is looked for
+PART = 10  # code points that a part of a word counts as farther away
+LONG = 5  # code points of a text that is looked for within words even where their case differs
 MISPLACED = "mentions that stand elsewhere than their offsets say, put where their text is"
 LOST = "mentions whose text stands nowhere near their offsets, left out"
 
@@ -64,7 +66,8 @@ def find_near(said: str, spans: Sequence[Span], text: str) -> list[Span] | None:
 def nearby(surface: str, start: int, text: str) -> Span | None:
     """Return where `surface` stands: at `start` but for case and blanks around it, else nearest to it, or None.
 
-    Where it stands nowhere, blanks in the text may be what quotes and tabs of it became.
+    A part of a longer word counts as farther away, and none at all where a short text has another case: MI is not
+    looked for in *family*. Where it stands nowhere, blanks in the text may be what quotes and tabs of it became.
     """
     wanted = surface.strip()
     if not wanted or start > len(text) + NEARBY:
@@ -77,10 +80,18 @@ def nearby(surface: str, start: int, text: str) -> Span | None:
     for alike in (str, _lower, _without_quotes):
         sought = alike(wanted).strip()
         found = [low + place for place in _all(sought, alike(window))] if sought else []
-        if found:
-            nearest = min(found, key=lambda place: abs(place - start))
+        away = {place: abs(place - start) for place in found if _is_whole(text, place, place + len(sought))}
+        if alike is str or len(sought) >= LONG:
+            away |= {place: abs(place - start) + PART for place in found if place not in away}
+        if away:
+            nearest = min(away, key=away.__getitem__)
             return Span(nearest, nearest + len(sought))
     return None
+
+
+def _is_whole(text: str, start: int, end: int) -> bool:
+    """Return whether no word begins before a span and goes on in it, and none goes on behind it."""
+    return not any(0 < at < len(text) and text[at - 1].isalnum() and text[at].isalnum() for at in (start, end))
 
 
 def _without_quotes(text: str) -> str:
