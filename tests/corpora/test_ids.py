@@ -86,6 +86,8 @@ KEY = "tmVar:p|SUB|V|600|E;HGVS:p.V600E;VariantGroup:0;CorrespondingGene:673;RS#
         (KEY, "Mutation", ("DBSNP:rs113488022",), {"ids": KEY}),
         ("RS#:1,2;HGVS:p.L5M", "Variant", ("DBSNP:rs1", "DBSNP:rs2"), {"ids": "RS#:1,2;HGVS:p.L5M"}),
         ("tmVar:p|SUB|V|6|E;HGVS:p.V6E", "", ("p|SUB|V|6|E",), {"ids": "tmVar:p|SUB|V|6|E;HGVS:p.V6E"}),
+        ("tmVar:p|SUB|V|6|E", "", ("p|SUB|V|6|E",), {"ids": "tmVar:p|SUB|V|6|E"}),
+        ("tmVar:c|SUB|A|6|G;OriginalGene:7", "", ("c|SUB|A|6|G",), {"ids": "tmVar:c|SUB|A|6|G;OriginalGene:7"}),
         ("HGVS:p.L5M;CorrespondingGene:5", "", ("p.L5M",), {"ids": "HGVS:p.L5M;CorrespondingGene:5"}),
         ("CorrespondingGene:5;VariantGroup:0", "", (), {"ids": "CorrespondingGene:5;VariantGroup:0"}),
         ("", "", (), {}),

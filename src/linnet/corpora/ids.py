@@ -32,7 +32,7 @@ WITHOUT_PREFIX = frozenset({"MESH", "UMLS", "DBSNP", "Cellosaurus", "NCBIGene", 
 # tmVar's notation holds "|", "+" and ";" inside one id: p|SUB|V|600|E, or |DEL|46|S where the level is not known
 VARIANT = re.compile(r"(?:^|,)(?:tmVar:)?[cgmnpr]?\|[A-Za-z]{2,}\|")
 # tmVar's field of a variant: tmVar:p|SUB|V|600|E;HGVS:p.V600E;VariantGroup:0;CorrespondingGene:673;RS#:113488022
-FIELDS = re.compile(r"(?:^|;)(?:RS#|HGVS|Va[r1]iantGroup|CorrespondingGene):")
+FIELDS = re.compile(r"(?:^|;)(?:tmVar|RS#|HGVS|Va[r1]iantGroup|CorrespondingGene):")
 RS = re.compile(r"(?:DBSNP:|RS#:)?(?:rs)?(\d+)", re.IGNORECASE)
 SEPARATORS = ("|", "+", ",", ";")
 USUAL = "|"
