@@ -11,7 +11,7 @@ from importlib import metadata
 __all__ = ["COMPONENTS", "components"]
 
 COMPONENTS = {
-    "abbreviations": "linnet.pipeline:Abbreviations",
+    "abbreviations": "linnet.composition:Abbreviations",
     "bm25": "linnet.retrieve.bm25:Bm25",
     "conjuncts": "linnet.detect.conjuncts:Conjuncts",
     "consistent": "linnet.detect.consistent:Consistent",
@@ -26,7 +26,7 @@ COMPONENTS = {
     "hf_tagger": "linnet.detect.hf_tagger:HfTagger",
     "lexical": "linnet.rerank.lexical:Lexical",
     "ngram": "linnet.retrieve.ngram:Ngram",
-    "sentences": "linnet.pipeline:Sentences",
+    "sentences": "linnet.composition:Sentences",
     "spacy": "linnet.detect.spacy:Spacy",
     "tagger": "linnet.detect.tagger:Tagger",
     "types": "linnet.retrieve.types:Types",

@@ -30,7 +30,6 @@ __all__ = [
     "align",
     "batches",
     "blind",
-    "check_order",
     "check_parts",
     "count_seen",
     "describe_seen",
@@ -378,18 +377,6 @@ def documents_of(docs: Texts) -> list[Document]:
             raise PipelineError(f"a pipeline takes text or documents, no {type(doc).__name__}: linnet.read reads files")
         made.append(doc)
     return made
-
-
-def check_order(parts: Sequence[Component]) -> None:
-    """Refuse parts of which one needs what only a later one gives."""
-    have: set[str] = set()
-    for place, part in enumerate(parts):
-        for name in sorted(part.needs - have):
-            later = next((other for other in parts[place + 1 :] if name in other.gives - other.needs), None)
-            if later is not None:
-                who, then = type(part).__name__, type(later).__name__
-                raise PipelineError(f"{who} needs {name}, which only the later {then} gives: put {then} before {who}")
-        have |= part.gives
 
 
 def check_parts(whole: object, parts: Sequence[object], role: type) -> None:
