@@ -7,7 +7,7 @@ import pytest
 
 from linnet.data import Concept, Name
 from linnet.kb_build import build
-from linnet.rerank.packing import PACKINGS
+from linnet.text.packing import PACKINGS
 from tests.tiny_models import tiny_bert
 
 from .conftest import Run

@@ -12,23 +12,19 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 from tests.tiny_models import tiny_bert
 
 import linnet.nn.device
 from linnet.data import Concept, Document, Mention, Name, Span
 from linnet.detect.tagger import Tagger
-from linnet.detect.tagger_decoding import decoded, emissions
-from linnet.detect.tagger_network import Pieces
-from linnet.detect.tagger_texts import UNKNOWN, Text, gold_chunks, label_names, labels_of, read, spans_of, windows
 from linnet.errors import DataError, FormatError, PipelineError, RecipeError
 from linnet.kb import KnowledgeBase
 from linnet.kb_build import build
 from linnet.nn.crf import Rules
-from linnet.nn.encoder import Encoder
+from linnet.nn.span_scores import decoded, emissions
+from linnet.nn.windows import Pieces
 from linnet.pipeline import Pipeline
-from linnet.text.tagging import Chunk
+from linnet.text.words import gold_chunks, spans_of
 
 THINGS = (
     ("Disease", "cold fever"),
@@ -148,14 +144,6 @@ def test_a_dictionary_finds_what_no_document_taught(bert: str, kb: KnowledgeBase
     assert found(tagger, [new]) == [{(Span(22, 26), ("Drug",)), (Span(35, 39), ("Disease",))}]
 
 
-def test_nothing_is_learned_from_what_nobody_reviewed() -> None:
-    doc = Document("a", "gout then zinc then gout", mentions=(Mention(0, 4, types=("Disease",)),))
-    names = label_names(["Disease"], "BIO")
-    assert labels_of(doc, spans_of(doc.text), names, "BIO").tolist() == [1, 0, 0, 0, 0]
-    seen = replace(doc, reviewed=(Span(0, 9),))
-    assert labels_of(seen, spans_of(doc.text), names, "BIO").tolist() == [1, 0, UNKNOWN, UNKNOWN, UNKNOWN]
-
-
 def test_what_is_reviewed_in_part_is_learned_in_part(bert: str, kb: KnowledgeBase) -> None:
     docs = notes(20)
     half = [replace(doc, reviewed=(Span(0, len(doc.text) // 2),)) for doc in docs]
@@ -172,13 +160,6 @@ def test_a_stopped_training_leaves_what_it_had(bert: str, kb: KnowledgeBase) -> 
     next(steps)
     steps.close()  # type: ignore[attr-defined]
     assert len(Pipeline(tagger)([Document.of("gout")])) == 1
-
-
-def test_of_overlapping_mentions_the_longest_is_learned() -> None:
-    mentions = (Mention(0, 4), Mention(0, 10), Mention(5, 10), Mention(11, 20, parts=(Span(11, 13), Span(17, 20))))
-    doc = Document("a", "cold fever of it had", mentions=mentions)
-    labels = labels_of(doc, spans_of(doc.text), label_names([""], "BIOES"), "BIOES")
-    assert gold_chunks(labels, label_names([""], "BIOES")) == [Chunk(0, 1, ""), Chunk(2, 4, "")]
 
 
 # --- probabilities ---------------------------------------------------------------------------------------------------
@@ -242,18 +223,6 @@ def test_probabilities_of_long_texts_are_exact(bert: str, kb: KnowledgeBase) -> 
 # --- windows ---------------------------------------------------------------------------------------------------------
 
 
-@given(st.lists(st.integers(1, 4), min_size=1, max_size=60), st.integers(8, 30))
-def test_every_word_is_in_one_window_whole(lengths: list[int], size: int) -> None:
-    owners = np.repeat(np.arange(len(lengths)), lengths)
-    text = Text([Span(n, n + 1) for n in range(len(lengths))], owners, owners, owners, owners.reshape(-1, 1))
-    found = windows(text, size, size // 2)
-    assert [word for window in found for word in range(window.begin, window.end)] == list(range(len(lengths)))
-    for window in found:
-        assert window.last - window.first <= size
-        held = owners[window.first : window.last]
-        assert all((held == word).sum() == lengths[word] for word in range(window.begin, window.end))
-
-
 def test_windows_agree_with_the_whole_text_that_fits(bert: str, kb: KnowledgeBase) -> None:
     tagger = fitted(bert, kb, notes(20, words=60))
     docs = notes(4, seed=21, words=60)
@@ -286,46 +255,12 @@ def test_scores_are_those_of_one_window_alone(bert: str, kb: KnowledgeBase) -> N
 # --- words -----------------------------------------------------------------------------------------------------------
 
 
-@given(st.text(max_size=60))
-def test_words_cover_all_letters_and_digits(text: str) -> None:
-    words = spans_of(text)
-    covered = {place for start, end in words for place in range(start, end)}
-    assert all(letter.isspace() or not letter.isalnum() for place, letter in enumerate(text) if place not in covered)
-
-
-def test_pieces_belong_to_the_word_they_begin_in(bert: str, kb: KnowledgeBase) -> None:
-    tagger = Tagger(kb=kb, encoder=bert, dictionary=False)
-    [text] = tagger.read([Document.of("zincs, 5-H\u200bT of \U0001f600 gout")])
-    words = [(start, end) for start, end in text.words]
-    assert words == [(0, 5), (5, 6), (7, 8), (8, 9), (9, 12), (13, 15), (16, 17), (18, 22)]
-    assert sorted(set(text.owners.tolist())) == list(dict.fromkeys(text.owners.tolist()))
-
-
 @pytest.mark.parametrize("text", ["\x00\x01 the patient had gout \x02", "\x00", "\x00 \x01", ""])
 def test_signs_that_no_word_piece_stands_for_are_no_mentions(bert: str, kb: KnowledgeBase, text: str) -> None:
     docs = [*notes(), Document("odd", text), Document("odder", "\x00")]
     tagger = fitted(bert, kb, docs, lstm=4)
     [found] = Pipeline(tagger)([Document.of(text)])
     assert all(found.surface(mention).isalpha() for mention in found.mentions or ())
-
-
-def test_the_first_piece_of_a_word_may_hold_a_blank(kb: KnowledgeBase, tmp_path: Path) -> None:
-    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
-    from transformers import PreTrainedTokenizerFast
-
-    folder = tiny_bert(tmp_path / "bytes", words=WORDS, layers=1)
-    backend = Tokenizer(models.BPE())
-    backend.pre_tokenizer, backend.decoder = pre_tokenizers.ByteLevel(add_prefix_space=False), decoders.ByteLevel()
-    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-    alphabet = pre_tokenizers.ByteLevel.alphabet()
-    backend.train_from_iterator([doc.text for doc in notes()], trainers.BpeTrainer(
-        vocab_size=290, special_tokens=special, initial_alphabet=alphabet, show_progress=False))  # fmt: skip
-    backend.post_processor = processors.TemplateProcessing("[CLS] $A [SEP]", None, [("[CLS]", 2), ("[SEP]", 3)])
-    PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]
-        tokenizer_object=backend, model_max_length=512, pad_token="[PAD]", cls_token="[CLS]", sep_token="[SEP]"
-    ).save_pretrained(folder)
-    [text] = read([Document.of("the patient had gout")], Encoder.load(folder))
-    assert sorted(set(text.owners.tolist())) == [0, 1, 2, 3]
 
 
 # --- saving, errors --------------------------------------------------------------------------------------------------

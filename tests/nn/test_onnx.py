@@ -22,8 +22,8 @@ from linnet.nn.pooling import Pool
 from linnet.nn.texts import framed, padded
 from linnet.nn.vectors import encode
 from linnet.pipeline import Pipeline
-from linnet.retrieve.contexts import InContext
 from linnet.retrieve.dense import Dense
+from linnet.text.contexts import InContext
 from linnet.vocabularies import read_vocabulary
 
 WORDS = ["fever", "heart", "attack", "of", "the", "kidney", "cyst"]

@@ -20,7 +20,7 @@ from linnet.data import Document, Mention, Passage, Span
 from linnet.kb import KnowledgeBase
 from linnet.meter import mib, peak_resident
 from linnet.pipeline import Abbreviations, Sentences
-from linnet.rerank.packing import Packing
+from linnet.text.packing import Packing
 
 __all__ = ["MOST", "joined"]
 

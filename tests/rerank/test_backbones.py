@@ -4,24 +4,16 @@ from __future__ import annotations
 
 import itertools
 import pickle
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pytest
-import torch
-from torch import Tensor
 
 from linnet.data import Document, Mention, Span
 from linnet.errors import LinnetError, RecipeError
 from linnet.kb import KnowledgeBase
-from linnet.nn.encoder import Encoder
-from linnet.rerank import cross_network, isolation
 from linnet.rerank.cross_encoder import CrossEncoder
-from linnet.rerank.cross_network import CrossNetwork, Sequences, frame_of
-from linnet.rerank.packing import PACKINGS, Asked, Packed, Packing, Text, pack
+from linnet.text.packing import PACKINGS, Packing
 from tests.tiny_models import tiny_model
 
 from .test_cross_encoder import (
@@ -42,25 +34,15 @@ from .test_cross_encoder import (
 __all__ = ["exact", "kb"]
 
 LONG = 1024
-Masking = Callable[[Encoder, Tensor, Tensor], tuple[Tensor, Tensor]]
 
 
 @pytest.fixture(scope="session")
 def encoders(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder of encoders that read 1,024 tokens, and 8 on each side where their attention is local."""
     folder = tmp_path_factory.mktemp("encoders")
-    for kind in ("bert", "deberta", "longformer", "modernbert", "mpnet", "roberta"):
+    for kind in ("deberta", "longformer", "modernbert", "mpnet", "roberta"):
         tiny_model(folder / kind, kind, words=WORDS, window=LONG)
     return folder
-
-
-def network_of(folder: Path) -> CrossNetwork:
-    return CrossNetwork(Encoder.load(folder), heard=False).eval()
-
-
-def batch_of(packed: list[Packed], *, isolated: bool = False) -> Sequences:
-    nothing = np.zeros((sum(len(one.slots) for one in packed), 0), np.float32)
-    return Sequences.of(packed, nothing, padding=0, isolated=isolated, device=torch.device("cpu"))
 
 
 def long_notes(count: int, each: int) -> list[Document]:
@@ -133,18 +115,6 @@ def test_isolated_candidates_know_neither_company_nor_order(
     assert close(one, scores(loaded, [permuted(doc, [0, 1, 2, 3, 4, 5]) for doc in seen]), 1e-4)
 
 
-@pytest.mark.parametrize("kind", ["modernbert", "roberta"])
-def test_a_pair_that_sees_all_of_itself_is_read_as_without_a_mask(encoders: Path, kind: str) -> None:
-    network = network_of(encoders / kind)
-    packed = pack(
-        [Text((30,) * 40, (0,), ((0, 1),))], [Asked((31, 32), ((33, 34),))], "base", frame_of(network.encoder)
-    )
-    plain, pairs = (batch_of(packed, isolated=isolated) for isolated in (False, True))
-    pairs.mask[:] = True
-    with torch.inference_mode():
-        assert torch.allclose(network.hidden(pairs), network.hidden(plain), atol=1e-5)
-
-
 @pytest.mark.parametrize(
     ("kind", "why"),
     [
@@ -161,43 +131,7 @@ def test_where_candidates_cannot_be_isolated(kb: KnowledgeBase, encoders: Path, 
     assert cross.network.encoder.window == LONG - (kind == "mpnet")
 
 
-@pytest.mark.parametrize(
-    ("kind", "broken", "why"),
-    [
-        ("modernbert", lambda encoder, seen, places: (seen, places), "as if that stood alone"),  # its near tokens lost
-        ("roberta", lambda encoder, seen, places: (seen, places), "as if that stood alone"),  # positions of padding
-        ("bert", lambda encoder, seen, places: (seen | True, places), "as if that stood alone"),
-        ("bert", lambda encoder, seen, places: (seen, torch.arange(places.shape[1])[None]), "as if that stood alone"),
-        ("bert", lambda encoder, seen, places: (seen & seen.transpose(2, 3), places), "they would not see their text"),
-    ],
-)
-def test_what_obeys_no_mask_is_noticed(
-    encoders: Path, kind: str, broken: Masking, why: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    network = network_of(encoders / kind)
-    isolation.require_apart(network)
-    monkeypatch.setattr(cross_network, "masked", broken)
-    with pytest.raises(RecipeError, match=why):
-        isolation.require_apart(network)
-
-
 # --- global attention ------------------------------------------------------------------------------------------------
-
-
-def test_masks_of_a_longformer_see_all_and_are_seen(encoders: Path) -> None:
-    network = network_of(encoders / "longformer")
-    layers: Any = network.encoder.backbone.encoder
-    del layers.layer[1:]
-    text, frame = Text(tuple(range(20, 80)), (0,), ((0, 1),)), frame_of(network.encoder)
-    changed = text._replace(pieces=(90, *text.pieces[1:]))
-    asked = [Asked((31, 32), ((33, 34), (35,)))]
-    with torch.inference_mode():
-        one, other = (network.hidden(batch_of(pack([some], asked, "parallel", frame)))[0] for some in (text, changed))
-    [packed] = pack([text], asked, "parallel", frame)
-    differs = (one - other).abs().amax(dim=1) > 1e-6
-    far = {0, *packed.at}  # of one layer, these alone see a token far away
-    assert {place for place in range(20, len(packed)) if differs[place]} == far - {0}
-    assert all(differs[place] for place in range(10))
 
 
 def test_a_longformer_is_not_run_by_onnx(

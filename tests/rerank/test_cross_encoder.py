@@ -25,8 +25,8 @@ from linnet.rerank.cross_network import CrossNetwork
 from linnet.rerank.cross_texts import features
 from linnet.rerank.cross_training import CrossTraining, learned_documents, sure_enough
 from linnet.rerank.cross_weights import weigh
-from linnet.rerank.packing import PACKINGS, Packing
 from linnet.retrieve.ngram import Ngram
+from linnet.text.packing import PACKINGS, Packing
 from tests.tiny_models import tiny_bert
 
 NAMES = ("cold wind", "cold sickness", "cold water", "warm wind", "warm sickness", "warm water")

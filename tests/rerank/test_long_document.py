@@ -10,13 +10,14 @@ import torch
 from linnet.data import Concept, Document, Mention, Name
 from linnet.kb import KnowledgeBase
 from linnet.kb_build import build
+from linnet.nn.sequences import Sequences
 from linnet.nn.texts import CPU_TOKENS
 from linnet.pace import listening
 from linnet.pipeline import Abbreviations, Sentences
 from linnet.rerank.cross_encoder import CrossEncoder
-from linnet.rerank.cross_network import CrossNetwork, Sequences
-from linnet.rerank.packing import Packing
+from linnet.rerank.cross_network import CrossNetwork
 from linnet.retrieve.ngram import Ngram
+from linnet.text.packing import Packing
 from tests.rerank.long_document import joined
 from tests.tiny_models import tiny_bert
 

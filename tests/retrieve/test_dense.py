@@ -18,7 +18,7 @@ from tests.tiny_models import tiny_bert
 from torch.nn import functional
 
 from linnet import config
-from linnet.data import Candidates, Concept, Document, Mention, Name, Span
+from linnet.data import Candidates, Concept, Document, Mention, Name
 from linnet.detect.conjuncts import Conjuncts
 from linnet.detect.gold import Gold
 from linnet.errors import DataError, LinnetError, LinnetWarning, RecipeError
@@ -26,17 +26,16 @@ from linnet.evaluate.cost import cost
 from linnet.kb import KnowledgeBase
 from linnet.kb_build import build
 from linnet.kb_edit import edit
-from linnet.nn.encoder import Encoder
 from linnet.pipeline import Abbreviations, Allow, Pipeline, Sentences
 from linnet.retrieve import dense_training
-from linnet.retrieve.bi_encoder import BiEncoder, Templates, windowed
-from linnet.retrieve.contexts import InContext, in_context
+from linnet.retrieve.bi_encoder import BiEncoder
 from linnet.retrieve.dense import Dense
 from linnet.retrieve.dense_args import DenseArgs
 from linnet.retrieve.dense_linked import Linked, linked_mentions
 from linnet.retrieve.dense_training import DenseTraining, fit
 from linnet.retrieve.dense_vectors import NameVectors
 from linnet.retrieve.ngram import Ngram
+from linnet.text.contexts import in_context
 
 NAMES = (
     ("seizure", "fit", "convulsion"),
@@ -88,46 +87,6 @@ def notes(count: int = 10, *, shift: int = 0) -> list[Document]:
 # --- texts -----------------------------------------------------------------------------------------------------------
 
 
-def shown(encoder: Encoder, ids: tuple[int, ...]) -> str:
-    return str(encoder.tokenizer.decode(list(ids)))
-
-
-def test_templates_are_those_of_the_paper(bert: str) -> None:
-    encoder = Encoder.load(bert, markers=("[MS]", "[ME]", "[ENT]"))
-    [mention], cut = Templates().mentions([InContext("short ", "cleft palate", " and seizure")], encoder)
-    assert shown(encoder, mention.ids) == "[CLS] short [MS] cleft palate [ME] and seizure [SEP]"
-    assert shown(encoder, mention.ids[slice(*mention.span)]) == "cleft palate"
-    assert cut == 0
-    [name], cut = Templates().names(["cleft palate"], encoder, ["heart of palate"])
-    assert cut == 0
-    assert shown(encoder, name.ids) == "[CLS] cleft palate [ENT] heart of palate [SEP]"
-    assert shown(encoder, name.ids[slice(*name.span)]) == "cleft palate"
-    [plain], _ = Templates(markers=False).mentions([InContext("short ", "palate", "")], encoder)
-    assert shown(encoder, plain.ids) == "[CLS] short palate [SEP]"
-
-
-@pytest.mark.parametrize("tokens", [8, 9, 20, 50])
-def test_the_context_is_centred_and_the_window_kept(bert: str, tokens: int) -> None:
-    encoder = Encoder.load(bert, markers=("[MS]", "[ME]", "[ENT]"))
-    left, right = "heart attack and " * 30, " of renal cyst" * 30
-    [text], _ = Templates(tokens=tokens).mentions([InContext(left, "cleft palate", right)], encoder)
-    assert len(text.ids) == tokens
-    before, after = text.span[0] - 2, tokens - text.span[1] - 2
-    assert abs(before - after) <= 1
-    [text], _ = Templates(tokens=tokens).mentions([InContext("", "cleft palate", right)], encoder)
-    assert (text.span, len(text.ids)) == ((2, 4), tokens)
-
-
-def test_no_token_of_a_context_is_lost_that_fits() -> None:
-    for left in range(6):
-        for right in range(6):
-            for room in range(12):
-                before, after = windowed(list(range(left)), list(range(100, 100 + right)), room)
-                assert len(before) + len(after) == min(room, left + right)
-                assert before == list(range(left))[left - len(before) :]
-                assert after == list(range(100, 100 + right))[: len(after)]
-
-
 def test_mentions_longer_than_the_window_keep_their_ends_and_are_counted(dense: Dense) -> None:
     text = "seizure " + "and " * 80 + "cyst"
     long = Document("l", text, mentions=(Mention(0, len(text)),), sentences=(), abbreviations=())
@@ -141,21 +100,6 @@ def test_names_longer_than_the_window_are_counted(bert: str, tmp_path: Path) -> 
     kb = build([Concept("X:1", (Name(long), Name("fit"), Name(f"{long} fit")))], tmp_path / "long.kb")
     with pytest.warns(LinnetWarning, match="2 names are longer than 50 word pieces"):
         assert Dense(kb=kb, encoder=bert).names_index.search(np.ones((1, 32), np.float32), 2)
-
-
-def test_only_so_much_of_a_long_document_is_read_as_can_be_shown() -> None:
-    doc = replace(note(1, "x" * 5000 + " fever " + "y" * 5000, "fever"), abbreviations=())
-    [found] = in_context(doc, tokens=50)
-    assert (len(found.left), found.text, len(found.right)) == (800, "fever", 800)
-
-
-def test_parts_and_long_forms_are_what_is_asked_for() -> None:
-    doc = Document("d", "cleft lip and palate", mentions=(Mention(0, 20, parts=(Span(0, 5), Span(14, 20))),))
-    assert in_context(doc, tokens=50) == [InContext("", "cleft palate", "")]
-    short = note(1, "Cystic heart (CH) was seen. CH grew.", "CH grew")
-    short = replace(short, mentions=(Mention(28, 30),))
-    assert in_context(short, tokens=50)[0].text == "Cystic heart"
-    assert in_context(short, tokens=50, long_forms=False)[0].text == "CH"
 
 
 # --- looking up ------------------------------------------------------------------------------------------------------

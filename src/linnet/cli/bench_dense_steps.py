@@ -19,9 +19,9 @@ from linnet.data import Concept, Name
 from linnet.errors import LinnetError
 from linnet.kb import KnowledgeBase
 from linnet.meter import Meter, memory
-from linnet.retrieve.contexts import InContext
 from linnet.retrieve.dense import Dense
 from linnet.retrieve.dense_vectors import INDEXES, NameVectors, name_vectors
+from linnet.text.contexts import InContext
 
 __all__ = ["added", "measure"]
 

@@ -25,9 +25,9 @@ from linnet.rerank.cross_args import CrossArgs
 from linnet.rerank.cross_encoder import CrossEncoder
 from linnet.rerank.cross_texts import Read
 from linnet.rerank.cross_training import Batch, CrossTraining, Example, Learned
-from linnet.rerank.packing import PACKINGS, Packed
 from linnet.retrieve.ngram import Ngram
 from linnet.roles import blind
+from linnet.text.packing import PACKINGS, Packed
 
 __all__ = ["measure", "prepared"]
 

@@ -13,8 +13,8 @@ from linnet.config import read_recipe
 from linnet.errors import FormatError, did_you_mean
 from linnet.recipe import Recipe, nested_tables, toml_value
 from linnet.rerank.cross_encoder import CrossEncoder
-from linnet.rerank.packing import PACKINGS
 from linnet.text.files import read_text
+from linnet.text.packing import PACKINGS
 
 __all__ = ["read_params", "with_params"]
 

@@ -1,7 +1,7 @@
 """Mention detection that learns: each word gets a label, from an encoder that reads the whole document.
 
-How documents become words and windows says `linnet.detect.tagger_texts`, what the network is
-`linnet.detect.tagger_network`, how it learns `linnet.detect.tagger_training`.
+How documents become words and windows says `linnet.nn.windows`, what the network is `linnet.detect.tagger_network`, how
+it learns `linnet.detect.tagger_training`.
 """
 
 from __future__ import annotations
@@ -22,10 +22,11 @@ from linnet.errors import FormatError, PipelineError, RecipeError
 from linnet.home import read_json
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Allow, Component, Detector, Step
+from linnet.text.words import KINDS, label_names
 
 if TYPE_CHECKING:
     from linnet.detect.tagger_network import TaggerNetwork
-    from linnet.detect.tagger_texts import Text, Window
+    from linnet.nn.windows import Text, Window
     from linnet.text.tagging import Chunk
 
 __all__ = ["Tagger"]
@@ -96,8 +97,6 @@ class Tagger(Detector):
     @property
     def labels(self) -> list[str]:
         """The labels of words."""
-        from linnet.detect.tagger_texts import label_names  # noqa: PLC0415 - imports torch
-
         return label_names(self.types or ("",), self.scheme)
 
     @property
@@ -152,7 +151,7 @@ class Tagger(Detector):
 
     def read(self, docs: Sequence[Document]) -> list[Text]:
         """Return documents as words and word pieces, with what the dictionary says of them."""
-        from linnet.detect.tagger_texts import read  # noqa: PLC0415 - imports torch
+        from linnet.nn.windows import read  # noqa: PLC0415 - imports torch
         from linnet.pipeline import Pipeline  # noqa: PLC0415 - for its front
 
         known = None
@@ -176,14 +175,14 @@ class Tagger(Detector):
 
     def windows(self, text: Text) -> list[Window]:
         """Return the windows that a text is read in."""
-        from linnet.detect.tagger_texts import windows  # noqa: PLC0415 - imports torch
+        from linnet.nn.windows import windows  # noqa: PLC0415 - imports torch
 
         size = (self.window or self._reading.window) - 2  # start and end of a sequence
         return windows(text, size, min(OVERLAP, size // 4))
 
     def chunks(self, texts: Sequence[Text], networks: Sequence[TaggerNetwork]) -> list[list[tuple[Chunk, float]]]:
         """Return the mentions of each text as chunks of words, each with the log odds of exactly that chunk."""
-        from linnet.detect.tagger_decoding import decoded, emissions  # noqa: PLC0415 - imports torch
+        from linnet.nn.span_scores import decoded, emissions  # noqa: PLC0415 - imports torch
 
         if not texts:
             return []
@@ -232,7 +231,6 @@ class Tagger(Detector):
             DataError: no mention to learn from.
         """
         import linnet.nn  # noqa: F401, PLC0415 - says what to install where torch is missing
-        from linnet.detect.tagger_texts import KINDS  # noqa: PLC0415 - imports torch
         from linnet.detect.tagger_training import fit  # noqa: PLC0415 - imports torch
 
         self.folders, self.curve = (), NEUTRAL

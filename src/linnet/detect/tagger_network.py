@@ -3,80 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
-from linnet.detect.tagger_texts import SHAPES, Text, Window
 from linnet.errors import FormatError
 from linnet.nn.attention import use_plain_steps
 from linnet.nn.crf import Rules, rules_of
 from linnet.nn.encoder import Encoder
 from linnet.nn.weights import read_weights, write_weights
+from linnet.nn.windows import Pieces
 from linnet.text.tagging import Scheme
+from linnet.text.words import SHAPES
 
-__all__ = ["Pieces", "TaggerNetwork"]
+__all__ = ["TaggerNetwork"]
 
 HEAD = "head.safetensors"
 SPREAD = 0.02  # of the weights that nothing has learned
-
-
-@dataclass
-class Pieces:
-    """Windows of texts as tensors.
-
-    Attributes:
-        ids: int64 (windows, tokens), with those of start and end.
-        mask: int64 (windows, tokens), 1 for tokens.
-        words: int64 (windows, tokens), the word of each piece, counted from the first of its window; the last number
-            stands for no word.
-        shapes: int64 (windows, words).
-        matches: int64 (matches, 3): window, word, feature.
-        own: int64 (windows, 2), which of its words belong to the window, from and up to.
-        counts: int64 (windows,), how many words each has.
-    """
-
-    ids: Tensor
-    mask: Tensor
-    words: Tensor
-    shapes: Tensor
-    matches: Tensor
-    own: Tensor
-    counts: Tensor
-
-    @classmethod
-    def of(cls, parts: Sequence[tuple[Text, Window]], encoder: Encoder) -> Pieces:
-        """Return windows of texts, padded."""
-        tokenizer = encoder.tokenizer
-        longest = max(window.last - window.first for _, window in parts) + 2
-        spans = [(int(text.owners[window.first]), int(text.owners[window.last - 1]) + 1) for text, window in parts]
-        count = max(end - begin for begin, end in spans)
-        ids = np.full((len(parts), longest), tokenizer.pad_token_id, np.int64)
-        mask = np.zeros_like(ids)
-        words = np.full_like(ids, count)
-        shapes = np.zeros((len(parts), count), np.int64)
-        matches = []
-        for row, ((text, window), (begin, end)) in enumerate(zip(parts, spans, strict=True)):
-            size = window.last - window.first
-            ids[row, 0], ids[row, size + 1] = tokenizer.cls_token_id, tokenizer.sep_token_id
-            ids[row, 1 : size + 1] = text.pieces[window.first : window.last]
-            mask[row, : size + 2] = 1
-            words[row, 1 : size + 1] = text.owners[window.first : window.last] - begin
-            shapes[row, : end - begin] = text.shapes[begin:end]
-            held = text.matches[(text.matches[:, 0] >= begin) & (text.matches[:, 0] < end)]
-            matches.append(np.column_stack([np.full(len(held), row), held[:, 0] - begin, held[:, 1]]))
-        # words without word pieces at either end, such as control characters, are read by nobody
-        own = [(max(w.begin, b) - b, min(w.end, e) - b) for (_, w), (b, e) in zip(parts, spans, strict=True)]
-        counts = np.array([end - begin for begin, end in spans], np.int64)
-        arrays = (ids, mask, words, shapes, np.concatenate(matches).astype(np.int64), np.array(own, np.int64), counts)
-        return cls(*map(torch.from_numpy, arrays))
-
-    def to(self, device: torch.device) -> Pieces:
-        """Return the same on a device."""
-        return Pieces(*(getattr(self, name).to(device) for name in self.__dataclass_fields__))
 
 
 class TaggerNetwork(nn.Module):

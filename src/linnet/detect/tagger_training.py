@@ -15,13 +15,14 @@ from torch.nn import functional
 
 from linnet.data import Document
 from linnet.detect.tagger_args import TaggerArgs
-from linnet.detect.tagger_network import Pieces, TaggerNetwork
-from linnet.detect.tagger_texts import UNKNOWN, Ints, Text, Window, gold_chunks, labels_of
+from linnet.detect.tagger_network import TaggerNetwork
 from linnet.errors import DataError
 from linnet.nn.crf import NEVER, log_partition
 from linnet.nn.texts import token_batches, token_budget
+from linnet.nn.windows import Pieces, Text, Window
 from linnet.roles import Step, blind
 from linnet.text.tagging import CONTINUES
+from linnet.text.words import UNKNOWN, Ints, gold_chunks, labels_of
 from linnet.train.args import TrainArgs
 from linnet.train.key import key_of
 from linnet.train.loop import parameter_groups, train

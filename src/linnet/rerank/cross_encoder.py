@@ -1,6 +1,6 @@
 """Reranking by reading mention and candidates together (Sanz-Cruzado & Lever 2025): one network, five packings.
 
-How sequences are made says `linnet.rerank.packing`, what the network is `linnet.rerank.cross_network`, how it learns
+How sequences are made says `linnet.text.packing`, what the network is `linnet.rerank.cross_network`, how it learns
 `linnet.rerank.cross_training`.
 """
 
@@ -25,7 +25,7 @@ from linnet.kb import KnowledgeBase
 from linnet.pace import tell
 from linnet.pipeline import Component, Reranker, Step
 from linnet.rerank.cross_args import CandidateText, CrossArgs
-from linnet.rerank.packing import Frame, Packed, Packing, pack, too_long
+from linnet.text.packing import Frame, Packed, Packing, pack, too_long
 
 if TYPE_CHECKING:
     from linnet.rerank.cross_network import CrossNetwork
@@ -101,8 +101,9 @@ class CrossEncoder(Reranker):
         """The network, read at first use: what was trained, else the pre-trained encoder."""
         from linnet.nn.device import choose_device  # noqa: PLC0415 - imports torch
         from linnet.nn.encoder import Encoder  # noqa: PLC0415 - imports torch
-        from linnet.rerank.cross_network import MASK, CrossNetwork  # noqa: PLC0415 - imports torch
-        from linnet.rerank.isolation import require_apart  # noqa: PLC0415 - imports torch
+        from linnet.nn.isolation import require_apart  # noqa: PLC0415 - imports torch
+        from linnet.nn.sequences import MASK  # noqa: PLC0415 - imports torch
+        from linnet.rerank.cross_network import CrossNetwork  # noqa: PLC0415 - imports torch
 
         if self.folder is not None:
             network = CrossNetwork.load(self.folder, heard=self.heard)
@@ -112,7 +113,7 @@ class CrossEncoder(Reranker):
             problem = f"window: {self.window} must be at most {network.encoder.window}"
             raise RecipeError("cross", [f"{problem}, which is what the encoder {self.encoder!r} reads"])
         if self.isolated:
-            require_apart(network)
+            require_apart(network.encoder, "cross")
         if self.backend == "onnx" and self.folder is not None:
             from linnet.nn.onnx import OnnxEncoder  # noqa: PLC0415 - needs the extra onnx
 
@@ -131,7 +132,7 @@ class CrossEncoder(Reranker):
     @property
     def frame(self) -> Frame:
         """The tokens that hold a sequence together."""
-        from linnet.rerank.cross_network import frame_of  # noqa: PLC0415 - imports torch
+        from linnet.nn.sequences import frame_of  # noqa: PLC0415 - imports torch
 
         return frame_of(self.network.encoder, self.window)
 
@@ -191,7 +192,7 @@ class CrossEncoder(Reranker):
         import torch  # noqa: PLC0415 - slow to import
 
         from linnet.nn.device import autocast  # noqa: PLC0415 - imports torch
-        from linnet.rerank.cross_network import Sequences, batched  # noqa: PLC0415 - imports torch
+        from linnet.nn.sequences import Sequences, batched  # noqa: PLC0415 - imports torch
 
         network = self.network
         packed, owners = self.packed(reads)

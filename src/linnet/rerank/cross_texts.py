@@ -14,7 +14,7 @@ from linnet.data import Candidates, Document, Span
 from linnet.kb import KnowledgeBase
 from linnet.nn.encoder import Encoder
 from linnet.rerank.cross_args import CandidateText
-from linnet.rerank.packing import Asked, Text
+from linnet.text.packing import Asked, Text
 from linnet.text.queries import query_texts
 
 __all__ = ["FEATURES", "Read", "Reader"]

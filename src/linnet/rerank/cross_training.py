@@ -21,15 +21,16 @@ from torch.nn import functional
 
 from linnet.data import Candidates, Document
 from linnet.errors import DataError
+from linnet.nn.sequences import Sequences, batched
 from linnet.nn.texts import token_budget
 from linnet.pipeline import Component, Pipeline, Step
 from linnet.rerank.counts import answers
 from linnet.rerank.cross_args import CrossArgs
-from linnet.rerank.cross_network import CrossNetwork, Sequences, batched
+from linnet.rerank.cross_network import CrossNetwork
 from linnet.rerank.cross_texts import FEATURES, Read
 from linnet.rerank.cross_weights import weigh
-from linnet.rerank.packing import Packed, pack
 from linnet.roles import align, blind
+from linnet.text.packing import Packed, pack
 from linnet.train.args import TrainArgs
 from linnet.train.key import key_of
 from linnet.train.loop import parameter_groups, train

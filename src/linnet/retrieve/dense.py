@@ -25,10 +25,10 @@ from linnet.errors import LinnetWarning, RecipeError
 from linnet.index.flat import Flat, Found
 from linnet.kb import KnowledgeBase, Mask
 from linnet.pipeline import Allow, Component, Step
-from linnet.retrieve.contexts import InContext, in_context
 from linnet.retrieve.dense_args import ALIGN, FINETUNE, AlignArgs, DenseArgs
 from linnet.retrieve.dense_vectors import VECTORS, SearchedNames, files_beside, make, name_vectors
 from linnet.retrieve.queries import IndexedRetriever
+from linnet.text.contexts import InContext, in_context
 from linnet.train.aliases import Aliases
 
 if TYPE_CHECKING:
@@ -167,8 +167,8 @@ class Dense(IndexedRetriever):
 
     @property
     def templates(self) -> Any:
-        """How texts become tokens, a `linnet.retrieve.bi_encoder.Templates`."""
-        from linnet.retrieve.bi_encoder import Templates  # noqa: PLC0415 - imports torch
+        """How texts become tokens, a `linnet.nn.templates.Templates`."""
+        from linnet.nn.templates import Templates  # noqa: PLC0415 - imports torch
 
         return Templates(tokens=self.tokens, name_tokens=self.name_tokens, markers=self.markers)
 

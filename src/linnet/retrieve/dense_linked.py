@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from linnet.data import Candidates, Document
 from linnet.pipeline import Component, Pipeline, Step
-from linnet.retrieve.contexts import InContext
 from linnet.retrieve.dense_args import AlignArgs, DenseArgs
 from linnet.retrieve.dense_vectors import NameVectors, make, name_vectors
 from linnet.roles import align, blind
+from linnet.text.contexts import InContext
 from linnet.train.args import TrainArgs
 from linnet.train.key import key_of
 from linnet.train.loop import train

@@ -1,22 +1,18 @@
-"""Documents as a tagger reads them: words that get one label each, word pieces in windows, and what is known of words.
+"""Words that get one label each, what is known of them, and their labels.
 
 A word is a run of letters and digits, or one other character that is no blank; labels belong to words, so that no
-mention begins or ends inside one. A document longer than the encoder's window is read in windows that overlap; each
-word is taken from the window in which it is farthest from an edge, so that nothing is cut off and nothing is read
-without what stands around it.
+mention begins or ends inside one.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from linnet.data import Document, Mention, Span
-from linnet.nn.encoder import Encoder
 from linnet.text.normalise import INVISIBLE
 from linnet.text.tagging import OUTSIDE, Chunk, Scheme, decode, encode_chunks
 
@@ -24,14 +20,13 @@ __all__ = [
     "KINDS",
     "SHAPES",
     "UNKNOWN",
-    "Text",
-    "Window",
+    "Ints",
     "gold_chunks",
     "label_names",
     "labels_of",
-    "read",
+    "matches_of",
+    "shape_of",
     "spans_of",
-    "windows",
 ]
 
 _JOINED = rf"\u0300-\u036f{INVISIBLE}"  # accents and invisible signs belong to the word before them
@@ -45,29 +40,6 @@ KINDS = ("B", "I", "E", "S")  # places in a match of the dictionary
 UNKNOWN = -100  # a label that nobody has given
 
 
-class Text(NamedTuple):
-    """A document as words and word pieces.
-
-    ``words`` are code point spans; ``pieces`` (pieces,) are ids and ``owners`` (pieces,) the word of each, in rising
-    order; ``shapes`` (words,) are places in `SHAPES`; ``matches`` are pairs (word, feature) of the dictionary.
-    """
-
-    words: list[Span]
-    pieces: Ints
-    owners: Ints
-    shapes: Ints
-    matches: Ints
-
-
-class Window(NamedTuple):
-    """A stretch of a text: its pieces from ``first`` up to ``last``; the words from ``begin`` up to ``end`` are its."""
-
-    first: int
-    last: int
-    begin: int
-    end: int
-
-
 def spans_of(text: str) -> list[Span]:
     """Return the words of a text.
 
@@ -77,36 +49,7 @@ def spans_of(text: str) -> list[Span]:
     return [Span(*found.span()) for found in _WORD.finditer(text)]
 
 
-def read(
-    docs: Sequence[Document],
-    encoder: Encoder,
-    *,
-    known: Sequence[Sequence[Mention]] | None = None,
-    features: dict[str, int] | None = None,
-) -> list[Text]:
-    """Return documents as words and word pieces.
-
-    Args:
-        docs: with any mentions, which are not looked at.
-        encoder: whose word pieces they are.
-        known: for each document what the dictionary found; None = nothing.
-        features: numbers of the features of dictionary matches, ``B-Disease`` …, by name; others are left out.
-    """
-    made = []
-    for number, (doc, (ids, offsets)) in enumerate(zip(docs, encoder.located([doc.text for doc in docs]), strict=True)):
-        words = spans_of(doc.text)
-        starts = np.array([word.start for word in words], np.int64)
-        places = np.array([start for start, _ in offsets], np.int64)
-        owners = np.searchsorted(starts, places, side="right") - 1
-        held = owners >= 0  # a piece before the first word is no part of any
-        pieces, owners = np.array(ids, np.int64)[held], np.maximum.accumulate(owners[held])
-        shapes = np.array([_shape(doc.text[start:end]) for start, end in words], np.int64)
-        found = _matched(words, known[number], features) if known is not None and features else []
-        made.append(Text(words, pieces, owners, shapes, np.array(found, np.int64).reshape(-1, 2)))
-    return made
-
-
-def _shape(word: str) -> int:
+def shape_of(word: str) -> int:
     """Return the shape of a word, its place in `SHAPES`: what a lower-casing tokenizer does not see."""
     letters = [letter for letter in word if letter.isalpha()]
     if not letters:
@@ -126,7 +69,7 @@ def _shape(word: str) -> int:
     return SHAPES.index(shape)
 
 
-def _matched(words: Sequence[Span], mentions: Iterable[Mention], features: dict[str, int]) -> list[tuple[int, int]]:
+def matches_of(words: Sequence[Span], mentions: Iterable[Mention], features: dict[str, int]) -> list[tuple[int, int]]:
     """Return (word, feature) of the words that the dictionary found, one for each type of a match."""
     found = set()
     for mention in mentions:
@@ -197,27 +140,3 @@ def labels_of(doc: Document, words: Sequence[Span], names: Sequence[str], scheme
 def gold_chunks(labels: Ints, names: Sequence[str]) -> list[Chunk]:
     """Return the mentions that labels (words,) mark; unknown ones mark none."""
     return decode(names[label] if label >= 0 else OUTSIDE for label in labels.tolist())
-
-
-# --- windows ---------------------------------------------------------------------------------------------------------
-
-
-def windows(text: Text, size: int, overlap: int) -> list[Window]:
-    """Return the windows of a text: of at most `size` pieces, each begun `overlap` pieces before the last one ended.
-
-    Windows begin where words do, if the words are shorter than the overlap. Each word belongs to one of them.
-    """
-    count, words = len(text.pieces), len(text.words)
-    if count <= size:
-        return [Window(0, count, 0, words)] if words else []
-    firsts = [0]
-    while firsts[-1] + size < count:
-        wanted = firsts[-1] + size - overlap
-        first = int(np.searchsorted(text.owners, text.owners[wanted]))
-        firsts.append(first if first > firsts[-1] else wanted)
-    ends = [min(first + size, count) for first in firsts]
-    borders = [0]  # of words: in the middle of what two windows share
-    for end, first in zip(ends, firsts[1:], strict=False):
-        borders.append(int(text.owners[(first + end) // 2]))
-    borders.append(words)
-    return [Window(*four) for four in zip(firsts, ends, borders, borders[1:], strict=False)]

@@ -1,23 +1,24 @@
-"""From the scores of a tagger to mentions: windows put together, the best labels, and how probable each mention is."""
+"""From scores of words to mentions: windows put together, the best labels, and how probable each mention is."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from linnet.detect.tagger_network import Pieces, TaggerNetwork
-from linnet.detect.tagger_texts import Text, Window
 from linnet.nn.crf import Rules, backward, best, forward
 from linnet.nn.device import autocast
+from linnet.nn.encoder import Encoder
 from linnet.nn.texts import token_batches, token_budget
+from linnet.nn.windows import Pieces, Text, Window
 from linnet.pace import tell
 from linnet.text.tagging import CONTINUES, Chunk, decode
 
-__all__ = ["decoded", "emissions"]
+__all__ = ["WordScorer", "decoded", "emissions"]
 
 CHAINS = 1 << 16  # words that are decoded at once, padding included
 SUREST = 30.0  # log odds
@@ -25,14 +26,37 @@ SUREST = 30.0  # log odds
 Floats = npt.NDArray[np.float32]
 
 
+class WordScorer(Protocol):
+    """A network that scores labels of words."""
+
+    @property
+    def encoder(self) -> Encoder:
+        """Whose word pieces it reads."""
+        ...
+
+    @property
+    def device(self) -> torch.device:
+        """Where the weights are."""
+        ...
+
+    @property
+    def rules(self) -> Rules:
+        """What labels may follow each other, and how gladly."""
+        ...
+
+    def __call__(self, batch: Pieces, /) -> Tensor:
+        """Return the score of each label for each word, float32 (windows, words, labels)."""
+        ...
+
+
 def emissions(
-    texts: Sequence[Text], windows: Sequence[Sequence[Window]], networks: Sequence[TaggerNetwork]
+    texts: Sequence[Text], windows: Sequence[Sequence[Window]], networks: Sequence[WordScorer]
 ) -> list[Floats]:
     """Return the score of each label for each word of each text, float32 (words, labels): the mean of all networks.
 
     Words without word pieces, control characters say, are no mentions at the ends of a text.
     """
-    labels = networks[0].head.out_features
+    labels = len(networks[0].rules.begin)
     out = [np.zeros((len(text.words), labels), np.float32) for text in texts]
     for scores in out:
         scores[:, 0] = SUREST  # what nobody reads is no mention
@@ -53,7 +77,7 @@ def emissions(
 
 
 def decoded(
-    scores: Sequence[Floats], networks: Sequence[TaggerNetwork], labels: Sequence[str]
+    scores: Sequence[Floats], networks: Sequence[WordScorer], labels: Sequence[str]
 ) -> list[list[tuple[Chunk, float]]]:
     """Return the chunks of the best labels of each text with their log odds.
 

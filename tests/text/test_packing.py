@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linnet.errors import DataError
-from linnet.rerank.packing import PACKINGS, Asked, Frame, Packed, Packing, Slot, Text, pack, visible
+from linnet.text.packing import PACKINGS, Asked, Frame, Packed, Packing, Slot, Text, pack, visible
 
 CLS, SEP, MASK = 1, 2, 3
 WIDE = Frame(CLS, SEP, MASK, 512)

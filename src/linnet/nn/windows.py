@@ -1,0 +1,149 @@
+"""Documents as networks read them that say something of each word: word pieces in windows that overlap.
+
+A document longer than the encoder's window is read in several; each word is taken from the window in which it is
+farthest from an edge, so that nothing is cut off and nothing is read without what stands around it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from linnet.data import Document, Mention, Span
+from linnet.nn.encoder import Encoder
+from linnet.text.words import Ints, matches_of, shape_of, spans_of
+
+__all__ = ["Pieces", "Text", "Window", "read", "windows"]
+
+
+class Text(NamedTuple):
+    """A document as words and word pieces.
+
+    ``words`` are code point spans; ``pieces`` (pieces,) are ids and ``owners`` (pieces,) the word of each, in rising
+    order; ``shapes`` (words,) are places in `SHAPES`; ``matches`` are pairs (word, feature) of the dictionary.
+    """
+
+    words: list[Span]
+    pieces: Ints
+    owners: Ints
+    shapes: Ints
+    matches: Ints
+
+
+class Window(NamedTuple):
+    """A stretch of a text: its pieces from ``first`` up to ``last``; the words from ``begin`` up to ``end`` are its."""
+
+    first: int
+    last: int
+    begin: int
+    end: int
+
+
+def read(
+    docs: Sequence[Document],
+    encoder: Encoder,
+    *,
+    known: Sequence[Sequence[Mention]] | None = None,
+    features: dict[str, int] | None = None,
+) -> list[Text]:
+    """Return documents as words and word pieces.
+
+    Args:
+        docs: with any mentions, which are not looked at.
+        encoder: whose word pieces they are.
+        known: for each document what the dictionary found; None = nothing.
+        features: numbers of the features of dictionary matches, ``B-Disease`` …, by name; others are left out.
+    """
+    made = []
+    for number, (doc, (ids, offsets)) in enumerate(zip(docs, encoder.located([doc.text for doc in docs]), strict=True)):
+        words = spans_of(doc.text)
+        starts = np.array([word.start for word in words], np.int64)
+        places = np.array([start for start, _ in offsets], np.int64)
+        owners = np.searchsorted(starts, places, side="right") - 1
+        held = owners >= 0  # a piece before the first word is no part of any
+        pieces, owners = np.array(ids, np.int64)[held], np.maximum.accumulate(owners[held])
+        shapes = np.array([shape_of(doc.text[start:end]) for start, end in words], np.int64)
+        found = matches_of(words, known[number], features) if known is not None and features else []
+        made.append(Text(words, pieces, owners, shapes, np.array(found, np.int64).reshape(-1, 2)))
+    return made
+
+
+def windows(text: Text, size: int, overlap: int) -> list[Window]:
+    """Return the windows of a text: of at most `size` pieces, each begun `overlap` pieces before the last one ended.
+
+    Windows begin where words do, if the words are shorter than the overlap. Each word belongs to one of them.
+    """
+    count, words = len(text.pieces), len(text.words)
+    if count <= size:
+        return [Window(0, count, 0, words)] if words else []
+    firsts = [0]
+    while firsts[-1] + size < count:
+        wanted = firsts[-1] + size - overlap
+        first = int(np.searchsorted(text.owners, text.owners[wanted]))
+        firsts.append(first if first > firsts[-1] else wanted)
+    ends = [min(first + size, count) for first in firsts]
+    borders = [0]  # of words: in the middle of what two windows share
+    for end, first in zip(ends, firsts[1:], strict=False):
+        borders.append(int(text.owners[(first + end) // 2]))
+    borders.append(words)
+    return [Window(*four) for four in zip(firsts, ends, borders, borders[1:], strict=False)]
+
+
+@dataclass
+class Pieces:
+    """Windows of texts as tensors.
+
+    Attributes:
+        ids: int64 (windows, tokens), with those of start and end.
+        mask: int64 (windows, tokens), 1 for tokens.
+        words: int64 (windows, tokens), the word of each piece, counted from the first of its window; the last number
+            stands for no word.
+        shapes: int64 (windows, words).
+        matches: int64 (matches, 3): window, word, feature.
+        own: int64 (windows, 2), which of its words belong to the window, from and up to.
+        counts: int64 (windows,), how many words each has.
+    """
+
+    ids: Tensor
+    mask: Tensor
+    words: Tensor
+    shapes: Tensor
+    matches: Tensor
+    own: Tensor
+    counts: Tensor
+
+    @classmethod
+    def of(cls, parts: Sequence[tuple[Text, Window]], encoder: Encoder) -> Pieces:
+        """Return windows of texts, padded."""
+        tokenizer = encoder.tokenizer
+        longest = max(window.last - window.first for _, window in parts) + 2
+        spans = [(int(text.owners[window.first]), int(text.owners[window.last - 1]) + 1) for text, window in parts]
+        count = max(end - begin for begin, end in spans)
+        ids = np.full((len(parts), longest), tokenizer.pad_token_id, np.int64)
+        mask = np.zeros_like(ids)
+        words = np.full_like(ids, count)
+        shapes = np.zeros((len(parts), count), np.int64)
+        matches = []
+        for row, ((text, window), (begin, end)) in enumerate(zip(parts, spans, strict=True)):
+            size = window.last - window.first
+            ids[row, 0], ids[row, size + 1] = tokenizer.cls_token_id, tokenizer.sep_token_id
+            ids[row, 1 : size + 1] = text.pieces[window.first : window.last]
+            mask[row, : size + 2] = 1
+            words[row, 1 : size + 1] = text.owners[window.first : window.last] - begin
+            shapes[row, : end - begin] = text.shapes[begin:end]
+            held = text.matches[(text.matches[:, 0] >= begin) & (text.matches[:, 0] < end)]
+            matches.append(np.column_stack([np.full(len(held), row), held[:, 0] - begin, held[:, 1]]))
+        # words without word pieces at either end, such as control characters, are read by nobody
+        own = [(max(w.begin, b) - b, min(w.end, e) - b) for (_, w), (b, e) in zip(parts, spans, strict=True)]
+        counts = np.array([end - begin for begin, end in spans], np.int64)
+        arrays = (ids, mask, words, shapes, np.concatenate(matches).astype(np.int64), np.array(own, np.int64), counts)
+        return cls(*map(torch.from_numpy, arrays))
+
+    def to(self, device: torch.device) -> Pieces:
+        """Return the same on a device."""
+        return Pieces(*(getattr(self, name).to(device) for name in self.__dataclass_fields__))
