@@ -63,8 +63,8 @@ class Learner(Retriever):
         (folder / "seen.json").write_text(json.dumps(sorted(self.seen)))
 
     @classmethod
-    def load(cls, folder: Path, *, kb: KnowledgeBase | None = None) -> Self:
-        loaded = super().load(folder, kb=kb)
+    def load(cls, folder: Path, *, kb: KnowledgeBase | None = None, partly: bool = False) -> Self:
+        loaded = super().load(folder, kb=kb, partly=partly)
         loaded.seen = frozenset(json.loads((folder / "seen.json").read_text()))
         return loaded
 
@@ -73,8 +73,8 @@ class Learner(Retriever):
 class Forgetful(Learner):
     """The same, which can leave documents out without being trained again."""
 
-    def without(self, documents: Iterable[str]) -> Learner:
-        fewer = Forgetful(kb=self.kb, k=self.k)
+    def without(self, documents: Iterable[str]) -> Self:
+        fewer = copy.copy(self)
         fewer.seen = self.seen - frozenset(documents)
         return fewer
 
@@ -145,7 +145,7 @@ class Watcher(Reranker):
 class Resuming(Watcher):
     """Leaves a checkpoint behind, and says how many it found."""
 
-    RESUMES: ClassVar[bool] = True
+    NETWORK = True
 
     def fit(self, train: Any, dev: Any, /, *, before: Any, kb: Any, args: Mapping[str, Any]) -> Iterator[Step]:
         folder = Path(args["checkpoints"])
@@ -226,7 +226,8 @@ class Counted(Stage):
     """A part that is trained again, and counts how often."""
 
     def __init__(self, name: str, folds: int) -> None:
-        self.name, self.FOLDS, self.kb = name, folds, None
+        self.name, self.kb = name, None
+        setattr(self, "FOLDS", folds)  # noqa: B010 - each of its own
         self.runs: list[frozenset[str]] = []
 
     def __call__(self, docs: Sequence[Document], /, *, allow: Any = None) -> list[Document]:

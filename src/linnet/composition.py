@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
+from collections import ChainMap
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from pathlib import Path
@@ -21,7 +22,8 @@ from linnet.data import Document, Mention
 from linnet.errors import FormatError, PipelineError
 from linnet.home import read_json
 from linnet.kb import KnowledgeBase
-from linnet.roles import Allow, Component, Learner, Seen, Texts, batches, documents_of, require
+from linnet.learner import HANDED_IN, Learner
+from linnet.roles import Allow, Component, Seen, Texts, batches, documents_of, require
 from linnet.text.abbreviations import find_abbreviations
 from linnet.text.sentences import split_sentences
 
@@ -35,13 +37,11 @@ class Stage(Learner, ABC):
 
     NEEDS: ClassVar[frozenset[str]] = NOTHING
     GIVES: ClassVar[frozenset[str]] = NOTHING
-    LEARNED: ClassVar[frozenset[str]] = NOTHING  # keywords that cannot be changed once it is trained
 
     @property
     def needs(self) -> frozenset[str]:
         """Which of `PROPERTIES` documents must have, for its inner components too."""
-        of: Sequence[Component] = getattr(self, "of", ())
-        return self.NEEDS.union(*(part.needs for part in of))
+        return self.NEEDS.union(*(part.needs for part in self.inner))
 
     @property
     def gives(self) -> frozenset[str]:
@@ -62,8 +62,7 @@ class Stage(Learner, ABC):
 
     def config(self) -> dict[str, Any]:
         """Return the keywords that make this component again, the knowledge base and its own parts aside."""
-        names: list[str] = [item.name for item in fields(self) if item.init] if is_dataclass(self) else []
-        values = {name: getattr(self, name) for name in names if name not in ("kb", "of")}
+        values = {name: value for name, value in self.keywords.items() if name not in HANDED_IN}
         # a tuned number is often NumPy's, which no file format knows
         return {name: value.item() if isinstance(value, np.generic) else value for name, value in values.items()}
 
@@ -74,14 +73,15 @@ class Stage(Learner, ABC):
         (folder / "config.json").write_text(json.dumps(self.config(), indent=2) + "\n", encoding="utf-8")
 
     @classmethod
-    def load(cls, folder: Path, *, kb: KnowledgeBase | None = None) -> Self:
-        """Return the component that `save` wrote."""
+    def load(cls, folder: Path, *, kb: KnowledgeBase | None = None, partly: bool = False) -> Self:  # noqa: ARG003
+        """Return the component that `save` wrote; with `partly` without what is of concepts that `kb` lacks."""
         check_files(folder)
         keywords = {k: tuple(v) if isinstance(v, list) else v for k, v in read_json(folder / "config.json").items()}
-        if kb is not None and "kb" in getattr(cls, "__dataclass_fields__", {}):
+        made: Any = cls
+        if kb is not None and is_dataclass(made) and "kb" in {item.name for item in fields(made)}:
             keywords["kb"] = kb
         try:
-            return cls(**keywords)
+            return made(**keywords)  # type: ignore[no-any-return]
         except TypeError as error:
             raise FormatError(folder / "config.json", f"{error}; save the pipeline again") from error
 
@@ -132,22 +132,28 @@ class Pipeline(Stage):
     """
 
     def __init__(self, *parts: Component, name: str = "", kb: KnowledgeBase | None = None) -> None:
-        self.name, self.kb, self.seen = name, kb, Seen.of(parts)
+        self.name, self.kb = name, kb
+        self.seen: Seen = Seen(ChainMap(*(part.seen for part in parts if isinstance(part, Pipeline))))
         flat: list[Component] = []
         for part in parts:
             if isinstance(part, type) or not isinstance(part, Component):
-                what = getattr(part, "__name__", type(part).__name__)
+                what = part.__name__ if isinstance(part, type) else type(part).__name__
                 raise PipelineError(f"{what} is no component that a pipeline can hold: give an object, not a class")
             flat += part.parts if isinstance(part, Pipeline) else [part]
-            self.kb = self.kb or getattr(part, "kb", None)
+            self.kb = self.kb or (part.linked_kb if isinstance(part, Learner) else None)
         self.parts: tuple[Component, ...] = tuple(flat)
         self.front = _front(self.parts)
         check_order(self.parts)
 
     @property
-    def inner(self) -> Sequence[Learner]:
-        """The parts, but for those of other kinds than Linnet's own."""
-        return [part for part in self.parts if isinstance(part, Learner)]
+    def inner(self) -> Sequence[Component]:
+        """The parts."""
+        return self.parts
+
+    @property
+    def linked_kb(self) -> KnowledgeBase | None:
+        """The knowledge base."""
+        return self.kb
 
     @property
     def needs(self) -> frozenset[str]:

@@ -10,12 +10,11 @@ from __future__ import annotations
 import dataclasses
 import functools
 import importlib
-import inspect
 import json
 import os
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any, cast, get_type_hints
@@ -29,6 +28,7 @@ from linnet.errors import FormatError, KnowledgeBaseError, LinnetError, RecipeEr
 from linnet.home import read_json, writable
 from linnet.kb import KnowledgeBase, kb_path
 from linnet.kb_open import comes_from, open_kb
+from linnet.learner import HANDED_IN
 from linnet.pipeline import Component, Pipeline, Stage
 from linnet.recipe import Recipe, check_value, messages, nested_tables, toml_value
 from linnet.roles import Seen, describe_seen
@@ -38,7 +38,6 @@ from linnet.text.files import read_text
 __all__ = ["COMPONENTS", "Recipe", "components", "load", "make", "name_of", "open_kb", "read_recipe", "recipes", "save"]
 
 LONGEST_NUMBER = 64  # bits, as TOML has it
-HANDED_IN = ("kb", "of")  # not keywords of a recipe: the knowledge base, and parts that have tables of their own
 SEEN = "seen.json"  # of a trained folder: `Pipeline.seen`
 
 
@@ -48,9 +47,12 @@ SEEN = "seen.json"  # of a trained folder: `Pipeline.seen`
 def _component(name: str) -> type[Stage]:
     module, _, attribute = components()[name].partition(":")
     try:
-        return cast("type[Stage]", getattr(importlib.import_module(module), attribute))
+        found: object = getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError) as error:
         raise LinnetError(f"the component {name!r} is {module}:{attribute}, which cannot be loaded: {error}") from error
+    if isinstance(found, type) and issubclass(found, Stage) and "__dataclass_fields__" in vars(found):
+        return found
+    raise LinnetError(f"the component {name!r} is {module}:{attribute}, which is no dataclass on a role of linnet")
 
 
 def _recipe_folder() -> Path:
@@ -179,8 +181,8 @@ def _list(known: Iterable[str]) -> str:
     return f"; it has: {', '.join(known) or 'no fields'}"
 
 
-def _parameters(name: str) -> Mapping[str, inspect.Parameter]:
-    return inspect.signature(_component(name)).parameters
+def _parameters(name: str) -> Mapping[str, dataclasses.Field[Any]]:
+    return {item.name: item for item in dataclasses.fields(cast("Any", _component(name))) if item.init}
 
 
 @functools.cache
@@ -191,8 +193,9 @@ def _keywords(name: str) -> dict[str, TypeAdapter[Any]]:
 
 
 def _required(name: str) -> list[str]:
-    parameters = _parameters(name).items()
-    return [key for key, item in parameters if key not in HANDED_IN and item.default is inspect.Parameter.empty]
+    nothing = dataclasses.MISSING
+    needed = [key for key, item in _parameters(name).items() if item.default is item.default_factory is nothing]
+    return [key for key in needed if key not in HANDED_IN]
 
 
 def _apply(change: str, values: dict[str, Any]) -> list[str]:
@@ -305,14 +308,14 @@ def make(part: Mapping[str, Any], kb: KnowledgeBase, saved: Path | None = None) 
 
 def _changed(name: str, component: Stage, keywords: Mapping[str, Any]) -> Stage:
     """Return a loaded component with the keywords of its table, which ``--set`` may have changed since it was saved."""
-    was = [(key, getattr(component, key), value) for key, value in keywords.items() if key in component.LEARNED]
+    had = component.keywords
+    was = [(key, had[key], value) for key, value in keywords.items() if key in component.LEARNED]
     wrong = [f"{name}.{key}: was trained with {old!r}, not with {new!r}" for key, old, new in was if old != new]
     if wrong:
         raise RecipeError("trained folder", [*wrong, "what was learned depends on it: leave it, or train again"])
     for key, value in keywords.items():
         setattr(component, key, value)
-    check: Callable[[], None] = getattr(component, "__post_init__", lambda: None)
-    check()
+    component.__post_init__()
     return component
 
 
@@ -353,8 +356,8 @@ def _save_all(parts: Sequence[Component], folder: Path, table: str) -> list[str]
     for index, (name, part) in enumerate(_name_all(parts)):
         place = folder / f"{index}-{name}"
         tables.append(f"[[{table}]]\nuse = {toml_value(name)}\n{_keyword_lines(part)}")
-        if inner := getattr(part, "of", ()):
-            tables += _save_all(inner, place, f"{table}.of")
+        if part.inner:
+            tables += _save_all(part.inner, place, f"{table}.of")
         else:
             part.save(place)
             write_checksums(place)
@@ -368,7 +371,7 @@ def _name_all(parts: Sequence[Component]) -> list[tuple[str, Stage]]:
         if not isinstance(part, Stage):
             raise LinnetError(f"{type(part).__name__} cannot be saved: it is not a linnet.pipeline.Stage")
         named.append((name_of(part), part))
-        _name_all(getattr(part, "of", ()))
+        _name_all(part.inner)
     return named
 
 

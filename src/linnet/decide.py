@@ -51,6 +51,7 @@ class Decide(Stage):
     calibration: Calibration = field(default="", init=False)
     _kinds: dict[int, str] = field(default_factory=dict, init=False, repr=False, compare=False)
 
+    LEARNS_FROM = "dev"
     NEEDS = frozenset({"mentions", "candidates"})
     GIVES = frozenset({"concepts"})
 
@@ -177,9 +178,9 @@ class Decide(Stage):
             (folder / "calibration.json").write_text(json.dumps(fitted, indent=2) + "\n", encoding="utf-8")
 
     @classmethod
-    def load(cls, folder: Path, *, kb: KnowledgeBase | None = None) -> Self:
+    def load(cls, folder: Path, *, kb: KnowledgeBase | None = None, partly: bool = False) -> Self:
         """Return the component that `save` wrote."""
-        decide = super().load(folder, kb=kb)
+        decide = super().load(folder, kb=kb, partly=partly)
         path = folder / "calibration.json"
         if path.is_file():
             fitted = read_json(path)

@@ -2,10 +2,9 @@
 
 A part that learns from what earlier parts say must not see what they say of documents they were trained on: a retriever
 that knows the aliases of a document finds everything in it. So the training documents are divided into folds, and what
-stands before a part answers for each fold with parts that have not seen it (`CrossFitted`): those with a method
-``without(ids)`` leave the fold's documents out, others are trained again on the rest. Networks take too long for that:
-those with a method ``with_network`` are trained again ``FOLDS`` times, and what else such a part knows is left out
-fold by fold.
+stands before a part answers for each fold with parts that have not seen it (`CrossFitted`): those that can
+(`Learner.without`) leave the fold's documents out, others are trained again on the rest. Networks take too long for
+that: they are trained again ``FOLDS`` times, and what else such a part knows is left out fold by fold.
 
 Finished parts are kept beside the output folder until all are done (`linnet.finished`), so that an interrupted training
 goes on where it was. Networks are trained by a loop of their own, which takes a part's place in `fit_part`.
@@ -29,10 +28,11 @@ from linnet.errors import LinnetError
 from linnet.finished import Finished, corpus_version, first_process
 from linnet.home import read_json, real_path
 from linnet.kb import KnowledgeBase
+from linnet.learner import Learner, inner_of
 from linnet.pipeline import Allow, Fuse, Pipeline, Stage
 from linnet.roles import Component, Fits, Step
 from linnet.teachable import check_teachable
-from linnet.todo import FROM_DEV, Task, is_network, part_at, with_part, with_parts
+from linnet.todo import Task, learner_at, part_at, with_part, with_parts
 from linnet.train.args import FREE
 
 __all__ = [
@@ -50,7 +50,7 @@ logger = logging.getLogger(__name__)
 
 FOLDS = 10
 
-Again = dict[tuple[int, ...], list[Any]]  # place of a part -> it, trained without the documents of every n-th fold
+Again = dict[tuple[int, ...], list[Learner]]  # place of a part -> it, trained without the documents of every n-th fold
 
 
 @dataclass(frozen=True)
@@ -140,23 +140,8 @@ def cross_fitted(
     """
     if not done:
         return pipeline
-    places = {doc.id: fold_of(doc.id, folds) for doc in docs}
-
-    def made() -> list[Pipeline]:
-        again = {} if known is None else known
-        # each with its last stage, what stands before it first
-        for place, number in sorted({task.place: number for number, task in enumerate(done)}.items()):
-            if place not in again and hasattr(part_at(pipeline, place), "with_network"):
-                again[place] = _trained_again(pipeline, done[: number + 1], docs, places, folds, checkpoints, again)
-        outs = [frozenset(id for id, place in places.items() if place == fold) for fold in range(folds)]
-        return [
-            _without(pipeline, done, [doc for doc in docs if doc.id not in out], out, folds, again, fold)
-            if out
-            else pipeline
-            for fold, out in enumerate(outs)
-        ]
-
-    return CrossFitted(pipeline, made, places)
+    fitting = _CrossFitting(pipeline, done, docs, folds, checkpoints, {} if known is None else known)
+    return CrossFitted(pipeline, fitting.pipelines, fitting.places)
 
 
 def fold_of(id: str, folds: int) -> int:
@@ -169,80 +154,84 @@ def fold_of(id: str, folds: int) -> int:
     return int.from_bytes(digest, "big") % folds
 
 
-def _trained_again(
-    pipeline: Pipeline,
-    done: Sequence[Task],
-    docs: Sequence[Document],
-    places: Mapping[str, int],
-    folds: int,
-    checkpoints: Path | None,
-    again: Again,
-) -> list[Any]:
-    """Return the last part of `done` with networks that have not seen the documents of every n-th fold.
+@dataclass
+class _CrossFitting:
+    """What `cross_fitted` is told; makes the pipelines of the folds."""
 
-    Earlier parts that were trained `again` answer for the rest as they do for all documents: what answers for a
-    document has not seen it, though it may have seen some of those that are left out.
-    What one of its stages learned from no document (``owes_nothing``) is not learned again: the next goes on with it.
-    """
-    task = done[-1]
-    part: Any = part_at(pipeline, task.place)
-    stages = [number for number, other in enumerate(done) if other.place == task.place]
-    owes_nothing = getattr(part, "owes_nothing", lambda _: False)
-    known = [number for number in stages if owes_nothing(done[number].args)]
-    stages = [number for number in stages if not known or number > known[-1]]
-    made = []
-    for out in range(part.FOLDS):
-        rest = [doc for doc in docs if places[doc.id] % part.FOLDS != out]
-        if not rest or len(rest) == len(docs) or not stages:
-            made.append(part)
-            continue
-        logger.info("%s: trained again without part %d of %d of the documents", task.name, out + 1, part.FOLDS)
-        parts = [_copied(other, (index,), [task]) for index, other in enumerate(pipeline.parts)]
-        fewer = with_part(with_parts(pipeline, parts), task.place, copy.copy(part))
-        for number in stages:
-            folder = checkpoints / f"{done[number].folder}.{out}" if checkpoints is not None else None
-            for _ in fit_part(
-                fewer, done[number], rest, (), done=done[:number], folds=folds, checkpoints=folder, known=again
-            ):
-                pass
-        made.append(part.with_network(part_at(fewer, task.place)))
-    return made
+    pipeline: Pipeline
+    done: Sequence[Task]
+    docs: Sequence[Document]
+    folds: int
+    checkpoints: Path | None
+    known: Again
 
+    @functools.cached_property
+    def places(self) -> dict[str, int]:
+        """The fold of each document by id."""
+        return {doc.id: fold_of(doc.id, self.folds) for doc in self.docs}
 
-def _without(
-    pipeline: Pipeline,
-    done: Sequence[Task],
-    rest: Sequence[Document],
-    out: frozenset[str],
-    folds: int,
-    again: Again,
-    fold: int,
-) -> Pipeline:
-    """Return the pipeline as trained on the `rest` of the documents, without those in `out`; networks are `again`."""
-    parts = [_copied(part, (index,), done) for index, part in enumerate(pipeline.parts)]
-    fewer = with_parts(pipeline, parts)
-    for number, task in enumerate(done):
-        ready = again.get(task.place)
-        part = ready[fold % len(ready)] if ready else part_at(fewer, task.place)
-        leave_out = getattr(part, "without", None)
-        if leave_out is not None:
-            fewer = with_part(fewer, task.place, leave_out(out))
-        else:
-            for _ in fit_part(fewer, task, rest, (), done=done[:number], folds=folds, known=again):
-                pass
-    return fewer
+    def pipelines(self) -> list[Pipeline]:
+        """Return for each fold the pipeline that has not seen it."""
+        # each part with its last stage, what stands before it first
+        for place, number in sorted({task.place: number for number, task in enumerate(self.done)}.items()):
+            part = learner_at(self.pipeline, place)
+            if part.NETWORK and not part.FOLDS:
+                raise LinnetError(
+                    f"{self.done[number].name} is a network that does not say how often it may be trained again "
+                    "(FOLDS), so no part behind it can learn from its answers for the training documents"
+                )
+            if part.FOLDS and place not in self.known:
+                self.known[place] = self._trained_again(number, part)
+        return [self._without(fold) for fold in range(self.folds)]
 
+    def _trained_again(self, number: int, part: Learner) -> list[Learner]:
+        """Return a part, the last to be trained being task `number`, with networks that have not seen every n-th fold.
 
-def _copied(part: Any, place: tuple[int, ...], done: Sequence[Task]) -> Any:
-    """Return a copy of a part that is trained again; what is not is shared, with all that it has looked up or built."""
-    inner = getattr(part, "of", None)
-    trained = any(task.place[: len(place)] == place for task in done)
-    if not trained or (inner is None and hasattr(part, "without")):
-        return part
-    made = copy.copy(part)
-    if inner is not None:
-        made.of = [_copied(each, (*place, index), done) for index, each in enumerate(inner)]
-    return made
+        Earlier parts that were trained again answer for the rest as they do for all documents: what answers for a
+        document has not seen it, though it may have seen some of those that are left out.
+        What one of its stages learned from no document is not learned again: the next goes on with it.
+        """
+        task, made = self.done[number], []
+        stages = [place for place, other in enumerate(self.done[: number + 1]) if other.place == task.place]
+        known = [place for place in stages if part.owes_nothing(self.done[place].args)]
+        stages = [place for place in stages if not known or place > known[-1]]
+        for out in range(part.FOLDS):
+            rest = [doc for doc in self.docs if self.places[doc.id] % part.FOLDS != out]
+            if not rest or len(rest) == len(self.docs) or not stages:
+                made.append(part)
+                continue
+            logger.info("%s: trained again without part %d of %d of the documents", task.name, out + 1, part.FOLDS)
+            fewer = with_part(self.pipeline, task.place, cast("Component", copy.copy(part)))
+            for stage in stages:
+                folder = self.checkpoints / f"{self.done[stage].folder}.{out}" if self.checkpoints else None
+                self._fit(fewer, stage, rest, checkpoints=folder)
+            made.append(part.with_network(learner_at(fewer, task.place)))
+        return made
+
+    def _without(self, fold: int) -> Pipeline:
+        """Return the pipeline as trained on the documents of the other folds; networks are those trained again."""
+        out = frozenset(id for id, place in self.places.items() if place == fold)
+        fewer = self.pipeline
+        if not out:
+            return fewer
+        rest = [doc for doc in self.docs if doc.id not in out]
+        for number, task in enumerate(self.done):
+            again = self.known.get(task.place)
+            part = again[fold % len(again)] if again else learner_at(fewer, task.place)
+            left = part.without(out)
+            fewer = with_part(fewer, task.place, cast("Component", left or copy.copy(part)))
+            if left is None:
+                self._fit(fewer, number, rest)
+        return fewer
+
+    def _fit(
+        self, pipeline: Pipeline, number: int, docs: Sequence[Document], *, checkpoints: Path | None = None
+    ) -> None:
+        for _ in fit_part(
+            pipeline, self.done[number], docs, (), done=self.done[:number], folds=self.folds, checkpoints=checkpoints,
+            known=self.known,
+        ):  # fmt: skip
+            pass
 
 
 # --- training --------------------------------------------------------------------------------------------------------
@@ -261,23 +250,23 @@ def fit_part(
 ) -> Iterator[Step]:
     """Train one part in place, behind cross-fitted earlier parts, of which some may be `known`.
 
-    `checkpoints` is a folder for parts that can go on where an interrupted training of theirs was (``RESUMES``).
+    `checkpoints` is a folder for parts that can go on where an interrupted training of theirs was (networks).
 
     Raises:
         LinnetError: the part learns from dev documents and there are none.
     """
-    part = cast("Fits", part_at(pipeline, task.place))
-    if isinstance(part, FROM_DEV) and not dev:
+    part = learner_at(pipeline, task.place)
+    from_dev = part.LEARNS_FROM == "dev"
+    if from_dev and not dev:
         raise LinnetError(f"{task.name} learns from the dev documents, and there are none")
     earlier = [other for other in done if other.place[0] < task.place[0]]
-    if isinstance(part, FROM_DEV) and not {doc.id for doc in docs} & {doc.id for doc in dev}:
+    if from_dev and not {doc.id for doc in docs} & {doc.id for doc in dev}:
         earlier = []  # nothing has seen what the part learns from, so no fold would be asked
     before = with_parts(pipeline, pipeline.parts[: task.place[0]])
     kb = cast("KnowledgeBase", pipeline.kb)
-    resumes = checkpoints is not None and is_network(cast("Component", part))
-    args = {**task.args, "checkpoints": checkpoints} if resumes else task.args
+    args = {**task.args, "checkpoints": checkpoints} if checkpoints is not None and part.NETWORK else task.args
     behind = cross_fitted(before, earlier, docs, folds=folds, checkpoints=checkpoints, known=known)
-    yield from part.fit(docs, dev, before=behind, kb=kb, args=args)
+    yield from cast("Fits", part).fit(docs, dev, before=behind, kb=kb, args=args)
 
 
 def train(
@@ -316,7 +305,8 @@ def train(
         place, start = kept / task.folder, time.perf_counter()
         was_kept = task.folder in finished.seconds
         if was_kept:
-            pipeline = with_part(pipeline, task.place, _loaded(part_at(pipeline, task.place), place, pipeline.kb))
+            part = _loaded(learner_at(pipeline, task.place), place, pipeline.kb)
+            pipeline = with_part(pipeline, task.place, part)
         else:
             unfinished = kept / f"{task.folder}.training"
             again = {where: parts for where, parts in again.items() if where[0] < task.place[0]}
@@ -342,7 +332,7 @@ def _note_seen(
     pipeline: Pipeline, done: Sequence[Task], docs: Sequence[Document], dev: Sequence[Document]
 ) -> Iterator[str]:
     """Have a trained pipeline know which documents it has seen, and yield what its card says of them."""
-    chosen = [task.label for task in done if cast("Stage", part_at(pipeline, task.place)).USES_DEV] if dev else []
+    chosen = [task.label for task in done if learner_at(pipeline, task.place).USES_DEV] if dev else []
     pipeline.seen = pipeline.seen.with_documents(train=docs, dev=dev if chosen else ())
     yield f"training documents: {len(docs):,}, version {corpus_version(docs)}"
     if chosen:
@@ -350,17 +340,15 @@ def _note_seen(
         yield f"dev documents, which chose or calibrated {', '.join(chosen)}: {len(dev):,}, version {version}"
 
 
-def _loaded(part: Component, folder: Path, kb: KnowledgeBase | None) -> Component:
-    """Return what was saved in place of `part`, which may have more to hand on (``goes_on_from``).
+def _loaded(part: Learner, folder: Path, kb: KnowledgeBase | None) -> Component:
+    """Return what was saved in place of `part`, which may have more to hand on (`Learner.go_on_from`).
 
     A fusion keeps its parts, which are tasks of their own.
     """
     if isinstance(part, Fuse):
         return replace(part, weights=read_json(folder / "config.json").get("weights"))
     loaded = type(cast("Stage", part)).load(folder, kb=kb)
-    goes_on_from = getattr(loaded, "goes_on_from", None)
-    if goes_on_from is not None:
-        goes_on_from(part)
+    loaded.go_on_from(cast("Stage", part))
     return loaded
 
 
@@ -383,11 +371,11 @@ def _key(pipeline: Pipeline, todo: Sequence[Task], docs: Sequence[Document], dev
     parts = [(config.name_of(part), _config(part)) for part in pipeline.parts]
     wanted = []
     for task in todo:
-        free = FREE if is_network(part_at(pipeline, task.place)) else ()
+        free = FREE if learner_at(pipeline, task.place).NETWORK else ()
         wanted.append((task.place, task.name, sorted((k, v) for k, v in task.args.items() if k not in free)))
     text = repr((kb, parts, wanted, corpus_version(docs), corpus_version(dev)))
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
 def _config(part: Any) -> Any:
-    return sorted(part.config().items(), key=str), [_config(inner) for inner in getattr(part, "of", ())]
+    return sorted(part.config().items(), key=str), [_config(inner) for inner in inner_of(part)]

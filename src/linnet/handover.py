@@ -5,10 +5,8 @@ A bi-encoder that was trained once is measured so with several indexes, and over
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from copy import copy
-from dataclasses import fields
-from inspect import signature
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -16,8 +14,7 @@ from linnet import config
 from linnet.errors import LinnetError
 from linnet.pipeline import Fuse, Pipeline, Stage
 from linnet.recipe import nested_tables
-from linnet.roles import Component
-from linnet.todo import FROM_DEV, learners, part_at, with_part
+from linnet.todo import learner_at, learners, part_at, with_part
 
 __all__ = ["handed_over"]
 
@@ -39,11 +36,12 @@ def handed_over(pipeline: Pipeline, folder: Path) -> Pipeline:
         part = part_at(pipeline, task.place)
         place = next((place for name, place in saved if name == task.name), None)
         if isinstance(part, Fuse):
-            part.weights = _weights(part, tables)
-        if place is None or isinstance(part, FROM_DEV):
+            pipeline = with_part(pipeline, task.place, replace(part, weights=_weights(part, tables)))
+        if place is None or learner_at(pipeline, task.place).LEARNS_FROM == "dev":
             continue
         saved.remove((task.name, place))
-        pipeline = with_part(pipeline, task.place, _taught(cast("Stage", part), place, pipeline))
+        learned = type(cast("Stage", part)).load(place, kb=pipeline.kb, partly=True)
+        pipeline = with_part(pipeline, task.place, learned.with_options_of(cast("Stage", part)))
         found = True
     if not found:
         raise LinnetError(f"{folder} has no trained part that the pipeline {pipeline!r} could take")
@@ -57,18 +55,6 @@ def _saved(tables: Any, folder: Path) -> Iterator[tuple[str, Path]]:
             yield from _saved(table["of"], folder / f"{index}-{table['use']}")
         else:
             yield table["use"], folder / f"{index}-{table['use']}"
-
-
-def _taught(part: Stage, place: Path, pipeline: Pipeline) -> Component:
-    load: Any = type(part).load
-    partly = {"partly": True} if "partly" in signature(load).parameters else {}
-    learned, made = load(place, kb=pipeline.kb, **partly), copy(part)
-    for item in fields(cast("Any", part)):
-        if not item.init:
-            setattr(made, item.name, getattr(learned, item.name))
-    check: Callable[[], None] = getattr(made, "__post_init__", lambda: None)
-    check()  # options that do not fit what was learned
-    return made
 
 
 def _weights(fusion: Fuse, tables: Any) -> tuple[float, ...] | None:

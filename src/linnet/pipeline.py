@@ -155,6 +155,8 @@ class Fuse(Retriever):
     method: Method = "rank"
     weights: tuple[float, ...] | None = None
 
+    LEARNS_FROM = "dev"
+
     def __post_init__(self) -> None:
         check_parts(self, self.of, Retriever)
         self.weights = checked_weights(self.weights, len(self.of), method=self.method, constant=self.constant)
@@ -195,7 +197,7 @@ class Fuse(Retriever):
         """
         if self.method != "weighted":
             raise PipelineError(f"fuse: method {self.method!r} has no weights to learn; set method to 'weighted'")
-        whole = Pipeline(*getattr(before, "parts", (before,)), self)
+        whole = Pipeline(before, self)
         docs = blind(dev, whole)
         for part in (*whole.front, before):
             docs = part(docs)
@@ -207,4 +209,4 @@ class Fuse(Retriever):
     def without(self, documents: Iterable[str]) -> Self:
         """Return the same fusion of parts without what those that can tell it apart learned from these documents."""
         ids = frozenset(documents)
-        return replace(self, of=[part.without(ids) if hasattr(part, "without") else part for part in self.of])
+        return replace(self, of=[part.without(ids) or part for part in self.of])

@@ -6,11 +6,11 @@
 from __future__ import annotations
 
 import functools
-from collections import ChainMap, Counter
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Protocol, Self, TypeAlias, runtime_checkable
+from typing import Any, Literal, Protocol, Self, TypeAlias, runtime_checkable
 
 from linnet.data import Candidates, Document, Mention, Span, by_position, mention_id
 from linnet.errors import PipelineError
@@ -22,7 +22,6 @@ __all__ = [
     "Allow",
     "Component",
     "Fits",
-    "Learner",
     "Overlaps",
     "Seen",
     "Step",
@@ -146,33 +145,6 @@ class Fits(Protocol):
         ...
 
 
-class Learner:
-    """What is known of every component of Linnet's own, whether it learns or not."""
-
-    USES_DEV: ClassVar[bool] = True  # whether `fit` chooses or calibrates on the dev documents
-
-    @property
-    def learns(self) -> bool:
-        """Whether its keywords leave it anything to learn from documents."""
-        return isinstance(self, Fits)
-
-    @property
-    def inner(self) -> Sequence[Learner]:
-        """The components that this one is made of, which stand in its field ``of``."""
-        of: Sequence[Learner] = getattr(self, "of", ())
-        return of
-
-    @property
-    def parameters(self) -> int:
-        """How many numbers it has learned, those of its network and of inner components included."""
-        return sum(part.parameters for part in self.inner)
-
-    @property
-    def index_files(self) -> list[Path]:
-        """The files beside the knowledge base that it reads, those of inner components included."""
-        return [path for part in self.inner for path in part.index_files]
-
-
 def align(gold: Document, predicted: Document) -> list[tuple[Mention | None, Mention | None]]:
     """Pair the mentions of two versions of a document, one to one: by id and span, else by span; None = no partner.
 
@@ -243,12 +215,6 @@ class Seen(FrozenDict[str]):
     >>> [doc.meta.get("seen") for doc in seen.note([Document("a", "Fits."), Document("b", "Cough.")])]
     ['train', None]
     """
-
-    @classmethod
-    def of(cls, parts: Iterable[object]) -> Self:
-        """Return what parts have seen together, those that are pipelines."""
-        found = [seen for part in parts if isinstance(seen := getattr(part, "seen", None), Seen)]
-        return cls(ChainMap(*found))
 
     def with_documents(self, *, train: Sequence[Document] = (), dev: Sequence[Document] = ()) -> Self:
         """Return these texts and those of more documents; what was trained on stays that."""

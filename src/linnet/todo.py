@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, cast
+from typing import Any
 
 from linnet import config
-from linnet.decide import Decide
 from linnet.errors import RecipeError, did_you_mean
-from linnet.pipeline import Fuse, Pipeline
-from linnet.roles import Component, Fits, Learner
+from linnet.learner import Learner, inner_of, learner_of
+from linnet.pipeline import Pipeline
+from linnet.roles import Component
 
 __all__ = [
-    "FROM_DEV",
     "Task",
     "from_dev",
-    "is_network",
+    "learner_at",
     "learners",
     "part_at",
     "parts_of",
@@ -24,8 +23,6 @@ __all__ = [
     "with_part",
     "with_parts",
 ]
-
-FROM_DEV = (Decide, Fuse)  # learn from documents that nothing before them was trained on
 
 
 @dataclass(frozen=True)
@@ -68,7 +65,7 @@ def tasks(
     """
     able = learners(pipeline)
     if not tables:
-        rest = [task for task in able if not isinstance(part_at(pipeline, task.place), FROM_DEV)]
+        rest = [task for task in able if learner_at(pipeline, task.place).LEARNS_FROM == "train"]
         return [_seeded(pipeline, task, seed) for task in rest]
     chosen: list[Task] = []
     problems = []
@@ -82,19 +79,17 @@ def tasks(
         args = {key: value for key, value in table.items() if key != "part"}
         for task in found:
             stage = 1 + sum(earlier.place == task.place for earlier in chosen)
-            problems += [f"train[{index}].{problem}" for problem in _wrong(part_at(pipeline, task.place), args)]
+            problems += [f"train[{index}].{problem}" for problem in _wrong(learner_at(pipeline, task.place), args)]
             chosen.append(Task(task.place, task.name, args, stage))
     if problems:
         raise RecipeError(source, problems)
     return [_seeded(pipeline, task, seed) for task in chosen]
 
 
-def _wrong(part: Component, args: Mapping[str, Any]) -> Sequence[str]:
+def _wrong(part: Learner, args: Mapping[str, Any]) -> Sequence[str]:
     """Return what a part would refuse of its arguments once it is its turn, hours later maybe."""
-    check: Callable[[Mapping[str, Any]], None] | None = getattr(part, "check", None)
     try:
-        if check is not None:
-            check(args)
+        part.check(args)
     except RecipeError as error:
         return error.problems
     return ()
@@ -102,62 +97,62 @@ def _wrong(part: Component, args: Mapping[str, Any]) -> Sequence[str]:
 
 def _seeded(pipeline: Pipeline, task: Task, seed: int | None) -> Task:
     """Return a task with the recipe's seed, if a network is trained that is told no other."""
-    if seed is None or "seed" in task.args or not is_network(part_at(pipeline, task.place)):
+    if seed is None or "seed" in task.args or not learner_at(pipeline, task.place).NETWORK:
         return task
     return replace(task, args={**task.args, "seed": seed})
 
 
-def is_network(part: Component) -> bool:
-    """Return whether the gradient loop trains a part."""
-    return bool(getattr(part, "RESUMES", False))
-
-
 def learners(pipeline: Pipeline) -> list[Task]:
     """Return the parts that can learn, in order, those inside fusions before the fusion itself."""
-    return [task for task in _learners(pipeline.parts) if _learns(part_at(pipeline, task.place))]
+    return [Task(place, config.name_of(part)) for place, part in _placed(pipeline.parts) if _learns(part)]
 
 
-def _learners(parts: Sequence[Component], above: tuple[int, ...] = ()) -> Iterator[Task]:
-    """Yield all parts, those inside fusions before the fusion itself."""
+def _placed(parts: Sequence[Component], above: tuple[int, ...] = ()) -> Iterator[tuple[tuple[int, ...], Component]]:
+    """Yield all parts with their places, those inside fusions before the fusion itself."""
     for index, part in enumerate(parts):
         place = (*above, index)
-        yield from _learners(getattr(part, "of", ()), place)
-        yield Task(place, config.name_of(part))
+        yield from _placed(inner_of(part), place)
+        yield place, part
 
 
 def _learns(part: Component) -> bool:
-    return part.learns if isinstance(part, Learner) else isinstance(part, Fits)
+    return isinstance(part, Learner) and part.learns
 
 
 def from_dev(pipeline: Pipeline, todo: Sequence[Task]) -> list[str]:
     """Return the names of the parts to train that learn from the dev documents."""
-    return [task.name for task in todo if isinstance(part_at(pipeline, task.place), FROM_DEV)]
+    return [task.name for task in todo if learner_at(pipeline, task.place).LEARNS_FROM == "dev"]
 
 
 def parts_of(pipeline: Pipeline) -> list[Component]:
     """Return all parts of a pipeline, those inside fusions before the fusion itself."""
-    return [part_at(pipeline, task.place) for task in _learners(pipeline.parts)]
+    return [part for _, part in _placed(pipeline.parts)]
 
 
 def part_at(pipeline: Pipeline, place: Sequence[int]) -> Component:
     """Return the part in a place."""
-    part: Any = pipeline.parts[place[0]]
+    part = pipeline.parts[place[0]]
     for index in place[1:]:
-        part = part.of[index]
-    return cast("Component", part)
+        part = inner_of(part)[index]
+    return part
+
+
+def learner_at(pipeline: Pipeline, place: Sequence[int]) -> Learner:
+    """Return the part in a place, which learns."""
+    return learner_of(part_at(pipeline, place))
 
 
 def with_part(pipeline: Pipeline, place: Sequence[int], part: Component) -> Pipeline:
-    """Return a pipeline with another part in a place; fusions that hold it are changed."""
-    parts: list[Any] = list(pipeline.parts)
-    if len(place) == 1:
-        parts[place[0]] = part
-    else:
-        holder = parts[place[0]]
-        for index in place[1:-1]:
-            holder = holder.of[index]
-        holder.of = [part if index == place[-1] else inner for index, inner in enumerate(holder.of)]
-    return with_parts(pipeline, parts)
+    """Return a pipeline with another part in a place; fusions that hold it are copied."""
+    return with_parts(pipeline, _put(pipeline.parts, place, part))
+
+
+def _put(parts: Sequence[Component], place: Sequence[int], part: Component) -> list[Component]:
+    first, rest = place[0], place[1:]
+    if rest:
+        holder: Any = learner_of(parts[first])
+        part = holder.with_inner(_put(holder.inner, rest, part))
+    return [*parts[:first], part, *parts[first + 1 :]]
 
 
 def with_parts(pipeline: Pipeline, parts: Iterable[Component]) -> Pipeline:

@@ -26,6 +26,7 @@ from linnet.evaluate import Options, evaluate
 from linnet.finished import corpus_version
 from linnet.fitting import fold_of, train_in_place
 from linnet.kb import KnowledgeBase
+from linnet.learner import learner_of
 from linnet.recipe import Recipe, toml_value
 from linnet.roles import blind
 from linnet.study import Study, chosen
@@ -158,7 +159,7 @@ class Search:
             for key, wanted in self.recipe.tune.items():
                 target, _, name = key.rpartition(".")
                 called = name_of(part) == target or type(part).__module__.startswith(f"linnet.{target}.")
-                value = chosen(wanted, getattr(part, name, None)) if called else None
+                value = chosen(wanted, learner_of(part).keywords.get(name)) if called else None
                 if value is not None:
                     found.setdefault(key, value)
         for key, wanted in self.recipe.tune.items():

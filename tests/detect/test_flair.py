@@ -151,7 +151,7 @@ def test_language_models_learn_from_a_short_text() -> None:
     docs = taught() * 8
     part = learn(Flair(words=0, characters=16, hidden=8), docs, epochs=1)
     text = " ".join(doc.text for doc in docs)
-    for made in part.model.tagger.embeddings.embeddings:  # Flair turns the text round for the second
+    for made in part.network.tagger.embeddings.embeddings:  # Flair turns the text round for the second
         perplexity, chance = float(made.lm.calculate_perplexity(text)), len(made.lm.dictionary)
         assert perplexity < chance / 2
 
@@ -172,7 +172,7 @@ def test_embeddings_of_a_folder(tmp_path: Path) -> None:
     other.mkdir()
     with pytest.raises(LinnetError, match=r"expected words.txt, forward.json or backward.json$"):
         read_embeddings(other)
-    model = made.model.tagger.embeddings.embeddings[1].lm
+    model = made.network.tagger.embeddings.embeddings[1].lm
     model.save(other / "forward.pt")
     with pytest.raises(LinnetError, match=r"\.pt files are converted first"):
         read_embeddings(other)

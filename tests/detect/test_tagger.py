@@ -167,7 +167,7 @@ def test_a_stopped_training_leaves_what_it_had(bert: str, kb: KnowledgeBase) -> 
 
 def test_probabilities_are_shares_of_all_labellings(bert: str, kb: KnowledgeBase) -> None:
     tagger = fitted(bert, kb, notes(), scheme="BIO", decoding="crf", epochs=2)
-    [network] = tagger.networks
+    [network] = tagger.network
     labels, rules = tagger.labels, Rules(*(rule.detach() for rule in network.rules))
     torch.manual_seed(0)
     scores = torch.randn(4, len(labels)).numpy()
@@ -207,7 +207,7 @@ def test_the_least_probable_are_left_out(bert: str, kb: KnowledgeBase) -> None:
 
 def test_probabilities_of_long_texts_are_exact(bert: str, kb: KnowledgeBase) -> None:
     tagger = fitted(bert, kb, notes(), scheme="BIO", decoding="crf", epochs=2)
-    [network] = tagger.networks
+    [network] = tagger.network
     with torch.no_grad():
         assert network.follow is not None
         network.follow.add_(2.0)  # which no row of labels can tell from 0, and which adds up
@@ -243,8 +243,8 @@ def test_training_in_windows_cuts_no_mention(bert: str, kb: KnowledgeBase) -> No
 def test_scores_are_those_of_one_window_alone(bert: str, kb: KnowledgeBase) -> None:
     tagger = fitted(bert, kb, notes(), epochs=1)
     texts = tagger.read(notes(5, seed=2))
-    together = emissions(texts, [tagger.windows(text) for text in texts], tagger.networks)
-    [network] = tagger.networks
+    together = emissions(texts, [tagger.windows(text) for text in texts], tagger.network)
+    [network] = tagger.network
     for text, scores in zip(texts, together, strict=True):
         [window] = tagger.windows(text)
         with torch.inference_mode():

@@ -21,6 +21,7 @@ from linnet.errors import DataError, RecipeError
 from linnet.fitting import Done, _loaded, cross_fitted, fit_part, train
 from linnet.kb import KnowledgeBase
 from linnet.kb_build import build
+from linnet.learner import learner_of
 from linnet.nn.encoder import Encoder
 from linnet.pipeline import Component, Pipeline
 from linnet.retrieve.bi_encoder import BiEncoder
@@ -221,7 +222,7 @@ def test_what_was_kept_still_knows_how_it_was_aligned(dense: Dense, bert: str, t
         whole = Pipeline(Gold(), part, kb=dense.kb)
         list(fit_part(whole, task, notes(), (), done=todo[:number]))
         cast("Dense", whole.parts[1]).save(tmp_path / task.folder)
-        part = _loaded(part, tmp_path / task.folder, dense.kb)
+        part = _loaded(learner_of(part), tmp_path / task.folder, dense.kb)
     assert isinstance(part, Dense)
     assert part.owes_nothing(todo[0].args)
 
@@ -245,7 +246,7 @@ def test_folds_of_cross_fitting_share_what_was_aligned(
         assert len(parts) == 2
         assert all(near(state(part), before) for part in parts)
         assert [part.module is dense.module for part in parts] == [stage == 1] * 2
-    dense.aligned = None  # as after an interruption: it is aligned again, and that is what fine-tuning goes on with
+    dense.begun = None  # as after an interruption: it is aligned again, and that is what fine-tuning goes on with
     crossed = cross_fitted(pipeline, done, docs, folds=2)
     assert all(near(state(fold.parts[1]), before) for fold in crossed.folds)
 

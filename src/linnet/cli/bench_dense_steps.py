@@ -129,7 +129,7 @@ def added(kb: KnowledgeBase, *, encoder: str, backend: str) -> float:
             for concept in new:
                 edit.add(concept)
         after = Dense(kb=KnowledgeBase.open(copy), encoder=encoder, backend=cast("Any", backend))
-        after.__dict__["module"] = before.module
+        after.network = before.network
         [found] = after.search(after.encode_names([new[-1].names[0].text]), 1)
         seconds = time.perf_counter() - started
         if after.kb.id(int(found.rows[0])) != new[-1].id:

@@ -93,7 +93,7 @@ def _ways(cross: CrossEncoder, reads: Sequence[Read]) -> Iterator[_Way]:
         for packing in PACKINGS:
             made = copy.copy(cross)
             made.packing, made.isolated = packing, isolated
-            made.__dict__["network"] = cross.network  # a copy would read it anew
+            made.network = cross.network  # a copy would read it anew
             yield _Way(packing + (", isolated" if isolated else ""), made, made.packed(reads)[0])
 
 

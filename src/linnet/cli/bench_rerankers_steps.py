@@ -35,7 +35,7 @@ from linnet.rerank.cross_args import CrossArgs
 from linnet.rerank.cross_encoder import CrossEncoder
 from linnet.rerank.cross_training import learned_documents, sure_enough
 from linnet.roles import Component, blind
-from linnet.todo import FROM_DEV, Task, part_at, tasks
+from linnet.todo import Task, learner_at, part_at, tasks
 
 __all__ = ["Bench", "Row", "System", "lettered"]
 
@@ -216,7 +216,7 @@ class Bench:
     def _tasks(self, name: str, pipeline: Pipeline) -> list[Task]:
         recipe = self.recipes[name]
         todo = tasks(pipeline, recipe.train, source=self.sources[name], seed=recipe.seed)
-        return [task for task in todo if not isinstance(part_at(pipeline, task.place), FROM_DEV)]
+        return [task for task in todo if learner_at(pipeline, task.place).LEARNS_FROM == "train"]
 
     # --- the cross-encoders ------------------------------------------------------------------------------------------
 

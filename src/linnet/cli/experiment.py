@@ -30,7 +30,7 @@ from linnet.pipeline import Pipeline
 from linnet.recipe import Recipe
 from linnet.roles import blind
 from linnet.text.files import replacing
-from linnet.todo import FROM_DEV, from_dev, part_at, tasks
+from linnet.todo import from_dev, learner_at, tasks
 
 __all__ = ["Experiment", "code_version"]
 
@@ -215,7 +215,7 @@ class Experiment:
         todo = tasks(pipeline, recipe.train, source=self.source, seed=recipe.seed)
         if not dev and (kept := from_dev(pipeline, todo)):  # what it is measured on is nothing to choose by
             logger.info("%s: %s not fitted, for dev documents are what is measured", self.source, ", ".join(kept))
-            todo = [task for task in todo if not isinstance(part_at(pipeline, task.place), FROM_DEV)]
+            todo = [task for task in todo if learner_at(pipeline, task.place).LEARNS_FROM == "train"]
         about = (f"recipe: {self.source}", f"corpus: {corpus}, split train", f"seed: {recipe.seed}")
         for news in fit(pipeline, todo, train, dev, output=output, about=about):
             if isinstance(news, Done):

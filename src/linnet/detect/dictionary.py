@@ -28,6 +28,7 @@ from linnet.detect.name_search import Batch, Search, SurfaceSearch, Text
 from linnet.detect.name_table import NameTable, table_path
 from linnet.errors import DataError
 from linnet.kb import KnowledgeBase
+from linnet.learner import made_once
 from linnet.pipeline import Abbreviations, Allow, Component, Detector, Sentences, Step
 from linnet.roles import is_reviewed
 from linnet.text.pieces import pieces
@@ -126,20 +127,17 @@ class Dictionary(Detector):
         """The table of names."""
         return [table_path(self.kb)]
 
-    @functools.cached_property
+    @made_once
     def _search(self) -> Search:
         return Search(NameTable.of(self.kb))
 
-    @functools.cached_property
+    @made_once
     def _surfaces(self) -> SurfaceSearch:
         return surface_search(self.learned.surfaces)
 
-    @functools.cached_property
+    @made_once
     def _precision(self) -> Precision:
         return Precision(self.learned.found, self.learned.marked, self._types)
-
-    def __getstate__(self) -> dict[str, object]:
-        return {key: value for key, value in self.__dict__.items() if key in self.__dataclass_fields__}
 
     def _find(self, texts: Sequence[Text], wanted: Sequence[bool] | None) -> tuple[Batch, Iterator[Placed]]:
         """Return the words of some texts, and what is found among them."""
@@ -175,12 +173,12 @@ class Dictionary(Detector):
             group=group,
         )
 
-    @functools.cached_property
+    @made_once
     def _types(self) -> functools._lru_cache_wrapper[tuple[str, ...]]:
         typed = bool(self.kb.types())
         return functools.lru_cache(maxsize=1 << 14)(lambda row: self.kb.types_of(row) if typed and row >= 0 else ())
 
-    @functools.cached_property
+    @made_once
     def _candidates(self) -> functools._lru_cache_wrapper[Candidates]:
         # The same name is found again and again, and candidates never change, so that mentions may share them.
         return functools.lru_cache(maxsize=1 << 14)(self._make_candidates)
@@ -209,7 +207,7 @@ class Dictionary(Detector):
         """
         docs = Abbreviations()(Sentences()([_reviewed(doc) for doc in train if doc.mentions is not None]))
         self.learned = Learned.of(docs, kb) if self.aliases else Learned.none()
-        self._forget()
+        self.forget("_surfaces", "_precision")
         found: Counter[tuple[str, Key]] = Counter()
         marked: Counter[tuple[str, Key]] = Counter()
         for some in (docs[fold::FOLDS] for fold in range(FOLDS)):
@@ -242,14 +240,8 @@ class Dictionary(Detector):
         """
         fewer = replace(self)
         fewer.learned = self.learned.without(documents)
-        fewer.__dict__.update(_search=self._search, _types=self._types)
-        if len(self.learned.surfaces):
-            fewer.__dict__.update(_surfaces=self._surfaces)
+        fewer.share(self, "_search", "_types", *(["_surfaces"] if len(self.learned.surfaces) else []))
         return fewer
-
-    def _forget(self) -> None:
-        for made in ("_surfaces", "_precision"):
-            self.__dict__.pop(made, None)
 
     def save(self, folder: Path) -> None:
         """Write the component, and what it learned."""
@@ -260,7 +252,7 @@ class Dictionary(Detector):
     @classmethod
     def load(cls, folder: Path, *, kb: KnowledgeBase | None = None, partly: bool = False) -> Self:
         """Return the component that `save` wrote; with `partly` without what is of concepts that `kb` lacks."""
-        loaded = super().load(folder, kb=kb)
+        loaded = super().load(folder, kb=kb, partly=partly)
         if loaded.learns:
             loaded.learned = Learned.load(folder, loaded.kb, partly=partly)
         return loaded

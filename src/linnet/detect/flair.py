@@ -7,19 +7,19 @@ components that need the extra ``neural`` do not run.
 
 from __future__ import annotations
 
-import functools
 import importlib.util
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any
 
 from linnet.data import Document, Mention, Span
-from linnet.errors import MissingExtraError, PipelineError, RecipeError
+from linnet.errors import MissingExtraError, RecipeError
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Allow, Component, Detector, Step
 from linnet.text.pieces import whole
+from linnet.train.network import NetworkComponent
 
 if TYPE_CHECKING:
     from linnet.detect.flair_model import FlairModel
@@ -32,7 +32,7 @@ WORD = re.compile(r"[^\W_]+|[^\s]")
 
 
 @dataclass(kw_only=True)
-class Flair(Detector):
+class Flair(NetworkComponent["FlairModel"], Detector):
     """Finds mentions with Flair's sequence tagger, TrainX's recogniser; must be trained (``make test-flair``).
 
     A bidirectional LSTM with a CRF reads the vectors of words, stacked on the states of a forward and a backward
@@ -55,10 +55,9 @@ class Flair(Detector):
     characters: int = 128
     hidden: int = 256
     least: float = 0.0
-    folder: Path | None = field(default=None, init=False, repr=False, compare=False)
-    trained: bool = field(default=False, init=False, repr=False, compare=False)
 
-    FOLDS: ClassVar[int] = 2
+    NAME = "flair"
+    NETWORK = False  # Flair's own loop trains it, which keeps no checkpoints
     NEEDS = frozenset({"sentences"})
     LEARNED = frozenset({"embeddings", "words", "characters", "hidden"})
 
@@ -75,29 +74,26 @@ class Flair(Detector):
         if problems:
             raise RecipeError("flair", problems)
 
-    @functools.cached_property
-    def model(self) -> FlairModel:
-        """The trained tagger, read at first use.
+    def read_network(self, folder: Path | None) -> FlairModel:
+        """Return the trained tagger of a folder.
 
         Raises:
-            MissingExtraError: Flair is not installed.
             PipelineError: nothing has been trained.
         """
-        require_flair()
-        if self.folder is None:
-            raise PipelineError("flair has not been trained: run linnet train, and link with the folder it writes")
         from linnet.detect.flair_model import FlairModel  # noqa: PLC0415 - imports torch and flair
 
-        return FlairModel.load(self.folder)
+        self.require_trained()
+        assert folder is not None  # noqa: S101 - what was trained and not saved is there already
+        return FlairModel.load(folder)
 
-    @property
-    def parameters(self) -> int:
-        """The weights of the tagger, those of its embeddings included."""
-        return sum(weight.numel() for weight in self.model.tagger.parameters())
+    @staticmethod
+    def require_libraries() -> None:
+        """Say what to install where Flair is missing."""
+        require_flair()
 
     def detect(self, docs: Sequence[Document], /, *, allow: Allow | None = None) -> list[list[Mention]]:  # noqa: ARG002
         """Return the mentions of each document."""
-        model = self.model
+        model = self.network
         read = [(number, tokens) for number, doc in enumerate(docs) for tokens in tokens_of(doc)]
         texts = [[whole(docs[number].text[start:end]) for start, end in tokens] for number, tokens in read]
         found: list[list[Mention]] = [[] for _ in docs]
@@ -109,7 +105,7 @@ class Flair(Detector):
                     found[number].append(Mention(start, end, types=types, signals={"detect": sure}))
         return found
 
-    def fit(
+    def learn(
         self,
         train: Sequence[Document],
         dev: Sequence[Document],
@@ -122,42 +118,12 @@ class Flair(Detector):
         """Train the tagger on the mentions of `train`, and stop early when it gains nothing on `dev`.
 
         Raises:
-            MissingExtraError: Flair is not installed.
             RecipeError: `args` that this training does not know.
             DataError: no mention to learn from.
         """
-        require_flair()
         from linnet.detect.flair_training import fit  # noqa: PLC0415 - imports torch and flair
 
-        self.folder, self.trained = None, False
         yield from fit(self, train, dev, args=args)
-        self.trained = True
-
-    def with_network(self, other: Self) -> Self:
-        """Return the same component with another one's network: for cross-fitting."""
-        return other
-
-    def without(self, documents: Iterable[str]) -> Self:  # noqa: ARG002
-        """Return the same component: what it knows of documents is in its network alone."""
-        return self
-
-    def __getstate__(self) -> dict[str, Any]:
-        keep_model = self.folder is None  # what was trained and not saved yet is nowhere else
-        return {key: value for key, value in self.__dict__.items() if key != "model" or keep_model}
-
-    def save(self, folder: Path) -> None:
-        """Write the component, and its tagger if it was trained."""
-        super().save(folder)
-        if self.trained or self.folder is not None:
-            self.model.save(folder / MODEL)
-
-    @classmethod
-    def load(cls, folder: Path, *, kb: KnowledgeBase | None = None) -> Self:
-        """Return the component that `save` wrote."""
-        loaded = super().load(folder, kb=kb)
-        if (folder / MODEL).is_dir():
-            loaded.folder = folder.absolute() / MODEL
-        return loaded
 
 
 def require_flair() -> None:

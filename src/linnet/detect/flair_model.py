@@ -19,7 +19,7 @@ from __future__ import annotations
 import json
 import logging
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -71,6 +71,11 @@ class FlairModel:
 
     def __init__(self, tagger: Any) -> None:
         self.tagger = tagger.eval()
+
+    def parameters(self) -> Iterator[Any]:
+        """Return the weights, those of its embeddings included."""
+        weights: Iterator[Any] = self.tagger.parameters()
+        return weights
 
     def predict(self, texts: Sequence[Sequence[str]]) -> list[list[Found]]:
         """Return the mentions in sentences of tokens; none is empty."""

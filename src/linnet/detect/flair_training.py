@@ -122,7 +122,7 @@ def fit(part: Flair, train: Sequence[Document], dev: Sequence[Document], *, args
         yield from _epochs(tagger, marked, judged, told)
     finally:
         torch.random.set_rng_state(state)
-    part.__dict__["model"] = FlairModel(tagger)
+    part.network = FlairModel(tagger)
 
 
 def _epochs(tagger: Any, train: Sequence[Marked], dev: Sequence[Marked], told: FlairArgs) -> Iterator[Step]:

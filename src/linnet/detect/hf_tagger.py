@@ -6,17 +6,17 @@ The labels of the model may be of any scheme of `linnet.text.tagging` (BIO, IOB1
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Literal, Self
 
 from linnet.data import Document, FrozenDict, Mention
 from linnet.detect.label_types import checked_types, renamed
 from linnet.errors import LinnetError, RecipeError
 from linnet.frozen import EMPTY
 from linnet.kb import KnowledgeBase
+from linnet.learner import made_once
 from linnet.pipeline import Allow, Detector
 from linnet.text.tagging import OUTSIDE, decode
 
@@ -57,7 +57,7 @@ class HfTagger(Detector):
         if not 0 <= self.least <= 1:
             raise RecipeError("hf_tagger", [f"least: {self.least} must be from 0 to 1"])
 
-    @functools.cached_property
+    @made_once
     def network(self) -> TokenClassifier:
         """The model, read at first use."""
         from linnet.nn.token_classifier import TokenClassifier  # noqa: PLC0415 - imports torch
@@ -96,18 +96,15 @@ class HfTagger(Detector):
                 mentions.append(Mention(start, end, types=types, signals={"detect": probability}))
         return mentions
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {key: value for key, value in self.__dict__.items() if key != "network"}
-
     def save(self, folder: Path) -> None:
         """Write the component with its model, so that the folder needs nothing besides."""
         super().save(folder)
         self.network.save(folder / MODEL)
 
     @classmethod
-    def load(cls, folder: Path, *, kb: KnowledgeBase | None = None) -> Self:
+    def load(cls, folder: Path, *, kb: KnowledgeBase | None = None, partly: bool = False) -> Self:
         """Return the component that `save` wrote."""
-        loaded = super().load(folder, kb=kb)
+        loaded = super().load(folder, kb=kb, partly=partly)
         loaded.folder = folder.absolute() / MODEL
         return loaded
 

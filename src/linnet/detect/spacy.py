@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import importlib.util
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,6 +15,7 @@ from linnet.errors import LinnetError, MissingExtraError, did_you_mean
 from linnet.frozen import EMPTY
 from linnet.home import expanded
 from linnet.kb import KnowledgeBase
+from linnet.learner import made_once
 from linnet.pipeline import Allow, Detector
 from linnet.text.pieces import pieces, whole
 from linnet.text.sentences import split_sentences
@@ -46,7 +46,7 @@ class Spacy(Detector):
     def __post_init__(self) -> None:
         self.types = FrozenDict(self.types)
 
-    @functools.cached_property
+    @made_once
     def nlp(self) -> Any:
         """The pipeline, read at first use.
 
@@ -90,18 +90,15 @@ class Spacy(Detector):
             if types is not None and start < end:
                 yield Mention(start, end, types=types, signals={} if score is None else {"detect": score})
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {key: value for key, value in self.__dict__.items() if key != "nlp"}
-
     def save(self, folder: Path) -> None:
         """Write the component with its pipeline, so that the folder needs nothing but spaCy."""
         super().save(folder)
         self.nlp.to_disk(folder / MODEL)
 
     @classmethod
-    def load(cls, folder: Path, *, kb: KnowledgeBase | None = None) -> Self:
+    def load(cls, folder: Path, *, kb: KnowledgeBase | None = None, partly: bool = False) -> Self:
         """Return the component that `save` wrote."""
-        loaded = super().load(folder, kb=kb)
+        loaded = super().load(folder, kb=kb, partly=partly)
         loaded.folder = folder.absolute() / MODEL
         return loaded
 

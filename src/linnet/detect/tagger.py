@@ -6,23 +6,22 @@ it learns `linnet.detect.tagger_training`.
 
 from __future__ import annotations
 
-import functools
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
 from linnet.data import Document, Mention, Span, mention_id
 from linnet.detect.dictionary import Dictionary
 from linnet.detect.tagger_args import TaggerArgs
-from linnet.errors import FormatError, PipelineError, RecipeError
-from linnet.home import read_json
+from linnet.errors import RecipeError
 from linnet.kb import KnowledgeBase
+from linnet.learner import made_once
 from linnet.pipeline import Allow, Component, Detector, Step
 from linnet.text.words import KINDS, label_names
+from linnet.train.network import NetworkComponent
 
 if TYPE_CHECKING:
     from linnet.detect.tagger_network import TaggerNetwork
@@ -31,15 +30,13 @@ if TYPE_CHECKING:
 
 __all__ = ["Tagger"]
 
-MODEL = "model"
-LEARNED = "tagger.json"  # the types it tells apart, and how sure it is how often right
 OVERLAP = 128  # word pieces that two windows share, at most a quarter of one
 NARROWEST = 16  # word pieces of a window
 NEUTRAL = (1.0, 0.0)
 
 
 @dataclass(kw_only=True)
-class Tagger(Detector):
+class Tagger(NetworkComponent["list[TaggerNetwork]"], Detector):
     """Finds mentions as it has learned to from marked documents; must be trained.
 
     Args:
@@ -69,10 +66,8 @@ class Tagger(Detector):
     types: tuple[str, ...] = field(default=(), init=False)
     marks: tuple[str, ...] = field(default=(), init=False, repr=False, compare=False)  # of dictionary matches, in order
     curve: tuple[float, float] = field(default=NEUTRAL, init=False)
-    folders: tuple[Path, ...] = field(default=(), init=False, repr=False, compare=False)
 
-    FOLDS: ClassVar[int] = 2
-    RESUMES = True
+    NAME = "tagger"
     LEARNED = frozenset({"encoder", "scheme", "dictionary", "typed", "lstm"})
 
     def __post_init__(self) -> None:
@@ -88,7 +83,7 @@ class Tagger(Detector):
         """What the dictionary needs, if it is asked."""
         return self._names.needs if self.dictionary else frozenset()
 
-    @functools.cached_property
+    @made_once
     def _names(self) -> Dictionary:
         return Dictionary(kb=self.kb)
 
@@ -106,7 +101,6 @@ class Tagger(Detector):
 
     def fresh(self, folder: Path | None = None) -> TaggerNetwork:
         """Return a network of a saved folder, or one that has learned nothing."""
-        import linnet.nn  # noqa: F401, PLC0415 - says what to install where torch is missing
         from linnet.detect.tagger_network import TaggerNetwork  # noqa: PLC0415 - imports torch
         from linnet.nn.device import choose_device  # noqa: PLC0415 - imports torch
         from linnet.nn.encoder import Encoder  # noqa: PLC0415 - imports torch
@@ -126,21 +120,25 @@ class Tagger(Detector):
             network.restore(folder)
         return network.to(choose_device()).eval()
 
-    @functools.cached_property
-    def networks(self) -> list[TaggerNetwork]:
-        """The networks, read at first use.
+    def read_network(self, folder: Path | None) -> list[TaggerNetwork]:
+        """Return the networks of a folder, in the order in which they were trained.
 
         Raises:
             PipelineError: nothing has been learned.
         """
-        if not self.folders:
-            raise PipelineError("tagger has not been trained: run linnet train, and link with the folder it writes")
-        return [self.fresh(folder) for folder in self.folders]
+        self.require_trained()
+        places = [] if folder is None else sorted(folder.iterdir(), key=lambda place: int(place.name))
+        return [self.fresh(place) for place in places]
+
+    def write_network(self, folder: Path) -> None:
+        """Save each network into a folder of its own."""
+        for number, network in enumerate(self.network):
+            network.save(folder / str(number))
 
     @property
     def parameters(self) -> int:
-        """The weights of the networks."""
-        return sum(weight.numel() for network in self.networks for weight in network.parameters())
+        """The weights of all networks."""
+        return sum(weight.numel() for network in self.network for weight in network.parameters())
 
     @property
     def index_files(self) -> list[Path]:
@@ -164,14 +162,14 @@ class Tagger(Detector):
 
     @property
     def _reading(self) -> Any:
-        made = self.__dict__.get("networks")
+        made = self.made.get("network")
         return made[0].encoder if made else self._tokens
 
-    @functools.cached_property
+    @made_once
     def _tokens(self) -> Any:
         from linnet.nn.encoder import Encoder  # noqa: PLC0415 - imports torch
 
-        return Encoder.load(self.folders[0] if self.folders else self.encoder)
+        return Encoder.load(self.folder / "0" if self.folder else self.encoder)
 
     def windows(self, text: Text) -> list[Window]:
         """Return the windows that a text is read in."""
@@ -194,7 +192,8 @@ class Tagger(Detector):
         Raises:
             PipelineError: nothing has been learned.
         """
-        networks = self.networks
+        self.require_trained()
+        networks = self.network
         texts = self.read(docs)
         found = self.chunks(texts, networks)
         return [
@@ -214,7 +213,7 @@ class Tagger(Detector):
 
     # --- learning ----------------------------------------------------------------------------------------------------
 
-    def fit(
+    def learn(
         self,
         train: Sequence[Document],
         dev: Sequence[Document],
@@ -230,20 +229,17 @@ class Tagger(Detector):
             RecipeError: `args` that neither this training nor the loop knows.
             DataError: no mention to learn from.
         """
-        import linnet.nn  # noqa: F401, PLC0415 - says what to install where torch is missing
         from linnet.detect.tagger_training import fit  # noqa: PLC0415 - imports torch
 
-        self.folders, self.curve = (), NEUTRAL
-        for made in ("networks", "_tokens"):
-            self.__dict__.pop(made, None)
+        self.curve = NEUTRAL
         kinds = {mention.types[0] for doc in train for mention in doc.mentions or () if mention.types}
         self.types = tuple(sorted(kinds)) if self.typed else ()
         known = sorted(self.kb.types() or ("",)) if self.dictionary else ()
         self.marks = tuple(f"{place}-{kind}" for kind in known for place in KINDS)
         yield from fit(self, train, dev, args=args)
 
-    @staticmethod
-    def check(args: Mapping[str, Any]) -> None:
+    @classmethod
+    def check(cls, args: Mapping[str, Any]) -> None:
         """Refuse wrong arguments of `fit` before anything is trained.
 
         Raises:
@@ -262,39 +258,14 @@ class Tagger(Detector):
         other.curve = self.curve
         return other
 
-    def without(self, documents: Any) -> Self:  # noqa: ARG002
-        """Return the same component: what it knows of documents is in its networks alone."""
-        return self
+    def learned_values(self) -> dict[str, Any]:
+        """Return the types it tells apart, its features, and how sure it is how often right."""
+        return {"types": self.types, "marks": self.marks, "curve": self.curve}
 
-    def __getstate__(self) -> dict[str, Any]:
-        state = {key: value for key, value in self.__dict__.items() if key in self.__dataclass_fields__}
-        learned = "networks" in self.__dict__ and not self.folders
-        return {**state, "networks": self.networks} if learned else state
-
-    def save(self, folder: Path) -> None:
-        """Write the component, and its networks if they were trained."""
-        super().save(folder)
-        if not self.folders and not self.__dict__.get("networks"):
-            return
-        for number, network in enumerate(self.networks):
-            network.save(folder / f"{MODEL}-{number}")
-        told = {"types": self.types, "marks": self.marks, "curve": self.curve, "networks": len(self.networks)}
-        (folder / LEARNED).write_text(json.dumps(told), encoding="utf-8")
-
-    @classmethod
-    def load(cls, folder: Path, *, kb: KnowledgeBase | None = None) -> Self:
-        """Return the component that `save` wrote."""
-        folder = folder.absolute()  # the networks are read later on, maybe from another folder
-        loaded = super().load(folder, kb=kb)
-        if (folder / LEARNED).is_file():
-            told = read_json(folder / LEARNED)
-            try:
-                loaded.types, loaded.marks = tuple(map(str, told["types"])), tuple(map(str, told["marks"]))
-                slope, shift = told["curve"]
-                loaded.curve = float(slope), float(shift)
-                loaded.folders = tuple(folder / f"{MODEL}-{number}" for number in range(int(told["networks"])))
-            except (KeyError, OverflowError, TypeError, ValueError) as error:
-                raise FormatError(folder / LEARNED, f"no tagger that this Linnet can use ({error!r})") from error
-            if not np.isfinite(loaded.curve).all():
-                raise FormatError(folder / LEARNED, f"the curve {loaded.curve} is no finite numbers; train again")
-        return loaded
+    def restore_values(self, values: Mapping[str, Any]) -> None:
+        """Take what `learned_values` gave."""
+        self.types, self.marks = tuple(map(str, values["types"])), tuple(map(str, values["marks"]))
+        slope, shift = map(float, values["curve"])
+        if not np.isfinite([slope, shift]).all():
+            raise ValueError(f"the curve {values['curve']} is no finite numbers")
+        self.curve = slope, shift

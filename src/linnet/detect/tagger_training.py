@@ -223,7 +223,7 @@ def fit(
     if not any((example.labels > 0).any() for example in examples):
         raise DataError("tagger: the training documents have no mention to learn from")
     texts = tagger.read(blind(dev, tagger))
-    tagger.networks = []
+    tagger.network = []
     for number in range(own.networks):
         network = tagger.fresh()
         training = TaggerTraining(network, own, examples)
@@ -232,7 +232,7 @@ def fit(
         told = [tagger.config(), tagger.labels, vars(own), tagger.kb.version, network.encoder.fingerprint()]
         folder = args.get("checkpoints")
         place = folder if folder is None or number == 0 else folder.with_name(f"{folder.name}-{number}")
-        tagger.networks.append(network)
+        tagger.network.append(network)
         try:
             yield from train(training, docs, dev, score=score, args=some, folder=place, key=key_of(told, [*docs, *dev]))
         finally:
@@ -257,7 +257,7 @@ def calibrated(tagger: Tagger, dev: Sequence[Document], texts: Sequence[Text]) -
     from sklearn.linear_model import LogisticRegression  # noqa: PLC0415 - slow to import, needed for training alone
 
     odds, right = [], []
-    for doc, chunks, text in zip(dev, tagger.chunks(texts, tagger.networks), texts, strict=True):
+    for doc, chunks, text in zip(dev, tagger.chunks(texts, tagger.network), texts, strict=True):
         labels = labels_of(doc, text.words, tagger.labels, tagger.scheme)
         gold = set(gold_chunks(labels, tagger.labels))
         for chunk, sure in chunks:

@@ -11,8 +11,8 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 from linnet.data import Document
+from linnet.learner import Learner
 from linnet.meter import Meter, mib
-from linnet.roles import Learner
 
 __all__ = ["Cost", "cost", "size_on_disk"]
 

@@ -6,26 +6,25 @@ How sequences are made says `linnet.text.packing`, what the network is `linnet.r
 
 from __future__ import annotations
 
-import functools
-import json
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from linnet.codec import resolve
 from linnet.data import Candidates, Document
-from linnet.errors import FormatError, LinnetWarning, PipelineError, RecipeError
-from linnet.home import read_json
+from linnet.errors import LinnetWarning, PipelineError, RecipeError
 from linnet.kb import KnowledgeBase
+from linnet.learner import made_once
 from linnet.pace import tell
 from linnet.pipeline import Component, Reranker, Step
 from linnet.rerank.cross_args import CandidateText, CrossArgs
 from linnet.text.packing import Frame, Packed, Packing, pack, too_long
+from linnet.train.network import NetworkComponent
 
 if TYPE_CHECKING:
     from linnet.rerank.cross_network import CrossNetwork
@@ -36,14 +35,12 @@ __all__ = ["CrossEncoder"]
 Floats = npt.NDArray[np.float32]
 
 BEFORE = "before"  # the feature that keeps the scores of the stage before
-MODEL = "model"
-TRAINING = "training.json"  # whether candidates competed in training, and how fast it was
 LOWEST = -60.0  # a logit below the highest that still tells candidates apart
 BEHIND = 0.5  # of the lowest score of a candidate that was read, at most, for one that was not
 
 
 @dataclass(kw_only=True)
-class CrossEncoder(Reranker):
+class CrossEncoder(NetworkComponent["CrossNetwork"], Reranker):
     """Reorders the first candidates of every mention by a network that reads them in their sentence; must be trained.
 
     Args:
@@ -75,14 +72,10 @@ class CrossEncoder(Reranker):
     window: int = 0
     sure: float | None = None
     backend: Literal["torch", "onnx"] = "torch"
-    folder: Path | None = field(default=None, init=False, repr=False, compare=False)
-    trained: bool = field(default=False, init=False, repr=False, compare=False)
     compete: bool = field(default=False, init=False, repr=False, compare=False)  # as it was trained
     pace: dict[str, float] = field(default_factory=dict, init=False, repr=False, compare=False)  # of its training
 
-    MADE = ("network", "reader")
-    FOLDS: ClassVar[int] = 2
-    RESUMES = True
+    NAME = "cross"
     LEARNED = frozenset({"encoder", "packing", "isolated", "candidate", "heard"})
     NEEDS = frozenset({"mentions", "sentences", "abbreviations", "candidates"})
 
@@ -96,17 +89,16 @@ class CrossEncoder(Reranker):
 
     # --- network -----------------------------------------------------------------------------------------------------
 
-    @functools.cached_property
-    def network(self) -> CrossNetwork:
-        """The network, read at first use: what was trained, else the pre-trained encoder."""
+    def read_network(self, folder: Path | None) -> CrossNetwork:
+        """Return the network of a folder, else the pre-trained encoder."""
         from linnet.nn.device import choose_device  # noqa: PLC0415 - imports torch
         from linnet.nn.encoder import Encoder  # noqa: PLC0415 - imports torch
         from linnet.nn.isolation import require_apart  # noqa: PLC0415 - imports torch
         from linnet.nn.sequences import MASK  # noqa: PLC0415 - imports torch
         from linnet.rerank.cross_network import CrossNetwork  # noqa: PLC0415 - imports torch
 
-        if self.folder is not None:
-            network = CrossNetwork.load(self.folder, heard=self.heard)
+        if folder is not None:
+            network = CrossNetwork.load(folder, heard=self.heard)
         else:
             network = CrossNetwork(Encoder.load(self.encoder, markers=[MASK]), heard=self.heard)
         if self.window > network.encoder.window:
@@ -114,7 +106,7 @@ class CrossEncoder(Reranker):
             raise RecipeError("cross", [f"{problem}, which is what the encoder {self.encoder!r} reads"])
         if self.isolated:
             require_apart(network.encoder, "cross")
-        if self.backend == "onnx" and self.folder is not None:
+        if self.backend == "onnx" and folder is not None:
             from linnet.nn.onnx import OnnxEncoder  # noqa: PLC0415 - needs the extra onnx
 
             network.encoder = OnnxEncoder(network.encoder)
@@ -122,7 +114,7 @@ class CrossEncoder(Reranker):
             network = network.to(choose_device())
         return network.eval()
 
-    @functools.cached_property
+    @made_once
     def reader(self) -> Reader:
         """What turns documents into word pieces."""
         from linnet.rerank.cross_texts import Reader  # noqa: PLC0415 - imports torch
@@ -136,11 +128,6 @@ class CrossEncoder(Reranker):
 
         return frame_of(self.network.encoder, self.window)
 
-    @property
-    def parameters(self) -> int:
-        """The weights of the network."""
-        return sum(weight.numel() for weight in self.network.parameters())
-
     # --- reranking ---------------------------------------------------------------------------------------------------
 
     def rerank(self, docs: Sequence[Document], /) -> list[list[Candidates]]:
@@ -149,8 +136,7 @@ class CrossEncoder(Reranker):
         Raises:
             PipelineError: the network was not trained, or the candidates are of another knowledge base version.
         """
-        if not (self.trained or self.folder is not None):
-            raise PipelineError("cross has not been trained: run linnet train, and link with the folder it writes")
+        self.require_trained()
         lists = [self.resolved(doc) for doc in docs]
         first = [[self._read_lists(found) for found in own] for own in lists]
         logits = self.score([self.reader.read(doc, own) for doc, own in zip(docs, first, strict=True)])
@@ -251,7 +237,7 @@ class CrossEncoder(Reranker):
 
     # --- learning ----------------------------------------------------------------------------------------------------
 
-    def fit(
+    def learn(
         self,
         train: Sequence[Document],
         dev: Sequence[Document],
@@ -269,17 +255,12 @@ class CrossEncoder(Reranker):
             RecipeError: `args` that neither this training nor the loop knows.
             DataError: no mention with a right candidate.
         """
-        import linnet.nn  # noqa: F401, PLC0415 - says what to install where torch is missing
         from linnet.rerank.cross_training import fit  # noqa: PLC0415 - imports torch
 
-        self.folder, self.trained = None, False
-        for made in self.MADE:
-            self.__dict__.pop(made, None)
-        _ = self.network
         yield from fit(self, train, dev, before=before, args=args)
 
-    @staticmethod
-    def check(args: Mapping[str, Any]) -> None:
+    @classmethod
+    def check(cls, args: Mapping[str, Any]) -> None:
         """Refuse wrong arguments of `fit` before anything is trained.
 
         Raises:
@@ -287,39 +268,13 @@ class CrossEncoder(Reranker):
         """
         CrossArgs.split(args)
 
-    def with_network(self, other: Self) -> Self:
-        """Return the same component with another one's network: for cross-fitting."""
-        return other
+    def learned_values(self) -> dict[str, Any]:
+        """Return whether candidates competed in training, and how fast it was."""
+        return {"compete": self.compete, "pace": self.pace}
 
-    def without(self, documents: Any) -> Self:  # noqa: ARG002
-        """Return the same component: what it knows of documents is in its network alone."""
-        return self
-
-    def __getstate__(self) -> dict[str, Any]:
-        state = {key: value for key, value in self.__dict__.items() if key not in self.MADE}
-        return {**state, "network": self.network} if self.trained and self.folder is None else state
-
-    def save(self, folder: Path) -> None:
-        """Write the component, and its network if it was trained."""
-        super().save(folder)
-        if self.trained or self.folder is not None:
-            self.network.save(folder / MODEL)
-            told = {"compete": self.compete, "pace": self.pace}
-            (folder / MODEL / TRAINING).write_text(json.dumps(told), encoding="utf-8")
-
-    @classmethod
-    def load(cls, folder: Path, *, kb: KnowledgeBase | None = None) -> Self:
-        """Return the component that `save` wrote."""
-        folder = folder.absolute()  # the network is read later on, maybe from another folder
-        loaded = super().load(folder, kb=kb)
-        if (folder / MODEL).is_dir():
-            loaded.folder = folder / MODEL
-            told = read_json(folder / MODEL / TRAINING)
-            try:
-                loaded.compete, loaded.pace = bool(told["compete"]), dict(told["pace"])
-            except (KeyError, TypeError, ValueError) as error:
-                raise FormatError(folder / MODEL / TRAINING, f"{error!r}; train the pipeline again") from error
-        return loaded
+    def restore_values(self, values: Mapping[str, Any]) -> None:
+        """Take what `learned_values` gave."""
+        self.compete, self.pace = bool(values["compete"]), dict(values["pace"])
 
 
 def _as_before(found: Candidates) -> Candidates:

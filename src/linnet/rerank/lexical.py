@@ -207,10 +207,6 @@ class Lexical(Reranker):
 
     # --- cross-fitting -----------------------------------------------------------------------------------------------
 
-    def with_network(self, other: Self) -> Self:
-        """Return what was trained without some documents, which answers for these in cross-fitting."""
-        return other
-
     def without(self, documents: Iterable[str]) -> Self:  # noqa: ARG002
         """Return the same: `with_network` has put one in its place that has not seen the documents."""
         return self
@@ -230,14 +226,14 @@ class Lexical(Reranker):
             (folder / "model.json").write_text(json.dumps(model, indent=2) + "\n", encoding="utf-8")
 
     @classmethod
-    def load(cls, folder: Path, *, kb: KnowledgeBase | None = None) -> Self:
+    def load(cls, folder: Path, *, kb: KnowledgeBase | None = None, partly: bool = False) -> Self:
         """Return the reranker that `save` wrote.
 
         Raises:
             FormatError: a file is damaged, or the columns are those of another version of Linnet.
             KnowledgeBaseError: it was trained with another knowledge base.
         """
-        reranker = super().load(folder, kb=kb)
+        reranker = super().load(folder, kb=kb, partly=partly)
         path = folder / "model.json"
         if not path.is_file():
             return reranker

@@ -6,7 +6,6 @@ The classic full-text search over a terminology, without a search engine. Words 
 
 from __future__ import annotations
 
-import functools
 import math
 from dataclasses import dataclass
 
@@ -16,6 +15,7 @@ import numpy.typing as npt
 from linnet.data import Candidates
 from linnet.errors import RecipeError
 from linnet.kb import KnowledgeBase, Mask
+from linnet.learner import made_once
 from linnet.retrieve.bm25_index import Bm25Index, build, word_counts
 from linnet.retrieve.ngram_index import best_concepts
 from linnet.retrieve.queries import TextRetriever
@@ -54,8 +54,6 @@ class Bm25(TextRetriever):
     definition_weight: float = 0.1
     long_forms: bool = True
 
-    MADE = ("names", "texts")
-
     def __post_init__(self) -> None:
         problems = [] if self.k >= 1 else [f"k: {self.k} must be at least 1"]
         problems += [] if 0 <= self.b <= 1 else [f"b: {self.b} must be between 0 and 1"]
@@ -64,14 +62,14 @@ class Bm25(TextRetriever):
             problems += [] if 0 <= value <= LARGEST else [f"{name}: {value} must be between 0 and {LARGEST:g}"]
         if problems:
             raise RecipeError("bm25", problems)
-        self._forget()
+        self.forget()
 
-    @functools.cached_property
+    @made_once
     def names(self) -> Bm25Index:
         """The index of all names, built at first use."""
         return build(((name.row, name.concept, name.text) for name in self.kb.names()), k1=self.k1, b=self.b)
 
-    @functools.cached_property
+    @made_once
     def texts(self) -> Bm25Index:
         """The index of all definitions, built at first use; their rows are those of concepts."""
         found = self.kb.definitions() if self.definitions and self.definition_weight else ()

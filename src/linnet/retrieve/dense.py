@@ -9,27 +9,29 @@ Similarity is the normalised dot product; how names are searched say `linnet.ind
 from __future__ import annotations
 
 import copy
-import functools
 import logging
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from linnet.data import Candidates, Document, Mention
 from linnet.errors import LinnetWarning, RecipeError
+from linnet.frozen import FrozenDict
 from linnet.index.flat import Flat, Found
 from linnet.kb import KnowledgeBase, Mask
+from linnet.learner import TrainingStage, made_once
 from linnet.pipeline import Allow, Component, Step
 from linnet.retrieve.dense_args import ALIGN, FINETUNE, AlignArgs, DenseArgs
 from linnet.retrieve.dense_vectors import VECTORS, SearchedNames, files_beside, make, name_vectors
 from linnet.retrieve.queries import IndexedRetriever
 from linnet.text.contexts import InContext, in_context
 from linnet.train.aliases import Aliases
+from linnet.train.network import MODEL, NetworkComponent
 
 if TYPE_CHECKING:
     from linnet.retrieve.bi_encoder import BiEncoder
@@ -42,13 +44,12 @@ Floats = npt.NDArray[np.float32]
 
 NO_NAME = -1  # the name row of an alias
 ALIASES = "aliases.jsonl"
-MODEL, ALIGNED = "model", "aligned"  # folders of a network; of one that was aligned alone
 FEWEST_TOKENS = 8
 POOLINGS = ("cls", "mean", "span", "ends", "markers")
 
 
 @dataclass(kw_only=True)
-class Dense(IndexedRetriever):
+class Dense(NetworkComponent["BiEncoder"], IndexedRetriever):
     """Candidates are the concepts whose vectors are nearest to the mention's.
 
     Args:
@@ -94,15 +95,9 @@ class Dense(IndexedRetriever):
     backend: Literal["torch", "onnx"] = "torch"
     index: Literal["auto", "flat", "hnsw", "ivf"] = "auto"
     learned: Aliases = field(default_factory=Aliases.none, init=False, repr=False, compare=False)
-    folder: Path | None = field(default=None, init=False, repr=False, compare=False)
-    trained: bool = field(default=False, init=False, repr=False, compare=False)  # in memory, nowhere to be read again
-    stage: str = field(default="", init=False, repr=False, compare=False)  # of training, that it went through last
-    # what fine-tuning begins with: a BiEncoder, which only imports with torch, or the folder of one
-    aligned: Any = field(default=None, init=False, repr=False, compare=False)
 
-    MADE = ("module", "names_index", "alias_vectors", "alias_index")
-    FOLDS: ClassVar[int] = 2  # the network is trained again for so many parts of the documents (`linnet.fitting`)
-    RESUMES = True  # `fit` keeps checkpoints in the folder ``args["checkpoints"]``
+    NAME = "dense"
+    STAGES = FrozenDict({ALIGN: TrainingStage(AlignArgs, documents=False), FINETUNE: TrainingStage(DenseArgs)})
     LEARNED = frozenset({"encoder", "shared", "pooling", "name_pooling", "markers", "context"})
 
     def __post_init__(self) -> None:
@@ -119,18 +114,14 @@ class Dense(IndexedRetriever):
 
     # --- vectors -----------------------------------------------------------------------------------------------------
 
-    @functools.cached_property
-    def module(self) -> BiEncoder:
-        """The network, read at first use: what was trained, else what was aligned, else the pre-trained encoder."""
+    def read_network(self, folder: Path | None) -> BiEncoder:
+        """Return the network of a folder, else one around the pre-trained encoder."""
         from linnet.nn.device import choose_device  # noqa: PLC0415 - imports torch
         from linnet.retrieve.bi_encoder import BiEncoder  # noqa: PLC0415 - imports torch
 
         pools: dict[str, Any] = {"pooling": self.pooling, "name_pooling": self.name_pooling}
-        begun = self.folder or self.aligned
-        if isinstance(begun, Path):
-            module = BiEncoder.load(begun, **pools)
-        elif begun is not None:  # fine-tuning leaves it as it is: copies of the component begin with it too
-            module = begun if self.stage == ALIGN else copy.deepcopy(begun)
+        if folder is not None:
+            module = BiEncoder.load(folder, **pools)
         else:
             module = BiEncoder.of(self.encoder, shared=self.shared, **pools)
         if max(self.tokens, self.name_tokens) > (window := min(module.mention.window, module.entity.window)):
@@ -140,26 +131,22 @@ class Dense(IndexedRetriever):
             return module.with_onnx().eval()
         return module.to(choose_device()).eval()
 
-    def __getstate__(self) -> dict[str, Any]:
-        kept = {"module": self.module} if self.trained else {}
-        return {**super().__getstate__(), **kept}
-
     @property
-    def parameters(self) -> int:
-        """The weights of the network."""
-        return sum(weight.numel() for weight in self.module.parameters())
+    def module(self) -> BiEncoder:
+        """The network."""
+        return self.network
 
-    @functools.cached_property
+    @made_once
     def names_index(self) -> SearchedNames:
         """The vectors of all names, opened or made at first use."""
         return name_vectors(self)
 
-    @functools.cached_property
+    @made_once
     def alias_vectors(self) -> Floats:
         """The vectors of all aliases, also of those that are left out."""
         return self.encode_names([text for text, _ in self.learned.keys])
 
-    @functools.cached_property
+    @made_once
     def alias_index(self) -> Flat:
         """The aliases that are not left out, as names."""
         used = np.flatnonzero(self.learned.totals > 0)
@@ -248,7 +235,7 @@ class Dense(IndexedRetriever):
 
     # --- learning ----------------------------------------------------------------------------------------------------
 
-    def fit(
+    def learn(
         self,
         train: Sequence[Document],
         dev: Sequence[Document],
@@ -260,73 +247,38 @@ class Dense(IndexedRetriever):
     ) -> Iterator[Step]:
         """Train the encoders on the mentions of `train`, and learn these as aliases; `dev` says when to stop.
 
-        With ``stage = "align"`` in `args` the encoder is aligned on the synonyms of `kb` instead, and `train` is not
-        looked at. That begins with the pre-trained encoder, and so does training on mentions unless one was aligned,
-        with which it goes on; whatever else was learned before is forgotten.
+        In the stage ``align`` the encoder is aligned on the synonyms of `kb` instead, and `train` is not looked at.
 
         Raises:
             RecipeError: `args` that neither this training nor the loop knows.
             DataError: no mention of `train` has a concept of `kb`, or no concept has synonyms to be aligned.
         """
-        import linnet.nn  # noqa: F401, PLC0415 - says what to install where torch is missing
-        from linnet.retrieve.dense_training import fit  # noqa: PLC0415 - imports torch
-
-        if args.get("stage") == ALIGN:
+        self.learned = Aliases.none()
+        if self.stage == ALIGN:
             from linnet.retrieve.sapbert import fit as align  # noqa: PLC0415 - imports torch
 
-            self.aligned = None
-            self._begin(ALIGN)
-            self.aligned = self.module  # which is trained in place
             yield from align(self, dev, args=args)
             return
-        self._begin(FINETUNE)
+        from linnet.retrieve.dense_training import fit  # noqa: PLC0415 - imports torch
+
         self.learned = Aliases.of(train, kb) if self.aliases else Aliases.none()
-        _ = self.module
-        self.trained = True
+        _ = self.network
         yield from fit(self, train, dev, before=before, args=args)
-
-    @staticmethod
-    def check(args: Mapping[str, Any]) -> None:
-        """Refuse wrong arguments of `fit` before anything is trained.
-
-        Raises:
-            RecipeError: all that is wrong with them.
-        """
-        (AlignArgs if args.get("stage") == ALIGN else DenseArgs).split(args)
-
-    def _begin(self, stage: str) -> None:
-        """Forget what was learned except by alignment; a copy gets a network of its own, beside its original's."""
-        self.learned = Aliases.none()
-        self.folder, self.stage, self.trained = None, stage, False
-        self._forget()
-
-    def owes_nothing(self, args: Mapping[str, Any]) -> bool:
-        """Return whether a stage of training learned from no document, and its result is still there to go on with.
-
-        Cross-fitting asks for it: that stage need not be trained again without some of the documents.
-        """
-        return args.get("stage") == ALIGN and self.aligned is not None
-
-    def goes_on_from(self, earlier: Self) -> None:
-        """Take from what this was before its last stage of training what a folder of that stage does not hold."""
-        self.aligned = self.aligned or earlier.aligned
 
     def show(self, vectors: SearchedNames) -> None:
         """Take these vectors for those of all names; those of aliases are made again."""
-        self.__dict__["names_index"] = vectors
-        for made in ("alias_vectors", "alias_index"):
-            self.__dict__.pop(made, None)
+        self.hide()
+        self.names_index = vectors
 
     def hide(self) -> None:
         """Forget the vectors of names and aliases, which are made again where they are needed."""
-        for made in ("names_index", "alias_vectors", "alias_index"):
-            self.__dict__.pop(made, None)
+        self.forget("names_index", "alias_vectors", "alias_index")
 
     def with_network(self, other: Self) -> Self:
         """Return the same component with what another one's training made of the network."""
         made = copy.copy(self)
         made.folder, made.trained = other.folder, other.trained
-        made.__dict__.update(module=other.module, names_index=other.names_index)
+        made.share(other, "network", "names_index")
         return made
 
     def without(self, documents: Iterable[str]) -> Self:
@@ -336,17 +288,19 @@ class Dense(IndexedRetriever):
         """
         fewer = copy.copy(self)
         fewer.learned = self.learned.without(documents)
-        fewer.__dict__.update(module=self.module, names_index=self.names_index)
-        if len(self.learned):
-            fewer.__dict__["alias_vectors"] = self.alias_vectors
+        fewer.share(self, "network", "names_index", *(["alias_vectors"] if len(self.learned) else []))
         return fewer
+
+    @property
+    def worth_saving(self) -> bool:
+        """Whether there is a network to save: the pre-trained one too, if it was used."""
+        return self.has_learned or "network" in self.made
 
     def save(self, folder: Path) -> None:
         """Write the component; if it was trained the network, the vectors of all names, and the aliases."""
         super().save(folder)
-        if "module" in self.__dict__ or self.folder is not None or self.aligned is not None:
-            self.module.save(folder / (ALIGNED if self.stage == ALIGN else MODEL))
-            self._shown(folder).save(folder / VECTORS)
+        if self.worth_saving:
+            self._shown(folder / MODEL).save(folder / VECTORS)
         if len(self.learned):
             self.learned.save(folder / ALIASES, self.kb)
 
@@ -355,9 +309,8 @@ class Dense(IndexedRetriever):
         if self.backend == "torch" or self.folder is not None:
             return self.names_index
         ready = copy.copy(self)
-        ready.folder, ready.trained = folder / (ALIGNED if self.stage == ALIGN else MODEL), False
-        ready.hide()
-        ready.__dict__.pop("module", None)
+        ready.folder, ready.trained = folder, False
+        ready.forget()
         return make(ready)
 
     @property
@@ -368,13 +321,7 @@ class Dense(IndexedRetriever):
     @classmethod
     def load(cls, folder: Path, *, kb: KnowledgeBase | None = None, partly: bool = False) -> Self:
         """Return the component that `save` wrote; with `partly` without aliases of concepts that `kb` lacks."""
-        folder = folder.absolute()  # the network is read later on, maybe from another folder
-        loaded = super().load(folder, kb=kb)
-        if (folder / MODEL).is_dir():
-            loaded.folder = folder / MODEL
-        if (folder / ALIGNED).is_dir():
-            loaded.folder = loaded.aligned = folder / ALIGNED
-            loaded.stage = ALIGN
+        loaded = super().load(folder, kb=kb, partly=partly)
         if (folder / ALIASES).exists():
             loaded.learned = Aliases.load(folder / ALIASES, loaded.kb, partly=partly)
         return loaded

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import hashlib
 from array import array
 from collections.abc import Iterator
@@ -15,6 +14,7 @@ import numpy.typing as npt
 from linnet.data import Candidates, Name
 from linnet.errors import RecipeError
 from linnet.kb import KbName, KnowledgeBase, Mask
+from linnet.learner import made_once
 from linnet.retrieve.queries import TextRetriever
 from linnet.text.normalise import basic
 from linnet.text.variants import STOPWORDS, family
@@ -45,8 +45,6 @@ class Exact(TextRetriever):
     kb: KnowledgeBase
     k: int = 64
     level: Literal["case", "basic", "family"] = "basic"
-
-    MADE = ("_families",)
 
     def __post_init__(self) -> None:
         problems = [] if self.k >= 1 else [f"k: {self.k} must be at least 1"]
@@ -91,7 +89,7 @@ class Exact(TextRetriever):
         alike = self.level == "basic" or basic(name.text) == basic(text)
         return SCOPE_SCORES[name.scope] * (OTHER_CASE if alike else OTHER_WORDS)
 
-    @functools.cached_property
+    @made_once
     def _families(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.int32]]:
         """Digests of the word families of all names, ascending, with rows of names and concepts; built at first use."""
         keys, rows, concepts = array("q"), array("i"), array("i")

@@ -7,7 +7,6 @@ surfaces of training mentions (aliases). What is compared says `linnet.retrieve.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -19,6 +18,7 @@ import numpy.typing as npt
 from linnet.data import Candidates, Document
 from linnet.errors import RecipeError
 from linnet.kb import KnowledgeBase, Mask
+from linnet.learner import made_once
 from linnet.pipeline import Component, Step
 from linnet.retrieve.ngram_build import Vocabulary, build
 from linnet.retrieve.ngram_file import index_path, open_index
@@ -74,7 +74,6 @@ class Ngram(TextRetriever):
     prior: float = 0.1
     learned: Aliases = field(default_factory=Aliases.none, init=False, repr=False, compare=False)
 
-    MADE = ("index", "_alias_index")
     USES_DEV = False
 
     def __post_init__(self) -> None:
@@ -86,7 +85,7 @@ class Ngram(TextRetriever):
         problems += [] if 0 <= self.prior <= 10 else [f"prior: {self.prior} must be between 0 and 10"]
         if problems:
             raise RecipeError("ngram", problems)
-        self._forget()
+        self.forget()
 
     @property
     def analysis(self) -> Analysis:
@@ -98,12 +97,12 @@ class Ngram(TextRetriever):
         """The index of all names."""
         return [index_path(self.kb, self.analysis)]
 
-    @functools.cached_property
+    @made_once
     def index(self) -> NgramIndex:
         """The index of all names, opened or built at first use."""
         return open_index(self.kb, self.analysis)
 
-    @functools.cached_property
+    @made_once
     def _alias_index(self) -> NgramIndex:
         """The aliases as names, their places in ``learned`` as rows; those that are left out too."""
         names = ((place, row, text) for place, (text, row) in enumerate(self.learned.keys))
@@ -154,7 +153,7 @@ class Ngram(TextRetriever):
     ) -> Iterator[Step]:
         """Learn the aliases of `train` instead of those learned before."""
         self.learned = Aliases.of(train, kb) if self.aliases else Aliases.none()
-        self.__dict__.pop("_alias_index", None)
+        self.forget("_alias_index")
         yield Step(1, 1)
 
     def without(self, documents: Iterable[str]) -> Self:
@@ -165,7 +164,7 @@ class Ngram(TextRetriever):
         fewer = replace(self)
         fewer.learned = self.learned.without(documents)
         if len(self.learned):
-            fewer.__dict__.update(index=self.index, _alias_index=self._alias_index)
+            fewer.share(self, "index", "_alias_index")
         return fewer
 
     def save(self, folder: Path) -> None:
@@ -177,7 +176,7 @@ class Ngram(TextRetriever):
     @classmethod
     def load(cls, folder: Path, *, kb: KnowledgeBase | None = None, partly: bool = False) -> Self:
         """Return the component that `save` wrote; with `partly` without aliases of concepts that `kb` lacks."""
-        loaded = super().load(folder, kb=kb)
+        loaded = super().load(folder, kb=kb, partly=partly)
         if (folder / ALIASES).exists():
             loaded.learned = Aliases.load(folder / ALIASES, loaded.kb, partly=partly)
         return loaded

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
 
 from linnet.data import Candidates, Document
 from linnet.kb import KnowledgeBase, Mask
@@ -18,13 +17,11 @@ class IndexedRetriever(Retriever):
     """Base of retrievers with indexes of their own, which look up what mentions say or what they stand for.
 
     Attributes:
-        MADE: names of cached properties, which are built again where they are needed: not copied, not pickled.
         kb: what is searched.
         long_forms: abbreviations that the document defines are looked up written out.
     """
 
     NEEDS = frozenset({"mentions", "abbreviations"})
-    MADE: ClassVar[tuple[str, ...]] = ()
 
     kb: KnowledgeBase
     long_forms: bool = True
@@ -33,14 +30,6 @@ class IndexedRetriever(Retriever):
     def needs(self) -> frozenset[str]:
         """What documents must have: abbreviations only if they are looked up."""
         return self.NEEDS if self.long_forms else frozenset({"mentions"})
-
-    def _forget(self) -> None:
-        """Drop what was made with other options."""
-        for made in self.MADE:
-            self.__dict__.pop(made, None)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {key: value for key, value in self.__dict__.items() if key not in self.MADE}
 
 
 class TextRetriever(IndexedRetriever):

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from linnet import __version__
 from linnet.config import recipes
 from linnet.frozen import EMPTY
-from linnet.pipeline import Component, Pipeline
+from linnet.learner import inner_of
+from linnet.pipeline import Component, Pipeline, Stage
 
 __all__ = ["made_of"]
 
@@ -39,10 +40,10 @@ def made_of(linker: Pipeline, options: Mapping[str, object] = EMPTY) -> dict[str
 
 
 def _described(part: Component) -> dict[str, Any]:
-    config: Callable[[], dict[str, Any]] = getattr(part, "config", dict)
-    described = {"use": f"{type(part).__module__}:{type(part).__qualname__}", **config()}
+    config = part.config() if isinstance(part, Stage) else {}
+    described = {"use": f"{type(part).__module__}:{type(part).__qualname__}", **config}
     files = {key: _state(Path(value)) for key, value in described.items() if isinstance(value, str) and _exists(value)}
-    of = [_described(inner) for inner in getattr(part, "of", ())]
+    of = [_described(inner) for inner in inner_of(part)]
     return {**described, **({"files": files} if files else {}), **({"of": of} if of else {})}
 
 

@@ -1,0 +1,212 @@
+"""The base of components with a network that is trained: where it is kept, read at first use, copied and saved."""
+
+from __future__ import annotations
+
+import copy
+import json
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Generic, Self, TypeVar
+
+from linnet.data import Document
+from linnet.errors import FormatError, PipelineError
+from linnet.home import read_json
+from linnet.kb import KnowledgeBase
+from linnet.learner import made_once
+from linnet.pipeline import Stage
+from linnet.roles import Component, Step
+
+__all__ = ["MODEL", "NetworkComponent"]
+
+Network = TypeVar("Network")
+
+MODEL = "model"  # the folder of the network in that of the component
+TRAINING = "training.json"  # what was learned beside the weights, and in which stage
+
+
+class NetworkComponent(Stage, Generic[Network]):
+    """A component with a network, which it reads when it is first used. Subclasses say how with three methods.
+
+    `read_network` returns a network, `learn` trains it in place, `write_network` saves it. What is learned beside the
+    weights goes through `learned_values` and `restore_values`.
+
+    Attributes:
+        NAME: what recipes call it, for messages.
+        folder: of the network, once it was saved; None before.
+        trained: it has learned what no folder holds yet.
+        stage: of its training, the one that it went through last.
+        begun: the network, or its folder, that the last stage which learned from no document left; later stages begin
+            with it.
+    """
+
+    NETWORK = True
+    FOLDS: ClassVar[int] = 2
+    NAME: ClassVar[str]
+
+    folder: Path | None = None
+    trained: bool = False
+    stage: str = ""
+    begun: Any = None
+
+    # --- the network -------------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def read_network(self, folder: Path | None) -> Network:
+        """Return the network of a folder, or one that has learned nothing; ready to be used."""
+
+    @abstractmethod
+    def learn(
+        self,
+        train: Sequence[Document],
+        dev: Sequence[Document],
+        /,
+        *,
+        before: Component,
+        kb: KnowledgeBase,
+        args: Mapping[str, Any],
+    ) -> Iterator[Step]:
+        """Train the network in place; arguments as of `fit`."""
+
+    def write_network(self, folder: Path) -> None:
+        """Save the network into a folder that `read_network` reads."""
+        network: Any = self.network
+        network.save(folder)
+
+    def learned_values(self) -> dict[str, Any]:
+        """Return what was learned beside the weights, as values for JSON."""
+        return {}
+
+    def restore_values(self, values: Mapping[str, Any]) -> None:
+        """Take what `learned_values` gave.
+
+        Raises:
+            KeyError, OverflowError, TypeError, ValueError: values that it cannot have given.
+        """
+
+    @made_once
+    def network(self) -> Network:
+        """The network, read at first use: what was trained, else what an earlier stage left, else one that is fresh."""
+        begin = self.folder or self.begun
+        if begin is None or isinstance(begin, Path):
+            self.require_libraries()
+            return self.read_network(begin)
+        # a stage leaves the one before as it is: copies of the component begin with it too
+        own: Network = begin if self._learns_without_documents(self.stage) else copy.deepcopy(begin)
+        return own
+
+    @staticmethod
+    def require_libraries() -> None:
+        """Say what to install where a library is missing.
+
+        Raises:
+            MissingExtraError: it is.
+        """
+        import linnet.nn  # noqa: F401, PLC0415 - says so itself
+
+    def require_trained(self) -> None:
+        """Refuse to answer before anything was learned.
+
+        Raises:
+            PipelineError: nothing was.
+        """
+        if not self.has_learned:
+            raise PipelineError(
+                f"{self.NAME} has not been trained: run linnet train, and link with the folder it writes"
+            )
+
+    @property
+    def has_learned(self) -> bool:
+        """Whether it has learned anything."""
+        return self.trained or self.folder is not None or self.begun is not None
+
+    @property
+    def parameters(self) -> int:
+        """The weights of the network."""
+        network: Any = self.network
+        return sum(weight.numel() for weight in network.parameters())
+
+    # --- learning ----------------------------------------------------------------------------------------------------
+
+    def fit(
+        self,
+        train: Sequence[Document],
+        dev: Sequence[Document],
+        /,
+        *,
+        before: Component,
+        kb: KnowledgeBase,
+        args: Mapping[str, Any],
+    ) -> Iterator[Step]:
+        """Train the network on `train`; `dev` says when to stop, and calibrates.
+
+        A first stage begins with the pre-trained encoder; a later one, or the only one, with what the last stage that
+        learned from no document left, if there was one. Whatever else was learned before is forgotten.
+
+        Raises:
+            RecipeError: `args` that neither this training nor the loop knows.
+            DataError: nothing to learn from.
+        """
+        self.require_libraries()
+        stage = self.stage_of(args)
+        if self._learns_without_documents(stage):
+            self.begun = None if stage == next(iter(self.STAGES)) else self.begun
+        self.folder, self.stage, self.trained = None, stage, False
+        self.forget()
+        if self._learns_without_documents(stage):
+            self.begun = self.network  # which is trained in place
+        else:
+            self.trained = True
+        yield from self.learn(train, dev, before=before, kb=kb, args={k: v for k, v in args.items() if k != "stage"})
+
+    def _learns_without_documents(self, stage: str) -> bool:
+        return stage in self.STAGES and not self.STAGES[stage].documents
+
+    def owes_nothing(self, args: Mapping[str, Any]) -> bool:
+        """Return whether a stage of training learned from no document, and its result is still there to go on with."""
+        return self._learns_without_documents(self.stage_of(args)) and self.begun is not None
+
+    def go_on_from(self, earlier: Self) -> None:
+        """Take the network that an earlier stage left."""
+        self.begun = self.begun or earlier.begun
+
+    def without(self, documents: Iterable[str]) -> Self | None:  # noqa: ARG002
+        """Return the same component: what it knows of documents is in its network alone, which `FOLDS` sees to."""
+        return self
+
+    # --- keeping -----------------------------------------------------------------------------------------------------
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = super().__getstate__()
+        return {**state, "_made": {"network": self.network}} if self.trained and self.folder is None else state
+
+    @property
+    def worth_saving(self) -> bool:
+        """Whether there is a network to save."""
+        return self.has_learned
+
+    def save(self, folder: Path) -> None:
+        """Write the component, and its network if it was trained."""
+        super().save(folder)
+        if self.worth_saving:
+            self.write_network(folder / MODEL)
+            values = {"stage": self.stage, **self.learned_values()}
+            (folder / TRAINING).write_text(json.dumps(values, indent=1) + "\n", encoding="utf-8")
+
+    @classmethod
+    def load(cls, folder: Path, *, kb: KnowledgeBase | None = None, partly: bool = False) -> Self:
+        """Return the component that `save` wrote."""
+        folder = folder.absolute()  # the network is read later on, maybe from another folder
+        loaded = super().load(folder, kb=kb, partly=partly)
+        path = folder / TRAINING
+        if path.is_file():
+            values = read_json(path)
+            try:
+                loaded.stage = str(values["stage"])
+                loaded.restore_values(values)
+            except (KeyError, OverflowError, TypeError, ValueError) as error:
+                raise FormatError(path, f"no {cls.NAME} that this Linnet can use ({error!r}); train again") from error
+            loaded.folder = folder / MODEL
+            if loaded._learns_without_documents(loaded.stage):
+                loaded.begun = loaded.folder
+        return loaded
