@@ -166,3 +166,24 @@ def test_everything_public_can_be_had() -> None:
     assert set(dir(linnet)) == {*linnet.__all__, "__version__"}
     with pytest.raises(AttributeError, match="no attribute 'Linker'"):
         _ = linnet.Linker
+
+
+# Where components are handled: what they can do is declared (`linnet.learner`), never guessed from their attributes.
+OF_PARTS = {
+    *("learner", "composition", "pipeline", "roles", "fitting", "todo", "handover", "teachable", "finished", "config"),
+    *("tuning", "ablation", "decide", "confidence", "scale", "detect", "retrieve", "rerank", "joint", "train", "cli"),
+}
+# What is asked so is no component: networks of other libraries, errors of the system, modules that are imported.
+OTHERS = {"batch", "encoder.backbone", "encoder.backbone.config", "model", "nlp.get_pipe(name)", "os"}
+
+
+def test_components_are_not_guessed_at(path: Path, tree: ast.Module) -> None:
+    if room_of(path) not in OF_PARTS:
+        return
+    for node in ast.walk(tree):
+        assert not (isinstance(node, ast.Attribute) and node.attr == "__dict__"), "use linnet.learner.made_once"
+        if isinstance(node, ast.Call):
+            function, args = ast.unparse(node.func), [ast.unparse(one) for one in node.args]
+            assert function not in ("signature", "inspect.signature"), ast.unparse(node)
+            guesses = function == "hasattr" or (function == "getattr" and len(args) > 2)
+            assert not guesses or args[0] in OTHERS, ast.unparse(node)

@@ -47,11 +47,11 @@ SEEN = "seen.json"  # of a trained folder: `Pipeline.seen`
 def _component(name: str) -> type[Stage]:
     module, _, attribute = components()[name].partition(":")
     try:
-        found: object = getattr(importlib.import_module(module), attribute)
+        found: Any = getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError) as error:
         raise LinnetError(f"the component {name!r} is {module}:{attribute}, which cannot be loaded: {error}") from error
-    if isinstance(found, type) and issubclass(found, Stage) and "__dataclass_fields__" in vars(found):
-        return found
+    if isinstance(found, type) and dataclasses.is_dataclass(found) and issubclass(found, Stage):
+        return cast("type[Stage]", found)
     raise LinnetError(f"the component {name!r} is {module}:{attribute}, which is no dataclass on a role of linnet")
 
 

@@ -20,7 +20,7 @@ from linnet.data import Document, Mention
 from linnet.errors import FormatError, LinnetError
 from linnet.home import hold
 from linnet.kb import KnowledgeBase
-from linnet.pipeline import Allow, Pipeline
+from linnet.pipeline import Allow, Pipeline, Stage
 from linnet.retrieve.exact import Exact
 from linnet.scale.made_of import made_of
 from linnet.scale.unfinished import Unfinished, keeping, place_of, rest
@@ -352,7 +352,7 @@ def test_what_was_learned_counts(tmp_path: Path) -> None:
 
 
 def test_files_that_keywords_name_count(tmp_path: Path) -> None:
-    class Named(Marker):
+    class Named(Marker, Stage):
         def __init__(self, encoder: str) -> None:
             super().__init__()
             self.encoder = encoder

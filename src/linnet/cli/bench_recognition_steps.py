@@ -148,4 +148,4 @@ def _trained(
 
 
 def _told(part: Any) -> list[Any]:
-    return [config.name_of(part), part.config(), [_told(inner) for inner in getattr(part, "of", ())]]
+    return [config.name_of(part), part.config(), [_told(inner) for inner in part.inner]]

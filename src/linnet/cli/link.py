@@ -20,6 +20,7 @@ from linnet.cli.times import Metrics, Times
 from linnet.config import components, load, make, name_of, read_recipe, recipes
 from linnet.corpora import format_of
 from linnet.data import Document
+from linnet.decide import Decide
 from linnet.errors import LinnetError, did_you_mean
 from linnet.pipeline import Component, Pipeline
 from linnet.roles import count_seen, describe_seen
@@ -152,7 +153,7 @@ def _detecting(linker: Pipeline, name: str) -> Pipeline:
         detector = make({"use": name}, linker.kb)
     except TypeError as error:  # made of other components, or of keywords that only a recipe gives
         raise LinnetError(f"--detect {name}: it cannot be made by its name alone; put it into a recipe") from error
-    if "mentions" not in getattr(detector, "gives", ()) or "mentions" in detector.needs:
+    if "mentions" not in detector.gives or "mentions" in detector.needs:
         raise LinnetError(f"--detect {name}: it finds no mentions; dictionary does")
     rest = linker.parts[1:] if name_of(linker.parts[0]) == "gold" else linker.parts
     return with_parts(linker, [detector, *map(_uncalibrated, rest)])
@@ -160,9 +161,9 @@ def _detecting(linker: Pipeline, name: str) -> Pipeline:
 
 def _uncalibrated(part: Component) -> Component:
     """Return a part that does not say of probabilities at given spans that they are those of found ones."""
-    if getattr(part, "calibration", "") != "given-span":
+    if not isinstance(part, Decide) or part.calibration != "given-span":
         return part
     logger.warning("probabilities were fitted to given mentions: of found ones they are marked as not calibrated")
     made = copy.copy(part)
-    vars(made)["calibration"] = ""
+    made.calibration = ""
     return made

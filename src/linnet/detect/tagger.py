@@ -127,13 +127,15 @@ class Tagger(NetworkComponent["list[TaggerNetwork]"], Detector):
             PipelineError: nothing has been learned.
         """
         self.require_trained()
-        places = [] if folder is None else sorted(folder.iterdir(), key=lambda place: int(place.name))
+        places = (
+            [] if folder is None else sorted(folder.iterdir(), key=lambda place: int(place.name.rpartition("-")[2]))
+        )
         return [self.fresh(place) for place in places]
 
     def write_network(self, folder: Path) -> None:
         """Save each network into a folder of its own."""
         for number, network in enumerate(self.network):
-            network.save(folder / str(number))
+            network.save(folder / f"model-{number}")
 
     @property
     def parameters(self) -> int:
@@ -169,7 +171,7 @@ class Tagger(NetworkComponent["list[TaggerNetwork]"], Detector):
     def _tokens(self) -> Any:
         from linnet.nn.encoder import Encoder  # noqa: PLC0415 - imports torch
 
-        return Encoder.load(self.folder / "0" if self.folder else self.encoder)
+        return Encoder.load(self.folder / "model-0" if self.folder else self.encoder)
 
     def windows(self, text: Text) -> list[Window]:
         """Return the windows that a text is read in."""

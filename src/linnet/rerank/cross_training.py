@@ -273,7 +273,6 @@ def fit(
     key = key_of(told, [*docs, *dev], (repr(asked).encode() + said.tobytes() for asked, said in read))
     steps = train(training, docs, dev, score=score, args=loop, folder=args.get("checkpoints"), key=key)
     mentions = sum(1 for one in shown for labels in one.labels if len(labels) and labels[0] != UNKNOWN)
-    cross.trained = True
     yield from _timed(cross, steps, mentions=mentions, batches=training.batches(loop))
     if cross.heard:
         weigh(cross.network, list(_said(cross, held)))

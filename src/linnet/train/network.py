@@ -153,11 +153,14 @@ class NetworkComponent(Stage, Generic[Network]):
             self.begun = None if stage == next(iter(self.STAGES)) else self.begun
         self.folder, self.stage, self.trained = None, stage, False
         self.forget()
-        if self._learns_without_documents(stage):
+        alone = self._learns_without_documents(stage)
+        if alone:
             self.begun = self.network  # which is trained in place
-        else:
-            self.trained = True
-        yield from self.learn(train, dev, before=before, kb=kb, args={k: v for k, v in args.items() if k != "stage"})
+        own = {name: value for name, value in args.items() if name != "stage"}
+        for step in self.learn(train, dev, before=before, kb=kb, args=own):
+            self.trained = not alone
+            yield step
+        self.trained = not alone
 
     def _learns_without_documents(self, stage: str) -> bool:
         return stage in self.STAGES and not self.STAGES[stage].documents
