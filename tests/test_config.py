@@ -362,9 +362,9 @@ def test_trained_folders(kb: KnowledgeBase, tmp_path: Path) -> None:
     assert sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()) == [
         "0-fuse/0-fuse/0-exact/config.json",
         "0-fuse/1-ngram/config.json",
-        "1-decide/calibration.json",
         "1-decide/checksums.json",
         "1-decide/config.json",
+        "1-decide/learned.json",
         "card.md",
         "pipeline.toml",
     ]

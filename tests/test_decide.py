@@ -406,8 +406,8 @@ def test_what_counts_as_right(kb: KnowledgeBase) -> None:
 def test_damaged_calibrations(kb: KnowledgeBase, tmp_path: Path, content: str) -> None:
     Decide(kb=kb, threshold=0.5).save(tmp_path)
     assert Decide.load(tmp_path, kb=kb).threshold == 0.5
-    (tmp_path / "calibration.json").write_text(content.replace("%s", json.dumps(dict.fromkeys(FEATURES, 0.5))))
-    with pytest.raises(FormatError, match=r"calibration\.json"):
+    (tmp_path / "learned.json").write_text(content.replace("%s", json.dumps(dict.fromkeys(FEATURES, 0.5))))
+    with pytest.raises(FormatError, match=r"learned\.json"):
         Decide.load(tmp_path, kb=kb)
     assert json.loads((tmp_path / "config.json").read_text()) == {"threshold": 0.5, "fold": True, "nil": "keep"}
 

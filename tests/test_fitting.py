@@ -381,9 +381,9 @@ def test_a_kept_part_that_is_damaged_is_named(kb: KnowledgeBase, tmp_path: Path)
     decide = Decide(kb=kb)
     decide.confidence, decide.calibration = Confidence(np.arange(9.0)), "joint"
     Finished(tmp_path / "parts", key="k").keep("1-decide", decide.save, seconds=1.0)
-    path = tmp_path / "parts" / "1-decide" / "calibration.json"
+    path = tmp_path / "parts" / "1-decide" / "learned.json"
     path.write_text(path.read_text().replace("8.0", "9.0"))
-    with pytest.raises(FormatError, match=r"calibration\.json: is missing or damaged"):
+    with pytest.raises(FormatError, match=r"learned\.json: is missing or damaged"):
         Decide.load(path.parent, kb=kb)
 
 

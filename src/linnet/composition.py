@@ -30,6 +30,7 @@ from linnet.text.sentences import split_sentences
 __all__ = ["Abbreviations", "Pipeline", "Sentences", "Stage", "check_order"]
 
 NOTHING: frozenset[str] = frozenset()
+LEARNED = "learned.json"  # what a component has learned, if that are values for JSON
 
 
 class Stage(Learner, ABC):
@@ -67,10 +68,12 @@ class Stage(Learner, ABC):
         return {name: value.item() if isinstance(value, np.generic) else value for name, value in values.items()}
 
     def save(self, folder: Path) -> None:
-        """Write the component into `folder`; components that learn add their arrays."""
+        """Write the component into `folder`, with its `learned_values`; components that learn arrays add them."""
         folder.mkdir(parents=True, exist_ok=True)
         (folder / LIST).unlink(missing_ok=True)  # of what stood here before
         (folder / "config.json").write_text(json.dumps(self.config(), indent=2) + "\n", encoding="utf-8")
+        if values := self.learned_values():
+            (folder / LEARNED).write_text(json.dumps(values, indent=1) + "\n", encoding="utf-8")
 
     @classmethod
     def load(cls, folder: Path, *, kb: KnowledgeBase | None = None, partly: bool = False) -> Self:  # noqa: ARG003
@@ -81,9 +84,16 @@ class Stage(Learner, ABC):
         if kb is not None and is_dataclass(made) and "kb" in {item.name for item in fields(made)}:
             keywords["kb"] = kb
         try:
-            return made(**keywords)  # type: ignore[no-any-return]
+            loaded: Self = made(**keywords)
         except TypeError as error:
             raise FormatError(folder / "config.json", f"{error}; save the pipeline again") from error
+        if (path := folder / LEARNED).is_file():
+            values = read_json(path)
+            try:
+                loaded.restore_values(values)
+            except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
+                raise FormatError(path, f"nothing that this Linnet can use ({error!r}); train again") from error
+        return loaded
 
 
 # --- pieces every document needs -------------------------------------------------------------------------------------

@@ -9,20 +9,17 @@ P(concept right | span) (``"given-span"``); the two are different numbers and ar
 from __future__ import annotations
 
 import itertools
-import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from linnet.codec import resolve
 from linnet.confidence import TIE, Confidence, features
 from linnet.data import Calibration, Candidates, Document, Mention, Span, by_position, mention_id
-from linnet.errors import DataError, FormatError, PipelineError
-from linnet.home import read_json
+from linnet.errors import DataError, PipelineError
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Allow, Pipeline, Stage
 from linnet.roles import Component, Step, blind, is_reviewed
@@ -170,25 +167,15 @@ class Decide(Stage):
         live = {tuple(self.kb.id(self.kb.row(id)) if id in self.kb else id for id in answer) for answer in accepted}
         return (self.kb.id(row),) in live if row >= 0 else () in live
 
-    def save(self, folder: Path) -> None:
-        """Write the keywords and, if fitted, what was learned."""
-        super().save(folder)
-        if self.confidence is not None:
-            fitted = {"calibration": self.calibration, **self.confidence.to_json()}
-            (folder / "calibration.json").write_text(json.dumps(fitted, indent=2) + "\n", encoding="utf-8")
+    def learned_values(self) -> dict[str, Any]:
+        """Return what was fitted, if anything was."""
+        if self.confidence is None:
+            return {}
+        return {"calibration": self.calibration, **self.confidence.to_json()}
 
-    @classmethod
-    def load(cls, folder: Path, *, kb: KnowledgeBase | None = None, partly: bool = False) -> Self:
-        """Return the component that `save` wrote."""
-        decide = super().load(folder, kb=kb, partly=partly)
-        path = folder / "calibration.json"
-        if path.is_file():
-            fitted = read_json(path)
-            try:
-                decide.confidence, decide.calibration = Confidence.from_json(fitted), _known(fitted["calibration"])
-            except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
-                raise FormatError(path, f"no calibration that this Linnet can use ({error!r}); fit it again") from error
-        return decide
+    def restore_values(self, values: Mapping[str, Any]) -> None:
+        """Take what `learned_values` gave."""
+        self.confidence, self.calibration = Confidence.from_json(values), _known(values["calibration"])
 
 
 def calibrate(pipeline: Pipeline, dev: Sequence[Document]) -> Pipeline:

@@ -169,6 +169,19 @@ class Learner:
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "_made"}
 
+    # --- what it learned ---------------------------------------------------------------------------------------------
+
+    def learned_values(self) -> dict[str, Any]:
+        """Return what it learned as values for JSON, for a file in its folder; nothing where there is none to write."""
+        return {}
+
+    def restore_values(self, values: Mapping[str, Any]) -> None:
+        """Take what `learned_values` gave.
+
+        Raises:
+            AttributeError, KeyError, OverflowError, TypeError, ValueError: values that it cannot have given.
+        """
+
     # --- learning ----------------------------------------------------------------------------------------------------
 
     @property

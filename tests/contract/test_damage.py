@@ -126,6 +126,6 @@ def test_a_part_alone_is_looked_at_and_may_be_saved_over(folder: Path, kb: Knowl
     assert again.confidence is not None
     assert again.confidence.weights.tolist() == [1.0] * 9
     write_checksums(place)
-    (place / "calibration.json").write_bytes(b"{}")
-    with pytest.raises(FormatError, match=r"calibration\.json: is missing or damaged"):
+    (place / "learned.json").write_bytes(b"{}")
+    with pytest.raises(FormatError, match=r"learned\.json: is missing or damaged"):
         Decide.load(place, kb=kb)

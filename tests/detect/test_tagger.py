@@ -279,10 +279,10 @@ def test_saved_and_loaded_it_finds_the_same(bert: str, kb: KnowledgeBase, tmp_pa
 def test_another_tagger_is_refused(bert: str, kb: KnowledgeBase, tmp_path: Path) -> None:
     tagger = fitted(bert, kb, notes(), epochs=1)
     tagger.save(tmp_path / "tagger")
-    (tmp_path / "tagger" / "training.json").write_text('{"types": []}')
-    with pytest.raises(FormatError, match="no tagger that this Linnet can use"):
+    (tmp_path / "tagger" / "learned.json").write_text('{"types": []}')
+    with pytest.raises(FormatError, match="nothing that this Linnet can use"):
         Tagger.load(tmp_path / "tagger", kb=kb)
-    (tmp_path / "tagger" / "training.json").write_text('{"stage": "", "types": [], "marks": [], "curve": [NaN, 0]}')
+    (tmp_path / "tagger" / "learned.json").write_text('{"stage": "", "types": [], "marks": [], "curve": [NaN, 0]}')
     with pytest.raises(FormatError, match="no finite numbers"):
         Tagger.load(tmp_path / "tagger", kb=kb)
     tagger.save(tmp_path / "other")

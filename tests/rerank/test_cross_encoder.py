@@ -239,8 +239,8 @@ def test_saved_and_loaded(kb: KnowledgeBase, bert: str, tmp_path: Path) -> None:
     assert loaded.compete
     assert close(scores(cross, seen), scores(loaded, seen), 1e-5)
     assert close(scores(cross, seen), scores(pickle.loads(pickle.dumps(cross)), seen), 1e-5)
-    (tmp_path / "saved" / "training.json").write_text("{}")
-    with pytest.raises(FormatError, match=r"training\.json: no cross that this Linnet can use \(KeyError"):
+    (tmp_path / "saved" / "learned.json").write_text("{}")
+    with pytest.raises(FormatError, match=r"learned\.json: nothing that this Linnet can use \(KeyError"):
         CrossEncoder.load(tmp_path / "saved", kb=kb)
 
 

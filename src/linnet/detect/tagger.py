@@ -127,10 +127,8 @@ class Tagger(NetworkComponent["list[TaggerNetwork]"], Detector):
             PipelineError: nothing has been learned.
         """
         self.require_trained()
-        places = (
-            [] if folder is None else sorted(folder.iterdir(), key=lambda place: int(place.name.rpartition("-")[2]))
-        )
-        return [self.fresh(place) for place in places]
+        count = len(list(folder.glob("model-*"))) if folder is not None else 0
+        return [self.fresh(folder / f"model-{number}") for number in range(count) if folder is not None]
 
     def write_network(self, folder: Path) -> None:
         """Save each network into a folder of its own."""
@@ -262,10 +260,11 @@ class Tagger(NetworkComponent["list[TaggerNetwork]"], Detector):
 
     def learned_values(self) -> dict[str, Any]:
         """Return the types it tells apart, its features, and how sure it is how often right."""
-        return {"types": self.types, "marks": self.marks, "curve": self.curve}
+        return {**super().learned_values(), "types": self.types, "marks": self.marks, "curve": self.curve}
 
     def restore_values(self, values: Mapping[str, Any]) -> None:
         """Take what `learned_values` gave."""
+        super().restore_values(values)
         self.types, self.marks = tuple(map(str, values["types"])), tuple(map(str, values["marks"]))
         slope, shift = map(float, values["curve"])
         if not np.isfinite([slope, shift]).all():

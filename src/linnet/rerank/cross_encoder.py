@@ -270,10 +270,11 @@ class CrossEncoder(NetworkComponent["CrossNetwork"], Reranker):
 
     def learned_values(self) -> dict[str, Any]:
         """Return whether candidates competed in training, and how fast it was."""
-        return {"compete": self.compete, "pace": self.pace}
+        return {**super().learned_values(), "compete": self.compete, "pace": self.pace}
 
     def restore_values(self, values: Mapping[str, Any]) -> None:
         """Take what `learned_values` gave."""
+        super().restore_values(values)
         self.compete, self.pace = bool(values["compete"]), dict(values["pace"])
 
 

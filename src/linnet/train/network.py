@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import copy
-import json
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
 from linnet.data import Document
-from linnet.errors import FormatError, PipelineError
-from linnet.home import read_json
+from linnet.errors import PipelineError
 from linnet.kb import KnowledgeBase
 from linnet.learner import made_once
 from linnet.pipeline import Stage
@@ -22,14 +20,12 @@ __all__ = ["MODEL", "NetworkComponent"]
 Network = TypeVar("Network")
 
 MODEL = "model"  # the folder of the network in that of the component
-TRAINING = "training.json"  # what was learned beside the weights, and in which stage
 
 
 class NetworkComponent(Stage, Generic[Network]):
     """A component with a network, which it reads when it is first used. Subclasses say how with three methods.
 
-    `read_network` returns a network, `learn` trains it in place, `write_network` saves it. What is learned beside the
-    weights goes through `learned_values` and `restore_values`.
+    `read_network` returns a network, `learn` trains it in place, `write_network` saves it.
 
     Attributes:
         NAME: what recipes call it, for messages.
@@ -74,15 +70,12 @@ class NetworkComponent(Stage, Generic[Network]):
         network.save(folder)
 
     def learned_values(self) -> dict[str, Any]:
-        """Return what was learned beside the weights, as values for JSON."""
-        return {}
+        """Return what is to be known beside the weights: the stage of training."""
+        return {"stage": self.stage}
 
     def restore_values(self, values: Mapping[str, Any]) -> None:
-        """Take what `learned_values` gave.
-
-        Raises:
-            KeyError, OverflowError, TypeError, ValueError: values that it cannot have given.
-        """
+        """Take what `learned_values` gave."""
+        self.stage = str(values["stage"])
 
     @made_once
     def network(self) -> Network:
@@ -193,22 +186,13 @@ class NetworkComponent(Stage, Generic[Network]):
         super().save(folder)
         if self.worth_saving:
             self.write_network(folder / MODEL)
-            values = {"stage": self.stage, **self.learned_values()}
-            (folder / TRAINING).write_text(json.dumps(values, indent=1) + "\n", encoding="utf-8")
 
     @classmethod
     def load(cls, folder: Path, *, kb: KnowledgeBase | None = None, partly: bool = False) -> Self:
         """Return the component that `save` wrote."""
         folder = folder.absolute()  # the network is read later on, maybe from another folder
         loaded = super().load(folder, kb=kb, partly=partly)
-        path = folder / TRAINING
-        if path.is_file():
-            values = read_json(path)
-            try:
-                loaded.stage = str(values["stage"])
-                loaded.restore_values(values)
-            except (KeyError, OverflowError, TypeError, ValueError) as error:
-                raise FormatError(path, f"no {cls.NAME} that this Linnet can use ({error!r}); train again") from error
+        if (folder / MODEL).is_dir():
             loaded.folder = folder / MODEL
             if loaded._learns_without_documents(loaded.stage):
                 loaded.begun = loaded.folder
