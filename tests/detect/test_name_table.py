@@ -12,7 +12,7 @@ import pytest
 from linnet.data import SCOPES, Concept, Document, Name
 from linnet.detect import name_table, name_words
 from linnet.detect.dictionary import Dictionary
-from linnet.detect.name_table import NameTable
+from linnet.detect.name_table import NamesFile, NameTable
 from linnet.detect.name_words import MASK, Kind, name_codes, word_code
 from linnet.errors import KnowledgeBaseError, LinnetWarning
 from linnet.kb import KnowledgeBase
@@ -132,7 +132,7 @@ def test_columns_are_what_the_names_say(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(name_words, "REMEMBERED", held)
     monkeypatch.setattr(name_table, "CHUNK", held)
     kb = build(synthetic(300), tmp_path / "a.kb")
-    table = NameTable.build(kb, tmp_path / "a.names")
+    table = NamesFile(kb).make(tmp_path / "a.names")
     rows, known = [], set()
     for name in kb.names():
         hashes = [code for code, kind in map(word_code, words(without_short_forms(name.text))) if kind != Kind.STOP]
@@ -180,7 +180,7 @@ def test_an_edit_hashes_only_what_changed(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(name_table, "name_codes", watched)
     table = NameTable.of(kb)
     assert 0 < len(hashed) < 20
-    anew = NameTable.build(kb, tmp_path / "anew.names")
+    anew = NamesFile(kb).make(tmp_path / "anew.names")
     assert [table.entry(row) for row in range(len(table))] == [anew.entry(row) for row in range(len(anew))]
     for column in ("keys", "names", "concepts", "lengths", "scopes", "vocabulary", "uses", "filter"):
         assert np.array_equal(getattr(table, column), getattr(anew, column)), column
@@ -238,7 +238,7 @@ def edit_something(kb: KnowledgeBase, edit: Edit, rng: random.Random) -> None:
 def test_any_edits_leave_the_table_that_is_built_anew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
-    monkeypatch.setattr(name_table, "MANY", 2.0)  # never anew
+    monkeypatch.setattr(NamesFile, "ANEW", 2.0)  # never anew
     rng = random.Random(seed)
     path = build([Concept(f"X:{n}", some_names(rng)) for n in range(12)], tmp_path / "a.kb").path
     NameTable.of(KnowledgeBase.open(path))
@@ -250,7 +250,7 @@ def test_any_edits_leave_the_table_that_is_built_anew(
         if rng.random() < 0.3:
             continue  # two edits at once
         kb = KnowledgeBase.open(path)
-        table, anew = NameTable.of(kb), NameTable.build(kb, tmp_path / "anew.names")
+        table, anew = NameTable.of(kb), NamesFile(kb).make(tmp_path / "anew.names")
         (tmp_path / "anew.names").unlink()
         for column in ("keys", "names", "concepts", "sizes", "lengths", "scopes", "vocabulary", "uses", "filter"):
             assert np.array_equal(getattr(table, column), getattr(anew, column)), column

@@ -23,6 +23,7 @@ from linnet.detect.conjuncts import Conjuncts
 from linnet.detect.gold import Gold
 from linnet.errors import DataError, LinnetError, LinnetWarning, RecipeError
 from linnet.evaluate.cost import cost
+from linnet.index.name_vectors import NameVectors
 from linnet.kb import KnowledgeBase
 from linnet.kb_build import build
 from linnet.kb_edit import edit
@@ -33,7 +34,6 @@ from linnet.retrieve.dense import Dense
 from linnet.retrieve.dense_args import DenseArgs
 from linnet.retrieve.dense_linked import Linked, linked_mentions
 from linnet.retrieve.dense_training import DenseTraining, fit
-from linnet.retrieve.dense_vectors import NameVectors
 from linnet.retrieve.ngram import Ngram
 from linnet.text.contexts import in_context
 

@@ -17,7 +17,7 @@ from linnet.kb import KnowledgeBase, Mask
 from linnet.kb_build import build as build_kb
 from linnet.retrieve import ngram_file
 from linnet.retrieve.ngram_build import Vocabulary, build
-from linnet.retrieve.ngram_file import index_path, open_index
+from linnet.retrieve.ngram_file import NgramFile
 from linnet.retrieve.ngram_index import NgramIndex, best_concepts
 from linnet.retrieve.ngram_text import Analysis
 
@@ -124,12 +124,12 @@ def own(tmp_path: Path) -> KnowledgeBase:
 
 
 def test_it_is_built_once_and_then_opened(own: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = open_index(own, Analysis())
-    path = index_path(own, Analysis())
+    made = NgramFile(own, Analysis()).current()
+    path = NgramFile(own, Analysis()).path
     assert path.exists()
     assert [file.name for file in path.parent.glob("*.part")] == []
     monkeypatch.setattr(ngram_file, "build", lambda *_, **__: pytest.fail("built again"))
-    opened = open_index(own, Analysis())
+    opened = NgramFile(own, Analysis()).current()
     assert all(np.array_equal(opened.arrays[name], made.arrays[name]) for name in made.arrays)
     assert not opened.arrays["lists"].flags.writeable
     assert searched(opened, "renal cysts", 5) == searched(made, "renal cysts", 5)
@@ -142,15 +142,15 @@ def test_every_option_has_a_file_of_its_own(own: KnowledgeBase) -> None:
         {"word_boundaries": False}, {"sublinear_tf": False},
     ]  # fmt: skip
     assert {next(iter(change)) for change in changes} == {field.name for field in dataclasses.fields(Analysis)}
-    paths = {index_path(own, dataclasses.replace(plain, **change)) for change in changes}
-    assert len(paths | {index_path(own, plain)}) == len(changes) + 1
+    paths = {NgramFile(own, dataclasses.replace(plain, **change)).path for change in changes}
+    assert len(paths | {NgramFile(own, plain).path}) == len(changes) + 1
 
 
 def test_a_stale_index_is_built_again(own: KnowledgeBase, tmp_path: Path) -> None:
-    open_index(own, Analysis())
+    NgramFile(own, Analysis()).current()
     other = build_kb([Concept("X:9", (Name("Lung"),))], tmp_path / "b.kb")
-    index_path(own, Analysis()).replace(index_path(other, Analysis()))
-    assert searched(open_index(other, Analysis()), "lung", 5)[0][::2] == (0, 0)
+    NgramFile(own, Analysis()).path.replace(NgramFile(other, Analysis()).path)
+    assert searched(NgramFile(other, Analysis()).current(), "lung", 5)[0][::2] == (0, 0)
 
 
 @pytest.mark.parametrize(
@@ -169,11 +169,11 @@ def test_a_stale_index_is_built_again(own: KnowledgeBase, tmp_path: Path) -> Non
     ],
 )
 def test_a_damaged_index_is_built_again(own: KnowledgeBase, damage: object) -> None:
-    path = index_path(own, Analysis())
-    want = searched(open_index(own, Analysis()), "renal", 5)
+    path = NgramFile(own, Analysis()).path
+    want = searched(NgramFile(own, Analysis()).current(), "renal", 5)
     whole = path.read_bytes()
     path.write_bytes(damage(whole))  # type: ignore[operator]
-    assert searched(open_index(own, Analysis()), "renal", 5) == want
+    assert searched(NgramFile(own, Analysis()).current(), "renal", 5) == want
     assert path.read_bytes() == whole
 
 
@@ -185,8 +185,8 @@ def test_a_folder_that_cannot_be_written_to(own: KnowledgeBase, monkeypatch: pyt
     with pytest.warns(
         LinnetWarning, match=r"cannot be written to \(Permission denied\): the n-gram index is built again"
     ):
-        index = open_index(own, Analysis())
+        index = NgramFile(own, Analysis()).current()
     assert searched(index, "ren", 1)[0][0] == 1
     monkeypatch.setattr("tempfile.TemporaryFile", refuse)
     with pytest.warns(LinnetWarning), pytest.raises(KnowledgeBaseError, match=r"a\.kb\.ngrams-\w+ cannot be written"):
-        open_index(own, Analysis())
+        NgramFile(own, Analysis()).current()

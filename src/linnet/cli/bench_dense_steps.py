@@ -17,10 +17,11 @@ import numpy.typing as npt
 
 from linnet.data import Concept, Name
 from linnet.errors import LinnetError
+from linnet.index.name_vectors import INDEXES, NameVectors
 from linnet.kb import KnowledgeBase
 from linnet.meter import Meter, memory
 from linnet.retrieve.dense import Dense
-from linnet.retrieve.dense_vectors import INDEXES, NameVectors, name_vectors
+from linnet.retrieve.dense_vectors import name_vectors
 from linnet.text.contexts import InContext
 
 __all__ = ["added", "measure"]
@@ -75,16 +76,10 @@ def _encode(kb: KnowledgeBase, texts: Sequence[str], encoder: str, backend: Any)
     return dense.index_files[0], dense.encode_mentions([InContext("", text, "") for text in texts]), speed
 
 
-def _opened(path: Path) -> NameVectors:
-    if (found := NameVectors.open(path, {})) is None:
-        raise LinnetError(f"{path}: vectors that cannot be read; delete the file to have them made again")
-    return found
-
-
 def _build(path: Path, kind: str) -> dict[str, Any]:
     file = path.with_name(f"{path.name}.{kind}")
     file.unlink(missing_ok=True)
-    vectors = _opened(path)
+    vectors = NameVectors.open(path)
     with Meter() as meter:
         vectors.indexed(kind, path)  # type: ignore[arg-type]
     built = {"build s": meter.seconds, "file MB": file.stat().st_size / 1e6}
@@ -93,7 +88,7 @@ def _build(path: Path, kind: str) -> dict[str, Any]:
 
 def _search(path: Path, kind: str, queries: Floats) -> dict[str, Any]:
     started = time.perf_counter()
-    index = _opened(path).indexed(kind, path)  # type: ignore[arg-type]
+    index = NameVectors.open(path).indexed(kind, path)  # type: ignore[arg-type]
     opened = time.perf_counter() - started
     index.search(queries[:WARM], K)
     times, rows = [], []

@@ -15,7 +15,7 @@ from scipy import sparse
 from linnet.cli.bench_lexical import BATCH
 from linnet.kb import KnowledgeBase
 from linnet.meter import peak_resident
-from linnet.retrieve.ngram_file import index_path, open_index
+from linnet.retrieve.ngram_file import NgramFile
 from linnet.retrieve.ngram_index import NgramIndex, best_concepts
 from linnet.retrieve.ngram_text import Analysis
 
@@ -44,10 +44,10 @@ def measure(kb: KnowledgeBase, texts: Sequence[str], k: int) -> dict[str, Any]:
 
 
 def _build(kb: KnowledgeBase) -> dict[str, Any]:
-    path = index_path(kb, ANALYSIS)
+    path = NgramFile(kb, ANALYSIS).path
     path.unlink(missing_ok=True)
     started = time.perf_counter()
-    open_index(kb, ANALYSIS)
+    NgramFile(kb, ANALYSIS).current()
     seconds = time.perf_counter() - started
     return {"build s": seconds, "build memory MB": peak_resident() / 1e6, "file MB": path.stat().st_size / 1e6}
 
@@ -55,7 +55,7 @@ def _build(kb: KnowledgeBase) -> dict[str, Any]:
 def _search(kb: KnowledgeBase, texts: Sequence[str], k: int) -> dict[str, Any]:
     before = peak_resident() / 1e6
     started = time.perf_counter()
-    index = open_index(kb, ANALYSIS)
+    index = NgramFile(kb, ANALYSIS).current()
     opened = time.perf_counter() - started
     for text in texts[:BATCH]:
         index.search(text, k)
@@ -73,7 +73,7 @@ def _search(kb: KnowledgeBase, texts: Sequence[str], k: int) -> dict[str, Any]:
 
 def _compare(kb: KnowledgeBase, texts: Sequence[str], k: int) -> dict[str, Any]:
     """Measure the product of mentions with all names, and how much of its best candidates are found."""
-    index = open_index(kb, ANALYSIS)
+    index = NgramFile(kb, ANALYSIS).current()
     arrays = index.arrays
     shape = (len(index), len(index.inverse))
     by_name = sparse.csr_array((arrays["name_weights"], arrays["name_units"], arrays["name_ends"]), shape=shape)

@@ -26,7 +26,7 @@ from linnet.cli import say
 from linnet.cli.bench_queries import Asked, draw
 from linnet.cli.common import counter
 from linnet.data import Concept, Name
-from linnet.detect.name_table import NameTable
+from linnet.detect.name_table import NamesFile, NameTable
 from linnet.errors import LinnetError
 from linnet.kb import KnowledgeBase
 from linnet.kb_build import build
@@ -166,10 +166,10 @@ def _planned(kb: KnowledgeBase, edits: int, seed: int) -> dict[str, list[Callabl
 def _table(path: str) -> dict[str, Any]:
     """Build the dictionary's table of names anew, beside the knowledge base."""
     kb = KnowledgeBase.open(path)
-    file = Path(f"{kb.path}.names")
+    file = NamesFile(kb)
     with Meter() as meter:
-        table = NameTable.build(kb, file)
-    return {**_measured(meter), "file": file.stat().st_size, "names": len(table)}
+        table = file.make(file.path)
+    return {**_measured(meter), "file": file.path.stat().st_size, "names": len(table)}
 
 
 def _open_table(path: str) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from linnet.data import Candidates, Document, FrozenDict, Mention, Span, by_posi
 from linnet.detect.name_choice import Choice, Finding, Placed, gather, longest, nested, place, text_of
 from linnet.detect.name_learning import Learned, Precision, learned_matches, surface_search
 from linnet.detect.name_search import Batch, Search, SurfaceSearch, Text
-from linnet.detect.name_table import NameTable, table_path
+from linnet.detect.name_table import NamesFile, NameTable
 from linnet.errors import DataError
 from linnet.kb import KnowledgeBase
 from linnet.learner import made_once
@@ -125,7 +125,7 @@ class Dictionary(Detector):
     @property
     def index_files(self) -> list[Path]:
         """The table of names."""
-        return [table_path(self.kb)]
+        return NamesFile(self.kb).files
 
     @made_once
     def _search(self) -> Search:

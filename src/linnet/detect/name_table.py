@@ -6,42 +6,39 @@ a name compares the words themselves afterwards. The table holds, sorted by that
 concept's row, the number of words, how the name relates to the concept, and the name's text; beside it the hashes of
 all words that occur, and a bit filter that answers most lookups without a search.
 
-The file (`linnet.arrays_file`) stands beside the knowledge base. After an edit of the knowledge base only the names of
-the concepts that changed are hashed again; when the rules have changed, or the knowledge base is another, the table is
-built anew. Building takes about 45 bytes of memory a name, and up to 200 MB for the words it remembers; texts and
-finished columns go to the file at once. A name takes 10 to 30 µs, new words most of it.
+The file stands beside the knowledge base (`linnet.index.beside`). After an edit only the names of the concepts that
+changed are hashed again. Building takes about 45 bytes of memory a name, and up to 200 MB for the words it remembers;
+texts and finished columns go to the file at once. A name takes 10 to 30 µs, new words most of it.
 """
 
 from __future__ import annotations
 
 import bisect
-import functools
 import tempfile
 import warnings
 from array import array
-from collections.abc import Iterable, Iterator
-from pathlib import Path
-from typing import IO, Any, NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import IO, Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from linnet.arrays_file import ArraysWriter, Stored, kept, open_arrays, replaced
+from linnet.arrays_file import ArraysWriter, Stored
 from linnet.data import SCOPES
 from linnet.detect.name_words import MASK, Words, name_codes, rules
-from linnet.errors import KnowledgeBaseError, LinnetWarning
+from linnet.errors import LinnetWarning
+from linnet.index.beside import Beside, Earlier
 from linnet.kb import KbName, KnowledgeBase
 
-__all__ = ["MAX_WORDS", "Entry", "NameTable", "table_path"]
+__all__ = ["MAX_WORDS", "Entry", "NameTable", "NamesFile"]
 
-FORMAT = 5
+FORMAT = 6
 MAGIC = b"linnet names\n"
 MAX_WORDS = 32
 LONGEST_NAME = 0xFFFF  # bytes
 SHOWN = 3  # names that cannot be found that a warning shows
 CHUNK = 1 << 20  # keys that the filter takes at once
 PREFERRED = 4  # bit of the scopes column
-MANY = 0.2  # share of changed concepts from which building anew is worth it
 
 U64 = npt.NDArray[np.uint64]
 COLUMNS = (
@@ -72,7 +69,6 @@ class NameTable:
     """
 
     def __init__(self, stored: Stored) -> None:
-        self.header = stored.header
         for column in COLUMNS:
             setattr(self, column, stored.arrays[column])
         # For one word at a time: items of a memoryview are plain numbers, which takes a tenth of the time.
@@ -94,36 +90,19 @@ class NameTable:
 
     @classmethod
     def of(cls, kb: KnowledgeBase) -> NameTable:
-        """Return the table of `kb`: opened if it is there and current, else built beside the knowledge base.
-
-        Where the folder cannot be written to, the table is built in a temporary file, with a warning.
+        """Return the table of `kb`, made beside it if need be.
 
         Raises:
             KnowledgeBaseError: the table cannot be written anywhere.
         """
-        path = table_path(kb)
-        table = _open(path)
-        if table is not None and table.header["kb"] == kb.version:
-            return table
-        return kept(path, functools.partial(_write, kb, _earlier(table, kb)), what="table of names")
-
-    @classmethod
-    def build(cls, kb: KnowledgeBase, path: Path) -> NameTable:
-        """Build the table of `kb` in the file `path`, which it replaces when it is finished, and open it.
-
-        A table of an earlier version of the same knowledge base that stands in `path` is made use of.
-
-        Raises:
-            OSError: the folder cannot be written to.
-        """
-        return replaced(path, functools.partial(_write, kb, _earlier(_open(path), kb)))
+        return NamesFile(kb).current()
 
     @classmethod
     def of_names(cls, names: Iterable[KbName]) -> NameTable:
         """Return a table of names that stand in no knowledge base, in a temporary file."""
         with tempfile.TemporaryFile() as file:
             writer = ArraysWriter(file, MAGIC)
-            return _finished(writer, *_collect(names, file), version="")
+            return cls(writer.finish(_finish(writer, *_collect(names, file))))
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -159,62 +138,44 @@ class NameTable:
         return int(np.searchsorted(self.keys, self.keys[row], side="right"))
 
 
-def table_path(kb: KnowledgeBase) -> Path:
-    """Return the file of the table of names of `kb`."""
-    return kb.path.with_name(f"{kb.path.name}.names")
+class NamesFile(Beside[NameTable]):
+    """The table of a knowledge base in its file."""
+
+    WHAT: ClassVar[str] = "table of names"
+    SUFFIX: ClassVar[str] = "names"
+    MAGIC: ClassVar[bytes] = MAGIC
+    ARRAYS: ClassVar[tuple[str, ...]] = COLUMNS
+    ANEW: ClassVar[float] = 0.2
+
+    def __init__(self, kb: KnowledgeBase) -> None:
+        super().__init__(kb, rules={"format": FORMAT, "rules": rules()})
+
+    def write(
+        self, writer: ArraysWriter, concepts: Sequence[int] | None, earlier: Earlier[NameTable] | None
+    ) -> dict[str, Any]:
+        """Write the columns, of names read from the knowledge base and of entries that stay."""
+        start = writer.file.tell()
+        raw, words = _collect(self.kb.names(concepts), writer.file)
+        if earlier is not None:
+            raw = _joined(raw, words, earlier, writer.file, writer.file.tell() - start)
+        return _finish(writer, raw, words)
+
+    def read(self, stored: Stored) -> NameTable:
+        """Return the table over the columns of a file."""
+        return NameTable(stored)
 
 
-def _tag(version: str) -> str:
-    return f"{FORMAT}:{version}:{rules()}"
-
-
-def _open(path: Path) -> NameTable | None:
-    """Return the table in `path`, of whatever version of the knowledge base; None if there is none."""
-    stored = open_arrays(path, MAGIC, names=COLUMNS)
-    if stored is None or stored.header.get("tag") != _tag(str(stored.header.get("kb"))):
-        return None  # of another format, or made by other rules
-    return NameTable(stored)
-
-
-class _Earlier(NamedTuple):
-    """A table of an earlier version, and the rows of the concepts that have changed since."""
-
-    table: NameTable
-    changed: npt.NDArray[np.int64]
-
-
-def _earlier(table: NameTable | None, kb: KnowledgeBase) -> _Earlier | None:
-    if table is None:
-        return None
-    try:
-        changed = kb.changed_since(table.header["kb"])
-    except KnowledgeBaseError:
-        return None  # of another knowledge base that stood here before
-    return None if len(changed) > len(kb) * MANY else _Earlier(table, changed)
-
-
-def _write(kb: KnowledgeBase, earlier: _Earlier | None, file: IO[bytes]) -> NameTable:
-    """Write the table of `kb` to an empty file open for reading and writing, and open it."""
-    writer = ArraysWriter(file, MAGIC)
-    if earlier is None:
-        raw, words = _collect(kb.names(), file)
-    else:
-        raw, words = _updated(kb, file, earlier)
-    return _finished(writer, raw, words, version=kb.version)
-
-
-def _finished(writer: ArraysWriter, raw: dict[str, Any], words: Words, *, version: str) -> NameTable:
-    """Write all columns behind the texts, and open the table."""
+def _finish(writer: ArraysWriter, raw: dict[str, Any], words: Words) -> dict[str, Any]:
+    """Write all columns behind the texts, and return what the header shall tell."""
     writer.claim("text", np.uint8)
-    header = {"tag": _tag(version), "kb": version, "longest": int(raw["lengths"].max(initial=0))}
-    header["bits"] = bits = max(16, (len(raw["keys"]) * 16).bit_length())
+    longest, bits = int(raw["lengths"].max(initial=0)), max(16, (len(raw["keys"]) * 16).bit_length())
     for column, values in _sorted(raw):
         writer.put(column, values)
         if column == "keys":
             writer.put("filter", _filter(values, bits))
     writer.put("vocabulary", words.codes)
     writer.put("uses", words.uses.astype(np.uint32))
-    return NameTable(writer.finish(header))
+    return {"longest": longest, "bits": bits}
 
 
 def _collect(names: Iterable[KbName], file: IO[bytes]) -> tuple[dict[str, Any], Words]:
@@ -242,27 +203,25 @@ def _collect(names: Iterable[KbName], file: IO[bytes]) -> tuple[dict[str, Any], 
     return {column: np.frombuffer(values or b"", _ARRAYS[column]) for column, values in raw.items()}, met
 
 
-def _updated(kb: KnowledgeBase, file: IO[bytes], earlier: _Earlier) -> tuple[dict[str, Any], Words]:
-    """Do what `_collect` does for all names of `kb`, taking those of unchanged concepts from an earlier table."""
-    old, changed = earlier
-    stays = ~np.isin(old.concepts, changed)
-    start = file.tell()
-    new, met = _collect(kb.names(changed.tolist()), file)
-    shift = file.tell() - start
+def _joined(
+    new: dict[str, Any], words: Words, earlier: Earlier[NameTable], file: IO[bytes], shift: int
+) -> dict[str, Any]:
+    """Return the columns of new entries, whose texts take `shift` bytes, and of those that stay; count their words."""
+    old, stay = earlier
     file.write(old.text.data)  # texts that nobody points at any more go with the next building anew
     columns: dict[str, Any] = {}
     for column in _ARRAYS:
-        kept = getattr(old, column)[stays]
+        kept = getattr(old, column)[stay]
         columns[column] = np.concatenate([new[column], kept + np.uint64(shift) if column == "offsets" else kept])
     order = np.argsort(columns["names"], kind="stable")  # as all names come
     gone = Words()
     codes: dict[str, tuple[int, int]] = {}
-    for row in np.flatnonzero(~stays):
+    for row in np.flatnonzero(~stay):
         gone.add(name_codes(old.entry(int(row)).text, codes))
     gone.count()
-    met.join(old.vocabulary, old.uses.astype(np.int64))
-    met.join(gone.codes, -gone.uses)
-    return {column: values[order] for column, values in columns.items()}, met
+    words.join(old.vocabulary, old.uses.astype(np.int64))
+    words.join(gone.codes, -gone.uses)
+    return {column: values[order] for column, values in columns.items()}
 
 
 # columns that are collected, with their types as `array` and NumPy name them

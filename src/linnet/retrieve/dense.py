@@ -23,11 +23,12 @@ from linnet.data import Candidates, Document, Mention
 from linnet.errors import LinnetWarning, RecipeError
 from linnet.frozen import FrozenDict
 from linnet.index.flat import Flat, Found
+from linnet.index.name_vectors import SearchedNames
 from linnet.kb import KnowledgeBase, Mask
 from linnet.learner import TrainingStage, made_once
 from linnet.pipeline import Allow, Component, Step
 from linnet.retrieve.dense_args import ALIGN, FINETUNE, AlignArgs, DenseArgs
-from linnet.retrieve.dense_vectors import VECTORS, SearchedNames, files_beside, make, name_vectors
+from linnet.retrieve.dense_vectors import VECTORS, name_vectors, vectors_file
 from linnet.retrieve.queries import IndexedRetriever
 from linnet.text.contexts import InContext, in_context
 from linnet.train.aliases import Aliases
@@ -311,12 +312,12 @@ class Dense(NetworkComponent["BiEncoder"], IndexedRetriever):
         ready = copy.copy(self)
         ready.folder, ready.trained = folder, False
         ready.forget()
-        return make(ready)
+        return vectors_file(ready).in_memory()
 
     @property
     def index_files(self) -> list[Path]:
         """The files beside the knowledge base that the names are searched in."""
-        return files_beside(self)
+        return vectors_file(self).files
 
     @classmethod
     def load(cls, folder: Path, *, kb: KnowledgeBase | None = None, partly: bool = False) -> Self:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -26,6 +27,7 @@ from linnet.pipeline import Component, Step
 from linnet.retrieve.bi_encoder import BiEncoder
 from linnet.retrieve.dense_args import DenseArgs
 from linnet.retrieve.dense_linked import Judge, Linked, judged, linked_mentions, training_key
+from linnet.retrieve.dense_vectors import vectors_file
 from linnet.train.args import TrainArgs
 from linnet.train.loop import parameter_groups
 from linnet.train.negatives import Spared, collisions, hard, random_rows
@@ -85,7 +87,7 @@ class DenseTraining:
         self.module: nn.Module = dense.module
         self.spared = Spared(dense.kb, descendants=args.spare_descendants)
         self.names = _Names(dense)
-        self.judge = Judge(dense)
+        self.judge = Judge(dense, partial(vectors_file, dense))
 
     @property
     def model(self) -> BiEncoder:
@@ -247,7 +249,7 @@ def _to_shares(scores: Tensor, shares: Tensor) -> Tensor:
 class _Names:
     """The names of a knowledge base as a component compares them: tokens, and which belong to which concept.
 
-    Places number them in the order of `linnet.retrieve.dense_vectors.make`.
+    Places number them in the order of `linnet.index.name_vectors`.
     """
 
     def __init__(self, dense: Dense) -> None:
@@ -312,4 +314,5 @@ def fit(
         raise RecipeError("dense", [f"{name}: {problem}" for name in ("lexical", "taught") if getattr(own, name)])
     training = DenseTraining(dense, own, linked)
     key = training_key(dense, docs, dev, own, linked)
-    yield from judged(training, training.judge, docs, dev, args=loop, folder=folder, key=key)
+    judge, on = training.judge, linked_mentions(dense, dev, None)
+    yield from judged(training, judge, docs, dev, linked=on, args=loop, folder=folder, key=key)

@@ -21,7 +21,7 @@ from linnet.kb import KnowledgeBase, Mask
 from linnet.learner import made_once
 from linnet.pipeline import Component, Step
 from linnet.retrieve.ngram_build import Vocabulary, build
-from linnet.retrieve.ngram_file import index_path, open_index
+from linnet.retrieve.ngram_file import NgramFile
 from linnet.retrieve.ngram_index import Floats, Ints, NgramIndex, best_concepts
 from linnet.retrieve.ngram_text import Analysis, CharSide
 from linnet.retrieve.queries import TextRetriever
@@ -95,12 +95,12 @@ class Ngram(TextRetriever):
     @property
     def index_files(self) -> list[Path]:
         """The index of all names."""
-        return [index_path(self.kb, self.analysis)]
+        return NgramFile(self.kb, self.analysis).files
 
     @made_once
     def index(self) -> NgramIndex:
         """The index of all names, opened or built at first use."""
-        return open_index(self.kb, self.analysis)
+        return NgramFile(self.kb, self.analysis).current()
 
     @made_once
     def _alias_index(self) -> NgramIndex:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -28,7 +29,8 @@ from linnet.nn.texts import framed, padded
 from linnet.nn.vectors import encode_to_learn
 from linnet.pipeline import Step
 from linnet.retrieve.dense_args import AlignArgs
-from linnet.retrieve.dense_linked import Judge, judged, training_key
+from linnet.retrieve.dense_linked import Judge, judged, linked_mentions, training_key
+from linnet.retrieve.dense_vectors import vectors_file
 from linnet.text.normalise import basic
 from linnet.train.args import TrainArgs
 from linnet.train.loop import parameter_groups
@@ -151,4 +153,5 @@ def fit(dense: Dense, dev: Sequence[Document], *, args: Mapping[str, Any]) -> It
     if not training.synonyms:
         raise DataError(f"dense: no concept of {dense.kb.path} has two names that could be aligned")
     folder, key = args.get("checkpoints"), training_key(dense, (), dev, own)
-    yield from judged(training, Judge(dense), (), dev, args=loop, folder=folder, key=key)
+    judge, on = Judge(dense, partial(vectors_file, dense)), linked_mentions(dense, dev, None)
+    yield from judged(training, judge, (), dev, linked=on, args=loop, folder=folder, key=key)

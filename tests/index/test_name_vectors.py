@@ -14,14 +14,14 @@ from tests.tiny_models import tiny_bert
 
 from linnet.arrays_file import ArraysWriter
 from linnet.data import Concept, Name
-from linnet.errors import LinnetWarning
+from linnet.errors import FormatError, LinnetWarning
+from linnet.index import name_vectors
 from linnet.index.hnsw import Hnsw
+from linnet.index.name_vectors import EditedVectors, NameVectors
 from linnet.kb import KnowledgeBase, Mask
 from linnet.kb_build import build
 from linnet.kb_edit import edit
-from linnet.retrieve import dense_vectors
 from linnet.retrieve.dense import Dense
-from linnet.retrieve.dense_vectors import EditedVectors, NameVectors
 
 WORDS = ("fever", "pain", "cyst", "fracture", "rash", "edema", "ulcer", "palsy")
 PLACES = ("head", "arm", "leg", "hand", "foot", "back", "neck", "hip", "skin", "eye")
@@ -93,21 +93,21 @@ def test_they_are_made_once_and_again_when_damaged(base: KnowledgeBase, bert: st
 
 
 @pytest.mark.parametrize(
-    "header",
-    [{}, {"about": 7, "size": 2}, {"about": {"kb": "v"}}, {"about": {"kb": "v"}, "size": 3}, {"about": {}, "size": 2}],
+    "header", [{}, {"about": {}}, {"about": {"kb": "v"}, "size": 3}, {"about": {"kb": "v"}, "size": "2"}]
 )
-def test_a_file_of_another_shape_is_as_good_as_none(tmp_path: Path, header: dict[str, Any]) -> None:
-    def write(told: dict[str, Any]) -> NameVectors | None:
+def test_a_file_of_another_shape_is_refused(tmp_path: Path, header: dict[str, Any]) -> None:
+    def write(told: dict[str, Any]) -> NameVectors:
         with (tmp_path / "names.vectors").open("w+b") as file:
-            writer = ArraysWriter(file, dense_vectors.MAGIC)
+            writer = ArraysWriter(file, name_vectors.MAGIC)
             writer.put("vectors", np.ones(4, np.float32))
             writer.put("concepts", np.arange(2, dtype=np.int32))
             writer.put("name_rows", np.arange(2, dtype=np.int32))
             writer.finish(told)
-        return NameVectors.open(tmp_path / "names.vectors", {})
+        return NameVectors.open(tmp_path / "names.vectors")
 
-    assert write(header) is None
-    assert write({"about": {"kb": "v"}, "size": 2}) is not None
+    with pytest.raises(FormatError, match="holds no vectors of names; delete it"):
+        write(header)
+    assert len(write({"about": {"kb": "v"}, "size": 2}).vectors) == 2
 
 
 @pytest.mark.parametrize("index", ["flat", "hnsw"])
@@ -144,8 +144,9 @@ def test_after_edits_only_what_changed_is_encoded(
     assert (best[0], best[1], best[3]) == (kb.row("X:80"), kb.row("X:3"), kb.row("X:81"))
     assert gone not in {row for found in answers(dense, queries, 200) for row, *_ in found}
     dense.names_index.save(tmp_path / "saved")
-    saved = NameVectors.open(tmp_path / "saved", {"kb": kb.version})
-    assert saved is not None
+    saved = NameVectors.open(tmp_path / "saved")
+    assert saved.about["kb"] == kb.version
+    assert "since" not in saved.about
     assert sorted(saved.name_rows.tolist()) == sorted(name.row for name in kb.names())
 
 
@@ -201,8 +202,8 @@ def test_where_nothing_can_be_written_it_says_so(
 def test_progress_is_told(
     base: KnowledgeBase, bert: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(dense_vectors, "TELL", 0.0)
-    monkeypatch.setattr(dense_vectors, "BLOCK", 100)
+    monkeypatch.setattr(name_vectors, "TELL", 0.0)
+    monkeypatch.setattr(name_vectors, "BLOCK", 100)
     caplog.set_level("INFO", "linnet")
     Dense(kb=base, encoder=bert, index="hnsw").names_index  # noqa: B018 - makes them
     assert "vectors of names: 100 of 160" in caplog.text
