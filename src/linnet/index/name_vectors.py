@@ -91,7 +91,9 @@ class NameVectors:
     def of(cls, stored: Stored) -> NameVectors:
         """Return what an open file holds; KeyError, TypeError or ValueError where it is of another shape."""
         arrays, header = stored
-        vectors = arrays["vectors"].reshape(len(arrays["name_rows"]), header["size"])
+        if len(arrays["concepts"]) != len(arrays["name_rows"]):
+            raise ValueError("not a concept for each name")
+        vectors = arrays["vectors"].reshape(len(arrays["concepts"]), header["size"])
         return cls(vectors, arrays["concepts"], arrays["name_rows"], header["about"])
 
     @classmethod
@@ -129,10 +131,8 @@ class NameVectors:
             try:
                 built.save(path, self.about)
             except OSError as error:
-                message = (
-                    f"{path.parent} cannot be written to ({error.strerror}): the index of names is built each time"
-                )
-                warnings.warn(message, LinnetWarning, stacklevel=4)
+                problem = f"{path.parent} cannot be written to ({error.strerror})"
+                warnings.warn(f"{problem}: the index of names is built each time", LinnetWarning, stacklevel=4)
                 return built
             return kind.open(path, self.vectors, self.concepts, self.about)
 
