@@ -32,10 +32,11 @@ from linnet.retrieve import dense_training
 from linnet.retrieve.bi_encoder import BiEncoder
 from linnet.retrieve.dense import Dense
 from linnet.retrieve.dense_args import DenseArgs
-from linnet.retrieve.dense_linked import Linked, linked_mentions
+from linnet.retrieve.dense_linked import linked_mentions
 from linnet.retrieve.dense_training import DenseTraining, fit
 from linnet.retrieve.ngram import Ngram
 from linnet.text.contexts import in_context
+from linnet.train.judge import Linked
 
 NAMES = (
     ("seizure", "fit", "convulsion"),

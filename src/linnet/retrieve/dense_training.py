@@ -26,9 +26,10 @@ from linnet.nn.vectors import encode_to_learn
 from linnet.pipeline import Component, Step
 from linnet.retrieve.bi_encoder import BiEncoder
 from linnet.retrieve.dense_args import DenseArgs
-from linnet.retrieve.dense_linked import Judge, Linked, judged, linked_mentions, training_key
+from linnet.retrieve.dense_linked import linked_mentions, training_key
 from linnet.retrieve.dense_vectors import vectors_file
 from linnet.train.args import TrainArgs
+from linnet.train.judge import Judge, Linked, judged
 from linnet.train.loop import parameter_groups
 from linnet.train.negatives import Spared, collisions, hard, random_rows
 from linnet.train.processes import gathered, rows_before

@@ -29,10 +29,11 @@ from linnet.nn.texts import framed, padded
 from linnet.nn.vectors import encode_to_learn
 from linnet.pipeline import Step
 from linnet.retrieve.dense_args import AlignArgs
-from linnet.retrieve.dense_linked import Judge, judged, linked_mentions, training_key
+from linnet.retrieve.dense_linked import linked_mentions, training_key
 from linnet.retrieve.dense_vectors import vectors_file
 from linnet.text.normalise import basic
 from linnet.train.args import TrainArgs
+from linnet.train.judge import Judge, judged
 from linnet.train.loop import parameter_groups
 from linnet.train.processes import gathered
 

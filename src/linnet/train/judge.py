@@ -1,0 +1,106 @@
+"""Judging a network in the middle of its training by the concepts it finds for mentions: the names nearest to each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from linnet.data import Candidates, Document
+from linnet.index.name_vectors import NameVectors, NameVectorsFile, SearchedNames
+from linnet.pipeline import Step
+from linnet.text.contexts import InContext
+from linnet.train.args import TrainArgs
+from linnet.train.loop import train
+from linnet.train.model import Trainable
+
+__all__ = ["FindsByVectors", "Judge", "Linked", "judged"]
+
+
+class Linked(NamedTuple):
+    """A mention of a training document, with the concepts that are right for it."""
+
+    context: InContext
+    rows: frozenset[int]
+    candidates: Candidates | None
+
+
+class FindsByVectors(Protocol):
+    """A component that compares vectors of mentions with those of names that it is shown."""
+
+    def encode_mentions(self, mentions: Sequence[InContext]) -> npt.NDArray[np.float32]:
+        """Return the vectors of mentions in their contexts, float32 (mentions, d) of length 1."""
+        ...
+
+    def search(self, vectors: npt.NDArray[np.float32], k: int) -> list[Candidates]:
+        """Return the nearest concepts of vectors of mentions."""
+        ...
+
+    def show(self, vectors: SearchedNames) -> None:
+        """Take these vectors for those of all names."""
+        ...
+
+    def hide(self) -> None:
+        """Forget the vectors of names."""
+        ...
+
+
+class Judge:
+    """Judges a component's network as it is, in the middle of its training.
+
+    Args:
+        part: the component.
+        names: gives the file of the vectors of all names by the weights as they are.
+    """
+
+    def __init__(self, part: FindsByVectors, names: Callable[[], NameVectorsFile]) -> None:
+        self.part, self.names = part, names
+        self._begun = names().about
+        self._made: tuple[dict[str, Any], NameVectors] | None = None
+
+    def vectors(self) -> NameVectors:
+        """Return the vectors of all names by the weights as they are; made once for the dev score and for mining.
+
+        Those by the weights that training begins with are kept beside the knowledge base for the next one.
+        """
+        names = self.names()
+        if self._made is None or self._made[0] != names.about:
+            kept = names.searched("flat") if names.about == self._begun else None
+            self._made = (names.about, kept if isinstance(kept, NameVectors) else names.in_memory())
+        return self._made[1]
+
+    def accuracy(self, linked: Sequence[Linked]) -> float:
+        """Return the share of mentions whose nearest concept is right, by names and aliases."""
+        self.part.show(self.vectors())
+        found = self.part.search(self.part.encode_mentions([one.context for one in linked]), 1)
+        right = (len(c.rows) > 0 and int(c.rows[0]) in one.rows for one, c in zip(linked, found, strict=True))
+        return sum(right) / len(linked)
+
+    def score(self, linked: Sequence[Linked]) -> Callable[[Sequence[Document]], float] | None:
+        """Return what gives the gradient loop its dev score; None without a mention to judge by."""
+        return (lambda _: self.accuracy(linked)) if linked else None
+
+
+def judged(
+    training: Trainable,
+    judge: Judge,
+    docs: Sequence[Document],
+    dev: Sequence[Document],
+    *,
+    linked: Sequence[Linked],
+    args: TrainArgs,
+    folder: Path | None,
+    key: str,
+) -> Iterator[Step]:
+    """Run the gradient loop with the dev score of a component, and show the vectors that its names have in the end.
+
+    Its dev score is that of the mentions `linked`, of the documents `dev`.
+    """
+    try:
+        yield from train(training, docs, dev, score=judge.score(linked), args=args, folder=folder, key=key)
+    finally:  # also where the caller stops: what was shown for a score is of other weights than those it ends with
+        judge.part.hide()
+    judge.part.show(judge.vectors())
