@@ -17,8 +17,8 @@ from linnet.data import Concept, Name
 from linnet.errors import FormatError, LinnetWarning
 from linnet.index import name_vectors
 from linnet.index.hnsw import Hnsw
-from linnet.index.name_vectors import EditedVectors, NameVectors
-from linnet.kb import KnowledgeBase, Mask
+from linnet.index.name_vectors import EditedVectors, NameVectors, NameVectorsFile, SearchedNames
+from linnet.kb import KbName, KnowledgeBase, Mask
 from linnet.kb_build import build
 from linnet.kb_edit import edit
 from linnet.retrieve.dense import Dense
@@ -229,3 +229,37 @@ def test_a_concept_that_is_again_what_it_was_is_found_once(base: KnowledgeBase, 
     assert len(set(found.rows.tolist())) == 5
     [new] = dense.search(dense.encode_names(["gout"]), 1)
     assert dense.kb.id(int(new.rows[0])) == "X:80"
+
+
+class Letters:
+    """Vectors of names that count their letters: what takes the place of a network."""
+
+    def __init__(self) -> None:
+        self.read: list[str] = []
+
+    def __call__(self, names: Sequence[KbName]) -> tuple[npt.NDArray[np.float32], int]:
+        self.read += [name.text for name in names]
+        counts = np.array([[name.text.count(letter) for letter in "abcdefghijklm"] for name in names], np.float32)
+        return counts / np.linalg.norm(counts, axis=1, keepdims=True), sum(len(name.text) > 12 for name in names)
+
+
+@pytest.mark.parametrize("index", ["flat", "hnsw", "ivf"])
+def test_any_function_from_names_to_vectors_will_do(base: KnowledgeBase, index: Any) -> None:
+    encode = Letters()
+
+    def searched(kb: KnowledgeBase) -> SearchedNames:
+        return NameVectorsFile(kb, {"letters": "a-m"}, encode, size=13, tokens=12, preferred=True).searched(index)
+
+    with pytest.warns(LinnetWarning, match="6 names are longer than 12 word pieces"):
+        searched(base)
+    assert len(encode.read) == 80
+    with edit(base.path) as changes:
+        changes.add(Concept("X:80", (Name("gagged"), Name("not asked for"))))
+    kb = again(base)
+    found = searched(kb)
+    assert encode.read[80:] == ["gagged"]
+    wanted = [kb.name_row(kb.row("X:80"), "gagged"), kb.name_row(kb.row("X:9"), "arm pain")]
+    queries, _ = encode([next(kb.names([kb.row(id)])) for id in ("X:80", "X:9")])
+    assert [one.names[0] for one in found.search(queries, 3)] == wanted
+    odd = Mask(np.arange(len(kb.mask().array)) % 2 == 1, kb.version)
+    assert {row % 2 for one in found.search(queries, 9, [odd, odd]) for row in one.rows.tolist()} == {1}
