@@ -8,7 +8,7 @@ import sys
 import threading
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pytest
@@ -30,11 +30,11 @@ READ: list[str] = []  # every name that is read from a knowledge base
 class Lengths(Beside[Rows]):
     """How long names are that are longer than some length."""
 
-    WHAT: ClassVar[str] = "list of lengths"
-    SUFFIX: ClassVar[str] = "lengths"
-    MAGIC: ClassVar[bytes] = b"lengths\n"
-    ARRAYS: ClassVar[tuple[str, ...]] = ("rows", "concepts", "lengths")
-    ANEW: ClassVar[float] = 0.25
+    WHAT = "list of lengths"
+    SUFFIX = "lengths"
+    MAGIC = b"lengths\n"
+    ARRAYS = ("rows", "concepts", "lengths")
+    ANEW = 0.25
 
     def __init__(self, kb: KnowledgeBase, longer: int = 0, rules: int = 1) -> None:
         super().__init__(kb, {"longer": longer}, {"rules": rules})

@@ -18,7 +18,7 @@ import tempfile
 import warnings
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from typing import IO, Any, ClassVar, NamedTuple
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -141,11 +141,11 @@ class NameTable:
 class NamesFile(Beside[NameTable]):
     """The table of a knowledge base in its file."""
 
-    WHAT: ClassVar[str] = "table of names"
-    SUFFIX: ClassVar[str] = "names"
-    MAGIC: ClassVar[bytes] = MAGIC
-    ARRAYS: ClassVar[tuple[str, ...]] = COLUMNS
-    ANEW: ClassVar[float] = 0.2
+    WHAT = "table of names"
+    SUFFIX = "names"
+    MAGIC = MAGIC
+    ARRAYS = COLUMNS
+    ANEW = 0.2
 
     def __init__(self, kb: KnowledgeBase) -> None:
         super().__init__(kb, rules={"format": FORMAT, "rules": rules()})

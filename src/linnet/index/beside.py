@@ -30,7 +30,7 @@ from linnet.errors import KnowledgeBaseError
 from linnet.home import hold
 from linnet.kb import KnowledgeBase, Mask
 
-__all__ = ["Beside", "Earlier", "Layers", "made_once"]
+__all__ = ["Beside", "Earlier", "Layers", "built_once"]
 
 logger = logging.getLogger(__name__)
 
@@ -166,23 +166,14 @@ class Beside(ABC, Generic[T]):
         return replaced(path, lambda file: self._write(file, None, None, {})).content
 
     def _up_to_date(self, path: Path, found: _File[T] | None, among: Rows | None = None, **more: str) -> _File[T]:
-        """Return a file of this version: the one that was found, or one that is made.
-
-        Args:
-            path: of the file.
-            found: what is there.
-            among: the concepts that it is of; None = all.
-            more: what else it is made of.
-        """
-
-        def fits(found: _File[T]) -> bool:
-            return found.version == self.kb.version
+        """Return the file that was found, or one of this version of the concepts `among` (None = all)."""
 
         def make(found: _File[T] | None) -> _File[T]:
             earlier, fresh = self._earlier(found, among)
             return kept(path, lambda file: self._write(file, fresh, earlier, more), what=self.WHAT)
 
-        return made_once(path, found, lambda: self._open(path, **more), make, fits=fits)
+        version = self.kb.version
+        return built_once(path, found, lambda: self._open(path, **more), make, fits=lambda one: one.version == version)
 
     def _open(self, path: Path, **more: str) -> _File[T] | None:
         """Return a file of whatever version; None if there is none that was made of the same."""
@@ -230,7 +221,7 @@ class Beside(ABC, Generic[T]):
         return _File(stored, self.read(stored))
 
 
-def made_once(
+def built_once(
     path: Path,
     found: T | None,
     find: Callable[[], T | None],

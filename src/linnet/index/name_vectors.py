@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, Any, ClassVar, Literal, Protocol
+from typing import IO, Any, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +22,7 @@ import numpy.typing as npt
 from linnet.arrays_file import ArraysWriter, Stored, open_arrays, replaced
 from linnet.errors import FormatError, LinnetWarning
 from linnet.index.approximate import Approximate
-from linnet.index.beside import Beside, Earlier, made_once
+from linnet.index.beside import Beside, Earlier, built_once
 from linnet.index.flat import Flat, Found
 from linnet.index.hnsw import Hnsw
 from linnet.index.ivf import Ivf
@@ -136,7 +136,7 @@ class NameVectors:
                 return built
             return kind.open(path, self.vectors, self.concepts, self.about)
 
-        return made_once(path, find(), find, make)
+        return built_once(path, find(), find, make)
 
 
 class EditedVectors:
@@ -214,11 +214,11 @@ class NameVectorsFile(Beside[NameVectors]):
         preferred: make vectors of preferred names alone.
     """
 
-    WHAT: ClassVar[str] = "file of vectors"
-    SUFFIX: ClassVar[str] = "vectors"
-    MAGIC: ClassVar[bytes] = MAGIC
-    ARRAYS: ClassVar[tuple[str, ...]] = ARRAYS
-    ANEW: ClassVar[float] = 0.1
+    WHAT = "file of vectors"
+    SUFFIX = "vectors"
+    MAGIC = MAGIC
+    ARRAYS = ARRAYS
+    ANEW = 0.1
 
     def __init__(
         self,

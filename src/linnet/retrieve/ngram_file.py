@@ -7,7 +7,7 @@ import functools
 import hashlib
 from collections.abc import Sequence
 from importlib import resources
-from typing import Any, ClassVar
+from typing import Any
 
 from linnet.arrays_file import ArraysWriter, Stored
 from linnet.index.beside import Beside, Earlier
@@ -24,10 +24,10 @@ FORMAT = 3
 class NgramFile(Beside[NgramIndex]):
     """The index of all names of a knowledge base with the options of an analysis."""
 
-    WHAT: ClassVar[str] = "n-gram index"
-    SUFFIX: ClassVar[str] = "ngrams"
-    MAGIC: ClassVar[bytes] = b"linnet ngrams\n"
-    ARRAYS: ClassVar[tuple[str, ...]] = ARRAYS
+    WHAT = "n-gram index"
+    SUFFIX = "ngrams"
+    MAGIC = b"linnet ngrams\n"
+    ARRAYS = ARRAYS
 
     def __init__(self, kb: KnowledgeBase, analysis: Analysis) -> None:
         super().__init__(kb, dataclasses.asdict(analysis), {"format": FORMAT, "rules": _rules()})
