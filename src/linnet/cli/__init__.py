@@ -7,7 +7,9 @@ import signal
 import sys
 from typing import Any, NoReturn
 
-__all__ = ["clean", "main", "say", "stop"]
+from linnet.cli.terminal import stop
+
+__all__ = ["main"]
 
 INTERRUPTED, TERMINATED = 130, 143
 RESUMING = ("train", "tune", "reproduce")
@@ -45,26 +47,3 @@ def _message() -> str:
 def _terminate(_number: int, _frame: Any) -> NoReturn:
     """Turn SIGTERM into an ordinary exit, so that half-written files are cleared away."""
     sys.exit(TERMINATED)
-
-
-def stop(message: str, code: int) -> NoReturn:
-    """Print `message` to stderr and leave."""
-    say(message, error=True)
-    sys.exit(code)
-
-
-def say(message: str, *, error: bool = False) -> None:
-    """Print a message, whatever file names, ids and values it holds, to stdout or stderr."""
-    print(clean(message), file=sys.stderr if error else sys.stdout)
-
-
-def clean(text: str) -> str:
-    r"""Return `text` without characters that could move a terminal's cursor or switch its colours.
-
-    A line break stays only before two blanks, as in our own lists: nothing can begin a line as a message does.
-
-    >>> clean("a\x1b[31mb\nlinnet: error"), clean("2 problems\n  one")
-    ('a [31mb linnet: error', '2 problems\n  one')
-    """
-    parts = text.split("\n  ")
-    return "\n  ".join("".join(c if c.isprintable() else " " for c in part) for part in parts)

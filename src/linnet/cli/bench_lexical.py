@@ -21,7 +21,7 @@ from linnet.vocabularies import read_vocabulary
 from linnet.vocabularies.join import JoinReport, join
 from linnet.vocabularies.synthetic import synthetic
 
-__all__ = ["BATCH", "lexical", "mentions", "misspelt", "real_concepts"]
+__all__ = ["lexical", "mentions", "misspelt", "real_concepts"]
 
 BATCH = 64
 COLUMNS = (
@@ -49,7 +49,7 @@ def lexical(
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         for label, opened, texts in _tasks(data, kb, names, queries, Path(folder)):
-            row = {"names of": label, "k": k, **measure(opened, texts, k)}
+            row = {"names of": label, "k": k, **measure(opened, texts, k, batch=BATCH)}
             rows.append(row)
             if as_json:
                 print(json.dumps(row))

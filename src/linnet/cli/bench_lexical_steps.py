@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from linnet.cli.bench_lexical import BATCH
 from linnet.kb import KnowledgeBase
 from linnet.meter import peak_resident
 from linnet.retrieve.ngram_file import NgramFile
@@ -25,18 +24,18 @@ ANALYSIS = Analysis()  # the defaults of the n-gram retriever
 MOST_COMPARED = 3_000_000  # names above which the exhaustive product would not fit into memory
 
 
-def measure(kb: KnowledgeBase, texts: Sequence[str], k: int) -> dict[str, Any]:
+def measure(kb: KnowledgeBase, texts: Sequence[str], k: int, *, batch: int) -> dict[str, Any]:
     """Return what was measured of the index of `kb` with lookups of `texts`, by the names of the columns."""
     # in processes of their own: what building needed is no part of what searching needs
     spawn = multiprocessing.get_context("spawn")
     with spawn.Pool(1, maxtasksperchild=1) as pool:
         built = pool.apply(_build, (kb,))
     with spawn.Pool(1, maxtasksperchild=1) as pool:
-        found = pool.apply(_search, (kb, texts, k))
+        found = pool.apply(_search, (kb, texts, k, batch))
     if found["names"] > MOST_COMPARED:
         return {**built, **found}
     with spawn.Pool(1, maxtasksperchild=1) as pool:
-        compared = pool.apply(_compare, (kb, texts, k))
+        compared = pool.apply(_compare, (kb, texts, k, batch))
     return {
         **built, **found, **compared, "ratio": compared["product ms"] / found["median ms"],
         "batch ratio": compared["product batch ms"] / found["batch ms"],
@@ -52,12 +51,12 @@ def _build(kb: KnowledgeBase) -> dict[str, Any]:
     return {"build s": seconds, "build memory MB": peak_resident() / 1e6, "file MB": path.stat().st_size / 1e6}
 
 
-def _search(kb: KnowledgeBase, texts: Sequence[str], k: int) -> dict[str, Any]:
+def _search(kb: KnowledgeBase, texts: Sequence[str], k: int, batch: int) -> dict[str, Any]:
     before = peak_resident() / 1e6
     started = time.perf_counter()
     index = NgramFile(kb, ANALYSIS).current()
     opened = time.perf_counter() - started
-    for text in texts[:BATCH]:
+    for text in texts[:batch]:
         index.search(text, k)
     times = []
     for text in texts:
@@ -71,7 +70,7 @@ def _search(kb: KnowledgeBase, texts: Sequence[str], k: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _compare(kb: KnowledgeBase, texts: Sequence[str], k: int) -> dict[str, Any]:
+def _compare(kb: KnowledgeBase, texts: Sequence[str], k: int, batch: int) -> dict[str, Any]:
     """Measure the product of mentions with all names, and how much of its best candidates are found."""
     index = NgramFile(kb, ANALYSIS).current()
     arrays = index.arrays
@@ -79,8 +78,8 @@ def _compare(kb: KnowledgeBase, texts: Sequence[str], k: int) -> dict[str, Any]:
     by_name = sparse.csr_array((arrays["name_weights"], arrays["name_units"], arrays["name_ends"]), shape=shape)
     product = sparse.csr_array(index.by_gram @ by_name.T)  # (n-grams, names)
     times, batch_times, same, wanted = [], [], 0, 0
-    for start in range(0, len(texts), BATCH):
-        some = texts[start : start + BATCH]
+    for start in range(0, len(texts), batch):
+        some = texts[start : start + batch]
         matrix = _vectors(index, some)
         started = time.thread_time()
         exact = [_best(index, row, k) for row in _rows(matrix @ product)]

@@ -22,9 +22,9 @@ from typing import Any
 
 import numpy as np
 
-from linnet.cli import say
 from linnet.cli.bench_queries import Asked, draw
 from linnet.cli.common import counter
+from linnet.cli.terminal import say
 from linnet.data import Concept, Name
 from linnet.detect.name_table import NamesFile, NameTable
 from linnet.errors import LinnetError

@@ -16,7 +16,7 @@ import typer
 from typer.core import TyperCommand, TyperOption
 
 from linnet import __version__
-from linnet.cli import clean, say
+from linnet.cli.terminal import clean, say
 from linnet.errors import LinnetError, LinnetWarning
 from linnet.pace import listening
 

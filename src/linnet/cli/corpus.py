@@ -14,10 +14,10 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from linnet.cli import say
 from linnet.cli.common import App, Quiet, Verbose, listen, progress, table
 from linnet.cli.fetching import fetching
 from linnet.cli.inputs import refuse_overwriting
+from linnet.cli.terminal import say
 from linnet.config import open_kb
 from linnet.corpora import FORMATS, fitting, format_of, options_of, write
 from linnet.corpora.catalog import corpus_named, read_corpus, splits_of

@@ -11,9 +11,9 @@ from typing import Annotated, Literal, NamedTuple
 
 import typer
 
-from linnet.cli import say
 from linnet.cli.common import Quiet, Verbose, listen, table
 from linnet.cli.inputs import refuse_overwriting
+from linnet.cli.terminal import say
 from linnet.cli.times import Metrics, Times
 from linnet.config import open_kb
 from linnet.corpora import read

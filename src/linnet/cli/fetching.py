@@ -7,8 +7,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from linnet.cli import clean, say
 from linnet.cli.common import EVERY
+from linnet.cli.terminal import clean, say
 from linnet.fetch.file import Progress
 
 __all__ = ["fetching"]

@@ -6,8 +6,9 @@ from typing import Annotated
 
 import typer
 
-from linnet.cli import kb_build, kb_compare, kb_edit, say
+from linnet.cli import kb_build, kb_compare, kb_edit
 from linnet.cli.common import App, Quiet, Verbose, file_size, listen, progress, table
+from linnet.cli.terminal import say
 from linnet.config import open_kb
 from linnet.errors import LinnetError
 from linnet.home import kb_folder

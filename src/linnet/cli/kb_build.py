@@ -10,9 +10,9 @@ from typing import Annotated, Any
 
 import typer
 
-from linnet.cli import say
 from linnet.cli.common import Quiet, Verbose, counter, file_size, listen
 from linnet.cli.kb_download import downloaded
+from linnet.cli.terminal import say
 from linnet.corpora.catalog import corpus_named
 from linnet.corpora.vocabulary import known_corpus
 from linnet.detect.name_table import NameTable

@@ -13,10 +13,10 @@ from typing import Annotated, Any, TextIO
 
 import typer
 
-from linnet.cli import say
 from linnet.cli.common import Quiet, Verbose, counter, listen, progress, table
 from linnet.cli.inputs import refuse_overwriting
 from linnet.cli.kb_build import ReplaceOption, finish, target
+from linnet.cli.terminal import say
 from linnet.config import open_kb
 from linnet.corpora.sources import suffix
 from linnet.corpora.vocabulary import documents, gold_ids

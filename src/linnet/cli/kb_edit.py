@@ -11,9 +11,9 @@ from typing import Annotated
 
 import typer
 
-from linnet.cli import say
 from linnet.cli.common import Quiet, Verbose, listen, progress
 from linnet.cli.kb_build import FromOption, ReaderOption, given_sources
+from linnet.cli.terminal import say
 from linnet.config import open_kb
 from linnet.data import Concept, Name
 from linnet.errors import LinnetError, LinnetWarning, UnknownConceptError, did_you_mean

@@ -22,11 +22,11 @@ from linnet.cli import (
     kb,
     link,
     reproduce,
-    stop,
     train,
     tune,
 )
 from linnet.cli.common import App, show_version
+from linnet.cli.terminal import stop
 from linnet.errors import LinnetError
 
 __all__ = ["app", "run"]

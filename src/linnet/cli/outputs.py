@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from linnet import __version__
-from linnet.cli import say
 from linnet.cli.common import table
+from linnet.cli.terminal import say
 from linnet.corpora import FORMATS, check_place, write
 from linnet.corpora.html import write_html
 from linnet.data import Document

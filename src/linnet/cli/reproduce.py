@@ -11,10 +11,10 @@ from typing import Annotated, NamedTuple
 
 import typer
 
-from linnet.cli import say
 from linnet.cli.common import Quiet, Verbose, listen, table
 from linnet.cli.experiment import Experiment
 from linnet.cli.inputs import refuse_overwriting
+from linnet.cli.terminal import say
 from linnet.config import open_kb, read_recipe, recipes
 from linnet.corpora.catalog import CORPORA, corpus_named
 from linnet.errors import LinnetError

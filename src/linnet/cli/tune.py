@@ -9,10 +9,10 @@ from typing import Annotated, Literal
 
 import typer
 
-from linnet.cli import say
 from linnet.cli.common import Quiet, Verbose, listen, table
 from linnet.cli.inputs import refuse_overwriting
 from linnet.cli.params import with_params
+from linnet.cli.terminal import say
 from linnet.cli.train import Data, OtherCorpus, Params, dev_documents
 from linnet.config import open_kb, read_recipe, recipes
 from linnet.corpora.own import has_split, split_documents
