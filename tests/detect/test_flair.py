@@ -196,5 +196,5 @@ def test_what_goes_wrong(tmp_path: Path, kb: KnowledgeBase) -> None:
         learn(tiny(), taught(), epoch=3, lr=0)
     learn(tiny(), taught(), epochs=1).save(tmp_path / "saved")
     (tmp_path / "saved" / "model" / "tagger.safetensors").write_bytes(b"")
-    with pytest.raises(FormatError, match="save the pipeline again"):
+    with pytest.raises(FormatError, match="train the pipeline again"):
         Flair.load(tmp_path / "saved").detect([])

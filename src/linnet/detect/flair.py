@@ -8,13 +8,13 @@ components that need the extra ``neural`` do not run.
 from __future__ import annotations
 
 import importlib.util
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from linnet.data import Document, Mention, Span
+from linnet.data import Document, Mention
+from linnet.detect.flair_texts import NO_TYPE, tokens_of
 from linnet.errors import MissingExtraError, RecipeError
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Allow, Component, Detector, Step
@@ -24,11 +24,9 @@ from linnet.train.network import NetworkComponent
 if TYPE_CHECKING:
     from linnet.detect.flair_model import FlairModel
 
-__all__ = ["Flair", "tokens_of"]
+__all__ = ["Flair"]
 
 MODEL = "model"
-NO_TYPE = "mention"  # what the tagger calls mentions without a type
-WORD = re.compile(r"[^\W_]+|[^\s]")
 
 
 @dataclass(kw_only=True)
@@ -123,7 +121,7 @@ class Flair(NetworkComponent["FlairModel"], Detector):
         """
         from linnet.detect.flair_training import fit  # noqa: PLC0415 - imports torch and flair
 
-        yield from fit(self, train, dev, args=args)
+        self.network = yield from fit(self, train, dev, args=args)
 
 
 def require_flair() -> None:
@@ -138,18 +136,3 @@ def require_flair() -> None:
             "transformers below 5 and Linnet's other networks need 5; in a checkout, make test-flair builds .venv-flair"
         )
         raise MissingExtraError("flair", extra="flair", wanted_by="the detector flair", note=note)
-
-
-def tokens_of(doc: Document) -> list[list[Span]]:
-    """Return the tokens of each sentence of a document: runs of letters and digits, and single signs.
-
-    >>> doc = Document("d", "No p.o. food. Fits.", sentences=(Span(0, 13), Span(14, 19)))
-    >>> [[doc.text[start:end] for start, end in tokens] for tokens in tokens_of(doc)]
-    [['No', 'p', '.', 'o', '.', 'food', '.'], ['Fits', '.']]
-    """
-    found = []
-    for start, end in doc.sentences or ():
-        tokens = [Span(*word.span()) for word in WORD.finditer(doc.text, start, end)]
-        if tokens:
-            found.append(tokens)
-    return found

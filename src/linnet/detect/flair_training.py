@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from typing import Any, Protocol
 
 import flair
 import numpy as np
@@ -20,8 +20,7 @@ from flair.embeddings import FlairEmbeddings
 from flair.training_utils import AnnealOnPlateau, store_embeddings
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from linnet.data import Document, Span
-from linnet.detect.flair import NO_TYPE, tokens_of
+from linnet.data import Document
 from linnet.detect.flair_model import (
     DIRECTIONS,
     LABEL,
@@ -31,18 +30,14 @@ from linnet.detect.flair_model import (
     read_embeddings,
     words_of,
 )
+from linnet.detect.flair_texts import Marked, marked_sentences
 from linnet.errors import DataError, RecipeError, did_you_mean
 from linnet.home import expanded
 from linnet.nn.device import choose_device
-from linnet.pipeline import Sentences
 from linnet.roles import Step
-from linnet.text.pieces import whole
 from linnet.text.tagging import Chunk
 
-if TYPE_CHECKING:
-    from linnet.detect.flair import Flair
-
-__all__ = ["FlairArgs", "fit"]
+__all__ = ["FlairArgs", "Layers", "fit"]
 
 WINDOW = 100  # characters that the gradient of a language model goes back
 COLUMNS = 32  # stretches of text that a language model reads side by side, at most
@@ -51,8 +46,6 @@ RARE = 2  # words that stand in the training documents less often are all alike
 CLIP = 5.0
 SPREAD = 0.5  # of the numbers of words that nothing is known of yet, as published vectors have it
 LM_RATE, LM_CLIP = 5e-3, 0.25
-
-Marked = tuple[list[str], list[Chunk]]  # the tokens of a sentence and its mentions
 
 
 class FlairArgs(BaseModel):
@@ -102,8 +95,19 @@ class FlairArgs(BaseModel):
             raise RecipeError("flair", problems) from error
 
 
-def fit(part: Flair, train: Sequence[Document], dev: Sequence[Document], *, args: Mapping[str, Any]) -> Iterator[Step]:
-    """Train `part` in place, and leave it with the tagger that was best on `dev`; a step is an epoch.
+class Layers(Protocol):
+    """What a tagger is made of; `linnet.detect.flair.Flair` says what each of these is."""
+
+    embeddings: str
+    words: int
+    characters: int
+    hidden: int
+
+
+def fit(
+    layers: Layers, train: Sequence[Document], dev: Sequence[Document], *, args: Mapping[str, Any]
+) -> Generator[Step, None, FlairModel]:
+    """Train a tagger, a step an epoch, and return the one that was best on `dev`.
 
     Raises:
         RecipeError: `args` that this training does not know.
@@ -111,18 +115,18 @@ def fit(part: Flair, train: Sequence[Document], dev: Sequence[Document], *, args
     """
     told = FlairArgs.of(args)
     flair.device = choose_device()
-    marked, judged = _marked(train), _marked(dev)
+    marked, judged = marked_sentences(train), marked_sentences(dev)
     types = sorted({chunk.type for _, chunks in marked for chunk in chunks})
     if not types:
         raise DataError("flair: no mention in the training documents to learn from")
     state = torch.random.get_rng_state()
     flair.set_seed(told.seed)
     try:
-        tagger = new_tagger(_embeddings(part, marked, told), types, part.hidden, dropout=told.dropout)
+        tagger = new_tagger(_embeddings(layers, marked, told), types, layers.hidden, dropout=told.dropout)
         yield from _epochs(tagger, marked, judged, told)
     finally:
         torch.random.set_rng_state(state)
-    part.network = FlairModel(tagger)
+    return FlairModel(tagger)
 
 
 def _epochs(tagger: Any, train: Sequence[Marked], dev: Sequence[Marked], told: FlairArgs) -> Iterator[Step]:
@@ -172,31 +176,6 @@ def _f1(tagger: Any, rows: Sequence[Marked]) -> float:
     return 2 * right / total if total else 1.0
 
 
-# --- what is learned from --------------------------------------------------------------------------------------------
-
-
-def _marked(docs: Sequence[Document]) -> list[Marked]:
-    """Return the sentences of documents with their mentions."""
-    rows = []
-    for doc in Sentences()(docs):
-        wanted = [(m.span, m.types[0] if m.types else NO_TYPE) for m in doc.mentions or () if not m.parts]
-        for tokens in tokens_of(doc):
-            words = [whole(doc.text[start:end]) for start, end in tokens]
-            rows.append((words, _chunks(tokens, wanted)))
-    return rows
-
-
-def _chunks(tokens: Sequence[Span], wanted: Sequence[tuple[Span, str]]) -> list[Chunk]:
-    """Return the mentions in a sentence as tokens; of those that overlap the longest: tags can hold no more."""
-    found: list[Chunk] = []
-    inside = [item for item in wanted if item[0].start < tokens[-1].end and tokens[0].start < item[0].end]
-    for span, kind in sorted(inside, key=lambda item: item[0].start - item[0].end):
-        touched = [place for place, token in enumerate(tokens) if token.start < span.end and span.start < token.end]
-        if touched and not any(one.first <= touched[-1] and touched[0] <= one.last for one in found):
-            found.append(Chunk(touched[0], touched[-1], kind))
-    return sorted(found)
-
-
 def _sentence(words: Sequence[str], chunks: Sequence[Chunk]) -> Any:
     sentence = Sentence(list(words))
     for first, last, kind in chunks:
@@ -207,21 +186,21 @@ def _sentence(words: Sequence[str], chunks: Sequence[Chunk]) -> Any:
 # --- embeddings ------------------------------------------------------------------------------------------------------
 
 
-def _embeddings(part: Flair, rows: Sequence[Marked], told: FlairArgs) -> list[Any]:
+def _embeddings(layers: Layers, rows: Sequence[Marked], told: FlairArgs) -> list[Any]:
     """Return embeddings of a folder, or made of sentences."""
-    if part.embeddings:
-        return read_embeddings(expanded(part.embeddings))
+    if layers.embeddings:
+        return read_embeddings(expanded(layers.embeddings))
     made: list[Any] = []
-    if part.words:
+    if layers.words:
         counts = Counter(word.lower() for words, _ in rows for word in words)
         frequent = sorted(word for word, count in counts.items() if count >= RARE)
-        made.append(words_of(frequent, SPREAD * torch.randn(len(frequent) + 1, part.words), tune=True))
-    if part.characters:
+        made.append(words_of(frequent, SPREAD * torch.randn(len(frequent) + 1, layers.words), tune=True))
+    if layers.characters:
         text = "\n".join(" ".join(words) for words, _ in rows) + "\n"
         counts = Counter(text)
         characters = sorted(character for character, count in counts.items() if count >= RARE)
         for forward in DIRECTIONS.values():
-            model = language_model(characters, forward=forward, size=part.characters)
+            model = language_model(characters, forward=forward, size=layers.characters)
             _learn_text(model, text if forward else text[::-1], told.characters_epochs)
             made.append(FlairEmbeddings(model))
     return made
