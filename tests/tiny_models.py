@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
-__all__ = ["WORDS", "tiny_bert", "tiny_model", "tiny_spacy", "tiny_token_classifier"]
+__all__ = ["WORDS", "tiny_bert", "tiny_model", "tiny_seq2seq", "tiny_spacy", "tiny_token_classifier"]
 
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 WORDS = ("seizure", "seizures", "short", "stature", "cleft", "palate", "renal", "cyst", "heart", "attack", "and", "of")
@@ -32,6 +32,7 @@ KINDS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "mpnet": ("MPNet", {}),
     "roberta": ("Roberta", {}),
 }
+BART_LAYERS: Mapping[str, Any] = {"layers": 2, "ffn_dim": 64, "attention_heads": 4}
 BEHIND_PADDING = ("longformer", "mpnet", "roberta")  # count positions from there: from 1 here
 
 
@@ -72,6 +73,46 @@ def tiny_model(folder: Path, kind: str, *, words: Sequence[str] = WORDS, window:
             initializer_range=0.3, pad_token_id=0, **options,
         )  # fmt: skip
         getattr(transformers, f"{name}Model")(config).save_pretrained(folder)
+        tokenizer.save_pretrained(folder)
+    return folder
+
+
+def tiny_seq2seq(folder: Path, kind: str, *, words: Sequence[str] = WORDS, window: int = 128) -> Path:
+    """Write an encoder with a decoder and random weights, ``t5`` or ``bart``, to `folder`, and return it.
+
+    Its tokenizer is that of `tiny_bert`, whose [SEP] ends texts; as T5's own it has no token for the start.
+    """
+    import torch
+    from transformers import (
+        BartConfig,
+        BartForConditionalGeneration,
+        PreTrainedTokenizerFast,
+        T5Config,
+        T5ForConditionalGeneration,
+    )
+
+    from linnet.nn.quiet import quietly
+
+    with quietly(), torch.random.fork_rng(devices=[]):
+        torch.manual_seed(13)
+        backend = _tokenizer(words, window).backend_tokenizer
+        tokenizer = PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]
+            tokenizer_object=backend, model_max_length=window, pad_token="[PAD]", unk_token="[UNK]", eos_token="[SEP]"
+        )
+        size: dict[str, Any] = {"vocab_size": len(tokenizer), "d_model": 32, "pad_token_id": 0, "eos_token_id": 3}
+        model: Any
+        if kind == "t5":
+            config: Any = T5Config(**size, d_kv=8, d_ff=64, num_layers=2, num_heads=4)
+            config.decoder_start_token_id = 0
+            model = T5ForConditionalGeneration(config)
+        else:
+            layers = {f"{side}_{what}": n for side in ("encoder", "decoder") for what, n in BART_LAYERS.items()}
+            config = BartConfig(
+                **size, **layers, max_position_embeddings=window, init_std=0.3, bos_token_id=2,
+                decoder_start_token_id=3, forced_eos_token_id=None,
+            )  # fmt: skip
+            model = BartForConditionalGeneration(config)
+        model.save_pretrained(folder)
         tokenizer.save_pretrained(folder)
     return folder
 

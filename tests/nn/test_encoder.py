@@ -9,7 +9,7 @@ import pytest
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
-from tests.tiny_models import tiny_bert
+from tests.tiny_models import tiny_bert, tiny_seq2seq
 
 from linnet.errors import FormatError, LinnetError
 from linnet.nn.encoder import Encoder
@@ -177,16 +177,10 @@ def test_no_kernel_is_fetched_that_a_file_names(encoder: Encoder, tmp_path: Path
     assert made.fingerprint() == encoder.fingerprint()
 
 
-def test_an_encoder_with_a_decoder_is_refused(tiny: Path, tmp_path: Path) -> None:
-    from transformers import BartConfig, BartModel
-
-    folder = tiny_bert(tmp_path / "bart")
-    config = BartConfig(
-        vocab_size=100, d_model=16, encoder_layers=1, decoder_layers=1, encoder_ffn_dim=16, decoder_ffn_dim=16,
-        encoder_attention_heads=2, decoder_attention_heads=2, max_position_embeddings=64,
-    )  # fmt: skip
-    BartModel(config).save_pretrained(folder)
-    with pytest.raises(LinnetError, match="BartModel is an encoder with a decoder"):
+@pytest.mark.parametrize("kind", ["t5", "bart"])
+def test_an_encoder_with_a_decoder_is_refused(kind: str, tmp_path: Path) -> None:
+    folder = tiny_seq2seq(tmp_path / kind, kind)
+    with pytest.raises(LinnetError, match=rf"{kind} is an encoder with a decoder.*linnet\.nn\.seq2seq\.Seq2Seq reads"):
         Encoder.load(folder)
 
 

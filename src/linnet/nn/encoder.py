@@ -1,58 +1,44 @@
 """A Hugging Face encoder with its tokenizer: word pieces in, one vector a token out.
 
 Everything that reads text with a network holds one of these. The backbone is any encoder that Transformers knows
-(BERT, RoBERTa, ModernBERT, Longformer …), without its pooling layer, which no paper here uses.
+(BERT, RoBERTa, ModernBERT, Longformer …), without its pooling layer, which no paper here uses. Encoders with a decoder
+are `linnet.nn.seq2seq`.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeGuard, cast
+from typing import Any
 
 import torch
 from tokenizers import AddedToken
-from torch import Tensor, nn
-from transformers import AutoConfig, AutoModel, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerFast
+from torch import Tensor
+from transformers import AutoModel, PreTrainedModel, PreTrainedTokenizerFast
 
 from linnet.errors import LinnetError
-from linnet.nn.checkpoints import checkpoint, weights_of
+from linnet.nn.checkpoints import checkpoint
 from linnet.nn.quiet import quietly
-from linnet.nn.weights import check_finite, writing
-from linnet.text.pieces import whole
+from linnet.nn.text_network import TextNetwork, first_position, has_decoder, load_parts, read_config
 
-__all__ = ["Encoder", "fast_tokenizer", "first_position", "load_parts", "plain", "window_of"]
+__all__ = ["Encoder"]
 
 NOISE = 0.1  # of new embeddings, as a share of the spread of the known ones
-FRAME = ("cls_token_id", "sep_token_id", "pad_token_id")
 
 
-class Encoder(nn.Module):
-    """An encoder and its tokenizer; `load` makes one.
+class Encoder(TextNetwork):
+    """An encoder and its tokenizer, which has tokens for start, end and padding; `load` makes one.
 
     Attributes:
-        backbone: the network; its weights are float32.
-        tokenizer: of the fast kind, with tokens for start, end and padding.
-        size: numbers in a vector, d.
-        window: the most tokens of one text, start and end included.
         first_position: the position of a text's first token; RoBERTa and its like count from behind the padding's.
     """
 
-    backbone: PreTrainedModel
-    tokenizer: PreTrainedTokenizerFast
-    size: int
-    window: int
     first_position: int
 
     def __init__(self, backbone: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) -> None:
-        super().__init__()
-        self.backbone, self.tokenizer = backbone, tokenizer
-        self.size = int(backbone.config.hidden_size)
+        super().__init__(backbone, tokenizer)
         self.first_position = first_position(backbone)
-        self.window = window_of(backbone, tokenizer, first=self.first_position)
-        self.eval()
 
     @classmethod
     def load(cls, name: str | Path, *, markers: Sequence[str] = (), download: bool = False) -> Encoder:
@@ -68,11 +54,12 @@ class Encoder(nn.Module):
 
         Raises:
             LinnetError: no such checkpoint, or none of an encoder with a fast tokenizer.
+            FormatError: a weight is no finite number.
         """
         folder = checkpoint(str(name), download=download)
-        with torch.random.fork_rng(devices=[]):  # weights that a checkpoint lacks are drawn, though not kept
-            encoder = cls(*_loaded(folder))
-            if markers:
+        encoder = cls(*_loaded(folder))
+        if markers:
+            with torch.random.fork_rng(devices=[]):  # their embeddings are drawn, though not kept
                 encoder._add(markers)
         return encoder
 
@@ -86,68 +73,6 @@ class Encoder(nn.Module):
         """
         hidden: Tensor = self.backbone(input_ids=ids, attention_mask=mask, **extra).last_hidden_state
         return hidden
-
-    @property
-    def embeddings(self) -> nn.Embedding:
-        """The vectors of word pieces, one row each."""
-        return cast("nn.Embedding", self.backbone.get_input_embeddings())
-
-    def pieces(self, texts: Sequence[str]) -> list[list[int]]:
-        """Return the word pieces of each text, without special tokens and uncut, however long it is.
-
-        Text is nothing but text: a ``[SEP]`` in it becomes ordinary pieces; `marker` gives the ids of special tokens.
-        """
-        backend = self.tokenizer.backend_tokenizer
-        plain(backend)
-        found = backend.encode_batch_fast(list(map(whole, texts)), add_special_tokens=False)
-        return [encoding.ids for encoding in found]
-
-    def located(self, texts: Sequence[str]) -> list[tuple[tuple[int, ...], list[tuple[int, int]]]]:
-        """Return the word pieces of each text as `pieces` does, and the characters ``[start, end)`` of each.
-
-        Some tokenizers put the blank before a word into its first piece: characters begin behind it.
-        """
-        backend = self.tokenizer.backend_tokenizer
-        plain(backend)
-        found = backend.encode_batch(list(map(whole, texts)), add_special_tokens=False)
-        return [
-            (tuple(encoding.ids), [_behind_blanks(text, *span) for span in encoding.offsets])
-            for text, encoding in zip(texts, found, strict=True)
-        ]
-
-    def marker(self, token: str) -> int:
-        """Return the id of a special token.
-
-        Raises:
-            LinnetError: the tokenizer has no such special token.
-        """
-        found: int | None = self.tokenizer.get_added_vocab().get(token)
-        if found is None:
-            raise LinnetError(f"special token {token!r}: the tokenizer has none such; load the encoder with markers")
-        return found
-
-    def save(self, folder: Path) -> None:
-        """Write ``config.json``, ``model.safetensors`` and the tokenizer's files to `folder`, made if needed.
-
-        Raises:
-            OSError: they cannot be written.
-        """
-        folder.mkdir(parents=True, exist_ok=True)
-        plain(self.tokenizer.backend_tokenizer)
-        with quietly(), writing():
-            self.backbone.save_pretrained(folder)
-            self.tokenizer.save_pretrained(folder)
-
-    def fingerprint(self) -> str:
-        """Return a hash of weights and tokenizer (32 hexadecimal digits), to tell what vectors were made with."""
-        digest = hashlib.sha256(type(self.backbone).__name__.encode())
-        for name, tensor in sorted(self.backbone.state_dict().items()):
-            digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}\n".encode())
-            digest.update(tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy())
-        tokenizer = json.loads(self.tokenizer.backend_tokenizer.to_str())
-        rules = {key: value for key, value in tokenizer.items() if key not in ("truncation", "padding")}
-        digest.update(json.dumps(rules, sort_keys=True).encode())
-        return digest.hexdigest()[:32]
 
     def _add(self, markers: Sequence[str]) -> None:
         """Add special tokens with embeddings of their own."""
@@ -168,80 +93,18 @@ class Encoder(nn.Module):
                 weight[row] = mean + NOISE * spread * _noise(token, len(mean))
 
 
-def _behind_blanks(text: str, start: int, end: int) -> tuple[int, int]:
-    while start < end and text[start].isspace():
-        start += 1
-    return start, end
-
-
 def _loaded(folder: Path) -> tuple[PreTrainedModel, PreTrainedTokenizerFast]:
     """Return the network and the tokenizer of a folder, checked to be whole and of the right kind."""
-    try:
-        with quietly():
-            backbone, tokenizer, report = load_parts(AutoModel, folder)
-    except Exception as error:  # Transformers raises whatever its parts raise
-        reason = str(error).strip().splitlines() or [type(error).__name__]
-        raise LinnetError(f"{folder}: cannot be loaded as an encoder: {reason[0]}") from error
-    missing = sorted(key for key in report["missing_keys"] if not key.startswith("pooler."))
-    if missing:
+    config = read_config(folder, "an encoder")
+    if has_decoder(config):
         raise LinnetError(
-            f"{folder}: {len(missing)} weights of {type(backbone).__name__} are missing from model.safetensors, such "
-            f"as {missing[0]!r}: config.json and weights do not belong together"
+            f"{folder}: {config.model_type} is an encoder with a decoder, expected an encoder alone; "
+            "linnet.nn.seq2seq.Seq2Seq reads both"
         )
-    if getattr(backbone.config, "is_encoder_decoder", False):
-        raise LinnetError(f"{folder}: {type(backbone).__name__} is an encoder with a decoder, expected an encoder")
-    if not fast_tokenizer(tokenizer):
-        raise LinnetError(f"{folder}: needs a fast tokenizer (tokenizer.json) with tokens for start, end and padding")
+    backbone, tokenizer = load_parts(AutoModel, folder, config, "an encoder", spare=("pooler.",))
     if getattr(backbone, "pooler", None) is not None:
         backbone.pooler = None
-    check_finite(backbone.named_parameters(), weights_of(folder))
     return backbone, tokenizer
-
-
-def load_parts(model: Any, folder: Path) -> tuple[Any, Any, dict[str, Any]]:
-    """Return the network, the tokenizer and what was missing of a folder, made by the code of Transformers alone.
-
-    How the network attends is left to Transformers: the file might name a kernel, code that would be fetched and run.
-    """
-    options: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
-    tokenizer = AutoTokenizer.from_pretrained(folder, **options)
-    config = AutoConfig.from_pretrained(folder, **options)
-    config._attn_implementation = None
-    network, report = model.from_pretrained(
-        folder, config=config, dtype=torch.float32, use_safetensors=True, output_loading_info=True, **options
-    )
-    return network, tokenizer, report
-
-
-def fast_tokenizer(tokenizer: object) -> TypeGuard[PreTrainedTokenizerFast]:
-    """Return whether a tokenizer is of the fast kind, with tokens for start, end and padding."""
-    return isinstance(tokenizer, PreTrainedTokenizerFast) and all(getattr(tokenizer, key) is not None for key in FRAME)
-
-
-def window_of(backbone: nn.Module, tokenizer: PreTrainedTokenizerFast, *, first: int) -> int:
-    """Return the most tokens that positions and tokenizer allow."""
-    limits = [int(tokenizer.model_max_length)]
-    positions = getattr(backbone.config, "max_position_embeddings", None)
-    if positions is not None and positions > 0:
-        limits.append(positions - first)
-    return min(limits)
-
-
-def first_position(backbone: nn.Module) -> int:
-    """Return the position of a text's first token."""
-    table = getattr(getattr(backbone, "embeddings", None), "position_embeddings", None)
-    padding: int | None = getattr(table, "padding_idx", None)
-    return 0 if padding is None else padding + 1
-
-
-def plain(backend: Any) -> None:
-    """Take from a tokenizer what its file may bring along: cutting, padding, special tokens found in text."""
-    if backend.truncation is not None:
-        backend.no_truncation()
-    if backend.padding is not None:
-        backend.no_padding()
-    if not backend.encode_special_tokens:
-        backend.encode_special_tokens = True
 
 
 def _noise(token: str, size: int) -> Tensor:

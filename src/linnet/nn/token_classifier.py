@@ -17,13 +17,12 @@ from torch import nn
 from transformers import AutoModelForTokenClassification, PreTrainedModel, PreTrainedTokenizerFast
 
 from linnet.data import Span
-from linnet.errors import LinnetError
-from linnet.nn.checkpoints import checkpoint, weights_of
+from linnet.nn.checkpoints import checkpoint
 from linnet.nn.device import autocast, choose_device
-from linnet.nn.encoder import fast_tokenizer, first_position, load_parts, plain, window_of
 from linnet.nn.quiet import quietly
+from linnet.nn.text_network import first_position, load_parts, plain, read_config, window_of
 from linnet.nn.texts import TokenText, padded, token_batches, token_budget
-from linnet.nn.weights import check_finite, writing
+from linnet.nn.weights import writing
 from linnet.text.pieces import whole
 
 __all__ = ["Aggregation", "Labelled", "TokenClassifier", "windows"]
@@ -31,6 +30,7 @@ __all__ = ["Aggregation", "Labelled", "TokenClassifier", "windows"]
 Floats = npt.NDArray[np.float32]
 Aggregation = Literal["first", "average", "pieces"]
 
+WHAT = "a token classifier"
 OVERLAP = 128  # word pieces that two windows share, at most half a window
 
 
@@ -66,20 +66,9 @@ class TokenClassifier(nn.Module):
             LinnetError: no such checkpoint, or none of a model for token classification with a fast tokenizer.
         """
         folder = checkpoint(str(name))
-        try:
-            with quietly(), torch.random.fork_rng(devices=[]):
-                network, tokenizer, report = load_parts(AutoModelForTokenClassification, folder)
-        except Exception as error:  # Transformers raises whatever its parts raise
-            reason = str(error).strip().splitlines() or [type(error).__name__]
-            raise LinnetError(f"{folder}: cannot be loaded as a token classifier: {reason[0]}") from error
-        if missing := sorted(report["missing_keys"]):
-            raise LinnetError(
-                f"{folder}: {len(missing)} weights of {type(network).__name__} are missing, such as {missing[0]!r}: it "
-                "was not trained to label tokens"
-            )
-        check_finite(network.named_parameters(), weights_of(folder))
-        if not fast_tokenizer(tokenizer):
-            raise LinnetError(f"{folder}: needs a fast tokenizer (tokenizer.json) with tokens for start, end, padding")
+        config = read_config(folder, WHAT)
+        model, why = AutoModelForTokenClassification, "it was not trained to label tokens"
+        network, tokenizer = load_parts(model, folder, config, WHAT, lacking=why)
         return cls(network, tokenizer).to(choose_device())
 
     def save(self, folder: Path) -> None:

@@ -1,0 +1,227 @@
+"""A network of Transformers with its tokenizer: word pieces of text, files, and what tells one from another.
+
+What may be read is the same for all of them: a folder of Transformers' layout (`linnet.nn.checkpoints`), weights as
+safetensors that are finite numbers, a tokenizer of the fast kind, and no code but that of Transformers.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, TypeGuard, cast
+
+import torch
+from torch import nn
+from transformers import AutoConfig, AutoTokenizer, PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerFast
+
+from linnet.errors import LinnetError
+from linnet.nn.checkpoints import weights_of
+from linnet.nn.quiet import quietly
+from linnet.nn.weights import check_finite, writing
+from linnet.text.pieces import whole
+
+__all__ = ["TextNetwork", "first_position", "has_decoder", "load_parts", "plain", "read_config", "window_of"]
+
+OPTIONS: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
+CALLED = {"cls_token_id": "start", "sep_token_id": "end", "eos_token_id": "end", "pad_token_id": "padding"}
+FRAME = ("cls_token_id", "sep_token_id", "pad_token_id")
+
+
+class TextNetwork(nn.Module):
+    """A network and its tokenizer.
+
+    Attributes:
+        backbone: the network; its weights are float32.
+        tokenizer: of the fast kind.
+        size: numbers in a vector, d.
+        window: the most tokens of one text, start and end included.
+    """
+
+    backbone: PreTrainedModel
+    tokenizer: PreTrainedTokenizerFast
+    size: int
+    window: int
+
+    def __init__(self, backbone: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) -> None:
+        super().__init__()
+        self.backbone, self.tokenizer = backbone, tokenizer
+        self.size = int(backbone.config.hidden_size)
+        self.window = window_of(backbone, tokenizer, first=first_position(backbone))
+        self.eval()
+
+    @property
+    def embeddings(self) -> nn.Embedding:
+        """The vectors of word pieces, one row each."""
+        return cast("nn.Embedding", self.backbone.get_input_embeddings())
+
+    def pieces(self, texts: Sequence[str]) -> list[list[int]]:
+        """Return the word pieces of each text, without special tokens and uncut, however long it is.
+
+        Text is nothing but text: a ``[SEP]`` in it becomes ordinary pieces; `marker` gives the ids of special tokens.
+        """
+        backend = self.tokenizer.backend_tokenizer
+        plain(backend)
+        found = backend.encode_batch_fast(list(map(whole, texts)), add_special_tokens=False)
+        return [encoding.ids for encoding in found]
+
+    def located(self, texts: Sequence[str]) -> list[tuple[tuple[int, ...], list[tuple[int, int]]]]:
+        """Return the word pieces of each text as `pieces` does, and the characters ``[start, end)`` of each.
+
+        Some tokenizers put the blank before a word into its first piece: characters begin behind it.
+        """
+        backend = self.tokenizer.backend_tokenizer
+        plain(backend)
+        found = backend.encode_batch(list(map(whole, texts)), add_special_tokens=False)
+        return [
+            (tuple(encoding.ids), [_behind_blanks(text, *span) for span in encoding.offsets])
+            for text, encoding in zip(texts, found, strict=True)
+        ]
+
+    def marker(self, token: str) -> int:
+        """Return the id of a special token.
+
+        Raises:
+            LinnetError: the tokenizer has no such special token.
+        """
+        found: int | None = self.tokenizer.get_added_vocab().get(token)
+        if found is None:
+            raise LinnetError(f"special token {token!r}: the tokenizer has none such; load the encoder with markers")
+        return found
+
+    def save(self, folder: Path) -> None:
+        """Write ``config.json``, ``model.safetensors`` and the tokenizer's files to `folder`, made if needed.
+
+        Raises:
+            OSError: they cannot be written.
+        """
+        folder.mkdir(parents=True, exist_ok=True)
+        plain(self.tokenizer.backend_tokenizer)
+        with quietly(), writing():
+            self.backbone.save_pretrained(folder)
+            self.tokenizer.save_pretrained(folder)
+
+    def fingerprint(self) -> str:
+        """Return a hash of weights and tokenizer (32 hexadecimal digits), to tell what vectors were made with."""
+        digest = hashlib.sha256(type(self.backbone).__name__.encode())
+        for name, tensor in sorted(self.backbone.state_dict().items()):
+            digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}\n".encode())
+            digest.update(tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy())
+        tokenizer = json.loads(self.tokenizer.backend_tokenizer.to_str())
+        rules = {key: value for key, value in tokenizer.items() if key not in ("truncation", "padding")}
+        digest.update(json.dumps(rules, sort_keys=True).encode())
+        return digest.hexdigest()[:32]
+
+
+def _behind_blanks(text: str, start: int, end: int) -> tuple[int, int]:
+    while start < end and text[start].isspace():
+        start += 1
+    return start, end
+
+
+def plain(backend: Any) -> None:
+    """Take from a tokenizer what its file may bring along: cutting, padding, special tokens found in text."""
+    if backend.truncation is not None:
+        backend.no_truncation()
+    if backend.padding is not None:
+        backend.no_padding()
+    if not backend.encode_special_tokens:
+        backend.encode_special_tokens = True
+
+
+# --- loading ---------------------------------------------------------------------------------------------------------
+
+
+def read_config(folder: Path, what: str) -> PreTrainedConfig:
+    """Return the configuration of a folder, by the code of Transformers alone; `what` it is to be is for the message.
+
+    How the network attends is left to Transformers: the file might name a kernel, code that would be fetched and run.
+
+    Raises:
+        LinnetError: it is none.
+    """
+    try:
+        with quietly():
+            config: PreTrainedConfig = AutoConfig.from_pretrained(folder, **OPTIONS)
+    except Exception as error:  # Transformers raises whatever its parts raise
+        raise _unread(folder, what, error) from error
+    config._attn_implementation = None
+    return config
+
+
+def has_decoder(config: PreTrainedConfig) -> bool:
+    """Return whether a network of this configuration is an encoder with a decoder."""
+    return bool(getattr(config, "is_encoder_decoder", False))
+
+
+def load_parts(
+    model: Any,
+    folder: Path,
+    config: PreTrainedConfig,
+    what: str,
+    *,
+    needs: Sequence[str] = FRAME,
+    spare: tuple[str, ...] = (),
+    lacking: str = "config.json and weights do not belong together",
+) -> tuple[Any, PreTrainedTokenizerFast]:
+    """Return the network and the tokenizer of a folder. PyTorch's random state is left as it was.
+
+    Args:
+        model: a class of Transformers that makes the network.
+        folder: as `linnet.nn.checkpoints.checkpoint` gives it.
+        config: as `read_config` gives it.
+        what: the network is, for messages.
+        needs: special tokens that the tokenizer must have.
+        spare: how the names of weights begin that may be missing.
+        lacking: what it means that others are missing.
+
+    Raises:
+        LinnetError: they cannot be read, weights are missing, or the tokenizer is not of the fast kind.
+        FormatError: a weight is no finite number.
+    """
+    try:
+        with quietly(), torch.random.fork_rng(devices=[]):  # weights that a checkpoint lacks are drawn
+            tokenizer: object = AutoTokenizer.from_pretrained(folder, **OPTIONS)
+            network, report = model.from_pretrained(
+                folder, config=config, dtype=torch.float32, use_safetensors=True, output_loading_info=True, **OPTIONS
+            )
+    except Exception as error:  # Transformers raises whatever its parts raise
+        raise _unread(folder, what, error) from error
+    if missing := sorted(key for key in report["missing_keys"] if not key.startswith(spare)):
+        raise LinnetError(
+            f"{folder}: {len(missing)} weights of {type(network).__name__} are missing from model.safetensors, such as "
+            f"{missing[0]!r}: {lacking}"
+        )
+    if not _is_fast(tokenizer, needs):
+        *names, last = (CALLED[key] for key in needs)
+        tokens = f"{', '.join(names)} and {last}"
+        raise LinnetError(f"{folder}: needs a fast tokenizer (tokenizer.json) with tokens for {tokens}")
+    used = ((name, weight) for name, weight in network.named_parameters() if not name.startswith(spare))
+    check_finite(used, weights_of(folder))
+    return network, tokenizer
+
+
+def _unread(folder: Path, what: str, error: Exception) -> LinnetError:
+    reason = str(error).strip().splitlines() or [type(error).__name__]
+    return LinnetError(f"{folder}: cannot be loaded as {what}: {reason[0]}")
+
+
+def _is_fast(tokenizer: object, needs: Sequence[str]) -> TypeGuard[PreTrainedTokenizerFast]:
+    return isinstance(tokenizer, PreTrainedTokenizerFast) and all(getattr(tokenizer, key) is not None for key in needs)
+
+
+def window_of(backbone: nn.Module, tokenizer: PreTrainedTokenizerFast, *, first: int) -> int:
+    """Return the most tokens that positions and tokenizer allow."""
+    limits = [int(tokenizer.model_max_length)]
+    positions = getattr(backbone.config, "max_position_embeddings", None)
+    if positions is not None and positions > 0:
+        limits.append(positions - first)
+    return min(limits)
+
+
+def first_position(backbone: nn.Module) -> int:
+    """Return the position of a text's first token."""
+    table = getattr(getattr(backbone, "embeddings", None), "position_embeddings", None)
+    padding: int | None = getattr(table, "padding_idx", None)
+    return 0 if padding is None else padding + 1

@@ -1,0 +1,159 @@
+"""Encoders with a decoder, made on the spot."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+from tests.tiny_models import tiny_seq2seq
+from torch import Tensor
+
+from linnet.errors import FormatError, LinnetError
+from linnet.nn.seq2seq import Seq2Seq
+from linnet.nn.texts import TokenText, padded
+
+TEXTS = (
+    "short stature",
+    "cleft palate and renal cyst",
+    "seizure",
+    "heart and heart",
+    "cyst",
+    "and",
+    "of",
+    "renal",
+)
+FOLLOWING = ("cyst", "seizures", "short stature and cleft", "of", "palate", "heart attack", "renal cyst", "and of")
+
+
+@pytest.fixture(scope="module", params=["t5", "bart"])
+def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tiny_seq2seq(tmp_path_factory.mktemp("seq2seq") / request.param, request.param)
+
+
+@pytest.fixture(scope="module")
+def network(folder: Path) -> Seq2Seq:
+    return Seq2Seq.load(folder)
+
+
+def tensors(network: Seq2Seq, texts: Sequence[str]) -> tuple[Tensor, Tensor]:
+    """Return ids and mask of texts that end as their tokenizer says."""
+    end = network.tokenizer.eos_token_id
+    ids, mask, _ = padded([TokenText((*own, end), (0, 0)) for own in network.pieces(texts)], padding=0)
+    return ids, mask
+
+
+def scores(network: Seq2Seq, texts: Sequence[str], following: Sequence[str]) -> Tensor:
+    ids, mask = tensors(network, texts)
+    with torch.no_grad():
+        return network.logits(network.encode(ids, mask), mask, tensors(network, following)[0])
+
+
+def test_what_it_is(network: Seq2Seq) -> None:
+    assert (network.size, network.window) == (32, 128)
+    assert not network.backbone.training
+    assert network.tokenizer.cls_token_id is None
+    assert network.pieces(["Short [SEP]"])[0][0] == network.tokenizer.convert_tokens_to_ids("short")
+    assert network.tokenizer.eos_token_id not in network.pieces(["Short [SEP]"])[0]
+    assert network.encode(*tensors(network, ["short stature", "cleft"])).shape == (2, 3, 32)
+
+
+def test_one_and_eight_texts_at_a_time_agree(network: Seq2Seq) -> None:
+    together = scores(network, TEXTS, FOLLOWING)
+    for row, (text, following) in enumerate(zip(TEXTS, FOLLOWING, strict=True)):
+        [alone] = scores(network, [text], [following])
+        assert torch.allclose(together[row, : len(alone)], alone, atol=1e-5)
+
+
+def test_scores_are_those_of_transformers(network: Seq2Seq) -> None:
+    ids, mask = tensors(network, TEXTS)
+    targets, _ = tensors(network, FOLLOWING)
+    with torch.no_grad():
+        wanted = network.backbone(input_ids=ids, attention_mask=mask, labels=targets).logits
+    assert torch.allclose(scores(network, TEXTS, FOLLOWING), wanted, atol=1e-6)
+
+
+def test_a_place_sees_what_is_before_it_alone(network: Seq2Seq) -> None:
+    one, other = scores(network, ["cleft", "cleft"], ["short stature and cleft", "short stature of palate"])
+    assert torch.allclose(one[:3], other[:3], atol=1e-6)
+    assert not torch.allclose(one[3], other[3], atol=1e-3)
+
+
+def test_gradients_reach_encoder_and_decoder(folder: Path) -> None:
+    network = Seq2Seq.load(folder)
+    ids, mask = tensors(network, TEXTS)
+    targets, _ = tensors(network, FOLLOWING)
+    network.logits(network.encode(ids, mask), mask, targets).logsumexp(dim=2).sum().backward()  # type: ignore[no-untyped-call]
+    assert all(weight.grad is not None and weight.grad.any() for weight in network.embeddings.parameters())
+    lacking = [name for name, weight in network.named_parameters() if weight.grad is None]
+    assert lacking == []
+
+
+def test_saved_and_loaded_it_is_the_same(network: Seq2Seq, folder: Path, tmp_path: Path) -> None:
+    network.save(tmp_path / "saved")
+    files = {path.name for path in (tmp_path / "saved").iterdir()}
+    assert {"config.json", "model.safetensors", "tokenizer.json"} <= files
+    assert not [name for name in files if name.endswith((".bin", ".pkl", ".pt"))]
+    again = Seq2Seq.load(tmp_path / "saved")
+    assert again.fingerprint() == network.fingerprint() == Seq2Seq.load(folder).fingerprint()
+    assert (again.start, again.window) == (network.start, network.window)
+    assert torch.equal(scores(again, TEXTS, FOLLOWING), scores(network, TEXTS, FOLLOWING))
+    with torch.no_grad():
+        next(again.parameters())[0, 0] += 1e-3
+    assert again.fingerprint() != network.fingerprint()
+
+
+def test_loading_draws_nothing(folder: Path) -> None:
+    state = torch.get_rng_state()
+    Seq2Seq.load(folder)
+    assert torch.equal(torch.get_rng_state(), state)
+
+
+def test_an_encoder_alone_is_refused(tiny: Path) -> None:
+    with pytest.raises(LinnetError, match=r"bert has no decoder.*linnet\.nn\.encoder\.Encoder reads it"):
+        Seq2Seq.load(tiny)
+
+
+@pytest.fixture
+def copied(network: Seq2Seq, tmp_path: Path) -> Path:
+    network.save(tmp_path / "copied")
+    return tmp_path / "copied"
+
+
+def without(path: Path, key: str) -> None:
+    if path.exists():
+        path.write_text(
+            json.dumps({name: value for name, value in json.loads(path.read_text()).items() if name != key})
+        )
+
+
+def test_a_decoder_that_begins_with_nothing_is_refused(copied: Path) -> None:
+    for name in ("config.json", "generation_config.json"):
+        without(copied / name, "decoder_start_token_id")
+    if json.loads((copied / "config.json").read_text())["model_type"] == "bart":
+        assert Seq2Seq.load(copied).start == 2  # Transformers knows it
+        return
+    with pytest.raises(LinnetError, match="no decoder_start_token_id"):
+        Seq2Seq.load(copied)
+
+
+def test_a_tokenizer_without_an_end_is_refused(copied: Path) -> None:
+    without(copied / "tokenizer_config.json", "eos_token")
+    with pytest.raises(LinnetError, match=r"needs a fast tokenizer \(tokenizer.json\) with tokens for end and padding"):
+        Seq2Seq.load(copied)
+
+
+def test_weights_that_are_missing_or_no_numbers_are_refused(copied: Path) -> None:
+    file = copied / "model.safetensors"
+    weights = load_file(file)
+    lost = next(name for name in weights if "encoder" in name and "1.weight" not in name)
+    save_file({name: value for name, value in weights.items() if name != lost}, file, {"format": "pt"})
+    with pytest.raises(LinnetError, match=rf"1 weights of .* are missing .* such as '{lost}'"):
+        Seq2Seq.load(copied)
+    weights[lost].view(-1)[0] = float("nan")
+    save_file(weights, file, {"format": "pt"})
+    with pytest.raises(FormatError, match="is no finite number"):
+        Seq2Seq.load(copied)
