@@ -231,12 +231,12 @@ class Tagger(NetworkComponent["list[TaggerNetwork]"], Detector):
         """
         from linnet.detect.tagger_training import fit  # noqa: PLC0415 - imports torch
 
-        self.curve = NEUTRAL
+        self.curve, self.network = NEUTRAL, []
         kinds = {mention.types[0] for doc in train for mention in doc.mentions or () if mention.types}
         self.types = tuple(sorted(kinds)) if self.typed else ()
         known = sorted(self.kb.types() or ("",)) if self.dictionary else ()
         self.marks = tuple(f"{place}-{kind}" for kind in known for place in KINDS)
-        yield from fit(self, train, dev, args=args)
+        self.curve = yield from fit(self, train, dev, args=args)
 
     @classmethod
     def check(cls, args: Mapping[str, Any]) -> None:
@@ -246,12 +246,6 @@ class Tagger(NetworkComponent["list[TaggerNetwork]"], Detector):
             RecipeError: all that is wrong with them.
         """
         TaggerArgs.split(args)
-
-    def calibrate(self, dev: Sequence[Document], texts: Sequence[Text]) -> None:
-        """Fit how often a mention of some log odds is right (Platt 1999)."""
-        from linnet.detect.tagger_training import calibrated  # noqa: PLC0415 - imports torch
-
-        self.curve = calibrated(self, dev, texts)
 
     def with_network(self, other: Self) -> Self:
         """Return the same component with another one's networks, which had no dev documents: for cross-fitting."""

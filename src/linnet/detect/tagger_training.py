@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -17,20 +17,18 @@ from linnet.data import Document
 from linnet.detect.tagger_args import TaggerArgs
 from linnet.detect.tagger_network import TaggerNetwork
 from linnet.errors import DataError
+from linnet.kb import KnowledgeBase
 from linnet.nn.crf import NEVER, log_partition
 from linnet.nn.texts import token_batches, token_budget
 from linnet.nn.windows import Pieces, Text, Window
-from linnet.roles import Step, blind
-from linnet.text.tagging import CONTINUES
+from linnet.roles import Component, Step, blind
+from linnet.text.tagging import CONTINUES, Chunk, Scheme
 from linnet.text.words import UNKNOWN, Ints, gold_chunks, labels_of
 from linnet.train.args import TrainArgs
 from linnet.train.key import key_of
 from linnet.train.loop import parameter_groups, train
 
-if TYPE_CHECKING:
-    from linnet.detect.tagger import Tagger
-
-__all__ = ["calibrated", "fit", "recognition"]
+__all__ = ["TaggerInTraining", "fit"]
 
 logger = logging.getLogger(__name__)
 
@@ -175,7 +173,7 @@ def _lowest(network: TaggerNetwork, layers: int) -> Iterator[nn.Parameter]:
 # --- what is learned from --------------------------------------------------------------------------------------------
 
 
-def _examples(tagger: Tagger, docs: Sequence[Document]) -> Iterator[Example]:
+def _examples(tagger: TaggerInTraining, docs: Sequence[Document]) -> Iterator[Example]:
     """Yield the windows of documents, with borders where no mention is cut in two."""
     going_on = np.array([label[0] in CONTINUES for label in tagger.labels])
     for doc, text in zip(docs, tagger.read(blind(docs, tagger)), strict=True):
@@ -207,10 +205,54 @@ def _around(joined: npt.NDArray[np.bool_], word: int) -> slice:
     return slice(first, last)
 
 
+# --- training --------------------------------------------------------------------------------------------------------
+
+
+class TaggerInTraining(Component, Protocol):
+    """A component of these networks: how it reads documents, and what its labels are."""
+
+    kb: KnowledgeBase
+
+    @property
+    def labels(self) -> list[str]:
+        """The labels of words."""
+        ...
+
+    @property
+    def scheme(self) -> Scheme:
+        """What may follow what."""
+        ...
+
+    @property
+    def network(self) -> list[TaggerNetwork]:
+        """Its networks."""
+        ...
+
+    def config(self) -> dict[str, Any]:
+        """Return its keywords."""
+        ...
+
+    def fresh(self) -> TaggerNetwork:
+        """Return a network that has learned nothing."""
+        ...
+
+    def read(self, docs: Sequence[Document]) -> list[Text]:
+        """Return documents as words and word pieces."""
+        ...
+
+    def windows(self, text: Text) -> list[Window]:
+        """Return the windows that a text is read in."""
+        ...
+
+    def chunks(self, texts: Sequence[Text], networks: Sequence[TaggerNetwork]) -> list[list[tuple[Chunk, float]]]:
+        """Return the mentions of each text as chunks of words, each with its log odds."""
+        ...
+
+
 def fit(
-    tagger: Tagger, docs: Sequence[Document], dev: Sequence[Document], *, args: Mapping[str, Any]
-) -> Iterator[Step]:
-    """Train the networks of a component in place; `Tagger.fit` says how it is called.
+    tagger: TaggerInTraining, docs: Sequence[Document], dev: Sequence[Document], *, args: Mapping[str, Any]
+) -> Generator[Step, None, tuple[float, float]]:
+    """Train networks and add them to a component; return slope and shift that make probabilities of its log odds.
 
     Raises:
         RecipeError: wrong arguments.
@@ -223,11 +265,10 @@ def fit(
     if not any((example.labels > 0).any() for example in examples):
         raise DataError("tagger: the training documents have no mention to learn from")
     texts = tagger.read(blind(dev, tagger))
-    tagger.network = []
     for number in range(own.networks):
         network = tagger.fresh()
         training = TaggerTraining(network, own, examples)
-        score = (lambda _, network=network: recognition(tagger, dev, texts, network)) if dev else None
+        score = (lambda _, network=network: _recognition(tagger, dev, texts, network)) if dev else None
         some = replace(loop, seed=(loop.seed + number) % (1 << 32))
         told = [tagger.config(), tagger.labels, vars(own), tagger.kb.version, network.encoder.fingerprint()]
         folder = args.get("checkpoints")
@@ -237,11 +278,12 @@ def fit(
             yield from train(training, docs, dev, score=score, args=some, folder=place, key=key_of(told, [*docs, *dev]))
         finally:
             network.requires_grad_(True).eval()
-    if dev:
-        tagger.calibrate(dev, texts)
+    return _calibrated(tagger, dev, texts) if dev else NEUTRAL
 
 
-def recognition(tagger: Tagger, dev: Sequence[Document], texts: Sequence[Text], network: TaggerNetwork) -> float:
+def _recognition(
+    tagger: TaggerInTraining, dev: Sequence[Document], texts: Sequence[Text], network: TaggerNetwork
+) -> float:
     """Return F1 of spans with their types, as one network finds them."""
     found = right = wanted = 0
     for doc, chunks, text in zip(dev, tagger.chunks(texts, [network]), texts, strict=True):
@@ -252,8 +294,8 @@ def recognition(tagger: Tagger, dev: Sequence[Document], texts: Sequence[Text], 
     return 2 * right / max(1, found + wanted)
 
 
-def calibrated(tagger: Tagger, dev: Sequence[Document], texts: Sequence[Text]) -> tuple[float, float]:
-    """Return slope and shift of the log odds of a mention such that they tell how often it is right on `dev`."""
+def _calibrated(tagger: TaggerInTraining, dev: Sequence[Document], texts: Sequence[Text]) -> tuple[float, float]:
+    """Return slope and shift such that the log odds of mentions tell how often they are right on `dev` (Platt 1999)."""
     from sklearn.linear_model import LogisticRegression  # noqa: PLC0415 - slow to import, needed for training alone
 
     odds, right = [], []
