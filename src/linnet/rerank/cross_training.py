@@ -11,7 +11,7 @@ import logging
 import time
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -21,24 +21,22 @@ from torch.nn import functional
 
 from linnet.data import Candidates, Document
 from linnet.errors import DataError
+from linnet.kb import KnowledgeBase
 from linnet.nn.sequences import Sequences, batched
 from linnet.nn.texts import token_budget
 from linnet.pipeline import Component, Pipeline, Step
 from linnet.rerank.counts import answers
 from linnet.rerank.cross_args import CrossArgs
 from linnet.rerank.cross_network import CrossNetwork
-from linnet.rerank.cross_texts import FEATURES, Read
+from linnet.rerank.cross_texts import FEATURES, Read, Reader
 from linnet.rerank.cross_weights import weigh
 from linnet.roles import align, blind
-from linnet.text.packing import Packed, pack
+from linnet.text.packing import Frame, Packed, Packing, pack
 from linnet.train.args import TrainArgs
 from linnet.train.key import key_of
 from linnet.train.loop import parameter_groups, train
 
-if TYPE_CHECKING:
-    from linnet.rerank.cross_encoder import CrossEncoder
-
-__all__ = ["fit"]
+__all__ = ["RerankerInTraining", "fit"]
 
 logger = logging.getLogger(__name__)
 
@@ -47,6 +45,46 @@ FASTER = 10.0  # the layers above the encoder begin with nothing, and learn so m
 
 Labels = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float32]
+
+
+class RerankerInTraining(Component, Protocol):
+    """A component of this network: how it reads mentions with their candidates, and what its training finds out."""
+
+    kb: KnowledgeBase
+    packing: Packing
+    isolated: bool
+    top_k: int
+    heard: bool
+    compete: bool
+    pace: dict[str, float]
+    sure: float | None
+
+    @property
+    def network(self) -> CrossNetwork:
+        """Its network."""
+        ...
+
+    @property
+    def frame(self) -> Frame:
+        """The tokens that hold a sequence together."""
+        ...
+
+    @property
+    def reader(self) -> Reader:
+        """What turns documents into word pieces."""
+        ...
+
+    def config(self) -> dict[str, Any]:
+        """Return its keywords."""
+        ...
+
+    def resolved(self, doc: Document) -> list[Candidates]:
+        """Return the candidates of each mention as rows of its knowledge base, in the order of the stage before."""
+        ...
+
+    def score(self, reads: Sequence[Read], *, alone: bool = False) -> list[list[Floats]]:
+        """Return the logits of the read candidates of each mention, float32 (candidates,)."""
+        ...
 
 
 class Learned(NamedTuple):
@@ -78,7 +116,7 @@ class Batch:
 class CrossTraining:
     """What the gradient loop needs to know of a cross-encoder (`linnet.train.loop.Trainable`)."""
 
-    def __init__(self, cross: CrossEncoder, args: CrossArgs, learned: Sequence[Learned]) -> None:
+    def __init__(self, cross: RerankerInTraining, args: CrossArgs, learned: Sequence[Learned]) -> None:
         self.cross, self.args = cross, args
         self.module: nn.Module = cross.network
         self._examples = [example for one in learned for example in self._of(one)]
@@ -195,7 +233,7 @@ def _listwise(margins: Tensor, batch: Batch, none: Tensor) -> Tensor:
 
 
 def learned_documents(
-    cross: CrossEncoder, docs: Sequence[Document], *, before: Component, args: CrossArgs
+    cross: RerankerInTraining, docs: Sequence[Document], *, before: Component, args: CrossArgs
 ) -> list[Learned]:
     """Return documents with the candidates that `before` gives their mentions, and which of them are right."""
     made = []
@@ -239,14 +277,14 @@ def _labels(found: Candidates, right: set[int]) -> Labels:
 
 
 def fit(
-    cross: CrossEncoder,
+    cross: RerankerInTraining,
     docs: Sequence[Document],
     dev: Sequence[Document],
     *,
     before: Component,
     args: Mapping[str, Any],
 ) -> Iterator[Step]:
-    """Train the network of a component in place; `CrossEncoder.fit` says how it is called.
+    """Train the network of a component in place; `linnet.rerank.cross_encoder.CrossEncoder.fit` says how it is called.
 
     Raises:
         RecipeError: wrong arguments.
@@ -280,7 +318,7 @@ def fit(
         cross.sure = sure_enough(cross, judged, spare=own.spare)
 
 
-def _timed(cross: CrossEncoder, steps: Iterator[Step], *, mentions: int, batches: int) -> Iterator[Step]:
+def _timed(cross: RerankerInTraining, steps: Iterator[Step], *, mentions: int, batches: int) -> Iterator[Step]:
     """Yield steps, and note on the component how fast they were; those behind which dev was scored do not count."""
     seconds, counted = 0.0, 0
     with contextlib.closing(cast("Generator[Step]", steps)):
@@ -306,7 +344,7 @@ def _teaches(learned: Sequence[Learned]) -> bool:
     return any((labels == RIGHT).any() for one in learned for labels in one.labels)
 
 
-def _said(cross: CrossEncoder, held: Sequence[Learned]) -> Iterator[tuple[Floats, Floats, Labels]]:
+def _said(cross: RerankerInTraining, held: Sequence[Learned]) -> Iterator[tuple[Floats, Floats, Labels]]:
     """Yield what was said before and what the network alone says of mentions of which something is known."""
     alone = cross.score([one.read for one in held], alone=True)
     for one, lists in zip(held, alone, strict=True):
@@ -315,7 +353,7 @@ def _said(cross: CrossEncoder, held: Sequence[Learned]) -> Iterator[tuple[Floats
                 yield said, margins, labels
 
 
-def accuracy(cross: CrossEncoder, judged: Sequence[Learned], *, alone: bool = False) -> float:
+def accuracy(cross: RerankerInTraining, judged: Sequence[Learned], *, alone: bool = False) -> float:
     """Return the share of mentions with a concept of the knowledge base whose first candidate is right.
 
     `alone` while the network learns: how much is heard of it beside the stage before is fitted afterwards.
@@ -329,7 +367,7 @@ def accuracy(cross: CrossEncoder, judged: Sequence[Learned], *, alone: bool = Fa
     return right / max(1, sum(one.reachable for one in judged))
 
 
-def sure_enough(cross: CrossEncoder, judged: Sequence[Learned], *, spare: float) -> float | None:
+def sure_enough(cross: RerankerInTraining, judged: Sequence[Learned], *, spare: float) -> float | None:
     """Return the lowest score of a first candidate from which mentions need not be read; None if all must be.
 
     The share of right answers falls by no more than `spare` if those with at least this score stay as they are.
