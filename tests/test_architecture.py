@@ -6,6 +6,7 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -70,6 +71,22 @@ def test_imports_go_to_earlier_rooms(path: Path, tree: ast.Module) -> None:
     assert room in PLACE, f"{room} has no place in the order of rooms"
     late = {other for other in rooms - {room} if PLACE.get(other, 99) >= PLACE[room]}
     assert not late, f"{room} must not import {late}"
+
+
+def test_no_modules_need_each_other() -> None:
+    """In functions and for types alone, too: whoever reads one of a circle must read all of them."""
+    paths = {".".join(("linnet", *path.relative_to(ROOT).with_suffix("").parts)): path for path in MODULES}
+    paths = {name.removesuffix(".__init__"): path for name, path in paths.items()}
+    needs: dict[str, set[str]] = {}
+    for name in paths.keys() - {"linnet"}:  # the front door shows what is inside
+        nodes = list(ast.walk(ast.parse(paths[name].read_text(encoding="utf-8"))))
+        plain = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+        froms = [(node.module or "", a.name) for node in nodes if isinstance(node, ast.ImportFrom) for a in node.names]
+        needs[name] = {whole if (whole := f"{of}.{what}") in paths else of for of, what in froms} | plain
+    try:
+        TopologicalSorter(needs).prepare()
+    except CycleError as error:
+        pytest.fail(" needs ".join(reversed(error.args[1])))
 
 
 def test_only_config_names_components_by_string(path: Path) -> None:

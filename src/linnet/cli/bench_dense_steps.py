@@ -21,7 +21,6 @@ from linnet.index.name_vectors import INDEXES, NameVectors
 from linnet.kb import KnowledgeBase
 from linnet.meter import Meter, memory
 from linnet.retrieve.dense import Dense
-from linnet.retrieve.dense_vectors import name_vectors
 from linnet.text.contexts import InContext
 
 __all__ = ["added", "measure"]
@@ -71,7 +70,7 @@ def _encode(kb: KnowledgeBase, texts: Sequence[str], encoder: str, backend: Any)
     """Return the file of the names' vectors, made if it is not there, the vectors of mentions, and how fast it went."""
     dense = Dense(kb=kb, encoder=encoder, backend=backend)
     kept, started = dense.index_files, time.perf_counter()
-    name_vectors(dense, index="flat")
+    dense.names_file.searched("flat")
     speed = {} if kept else {"names/s": int(kb.info["names"]) / (time.perf_counter() - started)}
     return dense.index_files[0], dense.encode_mentions([InContext("", text, "") for text in texts]), speed
 

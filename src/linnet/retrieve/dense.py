@@ -23,12 +23,11 @@ from linnet.data import Candidates, Document, Mention
 from linnet.errors import LinnetWarning, RecipeError
 from linnet.frozen import FrozenDict
 from linnet.index.flat import Flat, Found
-from linnet.index.name_vectors import SearchedNames
-from linnet.kb import KnowledgeBase, Mask
+from linnet.index.name_vectors import NameVectorsFile, SearchedNames
+from linnet.kb import KbName, KnowledgeBase, Mask
 from linnet.learner import TrainingStage, made_once
 from linnet.pipeline import Allow, Component, Step
 from linnet.retrieve.dense_args import ALIGN, FINETUNE, AlignArgs, DenseArgs
-from linnet.retrieve.dense_vectors import VECTORS, name_vectors, vectors_file
 from linnet.retrieve.queries import IndexedRetriever
 from linnet.text.contexts import InContext, in_context
 from linnet.train.aliases import Aliases
@@ -45,6 +44,7 @@ Floats = npt.NDArray[np.float32]
 
 NO_NAME = -1  # the name row of an alias
 ALIASES = "aliases.jsonl"
+VECTORS = "names.vectors"  # in a trained folder
 FEWEST_TOKENS = 8
 POOLINGS = ("cls", "mean", "span", "ends", "markers")
 
@@ -139,8 +139,29 @@ class Dense(NetworkComponent["BiEncoder"], IndexedRetriever):
 
     @made_once
     def names_index(self) -> SearchedNames:
-        """The vectors of all names, opened or made at first use."""
-        return name_vectors(self)
+        """The vectors of all names, opened or made at first use.
+
+        Those of a trained folder stand in it, others beside the knowledge base; they are made where neither holds them
+        for these weights, options and version.
+        """
+        trained = [self.folder.with_name(VECTORS)] if self.folder is not None else []
+        return self.names_file.searched(self.index, *trained)
+
+    @property
+    def names_file(self) -> NameVectorsFile:
+        """The file of the vectors of all names beside the knowledge base, by the network as it is."""
+        entity = self.module.entity
+        key = {
+            "encoder": entity.fingerprint(), "pooling": self.name_pooling, "names": self.names,
+            "definitions": self.definitions, "markers": self.markers, "name_tokens": self.name_tokens,
+        }  # fmt: skip
+
+        def encode(names: Sequence[KbName]) -> tuple[Floats, int]:
+            descriptions = [self.kb[name.concept].definition for name in names] if self.definitions else None
+            return self.encode_cut_names([name.text for name in names], descriptions)
+
+        preferred = self.names == "preferred"
+        return NameVectorsFile(self.kb, key, encode, size=entity.size, tokens=self.name_tokens, preferred=preferred)
 
     @made_once
     def alias_vectors(self) -> Floats:
@@ -312,12 +333,12 @@ class Dense(NetworkComponent["BiEncoder"], IndexedRetriever):
         ready = copy.copy(self)
         ready.folder, ready.trained = folder, False
         ready.forget()
-        return vectors_file(ready).in_memory()
+        return ready.names_file.in_memory()
 
     @property
     def index_files(self) -> list[Path]:
         """The files beside the knowledge base that the names are searched in."""
-        return vectors_file(self).files
+        return self.names_file.files
 
     @classmethod
     def load(cls, folder: Path, *, kb: KnowledgeBase | None = None, partly: bool = False) -> Self:

@@ -3,22 +3,56 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import Any, Literal, Protocol
 
 from linnet.data import Document
+from linnet.index.name_vectors import NameVectorsFile
+from linnet.kb import KnowledgeBase
+from linnet.nn.templates import Templates
 from linnet.pipeline import Component, Pipeline
+from linnet.retrieve.bi_encoder import BiEncoder
 from linnet.retrieve.dense_args import AlignArgs, DenseArgs
 from linnet.roles import align, blind
-from linnet.train.judge import Linked
+from linnet.text.contexts import InContext
+from linnet.train.judge import FindsByVectors, Linked
 from linnet.train.key import key_of
 
-if TYPE_CHECKING:
-    from linnet.retrieve.dense import Dense
-
-__all__ = ["linked_mentions", "training_key"]
+__all__ = ["RetrieverInTraining", "linked_mentions", "training_key"]
 
 
-def linked_mentions(dense: Dense, docs: Sequence[Document], before: Component | None) -> list[Linked]:
+class RetrieverInTraining(FindsByVectors, Component, Protocol):
+    """A component of a bi-encoder: how it reads mentions and names, and how it compares them."""
+
+    kb: KnowledgeBase
+    names: Literal["all", "preferred"]
+    definitions: bool
+    shared: bool
+
+    @property
+    def module(self) -> BiEncoder:
+        """Its network."""
+        ...
+
+    @property
+    def templates(self) -> Templates:
+        """How texts become tokens."""
+        ...
+
+    @property
+    def names_file(self) -> NameVectorsFile:
+        """The file of the vectors of all names, by the network as it is."""
+        ...
+
+    def config(self) -> dict[str, Any]:
+        """Return its keywords."""
+        ...
+
+    def contexts(self, doc: Document) -> list[InContext]:
+        """Return the mentions of a document as they are read."""
+        ...
+
+
+def linked_mentions(dense: RetrieverInTraining, docs: Sequence[Document], before: Component | None) -> list[Linked]:
     """Return the mentions of documents that have a concept of the knowledge base, with candidates of `before`.
 
     Mentions that `before` does not answer as they are, such as composites that it takes apart, come without.
@@ -41,7 +75,7 @@ def linked_mentions(dense: Dense, docs: Sequence[Document], before: Component | 
 
 
 def training_key(
-    dense: Dense,
+    dense: RetrieverInTraining,
     docs: Sequence[Document],
     dev: Sequence[Document],
     own: DenseArgs | AlignArgs,

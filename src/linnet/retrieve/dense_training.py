@@ -10,8 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -26,16 +25,12 @@ from linnet.nn.vectors import encode_to_learn
 from linnet.pipeline import Component, Step
 from linnet.retrieve.bi_encoder import BiEncoder
 from linnet.retrieve.dense_args import DenseArgs
-from linnet.retrieve.dense_linked import linked_mentions, training_key
-from linnet.retrieve.dense_vectors import vectors_file
+from linnet.retrieve.dense_linked import RetrieverInTraining, linked_mentions, training_key
 from linnet.train.args import TrainArgs
 from linnet.train.judge import Judge, Linked, judged
 from linnet.train.loop import parameter_groups
 from linnet.train.negatives import Spared, collisions, hard, random_rows
 from linnet.train.processes import gathered, rows_before
-
-if TYPE_CHECKING:
-    from linnet.retrieve.dense import Dense
 
 __all__ = ["DenseTraining", "Example", "fit"]
 
@@ -83,12 +78,12 @@ class DenseTraining:
 
     mines = True  # examples depend on the weights
 
-    def __init__(self, dense: Dense, args: DenseArgs, linked: Sequence[Linked]) -> None:
+    def __init__(self, dense: RetrieverInTraining, args: DenseArgs, linked: Sequence[Linked]) -> None:
         self.dense, self.args, self.linked = dense, args, linked
         self.module: nn.Module = dense.module
         self.spared = Spared(dense.kb, descendants=args.spare_descendants)
         self.names = _Names(dense)
-        self.judge = Judge(dense, partial(vectors_file, dense))
+        self.judge = Judge(dense, lambda: dense.names_file)
 
     @property
     def model(self) -> BiEncoder:
@@ -253,7 +248,7 @@ class _Names:
     Places number them in the order of `linnet.index.name_vectors`.
     """
 
-    def __init__(self, dense: Dense) -> None:
+    def __init__(self, dense: RetrieverInTraining) -> None:
         names = [name for name in dense.kb.names() if dense.names == "all" or name.preferred]
         descriptions = [dense.kb[name.concept].definition for name in names] if dense.definitions else None
         self._tokens, _ = dense.templates.names([name.text for name in names], dense.module.entity, descriptions)
@@ -292,7 +287,7 @@ class _Names:
 
 
 def fit(
-    dense: Dense,
+    dense: RetrieverInTraining,
     docs: Sequence[Document],
     dev: Sequence[Document],
     *,

@@ -12,8 +12,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -29,16 +28,12 @@ from linnet.nn.texts import framed, padded
 from linnet.nn.vectors import encode_to_learn
 from linnet.pipeline import Step
 from linnet.retrieve.dense_args import AlignArgs
-from linnet.retrieve.dense_linked import linked_mentions, training_key
-from linnet.retrieve.dense_vectors import vectors_file
+from linnet.retrieve.dense_linked import RetrieverInTraining, linked_mentions, training_key
 from linnet.text.normalise import basic
 from linnet.train.args import TrainArgs
 from linnet.train.judge import Judge, judged
 from linnet.train.loop import parameter_groups
 from linnet.train.processes import gathered
-
-if TYPE_CHECKING:
-    from linnet.retrieve.dense import Dense
 
 __all__ = ["Alignment", "Batch", "fit", "namesakes"]
 
@@ -55,7 +50,7 @@ class Batch(NamedTuple):
 class Alignment:
     """What the gradient loop needs to know of self-alignment (`linnet.train.loop.Trainable`)."""
 
-    def __init__(self, dense: Dense, args: AlignArgs) -> None:
+    def __init__(self, dense: RetrieverInTraining, args: AlignArgs) -> None:
         self.dense, self.args = dense, args
         self.module: nn.Module = dense.module
         names = list(dense.kb.names())
@@ -140,7 +135,7 @@ def namesakes(names: Sequence[KbName], *, concepts: int) -> Ints:
     return np.array(sorted({a * concepts + b for own in shared for a in own for b in own if a != b}), np.int64)
 
 
-def fit(dense: Dense, dev: Sequence[Document], *, args: Mapping[str, Any]) -> Iterator[Step]:
+def fit(dense: RetrieverInTraining, dev: Sequence[Document], *, args: Mapping[str, Any]) -> Iterator[Step]:
     """Align the network of a component in place; `linnet.retrieve.dense.Dense.fit` says how it is called.
 
     Raises:
@@ -154,5 +149,5 @@ def fit(dense: Dense, dev: Sequence[Document], *, args: Mapping[str, Any]) -> It
     if not training.synonyms:
         raise DataError(f"dense: no concept of {dense.kb.path} has two names that could be aligned")
     folder, key = args.get("checkpoints"), training_key(dense, (), dev, own)
-    judge, on = Judge(dense, partial(vectors_file, dense)), linked_mentions(dense, dev, None)
+    judge, on = Judge(dense, lambda: dense.names_file), linked_mentions(dense, dev, None)
     yield from judged(training, judge, (), dev, linked=on, args=loop, folder=folder, key=key)
