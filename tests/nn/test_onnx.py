@@ -90,11 +90,11 @@ def test_a_bi_encoder_is_trained_by_pytorch_and_linked_with_either(bert: str, tm
     ]
     dense = Dense(kb=kb, encoder=bert, backend="onnx", long_forms=False)
     list(dense.fit(docs, [], before=Pipeline(dense), kb=kb, args={"epochs": 2, "batch": 4}))
-    assert not isinstance(dense.module.mention, OnnxEncoder)
+    assert not isinstance(dense.network.mention, OnnxEncoder)
     dense.save(tmp_path / "saved")
     loaded = Dense.load(tmp_path / "saved", kb=kb)
-    assert isinstance(loaded.module.mention, OnnxEncoder)
-    assert loaded.module.entity is loaded.module.mention
+    assert isinstance(loaded.network.mention, OnnxEncoder)
+    assert loaded.network.entity is loaded.network.mention
     bare = [doc.spans_only() for doc in docs[:3]]
     for [one], [other] in zip(dense.retrieve(bare), loaded.retrieve(bare), strict=True):
         assert one.rows[0] == other.rows[0]

@@ -268,7 +268,7 @@ def test_its_parameters_are_counted(dense: Dense) -> None:
     taught(dense, notes(), epochs=1)
     docs = [doc.spans_only() for doc in notes(2)]
     found = cost(lambda: Pipeline(Gold(), dense, kb=dense.kb), docs, repeats=1)
-    assert found.parameters == sum(weight.numel() for weight in dense.module.parameters()) > 1000
+    assert found.parameters == sum(weight.numel() for weight in dense.network.parameters()) > 1000
 
 
 def test_saved_and_loaded_it_answers_alike(dense: Dense, tmp_path: Path) -> None:
@@ -308,15 +308,15 @@ def test_an_interrupted_training_ends_like_one_that_was_not(names: KnowledgeBase
     second = Dense(kb=names, encoder=bert)
     seen += [step.losses["nll"] for step in second.fit(docs, [], before=Pipeline(second), kb=names, args=args)]
     assert seen == losses
-    for name, weight in whole.module.state_dict().items():
-        assert torch.equal(weight, second.module.state_dict()[name]), name
+    for name, weight in whole.network.state_dict().items():
+        assert torch.equal(weight, second.network.state_dict()[name]), name
 
 
 def test_a_copy_is_trained_without_the_original_noticing(dense: Dense) -> None:
     taught(dense, notes(), epochs=1)
-    before = {name: weight.clone() for name, weight in dense.module.state_dict().items()}
+    before = {name: weight.clone() for name, weight in dense.network.state_dict().items()}
     taught(copy.copy(dense), notes(), epochs=2)
-    assert all(torch.equal(weight, before[name]) for name, weight in dense.module.state_dict().items())
+    assert all(torch.equal(weight, before[name]) for name, weight in dense.network.state_dict().items())
 
 
 def test_aliases_can_be_left_out_and_the_network_changed(names: KnowledgeBase, bert: str) -> None:
@@ -325,7 +325,7 @@ def test_aliases_can_be_left_out_and_the_network_changed(names: KnowledgeBase, b
     assert all(-1 in found.names.tolist() for [found] in dense.retrieve(asked) if found.names is not None)
     fewer = dense.without(["n0", "n6"])  # the documents with the first surface
     [[gone], [still]] = fewer.retrieve(asked)
-    assert fewer.module is dense.module
+    assert fewer.network is dense.network
     assert gone.names is not None
     assert dict(zip(gone.rows.tolist(), gone.names.tolist(), strict=True)).get(0) != -1
     assert still.names is not None
@@ -451,8 +451,8 @@ def test_vectors_that_training_begins_with_are_kept_for_the_next(
     assert made == [whole] * every
     second = taught(Dense(kb=names, encoder=bert, aliases=False), notes(6), epochs=2)
     assert len(made) == 2 * every - 1
-    for name, weight in first.module.state_dict().items():
-        assert torch.equal(weight, second.module.state_dict()[name]), name
+    for name, weight in first.network.state_dict().items():
+        assert torch.equal(weight, second.network.state_dict()[name]), name
 
 
 def test_mentions_that_are_alike_are_drawn_anew_each_epoch(dense: Dense) -> None:
@@ -474,7 +474,7 @@ def test_the_loss_is_that_of_a_slow_sum(dense: Dense) -> None:
     examples = made.examples([], epoch=0, rng=np.random.default_rng(1))
     with torch.no_grad():
         loss = float(made.loss(made.collate(examples))["nll"])
-    model = dense.module
+    model = dense.network
     total = 0.0
     for example in examples:
         scores = []
@@ -501,7 +501,7 @@ def test_of_two_processes_each_sees_the_names_of_both(
     sides = [made.collate(examples[:5]), made.collate(examples[5:])]
     with torch.no_grad():
         whole = made.loss(made.collate(examples))
-        vectors = [functional.normalize(dense.module.names(*side.names), dim=-1) for side in sides]
+        vectors = [functional.normalize(dense.network.names(*side.names), dim=-1) for side in sides]
         halves = []
         for number, side in enumerate(sides):
             both = iter([torch.cat(vectors), torch.cat([some.rows for some in sides])])
@@ -529,7 +529,7 @@ def test_a_teachers_shares_are_learned(dense: Dense) -> None:
         loss = float(made.loss(made.collate(examples))["taught"])
     total = 0.0
     for example in examples:
-        values = torch.tensor([_cosine(dense.module, example.mention, name) / 0.1 for name in example.names])
+        values = torch.tensor([_cosine(dense.network, example.mention, name) / 0.1 for name in example.names])
         total -= float((torch.tensor(example.shares) * torch.log_softmax(values, 0)).sum())
     assert loss == pytest.approx(total / len(examples), abs=1e-4)
 
@@ -571,10 +571,10 @@ def test_chunks_have_the_gradient_of_the_whole_batch(dense: Dense) -> None:
     grads = []
     for chunk in (0, 2):
         made = training(dense, notes(6), mined=1, chunk=chunk)
-        dense.module.zero_grad()
+        dense.network.zero_grad()
         examples = made.examples([], epoch=0, rng=np.random.default_rng(1))
         made.loss(made.collate(examples))["nll"].backward()  # type: ignore[no-untyped-call]
-        grads.append([p.grad.clone() for p in dense.module.parameters() if p.grad is not None])
+        grads.append([p.grad.clone() for p in dense.network.parameters() if p.grad is not None])
     assert len(grads[0]) == len(grads[1]) > 10
     for one, other in zip(*grads, strict=True):
         assert torch.allclose(one, other, atol=1e-5)

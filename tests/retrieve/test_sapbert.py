@@ -88,7 +88,7 @@ def synonyms_found(dense: Dense) -> float:
 
 
 def state(dense: Dense) -> dict[str, torch.Tensor]:
-    return {name: weight.clone() for name, weight in dense.module.state_dict().items()}
+    return {name: weight.clone() for name, weight in dense.network.state_dict().items()}
 
 
 def same_weights(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> bool:
@@ -245,7 +245,7 @@ def test_folds_of_cross_fitting_share_what_was_aligned(
         parts = [fold.parts[1] for fold in crossed.folds]
         assert len(parts) == 2
         assert all(near(state(part), before) for part in parts)
-        assert [part.module is dense.module for part in parts] == [stage == 1] * 2
+        assert [part.network is dense.network for part in parts] == [stage == 1] * 2
     dense.begun = None  # as after an interruption: it is aligned again, and that is what fine-tuning goes on with
     crossed = cross_fitted(pipeline, done, docs, folds=2)
     assert all(near(state(fold.parts[1]), before) for fold in crossed.folds)
@@ -308,7 +308,7 @@ def test_the_loss_is_in_full_precision(dense: Dense) -> None:
 def test_long_names_are_cut_as_published(bert: str, tmp_path: Path) -> None:
     kb = kb_of(tmp_path / "long.kb", [(" ".join(WORDS), "kar")])
     made = Alignment(Dense(kb=kb, encoder=bert, **PLAIN), AlignArgs(tokens=6))
-    encoder = made.dense.module.entity
+    encoder = made.dense.network.entity
     assert encoder.tokenizer.decode(list(made.tokens[0].ids)) == f"[CLS] {' '.join(WORDS[:4])} [SEP]"
 
 
@@ -370,7 +370,7 @@ def test_a_checkpoint_in_the_layout_of_hugging_face_is_read_as_published(dense: 
 
 def test_mentions_without_context_are_encoded_once_for_each_text(dense: Dense, monkeypatch: pytest.MonkeyPatch) -> None:
     docs = notes() + [replace(doc, id=f"again {doc.id}", text=doc.text.replace("It was", "As for")) for doc in notes()]
-    encoder = dense.module.mention
+    encoder = dense.network.mention
     seen: list[str] = []
     pieces = Encoder.pieces
 
@@ -390,4 +390,4 @@ def test_mentions_without_context_are_encoded_once_for_each_text(dense: Dense, m
     seen.clear()
     replace(dense, context=True).retrieve(docs)
     assert len(seen) == 2 * 6 * 3  # left, mention and right
-    assert isinstance(dense.module, BiEncoder)
+    assert isinstance(dense.network, BiEncoder)

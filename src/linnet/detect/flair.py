@@ -54,7 +54,6 @@ class Flair(NetworkComponent["FlairModel"], Detector):
     hidden: int = 256
     least: float = 0.0
 
-    NAME = "flair"
     NETWORK = False  # Flair's own loop trains it, which keeps no checkpoints
     NEEDS = frozenset({"sentences"})
     LEARNED = frozenset({"embeddings", "words", "characters", "hidden"})

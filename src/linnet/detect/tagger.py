@@ -67,7 +67,6 @@ class Tagger(NetworkComponent["list[TaggerNetwork]"], Detector):
     marks: tuple[str, ...] = field(default=(), init=False, repr=False, compare=False)  # of dictionary matches, in order
     curve: tuple[float, float] = field(default=NEUTRAL, init=False)
 
-    NAME = "tagger"
     LEARNED = frozenset({"encoder", "scheme", "dictionary", "typed", "lstm"})
 
     def __post_init__(self) -> None:

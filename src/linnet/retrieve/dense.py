@@ -97,7 +97,6 @@ class Dense(NetworkComponent["BiEncoder"], IndexedRetriever):
     index: Literal["auto", "flat", "hnsw", "ivf"] = "auto"
     learned: Aliases = field(default_factory=Aliases.none, init=False, repr=False, compare=False)
 
-    NAME = "dense"
     STAGES = FrozenDict({ALIGN: TrainingStage(AlignArgs, documents=False), FINETUNE: TrainingStage(DenseArgs)})
     LEARNED = frozenset({"encoder", "shared", "pooling", "name_pooling", "markers", "context"})
 
@@ -132,11 +131,6 @@ class Dense(NetworkComponent["BiEncoder"], IndexedRetriever):
             return module.with_onnx().eval()
         return module.to(choose_device()).eval()
 
-    @property
-    def module(self) -> BiEncoder:
-        """The network."""
-        return self.network
-
     @made_once
     def names_index(self) -> SearchedNames:
         """The vectors of all names, opened or made at first use.
@@ -150,7 +144,7 @@ class Dense(NetworkComponent["BiEncoder"], IndexedRetriever):
     @property
     def names_file(self) -> NameVectorsFile:
         """The file of the vectors of all names beside the knowledge base, by the network as it is."""
-        entity = self.module.entity
+        entity = self.network.entity
         key = {
             "encoder": entity.fingerprint(), "pooling": self.name_pooling, "names": self.names,
             "definitions": self.definitions, "markers": self.markers, "name_tokens": self.name_tokens,
@@ -191,7 +185,7 @@ class Dense(NetworkComponent["BiEncoder"], IndexedRetriever):
         """Return the vectors of names, and how many names are longer than the window; for many that are told once."""
         from linnet.nn.vectors import encode  # noqa: PLC0415 - imports torch
 
-        module = self.module
+        module = self.network
         texts, cut = self.templates.names(names, module.entity, descriptions)
         return encode(module.entity, module.name_pool, texts, normalise=True), cut
 
@@ -202,7 +196,7 @@ class Dense(NetworkComponent["BiEncoder"], IndexedRetriever):
         """
         from linnet.nn.vectors import encode  # noqa: PLC0415 - imports torch
 
-        module = self.module
+        module = self.network
         places = {mention: place for place, mention in enumerate(dict.fromkeys(mentions))}
         texts, cut = self.templates.mentions(list(places), module.mention)
         self.warn_of_cut(cut, "mentions", self.tokens)

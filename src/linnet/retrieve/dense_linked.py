@@ -29,7 +29,7 @@ class RetrieverInTraining(FindsByVectors, Component, Protocol):
     shared: bool
 
     @property
-    def module(self) -> BiEncoder:
+    def network(self) -> BiEncoder:
         """Its network."""
         ...
 
@@ -82,7 +82,7 @@ def training_key(
     linked: Sequence[Linked] = (),
 ) -> str:
     """Return a hash of what the result of a training depends on beside the loop's own arguments."""
-    told = [dense.config(), vars(own), dense.kb.version, dense.module.mention.fingerprint()]
+    told = [dense.config(), vars(own), dense.kb.version, dense.network.mention.fingerprint()]
     # what the parts before found depends on what they had learned
     found = [one.candidates for one in linked if one.candidates is not None]
     return key_of(told, [*docs, *dev], (some.rows.tobytes() + some.scores.tobytes() for some in found))

@@ -80,7 +80,7 @@ class DenseTraining:
 
     def __init__(self, dense: RetrieverInTraining, args: DenseArgs, linked: Sequence[Linked]) -> None:
         self.dense, self.args, self.linked = dense, args, linked
-        self.module: nn.Module = dense.module
+        self.module: nn.Module = dense.network
         self.spared = Spared(dense.kb, descendants=args.spare_descendants)
         self.names = _Names(dense)
         self.judge = Judge(dense, lambda: dense.names_file)
@@ -88,7 +88,7 @@ class DenseTraining:
     @property
     def model(self) -> BiEncoder:
         """The network."""
-        return self.dense.module
+        return self.dense.network
 
     def groups(self, args: TrainArgs) -> list[dict[str, Any]]:
         """Return the parameters by their weight decay, those that are frozen left out."""
@@ -251,7 +251,7 @@ class _Names:
     def __init__(self, dense: RetrieverInTraining) -> None:
         names = [name for name in dense.kb.names() if dense.names == "all" or name.preferred]
         descriptions = [dense.kb[name.concept].definition for name in names] if dense.definitions else None
-        self._tokens, _ = dense.templates.names([name.text for name in names], dense.module.entity, descriptions)
+        self._tokens, _ = dense.templates.names([name.text for name in names], dense.network.entity, descriptions)
         rows = np.array([name.concept for name in names], np.int32)
         self._order = np.lexsort((np.array([not name.preferred for name in names], np.bool_), rows))
         self._row_places = {int(name.row): place for place, name in enumerate(names)}

@@ -52,9 +52,9 @@ class Alignment:
 
     def __init__(self, dense: RetrieverInTraining, args: AlignArgs) -> None:
         self.dense, self.args = dense, args
-        self.module: nn.Module = dense.module
+        self.module: nn.Module = dense.network
         names = list(dense.kb.names())
-        encoder = dense.module.entity
+        encoder = dense.network.entity
         self.tokens = framed(encoder, [name.text for name in names], most=min(args.tokens, encoder.window))
         self.rows = np.array([name.concept for name in names], np.int64)  # (names,)
         self.synonyms = self._synonyms()
@@ -80,13 +80,13 @@ class Alignment:
         """Return tensors of pairs: the first names of all, then the second ones."""
         places = np.stack(examples).T.ravel()
         texts = padded(
-            [self.tokens[place] for place in places], padding=self.dense.module.entity.tokenizer.pad_token_id
+            [self.tokens[place] for place in places], padding=self.dense.network.entity.tokenizer.pad_token_id
         )
         return Batch(texts, torch.from_numpy(self.rows[places]))
 
     def loss(self, batch: Batch) -> dict[str, Tensor]:
         """Return the multi-similarity loss of the pairs in hard triplets, among the names of all processes."""
-        own = encode_to_learn(self.dense.module.names, batch.texts, chunk=self.args.chunk)
+        own = encode_to_learn(self.dense.network.names, batch.texts, chunk=self.args.chunk)
         vectors, rows = gathered(functional.normalize(own.float(), dim=-1)), gathered(batch.rows)
         args = self.args
         # beta times the rounding of bfloat16 would be a large error

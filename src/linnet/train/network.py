@@ -28,7 +28,7 @@ class NetworkComponent(Stage, Generic[Network]):
     `read_network` returns a network, `learn` trains it in place, `write_network` saves it.
 
     Attributes:
-        NAME: what recipes call it, for messages.
+        NAME: what messages call it; the name of the class where none is given.
         folder: of the network, once it was saved; None before.
         trained: it has learned what no folder holds yet.
         stage: of its training, the one that it went through last.
@@ -39,6 +39,9 @@ class NetworkComponent(Stage, Generic[Network]):
     NETWORK = True
     FOLDS: ClassVar[int] = 2
     NAME: ClassVar[str]
+
+    def __init_subclass__(cls) -> None:
+        cls.NAME = vars(cls).get("NAME", cls.__name__.lower())
 
     folder: Path | None = None
     trained: bool = False
