@@ -64,14 +64,16 @@ def _cell(text: str) -> str:
 
 
 def components() -> str:
-    """Return the page of components: what each is, needs, gives, and the keywords of its recipe table."""
+    """Return the page of components: what each is, needs, gives and drops, and the keywords of its recipe table."""
     lines = [HEAD + "# Components\n\nThe `use` of a recipe's `[[pipeline]]` table, and its other fields.\n"]
     for name, place in sorted(COMPONENTS.items()):
         module, _, attribute = place.partition(":")
         made = getattr(importlib.import_module(module), attribute)
         lines.append(f"## `{name}`\n\n{_first((made.__doc__ or '').split('Args:')[0].split('>>>')[0])}\n")
         needs, gives = (", ".join(sorted(getattr(made, key))) or "nothing" for key in ("NEEDS", "GIVES"))
-        lines.append(f"Needs {needs}; gives {gives}. Class `{module}.{attribute}`.\n")
+        drops = ", ".join(sorted(made.DROPS - made.GIVES))
+        drops = f"; drops {drops}" if drops else ""
+        lines.append(f"Needs {needs}; gives {gives}{drops}. Class `{module}.{attribute}`.\n")
         if rows := _keywords(made):
             lines.append("| field | type | default |\n|---|---|---|\n" + "\n".join(rows) + "\n")
     return "\n".join(lines)

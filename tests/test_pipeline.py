@@ -13,6 +13,9 @@ from hypothesis import strategies as st
 
 from linnet.data import Candidates, Document, Mention, Span, mention_id
 from linnet.decide import Decide
+from linnet.detect.conjuncts import Conjuncts
+from linnet.detect.consistent import Consistent
+from linnet.detect.dictionary import Dictionary
 from linnet.detect.gold import Gold
 from linnet.errors import FormatError, PipelineError
 from linnet.kb import KnowledgeBase
@@ -84,6 +87,7 @@ class Custom(Stage):
 
     wants: frozenset[str] = frozenset()
     makes: frozenset[str] = frozenset()
+    loses: frozenset[str] = frozenset()
 
     @property
     def needs(self) -> frozenset[str]:
@@ -92,6 +96,10 @@ class Custom(Stage):
     @property
     def gives(self) -> frozenset[str]:
         return self.makes
+
+    @property
+    def drops(self) -> frozenset[str]:
+        return self.loses - self.makes
 
     def __call__(self, docs: Sequence[Document], /, *, allow: Allow | None = None) -> list[Document]:
         return list(docs)
@@ -131,31 +139,59 @@ def test_the_order_is_checked(kb: KnowledgeBase) -> None:
     with pytest.raises(PipelineError, match="Exact needs mentions, which only the later Words gives: put Words before"):
         Exact(kb=kb) >> Words()
     with pytest.raises(PipelineError, match="Decide needs candidates, which only the later Exact gives"):
-        Words() >> Decide(kb=kb) >> Exact(kb=kb)
+        Pipeline(Words(), Decide(kb=kb), Exact(kb=kb))
     with pytest.raises(PipelineError, match="Exact needs abbreviations, which only the later Abbreviations gives"):
         Words() >> Exact(kb=kb) >> Abbreviations()
 
 
 @settings(deadline=None)
-@given(st.lists(st.tuples(*[st.frozensets(st.sampled_from(PROPERTIES[2:5]))] * 2), max_size=5))
-def test_a_pipeline_is_refused_exactly_when_something_comes_too_late(
-    declared: list[tuple[frozenset[str], frozenset[str]]],
+@given(st.lists(st.tuples(*[st.frozensets(st.sampled_from(PROPERTIES[2:5]))] * 3), max_size=5))
+def test_a_pipeline_is_refused_exactly_when_something_comes_too_late_or_was_dropped(
+    declared: list[tuple[frozenset[str], frozenset[str], frozenset[str]]],
 ) -> None:
-    late = False
-    for place, (wants, _) in enumerate(declared):
-        before = set().union(*(makes for _, makes in declared[:place]))
-        # what itself waits for mentions, such as a part that takes them apart, cannot be what gives them first
-        after = set().union(*(makes - needed for needed, makes in declared[place + 1 :]))
-        late |= bool((wants - before) & after)
-    if late:
-        with pytest.raises(PipelineError, match="which only the later"):
+    late = dropped = False
+    for place, (wants, _, _) in enumerate(declared):
+        for name in wants:
+            said = [
+                name in makes for _, makes, loses in declared[:place] if name in makes | loses
+            ]  # the last one counts
+            # what itself waits for mentions, such as a part that takes them apart, cannot be what gives them first
+            given_later = any(name in makes - needed for needed, makes, _ in declared[place + 1 :])
+            late |= (not said or not said[-1]) and given_later
+            dropped |= bool(said) and not said[-1]
+    if late or dropped:
+        with pytest.raises(PipelineError, match=r"which only the later|which do not hold after"):
             Pipeline(*itertools.starmap(Custom, declared))
-    else:
-        pipeline = Pipeline(*itertools.starmap(Custom, declared))
-        assert pipeline.gives == frozenset().union(*(makes for _, makes in declared))
-        wanted = set().union(*(wants for wants, _ in declared))
-        firsts = {n for n in wanted if not any(n in m for _, m in declared)}
-        assert firsts <= pipeline.needs <= wanted
+        return
+    pipeline = Pipeline(*itertools.starmap(Custom, declared))
+    last = {name: [name in makes for _, makes, loses in declared if name in makes | loses] for name in PROPERTIES}
+    assert pipeline.gives == {name for name, said in last.items() if said and said[-1]}
+    assert pipeline.drops == {name for name, said in last.items() if said and not said[-1]}
+    wanted = set().union(*(wants for wants, _, _ in declared))
+    firsts = {n for n in wanted if not any(n in m for _, m, _ in declared)}
+    assert firsts <= pipeline.needs <= wanted
+
+
+def test_what_no_longer_holds_is_refused_when_composed(kb: KnowledgeBase) -> None:
+    found = Dictionary(kb=kb)
+    assert found.drops == {"concepts"}
+    assert Words().drops == {"candidates", "concepts"}
+    assert (found | Words()).drops == {"candidates", "concepts"}
+    assert (found | Dictionary(kb=kb)).drops == {"concepts"}
+    assert Exact(kb=kb).drops == Decide(kb=kb).drops == frozenset()
+    for between in (Consistent(), Conjuncts(kb=kb)):
+        with pytest.raises(PipelineError) as caught:
+            found >> between >> Decide(kb=kb)
+        name = type(between).__name__
+        assert str(caught.value) == (
+            f"Decide needs candidates, which do not hold after {name}: put a retriever (earlier | ngram keeps those "
+            f"that are there and finds others) between {name} and Decide"
+        )
+        pipeline = found >> between
+        assert (pipeline.gives, pipeline.drops) == ({"mentions"}, {"candidates", "concepts"})
+        assert (pipeline >> Exact(kb=kb) >> Decide(kb=kb)).gives == {"mentions", "candidates", "concepts"}
+    with pytest.raises(PipelineError, match="Decide needs candidates, which do not hold after Words"):
+        Exact(kb=kb) >> Decide(kb=kb) >> (Words() >> Decide(kb=kb))
 
 
 def test_pipelines_of_pipelines_are_flat(kb: KnowledgeBase) -> None:

@@ -1,7 +1,8 @@
 """What every component of Linnet's own is, and components one after the other: ``detector >> retriever >> decide``.
 
-A component takes a batch of documents and returns changed copies. It declares what it `needs` and what it `gives`
-among `PROPERTIES`, so that a pipeline that cannot work is refused when it is composed, not after an hour.
+A component takes a batch of documents and returns changed copies. It declares what it `needs`, what it `gives` and
+what it `drops` among `PROPERTIES`, so that a pipeline that cannot work is refused when it is composed, not after an
+hour.
 `linnet.pipeline` holds the roles that components play, and gives all of these names on.
 """
 
@@ -31,6 +32,15 @@ __all__ = ["Abbreviations", "Pipeline", "Sentences", "Stage", "check_order"]
 
 NOTHING: frozenset[str] = frozenset()
 LEARNED = "learned.json"  # what a component has learned, if that are values for JSON
+# What gives each of `PROPERTIES` again, for messages.
+GIVEN_BY = {
+    "sentences": "sentences",
+    "abbreviations": "abbreviations",
+    "mentions": "a detector",
+    "types": "a detector",
+    "candidates": "a retriever (earlier | ngram keeps those that are there and finds others)",
+    "concepts": "decide",
+}
 
 
 class Stage(Learner, ABC):
@@ -38,6 +48,7 @@ class Stage(Learner, ABC):
 
     NEEDS: ClassVar[frozenset[str]] = NOTHING
     GIVES: ClassVar[frozenset[str]] = NOTHING
+    DROPS: ClassVar[frozenset[str]] = NOTHING
 
     @property
     def needs(self) -> frozenset[str]:
@@ -48,6 +59,11 @@ class Stage(Learner, ABC):
     def gives(self) -> frozenset[str]:
         """Which of `PROPERTIES` documents have afterwards."""
         return self.GIVES
+
+    @property
+    def drops(self) -> frozenset[str]:
+        """Which of `PROPERTIES` no longer hold afterwards: what it or an inner component drops and it does not give."""
+        return self.DROPS.union(*(part.drops for part in self.inner if isinstance(part, Stage))) - self.gives
 
     @abstractmethod
     def __call__(self, docs: Sequence[Document], /, *, allow: Allow | None = None) -> list[Document]:
@@ -138,7 +154,7 @@ class Pipeline(Stage):
     ``name``, ``kb``, ``seen``: the recipe or folder it was loaded from, what it links to, what it has learned from.
 
     Raises:
-        PipelineError: a part is no component, or needs what only a later part gives.
+        PipelineError: a part is no component, or needs what only a later part gives or an earlier one drops.
     """
 
     def __init__(self, *parts: Component, name: str = "", kb: KnowledgeBase | None = None) -> None:
@@ -176,8 +192,19 @@ class Pipeline(Stage):
 
     @property
     def gives(self) -> frozenset[str]:
-        """What any part gives."""
-        return frozenset().union(*(part.gives for part in self.parts))
+        """What any part gives and no later one drops."""
+        have = NOTHING
+        for part in self.parts:
+            have = (have - _drops(part)) | part.gives
+        return have
+
+    @property
+    def drops(self) -> frozenset[str]:
+        """What any part drops and no later one gives."""
+        gone = NOTHING
+        for part in self.parts:
+            gone = (gone | _drops(part)) - part.gives
+        return gone
 
     def __call__(self, docs: Texts, /, *, allow: Allow | None = None) -> list[Document]:
         """Return documents or texts, one or several, as documents after all parts."""
@@ -211,12 +238,26 @@ def _front(parts: Sequence[Component]) -> tuple[Component, ...]:
 
 
 def check_order(parts: Sequence[Component]) -> None:
-    """Refuse parts of which one needs what only a later one gives."""
+    """Refuse parts of which one needs what only a later one gives, or what an earlier one dropped."""
     have: set[str] = set()
+    dropped: dict[str, Component] = {}  # property -> the part after which it no longer holds
     for place, part in enumerate(parts):
+        who = type(part).__name__
         for name in sorted(part.needs - have):
             later = next((other for other in parts[place + 1 :] if name in other.gives - other.needs), None)
             if later is not None:
-                who, then = type(part).__name__, type(later).__name__
+                then = type(later).__name__
                 raise PipelineError(f"{who} needs {name}, which only the later {then} gives: put {then} before {who}")
-        have |= part.gives
+            if name in dropped:
+                first, way = type(dropped[name]).__name__, GIVEN_BY[name]
+                raise PipelineError(
+                    f"{who} needs {name}, which do not hold after {first}: put {way} between {first} and {who}"
+                )
+        have = (have - _drops(part)) | part.gives
+        dropped.update(dict.fromkeys(_drops(part), part))
+        for name in part.gives:
+            dropped.pop(name, None)
+
+
+def _drops(part: Component) -> frozenset[str]:
+    return part.drops if isinstance(part, Stage) else NOTHING

@@ -101,6 +101,11 @@ class CrossFitted(Stage):
         return self.whole.gives
 
     @property
+    def inner(self) -> Sequence[Component]:
+        """The whole pipeline."""
+        return [self.whole]
+
+    @property
     def parts(self) -> tuple[Component, ...]:
         """The parts of the whole pipeline."""
         return self.whole.parts

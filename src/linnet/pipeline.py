@@ -53,6 +53,7 @@ class Detector(Stage):
     """Finds mentions."""
 
     GIVES = frozenset({"mentions"})
+    DROPS = frozenset({"candidates", "concepts"})  # its mentions replace those that had any
 
     @abstractmethod
     def detect(self, docs: Sequence[Document], /, *, allow: Allow | None = None) -> Sequence[Sequence[Mention]]:

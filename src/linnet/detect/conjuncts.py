@@ -72,6 +72,7 @@ class Conjuncts(Stage):
 
     NEEDS = frozenset({"mentions", "abbreviations"})
     GIVES = frozenset({"mentions"})
+    DROPS = frozenset({"candidates", "concepts"})  # conjuncts have none
 
     def __call__(self, docs: Sequence[Document], /, *, allow: Allow | None = None) -> list[Document]:  # noqa: ARG002
         """Return `docs` with coordinations taken apart; mentions of people stay as they are."""

@@ -44,6 +44,9 @@ class Consistent(Stage):
     abbreviations: bool = True
     sure: float = 0.9
 
+    GIVES = frozenset({"mentions"})
+    DROPS = frozenset({"candidates", "concepts"})  # the mentions that it adds have none
+
     def __post_init__(self) -> None:
         if not 0 <= self.sure <= 1:
             raise RecipeError("consistent", [f"sure: {self.sure} must be from 0 to 1"])
@@ -52,11 +55,6 @@ class Consistent(Stage):
     def needs(self) -> frozenset[str]:
         """Mentions, and what short forms are found by."""
         return frozenset({"mentions", "sentences", "abbreviations"} if self.abbreviations else {"mentions"})
-
-    @property
-    def gives(self) -> frozenset[str]:
-        """More mentions."""
-        return frozenset({"mentions"})
 
     def __call__(self, docs: Sequence[Document], /, *, allow: Allow | None = None) -> list[Document]:  # noqa: ARG002
         """Return `docs` with mentions added."""
