@@ -19,6 +19,7 @@ COMPONENTS = {
     "decide": "linnet.decide:Decide",
     "dense": "linnet.retrieve.dense:Dense",
     "dictionary": "linnet.detect.dictionary:Dictionary",
+    "earlier": "linnet.retrieve.earlier:Earlier",
     "exact": "linnet.retrieve.exact:Exact",
     "flair": "linnet.detect.flair:Flair",
     "fuse": "linnet.pipeline:Fuse",

@@ -41,6 +41,7 @@ from linnet.rerank.cross_encoder import CrossEncoder
 from linnet.rerank.lexical import Lexical
 from linnet.retrieve.bm25 import Bm25
 from linnet.retrieve.dense import Dense
+from linnet.retrieve.earlier import Earlier
 from linnet.retrieve.exact import Exact
 from linnet.retrieve.ngram import Ngram
 from linnet.retrieve.types import Types
@@ -129,6 +130,7 @@ CASES: dict[str, list[Make]] = {
         lambda kb: trained(Dictionary(kb=kb, aliases=True, min_precision=0.3), kb),
         lambda kb: trained(Dictionary(kb=kb, overlaps="all", min_precision=0.6), kb),
     ],
+    "earlier": [lambda kb: Earlier(kb=kb)],
     "exact": [
         lambda kb: Exact(kb=kb),
         lambda kb: Exact(kb=kb, k=1, level="case"),
@@ -233,7 +235,7 @@ def documents(component: Component, kb: KnowledgeBase) -> list[Document]:
         docs = Sentences()(docs)
     if "abbreviations" in component.needs:
         docs = Abbreviations()(docs)
-    return Pipeline(Exact(kb=kb))(docs) if "candidates" in component.needs else docs
+    return Pipeline(Exact(kb=kb))(docs) if "candidates" in component.needs or isinstance(component, Earlier) else docs
 
 
 def holds(doc: Document, name: str) -> bool:
@@ -388,6 +390,8 @@ def test_allow_is_kept_to(component: Component, kb: KnowledgeBase) -> None:
     mask = allow.mask(kb)
     docs = [replace(doc, mentions=tuple(replace(m, candidates=None) for m in doc.mentions))
             if doc.mentions is not None else doc for doc in documents(component, kb)]  # fmt: skip
+    if isinstance(component, Earlier):  # has nothing to keep to it where no mention has any
+        docs = Exact(kb=kb)(Abbreviations()(Sentences()(docs)))
     rows = {
         row
         for doc in component(docs, allow=allow)
