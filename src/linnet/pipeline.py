@@ -1,6 +1,7 @@
 """The roles components play, and how they are put together: ``detector >> (ngram | exact) >> decide``.
 
-* `Detector` finds mentions, `Retriever` gives each mention candidates, `Reranker` reorders them.
+* `Detector` finds mentions, `Retriever` gives each mention candidates, `Reranker` reorders them; `Joint` finds mentions
+  and their candidates at once.
 * ``>>`` runs one after the other (`linnet.composition`), ``|`` fuses two retrievers or unites two detectors.
 * People's work stays: detectors replace only mentions with ``source="pred"``; a prediction that covers the very span
   of a gold or user mention yields to it.
@@ -40,6 +41,7 @@ __all__ = [
     "Allow",
     "Component",
     "Detector",
+    "Joint",
     "Pipeline",
     "Reranker",
     "Retriever",
@@ -66,7 +68,64 @@ class Detector(Stage):
         return [merge(doc, mentions) for doc, mentions in zip(docs, found, strict=True)]
 
     def __or__(self, other: object) -> Stage:
+        if isinstance(other, Retriever):
+            raise _mixture(self, other, finds=self, links=other)
         return Union([self, other]) if isinstance(other, Detector) else super().__or__(other)
+
+
+class Joint(Detector):
+    """Finds mentions and links them at once, or links those that are given.
+
+    Predicted mentions are replaced by those that `detect` finds, with candidates; those of people stay and get theirs
+    from `retrieve`. With `find` False nothing is looked for, and `retrieve` links all mentions that are there.
+    """
+
+    GIVES = frozenset({"mentions", "candidates"})
+
+    find: bool = True  # a subclass may make a keyword of it
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """Which of `PROPERTIES` documents must have: mentions too where it finds none."""
+        return super().needs if self.find else super().needs | {"mentions"}
+
+    @property
+    def gives(self) -> frozenset[str]:
+        """Mentions with candidates, or candidates alone."""
+        return self.GIVES if self.find else self.GIVES - {"mentions"}
+
+    @property
+    def drops(self) -> frozenset[str]:
+        """What new mentions lack."""
+        return super().drops if self.find else frozenset()
+
+    @abstractmethod
+    def detect(self, docs: Sequence[Document], /, *, allow: Allow | None = None) -> Sequence[Sequence[Mention]]:
+        """Return the mentions of each document, with candidates."""
+
+    @abstractmethod
+    def retrieve(self, docs: Sequence[Document], /, *, allow: Allow | None = None) -> Sequence[Sequence[Candidates]]:
+        """Return candidates for each mention that the documents hold."""
+
+    def __call__(self, docs: Sequence[Document], /, *, allow: Allow | None = None) -> list[Document]:
+        """Return `docs` with the mentions that `detect` finds and those of people, all with candidates."""
+        if not self.find:
+            require(self, docs)
+            return with_candidates(docs, self.retrieve(docs, allow=allow))
+        found = super().__call__(docs, allow=allow)
+        given = {place: some for place, doc in enumerate(found) if (some := _of_people(doc)).mentions}
+        lists = self.retrieve(list(given.values()), allow=allow) if given else ()
+        for place, candidates in zip(given, lists, strict=True):
+            theirs = iter(candidates)
+            mentions = (
+                m if m.source == "pred" else replace(m, candidates=next(theirs)) for m in found[place].mentions or ()
+            )
+            found[place] = replace(found[place], mentions=tuple(mentions))
+        return found
+
+
+def _of_people(doc: Document) -> Document:
+    return replace(doc, mentions=tuple(mention for mention in doc.mentions or () if mention.source != "pred"))
 
 
 class Retriever(Stage):
@@ -85,7 +144,17 @@ class Retriever(Stage):
         return with_candidates(docs, self.retrieve(docs, allow=allow))
 
     def __or__(self, other: object) -> Stage:
+        if isinstance(other, Detector):
+            raise _mixture(self, other, finds=other, links=self)
         return Fuse([self, other]) if isinstance(other, Retriever) else super().__or__(other)
+
+
+def _mixture(left: Stage, right: Stage, *, finds: Detector, links: Retriever) -> PipelineError:
+    one, other, first, then = (type(part).__name__ for part in (left, right, finds, links))
+    return PipelineError(
+        f"{one} | {other}: only retrievers and detectors can be fused, each with its like; to look up candidates "
+        f"beside those that mentions have already, write {first} >> (Earlier | {then})"
+    )
 
 
 class Reranker(Stage):
@@ -119,6 +188,9 @@ class Union(Detector):
 
     def __post_init__(self) -> None:
         check_parts(self, self.of, Detector)
+        blind = [type(part).__name__ for part in self.of if isinstance(part, Joint) and not part.find]
+        if blind:
+            raise PipelineError(f"union: {blind[0]} with find = false finds no mentions; put it behind what finds them")
         if self.overlaps not in get_args(Overlaps):
             raise PipelineError(f"union: overlaps is {self.overlaps!r}, expected all, longest or first")
 
