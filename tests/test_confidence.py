@@ -90,6 +90,50 @@ def test_types_that_were_never_seen_are_as_good_as_any() -> None:
     assert Confidence(weights, EMPTY)(columns, [""]).tolist() == [0.5]
 
 
+def test_signals_of_components_are_learned_from_and_neutral_where_they_lack() -> None:
+    chance = np.random.default_rng(3)
+    told = chance.random(800)
+    known = chance.random(800) < 0.7
+    candidates = Candidates([0], [0.5])  # type: ignore[arg-type]
+    mentions = [
+        Mention(0, 9, candidates=candidates, signals={"margin of spans": value} if seen else {})
+        for value, seen in zip(told, known, strict=True)
+    ]
+    right = chance.random(800) < told
+    columns = np.array([features(mention, ["margin of spans"]) for mention in mentions])
+    assert np.isnan(columns[~known, -1]).all()
+    documents, kinds = [f"d{at // 4}" for at in range(800)], ["A"] * 800
+    confidence = Confidence.fit(columns, kinds, right, documents=documents, signals=["margin of spans"])
+    assert dict(confidence.signals) == {"margin of spans": pytest.approx(told[known].mean())}
+    low, lacking, high = (
+        features(Mention(0, 9, candidates=candidates, signals=signals), confidence.signals)
+        for signals in ({"margin of spans": 0.1}, {}, {"margin of spans": 0.9})
+    )
+    found = confidence(np.array([low, lacking, high]), ["A"] * 3)
+    assert found == pytest.approx([0.1, right.mean(), 0.9], abs=0.1)
+    average = features(Mention(0, 9, candidates=candidates, signals=confidence.signals), confidence.signals)
+    assert confidence(average[None], ["A"]) == pytest.approx(found[1:2])
+    assert confidence.parameters == len(FEATURES) + 1 + len(confidence.types)
+    again = Confidence.from_json(json.loads(json.dumps(confidence.to_json())))
+    assert again.signals == confidence.signals
+    assert again(columns, kinds).tolist() == confidence(columns, kinds).tolist()
+
+
+def test_calibrations_from_before_signals_are_read() -> None:
+    columns, kinds, right, documents = judged(200)
+    confidence = Confidence.fit(columns, kinds, right, documents=documents)
+    saved = confidence.to_json()
+    assert saved.pop("signals") == {}
+    assert Confidence.from_json(saved)(columns, kinds).tolist() == confidence(columns, kinds).tolist()
+
+
+def test_where_all_are_right_signals_do_not_matter() -> None:
+    columns = np.hstack([judged(9)[0], np.full((9, 1), np.nan)])
+    with pytest.warns(LinnetWarning, match="all right"):
+        confidence = Confidence.fit(columns, ["A"] * 9, np.ones(9, np.bool_), documents=["d"] * 9, signals=["span"])
+    assert confidence(columns, ["A"] * 9) == pytest.approx([10 / 11] * 9)
+
+
 # --- real documents --------------------------------------------------------------------------------------------------
 
 

@@ -18,8 +18,9 @@ from linnet.decide import Decide, calibrate, fold
 from linnet.detect.dictionary import Dictionary
 from linnet.detect.gold import Gold
 from linnet.errors import DataError, FormatError, LinnetWarning, PipelineError, UnknownConceptError
+from linnet.fitting import CrossFitted
 from linnet.kb import KnowledgeBase
-from linnet.pipeline import Allow, Detector, Pipeline, Retriever
+from linnet.pipeline import Allow, Detector, Pipeline, Retriever, Union
 
 TEXT = "x" * 100
 
@@ -197,6 +198,22 @@ class Finds(Detector):
 
 
 @dataclass(kw_only=True)
+class Tells(Finds):
+    """The same, with a hint whether the first candidate will be right."""
+
+    SIGNALS = ("detect", "hint")
+
+    def detect(self, docs: Sequence[Document], /, *, allow: Allow | None = None) -> list[list[Mention]]:
+        return [
+            [
+                replace(m, signals={**m.signals, "hint": float(random.Random(f"{doc.id} {m.start}").random() < 0.6)})
+                for m in mentions
+            ]
+            for doc, mentions in zip(docs, super().detect(docs), strict=True)
+        ]
+
+
+@dataclass(kw_only=True)
 class Overconfident(Retriever):
     """Says 0.99 to everything; is right where the second candidate is far."""
 
@@ -215,6 +232,17 @@ class Overconfident(Retriever):
         if chance.random() < 0.6:
             return found(self.kb, (right, 0.99), ("HP:0000175", 0.3 + 0.1 * chance.random()))
         return found(self.kb, ("HP:0000175", 0.99), (right, 0.8 + 0.1 * chance.random()))
+
+
+@dataclass(kw_only=True)
+class Same(Overconfident):
+    """Is right as often, with nothing that says when."""
+
+    def _one(self, doc: Document, mention: Mention) -> Candidates:
+        right = {m.start: (m.concepts or ("",))[0] for m in self.gold[doc.id].mentions or ()}.get(mention.start, "X:1")
+        wrong = "X:1" if right == "X:2" else "X:2"
+        happens = random.Random(f"{doc.id} {mention.start}").random() < 0.6
+        return found(self.kb, (right if happens else wrong, 0.99))
 
 
 def corpus(prefix: str, size: int = 40) -> list[Document]:
@@ -268,6 +296,27 @@ def test_calibration_helps_on_unseen_documents(kb: KnowledgeBase, tmp_path: Path
     assert again.calibration == decide.calibration
     docs = before([doc.spans_only() for doc in test])
     assert again(docs) == decide(docs)
+
+
+def test_signals_that_components_declare_are_learned_from(kb: KnowledgeBase, tmp_path: Path) -> None:
+    dev, test = corpus("dev"), corpus("test")
+    gold = {doc.id: doc for doc in (*dev, *test)}
+    losses = {}
+    for made in (Finds, Tells):
+        before = Pipeline(Union([made(gold=gold)]), Same(kb=kb, gold=gold))
+        assert before.signals == made.SIGNALS
+        decide = Decide(kb=kb)
+        list(decide.fit([], dev, before=CrossFitted(before, list, {}), kb=kb, args={}))
+        losses[made] = loss(decide, before, test, given=False)
+    assert losses[Tells] < losses[Finds] - 0.1
+    assert decide.confidence is not None
+    assert set(decide.confidence.signals) == {"hint"}
+    decide.save(tmp_path / "decide")
+    saved = json.loads((tmp_path / "decide" / "learned.json").read_text())["signals"]["hint"]
+    assert saved["weight"] > 1
+    assert 0.4 < saved["neutral"] < 0.8
+    docs = before([doc.bare() for doc in test])
+    assert Decide.load(tmp_path / "decide", kb=kb)(docs) == decide(docs)
 
 
 def test_a_calibrated_pipeline_says_what_it_was_calibrated_on(kb: KnowledgeBase) -> None:
@@ -389,6 +438,9 @@ def test_what_counts_as_right(kb: KnowledgeBase) -> None:
         '{"calibration": "joint", "weights": %s, "types": {"A": "B"}, "curve": null}',
         '{"calibration": "joint", "weights": %s, "types": {"A": NaN}, "curve": null}',
         '{"calibration": "joint", "weights": %s, "types": {}}',
+        '{"calibration": "joint", "weights": %s, "types": {}, "curve": null, "signals": ["span"]}',
+        '{"calibration": "joint", "weights": %s, "types": {}, "curve": null, "signals": {"s": {"weight": 1}}}',
+        '{"calibration": "joint", "weights": %s, "types": {}, "curve": null, "signals": {"s": {"weight": []}}}',
         *(
             '{"calibration": "joint", "weights": %s, "types": {}, "curve": ' + curve + "}"
             for curve in (

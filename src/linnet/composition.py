@@ -49,6 +49,7 @@ class Stage(Learner, ABC):
     NEEDS: ClassVar[frozenset[str]] = NOTHING
     GIVES: ClassVar[frozenset[str]] = NOTHING
     DROPS: ClassVar[frozenset[str]] = NOTHING
+    SIGNALS: ClassVar[tuple[str, ...]] = ()  # names in `Mention.signals` that calibration learns from
 
     @property
     def needs(self) -> frozenset[str]:
@@ -64,6 +65,12 @@ class Stage(Learner, ABC):
     def drops(self) -> frozenset[str]:
         """Which of `PROPERTIES` no longer hold afterwards: what it or an inner component drops and it does not give."""
         return self.DROPS.union(*(part.drops for part in self.inner if isinstance(part, Stage))) - self.gives
+
+    @property
+    def signals(self) -> tuple[str, ...]:
+        """Names of the signals that it gives mentions for calibration, those of inner components included."""
+        inner = (name for part in self.inner if isinstance(part, Stage) for name in part.signals)
+        return tuple(dict.fromkeys([*self.SIGNALS, *inner]))
 
     @abstractmethod
     def __call__(self, docs: Sequence[Document], /, *, allow: Allow | None = None) -> list[Document]:

@@ -1,15 +1,15 @@
 """How often an answer like this one is right, learned from answers that were judged.
 
 A logistic regression over the score, whether it is a full match, the margin to the second candidate, the lead over the
-next five, the number of ties, the detector's signal, the length of the mention and how often answers of its semantic
-types are right; and, where there are mentions enough, a rising curve from that to frequencies (isotonic regression,
-Zadrozny & Elkan 2002).
+next five, the number of ties, the detector's signal, the length of the mention, how often answers of its semantic types
+are right, and the signals that components before it declare (`linnet.composition.Stage.SIGNALS`); and, where there are
+mentions enough, a rising curve from that to frequencies (isotonic regression, Zadrozny & Elkan 2002).
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -23,6 +23,7 @@ from linnet.frozen import EMPTY
 __all__ = ["FEATURES", "TIE", "Confidence", "features"]
 
 FEATURES = ("score", "full", "margin", "lead", "ties", "detect", "length", "types", "bias")
+PLAIN = len(FEATURES)
 TIE = 1e-6  # scores closer than this are the same score
 NEXT = 5  # candidates after the first that it is compared with
 FEW = 50  # mentions; fewer teach no frequencies
@@ -34,8 +35,10 @@ Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 
 
-def features(mention: Mention) -> Floats:
-    """Return the columns `FEATURES` of a mention with candidates; ``types`` is left 0 for `Confidence` to fill.
+def features(mention: Mention, signals: Iterable[str] = ()) -> Floats:
+    """Return the columns `FEATURES` of a mention with candidates, and those of further `signals`.
+
+    ``types`` is left 0, and a signal that the mention lacks NaN, for `Confidence` to fill.
 
     >>> from linnet.data import Candidates
     >>> features(Mention(0, 1, candidates=Candidates([7, 8], [1.0, 0.75]))).tolist()
@@ -49,7 +52,9 @@ def features(mention: Mention) -> Floats:
     margin, lead = scores[0] - others[0], scores[0] - others.mean()
     ties = np.log((scores >= scores[0] - TIE).sum())
     detect = mention.signals.get("detect", 1.0)
-    return np.array([scores[0], full, margin, lead, ties, detect, np.log(mention.end - mention.start), 0.0, 1.0])
+    length = np.log(mention.end - mention.start)
+    further = [mention.signals.get(name, np.nan) for name in signals]
+    return np.array([scores[0], full, margin, lead, ties, detect, length, 0.0, 1.0, *further])
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,20 +62,22 @@ class Confidence:
     """From features to the frequency of right answers.
 
     Args:
-        weights: float64 (features,), of the logistic regression, in the order of `FEATURES`.
+        weights: float64 (features,), of the logistic regression, in the order of `FEATURES` and then of the signals.
         types: by how much the log odds of answers of some semantic types differ from those of all answers.
         curve: float64 (2, points), rising logits and the frequencies that belong to them; None = the logistic function.
+        signals: name → the value that a mention without that signal gets: the mean of those that it was fitted on.
     """
 
     weights: Floats
     types: Mapping[str, float] = EMPTY
     curve: Floats | None = None
+    signals: Mapping[str, float] = EMPTY
 
     def __call__(self, columns: Floats, kinds: Sequence[str]) -> Floats:
         """Return the probability, (mentions,), that each answer is right.
 
         Args:
-            columns: float64 (mentions, features), from `features`.
+            columns: float64 (mentions, features), from `features` with the names of its signals.
             kinds: the semantic types of each answer, as one text; types that were never seen are as good as any.
         """
         logits = self.logits(columns, kinds)
@@ -85,10 +92,18 @@ class Confidence:
 
     def logits(self, columns: Floats, kinds: Sequence[str]) -> Floats:
         """Return the log odds, (mentions,), that the logistic regression gives; arguments as of a call."""
-        return np.asarray(_with_types(columns, kinds, self.types) @ self.weights)
+        return np.asarray(_filled(columns, kinds, self.types, [*self.signals.values()]) @ self.weights)
 
     @classmethod
-    def fit(cls, columns: Floats, kinds: Sequence[str], right: Bools, *, documents: Sequence[str]) -> Self:
+    def fit(
+        cls,
+        columns: Floats,
+        kinds: Sequence[str],
+        right: Bools,
+        *,
+        documents: Sequence[str],
+        signals: Sequence[str] = (),
+    ) -> Self:
         """Learn from judged answers, few of which are warned of; where all are right, one probability holds for all.
 
         Args:
@@ -96,21 +111,30 @@ class Confidence:
             kinds: (mentions,), the semantic types of each answer, as one text.
             right: bool (mentions,).
             documents: (mentions,), the id of the document of each; what is learned from one is not tried on it.
+            signals: what the columns behind those of `FEATURES` are called.
         """
+        neutral = [float(some.mean()) if len(some) else 0.0 for some in (c[np.isfinite(c)] for c in columns.T[PLAIN:])]
+        named = dict(zip(signals, neutral, strict=True))
         if right.all():
             message = f"decide was calibrated on {len(right)} answers, all right: they all get one probability"
             warnings.warn(message, LinnetWarning, stacklevel=3)
-            return cls(_always(len(right)))
+            return cls(_always(len(right), columns.shape[1]), signals=named)
         if len(right) < FEW:
             message = f"decide was calibrated on {len(right)} mentions: too few for frequencies that can be trusted"
             warnings.warn(message, LinnetWarning, stacklevel=3)
+        columns = _filled(columns, kinds, EMPTY, neutral)
         weights, types = _fitted(columns, kinds, right)
-        return cls(weights, types, _curve(columns, np.array(kinds), right, documents))
+        curve = _curve(columns, np.array(kinds), right, documents)
+        return cls(weights, types, curve, named)
 
     def to_json(self) -> dict[str, Any]:
         """Return what was learned as values for JSON."""
         return {
-            "weights": dict(zip(FEATURES, self.weights.tolist(), strict=True)),
+            "weights": dict(zip(FEATURES, self.weights[:PLAIN].tolist(), strict=True)),
+            "signals": {
+                name: {"weight": weight, "neutral": self.signals[name]}
+                for name, weight in zip(self.signals, self.weights[PLAIN:].tolist(), strict=True)
+            },
             "types": dict(self.types),
             "curve": None if self.curve is None else self.curve.tolist(),
         }
@@ -122,14 +146,17 @@ class Confidence:
         Raises:
             AttributeError, KeyError, TypeError, ValueError: values that it cannot have given.
         """
-        weights = _numbers([values["weights"][name] for name in FEATURES])
+        further = values.get("signals", {})  # calibrations of earlier versions have none
+        weights = [values["weights"][name] for name in FEATURES] + [float(item["weight"]) for item in further.values()]
+        neutral = _numbers([float(item["neutral"]) for item in further.values()]).tolist()
         types = dict(zip(values["types"], _numbers(list(values["types"].values())).tolist(), strict=True))
-        return cls(weights, types, None if values["curve"] is None else _rising(_numbers(values["curve"])))
+        curve = None if values["curve"] is None else _rising(_numbers(values["curve"]))
+        return cls(_numbers(weights), types, curve, dict(zip(further, neutral, strict=True)))
 
 
-def _always(seen: int) -> Floats:
+def _always(seen: int, columns: int) -> Floats:
     """Return the weights of one probability for all, after `seen` answers without a wrong one (Laplace)."""
-    weights = np.zeros(len(FEATURES))
+    weights = np.zeros(columns)
     weights[FEATURES.index("bias")] = np.log(seen + 1)
     return weights
 
@@ -141,7 +168,7 @@ def _fitted(columns: Floats, kinds: Sequence[str], right: Bools) -> tuple[Floats
     types = _log_odds(kinds, right)
     # the bias is a feature; a weak penalty keeps separable data finite
     model = LogisticRegression(C=10.0, fit_intercept=False, max_iter=1000)
-    model.fit(_with_types(columns, kinds, types), right)
+    model.fit(_filled(columns, kinds, types, ()), right)
     return np.asarray(model.coef_[0], np.float64), types
 
 
@@ -154,8 +181,11 @@ def _log_odds(kinds: Sequence[str], right: Bools) -> dict[str, float]:
     return dict(zip(names.tolist(), odds.tolist(), strict=True))
 
 
-def _with_types(columns: Floats, kinds: Sequence[str], types: Mapping[str, float]) -> Floats:
+def _filled(columns: Floats, kinds: Sequence[str], types: Mapping[str, float], neutral: Sequence[float]) -> Floats:
+    """Return columns with what is known of the types, and with neutral values of signals that are no numbers."""
     filled = columns.copy()
+    for place, value in enumerate(neutral, PLAIN):
+        filled[~np.isfinite(filled[:, place]), place] = value
     filled[:, FEATURES.index("types")] = [types.get(kind, 0.0) for kind in kinds]
     return filled
 

@@ -17,7 +17,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from linnet.codec import resolve
-from linnet.confidence import TIE, Confidence, features
+from linnet.confidence import FEATURES, TIE, Confidence, features
 from linnet.data import Calibration, Candidates, Document, Mention, Span, by_position, mention_id
 from linnet.errors import DataError, PipelineError
 from linnet.kb import KnowledgeBase
@@ -100,7 +100,8 @@ class Decide(Stage):
         if self.confidence is None:
             first = float(np.clip(candidates.scores[0], 0.0, 1.0))
             return first / int((candidates.scores >= candidates.scores[0] - TIE).sum())
-        return float(self.confidence(features(mention)[None], [self._kind(row)])[0])
+        columns = features(mention, self.confidence.signals)
+        return float(self.confidence(columns[None], [self._kind(row)])[0])
 
     def _kind(self, row: int) -> str:
         """Return the semantic types of a concept as one text; the same concepts are asked for again and again."""
@@ -127,6 +128,8 @@ class Decide(Stage):
     ) -> Iterator[Step]:
         """Fit the probability on `dev`, which nothing in `before` was trained on; one step.
 
+        Signals that parts of `before` declare are learned from besides what `linnet.confidence.FEATURES` names.
+
         Raises:
             DataError: no mention to learn from, or all of them wrong.
         """
@@ -138,9 +141,11 @@ class Decide(Stage):
         if not right.any():
             why = "no answer of them is right: has what stands before learned enough?" if len(right) else ""
             raise DataError(f"decide: cannot calibrate on {len(right)} mentions; {why or 'none has candidates'}")
-        columns = np.array([features(answer.mention) for answer in answers])
+        signals = [name for name in pipeline.signals if name not in FEATURES]
+        columns = np.array([features(answer.mention, signals) for answer in answers])
         kinds = [self._kind(answer.row) for answer in answers]
-        self.confidence = Confidence.fit(columns, kinds, right, documents=[answer.document for answer in answers])
+        documents = [answer.document for answer in answers]
+        self.confidence = Confidence.fit(columns, kinds, right, documents=documents, signals=signals)
         self.calibration = "given-span" if "mentions" in before.needs else "joint"
         happened = np.where(right, found := self.confidence(columns, kinds), 1.0 - found)
         yield Step(step=1, total=1, losses={"nll": float(-np.log(np.maximum(happened, TINY)).mean())})
