@@ -48,6 +48,7 @@ __all__ = [
     "Sentences",
     "Stage",
     "Step",
+    "fused_names",
 ]
 
 
@@ -239,6 +240,11 @@ class Fuse(Retriever):
         return replace(self, of=[*self.of, other]) if isinstance(other, Retriever) else super().__or__(other)
 
     @property
+    def names(self) -> list[str]:
+        """What the scores of each part are called among the features of candidates."""
+        return numbered([type(part).__name__.lower() for part in self.of])
+
+    @property
     def learns(self) -> bool:
         """Whether it has weights to learn."""
         return self.method == "weighted"
@@ -250,8 +256,8 @@ class Fuse(Retriever):
 
     def retrieve(self, docs: Sequence[Document], /, *, allow: Allow | None = None) -> Sequence[Sequence[Candidates]]:
         """Return the fused candidates of each mention, with what each part gave them as features."""
-        names = numbered([type(part).__name__.lower() for part in self.of])
-        how = functools.partial(fused, method=self.method, constant=self.constant, weights=self.weights, names=names)
+        options: dict[str, Any] = {"method": self.method, "constant": self.constant, "weights": self.weights}
+        how = functools.partial(fused, **options, names=self.names)
         return [list(map(how, mentions)) for mentions in self._lists(docs, allow)]
 
     def _lists(self, docs: Sequence[Document], allow: Allow | None = None) -> list[list[tuple[Candidates, ...]]]:
@@ -283,3 +289,16 @@ class Fuse(Retriever):
         """Return the same fusion of parts without what those that can tell it apart learned from these documents."""
         ids = frozenset(documents)
         return replace(self, of=[part.without(ids) or part for part in self.of])
+
+
+def fused_names(part: Component) -> list[str]:
+    """Return what the scores of fused retrievers are called among the features of candidates that come out of `part`.
+
+    Without a fusion, or where another retriever comes after it, there are none.
+    """
+    if isinstance(part, Fuse):
+        return part.names
+    for inner in reversed(part.inner if isinstance(part, Stage) else ()):
+        if isinstance(inner, Stage) and "candidates" in inner.gives - inner.needs:
+            return fused_names(inner)
+    return []

@@ -8,9 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from linnet.data import Candidates, Document, Mention
+from linnet.errors import PipelineError
 from linnet.kb import KnowledgeBase
 from linnet.rerank.counts import Counts
-from linnet.rerank.features import FEATURES, GROUPS, PLAIN, Known, table
+from linnet.rerank.features import FEATURES, GROUPS, PLAIN, Known, columns_of, further, table
 from linnet.rerank.lexicon import GREEK, Lexicon, name_words
 from linnet.text.normalise import basic
 
@@ -164,6 +165,37 @@ def test_no_mentions_and_no_candidates(mesh: KnowledgeBase, known: Known) -> Non
     doc = Document("a", "fever", abbreviations=(), mentions=(Mention(0, 5, candidates=Candidates.none(mesh.version)),))
     [found] = table(doc, known)
     assert found.shape == (0, len(FEATURES))
+
+
+scores = st.lists(st.floats(-1, 1, width=32), min_size=12, max_size=12)
+
+
+@settings(max_examples=20)
+@given(bm25=scores, earlier=scores)
+def test_parts_of_a_fusion_add_columns_and_change_no_other(
+    mesh: KnowledgeBase, known: Known, bm25: list[float], earlier: list[float]
+) -> None:
+    doc = asked(mesh, "type II diabetes")
+    [mention] = doc.mentions or ()
+    assert mention.candidates is not None
+    given = {"bm25": bm25, "earlier": earlier, "dense": bm25, "exact": earlier}
+    features = {name: np.array(values[: len(mesh)], np.float32) for name, values in given.items()}
+    found = replace(mention.candidates, features=features)
+    doc = replace(doc, mentions=(replace(mention, candidates=found),))
+    parts = further(features)
+    assert parts == ("bm25", "earlier")
+    [plain], [more] = table(doc, known), table(doc, known, parts)
+    names = columns_of(parts)
+    assert len(set(names)) == len(names) == more.shape[1]
+    assert np.array_equal(more[:, [names.index(name) for name in FEATURES]], plain)
+    for part in parts:
+        mine = features[part]
+        assert np.array_equal(more[:, names.index(f"fused {part}")], mine)
+        assert np.array_equal(more[:, names.index(f"fused {part}_gap")], mine - mine.max())
+        above = [sum(other > value for other in mine) for value in mine]
+        assert more[:, names.index(f"fused {part}_rank")] == pytest.approx(np.log1p(above))
+    with pytest.raises(PipelineError, match="the scores of ngram-2 in a fusion, which candidates lack: link with"):
+        table(doc, known, ["bm25", "ngram-2"])
 
 
 def test_a_column_has_one_name() -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import warnings
 from dataclasses import replace
 from pathlib import Path
@@ -10,15 +11,21 @@ import numpy as np
 import pytest
 
 from linnet import config
+from linnet.checksums import LIST
 from linnet.corpora.catalog import read_corpus
 from linnet.data import Candidates, Document
 from linnet.detect.gold import Gold
 from linnet.errors import DataError, FormatError, KnowledgeBaseError, LinnetWarning, PipelineError, RecipeError
+from linnet.fitting import CrossFitted
 from linnet.kb import KnowledgeBase
 from linnet.kb_build import build
-from linnet.pipeline import Pipeline
+from linnet.pipeline import Fuse, Pipeline, fused_names
 from linnet.rerank.lexical import Lexical
+from linnet.retrieve.bm25 import Bm25
+from linnet.retrieve.earlier import Earlier
+from linnet.retrieve.exact import Exact
 from linnet.retrieve.ngram import Ngram
+from linnet.retrieve.types import Types
 from linnet.roles import Step
 
 from .conftest import CONCEPTS, document
@@ -159,6 +166,50 @@ def test_it_is_saved(mesh: KnowledgeBase, corpus: list[Document], ranker: Lexica
     again = config.load(tmp_path / "saved")
     docs = [doc.spans_only() for doc in corpus[:5]]
     assert again(docs) == (before(mesh) >> ranker)(docs)
+
+
+def test_parts_of_a_fusion_are_heard_by_name(
+    mesh: KnowledgeBase, corpus: list[Document], ranker: Lexical, tmp_path: Path
+) -> None:
+    exact, bm25, ngram = Exact(kb=mesh), Bm25(kb=mesh), Ngram(kb=mesh)
+    fusion = Gold() >> Types(kb=mesh, of=[Fuse([exact, bm25, ngram])]) >> Earlier(kb=mesh)
+    part = Lexical(kb=mesh)
+    assert fused_names(fusion) == []  # what the last retriever passes on is not promised
+    fusion = Pipeline(*fusion.parts[:-1])
+    assert fused_names(fusion) == ["exact", "bm25", "ngram"]
+    list(part.fit(corpus, (), before=CrossFitted(fusion, list, {}), kb=mesh, args={}))
+    assert part.parts == ("bm25",)
+    assert ranker.model is not None
+    assert part.parameters == ranker.parameters + 6
+    docs = [doc.spans_only() for doc in corpus[:5]]
+    whole = fusion >> part
+    config.save(Pipeline(*whole.parts, kb=mesh), tmp_path / "saved")
+    assert config.load(tmp_path / "saved")(docs) == whole(docs)
+    with pytest.raises(PipelineError, match="trained with the scores of bm25 in a fusion, which candidates lack"):
+        (before(mesh) >> part)(docs)
+    without = Lexical(kb=mesh, omit=("retrieval",))
+    list(without.fit(corpus, (), before=fusion, kb=mesh, args={}))
+    assert without.parameters == ranker.parameters - 6
+    damaged = tmp_path / "saved" / "2-lexical" / "model.json"
+    for parts, said in (([], "has other columns"), ("bm25", "has other columns"), (3, "no weights")):
+        damaged.write_text(json.dumps({**json.loads(damaged.read_text()), "parts": parts}))
+        with pytest.raises(FormatError, match=said):
+            Lexical.load(_copied(damaged, tmp_path / said), kb=mesh)
+
+
+def _copied(path: Path, folder: Path) -> Path:
+    """Return a copy of a part's folder without its checksums."""
+    shutil.copytree(path.parent, folder, dirs_exist_ok=True)
+    (folder / LIST).unlink(missing_ok=True)
+    return folder
+
+
+def test_columns_that_were_saved_before_parts_were_heard(mesh: KnowledgeBase, ranker: Lexical, tmp_path: Path) -> None:
+    ranker.save(tmp_path)
+    saved = json.loads((tmp_path / "model.json").read_text())
+    assert saved.pop("parts") == []
+    (tmp_path / "model.json").write_text(json.dumps(saved))
+    assert linked(Lexical.load(tmp_path, kb=mesh), mesh, "cold") == linked(ranker, mesh, "cold")
 
 
 def test_columns_cannot_change_after_training(

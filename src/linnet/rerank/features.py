@@ -1,24 +1,26 @@
 """The columns by which a mention's candidates are compared, all of them from names, counts and the document's mentions.
 
-`FEATURES` names them in order. Nothing here looks at gold answers.
+`FEATURES` names them in order; `columns_of` adds those of further retrievers in a fusion. Nothing here looks at gold
+answers.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from linnet.data import Candidates, Document
+from linnet.errors import PipelineError
 from linnet.rerank.counts import Counts, bag
 from linnet.rerank.lexicon import Lexicon, Text
 from linnet.text.normalise import basic
 from linnet.text.queries import query_texts
 
-__all__ = ["FEATURES", "GROUPS", "SEEN", "Floats", "Known", "table"]
+__all__ = ["FEATURES", "GROUPS", "SEEN", "Floats", "Known", "columns_of", "further", "table"]
 
 Floats = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int64]
@@ -41,6 +43,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 PLAIN = tuple(name for names in GROUPS.values() for name in names)
 SEEN = "seen "
+FUSED = "fused "
 # Each column stands twice: for all mentions, and for those whose text was counted; what is said of a name elsewhere
 # matters more than what it looks like, and a linear model has to be told.
 FEATURES = (*PLAIN, *(SEEN + name for name in PLAIN))
@@ -49,6 +52,8 @@ COMPARED = (*GROUPS["names"], *GROUPS["designators"], *GROUPS["heads"], "names")
 PLACES_COMPARED = [PLACE[name] for name in COMPARED]
 SMOOTHING = 0.1  # added to counts before their logarithm
 BY_NAME, BY_VECTOR = "ngram", "dense"  # features of a fusion
+HEARD = (BY_NAME, BY_VECTOR, "exact")  # have columns of their own: equal names are seen as such
+OF_PART = ("", "_gap", "_rank")  # columns of any other part of a fusion
 FEW = 256  # candidates that are faster compared with each other than sorted
 SURE = 0.9  # a retrieval score from which the first candidate is taken for what is meant
 MOST_APART = 2  # beyond it, systematic names with many locants would all be wrong
@@ -96,10 +101,32 @@ def _log_shares(counts: npt.NDArray[np.float64]) -> Floats:
     return shares
 
 
-def table(doc: Document, known: Known) -> list[Floats]:
+def further(names: Iterable[str]) -> tuple[str, ...]:
+    """Return those parts of a fusion, by name, that have no columns in `FEATURES`.
+
+    >>> further(["exact", "ngram", "dense", "bm25"])
+    ('bm25',)
+    """
+    return tuple(name for name in names if name not in HEARD)
+
+
+def columns_of(parts: Sequence[str] = ()) -> tuple[str, ...]:
+    """Return the names of all columns, in order: `FEATURES`, and those of further parts of a fusion.
+
+    >>> [name for name in columns_of(["bm25"]) if name not in FEATURES][:3]
+    ['fused bm25', 'fused bm25_gap', 'fused bm25_rank']
+    """
+    plain = (*PLAIN, *(f"{FUSED}{part}{what}" for part in parts for what in OF_PART))
+    return (*plain, *(SEEN + name for name in plain))
+
+
+def table(doc: Document, known: Known, parts: Sequence[str] = ()) -> list[Floats]:
     """Return for each mention of a document float32 (candidates, features); the document needs abbreviations.
 
-    NIL, of which nothing is known here, has zeros.
+    NIL, of which nothing is known here, has zeros. `parts` are further parts of a fusion, whose scores are columns.
+
+    Raises:
+        PipelineError: candidates lack the scores of such a part.
     """
     mentions = doc.mentions or ()
     surfaces = [doc.surface(mention) for mention in mentions]
@@ -109,10 +136,11 @@ def table(doc: Document, known: Known) -> list[Floats]:
     matcher = _Matcher(known.lexicon)
     tables = []
     for place, candidates in enumerate(lists):
-        columns = np.zeros((len(PLAIN), len(candidates)), np.float32)
+        columns = np.zeros((len(PLAIN) + len(OF_PART) * len(parts), len(candidates)), np.float32)
         if len(candidates):
             query, surface = queries[place], surfaces[place]
             _retrieval(columns, candidates)
+            _parts(columns[len(PLAIN) :], candidates, parts)
             matcher.put(columns, candidates.rows, query, surface)
             _aliases(columns, candidates.rows, (keys[place], basic(surface), bag(query)), known.counts)
             _popularity(columns, candidates.rows, known, mentions[place].types)
@@ -153,6 +181,19 @@ def _retrieval(columns: Floats, candidates: Candidates) -> None:
     _put(columns, score=scores, score_gap=scores - scores.max(), rank=np.log1p(_ranks(scores)))
     if (dense := features.get(BY_VECTOR)) is not None:
         _put(columns, dense=dense, dense_gap=dense - dense.max(), dense_rank=np.log1p(_ranks(dense)))
+
+
+def _parts(columns: Floats, candidates: Candidates, parts: Sequence[str]) -> None:
+    """Put the scores of further parts of a fusion."""
+    for place, part in enumerate(parts):
+        scores = candidates.features.get(part)
+        if scores is None:
+            raise PipelineError(
+                f"lexical was trained with the scores of {part} in a fusion, which candidates lack: "
+                "link with the retrievers it was trained behind, or train it again"
+            )
+        own = columns[len(OF_PART) * place :]
+        own[0], own[1], own[2] = scores, scores - scores.max(), np.log1p(_ranks(scores))
 
 
 def _ranks(scores: Floats) -> Ints:

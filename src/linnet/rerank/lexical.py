@@ -1,6 +1,7 @@
 """The lexical reranker: a conditional logit over what names, counts and the document say of each candidate.
 
-No network: columns (`linnet.rerank.features`) with one weight each, learned from documents with gold mentions. The
+No network: columns (`linnet.rerank.features`) with one weight each, learned from documents with gold mentions. Behind a
+fusion the scores of its parts are columns; which those are is found when it is trained, and kept. The
 score of a candidate is its probability among the candidates of its mention; NIL, of which nothing is known here, comes
 last. What the training documents say of a name is counted without a mention's own document while the weights are
 learned, so that the weights fit counts from elsewhere, which is what there is later on.
@@ -25,9 +26,9 @@ from linnet.errors import did_you_mean as near
 from linnet.home import read_json
 from linnet.kb import KnowledgeBase
 from linnet.kb_open import comes_from
-from linnet.pipeline import Reranker
+from linnet.pipeline import Reranker, fused_names
 from linnet.rerank.counts import Counts, answers
-from linnet.rerank.features import FEATURES, GROUPS, SEEN, Floats, Known, table
+from linnet.rerank.features import FEATURES, GROUPS, SEEN, Floats, Known, columns_of, further, table
 from linnet.rerank.lexicon import Lexicon
 from linnet.rerank.logit import Lists, Logit, softmax
 from linnet.roles import Component, Step, align, blind
@@ -45,7 +46,8 @@ class Lexical(Reranker):
 
     Args:
         kb: the knowledge base of the candidates.
-        omit: kinds of columns to do without (`linnet.rerank.features.GROUPS`).
+        omit: kinds of columns to do without (`linnet.rerank.features.GROUPS`); the scores of parts of a fusion, but for
+            ``dense``, go with ``retrieval``.
         mentions: how many mentions the weights are learned from at most; counts are made of all.
         seed: of the choice of these, by document.
         penalty: of squared weights (`linnet.rerank.logit`); None chooses one by cross-validation.
@@ -62,6 +64,7 @@ class Lexical(Reranker):
     penalty: float | None = None
     known: Known | None = field(default=None, init=False, repr=False)
     model: Logit | None = field(default=None, init=False, repr=False)
+    parts: tuple[str, ...] = field(default=(), init=False, repr=False)  # of a fusion, with columns of their own
     _omitted: tuple[str, ...] = field(default=(), init=False, repr=False, compare=False)  # when it was trained
     fitted_penalty: float | None = field(default=None, init=False, repr=False, compare=False)  # of the last `fit`
 
@@ -103,7 +106,7 @@ class Lexical(Reranker):
     def _document(self, doc: Document, known: Known, model: Logit) -> list[Candidates]:
         doc = self.prepared(doc)
         lists = [mention.candidates or Candidates.none(self.kb.version) for mention in doc.mentions or ()]
-        tables = table(doc, known)
+        tables = table(doc, known, self.parts)
         scores = model.score(np.concatenate(tables)[:, self._columns()]) if tables else np.zeros(0)
         out, start = [], 0
         for candidates, columns in zip(lists, tables, strict=True):
@@ -127,8 +130,15 @@ class Lexical(Reranker):
 
     def _columns(self) -> Any:
         """Return which columns are used, bool (features)."""
+        names = columns_of(self.parts)
         omitted = {name for kind in self.omit for name in GROUPS[kind]}
-        return np.array([name.removeprefix(SEEN) not in omitted for name in FEATURES])
+        if "retrieval" in self.omit:
+            omitted.update(set(names) - set(FEATURES))
+        return np.array([name.removeprefix(SEEN) not in omitted for name in names])
+
+    def _used(self) -> list[str]:
+        """Return the names of the columns that are used."""
+        return [name for name, used in zip(columns_of(self.parts), self._columns(), strict=True) if used]
 
     # --- training ----------------------------------------------------------------------------------------------------
 
@@ -149,6 +159,7 @@ class Lexical(Reranker):
         Raises:
             DataError: no mention with a right candidate.
         """
+        self.parts = further(fused_names(before))
         self.known, lists = self.examples(train, before=before, kb=kb)
         lists = lists.take(np.add.reduceat(lists.right, lists.starts) > 0) if len(lists) else lists
         if not len(lists):
@@ -195,7 +206,8 @@ class Lexical(Reranker):
         for number, (theirs, ours) in enumerate(zip(gold, predicted, strict=True)):
             own = known.minus(Counts.of([theirs], kb)) if leave_out else known
             found = {
-                id(mention): columns for mention, columns in zip(ours.mentions or (), table(ours, own), strict=True)
+                id(mention): columns
+                for mention, columns in zip(ours.mentions or (), table(ours, own, self.parts), strict=True)
             }
             for mention, seen in align(theirs, ours):
                 accepted = answers(mention, kb) if mention else []
@@ -203,7 +215,7 @@ class Lexical(Reranker):
                     tables.append(found[id(seen)])
                     right.append(np.isin(seen.candidates.rows, [rows[0] for rows in accepted if len(rows) == 1]))
                     groups.append(number)
-        return known, _lists(tables, right, groups)
+        return known, _lists(tables, right, groups, len(columns_of(self.parts)))
 
     # --- cross-fitting -----------------------------------------------------------------------------------------------
 
@@ -219,10 +231,9 @@ class Lexical(Reranker):
         if self.known is not None and self.model is not None:
             self.known.lexicon.save(folder / "lexicon")
             self.known.counts.save(folder / "counts.jsonl")
-            names = [name for name, used in zip(FEATURES, self._columns(), strict=True) if used]
-            columns = zip(names, self.model.weights, self.model.means, self.model.scales, strict=True)
+            columns = zip(self._used(), self.model.weights, self.model.means, self.model.scales, strict=True)
             weights = {name: {"weight": w, "mean": mean, "scale": scale} for name, w, mean, scale in columns}
-            model = {"kb": self.kb.version, "features": weights}
+            model = {"kb": self.kb.version, "parts": list(self.parts), "features": weights}
             (folder / "model.json").write_text(json.dumps(model, indent=2) + "\n", encoding="utf-8")
 
     @classmethod
@@ -243,9 +254,9 @@ class Lexical(Reranker):
                 f"{folder} was trained with version {saved.get('kb')} of its knowledge base, "
                 f"{reranker.kb.path} has version {reranker.kb.version}: train it again"
             )
-        names = [name for name, used in zip(FEATURES, reranker._columns(), strict=True) if used]
         try:
-            if list(saved["features"]) != names:
+            reranker.parts = tuple(map(str, saved.get("parts", ())))  # earlier versions wrote none
+            if list(saved["features"]) != reranker._used():
                 raise FormatError(path, "has other columns than this Linnet computes; train the pipeline again")
             values = [[float(item[key]) for item in saved["features"].values()] for key in ("weight", "mean", "scale")]
         except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
@@ -282,10 +293,10 @@ def _held_out(lists: Lists, folds: Any, penalty: float) -> float:
     return total / len(lists)
 
 
-def _lists(tables: list[Floats], right: list[Any], groups: list[int]) -> Lists:
+def _lists(tables: list[Floats], right: list[Any], groups: list[int], columns: int) -> Lists:
     lengths = np.array([len(columns) for columns in tables], np.int64)
     return Lists(
-        table=np.concatenate(tables) if tables else np.zeros((0, len(FEATURES)), np.float32),
+        table=np.concatenate(tables) if tables else np.zeros((0, columns), np.float32),
         right=np.concatenate(right) if right else np.zeros(0, np.bool_),
         starts=np.cumsum(lengths) - lengths,
         groups=np.array(groups, np.int64),
