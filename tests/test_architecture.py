@@ -18,10 +18,10 @@ ROOT = Path(linnet.__file__).parent
 LINES = (
     "errors strict_json", "frozen", "data", "codec", "home", "checksums", "meter", "pace", "arrays_file",
     "text", "fetch", "kb_search", "kb_tables", "kb_file", "kb_rows", "kb_edit", "kb", "kb_build", "vocabularies",
-    "corpora", "roles", "learner", "kb_open", "space", "recipe", "fusion", "composition", "pipeline", "nn", "index",
-    "train",
-    "detect retrieve rerank joint", "confidence", "decide", "evaluate", "components", "config", "finished", "todo",
-    "handover teachable", "fitting", "study", "tuning ablation", "scale", "serve", "annotate", "cli",
+    "corpora", "allow", "roles", "learner", "kb_open", "space", "recipe", "fusion", "composition", "pipeline", "nn",
+    "index", "train", "detect retrieve rerank joint", "confidence", "decide", "evaluate", "components", "config",
+    "finished", "todo", "handover teachable", "fitting", "study", "tuning ablation", "scale", "serve", "annotate",
+    "cli",
 )  # fmt: skip
 PLACE = {room: place for place, line in enumerate(LINES) for room in line.split()}
 DATA_FOLDERS = {"demo", "recipes"}  # hold files, and import nothing

@@ -200,7 +200,7 @@ class Ablation:
     def _pipeline(self, variant: Variant) -> Pipeline:
         made = load(self.source, kb=self.kb, changes=(*self.changes, *variant.changes))
         kept = [part for part in made.parts if name_of(part) not in variant.removed]
-        return Pipeline(*kept, name=made.name, kb=self.kb)
+        return Pipeline(*kept, name=made.name, kb=self.kb, allow=made.allow)
 
     def _todo(self, pipeline: Pipeline, variant: Variant) -> list[Task]:
         recipe = read_recipe(self.source, changes=(*self.changes, *variant.changes))

@@ -18,13 +18,14 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from linnet.allow import Allow, combined
 from linnet.checksums import LIST, check_files
 from linnet.data import Document, Mention
 from linnet.errors import FormatError, PipelineError
 from linnet.home import read_json
 from linnet.kb import KnowledgeBase
 from linnet.learner import HANDED_IN, Learner
-from linnet.roles import Allow, Component, Seen, Texts, batches, documents_of, require
+from linnet.roles import Component, Seen, Texts, batches, documents_of, require
 from linnet.text.abbreviations import find_abbreviations
 from linnet.text.sentences import split_sentences
 
@@ -159,14 +160,18 @@ class Pipeline(Stage):
 
     `Sentences` and `Abbreviations` are put in front when a part needs them and nothing gives them.
     ``name``, ``kb``, ``seen``: the recipe or folder it was loaded from, what it links to, what it has learned from.
+    ``allow`` are conditions on what may be answered that hold in every call, those of pipelines among the parts too.
 
     Raises:
         PipelineError: a part is no component, or needs what only a later part gives or an earlier one drops.
     """
 
-    def __init__(self, *parts: Component, name: str = "", kb: KnowledgeBase | None = None) -> None:
+    def __init__(
+        self, *parts: Component, name: str = "", kb: KnowledgeBase | None = None, allow: Allow | None = None
+    ) -> None:
         self.name, self.kb = name, kb
         self.seen: Seen = Seen(ChainMap(*(part.seen for part in parts if isinstance(part, Pipeline))))
+        self.allow: Allow | None = combined(allow, *(part.allow for part in parts if isinstance(part, Pipeline)))
         flat: list[Component] = []
         for part in parts:
             if isinstance(part, type) or not isinstance(part, Component):
@@ -216,6 +221,7 @@ class Pipeline(Stage):
     def __call__(self, docs: Texts, /, *, allow: Allow | None = None) -> list[Document]:
         """Return documents or texts, one or several, as documents after all parts."""
         require(self, out := documents_of(docs))
+        allow = combined(allow, self.allow)
         for part in (*self.front, *self.parts):
             out = part(out, allow=allow)
         return self.seen.note(out)

@@ -26,11 +26,11 @@ from linnet.checksums import write_checksums
 from linnet.components import COMPONENTS, components
 from linnet.errors import FormatError, KnowledgeBaseError, LinnetError, RecipeError, did_you_mean
 from linnet.home import read_json, writable
-from linnet.kb import KnowledgeBase, kb_path
-from linnet.kb_open import comes_from, open_kb
+from linnet.kb import KnowledgeBase
+from linnet.kb_open import comes_from, name_of_kb, open_kb
 from linnet.learner import HANDED_IN
 from linnet.pipeline import Component, Pipeline, Stage
-from linnet.recipe import Recipe, check_value, messages, nested_tables, toml_value
+from linnet.recipe import Recipe, allow_lines, check_value, messages, nested_tables, toml_value
 from linnet.roles import Seen, describe_seen
 from linnet.space import probes
 from linnet.text.files import read_text
@@ -273,7 +273,8 @@ def load(source: str | Path, *, kb: str | Path | KnowledgeBase | None = None, ch
             f"{opened.path} has version {opened.version}: train it again, or give the knowledge base it was made with"
         )
     saved = folder if trained else None
-    made = Pipeline(*_make_all(recipe.pipeline, opened, saved), name=str(source), kb=opened)
+    allow = recipe.allowed(opened, source)
+    made = Pipeline(*_make_all(recipe.pipeline, opened, saved), name=str(source), kb=opened, allow=allow)
     if trained and (folder / SEEN).is_file():
         made.seen = Seen(read_json(folder / SEEN))
     return made
@@ -336,18 +337,14 @@ def save(pipeline: Pipeline, folder: str | Path) -> None:
     if pipeline.kb is None:
         raise KnowledgeBaseError("the pipeline has no knowledge base to name in its folder: make it with linnet.load")
     _name_all(pipeline.parts)  # before anything is written
+    head = f"kb = {toml_value(name_of_kb(pipeline.kb))}\nkb_version = {toml_value(pipeline.kb.version)}\n"
+    head += allow_lines(pipeline.allow)
     writable(folder)
-    head = f"kb = {toml_value(_kb_name(pipeline.kb))}\nkb_version = {toml_value(pipeline.kb.version)}\n"
     tables = _save_all(pipeline.parts, folder, "pipeline")
     (folder / "pipeline.toml").write_text("\n".join([head, *tables]), encoding="utf-8")
     if pipeline.seen:
         (folder / SEEN).write_text(json.dumps(pipeline.seen, indent=1) + "\n", encoding="utf-8")
     (folder / "card.md").write_text(_card(pipeline, pipeline.kb), encoding="utf-8")
-
-
-def _kb_name(kb: KnowledgeBase) -> str:
-    """Return what opens a knowledge base again: its name, where it has one, so that a folder can travel."""
-    return kb.path.stem if kb.path == kb_path(kb.path.stem).absolute() else str(kb.path)
 
 
 def _save_all(parts: Sequence[Component], folder: Path, table: str) -> list[str]:

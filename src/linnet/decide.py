@@ -194,9 +194,9 @@ def calibrate(pipeline: Pipeline, dev: Sequence[Document]) -> Pipeline:
     if not isinstance(last, Decide):
         raise PipelineError(f"calibrate needs a pipeline that ends in decide, found {pipeline!r}")
     fitted = replace(last)
-    for _ in fitted.fit((), dev, before=Pipeline(*pipeline.parts[:-1]), kb=last.kb, args={}):
+    for _ in fitted.fit((), dev, before=Pipeline(*pipeline.parts[:-1], allow=pipeline.allow), kb=last.kb, args={}):
         pass
-    made = Pipeline(*pipeline.parts[:-1], fitted, name=pipeline.name, kb=pipeline.kb)
+    made = Pipeline(*pipeline.parts[:-1], fitted, name=pipeline.name, kb=pipeline.kb, allow=pipeline.allow)
     made.seen = pipeline.seen.with_documents(dev=dev)
     return made
 

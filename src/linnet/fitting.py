@@ -378,7 +378,7 @@ def _key(pipeline: Pipeline, todo: Sequence[Task], docs: Sequence[Document], dev
     for task in todo:
         free = FREE if learner_at(pipeline, task.place).NETWORK else ()
         wanted.append((task.place, task.name, sorted((k, v) for k, v in task.args.items() if k not in free)))
-    text = repr((kb, parts, wanted, corpus_version(docs), corpus_version(dev)))
+    text = repr((kb, pipeline.allow, parts, wanted, corpus_version(docs), corpus_version(dev)))
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 

@@ -24,7 +24,7 @@ from linnet.errors import KnowledgeBaseError, LinnetError, LinnetWarning
 from linnet.home import kb_folder, kb_named
 from linnet.kb import KnowledgeBase, kb_path
 
-__all__ = ["KbSources", "build_kb", "comes_from", "kb_of_version", "open_kb"]
+__all__ = ["KbSources", "build_kb", "comes_from", "kb_of_version", "name_of_kb", "open_kb"]
 
 logger = logging.getLogger(__name__)
 
@@ -221,3 +221,8 @@ def _files(path: Path) -> Iterator[Path]:
         yield from (file for file in sorted(path.rglob("*")) if file.is_file())
     else:
         yield path
+
+
+def name_of_kb(kb: KnowledgeBase) -> str:
+    """Return what opens a knowledge base again: its name, where it has one, so that a folder can travel."""
+    return kb.path.stem if kb.path == kb_path(kb.path.stem).absolute() else str(kb.path)

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Self, get_args
 
+from linnet.allow import Allow, combined
 from linnet.composition import Abbreviations, Pipeline, Sentences, Stage
 from linnet.data import Candidates, Document, Mention
 from linnet.errors import PipelineError
@@ -23,7 +24,6 @@ from linnet.fusion import Method, checked_weights, examples, fit_weights, fused,
 from linnet.kb import KnowledgeBase
 from linnet.roles import (
     PROPERTIES,
-    Allow,
     Component,
     Overlaps,
     Step,
@@ -280,7 +280,9 @@ class Fuse(Retriever):
         docs = blind(dev, whole)
         for part in (*whole.front, before):
             docs = part(docs)
-        found = itertools.chain.from_iterable(map(examples, dev, docs, self._lists(docs), itertools.repeat(kb)))
+        within = [before, *(before.inner if isinstance(before, Stage) else ())]
+        allow = combined(*(part.allow for part in within if isinstance(part, Pipeline)))
+        found = itertools.chain.from_iterable(map(examples, dev, docs, self._lists(docs, allow), itertools.repeat(kb)))
         for step, (weights, score) in enumerate(fit_weights(list(found)), 1):
             self.weights = weights
             yield Step(step=step, score=score)

@@ -6,21 +6,51 @@ Components and their keywords are checked where names become classes, in `linnet
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
-from linnet.errors import did_you_mean
+from linnet.allow import Allow
+from linnet.errors import LinnetError, RecipeError, did_you_mean
 from linnet.kb import KnowledgeBase
 from linnet.kb_open import KbSources, build_kb, open_kb
 from linnet.space import Parameter, Range
 
-__all__ = ["Recipe", "check_value", "messages", "nested_tables", "toml_value"]
+__all__ = ["AllowTable", "Recipe", "allow_lines", "check_value", "messages", "nested_tables", "toml_value"]
 
 LISTS = ("sequence_str", "list_type", "tuple_type")  # what pydantic calls it that a list was expected
 Floor = Annotated[float, Field(allow_inf_nan=False)]
+
+
+class AllowTable(BaseModel):
+    """Conditions on the concepts that may be answered, all of which hold (`linnet.allow.Allow`)."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    types: list[str] | None = None
+    ids: list[str] | None = None
+    under: list[str] | None = None
+    also: list[AllowTable] = Field(default_factory=list)
+
+    @classmethod
+    def of(cls, allow: Allow) -> Self:
+        """Return conditions as a recipe writes them.
+
+        Raises:
+            LinnetError: there are conditions by type of mention, which a recipe gives to the component ``types``.
+        """
+        if allow.by_type:
+            raise LinnetError("conditions by type of mention have no place in a recipe: put the retriever into types")
+        given = {name: list(ids) for name in ("types", "ids", "under") if (ids := getattr(allow, name)) is not None}
+        also = {"also": [cls.of(other) for other in allow.also]} if allow.also else {}
+        return cls.model_validate({**given, **also})
+
+    def conditions(self) -> Allow:
+        """Return the conditions."""
+        lists = {name: tuple(ids) for name in ("types", "ids", "under") if (ids := getattr(self, name)) is not None}
+        return Allow(**lists, also=tuple(other.conditions() for other in self.also))
 
 
 class Recipe(BaseModel):
@@ -29,7 +59,7 @@ class Recipe(BaseModel):
     ``kb`` is a name, a file, or the sources it is built from; ``train`` says which parts learn, ``train_corpus`` from
     which corpus' train split where it is not the recipe's own; ``trained_by`` names another recipe whose trained parts
     are taken instead; ``tune`` is what ``linnet tune`` chooses from (`linnet.space`), ``chosen_on`` the split it chose
-    on; a figure in ``expect`` is named after its split: ``dev.in-kb.accuracy@1``.
+    on; ``allow`` says what may be answered; a figure in ``expect`` is named after its split: ``dev.in-kb.accuracy@1``.
 
     >>> Recipe(pipeline=[{"use": "gold"}], expect={"test.strict.f1": 0.9}).splits
     ('test',)
@@ -41,6 +71,7 @@ class Recipe(BaseModel):
     corpus: str = ""
     kb: str | KbSources = ""
     kb_version: str = ""
+    allow: AllowTable = Field(default_factory=AllowTable)
     seed: int = 13
     pipeline: list[dict[str, Any]] = Field(min_length=1)
     train: list[dict[str, Any]] = Field(default_factory=list)
@@ -70,6 +101,17 @@ class Recipe(BaseModel):
         if isinstance(self.kb, KbSources):
             return build_kb(self.kb, data=data)
         return open_kb(self.kb) if self.kb else None
+
+    def allowed(self, kb: KnowledgeBase, source: str | Path) -> Allow:
+        """Return the conditions on what may be answered.
+
+        Raises:
+            RecipeError: they name types or concepts that the knowledge base lacks; `source` is the recipe.
+        """
+        allow = self.allow.conditions()
+        if problems := [f"allow.{problem}" for problem in allow.problems(kb)]:
+            raise RecipeError(source, problems)
+        return allow
 
     def problems(self) -> list[str]:
         """Return what is wrong beyond the types of fields."""
@@ -131,6 +173,15 @@ def _key(name: str) -> str:
     return name if bare else toml_value(name)
 
 
+def allow_lines(allow: Allow | None) -> str:
+    r"""Return conditions as a line of a recipe; none need none.
+
+    >>> allow_lines(Allow(types="Disease", also=(Allow(under="MESH:1"),)))
+    'allow = {types = ["Disease"], also = [{under = ["MESH:1"]}]}\n'
+    """
+    return f"allow = {toml_value(AllowTable.of(allow).model_dump(exclude_unset=True))}\n" if allow else ""
+
+
 def toml_value(value: Any) -> str:
     """Return a value as TOML writes it; dates and anything unknown become text.
 
@@ -149,6 +200,9 @@ def toml_value(value: Any) -> str:
     return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
+TABLES: dict[str, type[BaseModel]] = {"tune": Range, "allow": AllowTable}
+
+
 def messages(error: ValidationError) -> list[str]:
     """Return a line for each wrong field of a recipe: where, what, and what was found."""
     known = list(Recipe.model_fields)
@@ -163,13 +217,13 @@ def messages(error: ValidationError) -> list[str]:
             del place[2]  # the form that was meant
         key = ".".join(place)
         if item["type"] == "extra_forbidden":
-            fields = known if len(place) == 1 else list((Range if place[0] == "tune" else KbSources).model_fields)
+            fields = known if len(place) == 1 else list(TABLES.get(place[0], KbSources).model_fields)
             hint = did_you_mean(place[-1], fields) or f"; it has: {', '.join(fields)}"
             lines.append(f"{key}: unknown field{hint}")
         elif item["type"] == "missing":
             lines.append(f"{key}: missing")
         else:
-            lines.append(f"{key}: {item['msg']}, found {value!r}")
+            lines.append(_message(item, key))
     return lines
 
 
@@ -182,12 +236,15 @@ def check_value(known: TypeAdapter[Any], value: Any, where: str) -> list[str]:
     try:
         known.validate_python(value)
     except ValidationError as error:
-        item = error.errors()[0]
-        said, found = item["msg"], item["input"]
-        if item["type"] in LISTS and isinstance(found, str):
-            said = f"expected a list such as {toml_value([text.strip() for text in found.split(',')])}"
-        return [f"{where}: {said}, found {found!r}"]
+        return [_message(error.errors()[0], where)]
     return []
+
+
+def _message(item: Mapping[str, Any], where: str) -> str:
+    said, found = item["msg"], item["input"]
+    if item["type"] in LISTS and isinstance(found, str):
+        said = f"expected a list such as {toml_value([text.strip() for text in found.split(',')])}"
+    return f"{where}: {said}, found {found!r}"
 
 
 def nested_tables(tables: Any) -> Iterator[dict[str, Any]]:

@@ -5,17 +5,17 @@
 
 from __future__ import annotations
 
-import functools
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, Protocol, Self, TypeAlias, runtime_checkable
 
+from linnet.allow import Allow
 from linnet.data import Candidates, Document, Mention, Span, by_position, mention_id
 from linnet.errors import PipelineError
 from linnet.frozen import EMPTY, FrozenDict
-from linnet.kb import KnowledgeBase, Mask
+from linnet.kb import KnowledgeBase
 
 __all__ = [
     "PROPERTIES",
@@ -46,39 +46,6 @@ Overlaps: TypeAlias = Literal["all", "longest", "first"]
 PROPERTIES = ("sentences", "abbreviations", "mentions", "types", "candidates", "concepts")
 SEEN_AS = {"train": "trained on", "dev": "chosen or calibrated on"}
 BATCH_TEXT = 200_000  # characters: 64 abstracts have half as many, a document of 40 pages is nearly a batch of its own
-
-
-@dataclass(frozen=True)
-class Allow:
-    """Which concepts may be answered: conditions on a knowledge base, all of which hold; None = no condition.
-
-    ``by_type`` holds further conditions for mentions of a type, as pairs (mention type, conditions); a mention of
-    several such types needs to satisfy those of one. ``also`` are other conditions, all of which hold as well.
-    """
-
-    types: tuple[str, ...] | None = None
-    ids: tuple[str, ...] | None = None
-    under: tuple[str, ...] | None = None
-    by_type: tuple[tuple[str, Allow], ...] = ()
-    also: tuple[Allow, ...] = ()
-
-    def __post_init__(self) -> None:
-        for name in ("types", "ids", "under"):
-            value = getattr(self, name)
-            if value is not None:  # lists are what people write, tuples are what can be remembered
-                object.__setattr__(self, name, (value,) if isinstance(value, str) else tuple(value))
-
-    def mask(self, kb: KnowledgeBase, mention_types: Sequence[str] = ()) -> Mask:
-        """Return the rows that are allowed for a mention of these types."""
-        mask = _mask(kb, self.types, self.ids, self.under)
-        mask = functools.reduce(Mask.__and__, [other.mask(kb, mention_types) for other in self.also], mask)
-        special = [allow.mask(kb) for kind, allow in self.by_type if kind in mention_types]
-        return mask & functools.reduce(Mask.__or__, special) if special else mask
-
-
-@functools.lru_cache(maxsize=32)
-def _mask(kb: KnowledgeBase, types: Any, ids: Any, under: Any) -> Mask:
-    return kb.mask(types=types, ids=ids, under=under)
 
 
 @runtime_checkable

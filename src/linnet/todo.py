@@ -156,7 +156,7 @@ def _put(parts: Sequence[Component], place: Sequence[int], part: Component) -> l
 
 
 def with_parts(pipeline: Pipeline, parts: Iterable[Component]) -> Pipeline:
-    """Return a pipeline of other parts, under the same name, with the same knowledge base and texts seen."""
-    made = Pipeline(*parts, name=pipeline.name, kb=pipeline.kb)
+    """Return a pipeline of other parts, under the same name, with the same knowledge base, conditions and texts."""
+    made = Pipeline(*parts, name=pipeline.name, kb=pipeline.kb, allow=pipeline.allow)
     made.seen = pipeline.seen
     return made

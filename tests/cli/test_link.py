@@ -299,3 +299,31 @@ def test_sockets_are_blocked_in_the_tests() -> None:
     code = "import socket\ntry: socket.create_connection(('192.0.2.1', 80), 1)\nexcept OSError as e: print(e)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=os.environ)
     assert "blocked in tests" in done.stdout
+
+
+def test_what_may_be_linked_to_is_chosen(run: Run, recipe: Path, tmp_path: Path) -> None:
+    def found(*options: object) -> set[str]:
+        done = run("link", NOTE, "--pipeline", recipe, "--to", "jsonl", *options)
+        assert done.code == 0, done.err
+        return ids(done.out)
+
+    everything = found()
+    assert everything == {"HP:0004322", "HP:0001250", "HP:0000175"}
+    assert found("--types", "Neurology") == found("--type", "Neurology,Disease") == {"HP:0001250"}
+    assert found("--types", "Neurology", "--types", "Phenotype") == everything
+    assert found("--types", "Neurology", "--ids", "HP:0004322") == set()
+    assert found("--under", "HP:0004322,HP:0000175") == {"HP:0004322", "HP:0000175"}
+    assert found("--under", "HP:0000118", "--ids", "HP:0000175") == {"HP:0000175"}
+    (tmp_path / "ids.tsv").write_text("# some\nHP:0001250\tSeizure\n")
+    assert found("--ids", tmp_path / "ids.tsv", "--ids", "HP:0004322") == {"HP:0001250", "HP:0004322"}
+    (tmp_path / "none.txt").write_text("\n")
+    for options, said in (
+        (("--types", "Neurolgy"), "--types: small.kb has no semantic type 'Neurolgy'; did you mean 'Neurology'?"),
+        (("--ids", "0001250"), "--ids: small.kb has no concept '0001250'; did you mean 'HP:0001250'?"),
+        (("--under", "Z:1"), "--under: small.kb has no concept 'Z:1'"),
+        (("--ids", tmp_path / "none.txt"), "--ids: names nothing that may be linked to"),
+        (("--ids", "elsewhere.txt"), "there is no such file of ids"),
+    ):
+        done = run("link", NOTE, "--pipeline", recipe, *options)
+        assert done.code == 2
+        assert said in " ".join(done.err.split())

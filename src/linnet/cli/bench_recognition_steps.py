@@ -118,7 +118,7 @@ def front_of(pipeline: Pipeline, source: str) -> Pipeline:
         if part.gives & {"candidates", "concepts"} and "mentions" in part.needs:
             break
         front.append(part)
-    found = Pipeline(*front, kb=pipeline.kb)
+    found = Pipeline(*front, kb=pipeline.kb, allow=pipeline.allow)
     if "mentions" not in found.gives or "mentions" in found.needs:
         raise RecipeError(source, ["pipeline: has no part that finds mentions, which is what is measured"])
     return found
@@ -140,7 +140,7 @@ def _trained(
     place = folder / hashlib.sha256(json.dumps(told, sort_keys=True, default=repr).encode()).hexdigest()[:12]
     if (place / "card.md").exists():  # which is written last
         saved = load(place, kb=pipeline.kb)
-        return Pipeline(*saved.parts[:last], *pipeline.parts[last:], kb=pipeline.kb)
+        return Pipeline(*saved.parts[:last], *pipeline.parts[last:], kb=pipeline.kb, allow=pipeline.allow)
     logger.info("training %s", ", ".join(task.label for task in todo))
     train_in_place(pipeline, todo, train, dev)
     config.save(pipeline, place)

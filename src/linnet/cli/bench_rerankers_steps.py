@@ -205,7 +205,7 @@ class Bench:
             logger.info("%s is trained", task.label)
             list(fit_part(pipeline, task, self.train, (), done=done))
             done.append(task)
-        before = Pipeline(*pipeline.parts[: _at(pipeline)], kb=self.kb)
+        before = Pipeline(*pipeline.parts[: _at(pipeline)], kb=self.kb, allow=pipeline.allow)
         logger.info("the first stage is asked about documents that it has not seen")
         asked = cross_fitted(before, done, self.train, folds=FOLDS)
         place.mkdir(parents=True, exist_ok=True)

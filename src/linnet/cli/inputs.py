@@ -17,18 +17,20 @@ from linnet.corpora import FORMATS, read
 from linnet.corpora.catalog import CORPORA, read_corpus
 from linnet.corpora.vocabulary import corpus_paths, known_corpus
 from linnet.data import Document
-from linnet.errors import LinnetError, LinnetWarning, did_you_mean
+from linnet.errors import FormatError, LinnetError, LinnetWarning, did_you_mean
 from linnet.home import check_output, real_path
 from linnet.kb import KnowledgeBase
-from linnet.roles import Component, blind
+from linnet.roles import Allow, Component, blind
+from linnet.text.files import open_text
 
-__all__ = ["check_texts", "documents", "hide_gold", "refuse_overwriting"]
+__all__ = ["allowed", "check_texts", "documents", "hide_gold", "listed_ids", "refuse_overwriting"]
 
 logger = logging.getLogger(__name__)
 
 STDIO = "-"
 SPLIT = re.compile(r"([a-z][a-z0-9_]*(?:/[a-z0-9_-]+)?):([a-z0-9_]+)")  # of a corpus: bc5cdr:dev
 FILES = 10_000  # of the working folder, that a word may be meant for
+LISTS = (".txt", ".tsv", ".csv", ".gz")  # what ends so is meant to be a file of ids
 SPLITS = ("train", "dev", "test")  # what is meant for one even where no corpus is called so
 PACKED = (".gz", ".zip", ".docx", ".doc", ".pdf", ".rtf", ".html", ".htm", ".md")
 SUFFIXES = frozenset(PACKED).union(*(format.suffixes for format in FORMATS.values()))
@@ -62,6 +64,43 @@ def documents(inputs: Sequence[str], format: str | None, *, rows: KnowledgeBase 
             )
         seen.add(doc.id)
         yield doc
+
+
+def listed_ids(text: str) -> list[str]:
+    """Return the ids that one ``--ids`` means: the first cells of a file's lines, or itself."""
+    if text != STDIO and not Path(text).is_file():
+        if "/" in text or Path(text).suffix.lower() in LISTS:
+            raise FormatError(text, "there is no such file of ids")
+        return [text]
+    cells = (line.split("\t")[0].strip() for line in open_text(text))
+    return [cell for cell in cells if cell and not cell.startswith("#")]
+
+
+def allowed(kb: KnowledgeBase | None, types: Sequence[str], under: Sequence[str], ids: Sequence[str]) -> Allow | None:
+    """Return the conditions that ``--types``, ``--under`` and ``--ids`` set; values may be separated by commas.
+
+    Raises:
+        LinnetError: what the knowledge base lacks, by option, or there is none.
+    """
+    if not (types or under or ids):
+        return None
+    if kb is None:
+        raise LinnetError("--types, --under and --ids choose from a knowledge base, and the pipeline has none")
+    known = kb.types()
+    wanted = [one for text in types for one in ([text] if text in known else _cells(text))]
+    roots = [one for text in under for one in _cells(text)]
+    rows = [one for text in ids for some in _cells(text) for one in listed_ids(some)]
+    for option, given, meant in (("types", types, wanted), ("under", under, roots), ("ids", ids, rows)):
+        if given and not meant:
+            raise LinnetError(f"--{option}: names nothing that may be linked to")
+    chosen = Allow(types=tuple(wanted) or None, under=tuple(roots) or None, ids=tuple(rows) or None)
+    if problems := list(chosen.problems(kb)):
+        raise LinnetError("\n".join(f"--{problem}" for problem in problems))
+    return chosen
+
+
+def _cells(text: str) -> list[str]:
+    return [text] if Path(text).is_file() else [cell.strip() for cell in text.split(",") if cell.strip()]
 
 
 def check_texts(inputs: Sequence[str]) -> None:

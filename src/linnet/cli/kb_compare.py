@@ -14,7 +14,7 @@ from typing import Annotated, Any, TextIO
 import typer
 
 from linnet.cli.common import Quiet, Verbose, counter, listen, progress, table
-from linnet.cli.inputs import refuse_overwriting
+from linnet.cli.inputs import listed_ids, refuse_overwriting
 from linnet.cli.kb_build import ReplaceOption, finish, target
 from linnet.cli.terminal import say
 from linnet.config import open_kb
@@ -23,7 +23,7 @@ from linnet.corpora.vocabulary import documents, gold_ids
 from linnet.errors import FormatError, LinnetError, LinnetWarning
 from linnet.kb import KnowledgeBase, Mask
 from linnet.text.cells import quote_formula
-from linnet.text.files import STDIO, open_text, replacing
+from linnet.text.files import replacing
 from linnet.vocabularies import diff as differ
 from linnet.vocabularies import subset as part
 from linnet.vocabularies.diff import KINDS, Change, Survival
@@ -31,7 +31,6 @@ from linnet.vocabularies.diff import KINDS, Change, Survival
 __all__ = ["diff", "subset"]
 
 SHOWN = 5  # ids that a message names
-LISTS = (".txt", ".tsv", ".csv", ".gz")  # what ends so is meant to be a file of ids
 COLUMNS = ("kind", "id", "name", "before", "after")
 
 Kb = Annotated[str, typer.Argument(help="Name or file.")]
@@ -83,7 +82,7 @@ def subset(
     started = time.perf_counter()
     chosen = base.mask(types=types or None, under=under or None)
     if ids:
-        chosen &= _known(base, [id for text in ids for id in _ids(text)], "--ids")
+        chosen &= _known(base, [id for text in ids for id in listed_ids(text)], "--ids")
     if concepts_of:
         docs = (doc for source in concepts_of for doc in documents(source, data=data))
         gold = gold_ids(progress(docs, what="documents", quiet=quiet))
@@ -99,16 +98,6 @@ def subset(
     with counter("concepts", total=len(chosen), quiet=quiet) as count:
         made = part.subset(base, chosen, path, conditions=conditions, bridge=bridge, progress=count)
     finish(made, started, quiet=quiet)
-
-
-def _ids(text: str) -> list[str]:
-    """Return the ids that one ``--ids`` means: the first cells of a file's lines, or itself."""
-    if text != STDIO and not Path(text).is_file():
-        if "/" in text or Path(text).suffix.lower() in LISTS:
-            raise FormatError(text, "there is no such file of ids")
-        return [text]
-    cells = (line.split("\t")[0].strip() for line in open_text(text))
-    return [cell for cell in cells if cell and not cell.startswith("#")]
 
 
 def _known(kb: KnowledgeBase, ids: Iterable[str], option: str) -> Mask:

@@ -14,7 +14,7 @@ from typing import Annotated
 import typer
 
 from linnet.cli.common import Quiet, Verbose, counter, listen, progress
-from linnet.cli.inputs import check_texts, documents, hide_gold, refuse_overwriting
+from linnet.cli.inputs import allowed, check_texts, documents, hide_gold, refuse_overwriting
 from linnet.cli.outputs import Outputs
 from linnet.cli.times import Metrics, Times
 from linnet.config import components, load, make, name_of, read_recipe, recipes
@@ -32,6 +32,17 @@ from linnet.todo import with_parts
 __all__ = ["link"]
 
 logger = logging.getLogger(__name__)
+
+
+OfType = Annotated[
+    list[str] | None,
+    typer.Option("--type", "--types", help="Link only to concepts of this type, or of T1,T2; repeatable."),
+]
+Under = Annotated[list[str] | None, typer.Option(help="Link only to this concept and its descendants; repeatable.")]
+Ids = Annotated[
+    list[str] | None,
+    typer.Option(help="Link only to this concept, or those of a file with an id in each line; repeatable."),
+]
 
 
 def link(
@@ -53,6 +64,9 @@ def link(
         typer.Option(help="Find mentions with this component, such as dictionary, for a pipeline that is given them."),
     ] = None,
     changes: Annotated[list[str] | None, typer.Option("--set", help="Change a recipe's key=value.")] = None,
+    types: OfType = None,
+    under: Under = None,
+    ids: Ids = None,
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Link everything anew, whatever an interrupted job has finished.")
     ] = False,
@@ -65,13 +79,14 @@ def link(
     check_texts(inputs)
     outputs = Outputs(output or STDIO, to or (format_of(output) if output else None), html)
     lasting = outputs.lasting if STDIO not in inputs else None  # what came from there does not come again
-    refuse_overwriting(
-        [*inputs, None if pipeline in recipes() else pipeline], [output, html, metrics, lasting and place_of(lasting)]
-    )
+    read = [*inputs, *(ids or ()), None if pipeline in recipes() else pipeline]
+    refuse_overwriting(read, [output, html, metrics, lasting and place_of(lasting)])
     default = "hpo" if kb in (None, "hpo") else "dictionary"
     times = Times()
     with times.step("load", "pipeline"):
         linker = load(pipeline or default, kb=kb, changes=changes or ())
+        chosen = allowed(linker.kb, types or (), under or (), ids or ())
+        linker = Pipeline(linker, name=linker.name, kb=linker.kb, allow=chosen)
         _warn_of_untrained(pipeline or default, changes or ())
         linker = linker if detect is None else _detecting(linker, detect)
     timed = times.of_parts(linker) if metrics else linker

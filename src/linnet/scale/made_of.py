@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,7 @@ def made_of(linker: Pipeline, options: Mapping[str, object] = EMPTY) -> dict[str
     return {
         "version of Linnet": __version__,
         "pipeline": [_described(part) for part in linker.parts],
+        "allowed": None if linker.allow is None else asdict(linker.allow),
         "trained folder": _state(trained) if trained is not None and trained.is_dir() else "",
         "version of the knowledge base": "" if linker.kb is None else linker.kb.version,
         **options,

@@ -1,0 +1,78 @@
+"""Which concepts may be answered: conditions on a knowledge base, put together and checked."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from linnet.errors import did_you_mean
+from linnet.kb import KnowledgeBase, Mask
+
+__all__ = ["Allow", "combined"]
+
+SHOWN = 5  # ids that a message names
+
+
+@dataclass(frozen=True)
+class Allow:
+    """Which concepts may be answered: conditions on a knowledge base, all of which hold; None = no condition.
+
+    ``by_type`` holds further conditions for mentions of a type, as pairs (mention type, conditions); a mention of
+    several such types needs to satisfy those of one. ``also`` are other conditions, all of which hold as well.
+    """
+
+    types: tuple[str, ...] | None = None
+    ids: tuple[str, ...] | None = None
+    under: tuple[str, ...] | None = None
+    by_type: tuple[tuple[str, Allow], ...] = ()
+    also: tuple[Allow, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in ("types", "ids", "under"):
+            value = getattr(self, name)
+            if value is not None:  # lists are what people write, tuples are what can be remembered
+                object.__setattr__(self, name, (value,) if isinstance(value, str) else tuple(value))
+
+    def mask(self, kb: KnowledgeBase, mention_types: Sequence[str] = ()) -> Mask:
+        """Return the rows that are allowed for a mention of these types."""
+        mask = _mask(kb, self.types, self.ids, self.under)
+        mask = functools.reduce(Mask.__and__, [other.mask(kb, mention_types) for other in self.also], mask)
+        special = [allow.mask(kb) for kind, allow in self.by_type if kind in mention_types]
+        return mask & functools.reduce(Mask.__or__, special) if special else mask
+
+    def problems(self, kb: KnowledgeBase) -> Iterator[str]:
+        """Yield what the conditions name that a knowledge base lacks, a line for each kind: ``types: …``."""
+        known = kb.types()
+        for name in (name for name in self.types or () if name not in known):
+            hint = did_you_mean(name, known) or f"; it has {', '.join(known) or 'none'}"
+            yield f"types: {kb.path.name} has no semantic type {name!r}{hint}"
+        for field, ids in (("ids", self.ids), ("under", self.under)):
+            if lacking := [id for id in ids or () if id not in kb]:
+                more = f" and {len(lacking) - SHOWN:,} more" if len(lacking) > SHOWN else ""
+                hint = f"; did you mean {way!r}?" if (way := kb.meant(lacking[0])) else ""
+                yield f"{field}: {kb.path.name} has no concept {', '.join(map(repr, lacking[:SHOWN]))}{more}{hint}"
+        for other in self.also:
+            yield from other.problems(kb)
+
+
+@functools.lru_cache(maxsize=32)
+def _mask(kb: KnowledgeBase, types: Any, ids: Any, under: Any) -> Mask:
+    return kb.mask(types=types, ids=ids, under=under)
+
+
+def combined(*conditions: Allow | None) -> Allow | None:
+    """Return conditions that allow what all of some allow, None for none.
+
+    >>> combined(None, Allow(types="Disease"), None)
+    Allow(types=('Disease',), ids=None, under=None, by_type=(), also=())
+    >>> combined(Allow(types="Disease"), Allow(under="MESH:1")).also
+    (Allow(types=None, ids=None, under=('MESH:1',), by_type=(), also=()),)
+    """
+    given = [some for some in dict.fromkeys(conditions) if some is not None and some != Allow()]
+    if not given:
+        return None
+    first, *rest = given
+    others = [one for some in rest for one in (replace(some, also=()), *some.also)]
+    return replace(first, also=(*first.also, *others)) if others else first
