@@ -77,12 +77,6 @@ def test_no_curve_where_documents_are_few_or_all_alike() -> None:
     assert Confidence.fit(columns, kinds, lone, documents=documents).curve is None
 
 
-def test_few_mentions_are_warned_of() -> None:
-    columns, kinds, right, documents = judged(40)
-    with pytest.warns(LinnetWarning, match="calibrated on 40 mentions: too few"):
-        Confidence.fit(columns, kinds, right, documents=documents)
-
-
 def test_types_that_were_never_seen_are_as_good_as_any() -> None:
     weights = np.array([float(name == "types") for name in FEATURES])
     columns = features(Mention(0, 9, candidates=Candidates([0], [0.5])))[None]  # type: ignore[arg-type]

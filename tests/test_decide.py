@@ -402,15 +402,15 @@ def test_what_cannot_be_learnt_from(kb: KnowledgeBase) -> None:
 
 
 def test_right_answers_alone_teach_one_probability(kb: KnowledgeBase) -> None:
-    gold = {doc.id: doc for doc in corpus("dev", 2)}
+    gold = {doc.id: doc for doc in corpus("dev", 13)}
     before = Pipeline(Gold(), Overconfident(kb=kb, gold=gold))
     said = before([doc.spans_only() for doc in gold.values()])
     right = [replace(doc, mentions=Decide(kb=kb)([doc])[0].mentions) for doc in said]
     decide = Decide(kb=kb)
-    with pytest.warns(LinnetWarning, match="8 answers, all right: they all get one probability"):
+    with pytest.warns(LinnetWarning, match="52 answers, all right: they all get one probability"):
         [step] = decide.fit([], right, before=before, kb=kb, args={})
-    assert step.losses["nll"] == pytest.approx(-math.log(0.9))
-    assert [m.probability for doc in decide(said) for m in doc.mentions or ()] == pytest.approx([0.9] * 8)
+    assert step.losses["nll"] == pytest.approx(-math.log(53 / 54))
+    assert [m.probability for doc in decide(said) for m in doc.mentions or ()] == pytest.approx([53 / 54] * 52)
 
 
 def test_what_counts_as_right(kb: KnowledgeBase) -> None:
@@ -476,10 +476,10 @@ class Given(Detector):
 
 def test_what_nobody_reviewed_is_neither_right_nor_wrong(kb: KnowledgeBase) -> None:
     right = Mention(0, 7, source="gold", concepts=("X:1",))
-    gold = [Document(f"d{i}", "seizure seizure", mentions=(right,), reviewed=(Span(0, 7),)) for i in range(3)]
+    gold = [Document(f"d{i}", "seizure seizure", mentions=(right,), reviewed=(Span(0, 7),)) for i in range(50)]
     row = found(kb, ("X:1", 0.9))
     before = Given(mentions=(Mention(0, 7, candidates=row), Mention(8, 15, candidates=row)))
-    with pytest.warns(LinnetWarning, match="3 answers, all right"):
+    with pytest.warns(LinnetWarning, match="50 answers, all right"):
         list(Decide(kb=kb).fit((), gold, before=before, kb=kb, args={}))
 
 
@@ -487,18 +487,26 @@ def test_any_of_several_gold_mentions_of_one_span_may_be_meant(kb: KnowledgeBase
     gold = Mention(0, 7, source="gold", concepts=("X:2",))
     doc = Document("d", "seizure seizure", mentions=(gold, replace(gold, concepts=("X:1",))))
     before = Given(mentions=(Mention(0, 7, candidates=found(kb, ("X:1", 0.9))),))
-    with pytest.warns(LinnetWarning, match="1 answers, all right"):
-        list(Decide(kb=kb).fit((), [doc], before=before, kb=kb, args={}))
+    with pytest.warns(LinnetWarning, match="50 answers, all right"):
+        list(Decide(kb=kb).fit((), [doc] * 50, before=before, kb=kb, args={}))
 
 
 def test_calibrate_fits_the_last_part_of_a_pipeline(kb: KnowledgeBase) -> None:
     gold = Document("d", "seizure, cold", mentions=(Mention(0, 7, source="gold", concepts=("HP:0001250",)),))
     pipeline = Pipeline(Dictionary(kb=kb), Decide(kb=kb), kb=kb, name="n")
-    with pytest.warns(LinnetWarning, match="calibrated on 2 mentions: too few"):
-        fitted = calibrate(pipeline, [gold])
+    fitted = calibrate(pipeline, [gold] * 25)
     [doc] = fitted([gold.bare()])
     assert [mention.calibration for mention in doc.mentions or ()] == ["joint", "joint"]
     assert (fitted.name, fitted.kb) == ("n", kb)
     assert pipeline([gold.bare()])[0].mentions[0].calibration == "", "the pipeline itself stays as it was"  # type: ignore[index]
     with pytest.raises(PipelineError, match="ends in decide"):
         calibrate(Pipeline(Dictionary(kb=kb)), [gold])
+
+
+def test_few_mentions_calibrate_nothing(kb: KnowledgeBase) -> None:
+    gold = Document("d", "seizure, cold", mentions=(Mention(0, 7, source="gold", concepts=("HP:0001250",)),))
+    pipeline = Pipeline(Dictionary(kb=kb), Decide(kb=kb))
+    with pytest.warns(LinnetWarning, match="decide stays uncalibrated: 48 mentions"):
+        fitted = calibrate(pipeline, [gold] * 24)
+    assert [mention.calibration for mention in fitted([gold.bare()])[0].mentions or ()] == ["", ""]
+    assert not fitted.seen

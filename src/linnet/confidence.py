@@ -20,7 +20,7 @@ from linnet.data import Mention
 from linnet.errors import LinnetWarning
 from linnet.frozen import EMPTY
 
-__all__ = ["FEATURES", "TIE", "Confidence", "features"]
+__all__ = ["FEATURES", "FEW", "TIE", "Confidence", "features"]
 
 FEATURES = ("score", "full", "margin", "lead", "ties", "detect", "length", "types", "bias")
 PLAIN = len(FEATURES)
@@ -104,7 +104,7 @@ class Confidence:
         documents: Sequence[str],
         signals: Sequence[str] = (),
     ) -> Self:
-        """Learn from judged answers, few of which are warned of; where all are right, one probability holds for all.
+        """Learn from judged answers, `FEW` or more; where all are right, one probability holds for all.
 
         Args:
             columns: float64 (mentions, features), from `features`.
@@ -119,9 +119,6 @@ class Confidence:
             message = f"decide was calibrated on {len(right)} answers, all right: they all get one probability"
             warnings.warn(message, LinnetWarning, stacklevel=3)
             return cls(_always(len(right), columns.shape[1]), signals=named)
-        if len(right) < FEW:
-            message = f"decide was calibrated on {len(right)} mentions: too few for frequencies that can be trusted"
-            warnings.warn(message, LinnetWarning, stacklevel=3)
         columns = _filled(columns, kinds, EMPTY, neutral)
         weights, types = _fitted(columns, kinds, right)
         curve = _curve(columns, np.array(kinds), right, documents)

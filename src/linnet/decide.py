@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
@@ -17,9 +18,9 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from linnet.codec import resolve
-from linnet.confidence import FEATURES, TIE, Confidence, features
+from linnet.confidence import FEATURES, FEW, TIE, Confidence, features
 from linnet.data import Calibration, Candidates, Document, Mention, Span, by_position, mention_id
-from linnet.errors import DataError, PipelineError
+from linnet.errors import DataError, LinnetWarning, PipelineError
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Allow, Pipeline, Stage
 from linnet.roles import Component, Step, blind, is_reviewed
@@ -128,7 +129,8 @@ class Decide(Stage):
     ) -> Iterator[Step]:
         """Fit the probability on `dev`, which nothing in `before` was trained on; one step.
 
-        Signals that parts of `before` declare are learned from besides what `linnet.confidence.FEATURES` names.
+        Signals that parts of `before` declare are learned from besides what `linnet.confidence.FEATURES` names. With
+        fewer than `linnet.confidence.FEW` answers it stays uncalibrated, which is warned of.
 
         Raises:
             DataError: no mention to learn from, or all of them wrong.
@@ -141,6 +143,12 @@ class Decide(Stage):
         if not right.any():
             why = "no answer of them is right: has what stands before learned enough?" if len(right) else ""
             raise DataError(f"decide: cannot calibrate on {len(right)} mentions; {why or 'none has candidates'}")
+        if len(right) < FEW:
+            message = f"{len(right)} mentions of the dev documents are too few for frequencies, {FEW} are enough"
+            warnings.warn(f"decide stays uncalibrated: {message}", LinnetWarning, stacklevel=2)
+            self.confidence, self.calibration = None, ""
+            yield Step(step=1, total=1)
+            return
         signals = [name for name in pipeline.signals if name not in FEATURES]
         columns = np.array([features(answer.mention, signals) for answer in answers])
         kinds = [self._kind(answer.row) for answer in answers]
@@ -184,7 +192,7 @@ class Decide(Stage):
 
 
 def calibrate(pipeline: Pipeline, dev: Sequence[Document]) -> Pipeline:
-    """Return `pipeline` with its last part, a `Decide`, fitted on `dev`: documents with gold mentions.
+    """Return `pipeline` with its last part, a `Decide`, fitted on `dev`: documents with 50 gold mentions or more.
 
     Raises:
         PipelineError: the last part is no `Decide`.
@@ -197,7 +205,7 @@ def calibrate(pipeline: Pipeline, dev: Sequence[Document]) -> Pipeline:
     for _ in fitted.fit((), dev, before=Pipeline(*pipeline.parts[:-1], allow=pipeline.allow), kb=last.kb, args={}):
         pass
     made = Pipeline(*pipeline.parts[:-1], fitted, name=pipeline.name, kb=pipeline.kb, allow=pipeline.allow)
-    made.seen = pipeline.seen.with_documents(dev=dev)
+    made.seen = pipeline.seen.with_documents(dev=dev if fitted.calibration else ())
     return made
 
 

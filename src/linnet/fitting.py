@@ -24,6 +24,7 @@ from typing import Any, cast
 
 from linnet import config
 from linnet.data import Document
+from linnet.decide import Decide
 from linnet.errors import LinnetError
 from linnet.finished import Finished, corpus_version, first_process
 from linnet.home import read_json, real_path
@@ -337,12 +338,19 @@ def _note_seen(
     pipeline: Pipeline, done: Sequence[Task], docs: Sequence[Document], dev: Sequence[Document]
 ) -> Iterator[str]:
     """Have a trained pipeline know which documents it has seen, and yield what its card says of them."""
-    chosen = [task.label for task in done if learner_at(pipeline, task.place).USES_DEV] if dev else []
+    chosen = [task.label for task in done if _uses_dev(learner_at(pipeline, task.place))] if dev else []
     pipeline.seen = pipeline.seen.with_documents(train=docs, dev=dev if chosen else ())
     yield f"training documents: {len(docs):,}, version {corpus_version(docs)}"
     if chosen:
         version = corpus_version(dev)
         yield f"dev documents, which chose or calibrated {', '.join(chosen)}: {len(dev):,}, version {version}"
+    if any(isinstance(part, Decide) and not part.calibration for part in pipeline.parts):
+        yield "probabilities are not calibrated: they rank answers"
+
+
+def _uses_dev(part: Learner) -> bool:
+    """Return whether a trained part has chosen or calibrated on the dev documents, of which there may be too few."""
+    return part.USES_DEV and not (isinstance(part, Decide) and not part.calibration)
 
 
 def _loaded(part: Learner, folder: Path, kb: KnowledgeBase | None) -> Component:

@@ -187,7 +187,7 @@ def test_what_links_given_mentions_links_those_of_a_detector(
         assert message in run("link", NOTE, "--pipeline", given, "--detect", name).err
     texts = (("Seizures", "HP:0001250"), ("Short stature", "HP:0000175"))
     gold = [
-        Document(id, text, mentions=(Mention(0, len(text), source="gold", concepts=(id,)),)) for text, id in texts * 3
+        Document(id, text, mentions=(Mention(0, len(text), source="gold", concepts=(id,)),)) for text, id in texts * 25
     ]
     fitted = linnet.calibrate(linnet.load(given), gold)
     linnet.save(fitted, tmp_path / "fitted")

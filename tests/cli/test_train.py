@@ -33,7 +33,7 @@ def data(tmp_path: Path) -> Path:
     folder.mkdir(parents=True)
     for split in ("Training", "Development"):
         with (folder / f"CDR_{split}Set.PubTator.txt").open("w") as out:
-            for number in range(20):
+            for number in range(20 if split == "Training" else 60):
                 id, _, word = NAMES[number % len(NAMES)]
                 pmid = number + (100 if split == "Training" else 200)
                 out.write(f"{pmid}|t|A case of {word}.\n{pmid}|a|Nothing else in {pmid}.\n")
@@ -74,7 +74,7 @@ def test_a_recipe_becomes_a_folder_that_links(run: Run, tmp_path: Path, data: Pa
 @pytest.mark.filterwarnings("ignore::linnet.errors.LinnetWarning")
 def test_annotated_files_of_ones_own_become_a_pipeline(run: Run, tmp_path: Path, small: KnowledgeBase) -> None:
     docs = []
-    for number in range(40):
+    for number in range(80):
         id, _, word = NAMES[number % len(NAMES)]
         told = id if number % 8 else "D000009"  # what no knowledge base knows, so that some answers are wrong
         mention = Mention(10, 10 + len(word), source="gold", types=("Disease",), concepts=(f"MESH:{told}",))
@@ -82,7 +82,7 @@ def test_annotated_files_of_ones_own_become_a_pipeline(run: Run, tmp_path: Path,
     write(docs, tmp_path / "annotated.jsonl")
     bert = tiny_bert(tmp_path / "tiny", words=["case", "of", *(word for _, _, word in NAMES)], layers=1)
     corpus, out = tmp_path / "corpus", tmp_path / "out"
-    assert run("corpus", "split", tmp_path / "annotated.jsonl", "-o", corpus, "--shares", "train=0.6,dev=0.4").code == 0
+    assert run("corpus", "split", tmp_path / "annotated.jsonl", "-o", corpus, "--shares", "train=0.3,dev=0.7").code == 0
     few = ("--set", f"tagger.encoder={bert}", "--set", "train.tagger.lr=5e-3")
     done = run("train", "own", "--corpus", corpus, "--kb", small.path, "-o", out, *few)
     assert done.code == 0, done.err
@@ -105,18 +105,34 @@ def test_documents_that_a_pipeline_has_seen_are_told(
     parts = ("ngram", "lexical", "decide")
     recipe = written(tmp_path, small, "".join(f'[[train]]\npart = "{part}"\n' for part in parts))
     assert run("train", recipe, "-o", tmp_path / "out").code == 0
-    assert "dev documents, which chose or calibrated decide: 20, version" in (tmp_path / "out/card.md").read_text()
+    assert "dev documents, which chose or calibrated decide: 60, version" in (tmp_path / "out/card.md").read_text()
     linked, page, report = (tmp_path / name for name in ("linked.jsonl", "page.html", "report.json"))
     done = run("link", "bc5cdr:dev", "--pipeline", tmp_path / "out", "-o", linked)
-    assert "out was chosen or calibrated on 20 of these documents" in done.err
+    assert "out was chosen or calibrated on 60 of these documents" in done.err
     assert {doc.meta["seen"] for doc in read(linked)} == {"dev"}
     done = run("evaluate", "bc5cdr:dev", linked, "--kb", small.path, "--to", page, "--to", report)
-    assert "linked was chosen or calibrated on 20 of these documents: figures on them flatter it" in done.err
-    assert "linked was chosen or calibrated on 20 of the documents" in done.out
-    assert "linked was chosen or calibrated on 20 of the documents" in page.read_text()
-    assert '"dev": 20' in report.read_text()
+    assert "linked was chosen or calibrated on 60 of these documents: figures on them flatter it" in done.err
+    assert "linked was chosen or calibrated on 60 of the documents" in done.out
+    assert "linked was chosen or calibrated on 60 of the documents" in page.read_text()
+    assert '"dev": 60' in report.read_text()
     other = tmp_path / "other.jsonl"
     assert "of these documents" not in run("link", "A case of ache.", "--pipeline", tmp_path / "out", "-o", other).err
+
+
+def test_what_too_few_mentions_leave_uncalibrated_says_so(run: Run, tmp_path: Path, small: KnowledgeBase) -> None:
+    mention = Mention(0, 4, source="gold", concepts=("MESH:D000004",))
+    docs = [Document(f"n{number}", f"Ache, {number}.", mentions=(mention,)) for number in range(100)]
+    (tmp_path / "corpus").mkdir()
+    write(docs[:60], tmp_path / "corpus/train.jsonl")
+    write(docs[60:], tmp_path / "corpus/dev.jsonl")
+    more = "".join(f'[[train]]\npart = "{part}"\n' for part in ("lexical", "decide"))
+    recipe = written(tmp_path, small, more, corpus=str(tmp_path / "corpus"))
+    done = run("train", recipe, "-o", tmp_path / "out")
+    assert "decide stays uncalibrated: 40 mentions" in done.err
+    card = (tmp_path / "out/card.md").read_text()
+    assert "probabilities are not calibrated" in card
+    assert "calibrated decide" not in card
+    assert "*" in run("link", docs[0].text, "--pipeline", tmp_path / "out", "--detect", "dictionary").out
 
 
 @pytest.mark.filterwarnings("ignore::linnet.errors.LinnetWarning")
