@@ -483,6 +483,13 @@ def test_what_nobody_reviewed_is_neither_right_nor_wrong(kb: KnowledgeBase) -> N
         list(Decide(kb=kb).fit((), gold, before=before, kb=kb, args={}))
 
 
+def test_what_nobody_annotated_is_neither_right_nor_wrong(kb: KnowledgeBase) -> None:
+    gold = Document("d", "seizure", mentions=(Mention(0, 7, source="gold", concepts=("X:1",)),))
+    before = Given(mentions=(Mention(0, 7, candidates=found(kb, ("X:1", 0.9))),))
+    with pytest.warns(LinnetWarning, match="50 answers, all right"):
+        list(Decide(kb=kb).fit((), [*[gold] * 50, gold.bare()], before=before, kb=kb, args={}))
+
+
 def test_any_of_several_gold_mentions_of_one_span_may_be_meant(kb: KnowledgeBase) -> None:
     gold = Mention(0, 7, source="gold", concepts=("X:2",))
     doc = Document("d", "seizure seizure", mentions=(gold, replace(gold, concepts=("X:1",))))

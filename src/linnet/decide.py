@@ -162,8 +162,10 @@ class Decide(Stage):
         """Yield the predicted mentions that have candidates and whether the first is right.
 
         Where a corpus gives one span several mentions, any of them may be meant; what lies outside the spans that a
-        person went through is neither right nor wrong.
+        person went through, or in a document that nobody annotated, is neither right nor wrong.
         """
+        if gold.mentions is None:
+            return
         answers: dict[tuple[Span, ...], list[Mention]] = {}
         for mention in gold.mentions or ():
             answers.setdefault(mention.spans, []).append(mention)

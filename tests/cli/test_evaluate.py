@@ -173,6 +173,21 @@ def test_gold_without_annotations_is_refused(run: Run, tmp_path: Path) -> None:
     assert (done.code, "holds no annotations to compare with" in done.err) == (2, True)
 
 
+def test_gold_documents_without_annotations_are_told(run: Run, tmp_path: Path) -> None:
+    gold, predicted = tmp_path / "gold", tmp_path / "predicted.jsonl"
+    gold.mkdir()
+    for name in ("a", "b"):
+        (gold / f"{name}.txt").write_text("Fever.")
+    (gold / "a.ann").write_text("T1\tD 0 5\tFever\n")
+    mention = '{"start":0,"end":5,"concepts":["HP:0001945"]}'
+    predicted.write_text("".join(f'{{"id":"{id}","text":"Fever.","mentions":[{mention}]}}\n' for id in "ab"))
+    done = run("evaluate", gold, predicted)
+    assert "nobody annotated 1 of 2 documents" in done.err
+    assert "1 of the documents nobody annotated" in " ".join(done.out.split())
+    assert run("corpus", "check", gold).out.count("not annotated") == 2  # in the table, and counted
+    assert "unannotated" in run("corpus", "stats", gold).out
+
+
 def test_synthetic_bench(run: Run) -> None:
     done = run("bench", "evaluate", "--documents", 3, "--mentions", 20, "--candidates", 4, "--concepts", 10)
     assert done.code == 0, done.err

@@ -39,6 +39,7 @@ def test_counts(kb: KnowledgeBase) -> None:
     )
     counts = describe([doc], kb=kb, other=Seen(frozenset({"cold"}), frozenset({"X:1", "NO:1"})))
     assert (counts.documents, counts.sentences, counts.characters, counts.mentions) == (1, 2, 22, 4)
+    assert (counts.unannotated, describe([Document("d", "x")]).unannotated) == (0, 1)
     assert (counts.composite, counts.nil, counts.discontinuous, counts.not_linked) == (1, 1, 1, 1)
     assert (counts.covered, counts.covered_concepts) == (1, 2), "a retired id is covered by its successor"
     assert (counts.seen_mentions, counts.seen_concepts, counts.zero_shot) == (1, 1, 1)
@@ -61,8 +62,11 @@ def test_check_finds_each_kind(kb: KnowledgeBase) -> None:
         "unknown concept",
         "duplicate text",
         "empty text",
+        "not annotated",
+        "not annotated",
     ]
     assert list(check([Document("a", "β-cells", mentions=(Mention(0, 1), Mention(2, 7)))])) == []
+    assert list(check([Document("a", "Raw text.")])) == []
 
 
 @given(st.sets(st.text(max_size=5), min_size=1, max_size=20), st.randoms(use_true_random=False))

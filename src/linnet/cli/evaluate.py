@@ -125,6 +125,7 @@ def evaluate(
     times.write(metrics)
     write_reports(out.reports, outputs, comparisons=out.comparisons)
     _warn_of_seen(out.reports)
+    _warn_of_unannotated(gold, out.reports[0])
     if as_json:
         print(_json(out))
     elif not quiet or not outputs:
@@ -145,6 +146,15 @@ def _gold(name: str, source: str | None, data: Path | None) -> list[Document]:
     if all(doc.mentions is None for doc in docs):
         raise LinnetError(f"{name} holds no annotations to compare with: give documents with gold mentions")
     return docs
+
+
+def _warn_of_unannotated(gold: str, report: Report) -> None:
+    if report.unannotated:
+        told = f"{report.unannotated:,} of {report.documents:,} documents of {gold}"
+        way = (
+            "to leave them out, remove their texts from it and link the rest; an empty .ann says that nothing is there"
+        )
+        logger.warning("nobody annotated %s: whatever is found there counts as wrong; %s", told, way)
 
 
 def _read_all(

@@ -81,7 +81,10 @@ def train(
     dev = list(dev_documents(read.learns_from, data))
     if read.chosen_on == "dev":
         pipeline.seen = pipeline.seen.with_documents(dev=list(dev_documents(read.corpus, data)))
-    about = (f"recipe: {recipe}", f"corpus: {read.learns_from}, split train", f"seed: {read.seed}")
+    about = [f"recipe: {recipe}", f"corpus: {read.learns_from}, split train", f"seed: {read.seed}"]
+    taught = sum(doc.mentions is not None for doc in docs)
+    if taught < len(docs):
+        about.append(f"training documents that nobody annotated, and that taught nothing: {len(docs) - taught:,}")
     times: list[Done] = []
     project, board = (wandb, tensorboard) if first else (None, None)
     with tracking(project, read.model_dump(mode="json"), folder=board) as tracker:
@@ -90,7 +93,8 @@ def train(
             times += [news] if isinstance(news, Done) else []
     if metrics is not None and first:
         write_times(metrics, (Time("train", done.part, len(docs), done.seconds) for done in times))
-    logger.info("%s: trained on %s documents of %s", output, f"{len(docs):,}", read.learns_from)
+    told = f"{taught:,} documents" if taught == len(docs) else f"{taught:,} annotated of {len(docs):,} documents"
+    logger.info("%s: trained on %s of %s", output, told, read.learns_from)
 
 
 def dev_documents(corpus: str, data: Path | None) -> Iterator[Document]:

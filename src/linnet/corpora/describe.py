@@ -19,12 +19,14 @@ __all__ = ["Problem", "Seen", "Stats", "check", "describe", "seen"]
 class Stats:
     """Counts of a corpus. Mentions, unless said otherwise; ``concepts`` are distinct ids, ``types`` mentions by type.
 
+    ``unannotated`` are documents in which nobody has looked for mentions.
     ``nested`` lie inside another mention, ``overlapping`` share text with one while neither lies inside the other;
     ``covered`` have all their concepts in the knowledge base, ``covered_concepts`` counts ids. ``seen_mentions`` have a
     surface that the other split has, ``seen_concepts`` only concepts that it has, ``zero_shot`` one that it lacks.
     """
 
     documents: int = 0
+    unannotated: int = 0
     characters: int = 0
     passages: int = 0
     sentences: int = 0
@@ -94,6 +96,7 @@ def describe(docs: Iterable[Document], *, kb: KnowledgeBase | None = None, other
 
 def _count_document(doc: Document, stats: Stats) -> None:
     stats.documents += 1
+    stats.unannotated += doc.mentions is None
     stats.characters += len(doc.text)
     stats.passages += len(doc.passages)
     stats.sentences += len(doc.sentences if doc.sentences is not None else split_sentences(doc.text))
@@ -155,8 +158,12 @@ class Problem(NamedTuple):
 
 
 def check(docs: Iterable[Document], *, kb: KnowledgeBase | None = None) -> Iterator[Problem]:
-    """Yield what looks wrong in documents that could be read: duplicates, odd borders, ids the knowledge base lacks."""
+    """Yield what looks wrong in documents that could be read: duplicates, odd borders, ids the knowledge base lacks.
+
+    Documents without annotations are told last, and only where others have some.
+    """
     met: set[str] = set()
+    unannotated: dict[str, None] = {}
     texts: dict[str, str] = {}
     for doc in docs:
         if doc.id in met:
@@ -166,7 +173,12 @@ def check(docs: Iterable[Document], *, kb: KnowledgeBase | None = None) -> Itera
             yield Problem("duplicate text", doc.id, f"has the text of {first!r}")
         if not doc.text.strip():
             yield Problem("empty text", doc.id, "has no text")
+        if doc.mentions is None:
+            unannotated[doc.id] = None
         yield from _check_mentions(doc, kb)
+    if unannotated.keys() != met:
+        for id in unannotated:
+            yield Problem("not annotated", id, "nobody has looked for mentions: an empty .ann says that there are none")
 
 
 def _check_mentions(doc: Document, kb: KnowledgeBase | None) -> Iterator[Problem]:

@@ -149,6 +149,7 @@ def measure(
         about=_about(about or About(), kb, pairs, rule=rule, options=options),
         documents=len(pairs),
         seen=count_seen(predicted),
+        unannotated=sum(doc.mentions is None for doc in gold),
         mentions=sizes,
         measures=_figures(measures, options),
         slices=_figures(sliced, options),

@@ -55,6 +55,10 @@ def caption(reports: Sequence[Report]) -> str:
     kind = "with a concept" if about.protocol == "all" else about.protocol
     sizes = f"{documents}, {mentions:,} mentions, {counted:,} of them {kind}"
     notes = [
+        *(
+            [f"{report.unannotated:,} of the documents nobody annotated: all found there is wrong"]
+            * bool(report.unannotated)
+        ),
         *(f"{one.about.system} was {seen} of the documents" for one in reports if (seen := describe_seen(one.seen))),
         *(f"{one.about.system} {GIVEN}" for one in reports if one.given),
     ]

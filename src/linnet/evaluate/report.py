@@ -151,6 +151,7 @@ class Report(Record):
         about: names and versions.
         documents: how many.
         seen: those that the system was trained on (``train``), or chosen or calibrated on (``dev``), where it says so.
+        unannotated: those in which nobody has looked for mentions: they count as documents without any.
         mentions: gold mentions, and how many each protocol counts, by its name; ``gold`` = all of them.
         measures: figure by dotted name: ``in-kb.accuracy@1``, ``strict.f1``.
         slices: accuracy@1 of the mentions of a slice; `Figure.below` is their number.
@@ -170,6 +171,7 @@ class Report(Record):
     about: About
     documents: Count
     seen: dict[str, Count] = {}
+    unannotated: Count = 0
     mentions: dict[str, Count] = {}
     measures: dict[str, Figure] = {}
     slices: dict[str, Figure] = {}
