@@ -19,9 +19,9 @@ import linnet
 from linnet import corpora
 from linnet.cli.main import app
 from linnet.config import COMPONENTS, HANDED_IN, read_recipe, recipes
-from linnet.corpora import FORMATS
+from linnet.corpora import FORMATS, Format
 from linnet.corpora.catalog import CORPORA
-from linnet.corpora.losses import KINDS
+from linnet.corpora.losses import CARRIED, KINDS
 from linnet.vocabularies import VOCABULARIES
 from linnet.vocabularies.options import options_of
 
@@ -165,9 +165,16 @@ def _held() -> list[str]:
         "",
     ]
     lines.append("| | " + " | ".join(f"`{name}`" for name in written) + " |\n|---" + "|---" * len(written) + "|")
-    marks = {kind: ["yes" if kind in item.holds else "" for item in written.values()] for kind in KINDS}
+    marks = {kind: [_mark(kind, item) for item in written.values()] for kind in KINDS}
     lines += [f"| {kind} | {' | '.join(row)} |" for kind, row in marks.items()]
-    return lines
+    told = "passages that tile the text, and the first line break or those between passages; others become blanks."
+    return [*lines, "", f"In part: {told}"]
+
+
+def _mark(kind: str, format: Format) -> str:
+    if kind not in format.holds:
+        return ""
+    return "in part" if format.carry and kind in CARRIED else "yes"
 
 
 def python() -> str:

@@ -105,6 +105,28 @@ def test_output_to_a_file(run: Run, recipe: Path, tmp_path: Path, suffix: str) -
         assert [doc.text for doc in linnet.read(out)] == [NOTE]
 
 
+@pytest.mark.parametrize(("suffix", "breaks"), [("pubtator", 1), ("gsc", 2), ("jsonl", 0), ("csv", 0)])
+def test_what_a_format_changes_is_told(run: Run, recipe: Path, tmp_path: Path, suffix: str, breaks: int) -> None:
+    given = tmp_path / "in.jsonl"
+    user = '{"start":0,"end":19,"parts":[[0,5],[14,19]],"source":"user"}'
+    given.write_text(f'{{"id":"1","text":"Short and long stature.\\nSeizures.\\nFever","mentions":[{user}]}}\n')
+    told = f"{suffix} cannot hold, and was not given: discontinuous mentions (2), line breaks ({breaks})"
+    for more in ((), ("--html", tmp_path / "page.html")):
+        done = run("link", given, "--pipeline", recipe, "-o", tmp_path / f"out.{suffix}", *more)
+        assert done.code == 0, done.err
+        assert (told in done.err, "cannot hold" in done.err) == (bool(breaks), bool(breaks))
+
+
+def test_a_document_without_text_is_left_out_of_gsc(run: Run, recipe: Path, tmp_path: Path) -> None:
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes/a.txt").write_text("Seizures.")
+    (tmp_path / "notes/b.txt").write_text(" ")
+    out = tmp_path / "out.gsc"
+    done = run("link", tmp_path / "notes", "--pipeline", recipe, "-o", out)
+    assert (done.code, "1 documents without text were not written: GSC+ cannot hold them: 'b'" in done.err) == (0, True)
+    assert [doc.id for doc in linnet.read(out)] == ["a"]
+
+
 def test_a_page_beside_the_table(run: Run, recipe: Path, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     done = run("link", "-q", NOTE, "--pipeline", recipe, "--html", page)

@@ -69,6 +69,16 @@ def content(path: Path) -> dict[str, bytes]:
     return {file.relative_to(path).as_posix(): file.read_bytes() for file in files if file.is_file()}
 
 
+def test_an_error_that_the_same_command_would_meet_again_is_to_be_mended(
+    run: Run, recipe: Path, notes: Path, tmp_path: Path
+) -> None:
+    with notes.open("a") as out:
+        out.write('{"id": "|", "text": "Fits."}\n')
+    done = run("link", notes, "--pipeline", recipe, "-o", tmp_path / "out.pubtator")
+    assert (done.code, "PubTator has no place for an id" in done.err) == (2, True)
+    assert "192 documents are finished: once that is mended, the same command goes on after them" in done.err
+
+
 @pytest.mark.filterwarnings("ignore::linnet.errors.LinnetWarning")  # of what CoNLL has no place for
 @pytest.mark.parametrize(("name", "page"), [*((name, False) for name in OUTPUTS), ("out.jsonl", True), ("out", True)])
 def test_it_goes_on_where_it_was(

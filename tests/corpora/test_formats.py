@@ -188,7 +188,6 @@ def test_gsc_writing(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("doc", "problem"),
     [
-        (Document("1", " \n"), "has no text"),
         (Document("", "a"), "its id"),
         (Document("a\tb", "a"), "its id"),
         (Document("a\nb", "a"), "its id"),

@@ -7,7 +7,7 @@ import sys
 import time
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -20,7 +20,20 @@ from linnet.cli.terminal import clean, say
 from linnet.errors import LinnetError, LinnetWarning
 from linnet.pace import listening
 
-__all__ = ["App", "Quiet", "Verbose", "counter", "file_size", "listen", "progress", "show_version", "table"]
+__all__ = [
+    "App",
+    "Quiet",
+    "Verbose",
+    "counter",
+    "file_size",
+    "listen",
+    "progress",
+    "say_lost",
+    "show_version",
+    "table",
+]
+
+logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -174,6 +187,13 @@ def table(title: str, columns: Iterable[str], rows: Iterable[Iterable[object]], 
     if not console.is_terminal:
         console.width = max(console.width, 120)
     console.print(made)
+
+
+def say_lost(dropped: Mapping[str, int], format: str) -> None:
+    """Warn of what a format could not hold, by kind."""
+    if dropped:
+        named = ", ".join(f"{kind} ({count:,})" for kind, count in sorted(dropped.items()))
+        logger.warning("%s cannot hold, and was not given: %s", format, named)
 
 
 def file_size(path: Path) -> str:

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from linnet.cli.common import App, Quiet, Verbose, listen, progress, table
+from linnet.cli.common import App, Quiet, Verbose, listen, progress, say_lost, table
 from linnet.cli.fetching import fetching
 from linnet.cli.inputs import refuse_overwriting
 from linnet.cli.terminal import say
@@ -100,13 +100,7 @@ def convert(
     dropped: Counter[str] = Counter()
     count = write(fitting(docs, target, dropped), output, format=target, rows=_open(kb))
     logger.info("%s: %s documents", output, f"{count:,}")
-    _say_lost(dropped, target)
-
-
-def _say_lost(dropped: Counter[str], target: str) -> None:
-    if dropped:
-        named = ", ".join(f"{kind} ({count:,})" for kind, count in sorted(dropped.items()))
-        logger.warning("%s cannot hold, and was not given: %s", target, named)
+    say_lost(dropped, target)
 
 
 # --- stats and check -------------------------------------------------------------------------------------------------
@@ -228,7 +222,7 @@ def split_all(
         path = _split_path(output, name, to)
         write(fitting(docs, to, dropped), path, format=to)
         logger.info("%s: %s documents", path, f"{len(docs):,}")
-    _say_lost(dropped, to)
+    say_lost(dropped, to)
 
 
 def _shares(text: str) -> dict[str, float]:
@@ -340,7 +334,7 @@ def _prepared(
     done = "dropped" if drop else "kept"
     missing = f", {counts['absent']:,} absent from the knowledge base, {done}" if base is not None else ""
     logger.info("%s: %s documents, %s mentions%s", path, f"{len(docs):,}", f"{counts['all']:,}", missing)
-    _say_lost(dropped, to)
+    say_lost(dropped, to)
     return True
 
 

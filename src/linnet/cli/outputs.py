@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import itertools
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from linnet import __version__
-from linnet.cli.common import table
+from linnet.cli.common import say_lost, table
 from linnet.cli.terminal import say
-from linnet.corpora import FORMATS, check_place, write
+from linnet.corpora import FORMATS, check_place, fitting, write
 from linnet.corpora.html import write_html
 from linnet.data import Document
 from linnet.kb import KnowledgeBase
@@ -22,6 +22,12 @@ from linnet.text.files import STDIO, replacing
 __all__ = ["NOTICE", "Outputs"]
 
 NOTICE = "Negation and family history are not interpreted: 'no cleft palate' still links cleft palate."
+CHANGING = ("gsc", "pubtator")  # formats that change texts and spans; the writer of CoNLL tells what it loses itself
+# What a pipeline adds to its answers, which nobody expects there, and what the writer of GSC+ tells itself.
+EXPECTED = frozenset(
+    {"abbreviations", "candidates", "groups", "mention ids", "mentions not linked", "NIL mentions", "probabilities"}
+    | {"sentences", "signals", "sources other than gold"}
+)
 WIDTH = 46  # of the table's column for text
 
 
@@ -41,6 +47,7 @@ class Outputs:
     path: str
     format: str | None
     page: Path | None = None
+    lost: Counter[str] = field(default_factory=Counter, init=False)
 
     def __post_init__(self) -> None:
         if self.format:
@@ -71,7 +78,8 @@ class Outputs:
             self._write_page(kept, linker)
             docs = kept
         if self.format:
-            write(docs, self.path, format=self.format, rows=linker.kb, aside=aside)
+            write(self._counting(docs), self.path, format=self.format, rows=linker.kb, aside=aside)
+            self._say_lost()
         elif linker.kb is not None:
             show(docs, linker.kb)
 
@@ -80,14 +88,26 @@ class Outputs:
         if self.page is None and self.format != kept.format:
             self.write(itertools.chain(kept, new), linker, aside=kept.aside)
         else:
-            deque(new, maxlen=0)
-            if self.format != kept.format or kept.output != Path(self.path):
+            whole = self.format == kept.format and kept.output == Path(self.path)
+            deque(self._counting(new) if whole else new, maxlen=0)
+            if not whole:
                 self.write(kept, linker, aside=kept.aside)
             else:
                 if self.page is not None:
                     self._write_page(kept, linker)
                 kept.become_output()
+                self._say_lost()
         to_disk(*(path for path in (self.path, self.page) if path is not None))
+
+    def _counting(self, docs: Iterable[Document]) -> Iterator[Document]:
+        """Yield documents, and count what the format changes in them or drops."""
+        for doc in docs:
+            if self.format in CHANGING:
+                deque(fitting([doc], self.format, self.lost), maxlen=0)
+            yield doc
+
+    def _say_lost(self) -> None:
+        say_lost({kind: count for kind, count in self.lost.items() if kind not in EXPECTED}, str(self.format))
 
     def _write_page(self, docs: Sequence[Document] | Unfinished, linker: Pipeline) -> None:
         title = next(iter(docs)).id if len(docs) == 1 else f"{len(docs)} documents"

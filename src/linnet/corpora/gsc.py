@@ -22,6 +22,7 @@ from linnet.text.files import open_text, shown
 
 __all__ = ["read", "write"]
 
+SHOWN = 5  # documents without text that a warning names
 DIGITS = 12  # more make no offset that any file could have
 
 
@@ -83,17 +84,19 @@ def write(docs: Iterable[Document], out: TextIO) -> int:
 
     A mention with several concepts takes a line for each; of a discontinuous one the hull is written. Line breaks in
     the text become blanks, one for one, so that offsets hold. Mentions without a concept have no place in the format:
-    they are left out, with one warning that counts them.
+    they are left out, with one warning that counts them; so are documents without text, which the warning names.
 
     Raises:
-        DataError: a document without text, an id of a document or concept that does not fit in a line, or NUL
+        DataError: an id of a document or concept that does not fit in a line, or NUL
             characters.
     """
     count = left_out = 0
+    empty: list[str] = []
     for doc in docs:
         text = doc.text.translate(BREAKS)
         if not text.strip():
-            raise DataError(f"document {doc.id!r} has no text: GSC+ cannot hold it")
+            empty.append(doc.id)
+            continue
         if not doc.id.strip() or doc.id.split("\n")[0].split("\t")[0].strip() != doc.id:
             raise DataError(f"document {doc.id!r}: its id is empty or holds blanks at its ends, tabs or line breaks")
         lines = [doc.id, text]
@@ -107,6 +110,10 @@ def write(docs: Iterable[Document], out: TextIO) -> int:
         except DataError as error:
             raise DataError(f"document {doc.id!r}: {error}") from error
         count += 1
+    if empty:
+        named = ", ".join(map(repr, empty[:SHOWN])) + (" …" if len(empty) > SHOWN else "")
+        problem = f"{len(empty):,} documents without text were not written: GSC+ cannot hold them: {named}"
+        warnings.warn(problem, LinnetWarning, stacklevel=2)
     if left_out:
         warnings.warn(
             f"{left_out:,} mentions without a concept were not written: GSC+ has no place for them",

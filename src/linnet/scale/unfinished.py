@@ -315,10 +315,11 @@ def keeping(
                 (folder / PROGRESS).unlink(missing_ok=True)
             kept.load()
             yield kept
-        except BaseException:
+        except BaseException as error:
             kept.close()
             if kept.documents:
-                logger.warning("%s documents are finished: the same command goes on after them", f"{len(kept):,}")
+                how = "once that is mended, the same command" if isinstance(error, LinnetError) else "the same command"
+                logger.warning("%s documents are finished: %s goes on after them", f"{len(kept):,}", how)
             else:
                 _remove(folder)
             raise
