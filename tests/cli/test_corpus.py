@@ -189,6 +189,15 @@ def test_split(run: Run, source: Path, tmp_path: Path) -> None:
     assert "add up to 1" in run("corpus", "split", source, "-o", tmp_path, "--shares", "train=0.5").err
 
 
+def test_splits_tell_of_repeated_texts_and_of_nothing(run: Run, tmp_path: Path) -> None:
+    source = tmp_path / "in.jsonl"
+    source.write_text("".join(f'{{"id":"{n}","text":"Fever {n % 8}."}}\n' for n in range(10)))
+    done = run("corpus", "split", source, "-o", tmp_path / "out", "--shares", "train=0.9,dev=0.01,test=0.09,none=0")
+    assert "2 documents have the text of another one: they are in its split" in done.err
+    assert "dev.jsonl has no documents: its share of 10 is none" in done.err
+    assert "none.jsonl has no" not in done.err
+
+
 def test_splits_of_two_runs_do_not_mix(run: Run, source: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     assert run("corpus", "split", source, "-o", out, "--shares", "dev=0.5,test=0.5").code == 0

@@ -78,7 +78,7 @@ def test_annotated_files_of_ones_own_become_a_pipeline(run: Run, tmp_path: Path,
         id, _, word = NAMES[number % len(NAMES)]
         told = id if number % 8 else "D000009"  # what no knowledge base knows, so that some answers are wrong
         mention = Mention(10, 10 + len(word), source="gold", types=("Disease",), concepts=(f"MESH:{told}",))
-        docs.append(Document(f"n{number}", f"A case of {word}. Nothing else.", mentions=(mention,)))
+        docs.append(Document(f"n{number}", f"A case of {word}. Nothing else {number}.", mentions=(mention,)))
     write(docs, tmp_path / "annotated.jsonl")
     bert = tiny_bert(tmp_path / "tiny", words=["case", "of", *(word for _, _, word in NAMES)], layers=1)
     corpus, out = tmp_path / "corpus", tmp_path / "out"
@@ -225,7 +225,7 @@ def test_files_of_ones_own_become_a_pipeline_without_torch(run: Run, tmp_path: P
     docs = []
     for number in range(60):
         id, name, word = NAMES[number % len(NAMES)]
-        text = f"A case of {word}. Canker, no ache. {name}."
+        text = f"A case of {word}. Canker, no ache. {name}. {number}"
         told = id if number % 10 else "D000001"  # so that some answers are wrong
         answers = ((10, 10 + len(word), told), (12 + len(word), 18 + len(word), "D000004"))
         mentions = tuple(Mention(a, b, source="gold", concepts=(f"MESH:{concept}",)) for a, b, concept in answers)

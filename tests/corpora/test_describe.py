@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linnet.corpora.describe import Seen, check, describe, seen
-from linnet.corpora.splits import split
+from linnet.corpora.splits import repeated, split
 from linnet.data import Document, Mention, Span
 from linnet.errors import LinnetError
 from linnet.kb import KnowledgeBase
@@ -71,7 +71,7 @@ def test_check_finds_each_kind(kb: KnowledgeBase) -> None:
 
 @given(st.sets(st.text(max_size=5), min_size=1, max_size=20), st.randoms(use_true_random=False))
 def test_a_split_does_not_depend_on_the_order(ids: set[str], rng: object) -> None:
-    docs = [Document(id, "x") for id in sorted(ids)]
+    docs = [Document(id, f"x {id}") for id in sorted(ids)]
     shares = {"train": 0.6, "dev": 0.4}
     parts = split(docs, shares)
     rng.shuffle(docs)  # type: ignore[attr-defined]
@@ -81,6 +81,15 @@ def test_a_split_does_not_depend_on_the_order(ids: set[str], rng: object) -> Non
     }
     assert sum(map(len, parts.values())) == len(ids)
     assert len(parts["dev"]) == int(0.4 * len(ids) + 1e-9)
+
+
+@given(st.lists(st.sampled_from(["", "a", "b", "c", "d", "e"]), min_size=1), st.integers(0, 5))
+def test_documents_of_one_text_are_in_one_split(texts: list[str], seed: int) -> None:
+    docs = [Document(str(number), text) for number, text in enumerate(texts)]
+    parts = split(docs, {"train": 0.5, "test": 0.5}, seed=seed)
+    assert sorted(doc.id for part in parts.values() for doc in part) == sorted(doc.id for doc in docs)
+    assert not {doc.text for doc in parts["train"]} & {doc.text for doc in parts["test"]} - {""}
+    assert repeated(docs) == sum(texts.count(text) - 1 for text in set(texts) - {""})
 
 
 def test_splits_that_cannot_be() -> None:

@@ -25,7 +25,7 @@ from linnet.corpora.describe import Stats, check, describe, seen
 from linnet.corpora.download import download_corpus
 from linnet.corpora.faults import LEFT_OUT, Faults, OnError
 from linnet.corpora.sources import stem
-from linnet.corpora.splits import split
+from linnet.corpora.splits import repeated, split
 from linnet.corpora.vocabulary import documents
 from linnet.data import Document
 from linnet.errors import FormatError, LinnetError, LinnetWarning
@@ -216,12 +216,17 @@ def split_all(
     refuse_overwriting([source], [output / name for name in wanted], data=data)
     given = _options(format, options)
     found = documents(source, format=format, data=data, faults=_listed(on_error), options=given)
-    parts = split(list(found), wanted, seed=seed)
+    docs = list(found)
+    parts = split(docs, wanted, seed=seed)
+    if twins := repeated(docs):
+        logger.info("%s documents have the text of another one: they are in its split", f"{twins:,}")
     dropped: Counter[str] = Counter()
-    for name, docs in parts.items():
+    for name, part in parts.items():
         path = _split_path(output, name, to)
-        write(fitting(docs, to, dropped), path, format=to)
-        logger.info("%s: %s documents", path, f"{len(docs):,}")
+        write(fitting(part, to, dropped), path, format=to)
+        logger.info("%s: %s documents", path, f"{len(part):,}")
+        if wanted[name] and not part:
+            logger.warning("%s has no documents: its share of %s is none", path, f"{len(docs):,}")
     say_lost(dropped, to)
 
 
