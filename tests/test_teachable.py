@@ -41,7 +41,7 @@ DECIDE = [Task((2,), "decide")]
         (
             [FOREIGN],
             [DOC],
-            r"0 of 1 linked mentions of the training .* lacks XX:1, its ids begin with HP, .*other",
+            r'0 of 1 linked mentions of the training .* lacks XX:1, its ids begin with "HP", .*; are .*other',
         ),
         ([DOC], [FOREIGN], "0 of 1 linked mentions of the dev documents"),
         ([replace(DOC, mentions=(replace(SEIZURE, concepts=None),))], [DOC], "no mention .* is linked to a concept"),

@@ -76,11 +76,11 @@ def _check_concepts(kb: KnowledgeBase, docs: Sequence[Document], split: str) -> 
         return
     others = Counter(id for mention in linked for id in mention.concepts or () if not known[id])
     named = ", ".join(id for id, _ in others.most_common(SHOWN))
-    prefixes = ", ".join(sorted({kb.id(row).partition(":")[0] for row in range(min(len(kb), SAMPLE))}))
+    prefixes = ", ".join(sorted({f'"{kb.id(row).partition(":")[0]}"' for row in range(min(len(kb), SAMPLE))}))
     problem = (
         f"{right:,} of {len(linked):,} linked mentions of the {split} documents have concepts that the knowledge base "
         f"{kb.path} holds; it lacks {named}, its ids begin with {prefixes}"
     )
     if not right:
-        raise LinnetError(f"{problem}: are the documents annotated with another one?")
+        raise LinnetError(f"{problem}; are the documents annotated with another one?")
     logger.warning("%s", problem)

@@ -37,7 +37,7 @@ def test_what_is_read_is_never_overwritten(run: Run, recipe: Path, note: Path, o
         assert "is read as input" in done.err
         assert note.read_text() == NOTE
     done = run("link", note.parent, "--pipeline", recipe, option, note.parent / "out.jsonl", "--to", "jsonl")
-    assert "is read as input" in done.err, "the next run would read its own output"
+    assert "out.jsonl lies in a folder that is read as input" in done.err, "the next run would read its own output"
 
 
 @pytest.fixture
@@ -140,6 +140,12 @@ def test_words_that_are_likely_mistakes(
     assert (done.code, "no file is called so; did you mean 'letters'?" in done.err) == (0, True)
     for texts in (["Seizures"], ["Seizures", "and fits"]):
         assert run("link", *texts, "--pipeline", recipe).err == ""
+
+
+def test_a_text_that_looks_like_a_path_is_told_how_to_be_one(run: Run, recipe: Path) -> None:
+    done = run("link", "CKD/HTN/T2DM", "--pipeline", recipe)
+    assert (done.code, "no such file; if it is a text: echo CKD/HTN/T2DM | linnet link -" in done.err) == (2, True)
+    assert "echo" not in run("link", "notes/none.txt", "--pipeline", recipe).err
 
 
 def test_a_text_that_is_typed(run: Run, recipe: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,6 +21,7 @@ from tests.strategies import jsons, spans
 from linnet.corpora import read as read_any
 from linnet.corpora.brat import read, write_folder
 from linnet.corpora.brat_write import annotation_lines
+from linnet.corpora.faults import Faults
 from linnet.data import Abbreviation, Candidates, Concept, Document, Mention, Name, Passage, Span
 from linnet.errors import DataError, FormatError, LinnetWarning, UnknownConceptError
 
@@ -453,6 +454,17 @@ def test_faults_name_their_line(tmp_path: Path, lines: str | bytes, line: int | 
         one(pair(tmp_path, TEXT, lines))
     assert caught.value.line == line
     assert caught.value.path.endswith("a.ann")
+
+
+def test_annotations_without_their_text_are_a_fault_of_their_document(tmp_path: Path) -> None:
+    (tmp_path / "a.ann").write_text("T1\tD 0 4\tFits\n")
+    pair(tmp_path, TEXT, "", name="b")
+    told: list[str] = []
+    faults = Faults("skip", lambda error, done: told.append(f"{error} {done}"))
+    assert [doc.id for doc in read_any(tmp_path, faults=faults)] == ["b"]
+    assert [doc.id for doc in read(tmp_path, faults=faults)] == ["b"]
+    assert len(told) == 2
+    assert told[0].endswith("a.txt is missing left out")
 
 
 def test_faults_of_files(tmp_path: Path) -> None:

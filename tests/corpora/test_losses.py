@@ -161,7 +161,7 @@ def test_csv_says_that_it_has_no_texts(tmp_path: Path) -> None:
     write([doc], tmp_path / "x.csv")
     [out] = read_mentions(tmp_path / "x.csv", [replace(doc, mentions=None)])
     assert out == doc
-    with pytest.raises(FormatError, match="document_text"):
+    with pytest.raises(FormatError, match=r"document_text.*link again with -o x\.jsonl"):
         list(read(tmp_path / "x.csv"))
 
 

@@ -210,3 +210,8 @@ def test_a_file_without_a_first_row_that_names_its_columns(tmp_path: Path) -> No
     columns = ("document", "start", "end", "concepts", "document_text")
     [doc] = read(path, header=columns)
     assert doc == Document("7", "Fever.", mentions=(Mention(0, 5, source="gold", concepts=("HP:1",)),))
+
+
+def test_probabilities_have_four_decimals() -> None:
+    doc = Document("d", "Fits.", mentions=(Mention(0, 4, concepts=("A:1",), probability=0.965149998664856),))
+    assert written([doc], texts=False).splitlines()[1].split(",")[7] == "0.9651"

@@ -121,6 +121,7 @@ def test_quotes_and_separators(tmp_path: Path) -> None:
         ("just words\n", 1, "the first row should name the columns"),
         ("\nid\tname\n", 1, "the first row should name the columns"),
         (",,\n", 1, "there is no column 'id'"),
+        ("Z:1\tfever\n", 1, "there is no column 'id'.*--column id=…, .*--option header=id,name"),
         ('id,name\nZ:1,"open\nZ:2,b\n', 2, "is a quotation mark left open"),
         ('{"id": "Z:1", "name": "a"}\n{"id": "Z:2"', 2, "not JSON"),
         ('{"id": "Z:1", "nam": "a"}', 1, "there is no field 'name'; the fields are id, nam; did you mean 'nam'"),
@@ -169,6 +170,17 @@ def test_ids_without_a_prefix_are_told(tmp_path: Path) -> None:
     with pytest.warns(LinnetWarning, match=r"t.tsv: 2 of 3 ids have no prefix, for example 'D000001'.*prefix=MESH"):
         assert len(read(tmp_path, text)) == 3
     assert len(read(tmp_path, text, prefix="MESH")) == 3
+
+
+def test_cells_with_another_separator_are_told(tmp_path: Path) -> None:
+    rows = "id\tname\tsynonyms\nZ:1\tFever\tpyrexia; febris\nZ:2\tCough\t\nZ:3\tPain\tache\n"
+    with pytest.warns(LinnetWarning, match=r"1 of 2 cells of synonyms hold '; ', .* --option 'separator=;' makes"):
+        read(tmp_path, rows)
+    first, *_ = read(tmp_path, rows, separator=";")
+    assert [name.text for name in first.names] == ["Fever", "pyrexia", "febris"]
+    read(tmp_path, rows, separator="")
+    with pytest.warns(LinnetWarning, match=r"hold ' \| '"):
+        read(tmp_path, rows.replace(";", " |"), separator="/")
 
 
 def test_wrong_options(tmp_path: Path) -> None:

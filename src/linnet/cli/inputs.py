@@ -6,12 +6,14 @@ import errno
 import glob
 import itertools
 import logging
+import os
 import re
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from shlex import quote
 
 from linnet.corpora import FORMATS, read
 from linnet.corpora.catalog import CORPORA, read_corpus
@@ -104,11 +106,14 @@ def _cells(text: str) -> list[str]:
 
 
 def check_texts(inputs: Sequence[str]) -> None:
-    """Refuse a text that came without quotation marks, word by word; warn of a word that may be a file's name.
+    """Refuse a text that came word by word, without quotation marks, or looks like a path; warn of what may be a file.
 
     Raises:
-        LinnetError: the words as one text.
+        LinnetError: the words as one text, or how to link what looks like a path.
     """
+    for text in inputs:
+        if "/" in text and _is_source(text) and not os.path.lexists(text) and not _ends_or_matches(text):
+            raise LinnetError(f"{text}: there is no such file; if it is a text: echo {quote(text)} | linnet link -")
     words = [text for text in inputs if not (_is_source(text) or _is_split(text) or any(map(str.isspace, text)))]
     if 1 < len(words) == len(inputs):
         raise LinnetError(
@@ -164,6 +169,11 @@ def _looks_like_path(text: str) -> bool:
     return not spaced and (glob.has_magic(text) or "/" in text or "\\" in text)
 
 
+def _ends_or_matches(text: str) -> bool:
+    """Return whether a text can hardly be anything but a file's name or a glob."""
+    return Path(text).suffix.lower() in SUFFIXES or glob.has_magic(text)
+
+
 def refuse_overwriting(
     inputs: Iterable[str | Path | None],
     outputs: Iterable[str | Path | None],
@@ -195,7 +205,8 @@ def refuse_overwriting(
             for place in places:
                 within = read_path.is_dir() and place.is_relative_to(read_path)
                 if within or read_path.is_relative_to(place):
-                    raise LinnetError(f"{place} is read as input ({text}): give another place to write to")
+                    how = "lies in a folder that is" if within and place != read_path else "is"
+                    raise LinnetError(f"{place} {how} read as input ({text}): give another place to write to")
 
 
 def _paths(text: str, data: Path | None) -> Iterable[Path]:

@@ -38,9 +38,9 @@ class Format:
     keywords ``rows`` (a knowledge base), ``name`` (what to call documents that have no id) and ``faults`` (what is done
     about annotations that cannot be read) that ``options`` names.
     ``alone`` tells formats that their suffix alone identifies; the others are recognised by content. ``holds`` names
-    what the format can hold (`linnet.corpora.losses`), ``carry`` the function that gives a document the text and
-    passages that come back, where not all do; a format with ``write_folder`` makes several files. Files of
-    one that is ``asked`` for are read from a folder only when the format is named.
+    what the format can hold (`linnet.corpora.losses`), ``carry`` the function that gives a document what comes back
+    of its text, passages and probabilities, where not all does; a format with ``write_folder`` makes several files.
+    Files of one that is ``asked`` for are read from a folder only when the format is named.
     """
 
     read: str | None
@@ -121,6 +121,7 @@ FORMATS: dict[str, Format] = {
         alone=True,
         holds=(ANNOTATIONS | {"several types", "discontinuous mentions", "sources other than gold", "probabilities"})
         - {"mentions not linked", "texts", "documents without mentions"},
+        carry="linnet.corpora.mentions_csv:carried",
         grows=True,
     ),
     "texoo": Format(
@@ -258,8 +259,7 @@ def write(
         FormatError: a suffix of no format, or a place that cannot be written to.
         DataError: a document that the format cannot hold.
     """
-    if format is None:
-        format = format_of(path)
+    format = format_of(path) if format is None else format
     check_place(path, format)
     options = {"rows": rows} if "rows" in FORMATS[format].options else {}
     if place := FORMATS[format].write_folder:

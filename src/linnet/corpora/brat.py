@@ -87,7 +87,8 @@ def read(
         rows: turns the ids of stored candidates into rows; names that are its preferred ones are not kept.
         name: the id of the one document; the file's stem when empty. Documents of a folder are called by their path
             below it, without suffix.
-        faults: what is done about lines that cannot be read; what points at one that is left out is left out too.
+        faults: what is done about lines that cannot be read, and an ``.ann`` file without its text; what points at a
+            line that is left out is left out too.
         note_prefix: of the concepts that notes of annotators (AnnotatorNotes) are where they hold one word: ICDO makes
             8000/6 the concept ICDO:8000/6; empty leaves them notes.
 
@@ -101,12 +102,17 @@ def read(
     else:
         ids = {name or stem(path): Path(path)}
     for id, file in ids.items():
-        yield reader.document(id, *_pair(file))
+        text, annotations = _pair(file)
+        if text is None:
+            missing = file.with_name(f"{stem(file)}.txt")
+            faults.leave_out(FormatError(file, f"its text {missing} is missing"))
+        else:
+            yield reader.document(id, text, annotations)
     reader.warn(shown(path))
 
 
-def _pair(path: Path) -> tuple[Path, Path | None]:
-    """Return the text and, if there is one, the annotations that belong to either."""
+def _pair(path: Path) -> tuple[Path | None, Path | None]:
+    """Return text and annotations that belong to either, as far as they are there; one of them is."""
     if str(path) == STDIO or suffix(path) not in SUFFIXES:
         raise FormatError(shown(path), "brat keeps a document in two files: expected a .ann or .txt file or a folder")
     files = []
@@ -116,9 +122,8 @@ def _pair(path: Path) -> tuple[Path, Path | None]:
             raise FormatError(there[0], f"stands beside {there[1].name}: which of them is meant? Remove one")
         files.append(there[0] if there else None)
     text, annotations = files
-    if text is None:
-        missing = path.with_name(f"{stem(path)}.txt")
-        raise FormatError(path, "there is no such file" if annotations is None else f"its text {missing} is missing")
+    if text is None and annotations is None:
+        raise FormatError(path, "there is no such file")
     return text, annotations
 
 

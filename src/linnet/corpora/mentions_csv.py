@@ -5,7 +5,8 @@ values in a cell are joined by ``|``. Offsets are code points, half-open; of a d
 and parts says ``0 4;10 14``. A further column, document_text, may hold the whole text in the first row of each
 document: such a file can be read alone, and has a row without offsets for a document without mentions.
 
-A text that a spreadsheet would run as a formula has an apostrophe in front (`linnet.text.cells`).
+A text that a spreadsheet would run as a formula has an apostrophe in front (`linnet.text.cells`). Probabilities have
+four decimals.
 
 Other columns are kept in a mention's ``meta["columns"]``, names (of concepts) are not read. A mention whose cell of
 concepts is empty has none (``()``), in a file without that column nobody said (None).
@@ -48,6 +49,7 @@ COLUMNS = (
 DOCUMENT_TEXT = "document_text"
 REQUIRED = ("document", "start", "end")
 DELIMITERS = ("\t", ",", ";")
+DECIMALS = 4  # of probabilities: what a spreadsheet shows, without the noise of single precision
 UNCALIBRATED = "uncalibrated"  # how a person reads the record's ""
 PARTS = re.compile(r"[0-9]{1,12} [0-9]{1,12}(?:;[0-9]{1,12} [0-9]{1,12})+")
 NUMBER = re.compile(r"[0-9]{1,12}")
@@ -81,6 +83,18 @@ def write(docs: Iterable[Document], out: TextIO, *, rows: Rows | None = None, te
     return count
 
 
+def carried(doc: Document) -> Document:
+    """Return `doc` with the probabilities that a CSV gives back."""
+    if all(mention.probability is None for mention in doc.mentions or ()):
+        return doc
+    return replace(doc, mentions=tuple(map(_rounded, doc.mentions or ())))
+
+
+def _rounded(mention: Mention) -> Mention:
+    probability = mention.probability
+    return mention if probability is None else replace(mention, probability=round(probability, DECIMALS))
+
+
 class _Terminated:
     r"""Ends rows with ``\n`` for a csv writer that believes in ``\r\n`` and so quotes cells that hold either."""
 
@@ -105,7 +119,7 @@ def _row(doc: Document, mention: Mention, name: Callable[[str], str]) -> tuple[o
         quote_formula(_join(concepts)),
         quote_formula(_join(names) if any(names) else ""),
         quote_formula(_join(mention.types)),
-        "" if mention.probability is None else str(mention.probability),
+        "" if mention.probability is None else str(round(mention.probability, DECIMALS)),
         calibration,
         mention.source,
         ";".join(f"{start} {end}" for start, end in mention.parts),
@@ -287,7 +301,8 @@ def _places(header: Sequence[str], path: str, columns: Mapping[str, str], requir
         elif ours in columns or ours in required:
             problem = f"there is no column {theirs!r}; {there}{did_you_mean(theirs, header)}"
             if ours == DOCUMENT_TEXT:
-                problem += "; give the texts to linnet.corpora.mentions_csv.read_mentions(path, texts)"
+                problem += "; if linnet link wrote it, link again with -o x.jsonl, or give the texts to "
+                problem += "linnet.corpora.mentions_csv.read_mentions(path, texts)"
             if ours not in columns:
                 problem += f" (if it is there by another name: columns={{{ours!r}: ...}})"
             raise FormatError(path, problem, line=1)

@@ -27,6 +27,7 @@ import itertools
 import json
 import re
 import warnings
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
@@ -56,6 +57,8 @@ COLUMNS = (
 REQUIRED = ("id", "name")
 NO_SUCCESSOR = "-"
 DELIMITERS = ("\t", ",", ";")
+OTHERS = ("; ", " | ")  # what else stands between synonyms, and seldom inside one
+MANY = 0.2  # share of the cells
 PREFIXED = re.compile(r"[A-Za-z][\w.-]*:\S")
 
 Row: TypeAlias = Mapping[str, "str | Sequence[str]"]  # our column -> what the cell holds
@@ -71,6 +74,7 @@ class _Source(NamedTuple):
     prefix: str
     lines: Lines
     bad: Malformed
+    synonyms: Counter[str]  # cells of synonyms, by the other separator that they hold, and "" all of them
 
     def leave_out(self, line: int, problem: str) -> None:
         """Count a row that is none, or refuse the file: the last line of one that was cut off is no row either."""
@@ -112,7 +116,7 @@ def read_table(
     if delimiter is not None and len(delimiter) != 1:
         raise LinnetError(f"delimiter is {delimiter!r}, expected one character, such as a tab or a comma")
     lines = Lines(path)
-    source = _Source(shown(path), wanted, header, separator, prefix, lines, Malformed(shown(path)))
+    source = _Source(shown(path), wanted, header, separator, prefix, lines, Malformed(shown(path)), Counter())
     first = next(lines, "")
     rows = _json_rows if first.lstrip().startswith("{") else _delimited_rows
     seen: dict[str, int] = {}
@@ -132,6 +136,7 @@ def read_table(
     if not seen:
         raise FormatError(source.path, "holds no rows below its header")
     _warn_bare(seen, source)
+    _warn_separator(source)
 
 
 def _warn_bare(seen: Mapping[str, int], source: _Source) -> None:
@@ -143,6 +148,16 @@ def _warn_bare(seen: Mapping[str, int], source: _Source) -> None:
             "with those of no corpus and no other terminology; the option prefix=MESH makes MESH:D000001 of D000001"
         )
         warnings.warn(message, LinnetWarning, stacklevel=2)
+
+
+def _warn_separator(source: _Source) -> None:
+    """Warn of cells that look as if another separator stood between their synonyms."""
+    for mark in OTHERS:
+        count = source.synonyms[mark]
+        if count > MANY * source.synonyms[""]:
+            held = f"{count:,} of {source.synonyms['']:,} cells of synonyms hold {mark!r}, which is not the separator"
+            message = f"{source.path}: {held}; --option 'separator={mark.strip()}' makes several names of each"
+            warnings.warn(message, LinnetWarning, stacklevel=2)
 
 
 # --- rows ------------------------------------------------------------------------------------------------------------
@@ -202,7 +217,10 @@ def _places(header: Sequence[str], source: _Source) -> dict[str, int]:
         elif ours in source.columns or ours in REQUIRED:
             problem = f"there is no column {theirs!r}; {there}{did_you_mean(theirs, header)}"
             cure = (
-                "" if ours in source.columns else f" (say which it is: --column {ours}=…, or columns={{{ours!r}: …}})"
+                ""
+                if ours in source.columns
+                else f" (say which it is: --column {ours}=…, or columns={{{ours!r}: …}}; of a "
+                "file whose first row names no columns: --option header=id,name)"
             )
             raise FormatError(source.path, problem + cure, line=1)
     _warn_unused(header, places, source)
@@ -337,5 +355,8 @@ def _names(row: Row, line: int, source: _Source, *, live: bool) -> tuple[Name, .
     if not name and live:
         raise FormatError(source.path, "the name is empty", line=line)
     names = [Name(name, language=language)] if name else []
+    cell = row.get("synonyms")
+    if isinstance(cell, str) and cell and source.separator:
+        source.synonyms.update(["", *(mark for mark in OTHERS if mark in cell and mark.strip() != source.separator)])
     synonyms = (Name(text, scope, language) for text in _many(row, "synonyms", source))
     return (*names, *(synonym for synonym in synonyms if synonym not in names))
