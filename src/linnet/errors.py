@@ -20,7 +20,9 @@ A message names the thing, the value and the way out. Anything else that escapes
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 __all__ = [
     "DataError",
@@ -36,7 +38,22 @@ __all__ = [
     "TrainingError",
     "UnknownConceptError",
     "did_you_mean",
+    "wrong_field",
 ]
+
+WORDS = {  # of pydantic's, and the same as messages here say it
+    "Input should be ": "expected ",
+    "greater than or equal to": "a number from",
+    "less than or equal to": "a number up to",
+    "greater than": "a number above",
+    "less than": "a number below",
+    "a valid integer": "a whole number",
+    "a valid number": "a number",
+    "a valid boolean": "true or false",
+    "a valid string": "a text",
+    "a valid dictionary": "a table",
+    "a valid ": "a ",
+}
 
 
 class LinnetError(Exception):
@@ -136,3 +153,26 @@ def did_you_mean(value: str, known: Iterable[str]) -> str:
     """
     near = difflib.get_close_matches(value, list(known), n=1, cutoff=0.6)
     return f"; did you mean {near[0]!r}?" if near else ""
+
+
+def wrong_field(found: Mapping[str, Any], known: Iterable[str], where: str) -> str:
+    """Return what is wrong with one field, as pydantic has found it.
+
+    Args:
+        found: one of the ``errors()`` of its ValidationError.
+        known: the fields that there are.
+        where: what the message calls the field.
+
+    >>> wrong_field({"type": "greater_than", "msg": "Input should be greater than 0", "input": -1}, [], "lr")
+    'lr: expected a number above 0, found -1'
+    """
+    if found["type"] == "extra_forbidden":
+        names = list(known)
+        hint = did_you_mean(where.rpartition(".")[2], names) or f"; it has: {', '.join(names)}"
+        return f"{where}: unknown field{hint}"
+    if found["type"] == "missing":
+        return f"{where}: missing"
+    said = re.sub(", (unable to|got a) .*", "", found["msg"])
+    for theirs, ours in WORDS.items():
+        said = said.replace(theirs, ours)
+    return f"{where}: {said}, found {found['input']!r}"

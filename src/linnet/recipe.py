@@ -6,14 +6,14 @@ Components and their keywords are checked where names become classes, in `linnet
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from linnet.allow import Allow
-from linnet.errors import LinnetError, RecipeError, did_you_mean
+from linnet.errors import LinnetError, RecipeError, wrong_field
 from linnet.kb import KnowledgeBase
 from linnet.kb_open import KbSources, build_kb, open_kb
 from linnet.space import Parameter, Range
@@ -215,15 +215,8 @@ def messages(error: ValidationError) -> list[str]:
             del place[1]
         if place[0] == "tune" and len(place) > 2:
             del place[2]  # the form that was meant
-        key = ".".join(place)
-        if item["type"] == "extra_forbidden":
-            fields = known if len(place) == 1 else list(TABLES.get(place[0], KbSources).model_fields)
-            hint = did_you_mean(place[-1], fields) or f"; it has: {', '.join(fields)}"
-            lines.append(f"{key}: unknown field{hint}")
-        elif item["type"] == "missing":
-            lines.append(f"{key}: missing")
-        else:
-            lines.append(_message(item, key))
+        fields = known if len(place) == 1 else list(TABLES.get(place[0], KbSources).model_fields)
+        lines.append(_message(item, fields, ".".join(place)))
     return lines
 
 
@@ -236,15 +229,15 @@ def check_value(known: TypeAdapter[Any], value: Any, where: str) -> list[str]:
     try:
         known.validate_python(value)
     except ValidationError as error:
-        return [_message(error.errors()[0], where)]
+        return [_message(error.errors()[0], (), where)]
     return []
 
 
-def _message(item: Mapping[str, Any], where: str) -> str:
-    said, found = item["msg"], item["input"]
-    if item["type"] in LISTS and isinstance(found, str):
-        said = f"expected a list such as {toml_value([text.strip() for text in found.split(',')])}"
-    return f"{where}: {said}, found {found!r}"
+def _message(item: Mapping[str, Any], known: Sequence[str], where: str) -> str:
+    if item["type"] in LISTS and isinstance(item["input"], str):
+        said = f"expected a list such as {toml_value([text.strip() for text in item['input'].split(',')])}"
+        item = {**item, "msg": said}
+    return wrong_field(item, known, where)
 
 
 def nested_tables(tables: Any) -> Iterator[dict[str, Any]]:

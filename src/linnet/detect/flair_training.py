@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import flair
 import numpy as np
@@ -18,7 +18,7 @@ import torch
 from flair.data import Sentence
 from flair.embeddings import FlairEmbeddings
 from flair.training_utils import AnnealOnPlateau, store_embeddings
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt
 
 from linnet.data import Document
 from linnet.detect.flair_model import (
@@ -31,11 +31,12 @@ from linnet.detect.flair_model import (
     words_of,
 )
 from linnet.detect.flair_texts import Marked, marked_sentences
-from linnet.errors import DataError, RecipeError, did_you_mean
+from linnet.errors import DataError
 from linnet.home import expanded
 from linnet.nn.device import choose_device
 from linnet.roles import Step
 from linnet.text.tagging import Chunk
+from linnet.train.args import Arguments
 
 __all__ = ["FlairArgs", "Layers", "fit"]
 
@@ -48,7 +49,7 @@ SPREAD = 0.5  # of the numbers of words that nothing is known of yet, as publish
 LM_RATE, LM_CLIP = 5e-3, 0.25
 
 
-class FlairArgs(BaseModel):
+class FlairArgs(Arguments):
     """What the training is told; the defaults are Flair's.
 
     Args:
@@ -63,36 +64,17 @@ class FlairArgs(BaseModel):
         seed: of all that is drawn.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    SOURCE: ClassVar[str] = "flair"
 
-    epochs: int = Field(100, ge=1)
-    batch: int = Field(32, ge=1)
-    lr: float = Field(0.1, gt=0)
-    patience: int = Field(3, ge=0)
-    anneal: float = Field(0.5, gt=0, lt=1)
-    least_lr: float = Field(1e-4, gt=0)
-    dropout: float = Field(0.5, ge=0, lt=1)
-    characters_epochs: int = Field(5, ge=1)
-    seed: int = Field(13, ge=0)
-
-    @classmethod
-    def of(cls, values: Mapping[str, Any]) -> FlairArgs:
-        """Return the arguments of a ``[[train]]`` table.
-
-        Raises:
-            RecipeError: unknown or wrong fields, all of them at once.
-        """
-        try:
-            return cls.model_validate(dict(values))
-        except ValidationError as error:
-            known = list(cls.model_fields)
-            problems = []
-            for item in error.errors():
-                key = str(item["loc"][0])
-                hint = did_you_mean(key, known) or f"; it has: {', '.join(known)}"
-                unknown = item["type"] == "extra_forbidden"
-                problems.append(f"{key}: unknown field{hint}" if unknown else f"{key}: {item['msg']}")
-            raise RecipeError("flair", problems) from error
+    epochs: PositiveInt = 100
+    batch: PositiveInt = 32
+    lr: PositiveFloat = 0.1
+    patience: NonNegativeInt = 3
+    anneal: float = Field(default=0.5, gt=0, lt=1)
+    least_lr: PositiveFloat = 1e-4
+    dropout: float = Field(default=0.5, ge=0, lt=1)
+    characters_epochs: PositiveInt = 5
+    seed: NonNegativeInt = 13
 
 
 class Layers(Protocol):

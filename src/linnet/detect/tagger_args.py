@@ -5,21 +5,16 @@ Nothing here imports torch, so that recipes can be checked where it is not insta
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Literal, Self
+from typing import ClassVar, Literal
 
-from linnet.train.args import TrainArgs, split_table
+from pydantic import Field, NonNegativeInt, PositiveInt
+
+from linnet.train.args import PartArgs
 
 __all__ = ["TaggerArgs"]
 
-Regularisation = Literal["none", "r-drop", "adversarial"]
-HIGHEST = {"nil_weight": 100, "strength": 100, "dropout": 0.9, "encoder_dropout": 0.9, "faster": 1000}
-CHOICES = ("none", "r-drop", "adversarial")
 
-
-@dataclass(frozen=True, kw_only=True)
-class TaggerArgs:
+class TaggerArgs(PartArgs):
     """What the training of a tagger is told beside `linnet.train.args.TrainArgs`.
 
     Args:
@@ -34,35 +29,13 @@ class TaggerArgs:
         frozen: layers of the encoder from below that do not learn, its embeddings included; 0 = all learn.
     """
 
-    nil_weight: float = 1.0
-    regularisation: Regularisation = "none"
-    strength: float = 1.0
-    networks: int = 1
-    dropout: float = 0.2
-    encoder_dropout: float = 0.0
-    faster: float = 10.0
-    frozen: int = 0
+    SOURCE: ClassVar[str] = "tagger"
 
-    @classmethod
-    def split(cls, values: Mapping[str, Any]) -> tuple[Self, TrainArgs]:
-        """Return a ``[[train]]`` table as what this training is told and what the loop is told.
-
-        Raises:
-            RecipeError: unknown or wrong fields, all of them at once.
-        """
-        return split_table(cls, values, _problems(values), source="tagger")
-
-
-def _problems(values: Mapping[str, Any]) -> list[str]:
-    problems = []
-    for name, high in HIGHEST.items():
-        value = values.get(name, 0)
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= high:
-            problems.append(f"{name}: expected a number from 0 to {high}, found {value!r}")
-    for name, low in (("networks", 1), ("frozen", 0)):
-        value = values.get(name, low)
-        if isinstance(value, bool) or not isinstance(value, int) or value < low:
-            problems.append(f"{name}: expected a whole number from {low}, found {value!r}")
-    if values.get("regularisation", "none") not in CHOICES:
-        problems.append(f"regularisation: expected one of {', '.join(CHOICES)}, found {values['regularisation']!r}")
-    return problems
+    nil_weight: float = Field(default=1.0, ge=0, le=100)
+    regularisation: Literal["none", "r-drop", "adversarial"] = "none"
+    strength: float = Field(default=1.0, ge=0, le=100)
+    networks: PositiveInt = 1
+    dropout: float = Field(default=0.2, ge=0, le=0.9)
+    encoder_dropout: float = Field(default=0.0, ge=0, le=0.9)
+    faster: float = Field(default=10.0, ge=0, le=1000)
+    frozen: NonNegativeInt = 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -269,7 +269,7 @@ def fit(
         network = tagger.fresh()
         training = TaggerTraining(network, own, examples)
         score = (lambda _, network=network: _recognition(tagger, dev, texts, network)) if dev else None
-        some = replace(loop, seed=(loop.seed + number) % (1 << 32))
+        some = loop.model_copy(update={"seed": (loop.seed + number) % (1 << 32)})
         told = [tagger.config(), tagger.labels, vars(own), tagger.kb.version, network.encoder.fingerprint()]
         folder = args.get("checkpoints")
         place = folder if folder is None or number == 0 else folder.with_name(f"{folder.name}-{number}")

@@ -5,19 +5,18 @@ Nothing here imports torch, so that recipes can be checked where it is not insta
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Literal, Self
+from typing import ClassVar, Literal
 
-from linnet.train.args import TrainArgs, split_table
+from pydantic import Field, PositiveInt
+
+from linnet.train.args import PartArgs
 
 __all__ = ["CandidateText", "CrossArgs"]
 
 CandidateText = Literal["name", "matched", "definition"]  # what stands for a candidate (`linnet.rerank.cross_texts`)
 
 
-@dataclass(frozen=True, kw_only=True)
-class CrossArgs:
+class CrossArgs(PartArgs):
     """What the training of a cross-encoder is told beside `linnet.train.args.TrainArgs`.
 
     Args:
@@ -32,41 +31,11 @@ class CrossArgs:
         dropout: share of numbers that the encoder forgets while it learns; None leaves it what its checkpoint says.
     """
 
-    top_k: int = 5
+    SOURCE: ClassVar[str] = "cross"
+
+    top_k: PositiveInt = 5
     loss: Literal["pairs", "list"] = "list"
     add_gold: bool = False
-    spare: float | None = None
-    held_out: float = 0.1
-    dropout: float | None = None
-
-    @classmethod
-    def split(cls, values: Mapping[str, Any]) -> tuple[Self, TrainArgs]:
-        """Return a ``[[train]]`` table as what this training is told and what the loop is told.
-
-        Raises:
-            RecipeError: unknown or wrong fields, all of them at once.
-        """
-        return split_table(cls, values, _problems(values), source="cross")
-
-
-def _problems(values: Mapping[str, Any]) -> list[str]:
-    problems = []
-    top = values.get("top_k", 1)
-    if not isinstance(top, int) or isinstance(top, bool) or top < 1:
-        problems.append(f"top_k: expected a whole number from 1, found {top!r}")
-    if values.get("loss", "list") not in ("pairs", "list"):
-        problems.append(f"loss: expected one of pairs, list, found {values['loss']!r}")
-    if not isinstance(values.get("add_gold", False), bool):
-        problems.append(f"add_gold: expected true or false, found {values['add_gold']!r}")
-    spare = values.get("spare")
-    if spare is not None and (isinstance(spare, bool) or not isinstance(spare, (int, float)) or not 0 <= spare <= 1):
-        problems.append(f"spare: expected a share from 0 to 1, such as 0.001, found {spare!r}")
-    held = values.get("held_out", 0.1)
-    if isinstance(held, bool) or not isinstance(held, (int, float)) or not 0 < held <= 0.5:
-        problems.append(f"held_out: expected a share above 0, up to 0.5, found {held!r}")
-    dropout = values.get("dropout")
-    if dropout is not None and (
-        isinstance(dropout, bool) or not isinstance(dropout, (int, float)) or not 0 <= dropout < 1
-    ):
-        problems.append(f"dropout: expected a share from 0 to below 1, such as 0.1, found {dropout!r}")
-    return problems
+    spare: float | None = Field(default=None, ge=0, le=1)
+    held_out: float = Field(default=0.1, gt=0, le=0.5)
+    dropout: float | None = Field(default=None, ge=0, lt=1)

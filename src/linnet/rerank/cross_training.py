@@ -10,7 +10,7 @@ import contextlib
 import logging
 import time
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
@@ -291,7 +291,9 @@ def fit(
         DataError: no mention with a right candidate.
     """
     own, loop = CrossArgs.split({key: value for key, value in args.items() if key != "checkpoints"})
-    applied = replace(own, add_gold=False, top_k=cross.top_k)  # what is measured or fitted is as it will be linked
+    applied = own.model_copy(
+        update={"add_gold": False, "top_k": cross.top_k}
+    )  # what is measured or fitted is as it will be linked
     rest, out = _divided(docs, own, loop.seed) if cross.heard else (docs, [])
     shown = learned_documents(cross, rest, before=before, args=own)
     held = learned_documents(cross, out, before=before, args=applied) if out else []

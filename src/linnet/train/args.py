@@ -5,21 +5,31 @@ Nothing here imports torch, so that recipes can be checked where it is not insta
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Literal, Self, TypeVar, cast
+from typing import Any, ClassVar, Literal, Self
 
-from linnet.errors import RecipeError, did_you_mean
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    NonNegativeFloat,
+    NonNegativeInt,
+    PositiveFloat,
+    PositiveInt,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+)
+from pydantic_core import PydanticCustomError
 
-__all__ = ["FREE", "SCHEDULES", "Every", "TrainArgs", "split_table"]
+from linnet.errors import RecipeError, wrong_field
 
-Own = TypeVar("Own")
+__all__ = ["FREE", "Arguments", "Every", "PartArgs", "TrainArgs"]
 
-SCHEDULES = ("linear", "cosine", "constant")
 FREE = ("max_minutes", "checkpoint_every")  # arguments that may differ when a training goes on
 UNITS = ("epochs", "steps", "minutes")
 LARGEST_SEED = (1 << 32) - 1  # what numpy's global generator takes
@@ -51,62 +61,55 @@ class Every:
         return cls(number, unit)
 
 
-def _whole(low: int, high: float = math.inf) -> Callable[[Any], bool]:
-    return lambda value: isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
+class Arguments(BaseModel):
+    """What a training is told, checked field by field; wrong fields are a RecipeError that names all of them.
+
+    Attributes:
+        SOURCE: what messages call it.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+    SOURCE: ClassVar[str] = "training arguments"
+
+    def __init__(self, **values: Any) -> None:
+        try:
+            super().__init__(**values)
+        except ValidationError as error:
+            problems = [wrong_field(item, self.table_fields(), str(item["loc"][0])) for item in error.errors()]
+            raise RecipeError(self.SOURCE, problems) from error
+
+    @classmethod
+    def table_fields(cls) -> list[str]:
+        """Return the fields of the table that these arguments are in."""
+        return list(cls.model_fields)
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any], *, source: str = "") -> Self:
+        """Return the arguments in a table of a recipe.
+
+        Args:
+            values: fields by name; what is not there keeps its default.
+            source: the recipe, or the place in it, for messages.
+
+        Raises:
+            RecipeError: unknown or wrong fields, all of them at once.
+
+        >>> TrainArgs.of({"epochs": 1, "lr": 1e-3}, source="recipe.toml").batch
+        32
+        >>> TrainArgs.of({"epoch": 1, "lr": "fast"}, source="recipe.toml")
+        Traceback (most recent call last):
+            ...
+        linnet.errors.RecipeError: recipe.toml: 2 problems
+          lr: expected a number, found 'fast'
+          epoch: unknown field; did you mean 'epochs'?
+        """
+        try:
+            return cls(**values)
+        except RecipeError as error:
+            raise RecipeError(source or cls.SOURCE, error.problems) from error
 
 
-def _real(low: float, high: float = math.inf, *, above: bool = False) -> Callable[[Any], bool]:
-    def check(value: Any) -> bool:
-        if isinstance(value, bool) or not isinstance(value, (int, float)):
-            return False
-        return (low < value if above else low <= value) and value <= high and math.isfinite(value)
-
-    return check
-
-
-def _optional(check: Callable[[Any], bool]) -> Callable[[Any], bool]:
-    return lambda value: value is None or check(value)
-
-
-def _every(value: Any, *, number_is: str, units: tuple[str, ...]) -> bool:
-    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
-        return False
-    try:
-        return Every.of(value, number_is=number_is).unit in units
-    except ValueError:
-        return False
-
-
-_RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
-    "epochs": (_whole(1), "a whole number from 1"),
-    "batch": (_whole(1), "a whole number from 1"),
-    "lr": (_real(0, above=True), "a number above 0"),
-    "schedule": (lambda value: value in SCHEDULES, f"one of {', '.join(SCHEDULES)}"),
-    "warmup_steps": (_whole(0), "a whole number from 0"),
-    "warmup": (_real(0, 1), "a share of all steps, from 0 to 1"),
-    "weight_decay": (_real(0), "a number from 0"),
-    "clip": (_real(0), "a norm, or 0 for none"),
-    "accumulate": (_whole(1), "a whole number from 1"),
-    "patience": (_optional(_whole(1)), "a whole number from 1"),
-    "min_gain": (_real(0), "a share of the best score, such as 0.01"),
-    "evaluate_every": (
-        lambda value: _every(value, number_is="epochs", units=("epochs", "steps")),
-        'such as "1 epoch" or "500 steps"; a bare number counts epochs',
-    ),
-    "seed": (_whole(0, LARGEST_SEED), f"a whole number from 0 to {LARGEST_SEED}"),
-    "bf16": (_optional(lambda value: isinstance(value, bool)), "true or false"),
-    "checkpoint_every": (
-        _optional(lambda value: _every(value, number_is="steps", units=UNITS)),
-        'such as "500 steps" or "10 minutes"; a bare number counts steps',
-    ),
-    "keep_best": (lambda value: isinstance(value, bool), "true or false"),
-    "max_steps": (_optional(_whole(1)), "a whole number from 1"),
-    "max_minutes": (_optional(_real(0, above=True)), "a number above 0"),
-}
-
-
-@dataclass(frozen=True, kw_only=True)
-class TrainArgs:
+class TrainArgs(Arguments):
     """What the gradient loop is told.
 
     Args:
@@ -134,52 +137,45 @@ class TrainArgs:
         RecipeError: wrong fields, all of them at once.
     """
 
-    epochs: int = 3
-    batch: int = 32
-    lr: float = 5e-5
+    epochs: PositiveInt = 3
+    batch: PositiveInt = 32
+    lr: PositiveFloat = 5e-5
     schedule: Literal["linear", "cosine", "constant"] = "linear"
-    warmup_steps: int = 0
-    warmup: float = 0.0
-    weight_decay: float = 0.01
-    clip: float = 1.0
-    accumulate: int = 1
-    patience: int | None = None
-    min_gain: float = 0.0
+    warmup_steps: NonNegativeInt = 0
+    warmup: float = Field(default=0.0, ge=0, le=1)
+    weight_decay: NonNegativeFloat = 0.01
+    clip: NonNegativeFloat = 1.0
+    accumulate: PositiveInt = 1
+    patience: PositiveInt | None = None
+    min_gain: NonNegativeFloat = 0.0
     evaluate_every: float | str = "1 epoch"
-    seed: int = 13
+    seed: int = Field(default=13, ge=0, le=LARGEST_SEED)
     bf16: bool | None = None
-    checkpoint_every: int | str | None = "10 minutes"
+    checkpoint_every: float | str | None = "10 minutes"
     keep_best: bool = True
-    max_steps: int | None = None
-    max_minutes: float | None = None
+    max_steps: PositiveInt | None = None
+    max_minutes: PositiveFloat | None = None
 
-    def __post_init__(self) -> None:
-        if problems := _problems(dataclasses.asdict(self)):
-            raise RecipeError("training arguments", problems)
-
+    @field_validator("evaluate_every", "checkpoint_every", mode="plain")
     @classmethod
-    def of(cls, values: Mapping[str, Any], *, source: str) -> TrainArgs:
-        """Return the arguments in a table of a recipe.
+    def _check_distance(cls, value: Any, info: ValidationInfo) -> Any:
+        counts, units = ("epochs", UNITS[:2]) if info.field_name == "evaluate_every" else ("steps", UNITS)
+        if value is None and counts == "steps":
+            return None
+        try:
+            if not isinstance(value, bool) and Every.of(value, number_is=counts).unit in units:
+                return value
+        except (TypeError, ValueError):
+            pass
+        expected = " or ".join(f'"10 {unit}"' for unit in units)
+        raise PydanticCustomError("distance", f"expected a distance such as {expected}; a bare number counts {counts}")
 
-        Args:
-            values: fields by name; what is not there keeps its default.
-            source: the recipe, or the place in it, for messages.
-
-        Raises:
-            RecipeError: unknown or wrong fields, all of them at once.
-
-        >>> TrainArgs.of({"epochs": 1, "lr": 1e-3}, source="recipe.toml").batch
-        32
-        >>> TrainArgs.of({"epoch": 1, "lr": "fast"}, source="recipe.toml")
-        Traceback (most recent call last):
-            ...
-        linnet.errors.RecipeError: recipe.toml: 2 problems
-          epoch: unknown field; did you mean 'epochs'?
-          lr: expected a number above 0, found 'fast'
-        """
-        if problems := _problems(values):
-            raise RecipeError(source, problems)
-        return cls(**values)
+    @field_validator("warmup")
+    @classmethod
+    def _check_warmup(cls, value: float, info: ValidationInfo) -> float:
+        if value and info.data.get("warmup_steps"):
+            raise PydanticCustomError("both", "leave out either it or warmup_steps")
+        return value
 
     @property
     def evaluation(self) -> Every:
@@ -192,55 +188,39 @@ class TrainArgs:
         return None if self.checkpoint_every is None else Every.of(self.checkpoint_every, number_is="steps")
 
 
-def _problems(values: Mapping[str, Any]) -> list[str]:
-    known = ", ".join(_RULES)
-    found = [
-        f"{name}: unknown field{did_you_mean(name, _RULES) or f'; it has: {known}'}"
-        for name in values
-        if name not in _RULES
-    ]
-    for name, (holds, expected) in _RULES.items():
-        if name in values and not holds(values[name]):
-            found.append(f"{name}: expected {expected}, found {values[name]!r}")
-    if values.get("warmup") and values.get("warmup_steps"):
-        found.append("warmup: leave out either it or warmup_steps")
-    return found
+class PartArgs(Arguments):
+    """What a part is told beside `TrainArgs`, in the same ``[[train]]`` table.
 
-
-def split_table(
-    cls: type[Own],
-    values: Mapping[str, Any],
-    problems: Sequence[str],
-    *,
-    source: str,
-    defaults: Mapping[str, Any] = MappingProxyType({}),
-    besides: Collection[str] = (),
-) -> tuple[Own, TrainArgs]:
-    """Return a ``[[train]]`` table as what a part is told, the fields of `cls`, and what the loop is told.
-
-    Args:
-        cls: a dataclass of the part's own arguments.
-        values: the table.
-        problems: what is wrong with the part's own arguments.
-        source: the part, for messages.
-        defaults: of the loop, other than its own.
-        besides: fields that are neither.
-
-    Raises:
-        RecipeError: `problems`, and unknown or wrong fields, all of them at once.
+    Attributes:
+        LOOP: defaults of the loop, other than its own.
     """
-    own = {item.name for item in dataclasses.fields(cast("Any", cls))}
-    known = {item.name for item in dataclasses.fields(TrainArgs)}
-    others = {key: value for key, value in values.items() if key not in own and key not in besides}
-    found = list(problems)
-    for key in [key for key in others if key not in known]:
-        hint = did_you_mean(key, own | known) or f"; it has: {', '.join(sorted(own | known))}"
-        found.append(f"{key}: unknown field{hint}")
-        del others[key]
+
+    LOOP: ClassVar[Mapping[str, Any]] = MappingProxyType({})
+
+    @classmethod
+    def table_fields(cls) -> list[str]:
+        """Return the fields of the table, those of the loop last."""
+        return [*cls.model_fields, *TrainArgs.model_fields]
+
+    @classmethod
+    def split(cls, values: Mapping[str, Any]) -> tuple[Self, TrainArgs]:
+        """Return a ``[[train]]`` table as what the part is told and what the loop is told.
+
+        Raises:
+            RecipeError: unknown or wrong fields, all of them at once.
+        """
+        loop = {**cls.LOOP, **{key: value for key, value in values.items() if key in TrainArgs.model_fields}}
+        own = {key: value for key, value in values.items() if key not in TrainArgs.model_fields}
+        try:
+            made = TrainArgs(**loop)
+        except RecipeError as error:
+            raise RecipeError(cls.SOURCE, [*_problems(cls, own), *error.problems]) from error
+        return cls(**own), made
+
+
+def _problems(cls: type[Arguments], values: Mapping[str, Any]) -> tuple[str, ...]:
     try:
-        loop = TrainArgs.of({**defaults, **others}, source=source)
+        cls(**values)
     except RecipeError as error:
-        raise RecipeError(source, [*found, *error.problems]) from error
-    if found:
-        raise RecipeError(source, found)
-    return cls(**{key: value for key, value in values.items() if key in own}), loop
+        return error.problems
+    return ()

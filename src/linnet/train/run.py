@@ -89,13 +89,13 @@ class Run:
     ) -> None:
         if score is None and args.patience is not None:  # as in cross-fitting, or where dev documents are measured
             logger.warning("there are no dev documents to score by, so patience = %s stops nothing", args.patience)
-            args = dataclasses.replace(args, patience=None)
+            args = args.model_copy(update={"patience": None})
         self.model, self.docs, self.dev, self.score, self.args, self.folder = model, docs, dev, score, args, folder
         self.accelerator = _accelerator()
         self.device = self.accelerator.device
         set_seed(args.seed, device_specific=True)
         bf16 = has_bf16(self.device) if args.bf16 is None else args.bf16
-        told = {name: value for name, value in dataclasses.asdict(args).items() if name not in FREE}
+        told = {name: value for name, value in args if name not in FREE}
         self.told = {**told, "bf16": bf16, "key": key}
         model.module.to(self.device)
         groups = model.groups(args)  # before gradients are distributed: it may freeze parameters
