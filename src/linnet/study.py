@@ -30,7 +30,6 @@ NAME = "linnet"  # of the one study in the file
 TOLD = "told"
 
 Space = Mapping[str, "list[Any] | Range"]
-Values = Mapping[str, Any]
 
 
 class Proposal(NamedTuple):

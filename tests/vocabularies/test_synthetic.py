@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.synthetic_files import write_mesh, write_rf2, write_rrf
 
 from linnet.data import Concept, Name
 from linnet.errors import LinnetError
@@ -17,7 +18,6 @@ from linnet.kb_build import build
 from linnet.vocabularies.mesh import read_mesh
 from linnet.vocabularies.snomed import read_snomed
 from linnet.vocabularies.synthetic import TYPES, synthetic
-from linnet.vocabularies.synthetic_files import write_mesh, write_rf2, write_rrf
 from linnet.vocabularies.umls import read_umls
 
 SIZE = 6000

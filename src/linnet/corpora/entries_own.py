@@ -18,7 +18,6 @@ S800_IDS = splits("**/split/{}.txt", train="train", dev="devel", test="test")
 CRAFT_IDS = splits("**/articles/ids/craft-ids-{}.txt", train="train", dev="dev", test="test")
 CRAFT_ONTOLOGIES = ("chebi", "cl", "go", "mondo", "mop", "ncbi-taxonomy", "pr", "so", "uberon")
 FILES_OF_CRAFT = ("*/articles/txt/*.txt", "*/articles/ids/*.txt", "*/concept-annotation/*/knowtator*/*.xml")
-GNORMPLUS = {"train": "BC2GNtrain", "test": "BC2GNtest", "nlmiat": "NLMIAT"}
 COMETA = ("stratified_general", "stratified_specific", "zeroshot_general", "zeroshot_specific")
 FOLDS = tuple(f"fold-{number}" for number in range(10))
 

@@ -23,7 +23,6 @@ from linnet.text.variants import CONJUNCTIONS, PREFIXES
 __all__ = ["Batch", "Ints", "Text", "Vocabulary", "read_texts"]
 
 Ints = npt.NDArray[np.intp]
-Bools = npt.NDArray[np.bool_]
 
 PHRASE = "\0"  # begins what stands for several words in the place of one; no word of a text holds it
 STOP = "of"  # any stop word

@@ -9,7 +9,6 @@ Similarity is the normalised dot product; how names are searched say `linnet.ind
 from __future__ import annotations
 
 import copy
-import logging
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -38,7 +37,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Dense"]
 
-logger = logging.getLogger(__name__)
 
 Floats = npt.NDArray[np.float32]
 
@@ -46,7 +44,6 @@ NO_NAME = -1  # the name row of an alias
 ALIASES = "aliases.jsonl"
 VECTORS = "names.vectors"  # in a trained folder
 FEWEST_TOKENS = 8
-POOLINGS = ("cls", "mean", "span", "ends", "markers")
 
 
 @dataclass(kw_only=True)
