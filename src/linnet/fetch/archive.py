@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import bz2
 import gzip
-import io
 import lzma
 import re
 import stat
@@ -35,7 +34,6 @@ CHUNK = 1 << 20
 LARGEST = 4 << 20  # bytes of one piece of a tar file
 HEADERS = 1 << 20  # bytes of all that a tar file says of one of its files
 COMMON = 100  # statements about all files that a tar file may make: tarfile keeps each as long as it reads
-MEMORY = 256 << 20  # bytes that an xz file may ask for; its strongest usual packing asks for 65 MiB
 DEFLATE = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 ZIP = (b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08")  # a file, none at all, one part of several
 OTHERS = {zipfile.ZIP_BZIP2: "bzip2", zipfile.ZIP_LZMA: "LZMA"}
@@ -174,6 +172,8 @@ def _named(archive: str | Path) -> Iterator[None]:
         raise
     except (zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError, EOFError) as error:
         raise FormatError(archive, f"the archive is damaged ({error}): fetch or copy it again") from error
+    except MemoryError as error:  # an xz file says how much unpacking it takes
+        raise FormatError(archive, "wants more memory than there is: unpack it yourself") from error
     except (NotImplementedError, RuntimeError) as error:  # methods that zipfile lacks; a password
         raise FormatError(archive, f"cannot be unpacked ({error}): unpack it yourself") from error
     except (ValueError, IndexError, OverflowError) as error:  # headers with numbers that are none
@@ -257,7 +257,7 @@ def _unpacked(raw: BinaryIO) -> Iterator[BinaryIO]:
     packings: dict[bytes, Callable[[BinaryIO], Any]] = {
         b"\x1f\x8b": lambda packed: gzip.GzipFile(fileobj=packed),
         b"BZh": bz2.BZ2File,
-        b"\xfd7zXZ\x00": lambda packed: io.BufferedReader(_Xz(packed), CHUNK),
+        b"\xfd7zXZ\x00": lzma.LZMAFile,
     }
     for start, opener in packings.items():
         if magic.startswith(start):
@@ -265,58 +265,6 @@ def _unpacked(raw: BinaryIO) -> Iterator[BinaryIO]:
                 yield stream
             return
     yield raw
-
-
-class _Xz(io.RawIOBase):
-    """The content of an xz file: `lzma.LZMAFile` gives it whatever memory it asks for."""
-
-    def __init__(self, packed: BinaryIO) -> None:
-        self._packed, self._place, self._unpacker = packed, 0, _unpacker()
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
-        if whence != io.SEEK_SET:
-            raise io.UnsupportedOperation(f"seek by whence {whence}")
-        if offset < self._place:
-            self._packed.seek(0)
-            self._place, self._unpacker = 0, _unpacker()
-        while self.read(min(CHUNK, offset - self._place)):
-            pass
-        return self._place
-
-    def tell(self) -> int:
-        return self._place
-
-    def readinto(self, buffer: object) -> int:
-        view = memoryview(buffer)  # type: ignore[arg-type]
-        data = b""
-        while view and not data:
-            packed = b""
-            if self._unpacker.eof:  # several may follow one another, with zeros between
-                packed = self._unpacker.unused_data.lstrip(b"\0") or self._packed.read(CHUNK).lstrip(b"\0")
-                if not packed:
-                    return 0
-                self._unpacker = _unpacker()
-            elif self._unpacker.needs_input and not (packed := self._packed.read(CHUNK)):
-                raise EOFError("it ends too early")
-            try:
-                data = self._unpacker.decompress(packed, len(view))
-            except lzma.LZMAError as error:
-                if "Memory" in str(error):
-                    raise RuntimeError(f"wants more than {MEMORY >> 20} MiB of memory") from error
-                raise
-        view[: len(data)] = data
-        self._place += len(data)
-        return len(data)
-
-
-def _unpacker() -> lzma.LZMADecompressor:
-    return lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=MEMORY)
 
 
 class _Guarded:
