@@ -20,8 +20,8 @@ LINES = (
     "text", "fetch", "kb_search", "kb_tables", "kb_file", "kb_rows", "kb_edit", "kb", "kb_build", "vocabularies",
     "corpora", "allow", "roles", "learner", "kb_open", "space", "recipe", "fusion", "composition", "pipeline", "nn",
     "index", "train", "detect retrieve rerank joint", "confidence", "decide", "evaluate", "components", "config",
-    "finished", "todo", "handover teachable", "fitting", "study", "tuning ablation", "scale", "serve", "annotate",
-    "cli",
+    "finished", "todo", "handover teachable linking", "fitting", "study", "tuning ablation experiment", "scale", "serve",
+    "annotate", "cli",
 )  # fmt: skip
 PLACE = {room: place for place, line in enumerate(LINES) for room in line.split()}
 DATA_FOLDERS = {"demo", "recipes"}  # hold files, and import nothing
@@ -189,6 +189,7 @@ def test_everything_public_can_be_had() -> None:
 OF_PARTS = {
     *("learner", "composition", "pipeline", "roles", "fitting", "todo", "handover", "teachable", "finished", "config"),
     *("tuning", "ablation", "decide", "confidence", "scale", "detect", "retrieve", "rerank", "joint", "train", "cli"),
+    *("linking", "experiment"),
 }
 # What is asked so is no component: networks of other libraries, errors of the system, modules that are imported.
 OTHERS = {"batch", "encoder.backbone", "encoder.backbone.config", "model", "nlp.get_pipe(name)", "os"}

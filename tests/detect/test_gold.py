@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from linnet.cli.inputs import hide_gold
 from linnet.data import Candidates, Document, Mention, Span
 from linnet.detect.gold import Gold
 from linnet.errors import LeakError, PipelineError
 from linnet.fitting import CrossFitted
+from linnet.linking import hide_gold
 from linnet.pipeline import Pipeline, Sentences
 from linnet.roles import blind
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from linnet.cli.common import Quiet, Verbose, listen, table
-from linnet.cli.train import dev_documents
 from linnet.config import read_recipe, recipes
 from linnet.corpora.catalog import read_corpus
+from linnet.corpora.own import dev_documents
 from linnet.data import Document
 from linnet.errors import LinnetError, RecipeError
 from linnet.evaluate.rows import NOTHING, Table
@@ -118,7 +118,7 @@ def _prepared(source: str, data: Path | None, varied: Sequence[tuple[str, ...]],
     if recipe.train:
         train += read_corpus(recipe.learns_from, split="train", data=data)
         if recipe.learns_from != recipe.corpus:  # what is linked is nothing to choose on
-            chosen_on += dev_documents(recipe.learns_from, data)
+            chosen_on += dev_documents(recipe.learns_from, data=data)
     task = Ablation(source=source, kb=kb, train=train, chosen_on=chosen_on, dev=dev, varied=varied, changes=changes)
     task.variants()
     return task

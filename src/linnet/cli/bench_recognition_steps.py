@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from linnet import config
-from linnet.cli.experiment import code_version
 from linnet.config import load, read_recipe
 from linnet.corpora.own import split_documents
 from linnet.data import Document
@@ -22,6 +21,7 @@ from linnet.evaluate.end_to_end import end_to_end
 from linnet.evaluate.evaluation import fingerprint
 from linnet.evaluate.measures import Measure
 from linnet.evaluate.uncertainty import adjust, interval, paired_bootstrap
+from linnet.experiment import code_version
 from linnet.fitting import train_in_place
 from linnet.pipeline import Pipeline
 from linnet.recipe import Recipe

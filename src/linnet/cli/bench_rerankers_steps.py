@@ -17,7 +17,6 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 import numpy.typing as npt
 
-from linnet.cli.experiment import code_version
 from linnet.config import load, name_of, read_recipe
 from linnet.corpora import read, write
 from linnet.corpora.catalog import read_corpus
@@ -27,6 +26,7 @@ from linnet.evaluate import Options, measure
 from linnet.evaluate.evaluation import fingerprint
 from linnet.evaluate.linked import Protocol
 from linnet.evaluate.uncertainty import mcnemar
+from linnet.experiment import code_version
 from linnet.fitting import FOLDS, cross_fitted, fit_part, fold_of
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Pipeline

@@ -22,20 +22,18 @@ from linnet.corpora.vocabulary import documents
 from linnet.data import Document
 from linnet.errors import LinnetError, did_you_mean
 from linnet.evaluate import About, Comparison, Options, Report, compare, measure
+from linnet.evaluate.files import check_reports, write_reports
 from linnet.evaluate.linked import PROTOCOLS, Protocol
-from linnet.evaluate.page import write_page
-from linnet.evaluate.render import caption, tables, to_csv, to_json, to_markdown
+from linnet.evaluate.render import caption, tables, to_json
 from linnet.home import kb_folder
 from linnet.kb import KnowledgeBase
 from linnet.kb_open import kb_of_version
 from linnet.roles import describe_seen
-from linnet.text.files import replacing
 
-__all__ = ["evaluate", "show", "write_reports"]
+__all__ = ["evaluate", "show"]
 
 logger = logging.getLogger(__name__)
 
-SUFFIXES = (".json", ".csv", ".md", ".html")
 OLD = ("mention", "document")  # measures that --json shows with their counts, by part
 
 
@@ -101,7 +99,7 @@ def evaluate(
     """Compare predicted with gold documents: linking, end to end, calibration, errors; several systems side by side."""
     listen(quiet=quiet, verbose=verbose)
     outputs = [*(output or ()), *(to or ())]
-    _check_outputs(outputs)
+    check_reports(outputs)
     refuse_overwriting([gold, *predicted, train, kb], [*outputs, metrics], data=data)
     names = _names(name or [], predicted)
     options = Options(protocol=_protocol(protocol), samples=samples)
@@ -229,29 +227,6 @@ def _names(given: Sequence[str], predicted: Sequence[str]) -> list[str]:
     if twice := [name for name in names if names.count(name) > 1]:
         raise LinnetError(f"two systems are called {twice[0]!r}: give each a name of its own with --name")
     return names
-
-
-def _check_outputs(outputs: Sequence[Path]) -> None:
-    for path in outputs:
-        if path.suffix.lower() not in SUFFIXES:
-            raise LinnetError(f"-o {path}: reports are written as {', '.join(SUFFIXES)}; end the name in one of them")
-
-
-def write_reports(
-    reports: Sequence[Report], outputs: Sequence[Path], *, comparisons: Sequence[Comparison] = ()
-) -> None:
-    """Write reports to files, each in the format that its name ends in."""
-    for path in outputs:
-        with replacing(path) as stream:
-            suffix = path.suffix.lower()
-            if suffix == ".html":
-                write_page(reports, stream, comparisons=comparisons)
-            elif suffix == ".csv":
-                stream.write(to_csv(reports))
-            elif suffix == ".md":
-                stream.write(to_markdown(reports, comparisons))
-            else:
-                stream.write(to_json(reports, comparisons))
 
 
 def show(reports: Sequence[Report], comparisons: Sequence[Comparison] = ()) -> None:

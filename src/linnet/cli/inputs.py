@@ -5,13 +5,11 @@ from __future__ import annotations
 import errno
 import glob
 import itertools
-import logging
 import os
 import re
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from shlex import quote
 
@@ -22,12 +20,10 @@ from linnet.data import Document
 from linnet.errors import FormatError, LinnetError, LinnetWarning, did_you_mean
 from linnet.home import check_output, real_path
 from linnet.kb import KnowledgeBase
-from linnet.roles import Allow, Component, blind
+from linnet.roles import Allow
 from linnet.text.files import open_text
 
-__all__ = ["allowed", "check_texts", "documents", "hide_gold", "listed_ids", "refuse_overwriting"]
-
-logger = logging.getLogger(__name__)
+__all__ = ["allowed", "check_texts", "documents", "listed_ids", "refuse_overwriting"]
 
 STDIO = "-"
 SPLIT = re.compile(r"([a-z][a-z0-9_]*(?:/[a-z0-9_-]+)?):([a-z0-9_]+)")  # of a corpus: bc5cdr:dev
@@ -217,41 +213,3 @@ def _paths(text: str, data: Path | None) -> Iterable[Path]:
     if text == STDIO or not _is_source(text):
         return ()
     return map(Path, glob.iglob(text, recursive=True) if glob.has_magic(text) else [text])  # noqa: PTH207 - takes absolute patterns
-
-
-def hide_gold(docs: Iterable[Document], linker: Component) -> Iterator[Document]:
-    """Yield `docs` as `linker` may see them (`linnet.roles.blind`), with the mentions of users if it finds mentions.
-
-    Where it links given mentions, a document that gives none has none to link: a warning at the end says so.
-
-    Raises:
-        LinnetError: it links given mentions, and no document gives any.
-    """
-    spans = "mentions" in linker.needs
-    hidden = seen = ungiven = 0
-    for doc in docs:
-        gold = sum(mention.source == "gold" for mention in doc.mentions or ())
-        seen += 1
-        if spans:
-            ungiven += doc.mentions is None
-            yield from blind([replace(doc, mentions=doc.mentions or ())], linker)
-        elif gold:
-            users = tuple(mention for mention in doc.mentions or () if mention.source == "user")
-            [seen_doc] = blind([doc], linker)
-            yield replace(seen_doc, mentions=users)
-        else:
-            yield doc
-        hidden += gold
-    if ungiven:
-        _tell_ungiven(ungiven, of=seen)
-    if hidden and not spans:
-        logger.info(
-            "%s gold mentions of the input were hidden and are not in the output; see --keep-gold", f"{hidden:,}"
-        )
-
-
-def _tell_ungiven(ungiven: int, *, of: int) -> None:
-    way = "this pipeline links given mentions and finds none itself; --detect dictionary finds them"
-    if ungiven == of:
-        raise LinnetError(f"no mentions are marked in the input, and {way}")
-    logger.warning("%s of %s documents have no mentions marked, and nothing was linked there: %s", ungiven, of, way)

@@ -16,16 +16,16 @@ from linnet.cli.terminal import say
 from linnet.corpora.catalog import corpus_named
 from linnet.corpora.vocabulary import known_corpus
 from linnet.detect.name_table import NameTable
-from linnet.errors import KnowledgeBaseError, LinnetError, did_you_mean
+from linnet.errors import LinnetError, did_you_mean
 from linnet.frozen import EMPTY
-from linnet.kb import KnowledgeBase, kb_path
+from linnet.kb import KnowledgeBase
 from linnet.vocabularies import VOCABULARIES, reader_of
-from linnet.vocabularies.build import Source, build_from
+from linnet.vocabularies.build import Source, build_from, target
 from linnet.vocabularies.join import JoinReport
 from linnet.vocabularies.options import option_value, options_of
 from linnet.vocabularies.published import PUBLISHED
 
-__all__ = ["FromOption", "ReaderOption", "ReplaceOption", "build", "finish", "given_sources", "target"]
+__all__ = ["FromOption", "ReaderOption", "ReplaceOption", "build", "finish", "given_sources"]
 
 
 FilesArgument = Annotated[
@@ -103,30 +103,6 @@ def build(
     if report.read and not quiet:
         say(str(report))
     finish(kb, started, quiet=quiet)
-
-
-def target(name: str, *, replace: bool, hpo: bool = False) -> Path:
-    """Return the file to make under a name or path; `hpo` says that it may take the HPO's name.
-
-    Raises:
-        LinnetError: the HPO's name for something else, or a knowledge base with edits is there and not to be replaced.
-    """
-    if name == "hpo" and not hpo:
-        raise LinnetError("the name hpo is the Human Phenotype Ontology's: give your knowledge base another with -o")
-    path = kb_path(name)
-    if replace or not path.is_file():
-        return path
-    try:
-        edits = KnowledgeBase.open(path).history[1:]
-    except KnowledgeBaseError:
-        return path  # another file is refused later, and a damaged knowledge base is well replaced
-    if edits:
-        last = f"{edits[-1]['at']}, {edits[-1]['action']}"
-        raise LinnetError(
-            f"{path} has been edited since it was built ({len(edits):,} times, last {last}): give another name "
-            "with -o, or --replace to lose these edits"
-        )
-    return path
 
 
 def finish(kb: KnowledgeBase, started: float, *, quiet: bool) -> None:

@@ -15,7 +15,7 @@ import typer
 
 from linnet.cli.common import Quiet, Verbose, counter, listen, progress, table
 from linnet.cli.inputs import listed_ids, refuse_overwriting
-from linnet.cli.kb_build import ReplaceOption, finish, target
+from linnet.cli.kb_build import ReplaceOption, finish
 from linnet.cli.terminal import say
 from linnet.config import open_kb
 from linnet.corpora.sources import suffix
@@ -26,6 +26,7 @@ from linnet.text.cells import quote_formula
 from linnet.text.files import replacing
 from linnet.vocabularies import diff as differ
 from linnet.vocabularies import subset as part
+from linnet.vocabularies.build import target
 from linnet.vocabularies.diff import KINDS, Change, Survival
 
 __all__ = ["diff", "subset"]

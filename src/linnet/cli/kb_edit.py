@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -16,10 +14,10 @@ from linnet.cli.kb_build import FromOption, ReaderOption, given_sources
 from linnet.cli.terminal import say
 from linnet.config import open_kb
 from linnet.data import Concept, Name
-from linnet.errors import LinnetError, LinnetWarning, UnknownConceptError, did_you_mean
+from linnet.errors import LinnetError
 from linnet.kb import KnowledgeBase
 from linnet.kb_edit import Edit
-from linnet.vocabularies.curies import curie
+from linnet.vocabularies.by_hand import add_by_hand, meant
 
 __all__ = ["add", "merge", "retire"]
 
@@ -55,29 +53,17 @@ def add(
         tuple(types or ()),
         definition,
         tuple(parents or ()),
-        tuple(map(curie, xrefs or ())),
+        tuple(xrefs or ()),
     )
     if files and one != Concept(""):
         raise LinnetError("--name, --synonym, --type, --definition, --parent, --xref are for one concept, with --id")
     with _changed(kb, dry_run=dry_run, quiet=quiet) as change:
         if id:
-            above = tuple(_meant(change, parent) for parent in one.parents)
-            one = replace(one, id=_meant(change, one.id), parents=above)
-            for parent in one.parents:
-                if parent != one.id:
-                    change.row(parent)  # a slip of the pen here, where a file may name parents of another terminology
-            _warn_of_types(one, change.types())
-            change.add(one)
+            add_by_hand(change, one)
         for source in given_sources(files, vocabulary or [], options=options or []) if files else ():
             for concept in progress(source.concepts(), what="concepts", quiet=quiet):
                 change.add(concept)
             change.cite(source.provenance())
-
-
-def _warn_of_types(concept: Concept, known: Sequence[str]) -> None:
-    for new in [name for name in concept.types if name not in known]:
-        message = f"there was no semantic type {new!r} before: it begins with {concept.id}{did_you_mean(new, known)}"
-        warnings.warn(message, LinnetWarning, stacklevel=2)
 
 
 def retire(
@@ -92,7 +78,7 @@ def retire(
     listen(quiet=quiet, verbose=verbose)
     with _changed(kb, dry_run=dry_run, quiet=quiet) as change:
         for id in ids:
-            change.retire(_meant(change, id), successor and _meant(change, successor))
+            change.retire(meant(change, id), successor and meant(change, successor))
 
 
 def merge(
@@ -107,16 +93,7 @@ def merge(
     listen(quiet=quiet, verbose=verbose)
     with _changed(kb, dry_run=dry_run, quiet=quiet) as change:
         for other in others:
-            change.merge(_meant(change, kept), _meant(change, other))
-
-
-def _meant(change: Edit, id: str) -> str:
-    """Return an id that was typed as the knowledge base has it, else in the spelling that it has in all files."""
-    try:
-        change.row(id)
-    except UnknownConceptError:
-        return curie(id)
-    return id
+            change.merge(meant(change, kept), meant(change, other))
 
 
 @contextmanager

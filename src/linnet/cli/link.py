@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -14,20 +13,18 @@ from typing import Annotated
 import typer
 
 from linnet.cli.common import Quiet, Verbose, counter, listen, progress
-from linnet.cli.inputs import allowed, check_texts, documents, hide_gold, refuse_overwriting
+from linnet.cli.inputs import allowed, check_texts, documents, refuse_overwriting
 from linnet.cli.outputs import Outputs
 from linnet.cli.times import Metrics, Times
-from linnet.config import components, load, make, name_of, read_recipe, recipes
+from linnet.config import load, recipes
 from linnet.corpora import format_of
 from linnet.data import Document
-from linnet.decide import Decide
-from linnet.errors import LinnetError, did_you_mean
-from linnet.pipeline import Component, Pipeline
+from linnet.linking import default_recipe, detecting, hide_gold, untrained
+from linnet.pipeline import Pipeline
 from linnet.roles import count_seen, describe_seen
 from linnet.scale.made_of import made_of
 from linnet.scale.unfinished import Unfinished, keeping, place_of, rest
 from linnet.text.files import STDIO
-from linnet.todo import with_parts
 
 __all__ = ["link"]
 
@@ -81,14 +78,14 @@ def link(
     lasting = outputs.lasting if STDIO not in inputs else None  # what came from there does not come again
     read = [*inputs, *(ids or ()), None if pipeline in recipes() else pipeline]
     refuse_overwriting(read, [output, html, metrics, lasting and place_of(lasting)])
-    default = "hpo" if kb in (None, "hpo") else "dictionary"
+    name = pipeline or default_recipe(kb)
     times = Times()
     with times.step("load", "pipeline"):
-        linker = load(pipeline or default, kb=kb, changes=changes or ())
+        linker = load(name, kb=kb, changes=changes or ())
         chosen = allowed(linker.kb, types or (), under or (), ids or ())
         linker = Pipeline(linker, name=linker.name, kb=linker.kb, allow=chosen)
-        _warn_of_untrained(pipeline or default, changes or ())
-        linker = linker if detect is None else _detecting(linker, detect)
+        _warn_of_untrained(*untrained(name, changes=changes or ()))
+        linker = linker if detect is None else detecting(linker, detect)
     timed = times.of_parts(linker) if metrics else linker
     given = partial(_given, inputs, source, linker, keep_gold=keep_gold)
     tally = _Tally()
@@ -127,17 +124,11 @@ class _Tally:
         return f"{now}, after {self.before:,} documents that were finished before" if self.before else now
 
 
-def _warn_of_untrained(source: str, changes: Sequence[str]) -> None:
-    """Say of a recipe that is linked with before it is trained what of it has learned nothing."""
-    if source not in recipes() and Path(source).is_dir():
-        return
-    recipe = read_recipe(source, changes=changes)
-    source = recipe.trained_by or source  # whose parts it takes
-    recipe = read_recipe(source) if recipe.trained_by else recipe
-    if parts := list(dict.fromkeys(str(table["part"]) for table in recipe.train if "part" in table)):
-        told = f"{source} is a recipe whose {', '.join(parts)} have learned nothing yet"
+def _warn_of_untrained(recipe: str, parts: Sequence[str]) -> None:
+    if parts:
+        told = f"{recipe} is a recipe whose {', '.join(parts)} have learned nothing yet"
         logger.warning(
-            "%s: linnet train %s -o DIR trains them, and --pipeline DIR links with what they learned", told, source
+            "%s: linnet train %s -o DIR trains them, and --pipeline DIR links with what they learned", told, recipe
         )
 
 
@@ -155,30 +146,3 @@ def _rest(
     with counter("comparing finished documents", total=kept.documents, quiet=quiet or nothing) as again:
         docs = rest(kept, linker, given, again=again)
     return progress(docs, what="linking", before=kept.documents, quiet=quiet)
-
-
-def _detecting(linker: Pipeline, name: str) -> Pipeline:
-    """Return a pipeline with a detector in front, in the place of ``gold`` if it begins with that."""
-    if linker.kb is None or "mentions" not in linker.needs:
-        raise LinnetError(f"--detect {name}: {linker!r} finds mentions itself")
-    if name not in components():
-        hint = did_you_mean(name, components()) or ""
-        raise LinnetError(f"--detect {name}: there is no such component{hint}")
-    try:
-        detector = make({"use": name}, linker.kb)
-    except TypeError as error:  # made of other components, or of keywords that only a recipe gives
-        raise LinnetError(f"--detect {name}: it cannot be made by its name alone; put it into a recipe") from error
-    if "mentions" not in detector.gives or "mentions" in detector.needs:
-        raise LinnetError(f"--detect {name}: it finds no mentions; dictionary does")
-    rest = linker.parts[1:] if name_of(linker.parts[0]) == "gold" else linker.parts
-    return with_parts(linker, [detector, *map(_uncalibrated, rest)])
-
-
-def _uncalibrated(part: Component) -> Component:
-    """Return a part that does not say of probabilities at given spans that they are those of found ones."""
-    if not isinstance(part, Decide) or part.calibration != "given-span":
-        return part
-    logger.warning("probabilities were fitted to given mentions: of found ones they are marked as not calibrated")
-    made = copy.copy(part)
-    made.calibration = ""
-    return made

@@ -15,13 +15,13 @@ from linnet.corpora import FORMATS, check_place, fitting, write
 from linnet.corpora.html import write_html
 from linnet.data import Document
 from linnet.kb import KnowledgeBase
+from linnet.linking import NOTICE
 from linnet.pipeline import Pipeline
 from linnet.scale.unfinished import Unfinished, to_disk
 from linnet.text.files import STDIO, replacing
 
-__all__ = ["NOTICE", "Outputs"]
+__all__ = ["Outputs"]
 
-NOTICE = "Negation and family history are not interpreted: 'no cleft palate' still links cleft palate."
 CHANGING = ("gsc", "pubtator")  # formats that change texts and spans; the writer of CoNLL tells what it loses itself
 # What a pipeline adds to its answers, which nobody expects there, and what the writer of GSC+ tells itself.
 EXPECTED = frozenset(

@@ -12,7 +12,6 @@ from typing import Annotated, NamedTuple
 import typer
 
 from linnet.cli.common import Quiet, Verbose, listen, table
-from linnet.cli.experiment import Experiment
 from linnet.cli.inputs import refuse_overwriting
 from linnet.cli.terminal import say
 from linnet.config import open_kb, read_recipe, recipes
@@ -20,6 +19,7 @@ from linnet.corpora.catalog import CORPORA, corpus_named
 from linnet.errors import LinnetError
 from linnet.evaluate.report import Report
 from linnet.evaluate.rows import END_TO_END, put_rows
+from linnet.experiment import Experiment
 from linnet.kb import KnowledgeBase
 from linnet.recipe import Recipe
 from linnet.text.files import read_text, replacing

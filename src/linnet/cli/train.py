@@ -17,15 +17,14 @@ from linnet.cli.params import with_params
 from linnet.cli.times import Metrics, Time, write_times
 from linnet.cli.tracking import tracking
 from linnet.config import load, read_recipe, recipes
-from linnet.corpora.own import has_split, split_documents
-from linnet.data import Document
+from linnet.corpora.own import dev_documents, split_documents
 from linnet.errors import RecipeError
 from linnet.finished import first_process
 from linnet.fitting import Done, Progress
 from linnet.fitting import train as train_all
 from linnet.todo import tasks
 
-__all__ = ["Data", "OtherCorpus", "Params", "dev_documents", "train"]
+__all__ = ["Data", "OtherCorpus", "Params", "train"]
 
 logger = logging.getLogger(__name__)
 
@@ -78,9 +77,9 @@ def train(
     if not todo:
         raise RecipeError(recipe, ["pipeline: no part of it learns, so there is nothing to train"])
     docs = list(split_documents(read.learns_from, split="train", data=data))
-    dev = list(dev_documents(read.learns_from, data))
+    dev = list(dev_documents(read.learns_from, data=data))
     if read.chosen_on == "dev":
-        pipeline.seen = pipeline.seen.with_documents(dev=list(dev_documents(read.corpus, data)))
+        pipeline.seen = pipeline.seen.with_documents(dev=list(dev_documents(read.corpus, data=data)))
     about = [f"recipe: {recipe}", f"corpus: {read.learns_from}, split train", f"seed: {read.seed}"]
     taught = sum(doc.mentions is not None for doc in docs)
     if taught < len(docs):
@@ -95,12 +94,6 @@ def train(
         write_times(metrics, (Time("train", done.part, len(docs), done.seconds) for done in times))
     told = f"{taught:,} documents" if taught == len(docs) else f"{taught:,} annotated of {len(docs):,} documents"
     logger.info("%s: trained on %s of %s", output, told, read.learns_from)
-
-
-def dev_documents(corpus: str, data: Path | None) -> Iterator[Document]:
-    """Yield the dev documents of a corpus that has a dev split."""
-    if has_split(corpus, "dev"):
-        yield from split_documents(corpus, split="dev", data=data)
 
 
 def _told(news: Iterable[Progress | Done]) -> Iterator[Progress | Done]:

@@ -13,9 +13,9 @@ from linnet.cli.common import Quiet, Verbose, listen, table
 from linnet.cli.inputs import refuse_overwriting
 from linnet.cli.params import with_params
 from linnet.cli.terminal import say
-from linnet.cli.train import Data, OtherCorpus, Params, dev_documents
+from linnet.cli.train import Data, OtherCorpus, Params
 from linnet.config import open_kb, read_recipe, recipes
-from linnet.corpora.own import has_split, split_documents
+from linnet.corpora.own import dev_documents, has_split, split_documents
 from linnet.errors import LinnetError, RecipeError, did_you_mean
 from linnet.recipe import toml_value
 from linnet.tuning import Search, Trial, write_best
@@ -79,7 +79,7 @@ def _search(recipe: str, changes: Sequence[str], split: str, score: str, kb: str
     opened = read.open_kb(data=data) if kb is None else open_kb(kb)
     if opened is None:
         raise RecipeError(recipe, ["kb: missing; name a knowledge base in the recipe or give one"])
-    dev = list(dev_documents(scored, data))
+    dev = list(dev_documents(scored, data=data))
     return Search(source=recipe, kb=opened, train=train, dev=dev, split=known, score=score, changes=changes)
 
 

@@ -13,7 +13,7 @@ from linnet.data import Document
 from linnet.errors import FormatError, LinnetError, did_you_mean
 from linnet.home import expanded
 
-__all__ = ["has_split", "split_documents"]
+__all__ = ["dev_documents", "has_split", "split_documents"]
 
 
 def has_split(corpus: str, split: str) -> bool:
@@ -57,6 +57,12 @@ def split_documents(corpus: str, *, split: str, data: str | Path | None = None) 
         theirs = tuple(mention for mention in doc.mentions or () if mention.source != "pred")
         unseen = doc.mentions is None or (doc.mentions and not theirs and doc.reviewed is None)
         yield replace(doc, mentions=None if unseen else theirs)
+
+
+def dev_documents(corpus: str, *, data: str | Path | None = None) -> Iterator[Document]:
+    """Yield the dev documents of a corpus, none where it has no such split; see `split_documents`."""
+    if has_split(corpus, "dev"):
+        yield from split_documents(corpus, split="dev", data=data)
 
 
 def _folder(corpus: str) -> Path:

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from linnet.data import Concept
-from linnet.errors import LinnetError, LinnetWarning
+from linnet.errors import KnowledgeBaseError, LinnetError, LinnetWarning
 from linnet.frozen import EMPTY
-from linnet.kb import KnowledgeBase
+from linnet.kb import KnowledgeBase, kb_path
 from linnet.kb_build import build
 from linnet.text.files import STDIO
 from linnet.vocabularies import read_vocabulary, reader_of
@@ -22,7 +22,7 @@ from linnet.vocabularies.join import JoinReport, join
 from linnet.vocabularies.obo import read_obo_header
 from linnet.vocabularies.options import option_value
 
-__all__ = ["Source", "build_from"]
+__all__ = ["Source", "build_from", "target"]
 
 
 @dataclass(frozen=True)
@@ -97,6 +97,30 @@ def _shown(value: object) -> str:
     if isinstance(value, Mapping):
         return ",".join(f"{key}={item}" for key, item in value.items())
     return ",".join(map(str, value)) if isinstance(value, (list, tuple, set, frozenset)) else str(value)
+
+
+def target(name: str, *, replace: bool, hpo: bool = False) -> Path:
+    """Return the file to make under a name or path; `hpo` says that it may take the HPO's name.
+
+    Raises:
+        LinnetError: the HPO's name for something else, or a knowledge base with edits is there and not to be replaced.
+    """
+    if name == "hpo" and not hpo:
+        raise LinnetError("the name hpo is the Human Phenotype Ontology's: give your knowledge base another with -o")
+    path = kb_path(name)
+    if replace or not path.is_file():
+        return path
+    try:
+        edits = KnowledgeBase.open(path).history[1:]
+    except KnowledgeBaseError:
+        return path  # another file is refused later, and a damaged knowledge base is well replaced
+    if edits:
+        last = f"{edits[-1]['at']}, {edits[-1]['action']}"
+        raise LinnetError(
+            f"{path} has been edited since it was built ({len(edits):,} times, last {last}): give another name "
+            "with -o, or --replace to lose these edits"
+        )
+    return path
 
 
 def build_from(

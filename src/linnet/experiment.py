@@ -12,7 +12,6 @@ from functools import cache
 from pathlib import Path
 
 import linnet
-from linnet.cli.evaluate import write_reports
 from linnet.config import load, read_recipe
 from linnet.corpora import read, write
 from linnet.corpora.catalog import CORPORA, corpus_files, corpus_named, read_corpus, splits_of
@@ -21,6 +20,7 @@ from linnet.errors import FormatError, RecipeError
 from linnet.evaluate import About, Options, Report, evaluate
 from linnet.evaluate.cost import Cost, cost
 from linnet.evaluate.evaluation import fingerprint
+from linnet.evaluate.files import write_reports
 from linnet.fitting import Done
 from linnet.fitting import train as fit
 from linnet.handover import handed_over
