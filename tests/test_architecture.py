@@ -16,12 +16,12 @@ import linnet
 ROOT = Path(linnet.__file__).parent
 # Imports only go to rooms earlier in this list, and never between the rooms of one line.
 LINES = (
-    "errors strict_json", "frozen", "data", "codec", "home", "checksums", "meter", "pace", "arrays_file",
+    "errors strict_json", "frozen", "data", "codec", "home", "checksums", "meter", "reporter", "arrays_file",
     "text", "fetch", "kb_search", "kb_tables", "kb_file", "kb_rows", "kb_edit", "kb", "kb_build", "vocabularies",
     "corpora", "allow", "roles", "learner", "kb_open", "space", "recipe", "fusion", "composition", "pipeline", "nn",
     "index", "train", "detect retrieve rerank joint", "confidence", "decide", "evaluate", "components", "config",
-    "finished", "todo", "handover teachable linking", "fitting", "study", "tuning ablation experiment", "scale", "serve",
-    "annotate", "cli",
+    "finished", "todo", "handover teachable linking", "fitting", "study", "tuning ablation experiment", "scale",
+    "serve", "annotate", "cli",
 )  # fmt: skip
 PLACE = {room: place for place, line in enumerate(LINES) for room in line.split()}
 DATA_FOLDERS = {"demo", "recipes"}  # hold files, and import nothing
@@ -104,6 +104,11 @@ def test_nothing_prints_evaluates_or_unpickles(path: Path, tree: ast.Module) -> 
     assert not calls & forbidden
     modules = {name.split(".")[0] for name in imported(tree)}
     assert not modules & {"pickle", "cPickle", "dill", "shelve", "marshal", "joblib", "requests"}
+
+
+def test_warnings_go_to_the_reporter(path: Path, tree: ast.Module) -> None:
+    calls = {ast.unparse(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    assert path.name == "reporter.py" or "warnings.warn" not in calls, "use linnet.reporter.warn"
 
 
 def test_modules_say_what_they_are_and_what_they_offer(path: Path, tree: ast.Module) -> None:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from linnet.decide import calibrate
     from linnet.kb import KnowledgeBase
     from linnet.pipeline import Allow, Pipeline
+    from linnet.reporter import Reporter, reporting
 
 __version__ = "0.1.0"
 
@@ -35,10 +36,12 @@ _PLACES = {
     "Name": "linnet.data",
     "Passage": "linnet.data",
     "Pipeline": "linnet.pipeline",
+    "Reporter": "linnet.reporter",
     "Span": "linnet.data",
     "calibrate": "linnet.decide",
     "load": "linnet.config",
     "read": "linnet.corpora",
+    "reporting": "linnet.reporter",
     "save": "linnet.config",
     "write": "linnet.corpora",
 }
@@ -53,10 +56,12 @@ __all__ = [
     "Name",
     "Passage",
     "Pipeline",
+    "Reporter",
     "Span",
     "calibrate",
     "load",
     "read",
+    "reporting",
     "save",
     "write",
 ]

@@ -14,7 +14,6 @@ import logging
 import mmap
 import os
 import tempfile
-import warnings
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import IO, Any, NamedTuple, TypeVar
@@ -23,8 +22,9 @@ import numpy as np
 import numpy.typing as npt
 
 from linnet.checksums import SEAL, is_sealed, seal
-from linnet.errors import KnowledgeBaseError, LinnetWarning
+from linnet.errors import KnowledgeBaseError
 from linnet.home import permit, sweep
+from linnet.reporter import warn
 
 __all__ = ["ArraysWriter", "Stored", "kept", "open_arrays", "replaced"]
 
@@ -141,11 +141,7 @@ def kept(path: Path, write: Callable[[IO[bytes]], T], *, what: str) -> T:
     try:
         return replaced(path, write)
     except OSError as error:
-        warnings.warn(
-            f"{path.parent} cannot be written to ({error.strerror}): the {what} is built again each time",
-            LinnetWarning,
-            stacklevel=3,
-        )
+        warn(f"{path.parent} cannot be written to ({error.strerror}): the {what} is built again each time")
     try:
         with tempfile.TemporaryFile() as file:
             return write(file)

@@ -8,7 +8,6 @@ mentions enough, a rising curve from that to frequencies (isotonic regression, Z
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
@@ -17,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from linnet.data import Mention
-from linnet.errors import LinnetWarning
 from linnet.frozen import EMPTY
+from linnet.reporter import warn
 
 __all__ = ["FEATURES", "FEW", "TIE", "Confidence", "features"]
 
@@ -116,8 +115,7 @@ class Confidence:
         neutral = [float(some.mean()) if len(some) else 0.0 for some in (c[np.isfinite(c)] for c in columns.T[PLAIN:])]
         named = dict(zip(signals, neutral, strict=True))
         if right.all():
-            message = f"decide was calibrated on {len(right)} answers, all right: they all get one probability"
-            warnings.warn(message, LinnetWarning, stacklevel=3)
+            warn(f"decide was calibrated on {len(right)} answers, all right: they all get one probability")
             return cls(_always(len(right), columns.shape[1]), signals=named)
         columns = _filled(columns, kinds, EMPTY, neutral)
         weights, types = _fitted(columns, kinds, right)

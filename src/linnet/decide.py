@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
@@ -20,9 +19,10 @@ import numpy as np
 from linnet.codec import resolve
 from linnet.confidence import FEATURES, FEW, TIE, Confidence, features
 from linnet.data import Calibration, Candidates, Document, Mention, Span, by_position, mention_id
-from linnet.errors import DataError, LinnetWarning, PipelineError
+from linnet.errors import DataError, PipelineError
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Allow, Pipeline, Stage
+from linnet.reporter import warn
 from linnet.roles import Component, Step, blind, is_reviewed
 
 __all__ = ["Decide", "calibrate", "fold"]
@@ -145,7 +145,7 @@ class Decide(Stage):
             raise DataError(f"decide: cannot calibrate on {len(right)} mentions; {why or 'none has candidates'}")
         if len(right) < FEW:
             message = f"{len(right)} mentions of the dev documents are too few for frequencies, {FEW} are enough"
-            warnings.warn(f"decide stays uncalibrated: {message}", LinnetWarning, stacklevel=2)
+            warn(f"decide stays uncalibrated: {message}")
             self.confidence, self.calibration = None, ""
             yield Step(step=1, total=1)
             return

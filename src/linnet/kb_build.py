@@ -13,7 +13,6 @@ import json
 import os
 import sqlite3
 import tempfile
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -25,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from linnet.data import SCOPES, Concept
-from linnet.errors import KnowledgeBaseError, LinnetWarning
+from linnet.errors import KnowledgeBaseError
 from linnet.home import MAGIC, check_output, permit, sweep, writable
 from linnet.kb import KnowledgeBase
 from linnet.kb_file import (
@@ -39,6 +38,7 @@ from linnet.kb_file import (
     read_concept,
 )
 from linnet.kb_tables import INDEXES, SCHEMA
+from linnet.reporter import warn
 from linnet.text.normalise import basic
 
 __all__ = ["build"]
@@ -262,11 +262,7 @@ def _resolve_parents(connection: sqlite3.Connection) -> None:
         "SELECT count(*), min(parent) FROM temp.staged WHERE parent NOT IN (SELECT id FROM concepts)"
     ).fetchone()
     if unknown[0]:
-        warnings.warn(
-            f"{unknown[0]} parents are not in the source and were left out, for example {unknown[1]!r}",
-            LinnetWarning,
-            stacklevel=2,
-        )
+        warn(f"{unknown[0]} parents are not in the source and were left out, for example {unknown[1]!r}")
 
 
 def _dropped_parents(connection: sqlite3.Connection) -> int:

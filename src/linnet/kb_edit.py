@@ -12,7 +12,6 @@ question that it has changed.
 from __future__ import annotations
 
 import sqlite3
-import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -21,10 +20,11 @@ from pathlib import Path
 from typing import Any
 
 from linnet.data import Concept, Name
-from linnet.errors import KnowledgeBaseError, LinnetWarning, UnknownConceptError, did_you_mean
+from linnet.errors import KnowledgeBaseError, UnknownConceptError, did_you_mean
 from linnet.kb_file import WAIT, begin, check_file, commit
 from linnet.kb_rows import Rows
 from linnet.kb_search import spellings
+from linnet.reporter import warn
 
 __all__ = ["Edit", "edit"]
 
@@ -342,11 +342,7 @@ class Edit:
     def _warn_of_parents(self) -> None:
         unknown = sorted(id for ids in self._unknown.values() for id in ids)
         if unknown:
-            warnings.warn(
-                f"{len(unknown)} parents are not in {self._name} and were left out, for example {unknown[0]!r}",
-                LinnetWarning,
-                stacklevel=2,
-            )
+            warn(f"{len(unknown)} parents are not in {self._name} and were left out, for example {unknown[0]!r}")
 
 
 def _more(had: tuple[str, ...], new: tuple[str, ...]) -> tuple[str, ...]:

@@ -11,15 +11,15 @@ import json
 import shutil
 import sqlite3
 import tempfile
-import warnings
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from linnet.data import SCOPES, Concept, Name
-from linnet.errors import KnowledgeBaseError, LinnetWarning
+from linnet.errors import KnowledgeBaseError
 from linnet.home import MAGIC, kb_folder
 from linnet.kb_tables import MUST_WRITE, connect, damage_error, is_damage
+from linnet.reporter import warn
 
 __all__ = [
     "APPLICATION_ID",
@@ -185,11 +185,7 @@ def undone(path: Path) -> Path:
     if (before.st_mtime_ns, before.st_size) != (after.st_mtime_ns, after.st_size) or not _reads(copy, "rw"):
         shutil.rmtree(folder)
         raise KnowledgeBaseError(f"{path} is being changed by somebody else; try again in a moment")
-    warnings.warn(
-        f"{path}: an edit was interrupted and cannot be undone there; a copy without it is read",
-        LinnetWarning,
-        stacklevel=2,
-    )
+    warn(f"{path}: an edit was interrupted and cannot be undone there; a copy without it is read")
     return copy
 
 

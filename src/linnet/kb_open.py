@@ -10,7 +10,6 @@ import hashlib
 import json
 import logging
 import os
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -20,9 +19,10 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from linnet import __version__
-from linnet.errors import KnowledgeBaseError, LinnetError, LinnetWarning
+from linnet.errors import KnowledgeBaseError, LinnetError
 from linnet.home import kb_folder, kb_named
 from linnet.kb import KnowledgeBase, kb_path
+from linnet.reporter import warn
 
 __all__ = ["KbSources", "build_kb", "comes_from", "kb_of_version", "name_of_kb", "open_kb"]
 
@@ -129,8 +129,7 @@ def build_kb(
 def _told(kb: KnowledgeBase) -> KnowledgeBase:
     """Return a knowledge base; say so if it is not what the recipe's sources give any more."""
     if len(kb.history) > 1:
-        message = f"{kb.path} was edited since it was built from the recipe's sources; delete it to have it built again"
-        warnings.warn(message, LinnetWarning, stacklevel=3)
+        warn(f"{kb.path} was edited since it was built from the recipe's sources; delete it to have it built again")
     return kb
 
 

@@ -191,6 +191,7 @@ def test_given_spans_are_linked_without_their_answers(run: Run, tmp_path: Path, 
     assert [mention["concepts"] for mention in lines(done.out)[0]["mentions"]] == [["HP:0001250"]] * 2  # type: ignore[attr-defined]
 
 
+@pytest.mark.filterwarnings("ignore:decide was calibrated on:linnet.errors.LinnetWarning")
 def test_what_links_given_mentions_links_those_of_a_detector(
     run: Run, tmp_path: Path, recipe: Path, kb: KnowledgeBase
 ) -> None:

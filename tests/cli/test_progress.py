@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import io
 import sys
+from collections.abc import Iterator
 
 import pytest
 
 from linnet.cli import common
-from linnet.cli.common import counter, progress
-from linnet.pace import tell
+from linnet.cli.common import TERMINAL, counter, progress
+from linnet.reporter import reporting, tell
 
 
 @pytest.fixture(autouse=True)
-def often(monkeypatch: pytest.MonkeyPatch) -> None:
+def often(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(common, "EVERY", 0.0)
     monkeypatch.setattr(common, "_rate", lambda count, _start: f"rate of {count}")
+    with reporting(TERMINAL):
+        yield
 
 
 def test_lines(capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,8 +12,8 @@ from linnet.kb import KnowledgeBase
 from linnet.kb_build import build
 from linnet.nn.sequences import Sequences
 from linnet.nn.texts import CPU_TOKENS
-from linnet.pace import listening
 from linnet.pipeline import Abbreviations, Sentences
+from linnet.reporter import Reporter, reporting
 from linnet.rerank.cross_encoder import CrossEncoder
 from linnet.rerank.cross_network import CrossNetwork
 from linnet.retrieve.ngram import Ngram
@@ -79,7 +79,7 @@ def test_a_long_document_is_read_some_at_a_time(
     cross = CrossEncoder(kb=kb, encoder=bert, packing=packing, isolated=isolated, top_k=2, heard=False)
     cross.trained = True
     told: list[tuple[int, int]] = []
-    with listening(lambda _what, done, total: told.append((done, total))):
+    with reporting(Reporter(lambda _what, done, total: told.append((done, total)))):
         [done] = cross([long])
     for mention in done.mentions or ():
         assert mention.candidates is not None

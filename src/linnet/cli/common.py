@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import sys
 import time
-import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -16,11 +15,12 @@ import typer
 from typer.core import TyperCommand, TyperOption
 
 from linnet import __version__
-from linnet.cli.terminal import clean, say
-from linnet.errors import LinnetError, LinnetWarning
-from linnet.pace import listening
+from linnet.cli.terminal import clean
+from linnet.errors import LinnetError
+from linnet.reporter import Reporter
 
 __all__ = [
+    "TERMINAL",
     "App",
     "Quiet",
     "Verbose",
@@ -75,8 +75,6 @@ def listen(*, quiet: bool, verbose: bool) -> None:
     logger.handlers = [logging.StreamHandler(sys.stderr)]
     logger.handlers[0].setFormatter(_Clean("linnet: %(message)s"))
     logger.setLevel(level)
-    warnings.simplefilter("ignore" if quiet else "always", LinnetWarning)
-    warnings.showwarning = _show_warning
 
 
 class _Clean(logging.Formatter):
@@ -84,9 +82,25 @@ class _Clean(logging.Formatter):
         return clean(super().format(record))
 
 
-def _show_warning(message: Warning | str, category: type[Warning], *_where: Any, **_more: Any) -> None:
-    kind = "warning" if issubclass(category, LinnetWarning) else category.__name__
-    say(f"linnet: {kind}: {message}", error=True)
+_shown: list[Callable[[str, int, int], None]] = []  # what is on the terminal just now, and says how far long steps are
+
+
+def _tell(*news: Any) -> None:
+    for show in tuple(_shown):
+        show(*news)
+
+
+TERMINAL = Reporter(_tell, lambda message: logging.getLogger("linnet").warning("warning: %s", message))
+
+
+@contextmanager
+def _showing(show: Callable[[str, int, int], None]) -> Iterator[None]:
+    """Let what is on the terminal hear of progress; not in the context, which a generator would leave behind."""
+    _shown.append(show)
+    try:
+        yield
+    finally:
+        _shown.remove(show)
 
 
 @contextmanager
@@ -104,7 +118,7 @@ def counter(
             yield count
     else:
         lines = _Lines(what, before)
-        with listening(lines.within):
+        with _showing(lines.within):
             yield lines
 
 
@@ -134,7 +148,7 @@ def _bar(what: str, total: int | None, before: int) -> Iterator[Callable[[int], 
         bar.update(task, **fields)
 
     try:
-        with listening(lambda *told: show(within=_within(*told))):
+        with _showing(lambda *told: show(within=_within(*told))):
             yield lambda count: show(completed=count, rate=_rate(count - before, start))
     finally:
         bar.stop()

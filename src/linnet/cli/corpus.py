@@ -6,7 +6,6 @@ import dataclasses
 import json
 import logging
 import math
-import warnings
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -28,8 +27,9 @@ from linnet.corpora.sources import stem
 from linnet.corpora.splits import repeated, split
 from linnet.corpora.vocabulary import documents
 from linnet.data import Document
-from linnet.errors import FormatError, LinnetError, LinnetWarning
+from linnet.errors import FormatError, LinnetError
 from linnet.kb import KnowledgeBase
+from linnet.reporter import Reporter, reporting
 from linnet.vocabularies.options import given_value
 
 __all__ = ["app"]
@@ -173,8 +173,8 @@ def check_all(
     def tell(error: FormatError, done: str) -> None:
         note("unreadable" if done == LEFT_OUT else "wrong offsets", "", str(error))
 
-    with warnings.catch_warnings(record=True) as repairs:
-        warnings.simplefilter("always", LinnetWarning)
+    repairs: list[str] = []
+    with reporting(Reporter(warn=repairs.append)):
         try:
             faults = Faults("repair", tell, whole=True)
             found = documents(source, format=format, data=data, faults=faults, options=_options(format, options))
@@ -183,7 +183,7 @@ def check_all(
         except FormatError as error:
             note("unreadable", "", str(error))
     for repair in repairs:
-        note("mended when read", "", str(repair.message))
+        note("mended when read", "", repair)
     if not counts:
         say(f"{source}: nothing found")
         return

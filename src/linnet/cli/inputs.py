@@ -7,7 +7,6 @@ import glob
 import itertools
 import os
 import re
-import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -17,9 +16,10 @@ from linnet.corpora import FORMATS, read
 from linnet.corpora.catalog import CORPORA, read_corpus
 from linnet.corpora.vocabulary import corpus_paths, known_corpus
 from linnet.data import Document
-from linnet.errors import FormatError, LinnetError, LinnetWarning, did_you_mean
+from linnet.errors import FormatError, LinnetError, did_you_mean
 from linnet.home import check_output, real_path
 from linnet.kb import KnowledgeBase
+from linnet.reporter import warn
 from linnet.roles import Allow
 from linnet.text.files import open_text
 
@@ -121,7 +121,7 @@ def check_texts(inputs: Sequence[str]) -> None:
         there = [path.name for path in itertools.islice(Path().iterdir(), FILES)]
     for word in words:
         if hint := did_you_mean(word, there):
-            warnings.warn(f"{word!r} is linked as a text: no file is called so{hint}", LinnetWarning, stacklevel=2)
+            warn(f"{word!r} is linked as a text: no file is called so{hint}")
 
 
 def _is_split(text: str) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import time
-import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
@@ -20,8 +19,9 @@ from linnet.cli.terminal import say
 from linnet.config import open_kb
 from linnet.corpora.sources import suffix
 from linnet.corpora.vocabulary import documents, gold_ids
-from linnet.errors import FormatError, LinnetError, LinnetWarning
+from linnet.errors import FormatError, LinnetError
 from linnet.kb import KnowledgeBase, Mask
+from linnet.reporter import warn
 from linnet.text.cells import quote_formula
 from linnet.text.files import replacing
 from linnet.vocabularies import diff as differ
@@ -107,8 +107,7 @@ def _known(kb: KnowledgeBase, ids: Iterable[str], option: str) -> Mask:
     if unknown:
         few = ", ".join(unknown[:SHOWN]) + (", …" if len(unknown) > SHOWN else "")
         meant = f"; did you mean {way!r}?" if (way := kb.meant(unknown[0])) else ""
-        message = f"{option}: {len(unknown):,} ids are not in {kb.path.name} and were left out: {few}{meant}"
-        warnings.warn(message, LinnetWarning, stacklevel=2)
+        warn(f"{option}: {len(unknown):,} ids are not in {kb.path.name} and were left out: {few}{meant}")
     return mask
 
 

@@ -25,9 +25,10 @@ from linnet.cli import (
     train,
     tune,
 )
-from linnet.cli.common import App, show_version
+from linnet.cli.common import TERMINAL, App, show_version
 from linnet.cli.terminal import stop
 from linnet.errors import LinnetError
+from linnet.reporter import reporting
 
 __all__ = ["app", "run"]
 
@@ -70,7 +71,8 @@ def run() -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a terminal without UTF-8 shows escapes, not a traceback
     try:
-        app()
+        with reporting(TERMINAL):
+            app()
     except LinnetError as error:
         stop(f"linnet: error: {error}", 2)
     except OSError as error:

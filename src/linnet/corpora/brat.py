@@ -27,7 +27,6 @@ and is the document's as long as its files are called so: a copy under another n
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -51,7 +50,8 @@ from linnet.corpora.ids import to_curie
 from linnet.corpora.names import namer
 from linnet.corpora.sources import find, stem, suffix
 from linnet.data import Document, Mention, Rows, Span
-from linnet.errors import DataError, FormatError, LinnetWarning
+from linnet.errors import DataError, FormatError
+from linnet.reporter import warn
 from linnet.strict_json import parse
 from linnet.text.files import STDIO, open_text, read_text, shown
 
@@ -376,7 +376,7 @@ class _Reader:
         """Say what was odd, once."""
         if self._unordered:
             problem = f"{self._unordered:,} mentions had their fragments out of order; they were put in order"
-            warnings.warn(f"{path}: {problem}", LinnetWarning, stacklevel=2)
+            warn(f"{path}: {problem}")
 
 
 def _longer(name: str, noted: object, path: Path) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field, replace
@@ -30,9 +29,10 @@ from linnet.corpora.ids import to_curie
 from linnet.corpora.names import namer
 from linnet.corpora.plain import BREAKS
 from linnet.data import Document, Mention, Rows
-from linnet.errors import DataError, FormatError, LinnetWarning
+from linnet.errors import DataError, FormatError
 from linnet.frozen import EMPTY
 from linnet.home import real_path
+from linnet.reporter import warn
 from linnet.text.files import replacing, replacing_folder
 
 __all__ = ["annotation_lines", "write_folder"]
@@ -93,8 +93,7 @@ def _write_all(docs: Iterable[Document], root: Path, rows: Rows | None) -> int:
         gone += left_out
         _write_pair(root, doc, lines)
     if gone:
-        problem = f"{gone:,} lines of meta['brat'] were not written: what they point at is no longer there"
-        warnings.warn(problem, LinnetWarning, stacklevel=3)
+        warn(f"{gone:,} lines of meta['brat'] were not written: what they point at is no longer there")
     return len(seen)
 
 

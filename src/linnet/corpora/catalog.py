@@ -11,7 +11,6 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import os
-import warnings
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
@@ -24,8 +23,9 @@ from linnet.corpora.faults import LEFT_OUT, STOP, Faults
 from linnet.corpora.places import MISPLACED
 from linnet.corpora.sources import visible
 from linnet.data import Document, FrozenDict
-from linnet.errors import FormatError, LinnetError, LinnetWarning, did_you_mean
+from linnet.errors import FormatError, LinnetError, did_you_mean
 from linnet.home import home
+from linnet.reporter import warn
 from linnet.text.files import open_text
 from linnet.vocabularies.oddities import Oddities
 
@@ -221,7 +221,7 @@ def _compared(docs: Iterator[Document], published: Counts, path: Path) -> Iterat
     if (documents, mentions) != published:
         found = f"{documents:,} documents with {mentions:,} mentions were read"
         known = "the corpus has {:,} with {:,}".format(*published)
-        warnings.warn(f"{path}: {found}, {known}: is it another corpus, or a part?", LinnetWarning, stacklevel=2)
+        warn(f"{path}: {found}, {known}: is it another corpus, or a part?")
 
 
 def _count_moved(odd: Oddities, error: FormatError, done: str) -> None:
@@ -249,7 +249,7 @@ def _without_copies(docs: Iterator[Document], path: Path) -> Iterator[Document]:
             raise FormatError(path, f"document {doc.id!r} stands twice with different texts; only copies are expected")
     if copies:
         told = f"documents that stand twice with the same text, the copy dropped ({len(copies):,}): {', '.join(copies)}"
-        warnings.warn(f"{path}: {told}", LinnetWarning, stacklevel=2)
+        warn(f"{path}: {told}")
 
 
 def _only(docs: Iterator[Document], ids: frozenset[str], path: Path) -> Iterator[Document]:

@@ -28,7 +28,6 @@ mention stand in its tag with ``|`` between. Texts and sentences come back exact
 from __future__ import annotations
 
 import re
-import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -38,7 +37,8 @@ from linnet.corpora.conll_write import lost, unescape, unescape_blanks, write
 from linnet.corpora.ids import to_curie
 from linnet.corpora.sources import stem
 from linnet.data import Document, Mention, Span
-from linnet.errors import DataError, FormatError, LinnetError, LinnetWarning, did_you_mean
+from linnet.errors import DataError, FormatError, LinnetError, did_you_mean
+from linnet.reporter import warn
 from linnet.text.files import open_text, shown
 from linnet.text.tagging import OUTSIDE, SCHEMES, Chunk, Scheme, decode, faults, scheme_named
 
@@ -268,8 +268,4 @@ class _Tally:
         count = self._counts[self.best]
         if count:
             where = f"{count:,} tags break the rules of {self.best}, the first in line {self._lines[self.best]}"
-            warnings.warn(
-                f"{self._path}: {where}; what does not continue the mention before it begins a new one",
-                LinnetWarning,
-                stacklevel=3,
-            )
+            warn(f"{self._path}: {where}; what does not continue the mention before it begins a new one")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import re
-import warnings
 from bisect import bisect_right
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,7 +11,8 @@ from dataclasses import dataclass
 from typing import TextIO
 
 from linnet.data import Document, Mention, Span
-from linnet.errors import DataError, LinnetWarning
+from linnet.errors import DataError
+from linnet.reporter import warn
 from linnet.text.sentences import split_sentences
 from linnet.text.tagging import Scheme, chunks_of, encode_chunks, scheme_named
 from linnet.text.tokens import tokenize
@@ -173,7 +173,7 @@ def write(docs: Iterable[Document], out: TextIO, *, scheme: str = "BIO") -> int:
         count += 1
     if gone:
         kinds = ", ".join(f"{number:,} {kind}" for kind, number in sorted(gone.items()))
-        warnings.warn(f"the columns of CoNLL cannot hold and do not have: {kinds}", LinnetWarning, stacklevel=2)
+        warn(f"the columns of CoNLL cannot hold and do not have: {kinds}")
     return count
 
 

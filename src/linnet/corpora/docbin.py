@@ -11,7 +11,6 @@ from __future__ import annotations
 import importlib
 import itertools
 import json
-import warnings
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -23,7 +22,8 @@ from linnet.corpora.ids import to_curie
 from linnet.corpora.names import Remembering
 from linnet.corpora.sources import stem
 from linnet.data import Document, Mention, Rows, Span, by_position
-from linnet.errors import DataError, FormatError, LinnetWarning, MissingExtraError
+from linnet.errors import DataError, FormatError, MissingExtraError
+from linnet.reporter import warn
 from linnet.text.files import BOMB_BYTES, BOMB_RATIO, open_bytes, shown
 from linnet.text.json_files import loads
 
@@ -73,7 +73,7 @@ def read(path: str | Path, *, rows: Rows | None = None, name: str = "") -> Itera
         raise FormatError(file, problem) from error
     if left_out:
         named = ", ".join(f"{key} ({count:,})" for key, count in sorted(left_out.items()))
-        warnings.warn(f"{file}: left out: span groups other than {GROUP!r}: {named}", LinnetWarning, stacklevel=2)
+        warn(f"{file}: left out: span groups other than {GROUP!r}: {named}")
     for number, doc in enumerate(docs, 1):
         try:
             yield restored(_document(doc, f"{name or stem(path)}:{number}"), _ours(doc.user_data.get(OWN)), rows)

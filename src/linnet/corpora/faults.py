@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Literal, TypeAlias, TypeVar
 
 from linnet.corpora.places import find_near
 from linnet.data import Span
-from linnet.errors import FormatError, LinnetWarning
+from linnet.errors import FormatError
+from linnet.reporter import warn
 
 __all__ = ["LEFT_OUT", "STOP", "Faults", "OnError"]
 
@@ -21,7 +21,7 @@ LEFT_OUT = "left out"
 
 
 def _warn(error: FormatError, done: str) -> None:
-    warnings.warn(f"{error}; {done}", LinnetWarning, stacklevel=4)
+    warn(f"{error}; {done}")
 
 
 class Faults:

@@ -9,7 +9,6 @@ learning and validation rules*, BioMed Research International 2017).
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TextIO
@@ -17,7 +16,8 @@ from typing import TextIO
 from linnet.corpora.faults import STOP, Faults
 from linnet.corpora.plain import BREAKS, plain
 from linnet.data import Document, Mention, Span
-from linnet.errors import DataError, FormatError, LinnetWarning
+from linnet.errors import DataError, FormatError
+from linnet.reporter import warn
 from linnet.text.files import open_text, shown
 
 __all__ = ["read", "write"]
@@ -112,14 +112,9 @@ def write(docs: Iterable[Document], out: TextIO) -> int:
         count += 1
     if empty:
         named = ", ".join(map(repr, empty[:SHOWN])) + (" …" if len(empty) > SHOWN else "")
-        problem = f"{len(empty):,} documents without text were not written: GSC+ cannot hold them: {named}"
-        warnings.warn(problem, LinnetWarning, stacklevel=2)
+        warn(f"{len(empty):,} documents without text were not written: GSC+ cannot hold them: {named}")
     if left_out:
-        warnings.warn(
-            f"{left_out:,} mentions without a concept were not written: GSC+ has no place for them",
-            LinnetWarning,
-            stacklevel=2,
-        )
+        warn(f"{left_out:,} mentions without a concept were not written: GSC+ has no place for them")
     return count
 
 

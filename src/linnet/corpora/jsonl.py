@@ -5,7 +5,6 @@ Prefixes of concepts are read in the spelling that all readers give them (`linne
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +15,8 @@ from linnet.corpora.faults import STOP, Faults
 from linnet.corpora.names import Remembering
 from linnet.corpora.sources import sniff
 from linnet.data import Document, Mention, Rows
-from linnet.errors import DataError, FormatError, LinnetWarning
+from linnet.errors import DataError, FormatError
+from linnet.reporter import warn
 from linnet.text.files import open_text, shown
 from linnet.text.json_files import spelled
 from linnet.vocabularies.curies import curie
@@ -46,7 +46,7 @@ def read(path: str | Path, *, rows: Rows | None = None, faults: Faults = STOP) -
             except DataError as error:
                 faults.leave_out(FormatError(shown(path), f"{error}{_other(text)}", line=number), whole=True)
     if not number:
-        warnings.warn(f"{shown(path)}: is empty, it gives no documents", LinnetWarning, stacklevel=2)
+        warn(f"{shown(path)}: is empty, it gives no documents")
 
 
 def _spelled_alike(doc: Document) -> Document:

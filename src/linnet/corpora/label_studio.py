@@ -22,7 +22,6 @@ the member of its data that is called as regions call it, or ``text``, or the on
 from __future__ import annotations
 
 import re
-import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -34,7 +33,8 @@ from linnet.corpora.faults import STOP, Faults
 from linnet.corpora.ids import to_curie
 from linnet.corpora.sources import stem
 from linnet.data import Document, Mention, Source
-from linnet.errors import DataError, FormatError, LinnetWarning
+from linnet.errors import DataError, FormatError
+from linnet.reporter import warn
 from linnet.text.files import shown
 from linnet.text.json_files import Node, nodes
 
@@ -81,7 +81,7 @@ def read(path: str | Path, *, name: str = "", faults: Faults = STOP) -> Iterator
                 faults.leave_out(task.fault(problem), whole=True)
     if left_out := +left_out:
         named = ", ".join(f"{what} ({count:,})" for what, count in sorted(left_out.items()))
-        warnings.warn(f"{shown(path)}: left out: {named}", LinnetWarning, stacklevel=2)
+        warn(f"{shown(path)}: left out: {named}")
 
 
 def _whole(task: Node) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -13,8 +12,9 @@ from linnet.corpora.ids import from_curie, to_curie, write_ids
 from linnet.corpora.plain import BREAKING, BREAKS, plain
 from linnet.corpora.relations import bare, known_ids, pairs
 from linnet.data import Document, Mention, Passage
-from linnet.errors import DataError, LinnetWarning
+from linnet.errors import DataError
 from linnet.frozen import EMPTY
+from linnet.reporter import warn
 
 __all__ = ["KINDS", "carried", "joined", "write"]
 
@@ -64,8 +64,7 @@ def write(docs: Iterable[Document], out: TextIO, *, by_passage: bool = False) ->
         previous = doc.id
         count += 1
     if crossing:
-        problem = f"{crossing:,} mentions across passages were not written: passages have offsets of their own"
-        warnings.warn(problem, LinnetWarning, stacklevel=2)
+        warn(f"{crossing:,} mentions across passages were not written: passages have offsets of their own")
     return count
 
 

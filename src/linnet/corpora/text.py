@@ -6,13 +6,12 @@ fit what other programs count. Documents are not normalised in any way.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
 from linnet.corpora.sources import stem
 from linnet.data import Document
-from linnet.errors import LinnetWarning
+from linnet.reporter import warn
 from linnet.text.files import open_text, read_text, shown
 
 __all__ = ["read", "read_lines"]
@@ -30,7 +29,7 @@ def read(path: str | Path, *, name: str = "") -> Iterator[Document]:
     """
     text = read_text(path)
     if not text:
-        warnings.warn(f"{shown(path)}: is empty, taken as a document without text", LinnetWarning, stacklevel=2)
+        warn(f"{shown(path)}: is empty, taken as a document without text")
     yield Document(name or stem(path), text)
 
 
@@ -49,4 +48,4 @@ def read_lines(path: str | Path, *, name: str = "") -> Iterator[Document]:
         if line.strip():
             yield Document(f"{name or stem(path)}:{lines}", line)
     if not lines:
-        warnings.warn(f"{shown(path)}: is empty, it gives no documents", LinnetWarning, stacklevel=2)
+        warn(f"{shown(path)}: is empty, it gives no documents")

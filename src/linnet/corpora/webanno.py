@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import itertools
 import re
-import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -25,7 +24,8 @@ from linnet.corpora.counting import Offsets, utf16_units
 from linnet.corpora.ids import to_curie
 from linnet.corpora.sources import stem
 from linnet.data import Document, Mention, Span, by_position
-from linnet.errors import FormatError, LinnetWarning
+from linnet.errors import FormatError
+from linnet.reporter import warn
 from linnet.text.files import open_text, shown
 
 __all__ = ["read"]
@@ -209,7 +209,7 @@ class _Reader:
         sentences = tuple(span for begin, end in self._begins if (span := offsets.units(begin, end)) is not None)
         if left_out := +self._left_out:
             named = ", ".join(f"{what} ({count:,})" for what, count in sorted(left_out.items()))
-            warnings.warn(f"{self.path}: left out: {named}", LinnetWarning, stacklevel=2)
+            warn(f"{self.path}: left out: {named}")
         return Document(id, text, sentences=sentences, mentions=by_position(mentions))
 
 

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import bisect
 import tempfile
-import warnings
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from typing import IO, Any, NamedTuple
@@ -26,9 +25,9 @@ import numpy.typing as npt
 from linnet.arrays_file import ArraysWriter, Stored
 from linnet.data import SCOPES
 from linnet.detect.name_words import MASK, Words, name_codes, rules
-from linnet.errors import LinnetWarning
 from linnet.index.beside import Beside, Earlier
 from linnet.kb import KbName, KnowledgeBase
+from linnet.reporter import warn
 
 __all__ = ["MAX_WORDS", "Entry", "NameTable", "NamesFile"]
 
@@ -249,9 +248,7 @@ def _filter(keys: U64, bits: int) -> npt.NDArray[np.uint8]:
 
 def _warn(count: int, skipped: list[str]) -> None:
     if count:
-        warnings.warn(
+        warn(
             f"{count:,} names hold no words, or more than {MAX_WORDS}, and cannot be found in text: "
-            + ", ".join(repr(text[:60]) for text in skipped),
-            LinnetWarning,
-            stacklevel=2,
+            + ", ".join(repr(text[:60]) for text in skipped)
         )

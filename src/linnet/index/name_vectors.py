@@ -10,7 +10,6 @@ from __future__ import annotations
 import itertools
 import logging
 import time
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -20,13 +19,14 @@ import numpy as np
 import numpy.typing as npt
 
 from linnet.arrays_file import ArraysWriter, Stored, open_arrays, replaced
-from linnet.errors import FormatError, LinnetWarning
+from linnet.errors import FormatError
 from linnet.index.approximate import Approximate
 from linnet.index.beside import Beside, Earlier, built_once
 from linnet.index.flat import Flat, Found
 from linnet.index.hnsw import Hnsw
 from linnet.index.ivf import Ivf
 from linnet.kb import KbName, KnowledgeBase, Mask
+from linnet.reporter import warn
 
 __all__ = ["INDEXES", "EditedVectors", "Kind", "NameVectors", "NameVectorsFile", "SearchedNames"]
 
@@ -132,7 +132,7 @@ class NameVectors:
                 built.save(path, self.about)
             except OSError as error:
                 problem = f"{path.parent} cannot be written to ({error.strerror})"
-                warnings.warn(f"{problem}: the index of names is built each time", LinnetWarning, stacklevel=4)
+                warn(f"{problem}: the index of names is built each time")
                 return built
             return kind.open(path, self.vectors, self.concepts, self.about)
 
@@ -268,8 +268,7 @@ class NameVectorsFile(Beside[NameVectors]):
             rows = np.array([(name.concept, name.row) for name in block], np.int32)
             yield vectors, rows[:, 0], rows[:, 1]
         if cut:
-            message = f"{cut:,} names are longer than {self.tokens} word pieces: only their ends were compared"
-            warnings.warn(message, LinnetWarning, stacklevel=2)
+            warn(f"{cut:,} names are longer than {self.tokens} word pieces: only their ends were compared")
 
 
 def _put(writer: ArraysWriter, blocks: Iterable[Block], size: int) -> dict[str, Any]:

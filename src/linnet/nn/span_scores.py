@@ -15,7 +15,7 @@ from linnet.nn.device import autocast
 from linnet.nn.encoder import Encoder
 from linnet.nn.texts import token_batches, token_budget
 from linnet.nn.windows import Pieces, Text, Window
-from linnet.pace import tell
+from linnet.reporter import tell
 from linnet.text.tagging import CONTINUES, Chunk, decode
 
 __all__ = ["WordScorer", "decoded", "emissions"]

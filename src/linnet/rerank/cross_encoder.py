@@ -6,7 +6,6 @@ How sequences are made says `linnet.text.packing`, what the network is `linnet.r
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -17,11 +16,11 @@ import numpy.typing as npt
 
 from linnet.codec import resolve
 from linnet.data import Candidates, Document
-from linnet.errors import LinnetWarning, PipelineError, RecipeError
+from linnet.errors import PipelineError, RecipeError
 from linnet.kb import KnowledgeBase
 from linnet.learner import made_once
-from linnet.pace import tell
 from linnet.pipeline import Component, Reranker, Step
+from linnet.reporter import tell, warn
 from linnet.rerank.cross_args import CandidateText, CrossArgs
 from linnet.text.packing import Frame, Packed, Packing, pack, too_long
 from linnet.train.network import NetworkComponent
@@ -204,8 +203,7 @@ class CrossEncoder(NetworkComponent["CrossNetwork"], Reranker):
         packed: list[Packed] = []
         owners: list[int] = []
         if cut := sum(too_long(read.asked, self.frame) for read in reads):
-            message = f"{cut:,} mentions or candidates are too long for a window: their ends are not read"
-            warnings.warn(message, LinnetWarning, stacklevel=2)
+            warn(f"{cut:,} mentions or candidates are too long for a window: their ends are not read")
         for number, read in enumerate(reads):
             some = pack(read.texts, read.asked, self.packing, self.frame, isolated=self.isolated)
             packed += some

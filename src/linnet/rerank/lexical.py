@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 import math
-import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -21,12 +20,13 @@ import numpy as np
 
 from linnet.codec import resolve
 from linnet.data import Candidates, Document, Mention
-from linnet.errors import DataError, FormatError, KnowledgeBaseError, LinnetWarning, PipelineError, RecipeError
+from linnet.errors import DataError, FormatError, KnowledgeBaseError, PipelineError, RecipeError
 from linnet.errors import did_you_mean as near
 from linnet.home import read_json
 from linnet.kb import KnowledgeBase
 from linnet.kb_open import comes_from
 from linnet.pipeline import Reranker, fused_names
+from linnet.reporter import warn
 from linnet.rerank.counts import Counts, answers
 from linnet.rerank.features import FEATURES, GROUPS, SEEN, Floats, Known, columns_of, further, table
 from linnet.rerank.lexicon import Lexicon
@@ -166,8 +166,7 @@ class Lexical(Reranker):
             problem = "lexical: no mention of the training documents has a right candidate to learn from"
             raise DataError(f"{problem}: a detector before it that has learned too little finds none of them")
         if len(lists) < FEW:
-            message = f"lexical was trained on {len(lists)} mentions: too few for weights that can be trusted"
-            warnings.warn(message, LinnetWarning, stacklevel=2)
+            warn(f"lexical was trained on {len(lists)} mentions: too few for weights that can be trusted")
         lists = lists.take(self._sample(lists), self._columns())
         losses: dict[float, float] = {}
         tried = PENALTIES if self.penalty is None else ()

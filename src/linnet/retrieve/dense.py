@@ -9,7 +9,6 @@ Similarity is the normalised dot product; how names are searched say `linnet.ind
 from __future__ import annotations
 
 import copy
-import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -19,13 +18,14 @@ import numpy as np
 import numpy.typing as npt
 
 from linnet.data import Candidates, Document, Mention
-from linnet.errors import LinnetWarning, RecipeError
+from linnet.errors import RecipeError
 from linnet.frozen import FrozenDict
 from linnet.index.flat import Flat, Found
 from linnet.index.name_vectors import NameVectorsFile, SearchedNames
 from linnet.kb import KbName, KnowledgeBase, Mask
 from linnet.learner import TrainingStage, made_once
 from linnet.pipeline import Allow, Component, Step
+from linnet.reporter import warn
 from linnet.retrieve.dense_args import ALIGN, FINETUNE, AlignArgs, DenseArgs
 from linnet.retrieve.queries import IndexedRetriever
 from linnet.text.contexts import InContext, in_context
@@ -207,8 +207,7 @@ class Dense(NetworkComponent["BiEncoder"], IndexedRetriever):
     def warn_of_cut(count: int, what: str, tokens: int) -> None:
         """Say how many texts were too long to be compared in full."""
         if count:
-            message = f"{count:,} {what} are longer than {tokens} word pieces: only their ends were compared"
-            warnings.warn(message, LinnetWarning, stacklevel=3)
+            warn(f"{count:,} {what} are longer than {tokens} word pieces: only their ends were compared")
 
     # --- looking up --------------------------------------------------------------------------------------------------
 

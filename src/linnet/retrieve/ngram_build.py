@@ -7,7 +7,6 @@ n-gram), which takes one sparse product over all names, and their lengths take a
 from __future__ import annotations
 
 import logging
-import warnings
 from array import array
 from collections.abc import Iterable
 from typing import Any, NamedTuple
@@ -16,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from linnet.errors import LinnetWarning
+from linnet.reporter import warn
 from linnet.retrieve.ngram_index import Floats, Ints, NgramIndex
 from linnet.retrieve.ngram_text import Analysis
 
@@ -102,11 +101,9 @@ def _collect(names: Iterable[tuple[int, int, str]], analysis: Analysis) -> tuple
 
 def _warn(skipped: list[str]) -> None:
     if skipped:
-        warnings.warn(
+        warn(
             f"{len(skipped)} names hold no letter and no digit, and cannot be found by n-grams: "
-            + ", ".join(map(repr, skipped[:3])),
-            LinnetWarning,
-            stacklevel=2,
+            + ", ".join(map(repr, skipped[:3]))
         )
 
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from linnet.data import Concept
-from linnet.errors import KnowledgeBaseError, LinnetError, LinnetWarning
+from linnet.errors import KnowledgeBaseError, LinnetError
 from linnet.frozen import EMPTY
 from linnet.kb import KnowledgeBase, kb_path
 from linnet.kb_build import build
+from linnet.reporter import warn
 from linnet.text.files import STDIO
 from linnet.vocabularies import read_vocabulary, reader_of
 from linnet.vocabularies.hpo import HPO_CITATION, HPO_LICENCE, hpo_path
@@ -163,7 +163,7 @@ def build_from(
 
     made = build(concepts, path, name=name, sources=provenance, progress=written)
     if report is None and told.conflicts():
-        warnings.warn("; ".join(told.conflicts()), LinnetWarning, stacklevel=2)
+        warn("; ".join(told.conflicts()))
     return made
 
 

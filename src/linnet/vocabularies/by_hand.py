@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 
 from linnet.data import Concept
-from linnet.errors import LinnetWarning, UnknownConceptError, did_you_mean
+from linnet.errors import UnknownConceptError, did_you_mean
 from linnet.kb_edit import Edit
+from linnet.reporter import warn
 from linnet.vocabularies.curies import curie
 
 __all__ = ["add_by_hand", "meant"]
@@ -36,6 +36,5 @@ def add_by_hand(change: Edit, concept: Concept) -> None:
             change.row(parent)
     known = change.types()
     for new in [name for name in one.types if name not in known]:
-        message = f"there was no semantic type {new!r} before: it begins with {one.id}{did_you_mean(new, known)}"
-        warnings.warn(message, LinnetWarning, stacklevel=2)
+        warn(f"there was no semantic type {new!r} before: it begins with {one.id}{did_you_mean(new, known)}")
     change.add(one)

@@ -5,14 +5,14 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TextIO
 
 from linnet.data import Concept
-from linnet.errors import FormatError, LinnetWarning
+from linnet.errors import FormatError
+from linnet.reporter import warn
 from linnet.text.cells import quote_formula
 from linnet.text.files import STDIO, replacing
 from linnet.vocabularies.concepts import write_concepts
@@ -69,8 +69,7 @@ def _counted(
         yield concept
     if lost := +lost:
         named = ", ".join(f"{kind} ({count:,})" for kind, count in sorted(lost.items()))
-        message = f".{ending} cannot hold, and was not given: {named}; .jsonl keeps concepts whole"
-        warnings.warn(message, LinnetWarning, stacklevel=4)
+        warn(f".{ending} cannot hold, and was not given: {named}; .jsonl keeps concepts whole")
 
 
 def _write_tsv(concepts: Iterable[Concept], out: TextIO) -> int:

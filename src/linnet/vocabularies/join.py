@@ -19,7 +19,6 @@ large as the sources.
 
 from __future__ import annotations
 
-import warnings
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -29,7 +28,8 @@ from typing import NamedTuple
 import numpy as np
 
 from linnet.data import Concept, Name
-from linnet.errors import KnowledgeBaseError, LinnetWarning
+from linnet.errors import KnowledgeBaseError
+from linnet.reporter import warn
 from linnet.vocabularies.cycles import closing_edges, ends_of
 from linnet.vocabularies.join_spool import Spool
 
@@ -116,7 +116,7 @@ def join(
         yield from joined.live()
         yield from joined.retired()
     if report is None and told.conflicts():
-        warnings.warn("; ".join(told.conflicts()), LinnetWarning, stacklevel=2)
+        warn("; ".join(told.conflicts()))
 
 
 class _Live(NamedTuple):

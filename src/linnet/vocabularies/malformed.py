@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from pathlib import Path
 
-from linnet.errors import FormatError, LinnetWarning
+from linnet.errors import FormatError
+from linnet.reporter import warn
 from linnet.text.files import open_text
 
 __all__ = ["FEW", "SHARE_OF_ALL", "SHARE_OF_MANY", "Lines", "Malformed"]
@@ -21,11 +21,10 @@ class Malformed:
     >>> bad = Malformed("vocabulary.tsv")
     >>> bad.read = 50
     >>> bad.add(7, "the id is empty")
-    >>> with warnings.catch_warnings(record=True) as told:
-    ...     warnings.simplefilter("always")
+    >>> from linnet.reporter import Reporter, reporting
+    >>> with reporting(Reporter(warn=print)):
     ...     bad.finish()
-    >>> str(told[0].message)
-    'vocabulary.tsv: 1 of 50 rows is malformed and was left out: line 7 the id is empty'
+    vocabulary.tsv: 1 of 50 rows is malformed and was left out: line 7 the id is empty
     """
 
     def __init__(self, path: object, what: str = "rows") -> None:
@@ -62,8 +61,7 @@ class Malformed:
             raise FormatError(self._path, problem, line=self._first)
         more = f"; and {self._count - FEW:,} more" if self._count > FEW else ""
         was = "was" if self._count == 1 else "were"
-        message = f"{self._path}: {self._share()} and {was} left out: {'; '.join(self._shown)}{more}"
-        warnings.warn(message, LinnetWarning, stacklevel=2)
+        warn(f"{self._path}: {self._share()} and {was} left out: {'; '.join(self._shown)}{more}")
 
     def _share(self) -> str:
         verb = "is" if self._count == 1 else "are"

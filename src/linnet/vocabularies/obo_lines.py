@@ -8,14 +8,14 @@ in the specification, blanks at the ends.
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
 from linnet.data import Name, Scope
-from linnet.errors import FormatError, LinnetWarning
+from linnet.errors import FormatError
+from linnet.reporter import warn
 from linnet.text.files import shown
 from linnet.vocabularies.malformed import Lines
 
@@ -64,8 +64,7 @@ def _joined(path: Path) -> Iterator[tuple[int, str]]:
     if parts:
         yield started, parts
     if lines.number and not lines.last.endswith("\n"):
-        message = f"{shown(path)}:{lines.number}: the last line has no line break; the file may be incomplete"
-        warnings.warn(message, LinnetWarning, stacklevel=2)
+        warn(f"{shown(path)}:{lines.number}: the last line has no line break; the file may be incomplete")
 
 
 def read_stanzas(path: Path) -> Iterator[Stanza]:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
-
-from linnet.errors import LinnetWarning
+from linnet.reporter import warn
 
 __all__ = ["Oddities"]
 
@@ -16,11 +14,10 @@ class Oddities:
 
     >>> odd = Oddities("hp.obo")
     >>> odd.add("is_a of a term that is not in the file, left out", 7, "HP:1")
-    >>> with warnings.catch_warnings(record=True) as told:
-    ...     warnings.simplefilter("always")
+    >>> from linnet.reporter import Reporter, reporting
+    >>> with reporting(Reporter(warn=print)):
     ...     odd.warn()
-    >>> str(told[0].message)
-    'hp.obo: is_a of a term that is not in the file, left out (1): line 7 HP:1'
+    hp.obo: is_a of a term that is not in the file, left out (1): line 7 HP:1
     """
 
     def __init__(self, path: object) -> None:
@@ -38,5 +35,4 @@ class Oddities:
         """Issue one LinnetWarning for each kind, with its count and first lines."""
         for kind, (count, examples) in self._found.items():
             more = f"; and {count - SHOWN:,} more" if count > SHOWN else ""
-            message = f"{self._path}: {kind} ({count:,}): {'; '.join(examples)}{more}"
-            warnings.warn(message, LinnetWarning, stacklevel=2)
+            warn(f"{self._path}: {kind} ({count:,}): {'; '.join(examples)}{more}")

@@ -8,12 +8,12 @@ is not means that the file is truncated.
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from linnet.errors import FormatError, LinnetWarning
+from linnet.errors import FormatError
+from linnet.reporter import warn
 from linnet.text.files import open_text, shown
 
 __all__ = ["Layout", "Numbers", "ReleaseRows", "whole"]
@@ -107,7 +107,7 @@ class ReleaseRows:
         if self._malformed:
             more = f"; and {self._malformed - SHOWN:,} more" if self._malformed > SHOWN else ""
             told = f"malformed rows, left out ({self._malformed:,}): {'; '.join(self._problems)}{more}"
-            warnings.warn(f"{self.name}: {told}", LinnetWarning, stacklevel=3)
+            warn(f"{self.name}: {told}")
 
 
 class Numbers:

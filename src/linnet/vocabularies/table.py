@@ -26,14 +26,14 @@ import csv
 import itertools
 import json
 import re
-import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from linnet.data import SCOPES, Concept, Name
-from linnet.errors import FormatError, LinnetError, LinnetWarning, did_you_mean
+from linnet.errors import FormatError, LinnetError, did_you_mean
+from linnet.reporter import warn
 from linnet.strict_json import parse
 from linnet.text.cells import unquote_formula
 from linnet.text.files import shown
@@ -147,7 +147,7 @@ def _warn_bare(seen: Mapping[str, int], source: _Source) -> None:
             f"{source.path}: {len(bare):,} of {len(seen):,} ids have no prefix, for example {bare[0]!r}: they agree "
             "with those of no corpus and no other terminology; the option prefix=MESH makes MESH:D000001 of D000001"
         )
-        warnings.warn(message, LinnetWarning, stacklevel=2)
+        warn(message)
 
 
 def _warn_separator(source: _Source) -> None:
@@ -156,8 +156,7 @@ def _warn_separator(source: _Source) -> None:
         count = source.synonyms[mark]
         if count > MANY * source.synonyms[""]:
             held = f"{count:,} of {source.synonyms['']:,} cells of synonyms hold {mark!r}, which is not the separator"
-            message = f"{source.path}: {held}; --option 'separator={mark.strip()}' makes several names of each"
-            warnings.warn(message, LinnetWarning, stacklevel=2)
+            warn(f"{source.path}: {held}; --option 'separator={mark.strip()}' makes several names of each")
 
 
 # --- rows ------------------------------------------------------------------------------------------------------------
@@ -179,8 +178,7 @@ def _delimited_rows(lines: Iterator[str], source: _Source, delimiter: str | None
         else:
             source.leave_out(line, f"has {len(cells)} columns, the header has {len(header)}: {', '.join(header)}")
     if not source.lines.last.endswith("\n"):  # its last cell may be half of one
-        message = f"{source.path}:{source.lines.number}: the last line has no line break; the file may be incomplete"
-        warnings.warn(message, LinnetWarning, stacklevel=2)
+        warn(f"{source.path}:{source.lines.number}: the last line has no line break; the file may be incomplete")
 
 
 def _cells(lines: Iterator[str], path: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
@@ -233,8 +231,7 @@ def _warn_unused(header: Sequence[str], places: Mapping[str, int], source: _Sour
     for place, theirs in enumerate(header):
         hint = "" if place in places.values() else did_you_mean(theirs.casefold(), free)
         if hint:
-            message = f"{source.path}:1: the column {theirs!r} is not used{hint}"
-            warnings.warn(message, LinnetWarning, stacklevel=2)
+            warn(f"{source.path}:1: the column {theirs!r} is not used{hint}")
 
 
 def _json_rows(lines: Iterator[str], source: _Source, _delimiter: str | None) -> Iterator[tuple[int, Row]]:

@@ -21,13 +21,13 @@ one bit a CUI and eight bytes a parent relation (some sixty for a moment at the 
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from linnet.data import Concept, Name, Scope
-from linnet.errors import FormatError, LinnetError, LinnetWarning, did_you_mean
+from linnet.errors import FormatError, LinnetError, did_you_mean
+from linnet.reporter import warn
 from linnet.vocabularies.curies import curie
 from linnet.vocabularies.release_rows import Numbers, Row
 from linnet.vocabularies.umls_files import MIRRORS, Groups, Hierarchy, complete, cui, number, release_file, row_counts
@@ -161,7 +161,7 @@ class _Release:
     def _optional(self, name: str, what: str, opened: Callable[[Path], T]) -> T | None:
         path = release_file(self._folder, name)
         if path is None:
-            warnings.warn(f"{self._folder} has no {name}.RRF: there will be no {what}", LinnetWarning, stacklevel=4)
+            warn(f"{self._folder} has no {name}.RRF: there will be no {what}")
             return None
         return opened(path)
 

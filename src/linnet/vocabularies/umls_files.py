@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import warnings
 from array import array
 from collections.abc import Collection, Iterator, Sequence
 from itertools import groupby
@@ -12,7 +11,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from linnet.errors import FormatError, LinnetWarning
+from linnet.errors import FormatError
+from linnet.reporter import warn
 from linnet.vocabularies.release_rows import Layout, ReleaseRows, Row, whole
 
 __all__ = ["LAYOUTS", "Groups", "Hierarchy", "complete", "cui", "number", "release_file", "row_counts"]
@@ -173,7 +173,7 @@ class Hierarchy:
                 first = int(np.flatnonzero(circular)[0])
                 example = f"{cui(int(children[first]))} under {cui(int(parents[first]))}"
                 told = f"{int(circular.sum()):,} parents that are descendants too, left out: for example {example}"
-                warnings.warn(f"{self.rows.name}: {told}", LinnetWarning, stacklevel=4)
+                warn(f"{self.rows.name}: {told}")
                 children, parents = children[~circular], parents[~circular]
         self._children, self._parents = array("i", children.tobytes()), array("i", parents.tobytes())
 
