@@ -18,7 +18,7 @@ ROOT = Path(linnet.__file__).parent
 LINES = (
     "errors strict_json", "frozen", "data", "codec", "home", "checksums", "meter", "reporter", "arrays_file",
     "text", "fetch", "kb_search", "kb_tables", "kb_file", "kb_rows", "kb_edit", "kb", "kb_build", "vocabularies",
-    "corpora", "allow", "roles", "learner", "kb_open", "space", "recipe", "fusion", "composition", "pipeline", "nn",
+    "corpora", "allow", "roles", "kb_open", "learner", "space", "recipe", "fusion", "composition", "pipeline", "nn",
     "index", "train", "detect retrieve rerank joint", "confidence", "decide", "evaluate", "components", "config",
     "finished", "todo", "handover teachable linking", "fitting", "study", "tuning ablation experiment", "scale",
     "serve", "annotate", "cli",

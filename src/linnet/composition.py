@@ -21,7 +21,7 @@ import numpy as np
 from linnet.allow import Allow, combined
 from linnet.checksums import LIST, check_files
 from linnet.data import Document, Mention
-from linnet.errors import FormatError, PipelineError
+from linnet.errors import FormatError, KnowledgeBaseError, PipelineError
 from linnet.home import read_json
 from linnet.kb import KnowledgeBase
 from linnet.learner import HANDED_IN, Learner
@@ -225,6 +225,22 @@ class Pipeline(Stage):
         for part in (*self.front, *self.parts):
             out = part(out, allow=allow)
         return self.seen.note(out)
+
+    def rebound(self, kb: KnowledgeBase) -> Pipeline:
+        """Return the same pipeline on its knowledge base as edits have made it; no network is read again.
+
+        What is open does not follow edits: whoever asks it is told to begin again, and this is how.
+
+        Raises:
+            KnowledgeBaseError: `kb` is another one, or lacks what something was learned of, or what ``allow`` names.
+        """
+        self.require_edited(kb)
+        if problems := list(self.allow.problems(kb)) if self.allow else []:
+            raise KnowledgeBaseError(f"allow.{problems[0]}")
+        parts = (part.rebound(kb) if isinstance(part, Learner) else part for part in self.parts)
+        made = Pipeline(*parts, name=self.name, kb=kb, allow=self.allow)
+        made.seen = self.seen
+        return made
 
     def names(self, mention: Mention) -> tuple[str, ...]:
         """Return the preferred name of each concept of a mention, the id of one that `kb` does not hold."""

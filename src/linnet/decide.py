@@ -8,9 +8,10 @@ P(concept right | span) (``"given-span"``); the two are different numbers and ar
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
@@ -21,6 +22,7 @@ from linnet.confidence import FEATURES, FEW, TIE, Confidence, features
 from linnet.data import Calibration, Candidates, Document, Mention, Span, by_position, mention_id
 from linnet.errors import DataError, PipelineError
 from linnet.kb import KnowledgeBase
+from linnet.learner import made_once
 from linnet.pipeline import Allow, Pipeline, Stage
 from linnet.reporter import warn
 from linnet.roles import Component, Step, blind, is_reviewed
@@ -47,7 +49,6 @@ class Decide(Stage):
     nil: Literal["keep", "drop"] = "keep"
     confidence: Confidence | None = field(default=None, init=False)
     calibration: Calibration = field(default="", init=False)
-    _kinds: dict[int, str] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     LEARNS_FROM = "dev"
     NEEDS = frozenset({"mentions", "candidates"})
@@ -104,11 +105,10 @@ class Decide(Stage):
         columns = features(mention, self.confidence.signals)
         return float(self.confidence(columns[None], [self._kind(row)])[0])
 
-    def _kind(self, row: int) -> str:
-        """Return the semantic types of a concept as one text; the same concepts are asked for again and again."""
-        if row not in self._kinds:
-            self._kinds[row] = "|".join(self.kb.types_of(row)) if row >= 0 else "NIL"
-        return self._kinds[row]
+    @made_once
+    def _kind(self) -> Callable[[int], str]:
+        """From a concept to its semantic types as one text; the same concepts are asked for again and again."""
+        return functools.cache(lambda row: "|".join(self.kb.types_of(row)) if row >= 0 else "NIL")
 
     @property
     def parameters(self) -> int:

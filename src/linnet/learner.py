@@ -12,9 +12,10 @@ from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Literal, Protocol, Self, TypeAlias, TypeVar, overload
 
-from linnet.errors import PipelineError, RecipeError
+from linnet.errors import KnowledgeBaseError, PipelineError, RecipeError
 from linnet.frozen import EMPTY
 from linnet.kb import KnowledgeBase
+from linnet.kb_open import comes_from
 from linnet.roles import Component, Fits
 
 __all__ = ["HANDED_IN", "Learner", "TrainingArgs", "TrainingStage", "inner_of", "learner_of", "made_once"]
@@ -95,6 +96,7 @@ class Learner:
         FOLDS: how often it is trained again, each time without such a share of the documents, to answer for documents
             that it has not seen; 0 = once for each fold, what only parts may do that learn fast.
         STAGES: the stages of its training by name; a table that names none is of the last.
+        KEPT: names of `made_once` properties that do not depend on the knowledge base.
     """
 
     LEARNED: ClassVar[frozenset[str]] = frozenset()
@@ -103,6 +105,7 @@ class Learner:
     NETWORK: ClassVar[bool] = False
     FOLDS: ClassVar[int] = 0
     STAGES: ClassVar[Mapping[str, TrainingStage]] = EMPTY
+    KEPT: ClassVar[frozenset[str]] = frozenset()
 
     # --- what it is --------------------------------------------------------------------------------------------------
 
@@ -124,7 +127,8 @@ class Learner:
     def with_inner(self, parts: Sequence[Component]) -> Self:
         """Return the same component, made of other ones."""
         made: Any = copy.copy(self)
-        made.of = list(parts)
+        if parts:
+            made.of = list(parts)
         return made  # type: ignore[no-any-return]
 
     @property
@@ -132,6 +136,39 @@ class Learner:
         """The knowledge base of its field ``kb``."""
         kb: KnowledgeBase | None = self.keywords.get("kb")
         return kb
+
+    def rebound(self, kb: KnowledgeBase) -> Self:
+        """Return the same component on its knowledge base as edits have made it; this one stays as it is.
+
+        Networks are shared, what was made of names is made again at its next use, and what was learned of a retired
+        concept is of its successor, as if it were loaded. One that is on no knowledge base is returned itself.
+        Components that keep rows of concepts outside of `made_once` properties say here what becomes of these.
+
+        Raises:
+            KnowledgeBaseError: `kb` is another one, or without a concept that something was learned of.
+        """
+        self.require_edited(kb)
+        if self.linked_kb is None and not self.inner:
+            return self
+        made: Any = self.with_inner([part.rebound(kb) if isinstance(part, Learner) else part for part in self.inner])
+        if self.linked_kb is not None:
+            made.kb = kb
+        made.__post_init__()
+        made.made.update({name: value for name, value in self.made.items() if name in self.KEPT})
+        return made  # type: ignore[no-any-return]
+
+    def require_edited(self, kb: KnowledgeBase) -> None:
+        """Refuse a knowledge base that is not the one it is on, nor that one with edits.
+
+        Raises:
+            KnowledgeBaseError: as it says.
+        """
+        own = self.linked_kb
+        if own is not None and not comes_from(kb, own.version):
+            raise KnowledgeBaseError(
+                f"{kb.path} (version {kb.version}) is not the knowledge base of {type(self).__name__.lower()} "
+                f"(version {own.version}) with edits: load the pipeline with it"
+            )
 
     @property
     def parameters(self) -> int:

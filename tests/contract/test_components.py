@@ -23,7 +23,7 @@ from tests.tiny_models import tiny_bert, tiny_spacy, tiny_token_classifier
 
 from linnet import config
 from linnet.config import COMPONENTS
-from linnet.data import Document, Mention, Span
+from linnet.data import Concept, Document, Mention, Name, Span
 from linnet.decide import Decide
 from linnet.detect.conjuncts import Conjuncts
 from linnet.detect.consistent import Consistent
@@ -33,7 +33,7 @@ from linnet.detect.gold import Gold
 from linnet.detect.hf_tagger import HfTagger
 from linnet.detect.spacy import Spacy
 from linnet.detect.tagger import Tagger
-from linnet.errors import LinnetWarning, PipelineError
+from linnet.errors import KnowledgeBaseError, LinnetWarning, PipelineError
 from linnet.evaluate.cost import cost
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Abbreviations, Allow, Component, Fuse, Pipeline, Sentences, Stage, Union
@@ -45,6 +45,7 @@ from linnet.retrieve.earlier import Earlier
 from linnet.retrieve.exact import Exact
 from linnet.retrieve.ngram import Ngram
 from linnet.retrieve.types import Types
+from linnet.todo import parts_of
 
 Make = Callable[[KnowledgeBase], Component]
 Learner = TypeVar("Learner", CrossEncoder, Dense, Dictionary, Flair, Lexical, Tagger)
@@ -434,6 +435,31 @@ def test_what_was_learned_is_counted(component: Component, kb: KnowledgeBase, tm
     for path in (tmp_path / "saved").rglob("model.json"):
         weights += len(json.loads(path.read_text())["features"])
     assert measured.parameters == weights + (2 if getattr(component, "weights", None) else 0)
+
+
+@pytest.mark.parametrize("make", [make for _, make in ALL], ids=[f"{name}-{at}" for at, (name, _) in enumerate(ALL)])
+def test_rebound_it_answers_as_if_it_were_loaded(make: Make, kb: KnowledgeBase, tmp_path: Path) -> None:
+    path = shutil.copy(kb.path, tmp_path / "copy.kb")
+    before = Pipeline(make(KnowledgeBase.open(path)), kb=KnowledgeBase.open(path))
+    assert before.kb is not None
+    before(documents(before.parts[0], before.kb))
+    config.save(before, tmp_path / "saved")
+    with KnowledgeBase.edit(path) as change:
+        change.add(Concept("X:1", (Name("Seizure"),), ("Sign",)))
+        change.merge("HP:0004322", "HP:0009381")
+        change.retire("HP:0000175", "HP:0000118")
+    edited = KnowledgeBase.open(path)
+    after = before.rebound(edited)
+    assert after.kb is edited
+    for part, other in zip(parts_of(before), parts_of(after), strict=True):
+        assert isinstance(part, Stage)
+        assert isinstance(other, Stage)
+        assert other.linked_kb in (None, edited)
+        assert other.made.get("network") is part.made.get("network")
+    docs = documents(after.parts[0], edited)
+    agree(after(docs), config.load(tmp_path / "saved", kb=edited)(docs))
+    with pytest.raises(KnowledgeBaseError, match="has changed"):
+        before.kb.types()
 
 
 @pytest.mark.parametrize(

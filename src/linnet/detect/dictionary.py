@@ -243,6 +243,12 @@ class Dictionary(Detector):
         fewer.share(self, "_search", "_types", *(["_surfaces"] if len(self.learned.surfaces) else []))
         return fewer
 
+    def rebound(self, kb: KnowledgeBase) -> Self:
+        """Return the same component on the edited knowledge base `kb`, with what it learned."""
+        made = super().rebound(kb)
+        made.learned = self.learned.rebound(kb)
+        return made
+
     def save(self, folder: Path) -> None:
         """Write the component, and what it learned."""
         super().save(folder)

@@ -50,6 +50,10 @@ class Learned:
         ids = frozenset(documents)
         return type(self)(self.surfaces.without(ids), self.found.without(ids), self.marked.without(ids))
 
+    def rebound(self, kb: KnowledgeBase) -> Self:
+        """Return the same on the edited knowledge base `kb`."""
+        return type(self)(self.surfaces.rebound(kb), self.found.rebound(kb), self.marked.rebound(kb))
+
     def save(self, folder: Path, kb: KnowledgeBase) -> None:
         """Write one file of each."""
         for name, counts in vars(self).items():

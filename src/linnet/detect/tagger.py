@@ -67,6 +67,7 @@ class Tagger(NetworkComponent["list[TaggerNetwork]"], Detector):
     marks: tuple[str, ...] = field(default=(), init=False, repr=False, compare=False)  # of dictionary matches, in order
     curve: tuple[float, float] = field(default=NEUTRAL, init=False)
 
+    KEPT = frozenset({"network", "_tokens"})
     LEARNED = frozenset({"encoder", "scheme", "dictionary", "typed", "lstm"})
 
     def __post_init__(self) -> None:

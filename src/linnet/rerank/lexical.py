@@ -222,6 +222,13 @@ class Lexical(Reranker):
         """Return the same: `with_network` has put one in its place that has not seen the documents."""
         return self
 
+    def rebound(self, kb: KnowledgeBase) -> Self:
+        """Return the same reranker on the edited knowledge base `kb`: its names are read again, counts stay."""
+        made = super().rebound(kb)
+        if self.known is not None and kb.version != self.kb.version:
+            made.known = Known.of(Lexicon.build(kb), self.known.counts)
+        return made
+
     # --- saving ------------------------------------------------------------------------------------------------------
 
     def save(self, folder: Path) -> None:

@@ -303,6 +303,14 @@ class Dense(NetworkComponent["BiEncoder"], IndexedRetriever):
         fewer.share(self, "network", "names_index", *(["alias_vectors"] if len(self.learned) else []))
         return fewer
 
+    def rebound(self, kb: KnowledgeBase) -> Self:
+        """Return the same component on the edited knowledge base `kb`, with what it learned."""
+        made = super().rebound(kb)
+        made.learned = self.learned.rebound(kb)
+        if [text for text, _ in made.learned.keys] == [text for text, _ in self.learned.keys]:
+            made.made.update({name: value for name, value in self.made.items() if name == "alias_vectors"})
+        return made
+
     @property
     def worth_saving(self) -> bool:
         """Whether there is a network to save: the pre-trained one too, if it was used."""

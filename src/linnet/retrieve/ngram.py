@@ -167,6 +167,12 @@ class Ngram(TextRetriever):
             fewer.share(self, "index", "_alias_index")
         return fewer
 
+    def rebound(self, kb: KnowledgeBase) -> Self:
+        """Return the same component on the edited knowledge base `kb`, with what it learned."""
+        made = super().rebound(kb)
+        made.learned = self.learned.rebound(kb)
+        return made
+
     def save(self, folder: Path) -> None:
         """Write the component, and the aliases it learned as ``aliases.jsonl``."""
         super().save(folder)

@@ -100,6 +100,23 @@ class Aliases:
         kept = {id: some for id, some in self.counts.items() if id not in out}
         return replace(self, counts=kept, totals=self.totals - left_out)
 
+    def rebound(self, kb: KnowledgeBase) -> Aliases:
+        """Return the same on the edited knowledge base `kb`: a retired concept's aliases are its successor's.
+
+        Raises:
+            UnknownConceptError: it has none.
+        """
+        try:
+            rows = {row: row if row < 0 else kb.row(kb.id(row)) for _, row in self.keys}
+        except UnknownConceptError as error:
+            raise UnknownConceptError(f"{error}, and was learned of; train again") from error
+        seen: Counter[tuple[str, Key]] = Counter()
+        for doc, counts in self.counts.items():
+            for place, count in counts.items():
+                text, row = self.keys[place]
+                seen[doc, (text, rows[row])] += count
+        return self.counted(seen)
+
     @functools.cached_property
     def shares(self) -> npt.NDArray[np.float64]:
         """p(concept | alias) of each pair (keys,), with one more sighting of the alias that meant something else."""

@@ -38,6 +38,7 @@ class NetworkComponent(Stage, Generic[Network]):
 
     NETWORK = True
     FOLDS: ClassVar[int] = 2
+    KEPT: ClassVar[frozenset[str]] = frozenset({"network"})
     NAME: ClassVar[str]
 
     def __init_subclass__(cls) -> None:
