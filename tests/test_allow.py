@@ -133,7 +133,7 @@ def test_wrong_conditions_of_a_recipe_are_named(kb: KnowledgeBase, tmp_path: Pat
         config.read_recipe(recipe(tmp_path, '[allow]\ntypes = "A,B"\ntype = ["A"]\nids = [3]'))
     assert set(caught.value.problems) == {
         'allow.types: expected a list such as ["A", "B"], found \'A,B\'',
-        "allow.ids.0: Input should be a valid string, found 3",
+        "allow.ids.0: expected a text, found 3",
         "allow.type: unknown field; did you mean 'types'?",
     }
     assert config.load(recipe(tmp_path, "[allow]"), kb=kb).allow is None

@@ -235,7 +235,7 @@ class Experiment:
     def _predict(self, pipeline: Pipeline, gold: Sequence[Document], kb: KnowledgeBase) -> None:
         logger.info("%s: linking %s documents of %s", self.source, f"{len(gold):,}", self.split)
         self.done.append("predictions")
-        write(pipeline.stream(blind(gold, pipeline), batch=BATCH), self.folder / "predictions.jsonl", rows=kb)
+        write(pipeline.stream(blind(gold, pipeline), batch=BATCH), self.folder / "predictions.jsonl", kb=kb)
 
     def _cost(self, recipe: Recipe, gold: Sequence[Document], kb: KnowledgeBase) -> Cost | None:
         if not gold or not self.repeats:
@@ -252,7 +252,7 @@ class Experiment:
     def _report(self, recipe: Recipe, gold: Sequence[Document], kb: KnowledgeBase, measured: Cost | None) -> Report:
         logger.info("%s: evaluating", self.source)
         self.done.append("report")
-        predicted = list(read(self.folder / "predictions.jsonl", rows=kb))
+        predicted = list(read(self.folder / "predictions.jsonl", kb=kb))
         pipeline = " >> ".join(str(part["use"]) for part in recipe.pipeline)
         about = About(
             system=_name(self.source), corpus=f"{recipe.corpus}:{self.split}", split=self.split,

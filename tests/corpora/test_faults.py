@@ -108,7 +108,7 @@ def told_of(path: Path, on_error: OnError, format: str | None = None) -> tuple[l
         assert Path(error.path) == path
         told.append((error.problem, done))
 
-    return list(read(path, format=format, faults=Faults(on_error, tell))), told
+    return list(read(path, format=format, on_error=Faults(on_error, tell))), told
 
 
 @pytest.mark.parametrize("format", FILES)
@@ -129,7 +129,7 @@ def test_what_is_done_in_every_format(tmp_path: Path, format: str) -> None:
 def test_by_default_each_is_a_warning(tmp_path: Path) -> None:
     path = given_as("gsc", tmp_path)
     with pytest.warns(LinnetWarning) as told:
-        list(read(path, faults=Faults("repair")))
+        list(read(path, on_error="repair"))
     counted = "offsets count code points of the text line"
     assert [str(one.message).removeprefix(f"{path}:") for one in told] == [
         f"4: the offsets 17-22 say 'hills', the line says 'FEVER'; {counted}; put at 0-5",
@@ -200,7 +200,7 @@ def test_documents_and_files_that_cannot_be_read(tmp_path: Path) -> None:
     (tmp_path / "c.jsonl").write_text('{"id": "4", "text": "D"}\n')
     told: list[str] = []
     faults = Faults("repair", lambda error, _: told.append(Path(error.path).name), whole=True)
-    assert [doc.id for doc in read(tmp_path, faults=faults)] == ["1", "3", "4"]
+    assert [doc.id for doc in read(tmp_path, on_error=faults)] == ["1", "3", "4"]
     assert told == ["a.jsonl", "b.json"]
     with pytest.raises(FormatError, match=r"a\.jsonl:2"):
-        list(read(tmp_path, faults=Faults("skip")))
+        list(read(tmp_path, on_error="skip"))

@@ -118,7 +118,7 @@ def test_candidates_go_through_the_knowledge_base(tmp_path: Path) -> None:
     assert jsonl.write([doc], out, rows=Kb()) == 1
     assert '"ids":["X:1",null]' in out.getvalue()
     path = made(tmp_path, out.getvalue().encode(), "f.jsonl")
-    assert list(read(path, rows=Kb())) == [doc]
+    assert list(jsonl.read(path, rows=Kb())) == [doc]
     with pytest.raises(DataError, match="knowledge base"):
         jsonl.write([doc], out)
 

@@ -192,7 +192,7 @@ class Bench:
             if not (place / "dev.jsonl").exists():
                 self._ask(place)
             for each in ("train", "dev"):
-                self._answers[each] = list(read(place / f"{each}.jsonl", rows=self.kb))
+                self._answers[each] = list(read(place / f"{each}.jsonl", kb=self.kb))
         return self._answers[split]
 
     def _ask(self, place: Path) -> None:
@@ -210,8 +210,8 @@ class Bench:
         asked = cross_fitted(before, done, self.train, folds=FOLDS)
         place.mkdir(parents=True, exist_ok=True)
         front = Pipeline(pipeline.parts[_at(pipeline)]).front  # sentences and abbreviations, if nothing gave them yet
-        write(_through(front, asked(blind(self.train, before))), place / "train.jsonl", rows=self.kb)
-        write(_through(front, list(before.stream(blind(self.dev, before)))), place / "dev.jsonl", rows=self.kb)
+        write(_through(front, asked(blind(self.train, before))), place / "train.jsonl", kb=self.kb)
+        write(_through(front, list(before.stream(blind(self.dev, before)))), place / "dev.jsonl", kb=self.kb)
 
     def _tasks(self, name: str, pipeline: Pipeline) -> list[Task]:
         recipe = self.recipes[name]

@@ -98,7 +98,7 @@ def convert(
     found = documents(source, format=format, data=data, faults=_listed(on_error), options=given)
     docs = progress(found, what="documents", quiet=quiet)
     dropped: Counter[str] = Counter()
-    count = write(fitting(docs, target, dropped), output, format=target, rows=_open(kb))
+    count = write(fitting(docs, target, dropped), output, format=target, kb=_open(kb))
     logger.info("%s: %s documents", output, f"{count:,}")
     say_lost(dropped, target)
 

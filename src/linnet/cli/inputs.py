@@ -54,7 +54,7 @@ def documents(inputs: Sequence[str], format: str | None, *, rows: KnowledgeBase 
                 texts[text] = Document.of(text, f"text-{number}")
     seen: set[str] = set()
     others = [texts.get(text, text) for text in inputs if text not in splits]
-    for doc in itertools.chain(read(others, format=format, rows=rows), *map(_of_corpus, splits)):
+    for doc in itertools.chain(read(others, format=format, kb=rows), *map(_of_corpus, splits)):
         if doc.id in seen:
             raise LinnetError(
                 f"document id {doc.id!r} comes twice in the input; ids must be unique: "

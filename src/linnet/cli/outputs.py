@@ -11,7 +11,7 @@ from pathlib import Path
 from linnet import __version__
 from linnet.cli.common import say_lost, table
 from linnet.cli.terminal import say
-from linnet.corpora import FORMATS, check_place, fitting, write
+from linnet.corpora import FORMATS, check_place, fitting, write_beside
 from linnet.corpora.html import write_html
 from linnet.data import Document
 from linnet.kb import KnowledgeBase
@@ -78,7 +78,7 @@ class Outputs:
             self._write_page(kept, linker)
             docs = kept
         if self.format:
-            write(self._counting(docs), self.path, format=self.format, rows=linker.kb, aside=aside)
+            write_beside(self._counting(docs), self.path, format=self.format, kb=linker.kb, aside=aside)
             self._say_lost()
         elif linker.kb is not None:
             show(docs, linker.kb)

@@ -11,169 +11,44 @@ import io
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from linnet.corpora.faults import STOP, Faults
-from linnet.corpora.losses import ALL, fitted
+from linnet.corpora.faults import Faults, OnError
+from linnet.corpora.formats import FORMATS, GIVEN, READABLE, WRITABLE, Format
+from linnet.corpora.losses import fitted
 from linnet.corpora.names import Remembering
 from linnet.corpora.sources import Found, find, is_json, lines_of_bigbio, sniff, suffix, texts_of_brat, unique_names
 from linnet.data import Document, Rows
 from linnet.errors import FormatError, LinnetError, did_you_mean
 from linnet.frozen import EMPTY
+from linnet.kb import KnowledgeBase
 from linnet.text.decoding import refuse_no_text
 from linnet.text.files import STDIO, head, replacing, shown
 from linnet.vocabularies.options import Option, reader_options
 
-__all__ = ["FORMATS", "Format", "check_place", "fitting", "format_of", "growing", "options_of", "read", "write"]
-
-
-@dataclass(frozen=True, slots=True)
-class Format:
-    """Where a format is read and written, as "module:function", and the suffixes its files have.
-
-    A reader is called with the path, a writer with the documents and the open text file, both with those of the
-    keywords ``rows`` (a knowledge base), ``name`` (what to call documents that have no id) and ``faults`` (what is done
-    about annotations that cannot be read) that ``options`` names.
-    ``alone`` tells formats that their suffix alone identifies; the others are recognised by content. ``holds`` names
-    what the format can hold (`linnet.corpora.losses`), ``carry`` the function that gives a document what comes back
-    of its text, passages and probabilities, where not all does; a format with ``write_folder`` makes several files.
-    Files of one that is ``asked`` for are read from a folder only when the format is named.
-    """
-
-    read: str | None
-    write: str | None
-    suffixes: tuple[str, ...]
-    options: tuple[str, ...] = ()
-    alone: bool = False
-    holds: frozenset[str] = frozenset()
-    carry: str | None = None
-    write_folder: str | None = None
-    grows: bool = False
-    asked: bool = False
-
-
-LINKS = frozenset({"texts", "documents without mentions", "mentions", "overlapping mentions", "concepts"})
-ANNOTATIONS = LINKS | {"types", "several concepts", "NIL mentions", "mentions not linked"}
-
-FORMATS: dict[str, Format] = {
-    "jsonl": Format(
-        "linnet.corpora.jsonl:read",
-        "linnet.corpora.jsonl:write",
-        (".jsonl", ".ndjson"),
-        options=("rows", "faults"),
-        alone=True,
-        holds=ALL,
-        grows=True,
-    ),
-    "pubtator": Format(
-        "linnet.corpora.pubtator:read",
-        "linnet.corpora.pubtator:write",
-        (".pubtator",),
-        options=("faults",),
-        holds=ANNOTATIONS | {"passages", "several types", "relations", "line breaks", "conjuncts and ids as written"},
-        carry="linnet.corpora.pubtator_write:carried",
-        grows=True,
-    ),
-    "bioc": Format(
-        "linnet.corpora.bioc_xml:read",
-        "linnet.corpora.bioc_xml:write",
-        (".xml",),
-        options=("rows", "faults"),
-        holds=ALL,
-    ),
-    "bioc_json": Format(
-        "linnet.corpora.bioc_json:read",
-        "linnet.corpora.bioc_json:write",
-        (".json",),
-        options=("rows", "faults"),
-        holds=ALL,
-    ),
-    "brat": Format(
-        "linnet.corpora.brat:read",
-        None,
-        (".ann",),
-        options=("rows", "name", "faults"),
-        alone=True,
-        holds=ALL,
-        write_folder="linnet.corpora.brat_write:write_folder",
-    ),
-    "conll": Format(
-        "linnet.corpora.conll:read",
-        "linnet.corpora.conll_write:write",
-        (".conll", ".bio", ".iob"),
-        options=("name",),
-        holds=(ANNOTATIONS | {"line breaks", "several types"}) - {"overlapping mentions"},
-    ),
-    "text": Format("linnet.corpora.text:read", None, (".txt", ".text"), options=("name",), alone=True),
-    "text_lines": Format("linnet.corpora.text:read_lines", None, (), options=("name",)),
-    "gsc": Format(
-        "linnet.corpora.gsc:read", "linnet.corpora.gsc:write", (".gsc", ".tsv"), options=("faults",), holds=LINKS
-    ),
-    "pubmed": Format("linnet.corpora.pubmed:read", None, (".xml",)),
-    "csv": Format(
-        "linnet.corpora.mentions_csv:read",
-        "linnet.corpora.mentions_csv:write",
-        (".csv",),
-        options=("rows", "faults"),
-        alone=True,
-        holds=(ANNOTATIONS | {"several types", "discontinuous mentions", "sources other than gold", "probabilities"})
-        - {"mentions not linked", "texts", "documents without mentions"},
-        carry="linnet.corpora.mentions_csv:carried",
-        grows=True,
-    ),
-    "texoo": Format(
-        "linnet.corpora.texoo:read",
-        "linnet.corpora.texoo:write",
-        (".texoo", ".json"),
-        options=("rows", "name", "faults"),
-        holds=ALL,
-    ),
-    "bigbio": Format(
-        "linnet.corpora.bigbio:read",
-        "linnet.corpora.bigbio:write",
-        (".bigbio", ".json"),
-        options=("rows", "name", "faults"),
-        holds=ALL,
-    ),
-    "spacy": Format(
-        "linnet.corpora.docbin:read",
-        "linnet.corpora.docbin:write",
-        (".spacy",),
-        options=("rows", "name"),
-        alone=True,
-        holds=ALL,
-        asked=True,
-    ),
-    "html": Format(
-        "linnet.corpora.html_page:read",
-        "linnet.corpora.html_page:write",
-        (".html", ".htm"),
-        options=("rows",),
-        alone=True,
-        holds=ANNOTATIONS
-        | {"documents not looked at", "line breaks", "several types", "discontinuous mentions"}
-        | {"alternatives", "groups", "sources other than gold", "probabilities"},
-        asked=True,
-    ),
-    "webanno": Format("linnet.corpora.webanno:read", None, (".tsv",), options=("name",)),
-    "jats": Format("linnet.corpora.jats:read", None, (".nxml", ".xml"), options=("name",)),
-    "medcat": Format("linnet.corpora.medcat:read", None, (".json",), options=("faults",)),
-    "label_studio": Format("linnet.corpora.label_studio:read", None, (".json",), options=("name", "faults")),
-}
-GIVEN = ("rows", "name", "faults")
-READABLE = tuple(name for name, format in FORMATS.items() if format.read)
-WRITABLE = tuple(name for name, format in FORMATS.items() if format.write or format.write_folder)
+__all__ = [
+    "FORMATS",
+    "WRITABLE",
+    "Format",
+    "check_place",
+    "fitting",
+    "format_of",
+    "growing",
+    "options_of",
+    "read",
+    "write",
+    "write_beside",
+]
 
 
 def read(
     source: str | Path | Iterable[str | Path | Document],
     *,
     format: str | None = None,
-    rows: Rows | None = None,
-    faults: Faults = STOP,
+    kb: KnowledgeBase | None = None,
+    on_error: OnError | Faults = "stop",
     options: Mapping[str, Any] = EMPTY,
 ) -> Iterator[Document]:
     """Yield the documents of a file, a folder, a pattern such as ``notes/**/*.txt``, or standard input (``-``).
@@ -182,8 +57,9 @@ def read(
         source: one of these or several; documents among several are passed on. Folders are read recursively in sorted
             order: files with a suffix of `format`, or of any format; links are followed, hidden files are not read.
         format: one of `FORMATS`; None finds it out, for each file, from suffix and content.
-        rows: a knowledge base that turns the ids of stored candidates into rows.
-        faults: what is done about annotations that cannot be read.
+        kb: the knowledge base that stored candidates are of; without one they keep their ids alone.
+        on_error: what is done about annotations that cannot be read: "stop", "skip" them with a warning, or "repair"
+            those whose text stands nearby; `linnet.corpora.faults.Faults` can say more.
         options: other keywords of the reader of `format`, which must be given then (`options_of`).
 
     Raises:
@@ -197,7 +73,7 @@ def read(
         _check(format, READABLE, "read")
     if options and format is None:
         raise LinnetError(f"options {', '.join(options)}: whose? Say the format (--from, or format=)")
-    given = {"rows": rows, "faults": faults, **options}
+    given = {"rows": kb, "faults": Faults(on_error) if isinstance(on_error, str) else on_error, **options}
     return _read([source] if isinstance(source, (str, Path)) else source, format, given)
 
 
@@ -237,12 +113,7 @@ def _read_file(path: Path, format: str | None, options: Mapping[str, Any]) -> It
 
 
 def write(
-    docs: Iterable[Document],
-    path: str | Path,
-    *,
-    format: str | None = None,
-    rows: Rows | None = None,
-    aside: Path | None = None,
+    docs: Iterable[Document], path: str | Path, *, format: str | None = None, kb: KnowledgeBase | None = None
 ) -> int:
     """Write documents to `path` and return how many; ``-`` is standard output.
 
@@ -250,18 +121,33 @@ def write(
         docs: the documents, consumed one by one.
         path: the file; replaced only when all is written. ``.gz`` at the end packs it.
         format: one of `FORMATS`; None takes it from the suffix, and JSON Lines for standard output.
-        rows: the knowledge base that candidates and names belong to.
-        aside: what is written to, on the same disk, until all is there; by default a hidden file or folder beside
-            `path`.
+        kb: the knowledge base that candidates and names belong to.
 
     Raises:
         LinnetError: an unknown format, or one that is only read.
         FormatError: a suffix of no format, or a place that cannot be written to.
         DataError: a document that the format cannot hold.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write([Document.of("Seizures.")], f"{folder}/notes.jsonl"), next(read(folder)).text
+    (1, 'Seizures.')
     """
+    return write_beside(docs, path, format=format, kb=kb)
+
+
+def write_beside(
+    docs: Iterable[Document],
+    path: str | Path,
+    *,
+    format: str | None = None,
+    kb: KnowledgeBase | None = None,
+    aside: Path | None = None,
+) -> int:
+    """Write documents as `write` does, to a file or folder `aside`, on the same disk, until all is there."""
     format = format_of(path) if format is None else format
     check_place(path, format)
-    options = {"rows": rows} if "rows" in FORMATS[format].options else {}
+    options = {"rows": kb} if "rows" in FORMATS[format].options else {}
     if place := FORMATS[format].write_folder:
         written: int = _resolve(place)(docs, Path(path), aside=aside, **options)
         return written
@@ -312,7 +198,7 @@ def growing(path: str | Path, *, format: str, rows: Rows | None = None) -> Calla
     Args:
         path: the file, for messages.
         format: one of `FORMATS` that grows.
-        rows: as for `write`.
+        rows: the knowledge base that candidates and names belong to.
 
     >>> rows = growing("out.csv", format="csv")
     >>> rows([])[:14], rows([Document.of("Seizures.")])

@@ -16,7 +16,7 @@ OnError: TypeAlias = Literal["stop", "skip", "repair"]
 Given = TypeVar("Given")
 Made = TypeVar("Made")
 
-CURE = "mend it, or read the rest with --on-error skip or repair (linnet corpus; in Python faults=Faults('skip'))"
+CURE = "mend it, or read the rest with --on-error skip or repair (linnet corpus; in Python on_error='skip')"
 LEFT_OUT = "left out"
 
 

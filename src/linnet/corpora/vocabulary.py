@@ -47,7 +47,7 @@ def documents(
     """
     name = known_corpus(source)
     if not name:
-        return read(source, format=format, faults=faults, options=options)
+        return read(source, format=format, on_error=faults, options=options)
     found = [read_corpus(name, split=item, data=data, faults=faults) for item in _splits(name, source)]
     return itertools.chain.from_iterable(map(faults.guard_file, found))
 

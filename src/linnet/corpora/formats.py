@@ -1,0 +1,147 @@
+"""The corpus formats: where each is read and written, what its files are called, and what it can hold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from linnet.corpora.losses import ALL
+
+__all__ = ["FORMATS", "GIVEN", "READABLE", "WRITABLE", "Format"]
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """Where a format is read and written, as "module:function", and the suffixes its files have.
+
+    A reader is called with the path, a writer with the documents and the open text file, both with those of the
+    keywords ``rows`` (a knowledge base), ``name`` (what to call documents that have no id) and ``faults`` (what is done
+    about annotations that cannot be read) that ``options`` names.
+    ``alone`` tells formats that their suffix alone identifies; the others are recognised by content. ``holds`` names
+    what the format can hold (`linnet.corpora.losses`), ``carry`` the function that gives a document what comes back
+    of its text, passages and probabilities, where not all does; a format with ``write_folder`` makes several files.
+    Files of one that is ``asked`` for are read from a folder only when the format is named.
+    """
+
+    read: str | None
+    write: str | None
+    suffixes: tuple[str, ...]
+    options: tuple[str, ...] = ()
+    alone: bool = False
+    holds: frozenset[str] = frozenset()
+    carry: str | None = None
+    write_folder: str | None = None
+    grows: bool = False
+    asked: bool = False
+
+
+LINKS = frozenset({"texts", "documents without mentions", "mentions", "overlapping mentions", "concepts"})
+ANNOTATIONS = LINKS | {"types", "several concepts", "NIL mentions", "mentions not linked"}
+
+FORMATS: dict[str, Format] = {
+    "jsonl": Format(
+        "linnet.corpora.jsonl:read",
+        "linnet.corpora.jsonl:write",
+        (".jsonl", ".ndjson"),
+        options=("rows", "faults"),
+        alone=True,
+        holds=ALL,
+        grows=True,
+    ),
+    "pubtator": Format(
+        "linnet.corpora.pubtator:read",
+        "linnet.corpora.pubtator:write",
+        (".pubtator",),
+        options=("faults",),
+        holds=ANNOTATIONS | {"passages", "several types", "relations", "line breaks", "conjuncts and ids as written"},
+        carry="linnet.corpora.pubtator_write:carried",
+        grows=True,
+    ),
+    "bioc": Format(
+        "linnet.corpora.bioc_xml:read",
+        "linnet.corpora.bioc_xml:write",
+        (".xml",),
+        options=("rows", "faults"),
+        holds=ALL,
+    ),
+    "bioc_json": Format(
+        "linnet.corpora.bioc_json:read",
+        "linnet.corpora.bioc_json:write",
+        (".json",),
+        options=("rows", "faults"),
+        holds=ALL,
+    ),
+    "brat": Format(
+        "linnet.corpora.brat:read",
+        None,
+        (".ann",),
+        options=("rows", "name", "faults"),
+        alone=True,
+        holds=ALL,
+        write_folder="linnet.corpora.brat_write:write_folder",
+    ),
+    "conll": Format(
+        "linnet.corpora.conll:read",
+        "linnet.corpora.conll_write:write",
+        (".conll", ".bio", ".iob"),
+        options=("name",),
+        holds=(ANNOTATIONS | {"line breaks", "several types"}) - {"overlapping mentions"},
+    ),
+    "text": Format("linnet.corpora.text:read", None, (".txt", ".text"), options=("name",), alone=True),
+    "text_lines": Format("linnet.corpora.text:read_lines", None, (), options=("name",)),
+    "gsc": Format(
+        "linnet.corpora.gsc:read", "linnet.corpora.gsc:write", (".gsc", ".tsv"), options=("faults",), holds=LINKS
+    ),
+    "pubmed": Format("linnet.corpora.pubmed:read", None, (".xml",)),
+    "csv": Format(
+        "linnet.corpora.mentions_csv:read",
+        "linnet.corpora.mentions_csv:write",
+        (".csv",),
+        options=("rows", "faults"),
+        alone=True,
+        holds=(ANNOTATIONS | {"several types", "discontinuous mentions", "sources other than gold", "probabilities"})
+        - {"mentions not linked", "texts", "documents without mentions"},
+        carry="linnet.corpora.mentions_csv:carried",
+        grows=True,
+    ),
+    "texoo": Format(
+        "linnet.corpora.texoo:read",
+        "linnet.corpora.texoo:write",
+        (".texoo", ".json"),
+        options=("rows", "name", "faults"),
+        holds=ALL,
+    ),
+    "bigbio": Format(
+        "linnet.corpora.bigbio:read",
+        "linnet.corpora.bigbio:write",
+        (".bigbio", ".json"),
+        options=("rows", "name", "faults"),
+        holds=ALL,
+    ),
+    "spacy": Format(
+        "linnet.corpora.docbin:read",
+        "linnet.corpora.docbin:write",
+        (".spacy",),
+        options=("rows", "name"),
+        alone=True,
+        holds=ALL,
+        asked=True,
+    ),
+    "html": Format(
+        "linnet.corpora.html_page:read",
+        "linnet.corpora.html_page:write",
+        (".html", ".htm"),
+        options=("rows",),
+        alone=True,
+        holds=ANNOTATIONS
+        | {"documents not looked at", "line breaks", "several types", "discontinuous mentions"}
+        | {"alternatives", "groups", "sources other than gold", "probabilities"},
+        asked=True,
+    ),
+    "webanno": Format("linnet.corpora.webanno:read", None, (".tsv",), options=("name",)),
+    "jats": Format("linnet.corpora.jats:read", None, (".nxml", ".xml"), options=("name",)),
+    "medcat": Format("linnet.corpora.medcat:read", None, (".json",), options=("faults",)),
+    "label_studio": Format("linnet.corpora.label_studio:read", None, (".json",), options=("name", "faults")),
+}
+GIVEN = ("rows", "name", "faults")
+READABLE = tuple(name for name, format in FORMATS.items() if format.read)
+WRITABLE = tuple(name for name, format in FORMATS.items() if format.write or format.write_folder)
