@@ -178,12 +178,16 @@ def _mark(kind: str, format: Format) -> str:
 
 
 def python() -> str:
-    """Return the page of the Python API: what `import linnet` gives, with signatures and docstrings."""
+    """Return the page of the Python API: what `import linnet` gives, with signatures and docstrings.
+
+    Of components the class alone: what is called is their role's.
+    """
     lines = [HEAD + "# Python\n\nWhat `import linnet` gives. Everything else lives in the modules.\n"]
+    made = {place.partition(":")[2] for place in COMPONENTS.values()}
     for name in linnet.__all__:
         [node] = ast.parse(inspect.getsource(getattr(linnet, name))).body
         lines += _described(node, f"## `linnet.{name}`")
-        for inner in node.body if isinstance(node, ast.ClassDef) else ():
+        for inner in node.body if isinstance(node, ast.ClassDef) and name not in made else ():
             named = getattr(inner, "name", "_")
             if named in ("__call__", "__getitem__") or not named.startswith("_"):
                 lines += _described(inner, f"### `{name}.{inner.name}`")

@@ -20,8 +20,8 @@ LINES = (
     "text", "fetch", "kb_search", "kb_tables", "kb_file", "kb_rows", "kb_edit", "kb", "kb_build", "vocabularies",
     "corpora", "allow", "roles", "kb_open", "learner", "space", "recipe", "fusion", "composition", "pipeline", "nn",
     "index", "train", "detect retrieve rerank joint", "confidence", "decide", "evaluate", "components", "config",
-    "finished", "todo", "handover teachable linking", "fitting", "study", "tuning ablation experiment", "scale",
-    "serve", "annotate", "cli",
+    "finished", "todo", "handover teachable linking", "fitting", "study training", "tuning ablation experiment",
+    "scale", "serve", "annotate", "cli",
 )  # fmt: skip
 PLACE = {room: place for place, line in enumerate(LINES) for room in line.split()}
 DATA_FOLDERS = {"demo", "recipes"}  # hold files, and import nothing

@@ -6,71 +6,170 @@
 'Short stature'
 
 ``linnet.load("hpo")`` returns a pipeline, ``linnet.read(path)`` documents, ``linnet.KnowledgeBase.open(name)`` a
-knowledge base. Everything else lives in the modules.
+knowledge base; ``build``, ``train``, ``calibrate`` and ``evaluate`` make and measure such. All components can be had
+from here, and the roles that components of your own derive from. Everything else lives in the modules.
 """
 
 from __future__ import annotations
 
 import importlib
+import sys
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from linnet.composition import Abbreviations, Sentences
     from linnet.config import load, save
     from linnet.corpora import read, write
     from linnet.data import Candidates, Concept, Document, Mention, Name, Passage, Span
-    from linnet.decide import calibrate
+    from linnet.decide import Decide, calibrate
+    from linnet.detect.conjuncts import Conjuncts
+    from linnet.detect.consistent import Consistent
+    from linnet.detect.dictionary import Dictionary
+    from linnet.detect.flair import Flair
+    from linnet.detect.gold import Gold
+    from linnet.detect.hf_tagger import HfTagger
+    from linnet.detect.spacy import Spacy
+    from linnet.detect.tagger import Tagger
+    from linnet.evaluate import Report, evaluate
     from linnet.kb import KnowledgeBase
-    from linnet.pipeline import Allow, Pipeline
+    from linnet.learner import TrainingStage, made_once
+    from linnet.pipeline import (
+        Allow,
+        Component,
+        Detector,
+        Fuse,
+        Joint,
+        Pipeline,
+        Reranker,
+        Retriever,
+        Stage,
+        Step,
+        Union,
+    )
     from linnet.reporter import Reporter, reporting
+    from linnet.rerank.cross_encoder import CrossEncoder
+    from linnet.rerank.lexical import Lexical
+    from linnet.retrieve.bm25 import Bm25
+    from linnet.retrieve.dense import Dense
+    from linnet.retrieve.earlier import Earlier
+    from linnet.retrieve.exact import Exact
+    from linnet.retrieve.ngram import Ngram
+    from linnet.retrieve.types import Types
+    from linnet.train.network import NetworkComponent
+    from linnet.training import train
+    from linnet.vocabularies.build import build
 
 __version__ = "0.1.0"
 
-# Looked up at first use, so that `import linnet` costs next to nothing.
+# Looked up at first use, so that `import linnet` costs next to nothing; components are in `linnet.components`.
 _PLACES = {
     "Allow": "linnet.pipeline",
     "Candidates": "linnet.data",
+    "Component": "linnet.pipeline",
     "Concept": "linnet.data",
+    "Detector": "linnet.pipeline",
     "Document": "linnet.data",
+    "Joint": "linnet.pipeline",
     "KnowledgeBase": "linnet.kb",
     "Mention": "linnet.data",
     "Name": "linnet.data",
+    "NetworkComponent": "linnet.train.network",
     "Passage": "linnet.data",
     "Pipeline": "linnet.pipeline",
+    "Report": "linnet.evaluate",
     "Reporter": "linnet.reporter",
+    "Reranker": "linnet.pipeline",
+    "Retriever": "linnet.pipeline",
     "Span": "linnet.data",
+    "Stage": "linnet.pipeline",
+    "Step": "linnet.pipeline",
+    "TrainingStage": "linnet.learner",
+    "build": "linnet.vocabularies.build",
     "calibrate": "linnet.decide",
+    "evaluate": "linnet.evaluate",
     "load": "linnet.config",
+    "made_once": "linnet.learner",
     "read": "linnet.corpora",
     "reporting": "linnet.reporter",
     "save": "linnet.config",
+    "train": "linnet.training",
     "write": "linnet.corpora",
 }
 
 __all__ = [
+    "Abbreviations",
     "Allow",
+    "Bm25",
     "Candidates",
+    "Component",
     "Concept",
+    "Conjuncts",
+    "Consistent",
+    "CrossEncoder",
+    "Decide",
+    "Dense",
+    "Detector",
+    "Dictionary",
     "Document",
+    "Earlier",
+    "Exact",
+    "Flair",
+    "Fuse",
+    "Gold",
+    "HfTagger",
+    "Joint",
     "KnowledgeBase",
+    "Lexical",
     "Mention",
     "Name",
+    "NetworkComponent",
+    "Ngram",
     "Passage",
     "Pipeline",
+    "Report",
     "Reporter",
+    "Reranker",
+    "Retriever",
+    "Sentences",
+    "Spacy",
     "Span",
+    "Stage",
+    "Step",
+    "Tagger",
+    "TrainingStage",
+    "Types",
+    "Union",
+    "build",
     "calibrate",
+    "evaluate",
     "load",
+    "made_once",
     "read",
     "reporting",
     "save",
+    "train",
     "write",
 ]
 
 
+class _Front(ModuleType):
+    """The package: ``train`` and ``evaluate`` are functions here, though packages of these names are imported too."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if not (name in _PLACES and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Front
+
+
 def __getattr__(name: str) -> Any:
-    if name not in _PLACES:
+    if name not in __all__:
         raise AttributeError(f"module 'linnet' has no attribute {name!r}")
-    return getattr(importlib.import_module(_PLACES[name]), name)
+    components = importlib.import_module("linnet.components").COMPONENTS.values() if name not in _PLACES else ()
+    module = _PLACES.get(name) or next(place.partition(":")[0] for place in components if place.endswith(f":{name}"))
+    return getattr(importlib.import_module(module), name)
 
 
 def __dir__() -> list[str]:

@@ -365,17 +365,27 @@ def _loaded(part: Learner, folder: Path, kb: KnowledgeBase | None) -> Component:
     return loaded
 
 
-def train_in_place(pipeline: Pipeline, todo: Sequence[Task], docs: Sequence[Document], dev: Sequence[Document]) -> None:
-    """Train the parts of a pipeline as `train` does, and write nothing.
+def train_in_place(
+    pipeline: Pipeline,
+    todo: Sequence[Task],
+    docs: Sequence[Document],
+    dev: Sequence[Document],
+    *,
+    progress: Callable[[Progress | Done], object] | None = None,
+) -> None:
+    """Train the parts of a pipeline as `train` does, and write nothing; `progress` is told of what `train` yields.
 
     Raises:
         LinnetError: no documents, or an id that stands twice.
     """
     if todo:
         check_teachable(pipeline, todo, docs, dev)
+    tell = progress or (lambda _: None)
     for number, task in enumerate(todo):
-        for _ in fit_part(pipeline, task, docs, dev, done=todo[:number]):
-            pass
+        start = time.perf_counter()
+        for step in fit_part(pipeline, task, docs, dev, done=todo[:number]):
+            tell(Progress(task.label, step))
+        tell(Done(task.label, time.perf_counter() - start))
 
 
 def _key(pipeline: Pipeline, todo: Sequence[Task], docs: Sequence[Document], dev: Sequence[Document]) -> str:

@@ -461,7 +461,7 @@ def test_annotations_without_their_text_are_a_fault_of_their_document(tmp_path: 
     pair(tmp_path, TEXT, "", name="b")
     told: list[str] = []
     faults = Faults("skip", lambda error, done: told.append(f"{error} {done}"))
-    assert [doc.id for doc in read_any(tmp_path, faults=faults)] == ["b"]
+    assert [doc.id for doc in read_any(tmp_path, on_error=faults)] == ["b"]
     assert [doc.id for doc in read(tmp_path, faults=faults)] == ["b"]
     assert len(told) == 2
     assert told[0].endswith("a.txt is missing left out")

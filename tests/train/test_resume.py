@@ -217,7 +217,7 @@ def test_how_often_they_are_written(
     tmp_path: Path, every: str | int | None, count: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = iter(range(10_000))
-    monkeypatch.setattr("linnet.train.run.time.monotonic", lambda: float(next(clock)))
+    monkeypatch.setattr(time, "monotonic", lambda: float(next(clock)))
     run(Regression(), epochs=3, folder=tmp_path, checkpoint_every=every)
     assert [path.name for path in tmp_path.iterdir()] == [f"checkpoint-{count:06d}"]
 
@@ -294,7 +294,7 @@ def test_a_disk_that_is_full_leaves_the_checkpoint_before(tmp_path: Path, monkey
     def full(handle: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("linnet.train.checkpoint.os.fsync", full)
+    monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(LinnetError, match=r"cannot write a checkpoint: .*No space left.* make room"):
         run(Regression(), folder=tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["checkpoint-000001"]

@@ -7,22 +7,22 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from linnet.data import Concept
 from linnet.errors import KnowledgeBaseError, LinnetError
 from linnet.frozen import EMPTY
 from linnet.kb import KnowledgeBase, kb_path
-from linnet.kb_build import build
+from linnet.kb_build import build as build_kb
 from linnet.reporter import warn
 from linnet.text.files import STDIO
-from linnet.vocabularies import read_vocabulary, reader_of
+from linnet.vocabularies import VOCABULARIES, read_vocabulary, reader_of
 from linnet.vocabularies.hpo import HPO_CITATION, HPO_LICENCE, hpo_path
 from linnet.vocabularies.join import JoinReport, join
 from linnet.vocabularies.obo import read_obo_header
 from linnet.vocabularies.options import option_value
 
-__all__ = ["Source", "build_from", "target"]
+__all__ = ["Source", "build", "build_from", "target"]
 
 
 @dataclass(frozen=True)
@@ -123,6 +123,54 @@ def target(name: str, *, replace: bool, hpo: bool = False) -> Path:
     return path
 
 
+def build(
+    source: Iterable[Concept] | Iterable[str | Path] | str | Path,
+    path: str | Path,
+    *,
+    format: str | None = None,
+    name: str = "",
+    options: Mapping[str, Any] = EMPTY,
+    progress: Callable[[int], None] | None = None,
+) -> KnowledgeBase:
+    r"""Build a knowledge base and open it.
+
+    Args:
+        source: concepts, which are not held in memory; or a file, or several, which are joined.
+        path: the file to make, or a name under LINNET_HOME; an existing knowledge base is replaced at the end.
+        format: what the files are, one of `linnet.vocabularies.VOCABULARIES`. Those of several formats are joined by
+            `build_from`.
+        name: what to call it; the file's stem by default.
+        options: keywords of the reader of `format`.
+        progress: called with the number of concepts read so far.
+
+    Raises:
+        LinnetError: files without a format, or an unknown one.
+        FormatError: a file that cannot be read.
+        KnowledgeBaseError: concepts that cannot be kept, for example two of one id.
+
+    >>> import tempfile
+    >>> from linnet.data import Name
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     kb = build([Concept("HP:0001250", (Name("Seizure"), Name("Fits")))], f"{folder}/small.kb")
+    ...     table = Path(folder, "more.tsv")
+    ...     _ = table.write_text("id\tname\n17\tCoughing\n")
+    ...     more = build(table, f"{folder}/more.kb", format="table", options={"prefix": "MINE"})
+    ...     kb.search("fits")[0].id, more.search("coughing")[0].id
+    ('HP:0001250', 'MINE:17')
+    """
+    items = iter([source] if isinstance(source, (str, Path)) else source)
+    if format is not None:
+        reader_of(format)
+        return build_from(
+            [Source(format, Path(str(one)), options) for one in items], kb_path(path), name=name, progress=progress
+        )
+    first = next(items, None)
+    if isinstance(first, (str, Path)):
+        raise LinnetError(f"{first}: say what it is with format=, one of {', '.join(VOCABULARIES)}")
+    concepts = itertools.chain(() if first is None else (first,), items)
+    return build_kb(cast("Iterator[Concept]", concepts), kb_path(path), name=name, progress=progress)
+
+
 def build_from(
     sources: Sequence[Source],
     path: str | Path,
@@ -153,7 +201,7 @@ def build_from(
     begun = [_begun(source.concepts()) for source in sources]
     provenance = [source.provenance() for source in sources]
     if len(begun) < 2:
-        return build(itertools.chain(*begun), path, name=name, sources=provenance, progress=progress)
+        return build_kb(itertools.chain(*begun), path, name=name, sources=provenance, progress=progress)
     told = JoinReport() if report is None else report
     concepts = _joined(_counted(begun, progress), provenance, told, by_xref=by_xref)
 
@@ -161,7 +209,7 @@ def build_from(
         if progress:
             progress(sum(told.read) + count)
 
-    made = build(concepts, path, name=name, sources=provenance, progress=written)
+    made = build_kb(concepts, path, name=name, sources=provenance, progress=written)
     if report is None and told.conflicts():
         warn("; ".join(told.conflicts()))
     return made

@@ -1,0 +1,98 @@
+"""What `import linnet` gives: functions and components, whatever was imported before them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import linnet
+from linnet.components import COMPONENTS
+from linnet.errors import LinnetError, RecipeError
+from linnet.training import Done, Progress
+
+RECIPE = """kb = "{kb}"
+[[pipeline]]
+use = "gold"
+[[pipeline]]
+use = "ngram"
+[[pipeline]]
+use = "decide"
+"""
+
+
+@pytest.fixture
+def kb(tmp_path: Path) -> linnet.KnowledgeBase:
+    return linnet.build([linnet.Concept("X:1", (linnet.Name("Headache"),))], tmp_path / "x.kb")
+
+
+@pytest.fixture
+def doc() -> linnet.Document:
+    pain = linnet.Mention(0, 16, source="gold", concepts=("X:1",))
+    return linnet.Document("note", "Pain of the head.", mentions=(pain,))
+
+
+@pytest.fixture
+def recipe(tmp_path: Path, kb: linnet.KnowledgeBase) -> Path:
+    path = tmp_path / "r.toml"
+    path.write_text(RECIPE.format(kb=kb.path))
+    return path
+
+
+def test_every_component_can_be_had_from_one_place() -> None:
+    assert {place.partition(":")[2] for place in COMPONENTS.values()} <= set(linnet.__all__)
+    assert linnet.Dictionary.__module__ == "linnet.detect.dictionary"
+    assert issubclass(linnet.Tagger, linnet.NetworkComponent)
+
+
+def test_functions_are_not_hidden_by_packages_of_their_names() -> None:
+    script = """
+import linnet, linnet.train.args, linnet.evaluate.report
+assert callable(linnet.train) and callable(linnet.evaluate)
+from linnet.evaluate import Report
+assert linnet.Report is Report and linnet.train.__module__ == "linnet.training"
+"""
+    subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_a_recipe_is_trained_into_a_folder(recipe: Path, doc: linnet.Document, tmp_path: Path) -> None:
+    told: list[Progress | Done] = []
+    link = linnet.train(recipe, [doc], output=tmp_path / "trained", progress=told.append)
+    assert [one.part for one in told if isinstance(one, Done)] == ["ngram"]
+    for pipeline in (link, linnet.load(tmp_path / "trained")):
+        predicted = pipeline([doc.spans_only()])
+        assert linnet.evaluate([doc], predicted, kb=pipeline.kb)["in-kb.accuracy@1"].value == 1.0
+        assert pipeline.seen
+    with pytest.raises(LinnetError, match="is no empty folder"):
+        linnet.train(recipe, [doc], output=tmp_path / "trained")
+
+
+def test_a_pipeline_is_trained_in_place(kb: linnet.KnowledgeBase, doc: linnet.Document) -> None:
+    told: list[Progress | Done] = []
+    link = linnet.Gold() >> linnet.Ngram(kb=kb) >> linnet.Decide(kb=kb)
+    assert linnet.train(link, [doc], progress=told.append) is link
+    assert any(isinstance(one, Done) for one in told)
+    assert link.seen
+    with pytest.raises(LinnetError, match="no part of it learns"):
+        linnet.train(linnet.Gold() >> linnet.Exact(kb=kb), [doc])
+    with pytest.raises(LinnetError, match="make the pipeline with what you want"):
+        linnet.train(link, [doc], changes=["seed=1"])
+
+
+def test_wrong_fields_of_a_recipe_are_named(recipe: Path, doc: linnet.Document) -> None:
+    with pytest.raises(RecipeError, match=r"--set ngrm\.k=1: no part 'ngrm' in the pipeline; did you mean 'ngram'"):
+        linnet.train(recipe, [doc], changes=["ngrm.k=1"])
+
+
+def test_files_are_built_together(tmp_path: Path) -> None:
+    paths = [tmp_path / f"{number}.tsv" for number in range(2)]
+    for number, path in enumerate(paths):
+        path.write_text(f"id\tname\n{number}\tname {number}\n")
+    kb = linnet.build(paths, tmp_path / "both.kb", format="table", options={"prefix": "X"})
+    assert [kb.id(row) for row in range(len(kb))] == ["X:0", "X:1"]
+    with pytest.raises(LinnetError, match=r"0\.tsv: say what it is with format=, one of concepts, "):
+        linnet.build(paths[0], tmp_path / "x.kb")
+    with pytest.raises(LinnetError, match="did you mean 'table'"):
+        linnet.build(paths, tmp_path / "x.kb", format="tabel")
