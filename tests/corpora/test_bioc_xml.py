@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import io
+import json
+import re
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -181,7 +183,7 @@ def test_annotations_without_location_are_kept(tmp_path: Path) -> None:
     assert doc.mentions == ()
     assert doc.meta == {"annotations": ({"id": "9", "infons": {"type": "MeSH", "identifier": "MESH:D012640"}},)}
     assert one(tmp_path, written(doc)) == doc
-    assert "linnet:" not in written(doc)
+    assert 'key="linnet"' not in written(doc)
 
 
 def test_elements_that_bioc_does_not_have(tmp_path: Path) -> None:
@@ -239,14 +241,16 @@ FITS = passage("Fits", annotation("Fits", (0, 4)))
         ),
         (document(passage("äääääääää fits", annotation("fits", (19, 4)))), "these count UTF-8 bytes"),
         (document(passage("🧬🧬🧬🧬🧬🧬🧬 fits", annotation("fits", (15, 4)))), "these count UTF-16 units"),
-        (document("<infon key='linnet:pasages'>[]</infon>"), "did you mean 'passages'"),
-        (document("<infon key='linnet:sentences'>[[</infon>"), "is not JSON"),
-        (document("<infon key='linnet:sentences'>[[0,9]]</infon>"), "outside the text"),
-        (document("<infon key='linnet:order'>[0,0]</infon>" + FITS), "must order 1 mentions"),
-        (document("<infon key='linnet:gaps'>[1]</infon>" + FITS), "must hold a list of texts"),
-        (document('<infon key=\'linnet:gaps\'>["","",""]</infon>' + FITS), "3 texts for 1 passages"),
-        (document("<infon key='linnet:meta'>[]</infon>" + FITS), "must hold an object"),
-        (document(passage("Fits", annotation("Fits", (0, 4), infons={"linnet:probability": "2"}))), "between 0 and 1"),
+        (document("<infon key='linnet'>{\"pasages\":[]}</infon>"), "did you mean 'passages'"),
+        (document("<infon key='linnet'>[[</infon>"), "is not JSON"),
+        (document("<infon key='linnet'>[]</infon>" + FITS), "must hold an object"),
+        (document("<infon key='linnet'>{\"sentences\":[[0,9]]}</infon>"), "outside the text"),
+        (document("<infon key='linnet'>{\"more\":1}</infon>"), "expected an object"),
+        (document('<infon key=\'linnet\'>{"meta":1,"more":{}}</infon>'), "expected an object"),
+        (
+            document(passage("Fits", annotation("Fits", (0, 4), infons={"linnet": '{"probability":2}'}))),
+            "between 0 and 1",
+        ),
         (document(passage("Fits", annotation("Fits", (0, 4), infons={"linnet:source": "x"}))), "source 'x' is none of"),
     ],
 )
@@ -312,7 +316,7 @@ def test_ordinary_documents_need_nothing_of_ours(tmp_path: Path) -> None:
         meta={"relations": [{"type": "CID", "args": [{"role": "arg1", "ref": "MESH:D1"}]}]},
     )
     text = written(doc)
-    assert "linnet:" not in text
+    assert 'key="linnet"' not in text
     assert text.startswith(
         '<?xml version="1.0" encoding="UTF-8"?>\n<!DOCTYPE collection SYSTEM "BioC.dtd">\n<collection>'
     )
@@ -347,22 +351,62 @@ def test_predictions_are_readable_infons(tmp_path: Path) -> None:
     )
     doc = Document("1", "Fits", mentions=(mention,))
     text = written(doc, rows=Kb()).replace("&quot;", '"')
-    for key, value in (
-        ("type", "A,B"),
-        ("identifier", "X:7"),
-        ("linnet:probability", "0.93"),
-        ("linnet:calibration", "joint"),
-        ("linnet:group", "g"),
-        ("linnet:source", "pred"),
-        ("linnet:candidates", '{"ids":["X:7",null],"scores":[0.9,0.5],"features":{"ngram":[1.0,2.0]}}'),
-    ):
+    for key, value in (("type", "A,B"), ("identifier", "X:7")):
         assert f'<infon key="{key}">{value}</infon>' in text
+    [ours] = re.findall('<infon key="linnet">({"types".*?)</infon>', text)
+    assert json.loads(ours) == {
+        "types": ["A", "B"],
+        "alternatives": [["X:8"]],
+        "signals": {"margin": 0.4},
+        "group": "g",
+        "probability": 0.93,
+        "calibration": "joint",
+        "candidates": {"ids": ["X:7", None], "scores": [0.9, 0.5], "features": {"ngram": [1.0, 2.0]}},
+        "source": None,
+    }
     assert one(tmp_path, text, rows=Kb()) == doc
     [kept] = one(tmp_path, text).mentions or ()
     assert kept.candidates is not None
     assert kept.candidates.ids == ("X:7", None)
     with pytest.raises(DataError, match="pass it to write"):
         written(doc)
+
+
+def test_somebody_works_on_in_the_file(tmp_path: Path) -> None:
+    """What is ours stands at its annotation, so that others may be added and taken away."""
+    passages = (Passage(0, 5, "title"), Passage(6, 10, "abstract"))
+    mentions = (Mention(6, 10, probability=0.5), Mention(0, 4, group="g"), Mention(0, 2, source="gold"))
+    doc = Document("1", "Fits. None", passages=passages, mentions=mentions, meta={"x": 1})
+    text = written(doc)
+    assert one(tmp_path, text) == doc
+    less = re.sub('<annotation id="linnet:none2">.*?</annotation>', "", text)
+    assert one(tmp_path, less).mentions == (mentions[1], mentions[0])
+    added = written(replace(doc, mentions=None)).replace(
+        "</text></passage>", "</text>" + annotation("Fits", (0, 4)) + "</passage>", 1
+    )
+    assert one(tmp_path, added).mentions == (Mention(0, 4, id="T1", source="gold"),)
+    relation = '<relation id="R"><infon key="type">t</infon></relation></document>'
+    found = one(tmp_path, text.replace("</document>", relation))
+    assert found.meta == {"x": 1, "relations": ({"id": "R", "type": "t"},)}
+
+
+@pytest.mark.parametrize("text", ["Fits.", " Fits. ", "Fits.\n\nNo", "Fits." + " " * 200 + "\n", "a Fits. b"])
+def test_text_that_lies_in_no_passage(tmp_path: Path, text: str) -> None:
+    start = text.index("F")
+    doc = Document("1", text, passages=(Passage(start, start + 5, "title"),), mentions=())
+    xml = written(doc)
+    assert one(tmp_path, xml) == doc
+    assert '<passage><infon key="type">title</infon>' in xml
+    told = re.findall("<offset>([0-9]+)</offset><text>([^<]*)</text>", xml)
+    assert all(text.startswith(said, int(offset)) for offset, said in told)
+    assert "".join(said for _, said in told) == text
+
+
+def test_predictions_of_an_earlier_version_are_no_gold(tmp_path: Path) -> None:
+    body = annotation("Fits", (0, 4), infons={"linnet:source": "pred", "linnet:probability": "0.5"})
+    doc = one(tmp_path, document(passage("Fits", body)))
+    assert [mention.source for mention in doc.mentions or ()] == ["pred"]
+    assert one(tmp_path, written(doc)) == doc
 
 
 def test_collections_of_several_documents(tmp_path: Path) -> None:

@@ -145,4 +145,4 @@ def test_a_gene_without_a_record_has_no_id() -> None:
     assert ids_in("-111", "Gene", "NCBIGene") == read_ids("-111", "Gene") == ((), {"ids": "-111"})
     assert read_ids("7157,-111", "Gene")[0] == ("NCBIGene:7157",)
     assert write_ids((), meta={"ids": "-111"}) == "-111"
-    assert ids_out((), "Gene", {"ids": "-111"}) == ("-111", frozenset({"ids"}))
+    assert ids_out((), "Gene", {"ids": "-111"}) == "-111"

@@ -6,23 +6,8 @@ minimalist approach to interoperability for biomedical text processing*, Databas
 the start of the document, in passages, sentences and annotations alike. Turned into a `linnet.data.Document` by
 `linnet.corpora.bioc_read`, made from one by `linnet.corpora.bioc_write`.
 
-Linnet's own data, which BioC has no place for, are infons whose key starts with `OWN`:
-
-========================== ===========================================================================================
-on                         keys
-========================== ===========================================================================================
-annotation                 ``linnet:source``, ``linnet:probability``, ``linnet:calibration``, ``linnet:group`` as they
-                           are; ``linnet:candidates`` (ranked: ids, scores, names, features), ``linnet:signals``,
-                           ``linnet:alternatives``, ``linnet:meta`` as JSON in the form of `linnet.codec`; and, only
-                           where BioC's own place cannot hold them, ``linnet:types``, ``linnet:concepts``,
-                           ``linnet:parts``, ``linnet:id``, ``linnet:infons``
-passage                    ``linnet:meta``, ``linnet:infons``
-document                   ``linnet:sentences``, ``linnet:abbreviations``, ``linnet:reviewed``, ``linnet:meta``;
-                           ``linnet:mentions`` = null for a document that nobody looked for mentions in; and, only where
-                           needed, ``linnet:passages`` (they overlap, or there are none), ``linnet:gaps`` (text between
-                           passages), ``linnet:order`` (of the mentions), ``linnet:infons``, ``linnet:collection``
-                           = null (unlike the file, the document has none)
-========================== ===========================================================================================
+What BioC has no place for is the infon ``linnet`` of an annotation or of the document: JSON, made as
+`linnet.corpora.extras` tells, and in a document's also ``order``, that of the mentions, where it is not the passages'.
 """
 
 from __future__ import annotations
@@ -37,7 +22,6 @@ __all__ = [
     "DIGITS",
     "HEADER",
     "NONE",
-    "OWN",
     "BioCAnnotation",
     "BioCCollection",
     "BioCDocument",
@@ -49,8 +33,7 @@ __all__ = [
     "Node",
 ]
 
-OWN = "linnet:"
-NONE = OWN + "none"  # begins the ids of annotations for mentions without one: tools of the field expect an id
+NONE = "linnet:none"  # begins the ids of annotations for mentions without one: tools of the field expect an id
 DIGITS = 100  # more make no offset that any file could have, and Python refuses thousands
 Infons: TypeAlias = dict[str, JSON]  # XML: strings, or a list of strings where a key stands twice; JSON: any value
 

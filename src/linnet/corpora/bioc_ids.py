@@ -93,28 +93,23 @@ def _prefixed(id: str, type: str, prefix: str) -> str:
     return id if id in MISSING or ":" in to_curie(id, type) else f"{prefix}:{id}"
 
 
-def ids_out(
-    concepts: tuple[str, ...], type: str, meta: Mapping[str, JSON] = EMPTY
-) -> tuple[str, frozenset[str]] | None:
-    """Return concepts as the value of an ``identifier`` infon, with the keys of `meta` that it makes good.
+def ids_out(concepts: tuple[str, ...], type: str, meta: Mapping[str, JSON] = EMPTY) -> str | None:
+    """Return concepts as the value of an ``identifier`` infon, in the form that `meta` remembers.
 
     Genes and species are written as bare numbers where the type tells what they are, all others as CURIEs, as
     PubTator's own BioC files have them. None means that the value would not be read as the same concepts.
 
     >>> ids_out(("MESH:D1", "MESH:D2"), "Disease", {"separator": "+"})
-    ('MESH:D1+MESH:D2', frozenset({'separator'}))
+    'MESH:D1+MESH:D2'
     >>> ids_out(("NCBIGene:6528",), "Gene"), ids_out((), ""), ids_out(("a|b",), "")
-    (('6528', frozenset()), ('-1', frozenset()), None)
+    ('6528', '-1', None)
     """
     value = _joined(concepts, meta.get("separator"))
     written = meta.get("ids")
     if isinstance(written, str) and read_ids(written, type)[0] == concepts:
         value = written
     value = SHORT.sub(lambda match: _short(match[0], type), value)
-    found, kept = ids_in(value, type)
-    if found != concepts or any(meta.get(key) != item for key, item in kept.items()):
-        return None
-    return value, frozenset(kept)
+    return value if ids_in(value, type)[0] == concepts else None
 
 
 def _joined(concepts: tuple[str, ...], separator: JSON) -> str:

@@ -13,15 +13,13 @@ without a place of their own are ``meta["infons"]`` of document, passage or ment
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
-from linnet.codec import from_json
 from linnet.corpora.bioc import (
     HEADER,
     NONE,
-    OWN,
     BioCAnnotation,
     BioCCollection,
     BioCDocument,
@@ -31,57 +29,33 @@ from linnet.corpora.bioc import (
 )
 from linnet.corpora.bioc_fold import fold
 from linnet.corpora.bioc_ids import ids_in, prefix_of
-from linnet.corpora.bioc_text import Layout, Placed, laid_out, placed
+from linnet.corpora.bioc_text import Placed, laid_out, placed
+from linnet.corpora.extras import OWN, restored
 from linnet.corpora.faults import STOP, Faults
 from linnet.corpora.ids import to_curie
 from linnet.corpora.relations import known_ids
 from linnet.data import JSON, Document, Mention, Passage, Rows, Span
-from linnet.errors import DataError, FormatError, did_you_mean
+from linnet.errors import DataError, FormatError
 from linnet.frozen import EMPTY
 from linnet.strict_json import parse
 from linnet.vocabularies.oddities import Oddities
 
 __all__ = ["Reader", "relation_meta", "unplaced_meta"]
 
-# our own infons without their prefix; these hold their value as it is, all others as JSON
-PLAIN = frozenset({"source", "calibration", "group"})
-MENTION = frozenset(
-    {"probability", "candidates", "signals", "alternatives", "types", "concepts", "parts", "id", "meta", "infons"}
-)
-PASSAGE = frozenset({"meta", "infons"})
-CHECKED = ("passages", "sentences", "abbreviations", "reviewed")  # in the form of linnet.codec
 ENTITIES = ("entity1", "entity2")  # infons of BioRED's relations
-DOCUMENT = frozenset({*CHECKED, "mentions", "gaps", "order", "collection", "meta", "infons"})
+SOURCE = "linnet:source"  # what predictions had before there was one infon of ours: they must not become gold
 
 
-def _own(infons: Infons, known: frozenset[str]) -> tuple[dict[str, Any], Infons]:
-    """Return our own infons as values, and all others."""
-    mine: dict[str, Any] = {}
-    others: Infons = {}
-    for key, value in infons.items():
-        if not key.startswith(OWN):
-            others[key] = value
-            continue
-        name = key.removeprefix(OWN)
-        if name not in known:
-            raise DataError(f"unknown infon {key!r}{did_you_mean(name, known)}; was it written by a newer Linnet?")
-        try:
-            mine[name] = value if name in PLAIN else parse(str(value))
-        except ValueError as error:
-            raise DataError(f"the infon {key!r} is not JSON: {error}") from error
-    for name in ("infons", "meta"):
-        if not isinstance(mine.get(name, {}), dict):
-            raise DataError(f"the infon '{OWN}{name}' must hold an object, found {mine[name]!r}")
-    return mine, others
-
-
-def _gaps(mine: Mapping[str, Any], source: BioCDocument) -> Sequence[str]:
-    gaps = mine.get("gaps", ())
-    if not isinstance(gaps, (list, tuple)) or not all(isinstance(gap, str) for gap in gaps):
-        raise DataError(f"the infon '{OWN}gaps' must hold a list of texts, found {gaps!r}")
-    if len(gaps) > len(source.passages) + 1:
-        raise DataError(f"the infon '{OWN}gaps' holds {len(gaps)} texts for {len(source.passages)} passages")
-    return gaps
+def _ours(infons: Infons) -> dict[str, Any]:
+    """Return what the infon of ours holds, nothing if it is not there."""
+    told = infons.get(OWN, "{}")
+    try:
+        value = parse(told) if isinstance(told, str) else told
+    except ValueError as error:
+        raise DataError(f"the infon {OWN!r} is not JSON: {error}") from error
+    if not isinstance(value, dict):
+        raise DataError(f"the infon {OWN!r} must hold an object, found {value!r:.80}")
+    return value
 
 
 def _string(infons: Infons, key: str) -> str:
@@ -124,16 +98,19 @@ def unplaced_meta(annotation: BioCAnnotation) -> dict[str, JSON]:
     return {key: item for key, item in value.items() if item}
 
 
-def _annotations(source: BioCDocument) -> Iterator[tuple[BioCAnnotation, int]]:
-    """Yield the annotations of a document in the file's order, each with the offset of its passage."""
-    for annotation in source.annotations:
-        yield annotation, 0
+def _annotations(source: BioCDocument, meta: dict[str, JSON]) -> list[tuple[BioCAnnotation, int]]:
+    """Return the annotations of a document in the file's order, each with the offset of its passage.
+
+    Those without location go to `meta`.
+    """
+    found = [(annotation, 0) for annotation in source.annotations]
     for passage in source.passages:
-        for annotation in passage.annotations:
-            yield annotation, passage.offset
+        found += [(annotation, passage.offset) for annotation in passage.annotations]
         for sentence in passage.sentences:
-            for annotation in sentence.annotations:
-                yield annotation, passage.offset
+            found += [(annotation, passage.offset) for annotation in sentence.annotations]
+    if unplaced := [unplaced_meta(annotation) for annotation, _ in found if not annotation.locations]:
+        meta["annotations"] = unplaced
+    return [pair for pair in found if pair[0].locations]
 
 
 def _relations(source: BioCDocument) -> Iterator[BioCRelation]:
@@ -174,52 +151,32 @@ class Reader:
             FormatError: whatever does not fit together, with document, annotation, offset and line.
         """
         try:
-            mine, infons = _own(source.infons, DOCUMENT)
-            layout = laid_out(source, self.path, gaps=_gaps(mine, source))
+            ours = _ours(source.infons)
+            layout = laid_out(source, self.path)
             passages = [_passage(*pair) for pair in zip(source.passages, layout.passages, strict=True)]
-            doc = Document(source.id, layout.text, tuple(passages), layout.sentences)
-            meta = _document_meta(mine, infons, source, collection)
-            mentions = self._mentions(source, layout, mine, meta)
+            meta = _document_meta(source, collection)
+            mentions: list[Mention] = []
+            found: dict[str, Any] = {}
+            for annotation, passage in _annotations(source, meta):
+                try:
+                    mentions.append(self._mention(annotation, passage, source.id, layout.text))
+                except FormatError as error:
+                    self.faults.leave_out(error)
+                    continue
+                if OWN in annotation.infons:
+                    found[str(len(mentions) - 1)] = _ours(annotation.infons)
             if relations := list(_relations(source)):
-                known = known_ids(mentions or ())
+                known = known_ids(mentions)
                 meta["relations"] = [relation_meta(relation, known) for relation in relations]
-            doc = replace(doc, mentions=mentions, meta=meta)
-            if not mine.keys().isdisjoint(CHECKED):
-                told = {key: mine[key] for key in CHECKED if key in mine}
-                checked = from_json({"id": doc.id, "text": doc.text, **told})
-                doc = replace(doc, **{key: getattr(checked, key) for key in told})
+            doc = Document(
+                source.id, layout.text, tuple(passages), layout.sentences, mentions=tuple(mentions), meta=meta
+            )
+            doc = _whole(doc, ours, found, self._rows)
         except DataError as error:
             what = f"document {source.id!r}"
             problem = str(error).removeprefix(f"{what}: ").removeprefix(f"{what}, ")
             raise FormatError(self.path, f"{what}: {problem}", line=source.line) from error
         return fold(doc) if self._fold else doc
-
-    def _mentions(
-        self, source: BioCDocument, layout: Layout, mine: Mapping[str, Any], meta: dict[str, JSON]
-    ) -> tuple[Mention, ...] | None:
-        """Return the mentions, in the order they had; annotations without location go to `meta`."""
-        found: list[Mention | None] = []
-        unplaced: list[JSON] = []
-        for annotation, passage in _annotations(source):
-            if annotation.locations:
-                try:
-                    found.append(self._mention(annotation, passage, source.id, layout.text))
-                except FormatError as error:
-                    self.faults.leave_out(error)
-                    found.append(None)
-            else:
-                unplaced.append(unplaced_meta(annotation))
-        if unplaced:
-            meta["annotations"] = unplaced
-        if "mentions" in mine and not found:
-            return None
-        order = mine.get("order")
-        if order is None:
-            return tuple(mention for mention in found if mention)
-        if not isinstance(order, list) or sorted(map(str, order)) != sorted(map(str, range(len(found)))):
-            raise DataError(f"the infon '{OWN}order' must order {len(found)} mentions, found {order!r}")
-        pairs = sorted(zip(order, found, strict=True), key=lambda pair: int(pair[0]))
-        return tuple(mention for _, mention in pairs if mention)
 
     def _mention(self, annotation: BioCAnnotation, passage: int, document: str, text: str) -> Mention:
         place = placed(annotation, text, passage)
@@ -234,47 +191,51 @@ class Reader:
             kind = "annotation that stands up to five characters beside its text, moved there"
             self.odd.add(kind, annotation.line or 0, what)
         try:
-            return _made(annotation, place.spans, document, text, self._rows)
+            return _made(annotation, place.spans, text)
         except DataError as error:
-            problem = str(error).removeprefix(f"document {document!r}, mentions[0]: ")
-            raise FormatError(self.path, f"{what}: {problem}", line=annotation.line) from error
+            raise FormatError(self.path, f"{what}: {error}", line=annotation.line) from error
 
 
-def _made(annotation: BioCAnnotation, spans: tuple[Span, ...], document: str, text: str, rows: Rows | None) -> Mention:
+def _whole(doc: Document, ours: Mapping[str, Any], found: Mapping[str, Any], rows: Rows | None) -> Document:
+    """Return `doc` with what is ours, of the document and by the place of mentions, unless somebody changed these."""
+    rest = {key: value for key, value in ours.items() if key != "order"} | ({"mentions": found} if found else {})
+    doc = restored(doc, rest, rows) if rest else doc
+    order, mentions = ours.get("order"), doc.mentions or ()
+    if not isinstance(order, list) or sorted(map(str, order)) != sorted(map(str, range(len(mentions)))):
+        return doc
+    pairs = sorted(zip(order, mentions, strict=True), key=lambda pair: int(pair[0]))
+    return replace(doc, mentions=tuple(mention for _, mention in pairs))
+
+
+def _made(annotation: BioCAnnotation, spans: tuple[Span, ...], text: str) -> Mention:
     """Return the mention that an annotation with these spans is."""
-    mine: dict[str, Any] = {}
-    infons = annotation.infons
-    if any(key.startswith(OWN) for key in infons):
-        mine, infons = _own(infons, MENTION | PLAIN)
-    types, concepts, meta = _linked(infons, mine)
+    types, concepts, meta = _linked(annotation.infons)
     parts = spans if len(spans) > 1 else ()
     if parts and annotation.text and annotation.text != " ".join(text[start:end] for start, end in parts):
         meta["text"] = annotation.text
     if annotation.fields:
         meta["fields"] = annotation.fields
-    id = "" if annotation.id.startswith(NONE) else annotation.id
-    start, end = spans[0].start, spans[-1].end
-    if not mine:
-        return Mention(
-            start, end, parts=parts, id=id, types=types, source="gold", concepts=concepts, meta=meta or EMPTY
-        )
-    value: dict[str, Any] = {"start": start, "end": end, "id": id, "types": list(types), "source": "gold"}
-    value |= {"parts": [list(part) for part in parts]}
-    value |= {} if concepts is None else {"concepts": list(concepts)}
-    value |= {key: item for key, item in mine.items() if key != "infons"} | {"meta": meta}
-    [mention] = from_json({"id": document, "text": text, "mentions": [value]}, rows).mentions or ()
-    return mention
+    return Mention(
+        spans[0].start,
+        spans[-1].end,
+        parts=parts,
+        id="" if annotation.id.startswith(NONE) else annotation.id,
+        types=types,
+        source=cast("Any", annotation.infons.get(SOURCE, "gold")),
+        concepts=concepts,
+        meta=meta or EMPTY,
+    )
 
 
-def _linked(infons: Infons, mine: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[str, ...] | None, dict[str, JSON]]:
-    """Return types, concepts and meta of an annotation with these infons and our own."""
-    meta: dict[str, JSON] = dict(mine.get("meta", ()))
+def _linked(infons: Infons) -> tuple[tuple[str, ...], tuple[str, ...] | None, dict[str, JSON]]:
+    """Return types, concepts and meta of an annotation with these infons."""
+    meta: dict[str, JSON] = {}
     types = _strings(infons.get("type"))
     type = types[0] if len(types) == 1 else ",".join(types)
     concepts: tuple[str, ...] | None = None
     others: Infons = {}
     for key, value in infons.items():
-        if key == "type" and types:
+        if key == OWN or (key == "type" and types):
             continue
         prefix = prefix_of(key) if concepts is None else None
         ids = None if prefix is None else _id_field(value)
@@ -283,7 +244,6 @@ def _linked(infons: Infons, mine: Mapping[str, Any]) -> tuple[tuple[str, ...], t
         else:
             concepts, kept = ids_in(ids, type, prefix)
             meta.update(kept)
-    others |= mine.get("infons", {})
     if others:
         meta["infons"] = others
     return types, concepts, meta
@@ -308,28 +268,19 @@ def _strings(value: JSON) -> tuple[str, ...]:
 
 
 def _passage(source: BioCPassage, span: Span) -> Passage:
-    mine, infons = _own(source.infons, PASSAGE)
+    infons = dict(source.infons)
     kind = _string(infons, "type")
-    infons |= mine.get("infons", {})
-    meta: dict[str, JSON] = dict(mine.get("meta", ()))
     told: list[JSON] = [
         {"start": sentence.offset, "end": sentence.offset + len(sentence.text), "infons": sentence.infons}
         for sentence in source.sentences
         if sentence.infons
     ]
     found: dict[str, JSON] = {"infons": infons, "sentences": told, "fields": source.fields}
-    meta |= {key: value for key, value in found.items() if value}
-    return Passage(span.start, span.end, kind, meta)
+    return Passage(span.start, span.end, kind, {key: value for key, value in found.items() if value})
 
 
-def _document_meta(
-    mine: Mapping[str, Any], infons: Infons, source: BioCDocument, collection: BioCCollection
-) -> dict[str, JSON]:
-    meta: dict[str, JSON] = dict(mine.get("meta", ()))
-    if "collection" not in mine and "collection" not in meta and collection != HEADER:
-        told = collection.as_meta()
-        if told:
-            meta["collection"] = told
-    infons |= mine.get("infons", {})
-    found: dict[str, JSON] = {"infons": infons, "fields": source.fields}
-    return meta | {key: value for key, value in found.items() if value}
+def _document_meta(source: BioCDocument, collection: BioCCollection) -> dict[str, JSON]:
+    infons = {key: value for key, value in source.infons.items() if key != OWN}
+    told = {} if collection == HEADER else collection.as_meta()
+    found: dict[str, JSON] = {"collection": told, "infons": infons, "fields": source.fields}
+    return {key: value for key, value in found.items() if value}

@@ -41,13 +41,12 @@ def filler(size: int) -> str:
     return " " * (size - 1) + "\n" if size else ""
 
 
-def laid_out(source: BioCDocument, path: str, *, gaps: Sequence[str] = ()) -> Layout:
+def laid_out(source: BioCDocument, path: str) -> Layout:
     r"""Return the text of a document with its passages and sentences.
 
     Args:
         source: the document.
         path: how messages name the file.
-        gaps: what stands before each passage, and after the last, where that is known.
 
     Raises:
         FormatError: offsets that run backwards, overlap or leave gaps beyond `MAX_GAP`; a sentence that is not in the
@@ -69,12 +68,10 @@ def laid_out(source: BioCDocument, path: str, *, gaps: Sequence[str] = ()) -> La
             problem = f"{what} at offset {passage.offset:,} leaves gaps of more than {MAX_GAP:,} characters"
             raise FormatError(path, problem, line=passage.line)
         text, found = _passage_text(passage, what, path)
-        known = gaps[i] if i < len(gaps) and len(gaps[i]) == gap else None
-        pieces += [filler(gap) if known is None else known, text]
+        pieces += [filler(gap), text]
         end = passage.offset + len(text)
         spans.append(Span(passage.offset, end))
         sentences += found
-    pieces += gaps[len(source.passages) :]
     marked = any(passage.sentences for passage in source.passages)
     return Layout("".join(pieces), spans, tuple(sentences) if marked else None)
 

@@ -1,23 +1,21 @@
-"""From documents to the elements of BioC: what BioC has a place for goes there, the rest into our own infons.
+"""From documents to the elements of BioC; what BioC has no place for becomes an infon of ours, by reading them again.
 
-Passages are written as such where they stand in order and only blank text lies outside them; otherwise the document
-becomes one passage, and ours stand in an infon. A mention goes to the passage it starts in, with all its locations.
+Every passage is written as one, and text that lies in none as one without infons; where passages overlap, or there are
+none, the text is one passage. A mention goes to the passage it starts in, with all its locations.
 """
 
 from __future__ import annotations
 
 import itertools
-import json
 import re
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from dataclasses import replace
+from typing import Any
 
-from linnet.codec import to_json
 from linnet.corpora.bioc import (
     HEADER,
     NONE,
-    OWN,
     BioCAnnotation,
     BioCCollection,
     BioCDocument,
@@ -27,17 +25,19 @@ from linnet.corpora.bioc import (
     Location,
     Node,
 )
-from linnet.corpora.bioc_ids import ids_out, prefix_of
-from linnet.corpora.bioc_read import relation_meta, unplaced_meta
-from linnet.corpora.bioc_text import MAX_GAP, filler
-from linnet.corpora.relations import is_relation
-from linnet.data import JSON, Document, Passage, Rows, Span
+from linnet.corpora.bioc_ids import ids_out
+from linnet.corpora.bioc_read import Reader
+from linnet.corpora.bioc_text import filler
+from linnet.corpora.extras import OWN, rest
+from linnet.corpora.relations import relations
+from linnet.data import JSON, Document, Mention, Rows
 from linnet.errors import DataError
+from linnet.text.json_files import dumps
 
 __all__ = ["ILLEGAL", "Writer"]
 
 ILLEGAL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")  # no characters of XML 1.0
-OWN_VALUES = ("probability", "candidates", "signals", "alternatives")  # of a mention, in linnet.codec's form
+LONG = 100  # characters between passages that are no longer left out
 MEMBERS = frozenset(  # of BioC's JSON objects, at any level
     {"source", "date", "key", "version", "documents", "id", "infons", "passages", "annotations", "relations", "offset"}
     | {"text", "sentences", "locations", "bioctype"}
@@ -55,22 +55,15 @@ class Writer:
     def __init__(self, *, native: bool, rows: Rows | None = None) -> None:
         self.native, self.rows = native, rows
         self.header = HEADER
+        self._reader = Reader("what was written")
 
     def begin(self, doc: Document | None) -> BioCCollection:
         """Return what stands before the documents: what the first of them was read with, else our own `HEADER`."""
         told = doc.meta.get("collection") if doc else None
-        if isinstance(told, Mapping) and told:
-            value = {**told, "infons": told.get("infons", {}), "fields": told.get("fields", {})}
-            try:
-                header = BioCCollection(**cast("Any", value))
-            except TypeError:  # other keys than ours
-                return self.header
-            texts = (header.source, header.date, header.key, header.version)
-            kept = isinstance(header.infons, Mapping) and isinstance(header.fields, Mapping)
-            kept = kept and MEMBERS.isdisjoint(header.fields)
-            kept = kept and all(isinstance(text, str) and (self.native or not ILLEGAL.search(text)) for text in texts)
-            if kept and not (header.fields and not self.native) and all(map(self._plain, *_pairs(header.infons))):
-                self.header = header if header.as_meta() == told else self.header
+        if isinstance(told, Mapping):
+            texts = {key: self._text(told.get(key)) for key in ("source", "date", "key", "version")}
+            header = BioCCollection(**texts, infons=self._infons(told), fields=self._fields(told))
+            self.header = header if header.as_meta() else HEADER
         return self.header
 
     def document(self, doc: Document) -> BioCDocument:
@@ -82,187 +75,101 @@ class Writer:
         """
         if not doc.id:
             raise DataError(f"document {doc.id!r} has no id, and BioC has no place for such documents")
-        value = to_json(doc, self.rows)
-        own: dict[str, Any] = {key: value[key] for key in ("sentences", "abbreviations", "reviewed") if key in value}
-        if doc.mentions is None:
-            own["mentions"] = None
-        source = BioCDocument(doc.id)
-        meta = self._meta(doc, source, own)
-        self._passages(doc, source, value, own)
-        self._annotations(doc, source, value, own)
-        if source.passages:
-            meta = self._unplaced(meta, source.passages[0])
-        source.infons, source.fields = self._infons(meta, own, doc.id)
+        passages = self._passages(doc)
+        source = BioCDocument(doc.id, self._infons(doc.meta), passages, fields=self._fields(doc.meta))
+        source.relations = list(filter(None, map(self._relation, relations(doc))))
+        order = self._place(doc, passages)
+        if order != sorted(order):
+            doc = replace(doc, mentions=tuple((doc.mentions or ())[number] for number in order))
+        if passages:
+            passages[0].annotations += self._unplaced(doc.meta.get("annotations"))
+        ours = rest(doc, self._reader.document(source, self.header), self.rows)
+        ours |= {"order": order} if order != sorted(order) else {}
+        annotations = [one for passage in passages for one in passage.annotations if one.locations]
+        for place, part in (ours.pop("mentions") if ours.get("mentions") else {}).items():
+            annotations[int(place)].infons[OWN] = self._value(part, doc.id)
+        source.infons |= {OWN: self._value(ours, doc.id)} if ours else {}
         return source
 
     # --- infons ---
 
-    def _plain(self, key: str, value: JSON) -> bool:
-        """Return whether an infon can be written under its own name and with its value as it is."""
-        if key.startswith(OWN) or not isinstance(key, str):
-            return False
-        if self.native:
-            return True
-        return isinstance(value, str) and not ILLEGAL.search(key) and not ILLEGAL.search(value)
+    def _text(self, value: Any) -> str:
+        return value if isinstance(value, str) and (self.native or not ILLEGAL.search(value)) else ""
 
-    def _infons(
-        self, meta: Mapping[str, JSON], own: dict[str, Any], document: str, *, reserved: Any = None
-    ) -> tuple[Infons, Mapping[str, JSON]]:
-        """Return infons for `meta` and for `own` values, and the members that a JSON object has beside BioC's.
+    def _infons(self, meta: Mapping[str, JSON]) -> Infons:
+        """Return those of the infons in `meta` that can be written under their own name and as they are."""
+        told = meta.get("infons")
+        found: Mapping[str, JSON] = told if isinstance(told, Mapping) else {}
+        return {
+            key: value
+            for key, value in found.items()
+            if not key.startswith(OWN)
+            and (self.native or (isinstance(value, str) and not ILLEGAL.search(key) and not ILLEGAL.search(value)))
+        }
 
-        ``reserved(key)`` tells infons that would be taken for something else under their own name.
-        """
-        rest = dict(meta)
-        infons: Infons = {}
-        fields: Mapping[str, JSON] = {}
-        told = rest.get("infons")
-        if isinstance(told, Mapping) and told:
-            del rest["infons"]
-            infons = {k: v for k, v in told.items() if self._plain(k, v) and not (reserved and reserved(k))}
-            others = {key: item for key, item in told.items() if key not in infons}
-            own |= {"infons": others} if others else {}
-        members = rest.get("fields")
-        if self.native and isinstance(members, Mapping) and members and MEMBERS.isdisjoint(members):
-            fields = cast("Mapping[str, JSON]", rest.pop("fields"))
-        own |= {"meta": rest} if rest else {}
-        return infons | {OWN + key: self._value(item, document) for key, item in own.items()}, fields
+    def _fields(self, meta: Mapping[str, JSON]) -> Mapping[str, JSON]:
+        """Return the members in `meta` that a JSON object has beside BioC's."""
+        told = meta.get("fields")
+        return told if self.native and isinstance(told, Mapping) and MEMBERS.isdisjoint(told) else {}
 
     def _value(self, value: Any, document: str) -> str:
-        try:
-            text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-        except ValueError as error:
-            raise DataError(f"document {document!r} cannot be written as BioC: {error}") from error
+        text = dumps(value, f"document {document!r}")
         return text if self.native else ILLEGAL.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
-    def _meta(self, doc: Document, source: BioCDocument, own: dict[str, Any]) -> dict[str, JSON]:
-        """Return the meta that has no place in `source`, which gets the relations."""
-        meta = dict(doc.meta)
-        expected = None if self.header == HEADER else self.header.as_meta()
-        if "collection" not in meta:
-            if expected is not None:
-                own["collection"] = None
-        elif expected is not None and meta["collection"] == expected:
-            del meta["collection"]
-        relations = meta.get("relations")
-        if isinstance(relations, Sequence) and not isinstance(relations, str) and relations:
-            made = [self._relation(relation) for relation in relations]
-            if None not in made:
-                source.relations = cast("list[BioCRelation]", made)
-                del meta["relations"]
-        return meta
-
-    def _relation(self, relation: Any) -> BioCRelation | None:
-        """Return a relation as BioC, None if it would not be read back as it is."""
-        if not is_relation(relation):
-            return None
-        infons = {"type": relation.get("type", ""), **cast("Any", relation.get("meta") or {})}
+    def _relation(self, relation: Mapping[str, Any]) -> BioCRelation | None:
+        """Return a relation as BioC, None if an argument refers to nothing."""
         args = relation.get("args", ())
-        if not all(arg.keys() == {"role", "ref"} and arg["ref"] for arg in args):
+        if not all(arg.get("ref") for arg in args):
             return None
-        nodes = [Node(arg["ref"], arg["role"]) for arg in args]
-        made = BioCRelation(relation.get("id", ""), {k: v for k, v in infons.items() if k != "type" or v}, nodes)
-        texts = (made.id, *itertools.chain(*nodes))
-        sound = all(isinstance(text, str) for text in texts) and all(map(self._plain, *_pairs(made.infons)))
-        return made if sound and relation_meta(made) == relation else None
+        infons = {**relation.get("meta", {}), **({"type": relation["type"]} if relation.get("type") else {})}
+        nodes = [Node(arg["ref"], arg.get("role", "")) for arg in args]
+        return BioCRelation(self._text(relation.get("id")), self._infons({"infons": infons}), nodes)
 
-    def _unplaced(self, meta: dict[str, JSON], passage: BioCPassage) -> dict[str, JSON]:
-        """Write annotations without location into `passage` and return the meta without them, if they fit there."""
-        told = meta.get("annotations")
-        made = []
-        for item in cast("Any", told) if isinstance(told, Sequence) else ():
-            if not isinstance(item, Mapping) or not isinstance(item.get("infons", {}), Mapping):
-                return meta
-            annotation = BioCAnnotation(
-                str(item.get("id", "")), dict(item.get("infons", {})), text=str(item.get("text", ""))
-            )
-            if unplaced_meta(annotation) != item or not all(map(self._plain, *_pairs(annotation.infons))):
-                return meta
-            made.append(annotation)
-        if not made:
-            return meta
-        passage.annotations += made
-        return {key: value for key, value in meta.items() if key != "annotations"}
+    def _unplaced(self, told: JSON) -> list[BioCAnnotation]:
+        """Return annotations without location."""
+        listed: Any = told if isinstance(told, Sequence) else ()
+        return [
+            BioCAnnotation(self._text(item.get("id")), self._infons(item), text=self._text(item.get("text")))
+            for item in listed
+            if isinstance(item, Mapping)
+        ]
 
-    # --- text ---
+    # --- text and mentions ---
 
-    def _passages(self, doc: Document, source: BioCDocument, value: Mapping[str, Any], own: dict[str, Any]) -> None:
-        gaps = _gaps(doc.text, doc.passages)
-        if gaps is None:
-            own["passages"] = value.get("passages", [])
-            source.passages = [BioCPassage(0, doc.text)]
-            return
-        if gaps != [*(filler(len(gap)) for gap in gaps[:-1]), ""]:
-            own["gaps"] = gaps
+    def _passages(self, doc: Document) -> list[BioCPassage]:
+        if any(a.end > b.start for a, b in itertools.pairwise(doc.passages)):
+            return [BioCPassage(0, doc.text)]
+        found: list[BioCPassage] = []
+        end = 0
         for passage in doc.passages:
+            gap = doc.text[end : passage.start]
+            if gap != filler(len(gap)) or len(gap) > LONG:
+                found.append(BioCPassage(end, gap))
+            end = passage.end
             infons: Infons = {"type": passage.kind} if passage.kind else {}
-            others, fields = self._infons(passage.meta, {}, doc.id, reserved=lambda key: key == "type")
-            text = doc.text[passage.start : passage.end]
-            source.passages.append(BioCPassage(passage.start, text, infons | others, fields=fields))
+            infons = {**infons, **self._infons(passage.meta), **infons}
+            found.append(
+                BioCPassage(passage.start, doc.text[passage.start : end], infons, fields=self._fields(passage.meta))
+            )
+        return found if end == len(doc.text) else [*found, BioCPassage(end, doc.text[end:])]
 
-    # --- mentions ---
+    def _place(self, doc: Document, passages: Sequence[BioCPassage]) -> list[int]:
+        """Put the mentions into their passages, and return their numbers in the order they have there."""
+        starts = [passage.offset for passage in passages]
+        mentions = doc.mentions or ()
+        places = [max(bisect_right(starts, mention.start) - 1, 0) for mention in mentions]
+        for number, (mention, place) in enumerate(zip(mentions, places, strict=True)):
+            passages[place].annotations.append(self._annotation(doc, mention, number))
+        return sorted(range(len(places)), key=places.__getitem__)
 
-    def _annotations(self, doc: Document, source: BioCDocument, value: Mapping[str, Any], own: dict[str, Any]) -> None:
-        starts = [passage.offset for passage in source.passages]
-        places: list[int] = []
-        for i, mention in enumerate(value.get("mentions", ())):
-            place = max(bisect_right(starts, mention["start"]) - 1, 0)
-            places.append(place)
-            source.passages[place].annotations.append(self._annotation(mention, i, doc.id))
-        order = sorted(range(len(places)), key=places.__getitem__)
-        if order != list(range(len(places))):
-            own["order"] = order
-
-    def _annotation(self, mention: Mapping[str, Any], number: int, document: str) -> BioCAnnotation:
-        """Return the annotation for a mention in `linnet.codec`'s form."""
-        own = {key: mention[key] for key in OWN_VALUES if key in mention}
-        types, meta = tuple(mention.get("types", ())), dict(mention.get("meta", ()))
-        type = ",".join(types)
+    def _annotation(self, doc: Document, mention: Mention, number: int) -> BioCAnnotation:
+        type = ",".join(mention.types)
         infons: Infons = {"type": type} if type else {}
-        if types != ((type,) if type else ()):
-            own["types"] = types
-        if "concepts" in mention:
-            out = ids_out(tuple(mention["concepts"]), type, meta)
-            if out is None or ILLEGAL.search(out[0]):
-                own["concepts"] = mention["concepts"]
-            else:
-                infons["identifier"] = out[0]
-                meta = {key: item for key, item in meta.items() if key not in out[1]}
-        spans = [Span(*part) for part in mention.get("parts", ())] or [Span(mention["start"], mention["end"])]
-        if any(a.end == b.start for a, b in itertools.pairwise(spans)):
-            own["parts"] = spans  # they would be merged when read
-        id = mention.get("id", "")
-        if id.startswith(NONE):
-            own["id"] = id
-        linked = "identifier" in infons
-        others, fields = self._infons(
-            meta,
-            own,
-            document,
-            reserved=lambda key: key in ("type", "identifier") or (not linked and prefix_of(key) is not None),
-        )
-        infons |= others
-        infons |= {OWN + key: mention[key] for key in ("calibration", "group") if key in mention}
-        if mention.get("source", "pred") != "gold":
-            infons[OWN + "source"] = mention.get("source", "pred")
-        locations = [Location(start, end - start) for start, end in spans]
-        return BioCAnnotation(id or f"{NONE}{number}", infons, locations, mention["text"], fields)
-
-
-def _pairs(infons: Mapping[str, JSON]) -> tuple[list[str], list[JSON]]:
-    return list(infons), list(infons.values())
-
-
-def _gaps(text: str, passages: Sequence[Passage]) -> list[str] | None:
-    """Return the text before each passage and after the last, None if BioC's passages cannot be these."""
-    if not passages:
-        return None if text else [""]
-    gaps: list[str] = []
-    end = 0
-    for passage in passages:
-        if passage.start < end:
-            return None
-        gaps.append(text[end : passage.start])
-        end = passage.end
-    gaps.append(text[end:])
-    blank = all(not gap or gap.isspace() for gap in gaps)
-    return gaps if blank and sum(map(len, gaps)) <= MAX_GAP else None
+        ids = None if mention.concepts is None else ids_out(mention.concepts, type, mention.meta)
+        if ids is not None and self._text(ids):
+            infons["identifier"] = ids
+        if mention.meta:  # the first infon that holds ids is the one that is read
+            infons = {**infons, **self._infons(mention.meta), **infons}
+        locations = [Location(start, end - start) for start, end in mention.spans]
+        id, text = mention.id or f"{NONE}{number}", doc.surface(mention)
+        return BioCAnnotation(id, infons, locations, text, self._fields(mention.meta))

@@ -25,7 +25,7 @@ from linnet.data import Document, Mention, Rows, Span, by_position
 from linnet.errors import DataError, FormatError, MissingExtraError
 from linnet.reporter import warn
 from linnet.text.files import BOMB_BYTES, BOMB_RATIO, open_bytes, shown
-from linnet.text.json_files import loads
+from linnet.text.json_files import dumps, loads
 
 __all__ = ["read", "write"]
 
@@ -187,7 +187,7 @@ def _written(doc: Document, spacy: Any, tokenizer: Any) -> Any:
     if others:
         made.spans[GROUP] = [span(mention) for mention in by_position(doc.mentions or ())]
     # the format has no id of documents
-    made.user_data[OWN] = json.dumps({"id": doc.id} | rest(doc, _document(made, doc.id)), ensure_ascii=False)
+    made.user_data[OWN] = dumps({"id": doc.id} | rest(doc, _document(made, doc.id)), f"document {doc.id!r}")
     return made
 
 
