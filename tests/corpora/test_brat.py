@@ -149,12 +149,17 @@ def test_the_same_lines_come_back(tmp_path: Path, lines: str) -> None:
     assert one(tmp_path / "out" / "a.ann") == doc
 
 
-def test_ids_that_no_reference_needs_are_kept_only_where_counting_would_not_give_them(tmp_path: Path) -> None:
+def test_ids_of_lines_are_kept_only_where_another_line_points_at_them(tmp_path: Path) -> None:
     [first, second] = one(pair(tmp_path, TEXT, ODD)).mentions or ()
     assert first.meta["brat_ids"] == ("N5", "N2", "M1")
     assert first.meta["normalization_ids"] == ("D001132", "X:1")
     assert first.concepts == ("MESH:D001132", "X:1")
     assert second.meta["brat_ids"] == ("A9", "#2")
+    lines = [line for line in ODD.splitlines() if not line.startswith(("A4", "#9", "#\t"))]
+    doc = one(pair(tmp_path, TEXT, "\n".join(lines), "b"))
+    assert not any("brat_ids" in mention.meta for mention in doc.mentions or ())
+    write_folder([doc], tmp_path / "out")
+    assert one(tmp_path / "out" / "b.ann") == doc
 
 
 def test_lines_that_point_at_what_was_removed(tmp_path: Path) -> None:
@@ -303,7 +308,7 @@ def test_somebody_works_on_in_brat(tmp_path: Path) -> None:
         "{'id': 'r', 'type': 'Is', 'args': ({'role': 'of', 'ref': 'm1'},)}",
         "{'id': 'R2', 'type': 'Is', 'args': ({'role': 'of', 'ref': 'T2'},)}",
     ]
-    assert first.meta["brat_ids"] == ("T1", "N1", "A1", "#1")
+    assert first.meta["brat_ids"] == ("T1", "#1", "N1", "A1")
     shuffled = replace(doc, mentions=(doc.mentions or ())[::-1])
     write_folder([shuffled], tmp_path / "p")
     again = one(tmp_path / "p" / "a.ann")

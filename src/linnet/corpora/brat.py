@@ -14,9 +14,9 @@ line                                               becomes
 what hangs on them
 =================================================  ==================================================================
 
-``⇥`` is a tab. Ids of N, A and # lines that another program may rely on stay in a mention's ``meta["brat_ids"]``, where
-counting through would not give them again. So reading and writing gives the same lines, in another order at most (R
-and A lines lose blanks at their ends; fragments come in order).
+``⇥`` is a tab. Reading and writing gives the same lines, in another order at most (R and A lines lose blanks at their
+ends; fragments come in order), and N, A and # lines are counted through. Where a line in ``meta["brat"]`` points at
+one, ``meta["brat_ids"]`` of its mention keeps their ids.
 
 What has no line of its own is written as JSON (the names are those of `linnet.codec`), of a mention or relation in a
 note of type ``LinnetNote``, of the document in one of type ``LinnetDocument``; brat shows them as comments and keeps
@@ -41,7 +41,6 @@ from linnet.corpora.brat_lines import (
     dangling,
     id_of,
     is_word,
-    numbered_otherwise,
     references,
 )
 from linnet.corpora.brat_write import write_folder
@@ -240,7 +239,7 @@ class _Annotations:
             entry = self._entry(number, normal[1])
             _, tab, name = rest.partition("\t")
             entry.concepts.append((normal[2], name if tab else None))
-            entry.ids[kind].append(id)
+            entry.ids.append(id)
         elif kind == "A" and (attribute := ATTRIBUTE.fullmatch(rest.rstrip())):
             name, target, value = attribute.groups()
             known = self.entries.get(target)
@@ -248,7 +247,7 @@ class _Annotations:
                 self._keep(number, line)
                 return
             known.attributes[name] = value or True
-            known.ids[kind].append(id)
+            known.ids.append(id)
         elif kind in "NA" or len(references(line)) < (1 if kind == "E" else 2):
             raise self._refuse(number, kind, line)
         else:
@@ -266,14 +265,14 @@ class _Annotations:
         elif type == ABOUT_MENTION:
             entry = self._entry(number, target)
             entry.rest |= self._json(number, text)
-            entry.ids["#"].append(id)
+            entry.ids.append(id)
         elif target in self.entries:
             entry = self.entries[target]
             if type == ANNOTATOR and self._prefix and is_word(text):
                 entry.concepts.append((text if ":" in text else f"{self._prefix}:{text}", None))
                 return
             entry.notes.append(text if type == ANNOTATOR else {"type": type, "text": text})
-            entry.ids["#"].append(id)
+            entry.ids.append(id)
         else:
             self._keep(number, line)
 
@@ -317,8 +316,8 @@ class _Reader:
             doc = from_json({**found.document, "id": id, "text": text})
         except DataError as error:
             raise FormatError(path, f"its {ABOUT_DOCUMENT}: {error}") from error
-        keep = numbered_otherwise(found.entries, found.relations, found.kept.values())
-        mentions = [self._mention(own, entry, found, keep) for own, entry in found.entries.items()]
+        pointed = {id for line in found.kept.values() for id in references(line)}
+        mentions = [self._mention(own, entry, found, pointed) for own, entry in found.entries.items()]
         names = {own: mention.id for own, mention in zip(found.entries, mentions, strict=True)}
         relations = [_renamed(relation, names) for relation in found.relations.values()]
         meta = dict(doc.meta)
@@ -329,7 +328,7 @@ class _Reader:
             meta["brat"] = tuple(found.kept.values())
         return replace(doc, mentions=None if unseen else tuple(mentions), meta=meta)
 
-    def _mention(self, own: str, entry: Entry, found: _Annotations, keep: bool) -> Mention:
+    def _mention(self, own: str, entry: Entry, found: _Annotations, pointed: set[str]) -> Mention:
         start, end = entry.spans[0].start, entry.spans[-1].end
         parts = entry.spans if len(entry.spans) > 1 else ()
         rest = entry.rest
@@ -342,14 +341,12 @@ class _Reader:
                 problem = f"the {ABOUT_MENTION} of {own}: {error}"
                 raise FormatError(found.path, problem, line=entry.line) from error
         concepts, said = self._concepts(entry)
-        brat_ids = [own] if rest.get("id", own) != own else []
-        for ids in entry.ids.values():
-            brat_ids += ids
+        brat_ids = [own, *entry.ids] if rest.get("id", own) != own else entry.ids
         meta: dict[str, Any] = {
             **said,
             **({"attributes": entry.attributes} if entry.attributes else {}),
             **({"notes": entry.notes} if entry.notes else {}),
-            **({"brat_ids": brat_ids} if keep and brat_ids else {}),
+            **({"brat_ids": brat_ids} if pointed.intersection(brat_ids) else {}),
             **mention.meta,
         }
         return replace(

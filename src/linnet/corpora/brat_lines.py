@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from typing import Any, TypeGuard
 
@@ -23,7 +23,6 @@ __all__ = [
     "id_of",
     "is_line",
     "is_word",
-    "numbered_otherwise",
     "references",
 ]
 
@@ -138,7 +137,7 @@ class Entry:
     attributes: dict[str, str | bool] = field(default_factory=dict)
     notes: list[str | dict[str, str]] = field(default_factory=list)
     rest: dict[str, Any] = field(default_factory=dict)
-    ids: dict[str, list[str]] = field(default_factory=lambda: {"N": [], "A": [], "#": []})
+    ids: list[str] = field(default_factory=list)  # of these lines
 
 
 class Numbers:
@@ -167,17 +166,3 @@ class Numbers:
         self._last[kind] = number
         self._used.add(f"{kind}{number}")
         return f"{kind}{number}"
-
-
-def numbered_otherwise(entries: Mapping[str, Entry], relations: Iterable[str], kept: Collection[str]) -> bool:
-    """Whether the writer would number lines otherwise, or a kept line points at one whose id is no record's."""
-    lost = {own for own, entry in entries.items() if entry.rest.get("id", own) != own}
-    numbers = Numbers([*map(id_of, kept), *relations, *(entries.keys() - lost)])
-    if any(numbers.fresh("T") != own for own in entries if own in lost):
-        return True
-    for entry in entries.values():
-        for kind, ids in entry.ids.items():
-            lost.update(ids)
-            if any(numbers.fresh(kind) != id for id in ids):
-                return True
-    return any(lost.intersection(references(line)) for line in kept)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -156,14 +155,6 @@ def annotation_lines(
     return _Lines(doc, rows, name or namer(None)).all()
 
 
-@dataclass(slots=True)
-class _Ids:
-    """The ids of one mention's lines: of its T line, and those that it brought along for others."""
-
-    own: str
-    others: dict[str, deque[str]] = field(default_factory=dict)
-
-
 class _Lines:
     """Makes the lines of one document."""
 
@@ -174,7 +165,7 @@ class _Lines:
         relations = self._meta.pop("relations") if are_relations(self._meta.get("relations")) else ()
         self._relations: tuple[Any, ...] = relations
         self._numbers = Numbers(map(id_of, self._kept))
-        self._ids: list[_Ids] = []  # of mentions
+        self._ids: list[list[str]] = []  # that mentions bring along: first that of the T line
         self._own: list[str] = []  # ids that relations bring along, "" for none
         self._refs: dict[object, str] = {}  # what relations call a mention -> the id of its line
 
@@ -200,52 +191,53 @@ class _Lines:
     def _number(self, mentions: Sequence[Mention]) -> None:
         """Give out ids: first all that are there already, then new ones."""
         for mention in mentions:
-            brought = _brought(mention)
-            own = (id for id in (mention.id, *brought) if T_ID.fullmatch(id) and self._numbers.take(id))
-            ids = _Ids(next(own, ""))
-            for id in brought:
-                if id[0] != "T" and self._numbers.take(id):
-                    ids.others.setdefault("A" if id[0] == "M" else id[0], deque()).append(id)
-            self._ids.append(ids)
+            brought = [*([mention.id] if T_ID.fullmatch(mention.id) else []), *_brought(mention)]
+            self._ids.append(list(filter(self._numbers.take, brought)))
         for relation in self._relations:
             id = relation.get("id")
             free = isinstance(id, str) and R_ID.fullmatch(id) and self._numbers.take(id)
             self._own.append(id if free else "")
         for mention, ids in zip(mentions, self._ids, strict=True):
-            ids.own = ids.own or self._numbers.fresh("T")
-            self._refs.setdefault(mention.id or ids.own, ids.own)
+            own = self._id("T", ids)
+            ids.insert(0, own)
+            self._refs.setdefault(mention.id or own, own)
 
-    def _id(self, kind: str, ids: _Ids) -> str:
-        waiting = ids.others.get(kind)
-        return waiting.popleft() if waiting else self._numbers.fresh(kind)
+    def _id(self, kinds: str, ids: list[str]) -> str:
+        """Take the first of the ids that begins with one of `kinds`, or a new one."""
+        there = [id for id in ids if id[0] in kinds]
+        if not there:
+            return self._numbers.fresh(kinds[0])
+        ids.remove(there[0])
+        return there[0]
 
-    def _mention(self, mention: Mention, ids: _Ids) -> Iterator[str]:
+    def _mention(self, mention: Mention, ids: list[str]) -> Iterator[str]:
         meta: dict[str, Any] = dict(mention.meta)
+        own = ids[0]
         if _brought(mention):
             del meta["brat_ids"]
         type = _type(mention)
         spans = ";".join(f"{start} {end}" for start, end in mention.spans)
-        yield f"{ids.own}\t{type} {spans}\t{self._doc.surface(mention).translate(BREAKS)}"
+        yield f"{own}\t{type} {spans}\t{self._doc.surface(mention).translate(BREAKS)}"
         normal = list(self._normalisations(mention, type, meta))
         for tail in normal:
-            yield f"{self._id('N', ids)}\tReference {ids.own} {tail}"
+            yield f"{self._id('N', ids)}\tReference {own} {tail}"
         if are_attributes(meta.get("attributes")):
             for name, value in meta.pop("attributes").items():
-                yield f"{self._id('A', ids)}\t{name} {ids.own}" + ("" if value is True else f" {value}")
+                yield f"{self._id('AM', ids)}\t{name} {own}" + ("" if value is True else f" {value}")
         if are_notes(meta.get("notes")):
             for note in meta.pop("notes"):
                 kind, text = (ANNOTATOR, note) if isinstance(note, str) else (note["type"], note["text"])
-                yield f"{self._id('#', ids)}\t{kind} {ids.own}\t{text}"
+                yield f"{self._id('#', ids)}\t{kind} {own}\t{text}"
         rest = replace(
             mention,
-            id="" if mention.id == ids.own else mention.id,
+            id="" if mention.id == own else mention.id,
             types=() if mention.types == (type,) else mention.types,
             concepts=None if normal else mention.concepts,
             source="pred",
             meta=meta or EMPTY,
         )
         if value := self._rest(rest, mention):
-            yield f"{self._id('#', ids)}\t{ABOUT_MENTION} {ids.own}\t{self._json(value)}"
+            yield f"{self._id('#', ids)}\t{ABOUT_MENTION} {own}\t{self._json(value)}"
 
     def _rest(self, rest: Mention, mention: Mention) -> dict[str, Any]:
         """Return what no line says of a mention, as the JSON form of `linnet.codec` names it."""
