@@ -29,7 +29,7 @@ def test_the_best_is_a_recipe_to_train(run: Run, tmp_path: Path, data: Path, sma
     done = run(*arguments)
     assert done.code == 0, done.err
     assert "best: trial" in done.out
-    assert f"bc5cdr, split {split}, 20 documents" in done.out
+    assert f"bc5cdr, split {split}, {60 if split == 'dev' else 20} documents" in done.out
     assert "retrieve.ngram_range" in done.out
     assert "linnet: trial 4: ngram.k " in done.err
     chosen = read_recipe(tmp_path / "t" / "best.toml")
@@ -52,7 +52,7 @@ def test_an_own_corpus_is_tuned_on(run: Run, tmp_path: Path, data: Path, small: 
     more = ("--set", 'corpus="ncbi_disease"', "--corpus", tmp_path / "own", "--trials", 1)
     done = run("tune", light(tmp_path, small), "-o", tmp_path / "t", *more)
     assert done.code == 0, done.err
-    assert "split dev, 20 documents" in done.out
+    assert "split dev, 60 documents" in done.out
     assert read_recipe(tmp_path / "t" / "best.toml").corpus == str(tmp_path / "own")
 
 
