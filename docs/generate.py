@@ -97,7 +97,8 @@ def formats() -> str:
     lines.append("| name | read | written | suffixes | what it is |\n|---|---|---|---|---|")
     for name, item in FORMATS.items():
         place = (item.read or item.write or "").partition(":")[0]
-        said = _first((importlib.import_module(place).__doc__ or "").split("\n\n")[0])
+        module = importlib.import_module(f"linnet.corpora.{place}")
+        said = _first((module.__doc__ or "").split("\n\n")[0])
         yes = ("yes" if item.read else "no", "yes" if item.write or item.write_folder else "no")
         lines.append(f"| `{name}` | {yes[0]} | {yes[1]} | {' '.join(item.suffixes)} | {said} |")
     lines += ["", *_held(), *_told()]

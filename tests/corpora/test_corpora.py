@@ -296,7 +296,7 @@ def test_formats_are_importable() -> None:
         for place in (format.read, format.write):
             if place:
                 module, _, function = place.partition(":")
-                assert callable(getattr(importlib.import_module(module), function))
+                assert callable(getattr(importlib.import_module(f"linnet.corpora.{module}"), function))
 
 
 def test_prose_with_tabs_is_not_gsc() -> None:

@@ -245,7 +245,7 @@ def _check(format: str, known: tuple[str, ...], done: str) -> None:
 
 def _resolve(place: str | None) -> Callable[..., Any]:
     module, _, function = (place or "").partition(":")
-    found: Callable[..., Any] = getattr(importlib.import_module(module), function)
+    found: Callable[..., Any] = getattr(importlib.import_module(f"{__name__}.{module}"), function)
     return found
 
 

@@ -11,7 +11,7 @@ __all__ = ["FORMATS", "GIVEN", "READABLE", "WRITABLE", "Format"]
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """Where a format is read and written, as "module:function", and the suffixes its files have.
+    """Where a format is read and written, as "module:function" of this folder, and the suffixes its files have.
 
     A reader is called with the path, a writer with the documents and the open text file, both with those of the
     keywords ``rows`` (a knowledge base), ``name`` (what to call documents that have no id) and ``faults`` (what is done
@@ -39,8 +39,8 @@ ANNOTATIONS = LINKS | {"types", "several concepts", "NIL mentions", "mentions no
 
 FORMATS: dict[str, Format] = {
     "jsonl": Format(
-        "linnet.corpora.jsonl:read",
-        "linnet.corpora.jsonl:write",
+        "jsonl:read",
+        "jsonl:write",
         (".jsonl", ".ndjson"),
         options=("rows", "faults"),
         alone=True,
@@ -48,87 +48,57 @@ FORMATS: dict[str, Format] = {
         grows=True,
     ),
     "pubtator": Format(
-        "linnet.corpora.pubtator:read",
-        "linnet.corpora.pubtator:write",
+        "pubtator:read",
+        "pubtator:write",
         (".pubtator",),
         options=("faults",),
         holds=ANNOTATIONS | {"passages", "several types", "relations", "line breaks", "conjuncts and ids as written"},
-        carry="linnet.corpora.pubtator_write:carried",
+        carry="pubtator_write:carried",
         grows=True,
     ),
-    "bioc": Format(
-        "linnet.corpora.bioc_xml:read",
-        "linnet.corpora.bioc_xml:write",
-        (".xml",),
-        options=("rows", "faults"),
-        holds=ALL,
-    ),
-    "bioc_json": Format(
-        "linnet.corpora.bioc_json:read",
-        "linnet.corpora.bioc_json:write",
-        (".json",),
-        options=("rows", "faults"),
-        holds=ALL,
-    ),
+    "bioc": Format("bioc_xml:read", "bioc_xml:write", (".xml",), options=("rows", "faults"), holds=ALL),
+    "bioc_json": Format("bioc_json:read", "bioc_json:write", (".json",), options=("rows", "faults"), holds=ALL),
     "brat": Format(
-        "linnet.corpora.brat:read",
+        "brat:read",
         None,
         (".ann",),
         options=("rows", "name", "faults"),
         alone=True,
         holds=ALL,
-        write_folder="linnet.corpora.brat_write:write_folder",
+        write_folder="brat_write:write_folder",
     ),
     "conll": Format(
-        "linnet.corpora.conll:read",
-        "linnet.corpora.conll_write:write",
+        "conll:read",
+        "conll_write:write",
         (".conll", ".bio", ".iob"),
         options=("name",),
         holds=(ANNOTATIONS | {"line breaks", "several types"}) - {"overlapping mentions"},
     ),
-    "text": Format("linnet.corpora.text:read", None, (".txt", ".text"), options=("name",), alone=True),
-    "text_lines": Format("linnet.corpora.text:read_lines", None, (), options=("name",)),
-    "gsc": Format(
-        "linnet.corpora.gsc:read", "linnet.corpora.gsc:write", (".gsc", ".tsv"), options=("faults",), holds=LINKS
-    ),
-    "pubmed": Format("linnet.corpora.pubmed:read", None, (".xml",)),
+    "text": Format("text:read", None, (".txt", ".text"), options=("name",), alone=True),
+    "text_lines": Format("text:read_lines", None, (), options=("name",)),
+    "gsc": Format("gsc:read", "gsc:write", (".gsc", ".tsv"), options=("faults",), holds=LINKS),
+    "pubmed": Format("pubmed:read", None, (".xml",)),
     "csv": Format(
-        "linnet.corpora.mentions_csv:read",
-        "linnet.corpora.mentions_csv:write",
+        "mentions_csv:read",
+        "mentions_csv:write",
         (".csv",),
         options=("rows", "faults"),
         alone=True,
         holds=(ANNOTATIONS | {"several types", "discontinuous mentions", "sources other than gold", "probabilities"})
         - {"mentions not linked", "texts", "documents without mentions"},
-        carry="linnet.corpora.mentions_csv:carried",
+        carry="mentions_csv:carried",
         grows=True,
     ),
-    "texoo": Format(
-        "linnet.corpora.texoo:read",
-        "linnet.corpora.texoo:write",
-        (".texoo", ".json"),
-        options=("rows", "name", "faults"),
-        holds=ALL,
-    ),
+    "texoo": Format("texoo:read", "texoo:write", (".texoo", ".json"), options=("rows", "name", "faults"), holds=ALL),
     "bigbio": Format(
-        "linnet.corpora.bigbio:read",
-        "linnet.corpora.bigbio:write",
-        (".bigbio", ".json"),
-        options=("rows", "name", "faults"),
-        holds=ALL,
+        "bigbio:read", "bigbio:write", (".bigbio", ".json"), options=("rows", "name", "faults"), holds=ALL
     ),
     "spacy": Format(
-        "linnet.corpora.docbin:read",
-        "linnet.corpora.docbin:write",
-        (".spacy",),
-        options=("rows", "name"),
-        alone=True,
-        holds=ALL,
-        asked=True,
+        "docbin:read", "docbin:write", (".spacy",), options=("rows", "name"), alone=True, holds=ALL, asked=True
     ),
     "html": Format(
-        "linnet.corpora.html_page:read",
-        "linnet.corpora.html_page:write",
+        "html_page:read",
+        "html_page:write",
         (".html", ".htm"),
         options=("rows",),
         alone=True,
@@ -137,10 +107,10 @@ FORMATS: dict[str, Format] = {
         | {"alternatives", "groups", "sources other than gold", "probabilities"},
         asked=True,
     ),
-    "webanno": Format("linnet.corpora.webanno:read", None, (".tsv",), options=("name",)),
-    "jats": Format("linnet.corpora.jats:read", None, (".nxml", ".xml"), options=("name",)),
-    "medcat": Format("linnet.corpora.medcat:read", None, (".json",), options=("faults",)),
-    "label_studio": Format("linnet.corpora.label_studio:read", None, (".json",), options=("name", "faults")),
+    "webanno": Format("webanno:read", None, (".tsv",), options=("name",)),
+    "jats": Format("jats:read", None, (".nxml", ".xml"), options=("name",)),
+    "medcat": Format("medcat:read", None, (".json",), options=("faults",)),
+    "label_studio": Format("label_studio:read", None, (".json",), options=("name", "faults")),
 }
 GIVEN = ("rows", "name", "faults")
 READABLE = tuple(name for name, format in FORMATS.items() if format.read)
