@@ -11,13 +11,13 @@ import linnet
 from linnet.config import load, save
 from linnet.data import Concept, Document, Mention, Name
 from linnet.errors import KnowledgeBaseError, LinnetError, LinnetWarning, RecipeError
-from linnet.fitting import train_in_place
 from linnet.handover import handed_over
 from linnet.kb import KnowledgeBase
 from linnet.kb_build import build
 from linnet.pipeline import Fuse
 from linnet.retrieve.ngram import Ngram
 from linnet.todo import tasks
+from linnet.training import train_in_place
 
 WORDS = ("fever", "cough", "ache", "rash", "itch", "cyst")
 LEXICAL = """kb = "{kb}"

@@ -24,7 +24,6 @@ from linnet.errors import LinnetError, RecipeError
 from linnet.evaluate import Options, measure
 from linnet.evaluate.linked import Protocol
 from linnet.evaluate.uncertainty import adjust, mcnemar
-from linnet.fitting import train_in_place
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Pipeline
 from linnet.recipe import Recipe, toml_value
@@ -33,6 +32,7 @@ from linnet.rerank.lexical import Lexical
 from linnet.retrieve.ngram import Ngram
 from linnet.roles import Component, blind
 from linnet.todo import Task, parts_of, tasks
+from linnet.training import train_in_place
 
 __all__ = ["NO_RANKER", "PROTOCOL", "RECALL_AT", "WHOLE", "Ablation", "Outcome", "Row", "Variant", "ablate", "compared"]
 

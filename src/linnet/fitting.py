@@ -44,7 +44,6 @@ __all__ = [
     "fit_part",
     "fold_of",
     "train",
-    "train_in_place",
 ]
 
 logger = logging.getLogger(__name__)
@@ -363,29 +362,6 @@ def _loaded(part: Learner, folder: Path, kb: KnowledgeBase | None) -> Component:
     loaded = type(cast("Stage", part)).load(folder, kb=kb)
     loaded.go_on_from(cast("Stage", part))
     return loaded
-
-
-def train_in_place(
-    pipeline: Pipeline,
-    todo: Sequence[Task],
-    docs: Sequence[Document],
-    dev: Sequence[Document],
-    *,
-    progress: Callable[[Progress | Done], object] | None = None,
-) -> None:
-    """Train the parts of a pipeline as `train` does, and write nothing; `progress` is told of what `train` yields.
-
-    Raises:
-        LinnetError: no documents, or an id that stands twice.
-    """
-    if todo:
-        check_teachable(pipeline, todo, docs, dev)
-    tell = progress or (lambda _: None)
-    for number, task in enumerate(todo):
-        start = time.perf_counter()
-        for step in fit_part(pipeline, task, docs, dev, done=todo[:number]):
-            tell(Progress(task.label, step))
-        tell(Done(task.label, time.perf_counter() - start))
 
 
 def _key(pipeline: Pipeline, todo: Sequence[Task], docs: Sequence[Document], dev: Sequence[Document]) -> str:

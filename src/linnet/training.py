@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from linnet.config import load, read_recipe
 from linnet.data import Document
 from linnet.errors import LinnetError
-from linnet.fitting import Done, Progress, train_in_place
+from linnet.fitting import Done, Progress, fit_part
 from linnet.fitting import train as train_into
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Pipeline
-from linnet.todo import tasks
+from linnet.teachable import check_teachable
+from linnet.todo import Task, tasks
 
-__all__ = ["Done", "Progress", "train"]
+__all__ = ["Done", "Progress", "train", "train_in_place"]
 
 
 def train(
@@ -71,3 +73,26 @@ def train(
         if progress:
             progress(news)
     return load(output, kb=made.kb)
+
+
+def train_in_place(
+    pipeline: Pipeline,
+    todo: Sequence[Task],
+    docs: Sequence[Document],
+    dev: Sequence[Document],
+    *,
+    progress: Callable[[Progress | Done], object] | None = None,
+) -> None:
+    """Train the parts of a pipeline as `train` does, and write nothing; `progress` is told of what `train` yields.
+
+    Raises:
+        LinnetError: no documents, or an id that stands twice.
+    """
+    if todo:
+        check_teachable(pipeline, todo, docs, dev)
+    tell = progress or (lambda _: None)
+    for number, task in enumerate(todo):
+        start = time.perf_counter()
+        for step in fit_part(pipeline, task, docs, dev, done=todo[:number]):
+            tell(Progress(task.label, step))
+        tell(Done(task.label, time.perf_counter() - start))

@@ -24,7 +24,7 @@ from linnet.data import Document
 from linnet.errors import DataError, LinnetError, PipelineError, RecipeError, TrainingError
 from linnet.evaluate import Options, evaluate
 from linnet.finished import corpus_version
-from linnet.fitting import fold_of, train_in_place
+from linnet.fitting import fold_of
 from linnet.kb import KnowledgeBase
 from linnet.learner import learner_of
 from linnet.recipe import Recipe, toml_value
@@ -32,6 +32,7 @@ from linnet.roles import blind
 from linnet.study import Study, chosen
 from linnet.text.files import replacing
 from linnet.todo import from_dev, parts_of, tasks
+from linnet.training import train_in_place
 
 __all__ = ["Search", "Trial", "best", "changes_of", "tune", "write_best"]
 

@@ -22,11 +22,11 @@ from linnet.evaluate.evaluation import fingerprint
 from linnet.evaluate.measures import Measure
 from linnet.evaluate.uncertainty import adjust, interval, paired_bootstrap
 from linnet.experiment import code_version
-from linnet.fitting import train_in_place
 from linnet.pipeline import Pipeline
 from linnet.recipe import Recipe
 from linnet.roles import Component, blind
 from linnet.todo import learners, tasks
+from linnet.training import train_in_place
 
 __all__ = ["Row", "front_of", "measured"]
 
