@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from linnet.retrieve.exact import Exact
     from linnet.retrieve.ngram import Ngram
     from linnet.retrieve.types import Types
+    from linnet.roles import align, blind
     from linnet.train.network import NetworkComponent
     from linnet.training import train
     from linnet.vocabularies.build import build
@@ -83,6 +84,7 @@ _OFFERED = {
         "Step",
     ),
     "linnet.reporter": ("Reporter", "reporting"),
+    "linnet.roles": ("align", "blind"),
     "linnet.train.network": ("NetworkComponent",),
     "linnet.training": ("train",),
     "linnet.vocabularies.build": ("build",),
@@ -132,6 +134,8 @@ __all__ = [
     "TrainingStage",
     "Types",
     "Union",
+    "align",
+    "blind",
     "build",
     "calibrate",
     "evaluate",

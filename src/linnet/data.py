@@ -190,6 +190,15 @@ class Candidates:
         """Return the empty list: looked for, nothing found."""
         return cls(np.empty(0, np.int32), np.empty(0, np.float32), kb=kb)
 
+    @classmethod
+    def of(cls, scores: Mapping[int, float], kb: str = "") -> Candidates:
+        """Return candidates of rows with their scores, best first, ties by row.
+
+        >>> Candidates.of({4: 0.5, 9: 0.8}).rows.tolist()
+        [9, 4]
+        """
+        return cls(np.array([*scores], np.int32), np.array([*scores.values()], np.float32), kb=kb).sorted()
+
     def sorted(self) -> Candidates:
         """Return the same candidates best first, ties by row.
 

@@ -111,6 +111,11 @@ class Decide(Stage):
         return functools.cache(lambda row: "|".join(self.kb.types_of(row)) if row >= 0 else "NIL")
 
     @property
+    def used_dev(self) -> bool:
+        """Whether there were mentions enough to calibrate on."""
+        return bool(self.calibration)
+
+    @property
     def parameters(self) -> int:
         """What calibration has learned."""
         return self.confidence.parameters if self.confidence is not None else 0

@@ -105,11 +105,6 @@ class CrossFitted(Stage):
         """The whole pipeline."""
         return [self.whole]
 
-    @property
-    def parts(self) -> tuple[Component, ...]:
-        """The parts of the whole pipeline."""
-        return self.whole.parts
-
     def __call__(self, docs: Sequence[Document], /, *, allow: Allow | None = None) -> list[Document]:
         """Return `docs` after all parts, in order."""
         found: list[Document | None] = [None] * len(docs)
@@ -337,7 +332,7 @@ def _note_seen(
     pipeline: Pipeline, done: Sequence[Task], docs: Sequence[Document], dev: Sequence[Document]
 ) -> Iterator[str]:
     """Have a trained pipeline know which documents it has seen, and yield what its card says of them."""
-    chosen = [task.label for task in done if _uses_dev(learner_at(pipeline, task.place))] if dev else []
+    chosen = [task.label for task in done if learner_at(pipeline, task.place).used_dev] if dev else []
     pipeline.seen = pipeline.seen.with_documents(train=docs, dev=dev if chosen else ())
     yield f"training documents: {len(docs):,}, version {corpus_version(docs)}"
     if chosen:
@@ -345,11 +340,6 @@ def _note_seen(
         yield f"dev documents, which chose or calibrated {', '.join(chosen)}: {len(dev):,}, version {version}"
     if any(isinstance(part, Decide) and not part.calibration for part in pipeline.parts):
         yield "probabilities are not calibrated: they rank answers"
-
-
-def _uses_dev(part: Learner) -> bool:
-    """Return whether a trained part has chosen or calibrated on the dev documents, of which there may be too few."""
-    return part.USES_DEV and not (isinstance(part, Decide) and not part.calibration)
 
 
 def _loaded(part: Learner, folder: Path, kb: KnowledgeBase | None) -> Component:

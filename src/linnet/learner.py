@@ -226,6 +226,11 @@ class Learner:
         """Whether its keywords leave it anything to learn from documents."""
         return isinstance(self, Fits)
 
+    @property
+    def used_dev(self) -> bool:
+        """Whether it has chosen or calibrated on the dev documents, once it is trained."""
+        return self.USES_DEV
+
     @classmethod
     def stage_of(cls, args: Mapping[str, Any]) -> str:
         """Return the name of the stage that a ``[[train]]`` table is of, "" for a component without stages.

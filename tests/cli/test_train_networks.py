@@ -127,7 +127,7 @@ def test_a_deadline_does_not_begin_a_training_anew(small: Path) -> None:
 def test_what_learns_from_dev_documents_needs_no_folds(
     run: Run, small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fitting, "_without", None)
+    monkeypatch.setattr(fitting._CrossFitting, "pipelines", None)
     small.write_text(small.read_text() + '[[train]]\npart = "decide"\n')
     done = run("train", small, "-o", tmp_path / "a")
     assert done.code == 0, done.err
