@@ -8,8 +8,10 @@ import lzma
 import os
 import struct
 import tarfile
+import tracemalloc
 import zipfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -91,7 +93,7 @@ def test_names_that_lead_out(tmp_path: Path, folder: Path, make: Callable[..., P
 
 
 def test_a_name_no_disk_takes(tmp_path: Path, folder: Path) -> None:
-    assert "too long for a file" in refused(tarred(tmp_path / "a", {"x" * 300: b""}), folder)
+    assert "File name too long" in refused(tarred(tmp_path / "a", {"x" * 300: b""}), folder)
 
 
 @pytest.mark.parametrize("make", [zipped, tarred])
@@ -138,7 +140,7 @@ def test_an_encrypted_zip(tmp_path: Path, folder: Path) -> None:
 SMALL = Room(bytes=1 << 24, free=1 << 16, files=50)
 
 
-@pytest.mark.parametrize("make", [zipped, tarred])
+@pytest.mark.parametrize("make", [zipped, tarred, partial(tarred, mode="w:xz")])
 def test_bombs(tmp_path: Path, folder: Path, make: Callable[..., Path]) -> None:
     assert "refused as a bomb" in refused(make(tmp_path / "a", {"zeros": bytes(1 << 22)}), folder, room=SMALL)
     many = {f"{number}.txt": b"" for number in range(60)}
@@ -163,7 +165,7 @@ def test_a_tar_with_a_header_that_fills_the_memory(tmp_path: Path, folder: Path)
     item.type, item.size = tarfile.GNUTYPE_LONGNAME, 6 << 30
     archive = tmp_path / "a"
     archive.write_bytes(gzip.compress(item.tobuf(tarfile.GNU_FORMAT) + bytes(1 << 20)))
-    assert "has a header of 6,442,450,944 bytes" in refused(archive, folder)
+    assert "has headers of more than 1,048,576 bytes: refused as a bomb" in refused(archive, folder)
 
 
 def test_archives_within_archives_are_not_opened(tmp_path: Path, folder: Path) -> None:
@@ -221,12 +223,10 @@ def test_a_folder_that_is_in_use(tmp_path: Path, folder: Path) -> None:
 # --- memory ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("packing", "method"), [(zipfile.ZIP_BZIP2, "bzip2"), (zipfile.ZIP_LZMA, "LZMA")])
-def test_a_zip_packed_in_a_way_that_has_no_limit_of_memory(
-    tmp_path: Path, folder: Path, packing: int, method: str
-) -> None:
+@pytest.mark.parametrize("packing", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_a_zip_packed_in_a_way_that_has_no_limit_of_memory(tmp_path: Path, folder: Path, packing: int) -> None:
     archive = zipped(tmp_path / "a", {"zeros": bytes(1 << 22)}, packing=packing)
-    assert f"'zeros' is packed with {method}, not deflate: unpack it yourself" in refused(archive, folder)
+    assert f"'zeros' is packed with method {packing}, not deflate: unpack it yourself" in refused(archive, folder)
 
 
 def test_an_xz_file_that_wants_much_memory_unpacks_to_no_more_than_it_may(tmp_path: Path, folder: Path) -> None:
@@ -242,7 +242,7 @@ def test_an_xz_file_of_several_parts(tmp_path: Path, folder: Path) -> None:
     plain = tarred(tmp_path / "plain", files, mode="w").read_bytes()
     parts = [plain[place : place + 500_000] for place in range(0, len(plain), 500_000)]
     archive = tmp_path / "a"
-    archive.write_bytes(b"".join(lzma.compress(part) for part in parts))
+    archive.write_bytes(b"".join(map(lzma.compress, parts)))
     assert len(unpack(archive, folder)) == 4
     assert content(folder) == files
     few = tmp_path / "few"
@@ -270,16 +270,22 @@ def statement(key: str, size: int) -> bytes:
 
 def test_a_tar_that_says_much_about_its_files(tmp_path: Path, folder: Path) -> None:
     once = headers(tmp_path / "once", (tarfile.XHDTYPE, statement("comment", 2 << 20)))
-    assert "has a header of 2,09" in refused(once, folder)
-    kept = [(tarfile.XGLTYPE, statement(f"comment{number}", 600_000)) for number in range(3)]
-    assert "too much about all of its files" in refused(headers(tmp_path / "kept", *kept), folder)
-    many = (tarfile.XGLTYPE, b"".join(statement(f"{number:04}", 20) for number in range(200)))
-    assert "too much about all of its files" in refused(headers(tmp_path / "many", many), folder)
+    assert "headers of more than" in refused(once, folder)
     room = Room(bytes=1 << 24, free=1 << 20)
     long = [(tarfile.XHDTYPE, statement("comment", 600_000)) for _ in range(3)]
     assert "refused as a bomb" in refused(headers(tmp_path / "long", *long), folder, room=room)
     few = headers(tmp_path / "few", (tarfile.XGLTYPE, statement("comment", 50)))
     assert unpack(few, tmp_path / "fine") == [tmp_path / "fine" / "0.txt"]
+
+
+def test_what_a_tar_says_of_all_its_files_is_not_kept(tmp_path: Path, folder: Path) -> None:
+    said = [(tarfile.XGLTYPE, statement(f"comment{number}", 600_000)) for number in range(40)]
+    archive = headers(tmp_path / "a", *said)
+    tracemalloc.start()
+    assert len(unpack(archive, folder)) == 40
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 12 << 20, "half of what the headers hold"
 
 
 def sparse(path: Path, places: bytes) -> Path:
@@ -292,7 +298,7 @@ def sparse(path: Path, places: bytes) -> Path:
 
 def test_a_tar_file_with_holes(tmp_path: Path, folder: Path) -> None:
     assert "a file with holes" in refused(sparse(tmp_path / "a", b"1\n0\n1\n"), folder)
-    assert "has a header of 1,04" in refused(sparse(tmp_path / "b", b"999999999\n" + b"0\n" * (1 << 20)), folder)
+    assert "headers of more than" in refused(sparse(tmp_path / "b", b"999999999\n" + b"0\n" * (1 << 20)), folder)
 
 
 def test_a_tar_with_a_file_of_less_than_no_bytes(tmp_path: Path, folder: Path) -> None:
