@@ -10,8 +10,6 @@ import ssl
 import threading
 import time
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
-from email.utils import format_datetime
 from pathlib import Path
 from typing import Any
 
@@ -279,16 +277,15 @@ def test_a_range_of_unknown_whole_that_breaks_off(server: Server, path: Path) ->
     assert server.heads("Range") == [None, "bytes=9-", "bytes=12-"] * 2
 
 
-@pytest.mark.parametrize("whole", [True, False], ids=["size known", "size unknown"])
-def test_a_part_that_is_whole_is_taken(server: Server, path: Path, whole: bool) -> None:
+def test_a_part_that_is_whole_is_taken(server: Server, path: Path) -> None:
     url = server.say("/hp.obo", file(BODY))
     path.parent.mkdir()
     path.with_name(".hp.obo.part").write_bytes(BODY)
-    note = {"url": url, "etag": '"one"', **({"size": str(len(BODY))} if whole else {})}
+    note = {"url": url, "etag": '"one"', "size": str(len(BODY))}
     path.with_name(".hp.obo.part.json").write_text(json.dumps(note))
     assert fetch(url, path).etag == '"one"'
     assert path.read_bytes() == BODY
-    assert server.heads("Range") == [f"bytes={len(BODY)}-"], "nothing is sent twice"
+    assert server.asked == [], "nothing is sent twice"
     assert names(path) == done(path)
 
 
@@ -344,10 +341,8 @@ def test_however_often_it_breaks_off_the_bytes_are_right(body: bytes, cuts: list
         (status(204), "answered 204"),
         (status(429, Retry_After="3600"), "asks to wait 3,600 seconds"),
         (status(429, Retry_After="9" * 5000), "asks to wait 999,999,999,999 seconds"),
-        (status(503, Retry_After=format_datetime(datetime.now(UTC) + timedelta(days=1))), "asks to wait 8[56],"),
-        (status(503, Retry_After="Mon, 02 Nov 2099 10:00:00 -0000"), "asks to wait 2,"),
         (status(503, Retry_After="0"), "gave up after 3 tries"),
-        (status(503, Retry_After="Mon, 99 Nov"), "gave up after 3 tries"),
+        (status(503, Retry_After="Mon, 02 Nov 2099 10:00:00 GMT"), "gave up after 3 tries"),
         (status(304), "unchanged which it never gave"),
         (status(200, b"\n <!DOCTYPE html><title>Are you a robot?"), "a web page instead of the file"),
         (status(200, b"\xef\xbb\xbf<HTML>"), "a web page instead of the file"),
@@ -360,7 +355,7 @@ def test_however_often_it_breaks_off_the_bytes_are_right(body: bytes, cuts: list
             r"to 'http://\*\*\*@127.0.0.1/', which is not followed",
         ),
         (status(302, Location="http://a..b/"), "not followed"),
-        (status(302), "redirects in a circle or too often"),
+        (status(302), "redirects to '', which is not followed"),
         (status(302, Location="/hp.obo"), "redirects in a circle or too often"),
     ],
 )

@@ -19,7 +19,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import BinaryIO, TypeAlias
+from typing import TypeAlias
 
 from linnet.errors import FormatError, LinnetError
 from linnet.fetch.disk import alone, full, on_disk
@@ -33,7 +33,6 @@ Progress: TypeAlias = Callable[[int, int | None], None]  # bytes there, bytes in
 
 SHA256 = re.compile(r"[0-9a-f]{64}")
 RANGE = re.compile(r"bytes ([0-9]{1,18})-([0-9]{1,18})/(?:([0-9]{1,18})|\*)")
-WHOLE = re.compile(r"bytes \*/([0-9]{1,18})")
 BEGIN = 512  # bytes that tell a web page from a file
 PAGE = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*)?<(?:!doctype html|html|head|script)", re.IGNORECASE)
 
@@ -175,19 +174,20 @@ class _Job:
     def _try(self) -> Fetched:
         note = self._note()
         done = self.part.stat().st_size if note else 0
+        if note and done == _size(note):  # what is left to do was broken off
+            return self._finish()
         with ask(self.url, self._conditions(note, done), limits=self.limits) as response:
             if response.status == http.client.NOT_MODIFIED:
                 if self.kept is None:
                     raise WebError(f"{self.url}: the server says that a file is unchanged which it never gave")
                 return self.kept
-            if not self._is_whole(response, note, done):
-                start, total = self._begin(response, note, done)
-                self._refuse(start, total)
-                if not start:
-                    self._begin_part(response, total)
-                there = self._take(response, start, total)
-                if total is not None and there != total:
-                    raise PassingError(f"{self.url}: ended after {there:,} of {total:,} bytes")
+            start, total = self._begin(response, note, done)
+            self._refuse(start, total)
+            if not start:
+                self._begin_part(response, total)
+            there = self._take(response, start, total)
+        if total is not None and there != total:
+            raise PassingError(f"{self.url}: ended after {there:,} of {total:,} bytes")
         return self._finish()
 
     def _note(self) -> dict[str, str]:
@@ -223,13 +223,6 @@ class _Job:
             self.part.unlink(missing_ok=True)
         raise PassingError(f"{self.url}: the server cannot go on where the download stopped", wait=0)
 
-    def _is_whole(self, response: http.client.HTTPResponse, note: Mapping[str, str], done: int) -> bool:
-        """Say whether the server has nothing to add to the part, which is as long as the file."""
-        whole = WHOLE.fullmatch(response.headers.get("Content-Range", "").strip())
-        if response.status != http.client.REQUESTED_RANGE_NOT_SATISFIABLE or not note or not whole:
-            return False
-        return int(whole[1]) == done and _size(note) in (None, done) and _same(response, note)
-
     def _refuse(self, start: int, total: int | None) -> None:
         if total is None:
             return
@@ -249,7 +242,7 @@ class _Job:
 
     def _take(self, response: http.client.HTTPResponse, start: int, total: int | None) -> int:
         """Append the answer to the part and return the bytes there."""
-        there, looked = start, start >= BEGIN
+        there = start
         then, came = time.monotonic(), start
         with on_disk(self.path), self.part.open("ab") as out:
             while chunk := receive(response, self.url, limits=self.limits):
@@ -258,9 +251,6 @@ class _Job:
                     out.truncate(0)
                     raise WebError(f"{self.url}: is larger than the limit of {self.limits.size:,} bytes")
                 out.write(chunk)
-                if not looked and there >= BEGIN:
-                    self._refuse_page(out)
-                    looked = True
                 if self.progress:
                     self.progress(there, total)
                 if (now := time.monotonic()) > then + self.limits.crawl:
@@ -268,23 +258,17 @@ class _Job:
                         slow = f"{there - came:,} bytes in {now - then:,.0f} seconds"
                         raise PassingError(f"{self.url}: the server hardly sends anything any more ({slow})")
                     then, came = now, there
-            if not looked:
-                self._refuse_page(out)
             out.flush()
             os.fsync(out.fileno())
         return there
 
-    def _refuse_page(self, out: BinaryIO) -> None:
-        """Refuse a part that begins as web pages do, however few bytes came at once; nobody is to go on with it."""
-        out.flush()
-        with self.part.open("rb") as part:
-            begin = part.read(BEGIN)
-        if PAGE.match(begin):
-            out.truncate(0)
-            raise WebError(f"{self.url}: answered with a web page instead of the file")
-
     def _finish(self) -> Fetched:
         with on_disk(self.path):
+            with self.part.open("rb") as part:
+                begin = part.read(BEGIN)
+            if PAGE.match(begin):
+                self.part.unlink()
+                raise WebError(f"{self.url}: answered with a web page instead of the file")
             digest = _digest(self.part)
         if self.sha256 and digest != self.sha256:
             aside = self._set_aside()
@@ -311,7 +295,6 @@ class _Job:
         with on_disk(self.path):
             permit(self.part, self.path)
             self.part.replace(self.path)
-            _sync(self.path.parent)
             _write_note(self.path.with_name(f".{self.path.name}.json"), kept)
             self.part_note.unlink(missing_ok=True)
         return made
@@ -345,13 +328,3 @@ def _validator(note: Mapping[str, str]) -> str:
     """Return what tells whether a half-fetched file is still the same; a weak ETag does not promise equal bytes."""
     etag = note.get("etag", "")
     return etag if etag and not etag.startswith("W/") else note.get("modified", "")
-
-
-def _sync(folder: Path) -> None:
-    """Make a rename in `folder` outlive a power cut, where the system can."""
-    with suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)

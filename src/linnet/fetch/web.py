@@ -8,7 +8,6 @@ answer that nobody else may ask.
 
 from __future__ import annotations
 
-import email.utils
 import http.client
 import io
 import ipaddress
@@ -22,7 +21,6 @@ import urllib.parse
 import urllib.request
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import IO, Any, cast
 
 from linnet import __version__
@@ -31,7 +29,6 @@ from linnet.errors import LinnetError
 __all__ = ["LIMITS", "Limits", "PassingError", "WebError", "ask", "check_url", "receive"]
 
 USER_AGENT = f"linnet/{__version__}"
-REDIRECTS = (301, 302, 303, 307, 308)
 ANSWERS = (200, 206, 304, 416)  # what the caller's conditions and ranges can lead to
 MISSING = (404, 410)
 PASSING = (408, 429, 500, 502, 503, 504)
@@ -119,7 +116,7 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
         fp.close()  # unread: nobody looks at the body, which may have no end
         quoted = urllib.parse.quote(place, safe=string.punctuation, encoding="latin-1")  # as headers are read
         try:
-            target = check_url(urllib.parse.urljoin(req.full_url, quoted))
+            target = check_url(quoted and urllib.parse.urljoin(req.full_url, quoted))
         except (LinnetError, ValueError) as error:
             raise WebError(f"{req.full_url}: redirects to {_masked(place)[:200]!r}, which is not followed") from error
         if _scheme(req.full_url) == "https" != _scheme(target):
@@ -202,34 +199,11 @@ class _Https(_Limited, urllib.request.HTTPSHandler):
     pass
 
 
-class _Statuses(urllib.request.HTTPErrorProcessor):
-    """Leaves statuses to the caller; only redirects are dealt with on the way."""
+class _Statuses(urllib.request.HTTPDefaultErrorHandler):
+    """Leaves to the caller every status that is no redirect."""
 
-    def http_response(
-        self, request: urllib.request.Request, response: http.client.HTTPResponse
-    ) -> http.client.HTTPResponse:
-        if response.status not in REDIRECTS:
-            return response
-        return cast("http.client.HTTPResponse", super().http_response(request, response))
-
-    https_response = http_response
-
-
-def _opener() -> urllib.request.OpenerDirector:
-    """Return an opener that knows nothing but http and https (the usual one also opens files and FTP)."""
-    opener = urllib.request.OpenerDirector()
-    secure = _Https(context=ssl.create_default_context())
-    for handler in (
-        urllib.request.ProxyHandler(),
-        urllib.request.UnknownHandler(),
-        _Http(),
-        secure,
-        urllib.request.HTTPDefaultErrorHandler(),
-        _Redirects(),
-        _Statuses(),
-    ):
-        opener.add_handler(handler)
-    return opener
+    def http_error_default(self, _request: Any, answer: Any, *_: Any) -> Any:
+        return answer
 
 
 def ask(url: str, headers: Mapping[str, str] | None = None, *, limits: Limits = LIMITS) -> http.client.HTTPResponse:
@@ -247,7 +221,9 @@ def ask(url: str, headers: Mapping[str, str] | None = None, *, limits: Limits = 
     usual = {"User-Agent": USER_AGENT, "Accept": "*/*", "Accept-Encoding": "identity"}
     request = urllib.request.Request(check_url(url), headers={**usual, **(headers or {})})  # noqa: S310 - checked
     try:
-        response: http.client.HTTPResponse = _opener().open(request, timeout=limits.timeout)
+        # it also knows files and FTP, which neither `check_url` nor `_Redirects` lets through
+        opener = urllib.request.build_opener(_Http, _Https, _Redirects, _Statuses)
+        response: http.client.HTTPResponse = opener.open(request, timeout=limits.timeout)
     except urllib.error.HTTPError as error:  # raised for redirects that lead nowhere, and for nothing else
         error.close()
         raise WebError(f"{url}: redirects in a circle or too often (last status {error.code})") from error
@@ -284,7 +260,8 @@ def _refused(url: str, response: http.client.HTTPResponse, limits: Limits) -> We
         return WebError(f"{url}: the server does not give it to a program ({said})")
     if status not in PASSING:
         return WebError(f"{url}: the server answered {said}")
-    wait = _seconds(response.headers.get("Retry-After", ""))
+    asked = response.headers.get("Retry-After", "").strip()  # a date is passed over
+    wait = float(asked[:12]) if asked.isascii() and asked.isdigit() else None
     if wait is not None and wait > limits.patience:
         return WebError(f"{url}: the server is busy ({said}) and asks to wait {wait:,.0f} seconds: try again then")
     return PassingError(f"{url}: the server is busy or broken ({said})", wait=wait)
@@ -293,20 +270,6 @@ def _refused(url: str, response: http.client.HTTPResponse, limits: Limits) -> We
 def _plain(words: object) -> str:
     """Return what a server or the system said in one line of decent length."""
     return " ".join(str(words).split())[:200]
-
-
-def _seconds(retry_after: str) -> float | None:
-    """Return the seconds of a Retry-After header, given as a number or a date; None for anything else."""
-    text = retry_after.strip()
-    if text.isascii() and text.isdigit():
-        return float(text[:12])
-    try:
-        then = email.utils.parsedate_to_datetime(text)
-    except (ValueError, OverflowError):
-        return None
-    if then.tzinfo is None:
-        then = then.replace(tzinfo=UTC)
-    return max(0.0, (then - datetime.now(UTC)).total_seconds())
 
 
 def _explained(url: str, error: Exception, limits: Limits) -> WebError:
