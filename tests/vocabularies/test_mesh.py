@@ -302,7 +302,7 @@ DECLARED = '<!DOCTYPE DescriptorRecordSet [<!ENTITY a "b">]>\n<DescriptorRecordS
         (DESC.format(""), None, "holds no record .*is it desc20xx or supp20xx"),
         (DECLARED + "</DescriptorRecordSet>", None, "declares XML entities"),
         (DESC.format(short("D1", "a")), 4, "1 of 1 records is malformed"),
-        (ASCII[: ASCII.rindex("UI")], 30, "the last record: UI is '', .*the file is truncated"),
+        (ASCII[: ASCII.rindex("UI")], 30, "the last record: UI is ''; the file is truncated"),
         (ASCII.replace("RECTYPE = D", "RECTYPE = Q"), 1, "RECTYPE is 'Q', expected D.*; 3 of 3 records are malformed"),
         ("id\tname\n", None, "expected XML, or ASCII that begins with .NEWRECORD, found b'id.tname"),
         ("", None, "is empty"),

@@ -74,14 +74,15 @@ def test_malformed_rows_of_a_table(put: Callable[..., Path]) -> None:
     good = "".join(f"D{number:06}\tn\t\n" for number in range(1, 41))
     concepts, told = read_table(put(good + "D9\n000001\tn\t\nD000041\t\t\nD000001\tn\t\n"))
     assert len(concepts) == 40
-    assert "4 of 44 rows are malformed and were left out: line 41 has 1 columns" in told[0]
-    assert "line 42 the id is '000001', expected D or C and digits; line 43 the name of D000041 is empty" in told[0]
-    assert "line 44 the id D000001 stands in line 1 already" in told[0]
+    assert "3 of 44 rows are malformed and were left out: line 41 has 1 columns, the header has 3" in told[0]
+    assert "line 43 the name is empty; line 44 the id MESH:D000001 stands in line 1 already" in told[0]
+    assert told[1].endswith("id that is not D or C and digits, left out (1): line 42 000001")
+    assert len(read_table(put("ID\tlabel\taliases\tnotes\nD000001\tn\ts\tx\n"))[0]) == 1, "told by position"
     assert "the last line has no line break" in read_table(put("D000001\tn\t"))[1][0]
     for text, problem in [
-        (good + "D000041\tx", "columns, expected id, name and synonyms; the file is truncated"),
+        (good + "D000041\tx", "has 2 columns, the header has 3: id, name, synonyms; the file is truncated"),
         (good[:200] + "x\n" * 9, "rows are malformed, too many"),
-        ("id\tname\n", "holds no rows"),
+        ("id\tname\tsynonyms\n", "holds no rows"),
     ]:
         with pytest.raises(FormatError, match=problem):
             read_table(put(text))

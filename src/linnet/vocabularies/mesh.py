@@ -25,9 +25,7 @@ from linnet.errors import FormatError
 from linnet.text.files import STDIO, head, open_text, shown
 from linnet.vocabularies.cycles import closing_edges
 from linnet.vocabularies.malformed import Malformed
-from linnet.vocabularies.mesh_ascii import MARK, ascii_records
-from linnet.vocabularies.mesh_record import UI, MeshRecord
-from linnet.vocabularies.mesh_xml import xml_records
+from linnet.vocabularies.mesh_records import MARK, UI, MeshRecord, ascii_records, xml_records
 from linnet.vocabularies.oddities import Oddities
 
 __all__ = ["PREFIX", "mesh_tree_types", "read_mesh", "tree_parents"]

@@ -12,21 +12,23 @@ Reading streams; held are tree numbers, the ids of diseases, and the ids met (ab
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
-from linnet.data import Concept, Name
+from linnet.data import Concept
 from linnet.errors import FormatError
-from linnet.text.files import open_text, shown
+from linnet.text.files import head, open_text, shown
 from linnet.vocabularies.ctd import read_ctd
 from linnet.vocabularies.malformed import Malformed
 from linnet.vocabularies.mesh import PREFIX, mesh_tree_types, tree_parents
-from linnet.vocabularies.mesh_record import UI
+from linnet.vocabularies.mesh_records import UI
 from linnet.vocabularies.oddities import Oddities
+from linnet.vocabularies.table import read_table
 
 __all__ = ["read_mesh_table", "read_mesh_trees"]
 
-COLUMNS = 3
+COLUMNS = ("id", "name", "synonyms")
 
 
 def read_mesh_trees(path: str | Path) -> dict[str, tuple[str, ...]]:
@@ -73,81 +75,38 @@ def read_mesh_table(
         diseases: CTD's vocabulary of diseases, or the ids of diseases; without it supplementary records get no type.
 
     Raises:
-        FormatError: a truncated file, or too many malformed rows (`linnet.vocabularies.malformed`).
+        FormatError: a truncated file, too many malformed rows (`linnet.vocabularies.malformed`), or no id of MeSH's.
     """
     name = shown(path)
-    bad, odd = Malformed(name), Oddities(name)
-    context = _Context(trees, diseases, odd)
-    seen: dict[str, int] = {}
-    text = "\n"
-    for line, text in enumerate(open_text(path, keep_ends=True), 1):
-        cells = [" ".join(cell.split()) for cell in text.rstrip("\r\n").split("\t")]
-        if not any(cells) or (line == 1 and cells[0].lower() == "id"):
+    odd = Oddities(name)
+    numbers = read_mesh_trees(trees) if isinstance(trees, (str, Path)) else trees or {}
+    parents = tree_parents(numbers, odd)
+    if isinstance(diseases, (str, Path)):
+        diseases = (concept.id for concept in read_ctd(diseases))
+    known = None if diseases is None else {id.removeprefix(PREFIX) for id in diseases}
+    further = head(path).partition(b"\n")[0].count(b"\t") + 1 - len(COLUMNS)
+    header = [*COLUMNS, *(f"column {number}" for number in range(further))]
+    found = False
+    for concept in read_table(path, header=header, delimiter="\t", prefix="MESH"):
+        ui = concept.id.removeprefix(PREFIX)
+        line = int(concept.origin.rpartition(":")[2])
+        if not UI.fullmatch(ui):
+            if ui.lower() != "id":  # of a header
+                odd.add("id that is not D or C and digits, left out", line, ui)
             continue
-        bad.read += 1
-        ui = cells[0].removeprefix(PREFIX)
-        if problem := _problem(cells, ui, seen):
-            if not text.endswith("\n"):
-                raise FormatError(name, f"{problem}; the file is truncated: fetch it again", line=line)
-            bad.add(line, problem)
-            continue
-        seen[ui] = line
-        yield context.concept(ui, cells, f"{name}:{line}", line)
-    if not bad.read:
+        found = True
+        types = mesh_tree_types(numbers.get(ui) or numbers.get(concept.name) or ()) or _types_without_tree(ui, known)
+        if not types and numbers and ui.startswith("D"):
+            odd.add("descriptor without a tree number, left without a type", line, ui)
+        above = tuple(PREFIX + parent for parent in parents.get(ui, ()))
+        yield replace(concept, types=types, parents=above)
+    if not found:
         raise FormatError(name, "holds no rows: expected id, name and synonyms")
-    if not text.endswith("\n"):
-        odd.add("the last line has no line break; the file may be incomplete", line, "")
-    bad.finish()
     odd.warn()
 
 
-def _problem(cells: list[str], ui: str, seen: Mapping[str, int]) -> str:
-    """Return what is wrong with a row, or ``""``."""
-    if len(cells) < COLUMNS:
-        return f"has {len(cells)} columns, expected id, name and synonyms"
-    if not UI.fullmatch(ui):
-        return f"the id is {cells[0]!r}, expected D or C and digits"
-    if not cells[1]:
-        return f"the name of {ui} is empty"
-    return f"the id {ui} stands in line {seen[ui]} already" if ui in seen else ""
-
-
-class _Context:
-    """What other files know of the rows of a table."""
-
-    def __init__(
-        self,
-        trees: str | Path | Mapping[str, tuple[str, ...]] | None,
-        diseases: str | Path | Iterable[str] | None,
-        odd: Oddities,
-    ) -> None:
-        self._trees = read_mesh_trees(trees) if isinstance(trees, (str, Path)) else trees or {}
-        self._parents = tree_parents(self._trees, odd)
-        if isinstance(diseases, (str, Path)):
-            diseases = (concept.id for concept in read_ctd(diseases))
-        self._diseases = None if diseases is None else {id.removeprefix(PREFIX) for id in diseases}
-        self._odd = odd
-
-    def concept(self, ui: str, cells: list[str], origin: str, line: int) -> Concept:
-        name = cells[1]
-        synonyms = (text.strip() for text in cells[2].split("|"))
-        names = dict.fromkeys(text for text in (name, *synonyms) if text)
-        key = ui if ui in self._trees else name
-        return Concept(
-            PREFIX + ui,
-            tuple(Name(text) for text in names),
-            self._types(ui, key, line),
-            parents=tuple(PREFIX + parent for parent in self._parents.get(ui, ())),
-            origin=origin,
-        )
-
-    def _types(self, ui: str, key: str, line: int) -> tuple[str, ...]:
-        if types := mesh_tree_types(self._trees.get(key, ())):
-            return types
-        if self._diseases is not None and ui in self._diseases:
-            return ("Disease",)
-        if ui.startswith("C"):
-            return () if self._diseases is None else ("Chemical",)
-        if self._trees:
-            self._odd.add("descriptor without a tree number, left without a type", line, ui)
+def _types_without_tree(ui: str, diseases: Collection[str] | None) -> tuple[str, ...]:
+    """Return the type of a record by the list of diseases."""
+    if diseases is None:
         return ()
+    return ("Disease",) if ui in diseases else ("Chemical",) if ui.startswith("C") else ()
