@@ -256,6 +256,31 @@ def test_networks_behind_networks_are_trained_again_once() -> None:
     assert [len(part.runs) for part in parts] == [1 + 3 * 2, 1 + 2 * 5, 1 + 2, 1]
 
 
+class Silent(Counted):
+    """A network that says nothing of leaving documents out."""
+
+    NETWORK = True
+
+    def without(self, documents: Iterable[str]) -> None:  # type: ignore[override]
+        return None
+
+
+@pytest.mark.parametrize("folds", [0, 2])
+def test_networks_are_trained_again_as_often_as_they_say_or_refused(folds: int) -> None:
+    silent, last = Silent("silent", folds), Counted("last", 2)
+    docs = [Document(f"d{number}", "x") for number in range(60)]
+    chain, done = Pipeline(silent, last), [Task((place,), name) for place, name in enumerate(("silent", "last"))]
+    list(fit_part(chain, done[0], docs, (), done=[]))
+    training = fit_part(chain, done[1], docs, (), done=done[:1])
+    if folds:
+        list(training)
+        assert len(silent.runs) == 1 + folds
+        return
+    with pytest.raises(LinnetError, match="silent is a network that does not say how often it may be trained again"):
+        list(training)
+    assert len(silent.runs) == 1
+
+
 def test_the_names_of_a_network_are_left_out_fold_by_fold(kb: KnowledgeBase, docs: list[Document]) -> None:
     network = Network(kb=kb)
     list(network.fit(docs, (), before=Gold(), kb=kb, args={}))

@@ -96,6 +96,7 @@ class Stage(Learner, ABC):
         folder.mkdir(parents=True, exist_ok=True)
         (folder / LIST).unlink(missing_ok=True)  # of what stood here before
         (folder / "config.json").write_text(json.dumps(self.config(), indent=2) + "\n", encoding="utf-8")
+        (folder / LEARNED).unlink(missing_ok=True)
         if values := self.learned_values():
             (folder / LEARNED).write_text(json.dumps(values, indent=1) + "\n", encoding="utf-8")
 

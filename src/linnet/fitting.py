@@ -218,7 +218,7 @@ class _CrossFitting:
         for number, task in enumerate(self.done):
             again = self.known.get(task.place)
             part = again[fold % len(again)] if again else learner_at(fewer, task.place)
-            left = part.without(out)
+            left = part.without(out) or (part if again else None)  # what was trained again has not seen them
             fewer = with_part(fewer, task.place, cast("Component", left or copy.copy(part)))
             if left is None:
                 self._fit(fewer, number, rest)

@@ -14,7 +14,7 @@ from linnet.fitting import train as train_into
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Pipeline
 from linnet.teachable import check_teachable
-from linnet.todo import Task, tasks
+from linnet.todo import Task, learner_at, tasks
 
 __all__ = ["Done", "Progress", "train", "train_in_place"]
 
@@ -67,7 +67,8 @@ def train(
         raise LinnetError(f"{source}: no part of it learns, so there is nothing to train")
     if output is None:
         train_in_place(made, todo, docs, dev, progress=progress)
-        made.seen = made.seen.with_documents(train=docs, dev=dev)
+        used_dev = any(learner_at(made, task.place).used_dev for task in todo)
+        made.seen = made.seen.with_documents(train=docs, dev=dev if used_dev else ())
         return made
     for news in train_into(made, todo, docs, dev, output=Path(output), about=(f"pipeline: {source}",)):
         if progress:
