@@ -14,14 +14,15 @@ import typing
 from pathlib import Path
 
 import typer
+from typer.core import TyperGroup
 
 import linnet
 from linnet import corpora
 from linnet.cli.main import app
-from linnet.config import COMPONENTS, HANDED_IN, read_recipe, recipes
 from linnet.corpora import FORMATS, Format
 from linnet.corpora.catalog import CORPORA
 from linnet.corpora.losses import CARRIED, KINDS
+from linnet.recipes.config import COMPONENTS, HANDED_IN, read_recipe, recipes
 from linnet.vocabularies import VOCABULARIES
 from linnet.vocabularies.options import options_of
 
@@ -45,8 +46,8 @@ def commands() -> str:
 
 def _walk(command: typing.Any, path: list[str]) -> typing.Iterator[tuple[list[str], typing.Any]]:
     yield path, command
-    for name, inner in getattr(command, "commands", {}).items():
-        yield from _walk(inner, [*path, name])
+    for name in command.list_commands(None) if isinstance(command, TyperGroup) else ():
+        yield from _walk(command.get_command(None, name), [*path, name])
 
 
 def _parameter(item: typing.Any) -> str:

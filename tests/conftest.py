@@ -15,7 +15,7 @@ from hypothesis import settings
 
 from linnet.data import Concept, Name
 from linnet.kb import KnowledgeBase
-from linnet.kb_build import build
+from linnet.kb.build import build
 
 OFFLINE = Path(__file__).parent / "offline"
 

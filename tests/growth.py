@@ -14,7 +14,7 @@ import pytest
 
 from linnet.data import Concept, Name
 from linnet.kb import KnowledgeBase
-from linnet.kb_build import build
+from linnet.kb.build import build
 
 LINEAR = 40  # times as long as a tenth may take, where time grows with the size: its square would take 100 times
 

@@ -16,15 +16,12 @@ import linnet
 ROOT = Path(linnet.__file__).parent
 # Imports only go to rooms earlier in this list, and never between the rooms of one line.
 LINES = (
-    "errors strict_json", "frozen", "data", "codec", "home", "checksums", "meter", "reporter", "arrays_file",
-    "text", "fetch", "kb_search", "kb_tables", "kb_file", "kb_rows", "kb_edit", "kb", "kb_build", "vocabularies",
-    "corpora", "allow", "roles", "kb_open", "learner", "space", "recipe", "fusion", "composition", "pipeline", "nn",
-    "index", "train", "detect retrieve rerank joint", "confidence", "decide", "evaluate", "components", "config",
-    "finished", "todo", "handover teachable linking", "fitting", "study training", "tuning ablation experiment",
-    "scale", "serve", "annotate", "cli",
+    "errors strict_json", "frozen", "data", "codec", "home", "checksums", "reporter", "arrays_file",
+    "text", "fetch", "kb", "vocabularies", "corpora", "pipeline", "nn", "index", "train",
+    "detect retrieve rerank joint", "evaluate", "recipes", "fit", "scale", "serve", "annotate", "cli", "bench",
 )  # fmt: skip
 PLACE = {room: place for place, line in enumerate(LINES) for room in line.split()}
-DATA_FOLDERS = {"demo", "recipes"}  # hold files, and import nothing
+DATA_FOLDERS = {"demo"}  # hold files, and import nothing
 MODULES = sorted(ROOT.rglob("*.py"))
 LONGEST_FILE, LONGEST_FUNCTION = 400, 60
 SLOW = ("numpy", "pydantic", "scipy", "sklearn", "torch", "typer", "rich", "lxml")
@@ -73,6 +70,18 @@ def test_imports_go_to_earlier_rooms(path: Path, tree: ast.Module) -> None:
     assert not late, f"{room} must not import {late}"
 
 
+def test_contributing_names_the_rooms_in_their_order() -> None:
+    table = (Path(__file__).parents[1] / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    rows = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]
+    named = [name.strip("`/") for row in rows for name in row.split()]
+    rooms = {room_of(path) for path in MODULES} - {"__init__", "__main__"} - DATA_FOLDERS
+    assert [name for name in named if name in PLACE] == [room for room in PLACE if room in rooms]
+
+
+def test_the_root_holds_what_everything_needs() -> None:
+    assert len([path for path in ROOT.glob("*.py") if not path.name.startswith("__")]) <= 10
+
+
 def test_no_modules_need_each_other() -> None:
     """In functions and for types alone, too: whoever reads one of a circle must read all of them."""
     paths = {".".join(("linnet", *path.relative_to(ROOT).with_suffix("").parts)): path for path in MODULES}
@@ -90,7 +99,7 @@ def test_no_modules_need_each_other() -> None:
 
 
 def test_only_config_names_components_by_string(path: Path) -> None:
-    if room_of(path) in ("detect", "retrieve", "rerank", "joint", "cli", "components", "config"):
+    if room_of(path) in ("detect", "retrieve", "rerank", "joint", "recipes", "cli", "bench"):
         return
     tree = ast.parse(path.read_text(encoding="utf-8"))
     strings = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
@@ -100,7 +109,7 @@ def test_only_config_names_components_by_string(path: Path) -> None:
 def test_nothing_prints_evaluates_or_unpickles(path: Path, tree: ast.Module) -> None:
     calls = {ast.unparse(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
     forbidden = {"eval", "exec", "torch.load", "os.system", "yaml.load", "np.load", "joblib.load"}
-    forbidden |= set() if room_of(path) == "cli" else {"print", "input"}
+    forbidden |= set() if room_of(path) in ("cli", "bench") else {"print", "input"}
     assert not calls & forbidden
     modules = {name.split(".")[0] for name in imported(tree)}
     assert not modules & {"pickle", "cPickle", "dill", "shelve", "marshal", "joblib", "requests"}
@@ -150,7 +159,7 @@ def test_files_and_functions_are_short(path: Path, tree: ast.Module) -> None:
 
 def test_gold_is_hidden_in_one_place(path: Path, tree: ast.Module) -> None:
     hides = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)} & {"bare", "spans_only"}
-    assert not hides or path.name in ("data.py", "roles.py"), "ask linnet.roles.blind what a component may see"
+    assert not hides or path.name in ("data.py", "component.py"), "ask component.blind what a component may see"
 
 
 def test_there_are_modules_to_look_at() -> None:
@@ -162,7 +171,7 @@ def test_there_are_modules_to_look_at() -> None:
         "kb",
         "pipeline",
         "detect",
-        "config",
+        "recipes",
         "cli",
     }
 
@@ -179,7 +188,10 @@ def test_importing_linnet_costs_next_to_nothing() -> None:
 
 
 def test_linking_needs_no_learning_library() -> None:
-    assert not loaded_by("import linnet.config, linnet.decide, linnet.kb_build, linnet.corpora") & {"sklearn", "torch"}
+    assert not loaded_by("import linnet.recipes.config, linnet.pipeline.decide, linnet.kb.build, linnet.corpora") & {
+        "sklearn",
+        "torch",
+    }
 
 
 def test_everything_public_can_be_had() -> None:
@@ -190,12 +202,8 @@ def test_everything_public_can_be_had() -> None:
         _ = linnet.Linker
 
 
-# Where components are handled: what they can do is declared (`linnet.learner`), never guessed from their attributes.
-OF_PARTS = {
-    *("learner", "composition", "pipeline", "roles", "fitting", "todo", "handover", "teachable", "finished", "config"),
-    *("tuning", "ablation", "decide", "confidence", "scale", "detect", "retrieve", "rerank", "joint", "train", "cli"),
-    *("linking", "experiment"),
-}
+# Where components are handled: what they can do is declared (`Learner`), never guessed from their attributes.
+OF_PARTS = {"pipeline", "train", "detect", "retrieve", "rerank", "joint", "recipes", "fit", "scale", "cli", "bench"}
 # What is asked so is no component: networks of other libraries, errors of the system, modules that are imported.
 OTHERS = {"batch", "encoder.backbone", "encoder.backbone.config", "model", "nlp.get_pipe(name)", "os"}
 
@@ -204,7 +212,7 @@ def test_components_are_not_guessed_at(path: Path, tree: ast.Module) -> None:
     if room_of(path) not in OF_PARTS:
         return
     for node in ast.walk(tree):
-        assert not (isinstance(node, ast.Attribute) and node.attr == "__dict__"), "use linnet.learner.made_once"
+        assert not (isinstance(node, ast.Attribute) and node.attr == "__dict__"), "use made_once"
         if isinstance(node, ast.Call):
             function, args = ast.unparse(node.func), [ast.unparse(one) for one in node.args]
             assert function not in ("signature", "inspect.signature"), ast.unparse(node)

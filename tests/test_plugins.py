@@ -18,19 +18,19 @@ import numpy as np
 import pytest
 
 import linnet
-from linnet import components, config
 from linnet.data import Candidates, Document, Mention
-from linnet.decide import Decide
 from linnet.detect.gold import Gold
 from linnet.errors import LinnetError, PipelineError, RecipeError
-from linnet.fitting import CrossFitted, Done, cross_fitted, train
+from linnet.fit.fitting import CrossFitted, Done, cross_fitted, train
+from linnet.fit.plan import learners, tasks
+from linnet.fit.training import train_in_place
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Allow, Pipeline
+from linnet.pipeline.decide import Decide
+from linnet.recipes import components, config
 from linnet.retrieve.earlier import Earlier
 from linnet.retrieve.exact import Exact
 from linnet.retrieve.ngram import Ngram
-from linnet.todo import learners, tasks
-from linnet.training import train_in_place
 
 PACKAGE = Path(__file__).parent / "plugins"
 LONGEST = 50  # lines of an example
@@ -92,7 +92,7 @@ def around(name: str, part: Any, kb: KnowledgeBase) -> Pipeline:
 
 
 def linked(pipeline: Pipeline, docs: Sequence[Document]) -> list[Document]:
-    return pipeline(linnet.roles.blind(docs, pipeline))
+    return pipeline(linnet.pipeline.component.blind(docs, pipeline))
 
 
 def test_the_examples_are_short_and_import_what_is_public() -> None:
@@ -119,13 +119,13 @@ def test_recipes_name_them(kb: KnowledgeBase, tmp_path: Path, name: str) -> None
 @pytest.mark.parametrize("name", NAMES)
 def test_they_keep_the_contract(kb: KnowledgeBase, name: str) -> None:
     pipeline = around(name, taught(name, kb), kb)
-    docs = linnet.roles.blind(notes(), pipeline)
+    docs = linnet.pipeline.component.blind(notes(), pipeline)
     before = [doc.text for doc in docs]
     whole = pipeline(docs)
     assert whole == [doc for one in docs for doc in pipeline([one])]  # whatever the batch
     assert [doc.text for doc in whole] == before
     assert pipeline([]) == []
-    assert pipeline(linnet.roles.blind([Document("e", "", mentions=())], pipeline))[0].mentions == ()
+    assert pipeline(linnet.pipeline.component.blind([Document("e", "", mentions=())], pipeline))[0].mentions == ()
     for doc in whole:
         for mention in doc.mentions or ():
             assert mention.candidates is not None
@@ -241,7 +241,7 @@ def test_an_interrupted_training_goes_on(kb: KnowledgeBase, tmp_path: Path, name
 def test_the_command_line_knows_them() -> None:
     module = importlib.import_module("linnet_examples.recall")
     assert module.Recall in linnet.Joint.__subclasses__()
-    code = "from linnet.components import components; print(components()['recall'])"
+    code = "from linnet.recipes.components import components; print(components()['recall'])"
     path = json.dumps(sys.path)
     script = f"import json, sys; sys.path = json.loads({path!r}); {code}"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 import linnet
-from linnet.components import COMPONENTS
 from linnet.errors import LinnetError, RecipeError
-from linnet.training import Done, Progress
+from linnet.fit.training import Done, Progress
+from linnet.recipes.components import COMPONENTS
 
 RECIPE = """kb = "{kb}"
 [[pipeline]]
@@ -52,7 +52,7 @@ def test_functions_are_not_hidden_by_packages_of_their_names() -> None:
 import linnet, linnet.train.args, linnet.evaluate.report
 assert callable(linnet.train) and callable(linnet.evaluate)
 from linnet.evaluate import Report
-assert linnet.Report is Report and linnet.train.__module__ == "linnet.training"
+assert linnet.Report is Report and linnet.train.__module__ == "linnet.fit.training"
 """
     subprocess.run([sys.executable, "-c", script], check=True)
 

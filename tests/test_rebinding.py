@@ -12,23 +12,23 @@ from pathlib import Path
 
 import pytest
 
-from linnet import config
 from linnet.data import Concept, Document, Mention, Name
-from linnet.decide import Decide
 from linnet.detect.dictionary import Dictionary
 from linnet.detect.gold import Gold
 from linnet.errors import DataError, KnowledgeBaseError, RecipeError, UnknownConceptError
+from linnet.fit.plan import parts_of
 from linnet.kb import KnowledgeBase
-from linnet.kb_build import build
-from linnet.kb_edit import Edit
+from linnet.kb.build import build
+from linnet.kb.edit import Edit
 from linnet.pipeline import Allow, Fuse, Pipeline, Stage
+from linnet.pipeline.component import Fits
+from linnet.pipeline.decide import Decide
+from linnet.recipes import config
 from linnet.rerank.lexical import Lexical
 from linnet.retrieve.dense import Dense
 from linnet.retrieve.exact import Exact
 from linnet.retrieve.ngram import Ngram
 from linnet.retrieve.types import Types
-from linnet.roles import Fits
-from linnet.todo import parts_of
 from linnet.train.aliases import Aliases
 from tests.tiny_models import tiny_bert
 

@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 
 import linnet
-from linnet.config import load
 from linnet.corpora import read
 from linnet.data import Document
 from linnet.errors import LinnetWarning
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Allow, Pipeline, Stage
+from linnet.recipes.config import load
 from linnet.reporter import Reporter, reporting, tell, warn
 
 

@@ -28,9 +28,9 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.slow
 def test_it_links_outside_the_tree(site: Path, tmp_path: Path) -> None:
     code = (
-        "import linnet, linnet.config\n"
+        "import linnet, linnet.recipes.config\n"
         f"assert linnet.__file__.startswith({str(site)!r}), linnet.__file__\n"
-        f"assert str(linnet.config.recipes()['hpo']).startswith({str(site)!r})\n"
+        f"assert str(linnet.recipes.config.recipes()['hpo']).startswith({str(site)!r})\n"
         "from linnet.cli import main; main()"
     )
     env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(site), os.environ["PYTHONPATH"]])}

@@ -18,11 +18,8 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from linnet.composition import Abbreviations, Sentences
-    from linnet.config import load, save
     from linnet.corpora import read, write
     from linnet.data import Candidates, Concept, Document, Mention, Name, Passage, Span
-    from linnet.decide import Decide, calibrate
     from linnet.detect.conjuncts import Conjuncts
     from linnet.detect.consistent import Consistent
     from linnet.detect.dictionary import Dictionary
@@ -32,8 +29,8 @@ if TYPE_CHECKING:
     from linnet.detect.spacy import Spacy
     from linnet.detect.tagger import Tagger
     from linnet.evaluate import Report, evaluate
+    from linnet.fit.training import train
     from linnet.kb import KnowledgeBase
-    from linnet.learner import TrainingStage, made_once
     from linnet.pipeline import (
         Allow,
         Component,
@@ -47,6 +44,11 @@ if TYPE_CHECKING:
         Step,
         Union,
     )
+    from linnet.pipeline.component import align, blind
+    from linnet.pipeline.decide import Decide, calibrate
+    from linnet.pipeline.learner import TrainingStage, made_once
+    from linnet.pipeline.pipeline import Abbreviations, Sentences
+    from linnet.recipes.config import load, save
     from linnet.reporter import Reporter, reporting
     from linnet.rerank.cross_encoder import CrossEncoder
     from linnet.rerank.lexical import Lexical
@@ -56,22 +58,20 @@ if TYPE_CHECKING:
     from linnet.retrieve.exact import Exact
     from linnet.retrieve.ngram import Ngram
     from linnet.retrieve.types import Types
-    from linnet.roles import align, blind
     from linnet.train.network import NetworkComponent
-    from linnet.training import train
     from linnet.vocabularies.build import build
 
 __version__ = "0.1.0"
 
-# Looked up at first use, so that `import linnet` costs next to nothing; components are in `linnet.components`.
+# Looked up at first use, so that `import linnet` costs next to nothing; components are in `linnet.recipes.components`.
 _OFFERED = {
-    "linnet.config": ("load", "save"),
+    "linnet.recipes.config": ("load", "save"),
     "linnet.corpora": ("read", "write"),
     "linnet.data": ("Candidates", "Concept", "Document", "Mention", "Name", "Passage", "Span"),
-    "linnet.decide": ("calibrate",),
+    "linnet.pipeline.decide": ("calibrate",),
     "linnet.evaluate": ("Report", "evaluate"),
     "linnet.kb": ("KnowledgeBase",),
-    "linnet.learner": ("TrainingStage", "made_once"),
+    "linnet.pipeline.learner": ("TrainingStage", "made_once"),
     "linnet.pipeline": (
         "Allow",
         "Component",
@@ -84,9 +84,9 @@ _OFFERED = {
         "Step",
     ),
     "linnet.reporter": ("Reporter", "reporting"),
-    "linnet.roles": ("align", "blind"),
+    "linnet.pipeline.component": ("align", "blind"),
     "linnet.train.network": ("NetworkComponent",),
-    "linnet.training": ("train",),
+    "linnet.fit.training": ("train",),
     "linnet.vocabularies.build": ("build",),
 }
 _PLACES = {name: module for module, names in _OFFERED.items() for name in names}
@@ -163,7 +163,7 @@ sys.modules[__name__].__class__ = _Front
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module 'linnet' has no attribute {name!r}")
-    components = importlib.import_module("linnet.components").COMPONENTS.values() if name not in _PLACES else ()
+    components = importlib.import_module("linnet.recipes.components").COMPONENTS.values() if name not in _PLACES else ()
     module = _PLACES.get(name) or next(place.partition(":")[0] for place in components if place.endswith(f":{name}"))
     return getattr(importlib.import_module(module), name)
 

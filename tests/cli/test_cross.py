@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from linnet.cli.params import read_params, with_params
-from linnet.config import load, read_recipe
 from linnet.data import Concept, Name
 from linnet.errors import FormatError, LinnetError
-from linnet.kb_build import build
-from linnet.recipe import Recipe
+from linnet.kb.build import build
+from linnet.recipes.config import load, read_recipe
+from linnet.recipes.recipe import Recipe
 from tests.tiny_models import tiny_bert
 
 from .conftest import Run

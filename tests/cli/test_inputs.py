@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from linnet.config import save
 from linnet.detect.dictionary import Dictionary
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Pipeline
+from linnet.recipes.config import save
 
 from .conftest import Run
 

@@ -11,7 +11,7 @@ import pytest
 from linnet.codec import dumps
 from linnet.data import Concept, Document, Mention, Name
 from linnet.kb import KnowledgeBase
-from linnet.kb_build import build
+from linnet.kb.build import build
 
 from .conftest import Run
 

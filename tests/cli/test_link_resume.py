@@ -17,7 +17,7 @@ import pytest
 
 from linnet.data import Document
 from linnet.kb import KnowledgeBase
-from linnet.scale.unfinished import Unfinished
+from linnet.scale.resumable import Unfinished
 
 from .conftest import Run
 

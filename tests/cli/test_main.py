@@ -11,7 +11,7 @@ import typer
 
 from linnet import __version__
 from linnet.data import Concept, Name
-from linnet.kb_build import build
+from linnet.kb.build import build
 
 from .conftest import Run
 
@@ -107,5 +107,5 @@ def test_what_takes_one_value_is_given_once(run: Run, recipe: Path) -> None:
 def test_what_is_written_is_called_alike() -> None:
     commands: Any = typer.main.get_command(importlib.import_module("linnet.cli.main").app)
     for place in ("link", "train", "tune", "evaluate", "reproduce", "kb build", "kb subset", "kb diff", "kb export"):
-        command = functools.reduce(lambda group, name: group.commands[name], place.split(), commands)
+        command = functools.reduce(lambda group, name: group.get_command(None, name), place.split(), commands)
         assert ["--output", "-o"] in [option.opts for option in command.params], place

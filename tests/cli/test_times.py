@@ -10,9 +10,9 @@ import pytest
 
 from linnet.cli.times import Time, write_times
 from linnet.cli.tracking import Tracker
-from linnet.fitting import Done, Progress
+from linnet.fit.fitting import Done, Progress
 from linnet.kb import KnowledgeBase
-from linnet.roles import Step
+from linnet.pipeline.component import Step
 
 from .conftest import Run
 from .test_train import data, small, written

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from linnet.config import load
 from linnet.corpora import read, write
 from linnet.data import Concept, Document, Mention, Name
-from linnet.fitting import Progress
+from linnet.fit.fitting import Progress
 from linnet.kb import KnowledgeBase
-from linnet.kb_build import build
-from linnet.roles import Step
+from linnet.kb.build import build
+from linnet.pipeline.component import Step
+from linnet.recipes.config import load
 from tests.tiny_models import tiny_bert
 
 from .conftest import Run

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from linnet import fitting
-from linnet.config import load, read_recipe
 from linnet.corpora import read
 from linnet.data import Concept, Name
 from linnet.evaluate import Report
-from linnet.kb_build import build
-from linnet.todo import tasks
-from linnet.tuning import Search, tune
+from linnet.fit import fitting
+from linnet.fit.plan import tasks
+from linnet.fit.tuning import Search, tune
+from linnet.kb.build import build
+from linnet.recipes.config import load, read_recipe
 from tests.tiny_models import tiny_bert
 
 from .conftest import Run

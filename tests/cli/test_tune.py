@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from linnet.config import load, read_recipe
 from linnet.kb import KnowledgeBase
+from linnet.recipes.config import load, read_recipe
 
 from .conftest import Run
 from .test_train import data, small, written

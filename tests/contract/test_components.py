@@ -21,10 +21,7 @@ from typing import TypeVar
 import pytest
 from tests.tiny_models import tiny_bert, tiny_spacy, tiny_token_classifier
 
-from linnet import config
-from linnet.config import COMPONENTS
 from linnet.data import Concept, Document, Mention, Name, Span
-from linnet.decide import Decide
 from linnet.detect.conjuncts import Conjuncts
 from linnet.detect.consistent import Consistent
 from linnet.detect.dictionary import Dictionary
@@ -35,8 +32,12 @@ from linnet.detect.spacy import Spacy
 from linnet.detect.tagger import Tagger
 from linnet.errors import KnowledgeBaseError, LinnetWarning, PipelineError
 from linnet.evaluate.cost import cost
+from linnet.fit.plan import parts_of
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Abbreviations, Allow, Component, Fuse, Pipeline, Sentences, Stage, Union
+from linnet.pipeline.decide import Decide
+from linnet.recipes import config
+from linnet.recipes.config import COMPONENTS
 from linnet.rerank.cross_encoder import CrossEncoder
 from linnet.rerank.lexical import Lexical
 from linnet.retrieve.bm25 import Bm25
@@ -45,7 +46,6 @@ from linnet.retrieve.earlier import Earlier
 from linnet.retrieve.exact import Exact
 from linnet.retrieve.ngram import Ngram
 from linnet.retrieve.types import Types
-from linnet.todo import parts_of
 
 Make = Callable[[KnowledgeBase], Component]
 Learner = TypeVar("Learner", CrossEncoder, Dense, Dictionary, Flair, Lexical, Tagger)

@@ -13,17 +13,17 @@ import numpy as np
 import pytest
 from tests.contract.test_components import classifier, tiny, trained
 
-from linnet import config
 from linnet.checksums import write_checksums
-from linnet.confidence import Confidence
 from linnet.data import Document
-from linnet.decide import Decide
 from linnet.detect.dictionary import Dictionary
 from linnet.detect.hf_tagger import HfTagger
 from linnet.detect.tagger import Tagger
 from linnet.errors import FormatError, LinnetError
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Fuse, Pipeline, Union
+from linnet.pipeline.confidence import Confidence
+from linnet.pipeline.decide import Decide
+from linnet.recipes import config
 from linnet.rerank.cross_encoder import CrossEncoder
 from linnet.rerank.lexical import Lexical
 from linnet.retrieve.dense import Dense

@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linnet.data import Abbreviation, Concept, Document, Mention, Name, Span
-from linnet.decide import Decide
 from linnet.detect.conjuncts import Conjuncts, readings
 from linnet.detect.gold import Gold
 from linnet.kb import KnowledgeBase
-from linnet.kb_build import build
+from linnet.kb.build import build
+from linnet.pipeline.decide import Decide
 from linnet.retrieve.exact import Exact
 
 NAMES = (

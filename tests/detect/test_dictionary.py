@@ -20,7 +20,7 @@ from linnet.detect.name_search import Search, Text
 from linnet.detect.name_table import NameTable
 from linnet.errors import DataError
 from linnet.kb import KnowledgeBase
-from linnet.kb_build import build
+from linnet.kb.build import build
 from linnet.pipeline import Abbreviations, Allow, Pipeline, Sentences
 
 NAMES: dict[str, Sequence[str | Name]] = {

@@ -14,7 +14,7 @@ from linnet.data import Document
 from linnet.detect.dictionary import Dictionary
 from linnet.errors import LinnetWarning
 from linnet.kb import KnowledgeBase
-from linnet.kb_build import build
+from linnet.kb.build import build
 from linnet.pipeline import Pipeline
 from linnet.vocabularies.hpo import read_hpo
 from linnet.vocabularies.obo import read_obo

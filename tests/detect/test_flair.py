@@ -10,18 +10,18 @@ from pathlib import Path
 
 import pytest
 
-from linnet import config
 from linnet.corpora.catalog import read_corpus
 from linnet.data import Document, Mention, Span
-from linnet.decide import Decide
 from linnet.detect.flair import Flair
 from linnet.errors import DataError, FormatError, LinnetError, MissingExtraError, PipelineError, RecipeError
-from linnet.fitting import Done, Progress, train
+from linnet.fit.fitting import Done, Progress, train
+from linnet.fit.plan import tasks
 from linnet.kb import KnowledgeBase
-from linnet.kb_build import build
+from linnet.kb.build import build
 from linnet.pipeline import Pipeline, Sentences
+from linnet.pipeline.decide import Decide
+from linnet.recipes import config
 from linnet.retrieve.ngram import Ngram
-from linnet.todo import tasks
 from linnet.vocabularies.corpus import read_corpus_concepts
 
 needs_flair = pytest.mark.skipif(importlib.util.find_spec("flair") is None, reason="needs flair: make test-flair")

@@ -8,10 +8,10 @@ import pytest
 from linnet.data import Candidates, Document, Mention, Span
 from linnet.detect.gold import Gold
 from linnet.errors import LeakError, PipelineError
-from linnet.fitting import CrossFitted
-from linnet.linking import hide_gold
+from linnet.fit.fitting import CrossFitted
 from linnet.pipeline import Pipeline, Sentences
-from linnet.roles import blind
+from linnet.pipeline.component import blind
+from linnet.recipes.linking import hide_gold
 
 TEXT = "short fingers and toes"
 

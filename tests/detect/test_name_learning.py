@@ -11,15 +11,15 @@ from typing import Any
 
 import pytest
 
-from linnet import config
 from linnet.data import Concept, Document, Mention, Name, Span
-from linnet.decide import Decide
 from linnet.detect.dictionary import Dictionary
 from linnet.errors import DataError, FormatError, RecipeError
+from linnet.fit.plan import learners
 from linnet.kb import KnowledgeBase
-from linnet.kb_build import build
+from linnet.kb.build import build
 from linnet.pipeline import Allow, Pipeline, Step
-from linnet.todo import learners
+from linnet.pipeline.decide import Decide
+from linnet.recipes import config
 
 UNKNOWN = "X:9"  # what no knowledge base knows
 

@@ -16,8 +16,8 @@ from linnet.detect.name_table import NamesFile, NameTable
 from linnet.detect.name_words import MASK, Kind, name_codes, word_code
 from linnet.errors import KnowledgeBaseError, LinnetWarning
 from linnet.kb import KnowledgeBase
-from linnet.kb_build import build
-from linnet.kb_edit import Edit
+from linnet.kb.build import build
+from linnet.kb.edit import Edit
 from linnet.text.abbreviations import without_short_forms
 from linnet.text.tokens import words
 from linnet.vocabularies.synthetic import synthetic

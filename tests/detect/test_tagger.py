@@ -19,7 +19,7 @@ from linnet.data import Concept, Document, Mention, Name, Span
 from linnet.detect.tagger import Tagger
 from linnet.errors import DataError, FormatError, PipelineError, RecipeError
 from linnet.kb import KnowledgeBase
-from linnet.kb_build import build
+from linnet.kb.build import build
 from linnet.nn.crf import Rules
 from linnet.nn.span_scores import decoded, emissions
 from linnet.nn.windows import Pieces

@@ -17,7 +17,7 @@ from linnet.data import Candidates, Document, Mention, Span
 from linnet.errors import MismatchError
 from linnet.evaluate.pairing import in_place, paired, partners, successor
 from linnet.kb import KnowledgeBase
-from linnet.roles import align
+from linnet.pipeline.component import align
 
 TEXT = "seizure and cold and short stature"
 

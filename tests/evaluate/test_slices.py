@@ -16,7 +16,7 @@ from linnet.evaluate.linked import Linked
 from linnet.evaluate.seen import Seen
 from linnet.evaluate.slices import SLICES, slices
 from linnet.kb import KnowledgeBase
-from linnet.kb_build import build
+from linnet.kb.build import build
 
 
 def marked(text: str, *surfaces: str | tuple[str, tuple[str, ...]], id: str = "a") -> Document:

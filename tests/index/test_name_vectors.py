@@ -19,8 +19,8 @@ from linnet.index import name_vectors
 from linnet.index.hnsw import Hnsw
 from linnet.index.name_vectors import EditedVectors, NameVectors, NameVectorsFile, SearchedNames
 from linnet.kb import KbName, KnowledgeBase, Mask
-from linnet.kb_build import build
-from linnet.kb_edit import edit
+from linnet.kb.build import build
+from linnet.kb.edit import edit
 from linnet.retrieve.dense import Dense
 
 WORDS = ("fever", "pain", "cyst", "fracture", "rash", "edema", "ulcer", "palsy")

@@ -15,7 +15,7 @@ import linnet.nn.onnx
 from linnet.corpora.catalog import read_corpus
 from linnet.data import Concept, Document, Mention, Name
 from linnet.errors import LinnetError, MissingExtraError
-from linnet.kb_build import build
+from linnet.kb.build import build
 from linnet.nn.encoder import Encoder
 from linnet.nn.onnx import OnnxEncoder
 from linnet.nn.pooling import Pool

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from linnet.config import load, read_recipe, recipes
 from linnet.corpora.catalog import CORPORA
 from linnet.kb import KnowledgeBase
+from linnet.recipes.config import load, read_recipe, recipes
 
 
 @pytest.mark.parametrize("name", recipes())

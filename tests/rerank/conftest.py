@@ -8,7 +8,7 @@ import pytest
 
 from linnet.data import Concept, Document, Mention, Name
 from linnet.kb import KnowledgeBase
-from linnet.kb_build import build
+from linnet.kb.build import build
 
 CONCEPTS = (
     Concept("MESH:1", (Name("Diabetes Mellitus"), Name("diabetes")), ("Disease",)),

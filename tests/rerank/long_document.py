@@ -17,8 +17,8 @@ from typing import cast
 
 from linnet.corpora.catalog import read_corpus
 from linnet.data import Document, Mention, Passage, Span
+from linnet.evaluate.meter import mib, peak_resident
 from linnet.kb import KnowledgeBase
-from linnet.meter import mib, peak_resident
 from linnet.pipeline import Abbreviations, Sentences
 from linnet.text.packing import Packing
 

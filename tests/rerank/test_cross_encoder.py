@@ -17,7 +17,7 @@ import linnet.nn.device
 from linnet.data import Candidates, Concept, Document, Mention, Name
 from linnet.errors import DataError, FormatError, LinnetWarning, PipelineError, RecipeError
 from linnet.kb import KnowledgeBase
-from linnet.kb_build import build
+from linnet.kb.build import build
 from linnet.pipeline import Abbreviations, Pipeline, Sentences
 from linnet.rerank.cross_args import CrossArgs
 from linnet.rerank.cross_encoder import CrossEncoder

@@ -10,23 +10,23 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from linnet import config
 from linnet.checksums import LIST
 from linnet.corpora.catalog import read_corpus
 from linnet.data import Candidates, Document
 from linnet.detect.gold import Gold
 from linnet.errors import DataError, FormatError, KnowledgeBaseError, LinnetWarning, PipelineError, RecipeError
-from linnet.fitting import CrossFitted
+from linnet.fit.fitting import CrossFitted
 from linnet.kb import KnowledgeBase
-from linnet.kb_build import build
+from linnet.kb.build import build
 from linnet.pipeline import Fuse, Pipeline, fused_names
+from linnet.pipeline.component import Step
+from linnet.recipes import config
 from linnet.rerank.lexical import Lexical
 from linnet.retrieve.bm25 import Bm25
 from linnet.retrieve.earlier import Earlier
 from linnet.retrieve.exact import Exact
 from linnet.retrieve.ngram import Ngram
 from linnet.retrieve.types import Types
-from linnet.roles import Step
 
 from .conftest import CONCEPTS, document
 

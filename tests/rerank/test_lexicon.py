@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from linnet.data import Concept, Name
 from linnet.errors import FormatError
 from linnet.kb import KnowledgeBase
-from linnet.kb_build import build
+from linnet.kb.build import build
 from linnet.rerank.lexicon import Lexicon, name_words, text_key
 from linnet.text.normalise import basic
 

@@ -9,7 +9,7 @@ import torch
 
 from linnet.data import Concept, Document, Mention, Name
 from linnet.kb import KnowledgeBase
-from linnet.kb_build import build
+from linnet.kb.build import build
 from linnet.nn.sequences import Sequences
 from linnet.nn.texts import CPU_TOKENS
 from linnet.pipeline import Abbreviations, Sentences

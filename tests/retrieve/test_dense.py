@@ -17,7 +17,6 @@ import torch
 from tests.tiny_models import tiny_bert
 from torch.nn import functional
 
-from linnet import config
 from linnet.data import Candidates, Concept, Document, Mention, Name
 from linnet.detect.conjuncts import Conjuncts
 from linnet.detect.gold import Gold
@@ -25,9 +24,10 @@ from linnet.errors import DataError, LinnetError, LinnetWarning, RecipeError
 from linnet.evaluate.cost import cost
 from linnet.index.name_vectors import NameVectors
 from linnet.kb import KnowledgeBase
-from linnet.kb_build import build
-from linnet.kb_edit import edit
+from linnet.kb.build import build
+from linnet.kb.edit import edit
 from linnet.pipeline import Abbreviations, Allow, Pipeline, Sentences
+from linnet.recipes import config
 from linnet.retrieve import dense_training
 from linnet.retrieve.bi_encoder import BiEncoder
 from linnet.retrieve.dense import Dense

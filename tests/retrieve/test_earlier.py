@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from linnet.data import Candidates, Document, Mention
 from linnet.errors import PipelineError
-from linnet.fusion import fused
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Allow
+from linnet.pipeline.fusion import fused
 from linnet.retrieve.earlier import Earlier
 from linnet.retrieve.exact import Exact
 

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from linnet import config
 from linnet.data import Abbreviation, Candidates, Concept, Document, Mention, Name, Span
-from linnet.decide import Decide
 from linnet.detect.gold import Gold
 from linnet.errors import KnowledgeBaseError, UnknownConceptError
 from linnet.kb import KnowledgeBase
-from linnet.kb_build import build
+from linnet.kb.build import build
 from linnet.pipeline import Allow, Fuse, Pipeline, Retriever
+from linnet.pipeline.decide import Decide
+from linnet.recipes import config
 from linnet.retrieve.bm25 import Bm25
 from linnet.retrieve.exact import Exact
 from linnet.retrieve.ngram import Ngram

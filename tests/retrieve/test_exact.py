@@ -9,7 +9,7 @@ import pytest
 from linnet.data import Abbreviation, Candidates, Concept, Document, Mention, Name, Span
 from linnet.errors import PipelineError, RecipeError
 from linnet.kb import KnowledgeBase
-from linnet.kb_build import build
+from linnet.kb.build import build
 from linnet.pipeline import Allow
 from linnet.retrieve.exact import Exact
 

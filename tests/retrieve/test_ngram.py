@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from linnet.data import Abbreviation, Candidates, Concept, Document, Mention, Name, Span
 from linnet.errors import LinnetWarning, RecipeError
 from linnet.kb import KnowledgeBase
-from linnet.kb_build import build
+from linnet.kb.build import build
 from linnet.pipeline import Allow
 from linnet.retrieve.ngram import Ngram
 from linnet.text.normalise import basic

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from linnet import config
 from linnet.data import Candidates, Concept, Document, Mention, Name
 from linnet.errors import FormatError
 from linnet.kb import KnowledgeBase
-from linnet.kb_build import build
+from linnet.kb.build import build
 from linnet.pipeline import Allow, Pipeline, Step
+from linnet.recipes import config
 from linnet.retrieve.ngram import Ngram
 from linnet.train.aliases import Aliases
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from linnet.data import Concept, Name
 from linnet.errors import KnowledgeBaseError, LinnetWarning
 from linnet.kb import KnowledgeBase, Mask
-from linnet.kb_build import build as build_kb
+from linnet.kb.build import build as build_kb
 from linnet.retrieve import ngram_file
 from linnet.retrieve.ngram_build import Vocabulary, build
 from linnet.retrieve.ngram_file import NgramFile

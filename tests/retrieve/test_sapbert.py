@@ -14,21 +14,21 @@ import pytest
 import torch
 from tests.tiny_models import tiny_bert
 
-from linnet import config
 from linnet.data import Concept, Document, Mention, Name
 from linnet.detect.gold import Gold
 from linnet.errors import DataError, RecipeError
-from linnet.fitting import Done, _loaded, cross_fitted, fit_part, train
+from linnet.fit.fitting import Done, _loaded, cross_fitted, fit_part, train
+from linnet.fit.plan import Task, tasks
 from linnet.kb import KnowledgeBase
-from linnet.kb_build import build
-from linnet.learner import learner_of
+from linnet.kb.build import build
 from linnet.nn.encoder import Encoder
 from linnet.pipeline import Component, Pipeline
+from linnet.pipeline.learner import learner_of
+from linnet.recipes import config
 from linnet.retrieve.bi_encoder import BiEncoder
 from linnet.retrieve.dense import Dense
 from linnet.retrieve.dense_args import AlignArgs
 from linnet.retrieve.sapbert import Alignment, _pairs, namesakes
-from linnet.todo import Task, tasks
 
 NAMES = tuple(tuple(f"{one}{two}" for one in ("kar", "mel", "tos", "bin")) for two in ("", "us", "in", "ol", "ea", "y"))
 WORDS = [name for names in NAMES for name in names]

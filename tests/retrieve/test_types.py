@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from linnet import config
 from linnet.data import Document, Mention
 from linnet.detect.gold import Gold
 from linnet.errors import PipelineError, RecipeError
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Allow, Pipeline
+from linnet.recipes import config
 from linnet.retrieve.exact import Exact
 from linnet.retrieve.ngram import Ngram
 from linnet.retrieve.types import BEFORE, Types

@@ -22,8 +22,8 @@ from linnet.home import hold
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Allow, Pipeline, Stage
 from linnet.retrieve.exact import Exact
-from linnet.scale.made_of import made_of
-from linnet.scale.unfinished import Unfinished, keeping, place_of, rest
+from linnet.scale.job_key import made_of
+from linnet.scale.resumable import Unfinished, keeping, place_of, rest
 
 COUNT = 200  # documents: three batches of 64 and some
 
@@ -230,12 +230,12 @@ def test_who_held_the_lock_may_have_gone(out: Path, monkeypatch: pytest.MonkeyPa
     """The folder is made again if the process before removes it between our look and our lock."""
 
     def late(lock: Path) -> sqlite3.Connection | None:
-        monkeypatch.setattr("linnet.scale.unfinished.hold", hold)
+        monkeypatch.setattr("linnet.scale.resumable.hold", hold)
         connection = hold(lock)
         shutil.rmtree(lock.parent)
         return connection
 
-    monkeypatch.setattr("linnet.scale.unfinished.hold", late)
+    monkeypatch.setattr("linnet.scale.resumable.hold", late)
     assert job(out, Marker(), documents(3)) == 0
     assert len(out.read_text().splitlines()) == 3
 

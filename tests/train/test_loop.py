@@ -14,7 +14,7 @@ from torch import Tensor
 
 from linnet.data import Document
 from linnet.errors import LinnetError
-from linnet.roles import Step
+from linnet.pipeline.component import Step
 from linnet.train.args import TrainArgs
 from linnet.train.loop import Score, parameter_groups, train
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from linnet.data import Concept, Name
 from linnet.kb import KnowledgeBase
-from linnet.kb_build import build
-from linnet.kb_edit import edit
+from linnet.kb.build import build
+from linnet.kb.edit import edit
 from linnet.train.negatives import Spared, collisions, hard, random_rows
 
 ROWS = st.sets(st.integers(0, 9), max_size=6).map(frozenset)

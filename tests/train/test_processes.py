@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from linnet.data import Document
-from linnet.roles import Step
+from linnet.pipeline.component import Step
 from linnet.train.args import TrainArgs
 from linnet.train.loop import train
 from linnet.train.processes import divided, gathered, moved

@@ -14,7 +14,7 @@ import pytest
 from linnet.data import Concept, Name
 from linnet.errors import FormatError, LinnetWarning, UnknownConceptError
 from linnet.kb import KnowledgeBase
-from linnet.kb_build import build
+from linnet.kb.build import build
 from linnet.vocabularies.build import Source, build_from
 from linnet.vocabularies.ctd import read_ctd
 from linnet.vocabularies.join import JoinReport, join

@@ -14,7 +14,7 @@ from linnet.corpora.catalog import read_corpus
 from linnet.corpora.vocabulary import gold_ids
 from linnet.data import Concept, Name
 from linnet.kb import KnowledgeBase
-from linnet.kb_build import build
+from linnet.kb.build import build
 from linnet.vocabularies.build import Source, build_from
 from linnet.vocabularies.diff import KINDS, Change, diff, survival
 

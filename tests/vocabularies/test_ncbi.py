@@ -9,7 +9,7 @@ import pytest
 
 from linnet.data import Concept, Name
 from linnet.errors import FormatError, LinnetWarning
-from linnet.kb_build import build
+from linnet.kb.build import build
 from linnet.vocabularies.ncbi import read_ncbi_gene, read_ncbi_taxonomy
 
 GENE_INFO = (

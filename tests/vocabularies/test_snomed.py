@@ -8,7 +8,7 @@ import pytest
 
 from linnet.data import Concept, Name
 from linnet.errors import FormatError, LinnetError, LinnetWarning
-from linnet.kb_build import build
+from linnet.kb.build import build
 from linnet.vocabularies.snomed import read_snomed
 
 CORE = "900000000000207008"

@@ -15,7 +15,7 @@ from tests.growth import LINEAR, deep, growth, noted
 from linnet.data import Concept, Name
 from linnet.errors import KnowledgeBaseError
 from linnet.kb import KnowledgeBase, Mask
-from linnet.kb_build import build
+from linnet.kb.build import build
 from linnet.vocabularies.stored import Edges, _Connection, concepts_by_id, edges, retired_by_id
 from linnet.vocabularies.subset import mask_of, select, subset, widened
 

@@ -14,7 +14,7 @@ from tests.synthetic_files import write_mesh, write_rf2, write_rrf
 from linnet.data import Concept, Name
 from linnet.errors import LinnetError
 from linnet.kb import KnowledgeBase
-from linnet.kb_build import build
+from linnet.kb.build import build
 from linnet.vocabularies.mesh import read_mesh
 from linnet.vocabularies.snomed import read_snomed
 from linnet.vocabularies.synthetic import TYPES, synthetic

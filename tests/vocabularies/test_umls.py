@@ -10,7 +10,7 @@ import pytest
 
 from linnet.data import Concept, Name
 from linnet.errors import FormatError, LinnetError, LinnetWarning
-from linnet.kb_build import build
+from linnet.kb.build import build
 from linnet.vocabularies.umls import ST21PV_SOURCES, ST21PV_TYPES, read_umls
 from linnet.vocabularies.umls_files import LAYOUTS
 

@@ -17,7 +17,6 @@ from linnet.cli.common import App, Quiet, Verbose, listen, progress, say_lost, t
 from linnet.cli.fetching import fetching
 from linnet.cli.inputs import refuse_overwriting
 from linnet.cli.terminal import say
-from linnet.config import open_kb
 from linnet.corpora import FORMATS, fitting, format_of, options_of, write
 from linnet.corpora.catalog import corpus_named, read_corpus, splits_of
 from linnet.corpora.describe import Stats, check, describe, seen
@@ -29,6 +28,7 @@ from linnet.corpora.vocabulary import documents
 from linnet.data import Document
 from linnet.errors import FormatError, LinnetError
 from linnet.kb import KnowledgeBase
+from linnet.recipes.config import open_kb
 from linnet.reporter import Reporter, reporting
 from linnet.vocabularies.options import given_value
 

@@ -15,7 +15,6 @@ from linnet.cli.common import Quiet, Verbose, listen, table
 from linnet.cli.inputs import refuse_overwriting
 from linnet.cli.terminal import say
 from linnet.cli.times import Metrics, Times
-from linnet.config import open_kb
 from linnet.corpora import read
 from linnet.corpora.catalog import corpus_named
 from linnet.corpora.vocabulary import documents
@@ -27,8 +26,9 @@ from linnet.evaluate.linked import PROTOCOLS, Protocol
 from linnet.evaluate.render import caption, tables, to_json
 from linnet.home import kb_folder
 from linnet.kb import KnowledgeBase
-from linnet.kb_open import kb_of_version
-from linnet.roles import describe_seen
+from linnet.pipeline.component import describe_seen
+from linnet.recipes.config import open_kb
+from linnet.recipes.knowledge_bases import kb_of_version
 
 __all__ = ["evaluate", "show"]
 

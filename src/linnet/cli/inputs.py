@@ -19,8 +19,8 @@ from linnet.data import Document
 from linnet.errors import FormatError, LinnetError, did_you_mean
 from linnet.home import check_output, real_path
 from linnet.kb import KnowledgeBase
+from linnet.pipeline.component import Allow
 from linnet.reporter import warn
-from linnet.roles import Allow
 from linnet.text.files import open_text
 
 __all__ = ["allowed", "check_texts", "documents", "listed_ids", "refuse_overwriting"]

@@ -9,10 +9,10 @@ import typer
 from linnet.cli import kb_build, kb_compare, kb_edit
 from linnet.cli.common import App, Quiet, Verbose, file_size, listen, progress, table
 from linnet.cli.terminal import say
-from linnet.config import open_kb
 from linnet.errors import LinnetError
 from linnet.home import kb_folder
 from linnet.kb import KnowledgeBase
+from linnet.recipes.config import open_kb
 from linnet.vocabularies.export import write_table
 
 __all__ = ["app"]

@@ -12,11 +12,11 @@ import typer
 from linnet.cli.common import Quiet, Verbose, listen, progress
 from linnet.cli.kb_build import FromOption, ReaderOption, given_sources
 from linnet.cli.terminal import say
-from linnet.config import open_kb
 from linnet.data import Concept, Name
 from linnet.errors import LinnetError
 from linnet.kb import KnowledgeBase
-from linnet.kb_edit import Edit
+from linnet.kb.edit import Edit
+from linnet.recipes.config import open_kb
 from linnet.vocabularies.by_hand import add_by_hand, meant
 
 __all__ = ["add", "merge", "retire"]

@@ -16,14 +16,14 @@ from linnet.cli.common import Quiet, Verbose, counter, listen, progress
 from linnet.cli.inputs import allowed, check_texts, documents, refuse_overwriting
 from linnet.cli.outputs import Outputs
 from linnet.cli.times import Metrics, Times
-from linnet.config import load, recipes
 from linnet.corpora import format_of
 from linnet.data import Document
-from linnet.linking import default_recipe, detecting, hide_gold, untrained
 from linnet.pipeline import Pipeline
-from linnet.roles import count_seen, describe_seen
-from linnet.scale.made_of import made_of
-from linnet.scale.unfinished import Unfinished, keeping, place_of, rest
+from linnet.pipeline.component import count_seen, describe_seen
+from linnet.recipes.config import load, recipes
+from linnet.recipes.linking import default_recipe, detecting, hide_gold, untrained
+from linnet.scale.job_key import made_of
+from linnet.scale.resumable import Unfinished, keeping, place_of, rest
 from linnet.text.files import STDIO
 
 __all__ = ["link"]

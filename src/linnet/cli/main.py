@@ -2,29 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 import io
 import sys
+from typing import Any
 
 import typer
+from typer.core import TyperGroup
 
-from linnet.cli import (
-    bench,
-    bench_ablation,
-    bench_dense,
-    bench_encode,
-    bench_evaluate,
-    bench_lexical,
-    bench_recognition,
-    bench_rerank,
-    bench_rerankers,
-    corpus,
-    evaluate,
-    kb,
-    link,
-    reproduce,
-    train,
-    tune,
-)
 from linnet.cli.common import TERMINAL, App, show_version
 from linnet.cli.terminal import stop
 from linnet.errors import LinnetError
@@ -32,7 +17,43 @@ from linnet.reporter import reporting
 
 __all__ = ["app", "run"]
 
+# Where each command is: imported when it is called, so that linking does not wait for benchmarks and training.
+COMMANDS = {
+    "link": "linnet.cli.link:link",
+    "kb": "linnet.cli.kb:app",
+    "corpus": "linnet.cli.corpus:app",
+    "train": "linnet.cli.train:train",
+    "tune": "linnet.cli.tune:tune",
+    "evaluate": "linnet.cli.evaluate:evaluate",
+    "reproduce": "linnet.cli.reproduce:reproduce",
+    "bench": "linnet.bench.app:app",
+}
+
+
+class Commands(TyperGroup):
+    """A group whose commands are imported by `get_command`; ``--help`` imports all."""
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - click's signature
+        """Return the names of all commands, in the order of ``--help``."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002 - click's signature
+        """Import a command, or return None where there is none of this name."""
+        if cmd_name not in COMMANDS:
+            return None
+        module, _, attribute = COMMANDS[cmd_name].partition(":")
+        found = getattr(importlib.import_module(module), attribute)
+        if not isinstance(found, typer.Typer):
+            alone = App(add_completion=False)
+            alone.command(cmd_name)(found)
+            found = alone
+        command = typer.main.get_command(found)
+        command.name = cmd_name
+        return command
+
+
 app = App(
+    cls=Commands,
     name="linnet",
     help="Link the diseases, drugs and phenotypes in text to the concepts of a terminology, offline.",
     no_args_is_help=True,
@@ -40,22 +61,6 @@ app = App(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("link")(link.link)
-app.add_typer(kb.app, name="kb")
-app.add_typer(corpus.app, name="corpus")
-app.command("train")(train.train)
-app.command("tune")(tune.tune)
-app.command("evaluate")(evaluate.evaluate)
-app.command("reproduce")(reproduce.reproduce)
-bench.app.command("ablation")(bench_ablation.ablation)
-bench.app.command("dense")(bench_dense.dense)
-bench.app.command("encode")(bench_encode.encode)
-bench.app.command("evaluate")(bench_evaluate.evaluate)
-bench.app.command("lexical")(bench_lexical.lexical)
-bench.app.command("recognition")(bench_recognition.recognition)
-bench.app.command("rerank")(bench_rerank.rerank)
-bench.app.command("rerankers")(bench_rerankers.rerankers)
-app.add_typer(bench.app, name="bench")
 
 
 @app.callback()

@@ -15,9 +15,9 @@ from linnet.corpora import FORMATS, check_place, fitting, write_beside
 from linnet.corpora.html import write_html
 from linnet.data import Document
 from linnet.kb import KnowledgeBase
-from linnet.linking import NOTICE
 from linnet.pipeline import Pipeline
-from linnet.scale.unfinished import Unfinished, to_disk
+from linnet.recipes.linking import NOTICE
+from linnet.scale.resumable import Unfinished, to_disk
 from linnet.text.files import STDIO, replacing
 
 __all__ = ["Outputs"]

@@ -9,9 +9,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from linnet.config import read_recipe
 from linnet.errors import FormatError, did_you_mean
-from linnet.recipe import Recipe, nested_tables, toml_value
+from linnet.recipes.config import read_recipe
+from linnet.recipes.recipe import Recipe, nested_tables, toml_value
 from linnet.rerank.cross_encoder import CrossEncoder
 from linnet.text.files import read_text
 from linnet.text.packing import PACKINGS

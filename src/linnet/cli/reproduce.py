@@ -14,14 +14,14 @@ import typer
 from linnet.cli.common import Quiet, Verbose, listen, table
 from linnet.cli.inputs import refuse_overwriting
 from linnet.cli.terminal import say
-from linnet.config import open_kb, read_recipe, recipes
 from linnet.corpora.catalog import CORPORA, corpus_named
 from linnet.errors import LinnetError
 from linnet.evaluate.report import Report
 from linnet.evaluate.rows import END_TO_END, put_rows
-from linnet.experiment import Experiment
+from linnet.fit.experiment import Experiment
 from linnet.kb import KnowledgeBase
-from linnet.recipe import Recipe
+from linnet.recipes.config import open_kb, read_recipe, recipes
+from linnet.recipes.recipe import Recipe
 from linnet.text.files import read_text, replacing
 
 __all__ = ["reproduce"]

@@ -13,12 +13,11 @@ from typing import Annotated, NamedTuple
 
 import typer
 
-from linnet.config import name_of
 from linnet.data import Document
 from linnet.pipeline import Allow, Component, Pipeline
+from linnet.recipes.config import name_of
 from linnet.text.cells import quote_formula
 from linnet.text.files import replacing
-from linnet.todo import with_parts
 
 __all__ = ["Metrics", "Time", "Times", "write_times"]
 
@@ -87,7 +86,7 @@ class Times:
     def of_parts(self, pipeline: Pipeline) -> Pipeline:
         """Return the same pipeline of parts that are timed."""
         self._parts = [_Timed(part, name_of(part)) for part in (*pipeline.front, *pipeline.parts)]
-        return with_parts(pipeline, self._parts)
+        return pipeline.with_parts(self._parts)
 
     def write(self, path: Path | None) -> None:
         """Write all of it, if there is a file to write to."""

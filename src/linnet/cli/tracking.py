@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from linnet.errors import MissingExtraError
-from linnet.fitting import Done, Progress
+from linnet.fit.fitting import Done, Progress
 from linnet.home import writable
 
 __all__ = ["Tracker", "tracking"]

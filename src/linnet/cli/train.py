@@ -16,13 +16,13 @@ from linnet.cli.inputs import refuse_overwriting
 from linnet.cli.params import with_params
 from linnet.cli.times import Metrics, Time, write_times
 from linnet.cli.tracking import tracking
-from linnet.config import load, read_recipe, recipes
 from linnet.corpora.own import dev_documents, split_documents
 from linnet.errors import RecipeError
-from linnet.finished import first_process
-from linnet.fitting import Done, Progress
-from linnet.fitting import train as train_all
-from linnet.todo import tasks
+from linnet.fit.fitting import Done, Progress
+from linnet.fit.fitting import train as train_all
+from linnet.fit.plan import tasks
+from linnet.fit.store import first_process
+from linnet.recipes.config import load, read_recipe, recipes
 
 __all__ = ["Data", "OtherCorpus", "Params", "train"]
 

@@ -14,12 +14,12 @@ from linnet.cli.inputs import refuse_overwriting
 from linnet.cli.params import with_params
 from linnet.cli.terminal import say
 from linnet.cli.train import Data, OtherCorpus, Params
-from linnet.config import open_kb, read_recipe, recipes
 from linnet.corpora.own import dev_documents, has_split, split_documents
 from linnet.errors import LinnetError, RecipeError, did_you_mean
-from linnet.recipe import toml_value
-from linnet.tuning import Search, Trial, write_best
-from linnet.tuning import tune as search_for
+from linnet.fit.tuning import Search, Trial, write_best
+from linnet.fit.tuning import tune as search_for
+from linnet.recipes.config import open_kb, read_recipe, recipes
+from linnet.recipes.recipe import toml_value
 
 __all__ = ["tune"]
 

@@ -1,8 +1,8 @@
 """Composite mentions taken apart: "breast and ovarian cancer" becomes "breast cancer" and "ovarian cancer".
 
 Corpora mark such a coordination as one mention of several concepts. Each conjunct becomes a mention of its own, of one
-``group``, with the words it shares as one of its `parts`; it is linked like any other, and `linnet.decide` folds the
-group back into one mention with all concepts. A mention is taken apart only where the whole is no name of the knowledge
+``group``, with the words it shares as one of its `parts`; it is linked like any other, and `decide` folds the group
+back into one mention with all concepts. A mention is taken apart only where the whole is no name of the knowledge
 base and all that comes of it are.
 """
 
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from linnet.data import Document, Mention, Span, mention_id
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Allow, Stage
-from linnet.roles import merge, require
+from linnet.pipeline.component import merge, require
 from linnet.text.normalise import basic
 from linnet.text.short_forms import ShortForms
 from linnet.text.variants import stem

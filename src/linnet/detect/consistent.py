@@ -13,7 +13,7 @@ from typing import NamedTuple
 from linnet.data import Document, Mention, Span, mention_id
 from linnet.errors import RecipeError
 from linnet.pipeline import Allow, Stage
-from linnet.roles import merge, require
+from linnet.pipeline.component import merge, require
 from linnet.text.short_forms import ShortForms
 from linnet.text.tokens import Tokens, tokenize
 

@@ -28,9 +28,9 @@ from linnet.detect.name_search import Batch, Search, SurfaceSearch, Text
 from linnet.detect.name_table import NamesFile, NameTable
 from linnet.errors import DataError
 from linnet.kb import KnowledgeBase
-from linnet.learner import made_once
 from linnet.pipeline import Abbreviations, Allow, Component, Detector, Sentences, Step
-from linnet.roles import is_reviewed
+from linnet.pipeline.component import is_reviewed
+from linnet.pipeline.learner import made_once
 from linnet.text.pieces import pieces
 from linnet.text.short_forms import ShortForms
 from linnet.train.aliases import Aliases, Key
@@ -67,7 +67,7 @@ class Dictionary(Detector):
 
     >>> import tempfile
     >>> from linnet.data import Concept, Name
-    >>> from linnet.kb_build import build
+    >>> from linnet.kb.build import build
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     kb = build([Concept("HP:0000175", (Name("Cleft palate"),))], f"{folder}/small.kb")
     ...     [found] = Dictionary(kb=kb).detect([Document.of("No cleft lip or palate.")])

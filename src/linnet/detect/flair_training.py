@@ -34,7 +34,7 @@ from linnet.detect.flair_texts import Marked, marked_sentences
 from linnet.errors import DataError
 from linnet.home import expanded
 from linnet.nn.device import choose_device
-from linnet.roles import Step
+from linnet.pipeline.component import Step
 from linnet.text.tagging import Chunk
 from linnet.train.args import Arguments
 

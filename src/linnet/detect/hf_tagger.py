@@ -16,8 +16,8 @@ from linnet.detect.label_types import checked_types, renamed
 from linnet.errors import LinnetError, RecipeError
 from linnet.frozen import EMPTY
 from linnet.kb import KnowledgeBase
-from linnet.learner import made_once
 from linnet.pipeline import Allow, Detector
+from linnet.pipeline.learner import made_once
 from linnet.text.tagging import OUTSIDE, decode
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from linnet.errors import LinnetError, MissingExtraError, did_you_mean
 from linnet.frozen import EMPTY
 from linnet.home import expanded
 from linnet.kb import KnowledgeBase
-from linnet.learner import made_once
 from linnet.pipeline import Allow, Detector
+from linnet.pipeline.learner import made_once
 from linnet.text.pieces import pieces, whole
 from linnet.text.sentences import split_sentences
 

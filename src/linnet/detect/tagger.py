@@ -18,8 +18,8 @@ from linnet.detect.dictionary import Dictionary
 from linnet.detect.tagger_args import TaggerArgs
 from linnet.errors import RecipeError
 from linnet.kb import KnowledgeBase
-from linnet.learner import made_once
 from linnet.pipeline import Allow, Component, Detector, Step
+from linnet.pipeline.learner import made_once
 from linnet.text.words import KINDS, label_names
 from linnet.train.network import NetworkComponent
 

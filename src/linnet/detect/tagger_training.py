@@ -21,7 +21,7 @@ from linnet.kb import KnowledgeBase
 from linnet.nn.crf import NEVER, log_partition
 from linnet.nn.texts import token_batches, token_budget
 from linnet.nn.windows import Pieces, Text, Window
-from linnet.roles import Component, Step, blind
+from linnet.pipeline.component import Component, Step, blind
 from linnet.text.tagging import CONTINUES, Chunk, Scheme
 from linnet.text.words import UNKNOWN, Ints, gold_chunks, labels_of
 from linnet.train.args import TrainArgs

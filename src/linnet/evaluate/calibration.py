@@ -19,7 +19,7 @@ from linnet.errors import DataError
 from linnet.evaluate.answers import Answer, Rule
 from linnet.evaluate.linked import Linked, Protocol
 from linnet.evaluate.measures import Measure
-from linnet.roles import is_reviewed
+from linnet.pipeline.component import is_reviewed
 
 __all__ = ["Bin", "Binning", "Calibration", "RiskCoverage", "nil"]
 

@@ -1,4 +1,4 @@
-"""What a pipeline costs: speed, load time, memory, size, device; time and memory are `linnet.meter`'s."""
+"""What a pipeline costs: speed, load time, memory, size, device; time and memory are `linnet.evaluate.meter`'s."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 from linnet.data import Document
-from linnet.learner import Learner
-from linnet.meter import Meter, mib
+from linnet.evaluate.meter import Meter, mib
+from linnet.pipeline.learner import Learner
 
 __all__ = ["Cost", "cost", "size_on_disk"]
 

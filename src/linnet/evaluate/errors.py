@@ -31,7 +31,7 @@ from linnet.evaluate.linked import Linked
 from linnet.evaluate.pairing import successor
 from linnet.evaluate.relations import Relations
 from linnet.kb import KnowledgeBase
-from linnet.roles import is_reviewed
+from linnet.pipeline.component import is_reviewed
 
 __all__ = ["KINDS", "NOT_IN_KB", "Confusion", "Error", "Kind", "confusions", "errors"]
 

@@ -31,7 +31,7 @@ from linnet.evaluate.report import BY_TYPE, PARTS, About, Bin, Comparison, Confu
 from linnet.evaluate.slices import slices
 from linnet.evaluate.uncertainty import Adjustment, adjust, intervals, mcnemar, paired_bootstrap
 from linnet.kb import KnowledgeBase
-from linnet.roles import count_seen, is_reviewed
+from linnet.pipeline.component import count_seen, is_reviewed
 
 __all__ = ["Evaluation", "Options", "compare", "evaluate", "fingerprint", "measure"]
 

@@ -64,7 +64,7 @@ class Linked:
 
         A mention may have several accepted answers: its ``concepts`` and its ``alternatives``, each a set of ids that
         hold together. Ids of both sides are those of live concepts. Gold mentions whose concepts nobody annotated
-        (None) make no row. Conjuncts of one group must have been folded (`linnet.decide`).
+        (None) make no row. Conjuncts of one group must have been folded (`linnet.pipeline.decide`).
 
         * ``all-of``: right is what equals an accepted answer as a set. An answer is found at the place of its last
           id; its average precision is 1/n · Σ j/place(j) over its n ids, those found first, j of them up to there

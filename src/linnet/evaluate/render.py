@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from linnet.evaluate.report import BY_TYPE, PARTS, About, Comparison, Figure, Reliability, Report
-from linnet.roles import describe_seen
+from linnet.pipeline.component import describe_seen
 from linnet.text.cells import quote_formula
 
 __all__ = ["Table", "caption", "tables", "to_csv", "to_json", "to_markdown"]

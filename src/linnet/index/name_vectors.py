@@ -21,11 +21,11 @@ import numpy.typing as npt
 from linnet.arrays_file import ArraysWriter, Stored, open_arrays, replaced
 from linnet.errors import FormatError
 from linnet.index.approximate import Approximate
-from linnet.index.beside import Beside, Earlier, built_once
 from linnet.index.flat import Flat, Found
 from linnet.index.hnsw import Hnsw
 from linnet.index.ivf import Ivf
 from linnet.kb import KbName, KnowledgeBase, Mask
+from linnet.kb.beside import Beside, Earlier, built_once
 from linnet.reporter import warn
 
 __all__ = ["INDEXES", "EditedVectors", "Kind", "NameVectors", "NameVectorsFile", "SearchedNames"]

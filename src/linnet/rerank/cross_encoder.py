@@ -18,8 +18,8 @@ from linnet.codec import resolve
 from linnet.data import Candidates, Document
 from linnet.errors import PipelineError, RecipeError
 from linnet.kb import KnowledgeBase
-from linnet.learner import made_once
 from linnet.pipeline import Component, Reranker, Step
+from linnet.pipeline.learner import made_once
 from linnet.reporter import tell, warn
 from linnet.rerank.cross_args import CandidateText, CrossArgs
 from linnet.text.packing import Frame, Packed, Packing, pack, too_long
@@ -247,7 +247,7 @@ class CrossEncoder(NetworkComponent["CrossNetwork"], Reranker):
     ) -> Iterator[Step]:
         """Train the network on the mentions of `train` with the candidates that `before` gives them.
 
-        `before` must not know the answers of the documents it is given: `linnet.fitting` sees to that.
+        `before` must not know the answers of the documents it is given: `linnet.fit.fitting` sees to that.
 
         Raises:
             RecipeError: `args` that neither this training nor the loop knows.

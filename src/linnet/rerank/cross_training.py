@@ -25,12 +25,12 @@ from linnet.kb import KnowledgeBase
 from linnet.nn.sequences import Sequences, batched
 from linnet.nn.texts import token_budget
 from linnet.pipeline import Component, Pipeline, Step
+from linnet.pipeline.component import align, blind
 from linnet.rerank.counts import answers
 from linnet.rerank.cross_args import CrossArgs
 from linnet.rerank.cross_network import CrossNetwork
 from linnet.rerank.cross_texts import FEATURES, Read, Reader
 from linnet.rerank.cross_weights import weigh
-from linnet.roles import align, blind
 from linnet.text.packing import Frame, Packed, Packing, pack
 from linnet.train.args import TrainArgs
 from linnet.train.key import key_of

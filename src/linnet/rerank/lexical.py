@@ -24,14 +24,13 @@ from linnet.errors import DataError, FormatError, KnowledgeBaseError, PipelineEr
 from linnet.errors import did_you_mean as near
 from linnet.home import read_json
 from linnet.kb import KnowledgeBase
-from linnet.kb_open import comes_from
 from linnet.pipeline import Reranker, fused_names
+from linnet.pipeline.component import Component, Step, align, blind
 from linnet.reporter import warn
 from linnet.rerank.counts import Counts, answers
 from linnet.rerank.features import FEATURES, GROUPS, SEEN, Floats, Known, columns_of, further, table
 from linnet.rerank.lexicon import Lexicon
 from linnet.rerank.logit import Lists, Logit, softmax
-from linnet.roles import Component, Step, align, blind
 
 __all__ = ["Lexical"]
 
@@ -68,7 +67,7 @@ class Lexical(Reranker):
     _omitted: tuple[str, ...] = field(default=(), init=False, repr=False, compare=False)  # when it was trained
     fitted_penalty: float | None = field(default=None, init=False, repr=False, compare=False)  # of the last `fit`
 
-    FOLDS: ClassVar[int] = 5  # it is trained again for so many parts of the documents (`linnet.fitting`)
+    FOLDS: ClassVar[int] = 5  # it is trained again for so many parts of the documents (`linnet.fit.fitting`)
     NEEDS = frozenset({"mentions", "abbreviations", "candidates"})
     LEARNED = frozenset({"mentions", "seed", "penalty"})  # and ``omit``, which is checked against the weights
     USES_DEV = False
@@ -154,7 +153,7 @@ class Lexical(Reranker):
     ) -> Iterator[Step]:
         """Learn counts and weights from `train`; a penalty not given is chosen by cross-validation over its documents.
 
-        `before` must not know the answers of the documents it is given: `linnet.fitting` sees to that.
+        `before` must not know the answers of the documents it is given: `linnet.fit.fitting` sees to that.
 
         Raises:
             DataError: no mention with a right candidate.
@@ -255,7 +254,7 @@ class Lexical(Reranker):
         if not path.is_file():
             return reranker
         saved = read_json(path)
-        if not comes_from(reranker.kb, str(saved.get("kb"))):
+        if not reranker.kb.comes_from(str(saved.get("kb"))):
             raise KnowledgeBaseError(
                 f"{folder} was trained with version {saved.get('kb')} of its knowledge base, "
                 f"{reranker.kb.path} has version {reranker.kb.version}: train it again"

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from linnet.data import Candidates
 from linnet.errors import RecipeError
 from linnet.kb import KnowledgeBase, Mask
-from linnet.learner import made_once
+from linnet.pipeline.learner import made_once
 from linnet.retrieve.bm25_index import Bm25Index, build, word_counts
 from linnet.retrieve.ngram_index import best_concepts
 from linnet.retrieve.queries import TextRetriever

@@ -23,8 +23,8 @@ from linnet.frozen import FrozenDict
 from linnet.index.flat import Flat, Found
 from linnet.index.name_vectors import NameVectorsFile, SearchedNames
 from linnet.kb import KbName, KnowledgeBase, Mask
-from linnet.learner import TrainingStage, made_once
 from linnet.pipeline import Allow, Component, Step
+from linnet.pipeline.learner import TrainingStage, made_once
 from linnet.reporter import warn
 from linnet.retrieve.dense_args import ALIGN, FINETUNE, AlignArgs, DenseArgs
 from linnet.retrieve.queries import IndexedRetriever

@@ -10,9 +10,9 @@ from linnet.index.name_vectors import NameVectorsFile
 from linnet.kb import KnowledgeBase
 from linnet.nn.templates import Templates
 from linnet.pipeline import Component, Pipeline
+from linnet.pipeline.component import align, blind
 from linnet.retrieve.bi_encoder import BiEncoder
 from linnet.retrieve.dense_args import AlignArgs, DenseArgs
-from linnet.roles import align, blind
 from linnet.text.contexts import InContext
 from linnet.train.judge import FindsByVectors, Linked
 from linnet.train.key import key_of

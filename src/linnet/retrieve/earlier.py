@@ -37,7 +37,7 @@ class Earlier(Retriever):
 
     >>> import tempfile
     >>> from linnet.data import Concept, Name
-    >>> from linnet.kb_build import build
+    >>> from linnet.kb.build import build
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     kb = build([Concept("X:1", (Name("Cold"),))], f"{folder}/small.kb")
     ...     mentions = (Mention(0, 4, candidates=Candidates([0], [0.5], kb=kb.version)), Mention(9, 14))

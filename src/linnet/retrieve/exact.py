@@ -14,7 +14,7 @@ import numpy.typing as npt
 from linnet.data import Candidates, Name
 from linnet.errors import RecipeError
 from linnet.kb import KbName, KnowledgeBase, Mask
-from linnet.learner import made_once
+from linnet.pipeline.learner import made_once
 from linnet.retrieve.queries import TextRetriever
 from linnet.text.normalise import basic
 from linnet.text.variants import STOPWORDS, family

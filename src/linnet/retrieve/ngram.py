@@ -18,8 +18,8 @@ import numpy.typing as npt
 from linnet.data import Candidates, Document
 from linnet.errors import RecipeError
 from linnet.kb import KnowledgeBase, Mask
-from linnet.learner import made_once
 from linnet.pipeline import Component, Step
+from linnet.pipeline.learner import made_once
 from linnet.retrieve.ngram_build import Vocabulary, build
 from linnet.retrieve.ngram_file import NgramFile
 from linnet.retrieve.ngram_index import Floats, Ints, NgramIndex, best_concepts

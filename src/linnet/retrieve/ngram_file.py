@@ -10,8 +10,8 @@ from importlib import resources
 from typing import Any
 
 from linnet.arrays_file import ArraysWriter, Stored
-from linnet.index.beside import Beside, Earlier
 from linnet.kb import KnowledgeBase
+from linnet.kb.beside import Beside, Earlier
 from linnet.retrieve.ngram_build import build
 from linnet.retrieve.ngram_index import ARRAYS, NgramIndex
 from linnet.retrieve.ngram_text import Analysis

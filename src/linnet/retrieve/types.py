@@ -45,7 +45,7 @@ class Types(Retriever):
 
     >>> import tempfile
     >>> from linnet.data import Concept, Mention, Name
-    >>> from linnet.kb_build import build
+    >>> from linnet.kb.build import build
     >>> from linnet.retrieve.exact import Exact
     >>> concepts = [Concept("X:1", (Name("Cold"),), ("Temperature",)), Concept("X:2", (Name("Cold"),), ("Disease",))]
     >>> doc = Document("d", "a cold", mentions=(Mention(2, 6, types=("DISO",)),))

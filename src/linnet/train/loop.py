@@ -19,7 +19,7 @@ from pathlib import Path
 
 from linnet.data import Document
 from linnet.nn.device import choose_device
-from linnet.roles import Step
+from linnet.pipeline.component import Step
 from linnet.train.args import TrainArgs
 from linnet.train.model import Trainable, parameter_groups
 from linnet.train.randomness import Randomness

@@ -27,7 +27,7 @@ class Spared:
     """Which concepts are no negatives of a mention: its answers, those they replace, and, if asked, their descendants.
 
     >>> from linnet.data import Concept, Name
-    >>> from linnet.kb_build import build
+    >>> from linnet.kb.build import build
     >>> import tempfile, pathlib
     >>> concepts = [Concept("X:1", (Name("fever"),)), Concept("X:2", (Name("high fever"),), parents=("X:1",))]
     >>> with tempfile.TemporaryDirectory() as folder:

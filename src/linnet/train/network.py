@@ -11,9 +11,9 @@ from typing import Any, ClassVar, Generic, Self, TypeVar
 from linnet.data import Document
 from linnet.errors import PipelineError
 from linnet.kb import KnowledgeBase
-from linnet.learner import made_once
 from linnet.pipeline import Stage
-from linnet.roles import Component, Step
+from linnet.pipeline.component import Component, Step
+from linnet.pipeline.learner import made_once
 
 __all__ = ["MODEL", "NetworkComponent"]
 

@@ -22,7 +22,7 @@ from torch import Tensor, nn
 from linnet.data import Document
 from linnet.errors import LinnetError, TrainingError
 from linnet.nn.device import autocast, choose_device, has_bf16
-from linnet.roles import Step
+from linnet.pipeline.component import Step
 from linnet.train.args import FREE, Every, TrainArgs
 from linnet.train.checkpoint import Checkpoint, optimizer_state, optimizer_tensors, put_weights, weights
 from linnet.train.model import Trainable

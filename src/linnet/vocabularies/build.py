@@ -13,7 +13,7 @@ from linnet.data import Concept
 from linnet.errors import KnowledgeBaseError, LinnetError
 from linnet.frozen import EMPTY
 from linnet.kb import KnowledgeBase, kb_path
-from linnet.kb_build import build as build_kb
+from linnet.kb.build import build as build_kb
 from linnet.reporter import warn
 from linnet.text.files import STDIO
 from linnet.vocabularies import VOCABULARIES, read_vocabulary, reader_of

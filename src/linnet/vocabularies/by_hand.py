@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from linnet.data import Concept
 from linnet.errors import UnknownConceptError, did_you_mean
-from linnet.kb_edit import Edit
+from linnet.kb.edit import Edit
 from linnet.reporter import warn
 from linnet.vocabularies.curies import curie
 
@@ -27,7 +27,7 @@ def add_by_hand(change: Edit, concept: Concept) -> None:
 
     Raises:
         UnknownConceptError: a parent that is not there, which a file may name where it is of another terminology.
-        LinnetError: as of `linnet.kb_edit.Edit.add`.
+        LinnetError: as of `linnet.kb.edit.Edit.add`.
     """
     above = tuple(meant(change, parent) for parent in concept.parents)
     one = replace(concept, id=meant(change, concept.id), parents=above, xrefs=tuple(map(curie, concept.xrefs)))

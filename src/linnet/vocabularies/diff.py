@@ -53,7 +53,7 @@ def diff(old: KnowledgeBase, new: KnowledgeBase) -> Iterator[Change]:
         KnowledgeBaseError: a file is damaged, or was replaced since it was opened.
 
     >>> import tempfile
-    >>> from linnet.kb_build import build
+    >>> from linnet.kb.build import build
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     old = build([Concept("X:1", (Name("one"),))], f"{folder}/old.kb")
     ...     new = build([Concept("X:1", (Name("uno"), Name("one")))], f"{folder}/new.kb")

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from linnet.data import SCOPES, Concept, Name
 from linnet.errors import KnowledgeBaseError
 from linnet.kb import KnowledgeBase
-from linnet.kb_tables import DAMAGE, check_rows, connect, damage_error
+from linnet.kb.tables import DAMAGE, check_rows, connect, damage_error
 
 __all__ = ["Edges", "Retired", "concepts_by_id", "edges", "retired_by_id", "retired_chains"]
 

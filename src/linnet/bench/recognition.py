@@ -1,0 +1,72 @@
+"""``linnet bench recognition``: what finds mentions, varied one thing at a time, with intervals."""
+
+from __future__ import annotations
+
+import json
+import logging
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from linnet.cli.common import Quiet, Verbose, listen, table
+from linnet.errors import LinnetError
+from linnet.evaluate.rows import NOTHING, Table
+from linnet.text.files import read_text, replacing
+
+__all__ = ["TABLE", "recognition"]
+
+logger = logging.getLogger(__name__)
+
+TABLE = Table(
+    by="linnet bench recognition",
+    columns=("recipe", "with", "precision", "recall", "F1", "typed F1", "points", "p (Holm)", "documents/s"),
+    texts=2,
+    key=2,
+)
+
+
+def recognition(
+    source: Annotated[str, typer.Argument(metavar="RECIPE", help="Name or file of a recipe that finds mentions.")],
+    vary: Annotated[
+        list[str] | None,
+        typer.Option(metavar="KEY=VALUE", help="Measure this change too; several, with blanks between, as one."),
+    ] = None,
+    changes: Annotated[list[str] | None, typer.Option("--set", help="Change a recipe's key=value in all rows.")] = None,
+    folder: Annotated[Path, typer.Option(help="Folder for what is trained; it is used again.")] = Path("recognition"),
+    data: Annotated[
+        Path | None,
+        typer.Option(envvar="LINNET_DATA", help="Folder of corpora and terminologies.", show_default=False),
+    ] = None,
+    docs: Annotated[Path | None, typer.Option(help="Markdown file whose generated table gets the rows.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a line instead of a table.")] = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+) -> None:
+    """Train what finds mentions in a recipe, as it is and with changes, and compare what it finds in the dev split.
+
+    The parts up to the first that asks for mentions and gives candidates are trained and asked. Figures are exact
+    spans, with 95 % intervals by bootstrap over documents; p is of the paired bootstrap against the recipe as it is,
+    adjusted by Holm's procedure. Networks keep the weights that are best on these documents, in all rows alike.
+    """
+    from linnet.bench.recognition_steps import measured  # noqa: PLC0415 - imports PyTorch
+
+    listen(quiet=quiet, verbose=verbose)
+    if docs is not None and not docs.is_file():
+        raise LinnetError(f"--docs {docs}: there is no such file; give a Markdown file to put the rows into")
+    rows = measured(source, vary or [], changes=changes or [], folder=folder, data=data)
+    if as_json:
+        for row in rows:
+            print(json.dumps(row.told()))
+        return
+    cells = []
+    for row in rows:
+        low, high = row.interval
+        against = [NOTHING, NOTHING] if row.p is None else [f"{100 * (row.f1 - rows[0].f1):+.2f}", f"{row.p:.3f}"]
+        figures = [f"{row.precision:.3f}", f"{row.recall:.3f}", f"{row.f1:.3f} [{low:.3f}, {high:.3f}]"]
+        cells.append([source, row.varied or NOTHING, *figures, f"{row.typed:.3f}", *against, f"{row.speed:.0f}"])
+    if docs is not None:
+        page = TABLE.put(read_text(docs), cells)
+        with replacing(docs) as stream:
+            stream.write(page)
+    table("", TABLE.columns, cells, right=range(TABLE.texts, len(TABLE.columns)))

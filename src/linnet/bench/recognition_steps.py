@@ -1,0 +1,151 @@
+"""The steps of ``linnet bench recognition``: detectors trained with one change at a time, and what they find."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import logging
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from linnet.corpora.own import split_documents
+from linnet.data import Document
+from linnet.errors import RecipeError
+from linnet.evaluate.end_to_end import end_to_end
+from linnet.evaluate.evaluation import fingerprint
+from linnet.evaluate.measures import Measure
+from linnet.evaluate.uncertainty import adjust, interval, paired_bootstrap
+from linnet.fit.experiment import code_version
+from linnet.fit.plan import learners, tasks
+from linnet.fit.training import train_in_place
+from linnet.pipeline import Pipeline
+from linnet.pipeline.component import Component, blind
+from linnet.recipes import config
+from linnet.recipes.config import load, read_recipe
+from linnet.recipes.recipe import Recipe
+
+__all__ = ["Row", "front_of", "measured"]
+
+logger = logging.getLogger(__name__)
+
+STRICT, TYPED = "recognition.strict", "recognition.typed"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """What a recipe finds, with a change.
+
+    Args:
+        varied: the change, "" for the recipe as it is.
+        precision: of exact spans.
+        recall: of exact spans.
+        f1: of exact spans.
+        interval: of F1, 95 %, by bootstrap over documents.
+        typed: F1 of exact spans with their types.
+        speed: documents a second.
+        p: of the paired bootstrap against the recipe as it is, adjusted.
+    """
+
+    varied: str
+    precision: float
+    recall: float
+    f1: float
+    interval: tuple[float, float]
+    typed: float
+    speed: float
+    p: float | None = None
+
+    def told(self) -> dict[str, Any]:
+        """Return the row as JSON has it."""
+        return dataclasses.asdict(self)
+
+
+def measured(source: str, vary: Sequence[str], *, changes: Sequence[str], folder: Path, data: Path | None) -> list[Row]:
+    """Return a row of the recipe as it is, then one of each change.
+
+    Raises:
+        RecipeError: the recipe finds no mentions, or names no corpus or knowledge base.
+    """
+    recipes = {varied: read_recipe(source, changes=[*changes, *varied.split()]) for varied in ("", *vary)}
+    recipe = recipes[""]
+    kb = recipe.open_kb(data=data)
+    if kb is None or not recipe.corpus:
+        raise RecipeError(source, ["corpus or kb: missing; name the corpus and the knowledge base"])
+    pipelines = {
+        varied: front_of(load(source, kb=kb, changes=[*changes, *varied.split()]), source) for varied in recipes
+    }
+    train, dev = (list(split_documents(recipe.corpus, split=split, data=data)) for split in ("train", "dev"))
+    rows, measures = [], []
+    for varied, pipeline in pipelines.items():
+        trained = _trained(pipeline, recipes[varied], (train, dev), folder)
+        seen = blind(dev, trained)
+        trained(seen[:1])  # reads the networks
+        began = time.perf_counter()
+        found = list(trained.stream(seen))
+        seconds = time.perf_counter() - began
+        figures = {one.name: one for one in end_to_end(list(zip(dev, found, strict=True)), live=str)}
+        measures.append(figures[f"{STRICT}.f1"])
+        rows.append(_row(varied, figures, len(dev) / seconds))
+        logger.info("%s: F1 %.4f", varied or "as it is", rows[-1].f1)
+    chances = adjust([paired_bootstrap(one, measures[0]) for one in measures[1:]], method="holm") if vary else []
+    return rows[:1] + [replace(row, p=p) for row, p in zip(rows[1:], chances, strict=True)]
+
+
+def _row(varied: str, figures: dict[str, Measure], speed: float) -> Row:
+    return Row(
+        varied=varied,
+        precision=figures[f"{STRICT}.precision"].value,
+        recall=figures[f"{STRICT}.recall"].value,
+        f1=figures[f"{STRICT}.f1"].value,
+        interval=interval(figures[f"{STRICT}.f1"]),
+        typed=figures[f"{TYPED}.f1"].value,
+        speed=speed,
+    )
+
+
+def front_of(pipeline: Pipeline, source: str) -> Pipeline:
+    """Return the parts of a pipeline that find mentions: those before the first that only links what it is given.
+
+    Raises:
+        RecipeError: there is none, or mentions are given.
+    """
+    front: list[Component] = []
+    for part in pipeline.parts:
+        if part.gives & {"candidates", "concepts"} and "mentions" in part.needs:
+            break
+        front.append(part)
+    found = Pipeline(*front, kb=pipeline.kb, allow=pipeline.allow)
+    if "mentions" not in found.gives or "mentions" in found.needs:
+        raise RecipeError(source, ["pipeline: has no part that finds mentions, which is what is measured"])
+    return found
+
+
+def _trained(
+    pipeline: Pipeline, recipe: Recipe, splits: tuple[list[Document], list[Document]], folder: Path
+) -> Pipeline:
+    """Return a pipeline whose parts have learned what the recipe says; from `folder` if they have already."""
+    train, dev = splits
+    names = {task.name for task in learners(pipeline)}
+    tables = [table for table in recipe.train if table.get("part") in names]
+    todo = tasks(pipeline, tables, source="", seed=recipe.seed) if tables or not recipe.train else []
+    if not todo:
+        return pipeline
+    last = max(task.place[0] for task in todo) + 1
+    told = [[_told(part) for part in pipeline.parts[:last]], [(task.place, dict(task.args)) for task in todo]]
+    told += [code_version(), fingerprint(train), fingerprint(dev), pipeline.kb.version if pipeline.kb else ""]
+    place = folder / hashlib.sha256(json.dumps(told, sort_keys=True, default=repr).encode()).hexdigest()[:12]
+    if (place / "card.md").exists():  # which is written last
+        saved = load(place, kb=pipeline.kb)
+        return Pipeline(*saved.parts[:last], *pipeline.parts[last:], kb=pipeline.kb, allow=pipeline.allow)
+    logger.info("training %s", ", ".join(task.label for task in todo))
+    train_in_place(pipeline, todo, train, dev)
+    config.save(pipeline, place)
+    return pipeline
+
+
+def _told(part: Any) -> list[Any]:
+    return [config.name_of(part), part.config(), [_told(inner) for inner in part.inner]]

@@ -1,0 +1,59 @@
+"""``linnet bench rerank``: the packings of a cross-encoder, in tokens and in time, beside one pair at a time."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from linnet.cli.common import Quiet, Verbose, listen, table
+
+__all__ = ["rerank"]
+
+COLUMNS = (
+    "packing", "sequences", "tokens", "longest", "token ratio", "tokens a batch", "mentions/s", "time ratio", "reached",
+    "tokens/s", "encoder tokens/s", "share", "annotations/s",
+)  # fmt: skip
+
+
+def rerank(
+    kb: Annotated[str, typer.Option(help="Knowledge base of the corpus: a name or a file.")],
+    corpus: Annotated[str, typer.Option(help="Known corpus whose development documents are read.")] = "bc5cdr",
+    data: Annotated[
+        Path | None, typer.Option(envvar="LINNET_DATA", help="Folder of the known corpora.", show_default=False)
+    ] = None,
+    documents: Annotated[int, typer.Option(min=1, help="Documents, the first ones.")] = 40,
+    top_k: Annotated[int, typer.Option(min=1, help="Candidates of a mention, by n-grams.")] = 5,
+    encoder: Annotated[str, typer.Option(help="A packaged encoder, a folder, or a name at Hugging Face.")] = "minilm",
+    repeats: Annotated[int, typer.Option(min=1, help="Rounds; the median is reported.")] = 3,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a line instead of a table.")] = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+) -> None:
+    """Rerank the given mentions of real documents in every packing, each in batches of its own best size.
+
+    The network is one and untrained: what it says costs nothing else. ``reached`` is the share of the ratio of tokens
+    that the ratio of times is; ``share`` that of the encoder alone, reading texts of the same lengths.
+    ``annotations/s`` are mentions learned from, forward and backward, in batches of 16 of the first 8 documents.
+    """
+    from linnet.bench.rerank_steps import measure, prepared  # noqa: PLC0415 - imports PyTorch
+
+    listen(quiet=quiet, verbose=verbose)
+    cross, reads = prepared(kb, corpus, data, documents=documents, top_k=top_k, encoder=encoder)
+    rows = list(measure(cross, reads, repeats=repeats))
+    if as_json:
+        for row in rows:
+            print(json.dumps(row))
+        return
+    cells = [[_cell(row[column]) for column in COLUMNS] for row in rows]
+    mentions = sum(len(read.asked) for read in reads)
+    title = f"{mentions:,} mentions of {len(reads)} documents of {corpus}, {top_k} candidates each, {encoder}"
+    table(title, COLUMNS, cells, right=range(1, len(COLUMNS)))
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.2f}" if value < 20 else f"{value:,.0f}"
+    return f"{value:,}" if isinstance(value, int) else str(value)

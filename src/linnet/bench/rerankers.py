@@ -1,0 +1,99 @@
+"""``linnet bench rerankers``: trained cross-encoders side by side, in accuracy, in training and in linking."""
+
+from __future__ import annotations
+
+import json
+import logging
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from linnet.cli.common import Quiet, Verbose, listen, table
+from linnet.errors import LinnetError
+from linnet.evaluate.rows import NOTHING, Table
+from linnet.text.files import read_text, replacing
+
+if TYPE_CHECKING:
+    from linnet.bench.rerankers_steps import Row
+
+__all__ = ["TABLE", "rerankers"]
+
+logger = logging.getLogger(__name__)
+
+TABLE = Table(
+    by="linnet bench rerankers",
+    columns=(
+        "recipe", "applied with", "system", "@1 in-kb", "better than", "p to the first stage", "trained in (s)",
+        "annotations/s", "linked in (s)", "mentions/s",
+    ),
+    texts=2,
+    key=2,
+)  # fmt: skip
+SMALL = 0.0001  # below it a p-value says no more: it takes mentions for independent
+
+
+def rerankers(
+    sources: Annotated[list[str], typer.Argument(metavar="RECIPE...", help="Recipes of one corpus, with a cross.")],
+    folder: Annotated[Path, typer.Option(help="Folder for what is trained; it is used again.")] = Path("rerankers"),
+    data: Annotated[
+        Path | None,
+        typer.Option(envvar="LINNET_DATA", help="Folder of corpora and terminologies.", show_default=False),
+    ] = None,
+    apply: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="KEY=VALUE", help="Apply each also with this keyword of cross, such as top_k=10; repeatable."
+        ),
+    ] = None,
+    spare: Annotated[
+        float | None,
+        typer.Option(min=0, max=1, help="Apply each also with mentions left whose first candidate is sure enough."),
+    ] = None,
+    sample: Annotated[int, typer.Option(min=1, help="Documents that the speed of linking is measured on.")] = 50,
+    repeats: Annotated[int, typer.Option(min=1, help="Rounds of it; the median is reported.")] = 3,
+    docs: Annotated[Path | None, typer.Option(help="Markdown file whose generated table gets the rows.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a line instead of a table.")] = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+) -> None:
+    """Train the cross-encoders of recipes behind one first stage, and link the dev split with each.
+
+    What the recipes have before the cross-encoder is trained and asked once, so it must be the same in all of them.
+    A system is better than those whose letters it is given: exact McNemar test on accuracy@1 of mentions whose concept
+    the knowledge base holds, p < 0.05 after Bonferroni's correction for all pairs. With --spare the threshold is fitted
+    on one half of the dev documents and used on the other. Speed is that of the
+    cross-encoder alone, on documents that it has read before; systems take turns. Letters hold for
+    the rows of one run: give all recipes of a corpus at once.
+    """
+    from linnet.bench.rerankers_steps import Bench, lettered  # noqa: PLC0415 - imports PyTorch
+
+    listen(quiet=quiet, verbose=verbose)
+    if docs is not None and not docs.is_file():
+        raise LinnetError(f"--docs {docs}: there is no such file; give a Markdown file to put the rows into")
+    bench = Bench.of(sources, folder, data, sample=sample, repeats=repeats)
+    systems = []
+    for name in bench.recipes:
+        for one in bench.systems(name, apply or [], spare):
+            logger.info("%s %s: @1 %.4f", name, one.row.applied, one.row.accuracy)
+            systems.append(one)
+    rows = lettered([bench.first_stage(), *bench.timed(systems)])
+    if as_json:
+        for row in rows:
+            print(json.dumps(row.told()))
+        return
+    cells = [_cells(row) for row in rows]
+    if docs is not None:
+        page = TABLE.put(read_text(docs), cells)
+        with replacing(docs) as stream:
+            stream.write(page)
+    table("", TABLE.columns, cells, right=range(TABLE.texts, len(TABLE.columns)))
+
+
+def _cells(row: Row) -> list[str]:
+    p = NOTHING if row.p is None else f"< {SMALL}" if row.p < SMALL else f"{row.p:.4f}"
+    numbers = (
+        NOTHING if value is None else f"{value:,.0f}"
+        for value in (row.trained_seconds, row.annotations, row.seconds, row.speed)
+    )
+    return [row.recipe, row.applied or NOTHING, row.letter, f"{row.accuracy:.4f}", row.better or NOTHING, p, *numbers]

@@ -1,0 +1,1 @@
+"""Training of whole pipelines: the plan, checks beforehand, cross-fitting, what is stored, tuning, experiments."""

@@ -1,0 +1,154 @@
+"""What is to be trained of a pipeline, and where its parts stand, those inside fusions too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from linnet.errors import RecipeError, did_you_mean
+from linnet.pipeline import Pipeline
+from linnet.pipeline.component import Component
+from linnet.pipeline.learner import Learner, inner_of, learner_of
+from linnet.recipes import config
+
+__all__ = [
+    "Task",
+    "from_dev",
+    "learner_at",
+    "learners",
+    "part_at",
+    "parts_of",
+    "tasks",
+    "with_part",
+]
+
+
+@dataclass(frozen=True)
+class Task:
+    """One part to train: its ``place`` in the pipeline (``(1, 0)`` is the first part of a fusion), name, arguments.
+
+    ``stage`` counts the trainings of one part, which goes on with what it learned before as it sees fit.
+    """
+
+    place: tuple[int, ...]
+    name: str
+    args: Mapping[str, Any] = field(default_factory=dict)
+    stage: int = 1
+
+    @property
+    def label(self) -> str:
+        """What it is called: the name of the part, from its second training on with its number."""
+        return self.name if self.stage == 1 else f"{self.name}-{self.stage}"
+
+    @property
+    def folder(self) -> str:
+        """The folder that the finished part is kept in."""
+        return "-".join([*map(str, self.place), self.label])
+
+
+def tasks(
+    pipeline: Pipeline, tables: Sequence[Mapping[str, Any]], *, source: str, seed: int | None = None
+) -> list[Task]:
+    """Return what to train, in order.
+
+    Args:
+        pipeline: the pipeline of a recipe.
+        tables: its ``[[train]]`` tables: ``part`` and arguments of that part. Without any, every part that learns from
+            the training documents is trained; ``decide`` and ``fuse``, which learn from dev documents, only if named.
+        source: the recipe, for messages.
+        seed: of the recipe, for networks whose table names none.
+
+    Raises:
+        RecipeError: a table names no part that learns, or has wrong arguments for its part.
+    """
+    able = learners(pipeline)
+    if not tables:
+        rest = [task for task in able if learner_at(pipeline, task.place).LEARNS_FROM == "train"]
+        return [_seeded(pipeline, task, seed) for task in rest]
+    chosen: list[Task] = []
+    problems = []
+    names = [task.name for task in able]
+    for index, table in enumerate(tables):
+        name = table.get("part")
+        found = [task for task in able if task.name == name]
+        if not found:
+            hint = did_you_mean(str(name), names) or f"; parts that learn: {', '.join(names) or 'none'}"
+            problems.append(f"train[{index}].part: {name!r} is no part of the pipeline that learns{hint}")
+        args = {key: value for key, value in table.items() if key != "part"}
+        for task in found:
+            stage = 1 + sum(earlier.place == task.place for earlier in chosen)
+            problems += [f"train[{index}].{problem}" for problem in _wrong(learner_at(pipeline, task.place), args)]
+            chosen.append(Task(task.place, task.name, args, stage))
+    if problems:
+        raise RecipeError(source, problems)
+    return [_seeded(pipeline, task, seed) for task in chosen]
+
+
+def _wrong(part: Learner, args: Mapping[str, Any]) -> Sequence[str]:
+    """Return what a part would refuse of its arguments once it is its turn, hours later maybe."""
+    try:
+        part.check(args)
+    except RecipeError as error:
+        return error.problems
+    return ()
+
+
+def _seeded(pipeline: Pipeline, task: Task, seed: int | None) -> Task:
+    """Return a task with the recipe's seed, if a network is trained that is told no other."""
+    if seed is None or "seed" in task.args or not learner_at(pipeline, task.place).NETWORK:
+        return task
+    return replace(task, args={**task.args, "seed": seed})
+
+
+def learners(pipeline: Pipeline) -> list[Task]:
+    """Return the parts that can learn, in order, those inside fusions before the fusion itself."""
+    return [Task(place, config.name_of(part)) for place, part in _placed(pipeline.parts) if _learns(part)]
+
+
+def _placed(parts: Sequence[Component], above: tuple[int, ...] = ()) -> Iterator[tuple[tuple[int, ...], Component]]:
+    """Yield all parts with their places, those inside fusions before the fusion itself."""
+    for index, part in enumerate(parts):
+        place = (*above, index)
+        yield from _placed(inner_of(part), place)
+        yield place, part
+
+
+def _learns(part: Component) -> bool:
+    return isinstance(part, Learner) and part.learns
+
+
+def from_dev(pipeline: Pipeline, todo: Sequence[Task]) -> list[str]:
+    """Return the names of the parts to train that learn from the dev documents."""
+    return [task.name for task in todo if learner_at(pipeline, task.place).LEARNS_FROM == "dev"]
+
+
+def parts_of(pipeline: Pipeline) -> list[Component]:
+    """Return all parts of a pipeline, those inside fusions before the fusion itself."""
+    return [part for _, part in _placed(pipeline.parts)]
+
+
+def part_at(pipeline: Pipeline, place: Sequence[int]) -> Component:
+    """Return the part in a place."""
+    part = pipeline.parts[place[0]]
+    for index in place[1:]:
+        part = inner_of(part)[index]
+    return part
+
+
+def learner_at(pipeline: Pipeline, place: Sequence[int]) -> Learner:
+    """Return the part in a place, which learns."""
+    return learner_of(part_at(pipeline, place))
+
+
+def with_part(pipeline: Pipeline, place: Sequence[int], part: Component) -> Pipeline:
+    """Return a pipeline with another part in a place; fusions that hold it are copied."""
+    return pipeline.with_parts(_put(pipeline.parts, place, part))
+
+
+def _put(parts: Sequence[Component], place: Sequence[int], part: Component) -> list[Component]:
+    first, rest = place[0], place[1:]
+    if rest:
+        holder: Any = learner_of(parts[first])
+        part = holder.with_inner(_put(holder.inner, rest, part))
+    return [*parts[:first], part, *parts[first + 1 :]]

@@ -1,0 +1,86 @@
+"""Whether documents can teach a pipeline, found out before hours are spent: some parts learn at the very end."""
+
+from __future__ import annotations
+
+import itertools
+import logging
+from collections import Counter
+from collections.abc import Sequence
+
+from linnet.data import Document
+from linnet.errors import LinnetError
+from linnet.fit.plan import Task, from_dev
+from linnet.kb import KnowledgeBase
+from linnet.pipeline import Pipeline
+
+__all__ = ["check_teachable"]
+
+logger = logging.getLogger(__name__)
+
+KNOWN = 0.5  # share of linked mentions whose concepts the knowledge base holds; with fewer it may be the wrong one
+SAMPLE = 1000  # concepts whose ids tell how ids begin
+SHOWN = 3  # ids that a message names
+
+
+def check_teachable(
+    pipeline: Pipeline, todo: Sequence[Task], docs: Sequence[Document], dev: Sequence[Document]
+) -> None:
+    """Refuse documents that some part of a pipeline cannot learn from.
+
+    Args:
+        pipeline: whose parts are to be trained.
+        todo: which of them.
+        docs: the training documents.
+        dev: the documents that parts such as ``decide`` learn from.
+
+    Raises:
+        LinnetError: no documents, an id that stands twice, no mention, no dev documents where a part learns from them,
+            or not one concept that the knowledge base holds.
+    """
+    _check_ids(docs)
+    links = any("candidates" in part.gives or "concepts" in part.gives for part in pipeline.parts)
+    later = from_dev(pipeline, todo)
+    if later and not dev:
+        raise LinnetError(
+            f"{later[0]} learns from the dev documents, and there are none: give the corpus a dev split "
+            "(linnet corpus split makes one), or train without it"
+        )
+    for split, some in (("training", docs), *((("dev", dev),) if later else ())):
+        if not any(doc.mentions for doc in some):
+            raise LinnetError(f"none of the {len(some):,} {split} documents has a mention to learn from")
+        if links and pipeline.kb is not None:
+            _check_concepts(pipeline.kb, some, split)
+
+
+def _check_ids(docs: Sequence[Document]) -> None:
+    if not docs:
+        raise LinnetError("no documents to train on")
+    seen: set[str] = set()
+    for doc in docs:
+        if doc.id in seen:
+            raise LinnetError(f"document id {doc.id!r} stands twice in the training documents; ids must be unique")
+        seen.add(doc.id)
+
+
+def _check_concepts(kb: KnowledgeBase, docs: Sequence[Document], split: str) -> None:
+    """Refuse documents of other concepts than the knowledge base's, and warn of those with many others."""
+    linked = [mention for doc in docs for mention in doc.mentions or () if mention.concepts]
+    known: dict[str, bool] = {}
+    for id in itertools.chain.from_iterable(mention.concepts or () for mention in linked):
+        if id not in known:
+            known[id] = id in kb
+    right = sum(all(known[id] for id in mention.concepts or ()) for mention in linked)
+    if not linked:
+        raise LinnetError(f"no mention of the {split} documents is linked to a concept, so nothing can learn linking")
+    if right >= KNOWN * len(linked):
+        return
+    others = Counter(id for mention in linked for id in mention.concepts or () if not known[id])
+    named = ", ".join(id for id, _ in others.most_common(SHOWN))
+    prefixes = ", ".join(sorted({f'"{kb.id(row).partition(":")[0]}"' for row in range(min(len(kb), SAMPLE))}))
+    problem = (
+        f"{right:,} of {len(linked):,} linked mentions of the {split} documents have concepts that the knowledge base "
+        f"{kb.path} holds; it lacks {named}, its ids begin with {prefixes}"
+    )
+    if not right:
+        raise LinnetError(f"{problem}; are the documents annotated with another one?")
+    logger.warning("%s", problem)

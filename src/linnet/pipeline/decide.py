@@ -1,0 +1,293 @@
+"""From ordered candidates to the answer: concepts or NIL, with a probability, and composites folded back.
+
+Uncalibrated, the probability is the first candidate's score, cut to 0 … 1 and shared among candidates that tie with it;
+``calibration`` is then ``""``. `Decide.fit` learns from dev documents how often such an answer is right
+(`linnet.pipeline.confidence`). Fitted behind a detector it gives P(span and concept right) (``"joint"``), behind gold
+spans P(concept right | span) (``"given-span"``); the two are different numbers and are never mixed.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from linnet.codec import resolve
+from linnet.data import Calibration, Candidates, Document, Mention, Span, by_position, mention_id
+from linnet.errors import DataError, PipelineError
+from linnet.kb import KnowledgeBase
+from linnet.pipeline.allow import Allow
+from linnet.pipeline.component import Component, Step, blind, is_reviewed
+from linnet.pipeline.confidence import FEATURES, FEW, TIE, Confidence, features
+from linnet.pipeline.learner import made_once
+from linnet.pipeline.pipeline import Pipeline, Stage
+from linnet.reporter import warn
+
+__all__ = ["Decide", "calibrate", "fold"]
+
+TINY = np.finfo(np.float64).tiny
+
+
+@dataclass(kw_only=True)
+class Decide(Stage):
+    """Sets concepts and probability of every mention; answers that people gave stay.
+
+    Args:
+        kb: the knowledge base of the candidates.
+        threshold: an answer less probable than this becomes NIL, ``()``.
+        fold: put the conjuncts of one group together again as one mention of several concepts.
+        nil: ``keep`` mentions without a concept, or ``drop`` predicted ones.
+    """
+
+    kb: KnowledgeBase
+    threshold: float = 0.0
+    fold: bool = True
+    nil: Literal["keep", "drop"] = "keep"
+    confidence: Confidence | None = field(default=None, init=False)
+    calibration: Calibration = field(default="", init=False)
+
+    LEARNS_FROM = "dev"
+    NEEDS = frozenset({"mentions", "candidates"})
+    GIVES = frozenset({"concepts"})
+
+    def __post_init__(self) -> None:
+        number = isinstance(self.threshold, (int, float, np.number)) and not isinstance(self.threshold, bool)
+        if not number or not 0.0 <= self.threshold <= 1.0:
+            raise DataError(f"decide: threshold {self.threshold!r} is not between 0 and 1")
+
+    def __call__(self, docs: Sequence[Document], /, *, allow: Allow | None = None) -> list[Document]:  # noqa: ARG002
+        """Return `docs` with concepts and probabilities."""
+        return [self._document(doc) for doc in docs]
+
+    def _document(self, doc: Document) -> Document:
+        if doc.mentions is None:
+            raise PipelineError(f"Decide needs mentions, document {doc.id!r} has none: put a detector in front")
+        answered = replace(doc, mentions=tuple(self._answer(mention) for mention in doc.mentions))
+        if self.fold and any(mention.group for mention in answered.mentions or ()):
+            answered = fold(answered, self.kb)
+        if self.nil == "keep":
+            return answered
+        kept = (mention for mention in answered.mentions or () if mention.concepts or mention.source != "pred")
+        return replace(answered, mentions=tuple(kept))
+
+    def _answer(self, mention: Mention) -> Mention:
+        candidates = mention.candidates
+        if mention.source != "pred" and (mention.concepts is not None or candidates is None):
+            return mention  # people's answers stay, and a detector looks up candidates for its own mentions alone
+        if candidates is None:
+            raise PipelineError(f"Decide needs candidates, mention {mention.span} has none: put a retriever in front")
+        if candidates.kb and candidates.kb != self.kb.version:
+            raise PipelineError(
+                f"candidates of knowledge base version {candidates.kb} cannot be decided with {self.kb.version}"
+            )
+        if len(candidates) == 0:
+            return replace(mention, concepts=(), probability=None, calibration="")
+        # candidates read without a knowledge base still hold ids
+        row = int(resolve(candidates.top(1), self.kb).rows[0])
+        probability = self._probability(mention, candidates, row)
+        nil = row < 0 or probability < self.threshold
+        return replace(
+            mention,
+            concepts=() if nil else (self.kb.id(row),),
+            # of NIL because of the threshold: the probability that the rejected concept is wrong
+            probability=1.0 - probability if nil and row >= 0 else probability,
+            calibration=self.calibration,
+        )
+
+    def _probability(self, mention: Mention, candidates: Candidates, row: int) -> float:
+        if self.confidence is None:
+            first = float(np.clip(candidates.scores[0], 0.0, 1.0))
+            return first / int((candidates.scores >= candidates.scores[0] - TIE).sum())
+        columns = features(mention, self.confidence.signals)
+        return float(self.confidence(columns[None], [self._kind(row)])[0])
+
+    @made_once
+    def _kind(self) -> Callable[[int], str]:
+        """From a concept to its semantic types as one text; the same concepts are asked for again and again."""
+        return functools.cache(lambda row: "|".join(self.kb.types_of(row)) if row >= 0 else "NIL")
+
+    @property
+    def used_dev(self) -> bool:
+        """Whether there were mentions enough to calibrate on."""
+        return bool(self.calibration)
+
+    @property
+    def parameters(self) -> int:
+        """What calibration has learned."""
+        return self.confidence.parameters if self.confidence is not None else 0
+
+    # --- calibration -------------------------------------------------------------------------------------------------
+
+    def fit(
+        self,
+        train: Sequence[Document],  # noqa: ARG002
+        dev: Sequence[Document],
+        /,
+        *,
+        before: Component,
+        kb: KnowledgeBase,  # noqa: ARG002
+        args: Mapping[str, Any],  # noqa: ARG002
+    ) -> Iterator[Step]:
+        """Fit the probability on `dev`, which nothing in `before` was trained on; one step.
+
+        Signals that parts of `before` declare are learned from besides what `FEATURES` names.
+        With fewer than ``FEW`` answers it stays uncalibrated, which is warned of.
+
+        Raises:
+            DataError: no mention to learn from, or all of them wrong.
+        """
+        pipeline = before if isinstance(before, Pipeline) else Pipeline(before)
+        answers: list[_Judged] = []
+        for gold, predicted in zip(dev, pipeline(blind(dev, before)), strict=True):
+            answers += self._judged(gold, predicted)
+        right = np.array([answer.right for answer in answers], np.bool_)
+        if not right.any():
+            why = "no answer of them is right: has what stands before learned enough?" if len(right) else ""
+            raise DataError(f"decide: cannot calibrate on {len(right)} mentions; {why or 'none has candidates'}")
+        if len(right) < FEW:
+            message = f"{len(right)} mentions of the dev documents are too few for frequencies, {FEW} are enough"
+            warn(f"decide stays uncalibrated: {message}")
+            self.confidence, self.calibration = None, ""
+            yield Step(step=1, total=1)
+            return
+        signals = [name for name in pipeline.signals if name not in FEATURES]
+        columns = np.array([features(answer.mention, signals) for answer in answers])
+        kinds = [self._kind(answer.row) for answer in answers]
+        documents = [answer.document for answer in answers]
+        self.confidence = Confidence.fit(columns, kinds, right, documents=documents, signals=signals)
+        self.calibration = "given-span" if "mentions" in before.needs else "joint"
+        happened = np.where(right, found := self.confidence(columns, kinds), 1.0 - found)
+        yield Step(step=1, total=1, losses={"nll": float(-np.log(np.maximum(happened, TINY)).mean())})
+
+    def _judged(self, gold: Document, predicted: Document) -> Iterator[_Judged]:
+        """Yield the predicted mentions that have candidates and whether the first is right.
+
+        Where a corpus gives one span several mentions, any of them may be meant; what lies outside the spans that a
+        person went through, or in a document that nobody annotated, is neither right nor wrong.
+        """
+        if gold.mentions is None:
+            return
+        answers: dict[tuple[Span, ...], list[Mention]] = {}
+        for mention in gold.mentions or ():
+            answers.setdefault(mention.spans, []).append(mention)
+        for mention in predicted.mentions or ():
+            if mention.candidates is None or not len(mention.candidates):
+                continue
+            theirs = answers.get(mention.spans, [])
+            if theirs or is_reviewed(gold, mention):
+                row = int(resolve(mention.candidates.top(1), self.kb).rows[0])
+                yield _Judged(gold.id, mention, row, any(self._is_right(answer, row) for answer in theirs))
+
+    def _is_right(self, gold: Mention, row: int) -> bool:
+        accepted = {gold.concepts or (), *gold.alternatives}
+        live = {tuple(self.kb.id(self.kb.row(id)) if id in self.kb else id for id in answer) for answer in accepted}
+        return (self.kb.id(row),) in live if row >= 0 else () in live
+
+    def learned_values(self) -> dict[str, Any]:
+        """Return what was fitted, if anything was."""
+        if self.confidence is None:
+            return {}
+        return {"calibration": self.calibration, **self.confidence.to_json()}
+
+    def restore_values(self, values: Mapping[str, Any]) -> None:
+        """Take what `learned_values` gave."""
+        self.confidence, self.calibration = Confidence.from_json(values), _known(values["calibration"])
+
+
+def calibrate(pipeline: Pipeline, dev: Sequence[Document]) -> Pipeline:
+    """Return `pipeline` with its last part, a `Decide`, fitted on `dev`: documents with 50 gold mentions or more.
+
+    Raises:
+        PipelineError: the last part is no `Decide`.
+        DataError: no mention to learn from, or all of them wrong.
+    """
+    last = pipeline.parts[-1]
+    if not isinstance(last, Decide):
+        raise PipelineError(f"calibrate needs a pipeline that ends in decide, found {pipeline!r}")
+    fitted = replace(last)
+    for _ in fitted.fit((), dev, before=Pipeline(*pipeline.parts[:-1], allow=pipeline.allow), kb=last.kb, args={}):
+        pass
+    made = Pipeline(*pipeline.parts[:-1], fitted, name=pipeline.name, kb=pipeline.kb, allow=pipeline.allow)
+    made.seen = pipeline.seen.with_documents(dev=dev if fitted.calibration else ())
+    return made
+
+
+def _known(calibration: Any) -> Calibration:
+    if calibration not in ("joint", "given-span"):
+        raise ValueError(f"calibration {calibration!r} is neither 'joint' nor 'given-span'")
+    known: Calibration = calibration
+    return known
+
+
+class _Judged(NamedTuple):
+    """A predicted mention of a document, its first candidate, and whether that is right."""
+
+    document: str
+    mention: Mention
+    row: int
+    right: bool
+
+
+# --- composites ------------------------------------------------------------------------------------------------------
+
+
+def fold(doc: Document, kb: KnowledgeBase) -> Document:
+    """Return `doc` with the predicted mentions of one group made one: all their concepts, over the hull of their spans.
+
+    A composite over the very span of a person's mention yields to it, as any prediction does.
+    """
+    groups: dict[str, list[Mention]] = {}
+    alone: list[Mention] = []
+    for mention in doc.mentions or ():
+        if mention.group and mention.source == "pred":
+            groups.setdefault(mention.group, []).append(mention)
+        else:
+            alone.append(mention)
+    taken = {mention.spans for mention in alone if mention.source != "pred"}
+    folded = [_fold(doc, group, kb) if len(group) > 1 else group[0] for group in groups.values()]
+    kept = [mention for mention in folded if mention.spans not in taken]
+    return replace(doc, mentions=by_position([*alone, *kept]))
+
+
+def _fold(doc: Document, group: Sequence[Mention], kb: KnowledgeBase) -> Mention:
+    start, end = min(mention.start for mention in group), max(mention.end for mention in group)
+    types = tuple(dict.fromkeys(kind for mention in group for kind in mention.types))
+    answered = [mention for mention in group if mention.concepts and mention.probability is not None]
+    known = set.intersection(*(set(mention.signals) for mention in group))
+    return replace(
+        group[0],
+        start=start,
+        end=end,
+        parts=(),
+        id=mention_id(doc.id, [Span(start, end)], types),
+        types=types,
+        concepts=tuple(dict.fromkeys(id for mention in group for id in mention.concepts or ())),
+        candidates=_merge([resolve(mention.candidates, kb) for mention in group if mention.candidates is not None]),
+        # all of its concepts hold, taken as independent; a conjunct that names none has no part in that
+        probability=math.prod(mention.probability or 0.0 for mention in answered) if answered else None,
+        calibration=answered[0].calibration if answered else "",
+        signals={name: min(mention.signals[name] for mention in group) for name in known},
+        group="",
+    )
+
+
+def _merge(lists: Sequence[Candidates]) -> Candidates | None:
+    """Return the candidates of all lists, of each concept the best."""
+    if not lists:
+        return None
+    names = [c.names if c.names is not None else np.full(len(c), -1, np.int32) for c in lists]
+    columns = [
+        zip(c.rows.tolist(), c.scores.tolist(), n.tolist(), strict=True) for c, n in zip(lists, names, strict=True)
+    ]
+    best: dict[int, tuple[float, int]] = {}
+    for row, score, name in itertools.chain.from_iterable(columns):
+        if row not in best or score > best[row][0]:
+            best[row] = (score, name)
+    rows, kept = np.array(list(best), np.int32), list(best.values())
+    scores = np.array([score for score, _ in kept], np.float32)
+    return Candidates(rows, scores, names=np.array([name for _, name in kept], np.int32), kb=lists[0].kb).sorted()

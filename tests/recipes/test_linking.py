@@ -1,0 +1,55 @@
+"""What links texts that somebody brings: which recipe, what of it is untrained, a detector in front."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from linnet.data import Document, Mention
+from linnet.detect.gold import Gold
+from linnet.errors import LinnetError
+from linnet.kb import KnowledgeBase
+from linnet.pipeline import Pipeline
+from linnet.pipeline.decide import Decide
+from linnet.recipes.config import load
+from linnet.recipes.linking import default_recipe, detecting, hide_gold, untrained
+from linnet.retrieve.exact import Exact
+
+
+def test_each_knowledge_base_has_a_recipe(kb: KnowledgeBase) -> None:
+    assert (default_recipe(None), default_recipe("hpo"), default_recipe("mine")) == ("hpo", "hpo", "dictionary")
+    assert load(default_recipe(str(kb.path)), kb=kb).kb is kb
+
+
+def test_what_is_untrained(tmp_path: Path) -> None:
+    recipe = tmp_path / "mine.toml"
+    recipe.write_text(
+        'kb = "hpo"\n[[pipeline]]\nuse = "gold"\n[[pipeline]]\nuse = "ngram"\n[[train]]\npart = "ngram"\n'
+    )
+    assert untrained(str(recipe)) == (str(recipe), ["ngram"])
+    assert untrained("dictionary") == ("dictionary", [])
+    assert untrained(str(tmp_path)) == (str(tmp_path), [])
+
+
+def test_a_detector_in_front(kb: KnowledgeBase) -> None:
+    given = Pipeline(Gold(), Exact(kb=kb), decide := Decide(kb=kb), kb=kb)
+    decide.calibration = "given-span"
+    finds = detecting(given, "dictionary")
+    assert repr(finds) == "Dictionary >> Exact >> Decide"
+    [doc] = finds("A seizure.")
+    assert [(one.concepts, one.calibration) for one in doc.mentions or ()] == [(("HP:0001250",), "")]
+    assert decide.calibration == "given-span", "the pipeline that was given stays as it is"
+    with pytest.raises(LinnetError, match="finds mentions itself"):
+        detecting(finds, "dictionary")
+
+
+def test_no_mention_to_link(kb: KnowledgeBase) -> None:
+    given = Pipeline(Gold(), Exact(kb=kb), kb=kb)
+    with pytest.raises(LinnetError, match="no mentions are marked in the input"):
+        list(hide_gold([Document.of("A seizure.")], given))
+    gold = Mention(2, 9, concepts=("HP:0001250",), source="gold")
+    marked = replace(Document.of("A seizure."), mentions=(gold,))
+    [seen] = hide_gold([marked], given)
+    assert [mention.concepts for mention in seen.mentions or ()] == [None]
