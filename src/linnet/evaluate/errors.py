@@ -21,6 +21,7 @@ other           a wrong concept, and there are no candidates to look at
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -176,18 +177,20 @@ class _Finder:
             tags += (NOT_IN_KB,)
         return self._error(kinds[0], doc, mention, answer, row=row, tags=tags)
 
+    def _types_differ(self, gold: Mention, answer: Mention) -> bool:
+        ours = set(answer.types) & self._labels  # labels of another vocabulary say nothing
+        return bool(ours and gold.types) and not ours & set(gold.types)
+
     def _kinds(self, doc: Document, row: int, gold: Mention, answer: Mention) -> list[Kind]:
         """Return the kinds of a wrong answer at the right span, in the order of `KINDS`."""
-        accepted = {self._live(id) for ids in (gold.concepts or (), *gold.alternatives) for id in ids}
-        said = [self._live(id) for id in answer.concepts or ()]
-        missing = [id for id in map(self._live, gold.concepts or ()) if id not in said]
+        wanted, said = gold.concepts or (), [self._live(id) for id in answer.concepts or ()]
+        accepted = set(map(self._live, itertools.chain(wanted, *gold.alternatives)))
         wrong = [id for id in said if id not in accepted]
+        missing = [id for id in map(self._live, wanted) if id not in said]
         holds: set[Kind] = set()
-        for one in missing:
-            for other in wrong:
-                holds |= self._relations.between(one, other, surface=doc.surface(gold))
-        ours = set(answer.types) & self._labels  # labels of another vocabulary say nothing
-        if ours and gold.types and wrong and not ours & set(gold.types):
+        for one, other in itertools.product(missing, wrong):
+            holds |= self._relations.between(one, other, surface=doc.surface(gold))
+        if wrong and self._types_differ(gold, answer):
             holds.add("type")
         if not said or self._linked.nil[row]:
             holds.add("nil")

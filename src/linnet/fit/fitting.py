@@ -184,6 +184,13 @@ class _CrossFitting:
                 self.known[place] = self._trained_again(number, part)
         return [self._without(fold) for fold in range(self.folds)]
 
+    def _stages(self, number: int, part: Learner) -> list[int]:
+        """Return the tasks up to `number` that trained a part, after the last of them that learned from no document."""
+        place = self.done[number].place
+        stages = [earlier for earlier in range(number + 1) if self.done[earlier].place == place]
+        known = [stage for stage in stages if part.owes_nothing(self.done[stage].args)]
+        return [stage for stage in stages if not known or stage > known[-1]]
+
     def _trained_again(self, number: int, part: Learner) -> list[Learner]:
         """Return a part, the last to be trained being task `number`, with networks that have not seen every n-th fold.
 
@@ -192,9 +199,7 @@ class _CrossFitting:
         What one of its stages learned from no document is not learned again: the next goes on with it.
         """
         task, made = self.done[number], []
-        stages = [place for place, other in enumerate(self.done[: number + 1]) if other.place == task.place]
-        known = [place for place in stages if part.owes_nothing(self.done[place].args)]
-        stages = [place for place in stages if not known or place > known[-1]]
+        stages = self._stages(number, part)
         for out in range(part.FOLDS):
             rest = [doc for doc in self.docs if self.places[doc.id] % part.FOLDS != out]
             if not rest or len(rest) == len(self.docs) or not stages:

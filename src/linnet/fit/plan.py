@@ -66,8 +66,15 @@ def tasks(
     if not tables:
         rest = [task for task in able if learner_at(pipeline, task.place).LEARNS_FROM == "train"]
         return [_seeded(pipeline, task, seed) for task in rest]
+    return [_seeded(pipeline, task, seed) for task in _choose(pipeline, able, tables, source)]
+
+
+def _choose(
+    pipeline: Pipeline, able: Sequence[Task], tables: Sequence[Mapping[str, Any]], source: str
+) -> Sequence[Task]:
+    """Return the tasks that ``[[train]]`` tables name, in their order, with their arguments."""
     chosen: list[Task] = []
-    problems = []
+    problems: list[str] = []
     names = [task.name for task in able]
     for index, table in enumerate(tables):
         name = table.get("part")
@@ -75,14 +82,15 @@ def tasks(
         if not found:
             hint = did_you_mean(str(name), names) or f"; parts that learn: {', '.join(names) or 'none'}"
             problems.append(f"train[{index}].part: {name!r} is no part of the pipeline that learns{hint}")
-        args = {key: value for key, value in table.items() if key != "part"}
+        args = dict(table)
+        args.pop("part", None)
         for task in found:
             stage = 1 + sum(earlier.place == task.place for earlier in chosen)
             problems += [f"train[{index}].{problem}" for problem in _wrong(learner_at(pipeline, task.place), args)]
             chosen.append(Task(task.place, task.name, args, stage))
     if problems:
         raise RecipeError(source, problems)
-    return [_seeded(pipeline, task, seed) for task in chosen]
+    return chosen
 
 
 def _wrong(part: Learner, args: Mapping[str, Any]) -> Sequence[str]:

@@ -64,17 +64,14 @@ def _check_ids(docs: Sequence[Document]) -> None:
 
 def _check_concepts(kb: KnowledgeBase, docs: Sequence[Document], split: str) -> None:
     """Refuse documents of other concepts than the knowledge base's, and warn of those with many others."""
-    linked = [mention for doc in docs for mention in doc.mentions or () if mention.concepts]
-    known: dict[str, bool] = {}
-    for id in itertools.chain.from_iterable(mention.concepts or () for mention in linked):
-        if id not in known:
-            known[id] = id in kb
-    right = sum(all(known[id] for id in mention.concepts or ()) for mention in linked)
+    linked = [mention.concepts for doc in docs for mention in doc.mentions or () if mention.concepts]
+    known = {id: id in kb for id in set(itertools.chain.from_iterable(linked))}
+    right = sum(all(map(known.__getitem__, concepts)) for concepts in linked)
     if not linked:
         raise LinnetError(f"no mention of the {split} documents is linked to a concept, so nothing can learn linking")
     if right >= KNOWN * len(linked):
         return
-    others = Counter(id for mention in linked for id in mention.concepts or () if not known[id])
+    others = Counter(id for id in itertools.chain.from_iterable(linked) if not known[id])
     named = ", ".join(id for id, _ in others.most_common(SHOWN))
     prefixes = ", ".join(sorted({f'"{kb.id(row).partition(":")[0]}"' for row in range(min(len(kb), SAMPLE))}))
     problem = (

@@ -276,14 +276,7 @@ def unite(lists: Sequence[Sequence[Mention]], overlaps: Overlaps = "all") -> lis
     >>> [[mention.id for mention in unite(lists, how)] for how in ("all", "longest", "first")]
     [['a', 'c'], ['c'], ['a']]
     """
-    found: list[tuple[int, Mention]] = []
-    for number, mentions in enumerate(lists):
-        taken = {(mention.spans, mention.types) for _, mention in found}
-        people = {(one.spans, one.types) for _, one in found if one.source != "pred"}
-        own = [one for one in mentions if (one.spans, one.types) not in (taken if one.source == "pred" else people)]
-        theirs = {(one.spans, one.types) for one in own if one.source != "pred"}  # in whose place no prediction stays
-        found = [item for item in found if item[1].source != "pred" or (item[1].spans, item[1].types) not in theirs]
-        found += [(number, mention) for mention in own]
+    found = _join(lists)
     if overlaps == "all":
         return [mention for _, mention in found]
     length = (lambda mention: mention.end - mention.start) if overlaps == "longest" else lambda _: 0
@@ -294,6 +287,19 @@ def unite(lists: Sequence[Sequence[Mention]], overlaps: Overlaps = "all") -> lis
         if mention.source != "pred" or not any(_overlap(mention, other) for other in others):
             kept.append((number, mention))
     return [mention for _, mention in sorted(kept, key=lambda item: item[0])]
+
+
+def _join(lists: Sequence[Sequence[Mention]]) -> list[tuple[int, Mention]]:
+    """Return the mentions of all lists with the number of their list; a prediction yields to what is there already."""
+    found: list[tuple[int, Mention]] = []
+    for number, mentions in enumerate(lists):
+        taken = {(mention.spans, mention.types) for _, mention in found}
+        people = {(one.spans, one.types) for _, one in found if one.source != "pred"}
+        own = [one for one in mentions if (one.spans, one.types) not in (taken if one.source == "pred" else people)]
+        theirs = {(one.spans, one.types) for one in own if one.source != "pred"}  # in whose place no prediction stays
+        found = [item for item in found if item[1].source != "pred" or (item[1].spans, item[1].types) not in theirs]
+        found += [(number, mention) for mention in own]
+    return found
 
 
 def _overlap(one: Mention, other: Mention) -> bool:

@@ -257,7 +257,8 @@ def fold(doc: Document, kb: KnowledgeBase) -> Document:
 def _fold(doc: Document, group: Sequence[Mention], kb: KnowledgeBase) -> Mention:
     start, end = min(mention.start for mention in group), max(mention.end for mention in group)
     types = tuple(dict.fromkeys(kind for mention in group for kind in mention.types))
-    answered = [mention for mention in group if mention.concepts and mention.probability is not None]
+    concepts = dict.fromkeys(id for mention in group for id in mention.concepts or ())
+    probabilities = [one.probability for one in group if one.concepts and one.probability is not None]
     known = set.intersection(*(set(mention.signals) for mention in group))
     return replace(
         group[0],
@@ -266,11 +267,11 @@ def _fold(doc: Document, group: Sequence[Mention], kb: KnowledgeBase) -> Mention
         parts=(),
         id=mention_id(doc.id, [Span(start, end)], types),
         types=types,
-        concepts=tuple(dict.fromkeys(id for mention in group for id in mention.concepts or ())),
+        concepts=tuple(concepts),
         candidates=_merge([resolve(mention.candidates, kb) for mention in group if mention.candidates is not None]),
         # all of its concepts hold, taken as independent; a conjunct that names none has no part in that
-        probability=math.prod(mention.probability or 0.0 for mention in answered) if answered else None,
-        calibration=answered[0].calibration if answered else "",
+        probability=math.prod(probabilities) if probabilities else None,
+        calibration=next((one.calibration for one in group if one.concepts and one.probability is not None), ""),
         signals={name: min(mention.signals[name] for mention in group) for name in known},
         group="",
     )

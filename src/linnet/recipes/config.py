@@ -29,6 +29,7 @@ from linnet.kb import KnowledgeBase
 from linnet.pipeline import Component, Pipeline, Stage
 from linnet.pipeline.component import Seen, describe_seen
 from linnet.pipeline.learner import HANDED_IN
+from linnet.recipes.changes import apply_change, is_called
 from linnet.recipes.components import COMPONENTS, components
 from linnet.recipes.knowledge_bases import name_of_kb, open_kb
 from linnet.recipes.recipe import Recipe, allow_lines, check_value, messages, nested_tables, toml_value
@@ -37,7 +38,6 @@ from linnet.text.files import read_text
 
 __all__ = ["COMPONENTS", "Recipe", "components", "load", "make", "name_of", "open_kb", "read_recipe", "recipes", "save"]
 
-LONGEST_NUMBER = 64  # bits, as TOML has it
 SEEN = "seen.json"  # of a trained folder: `Pipeline.seen`
 
 
@@ -95,7 +95,7 @@ def read_recipe(source: str | Path, *, changes: Sequence[str] = ()) -> Recipe:
 
 
 def _check(values: dict[str, Any], path: Path, changes: Sequence[str]) -> Recipe:
-    problems = [problem for change in changes for problem in _apply(change, values)]
+    problems = [problem for change in changes for problem in apply_change(change, values)]
     recipe = None
     try:
         recipe = Recipe.model_validate(values)
@@ -143,28 +143,40 @@ def _check_tune(tune: Any, parts: Any, train: Any) -> list[str]:
     What a ``[[train]]`` table holds, ``train.dense.lr``, the part itself checks when it is trained.
     """
     problems = []
-    used = [str(part.get("use")) for part in nested_tables(parts)]
     tables = [f"train.{table.get('part')}" for table in nested_tables(train)]
     for key, wanted in tune.items() if isinstance(tune, dict) else ():
-        where = f"tune.{key}"
-        target, _, field = key.rpartition(".")
-        called = dict.fromkeys(str(part.get("use")) for part in nested_tables(parts) if _is_called(part, target))
-        if not target:
-            problems.append(f'{where}: expected a part and its keyword in quotes, such as "ngram.k"')
-        elif target.startswith("train."):
-            if target not in tables:
-                hint = did_you_mean(target, tables) or f"; there are: {', '.join(tables) or 'none'}"
-                problems.append(f"{where}: no [[train]] table of {target.removeprefix('train.')!r}{hint}")
-        elif not called:
-            hint = did_you_mean(target, used) or f"; it has: {', '.join(used) or 'none'}"
-            problems.append(f"{where}: no part {target!r} in the pipeline{hint}")
-        for name in (name for name in called if name in components()):
-            known = _keywords(name)
-            if field not in known:
-                hint = did_you_mean(field, known) or _list(known)
-                problems.append(f"{where}: unknown field {field!r} of {name}{hint}")
-            else:
-                problems += [problem for value in probes(wanted) for problem in check_value(known[field], value, where)]
+        target = key.rpartition(".")[0]
+        called = dict.fromkeys(str(part.get("use")) for part in nested_tables(parts) if is_called(part, target))
+        if not called:
+            problems += [f"tune.{key}: {problem}" for problem in _check_target(target, parts, tables)]
+        problems += _check_choice(key, wanted, [name for name in called if name in components()])
+    return problems
+
+
+def _check_target(target: str, parts: Any, tables: Sequence[str]) -> list[str]:
+    """Return what is wrong with the part that a key of ``[tune]`` names, and the pipeline lacks."""
+    if not target:
+        return ['expected a part and its keyword in quotes, such as "ngram.k"']
+    if target in tables:
+        return []
+    if target.startswith("train."):
+        hint = did_you_mean(target, tables) or f"; there are: {', '.join(tables) or 'none'}"
+        return [f"no [[train]] table of {target.removeprefix('train.')!r}{hint}"]
+    used = [str(part.get("use")) for part in nested_tables(parts)]
+    hint = did_you_mean(target, used) or f"; it has: {', '.join(used) or 'none'}"
+    return [f"no part {target!r} in the pipeline{hint}"]
+
+
+def _check_choice(key: str, wanted: Any, names: Iterable[str]) -> list[str]:
+    """Return what is wrong with the values that one key of ``[tune]`` proposes for the components it means."""
+    problems, where, field = [], f"tune.{key}", key.rpartition(".")[2]
+    for name in names:
+        known = _keywords(name)
+        if field not in known:
+            hint = did_you_mean(field, known) or _list(known)
+            problems.append(f"{where}: unknown field {field!r} of {name}{hint}")
+        else:
+            problems += [problem for value in probes(wanted) for problem in check_value(known[field], value, where)]
     return problems
 
 
@@ -196,57 +208,6 @@ def _required(name: str) -> list[str]:
     nothing = dataclasses.MISSING
     needed = [key for key, item in _parameters(name).items() if item.default is item.default_factory is nothing]
     return [key for key in needed if key not in HANDED_IN]
-
-
-def _apply(change: str, values: dict[str, Any]) -> list[str]:
-    """Change `values` in place; return what is wrong with the change."""
-    key, equals, text = change.partition("=")
-    if not equals or not key.strip():
-        return [f"--set {change}: expected key=value"]
-    try:
-        value = tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
-        value = text.strip()  # a bare word is a string
-    except (ValueError, RecursionError) as error:  # thousands of digits, brackets without end
-        return [f"--set {key}: {len(text):,} characters are no value: {error}"]
-    if isinstance(value, int) and value.bit_length() > LONGEST_NUMBER:
-        return [f"--set {key}: a whole number of {value.bit_length():,} bits, expected {LONGEST_NUMBER} at most"]
-    target, _, field = (step.strip().strip("\"'") for step in key.rpartition("."))
-    if not target:
-        values[field] = value
-        return []
-    first, dot, learner = target.partition(".")
-    if first == "train" and dot:
-        return _apply_to_training(change, (learner, field, value), values)
-    parts = list(nested_tables(values.get("pipeline")))
-    called = [part for part in parts if _is_called(part, target)]
-    for part in called:
-        part[field] = value
-    used = [str(part.get("use")) for part in parts]
-    hint = did_you_mean(target, used) or f"; it has: {', '.join(used) or 'none'}"
-    return [] if called else [f"--set {change}: no part {target!r} in the pipeline{hint}"]
-
-
-def _apply_to_training(change: str, what: tuple[str, str, Any], values: dict[str, Any]) -> list[str]:
-    """Change the ``[[train]]`` tables of one part, ``train.dense.epochs=1``; return what is wrong with the change."""
-    part, field, value = what
-    tables = values.get("train")
-    found = [table for table in tables if isinstance(table, dict)] if isinstance(tables, list) else []
-    called = [table for table in found if table.get("part") == part]
-    for table in called:
-        table[field] = value
-    named = [str(table.get("part")) for table in found]
-    hint = did_you_mean(part, named) or f"; there are: {', '.join(named) or 'none'}"
-    return [] if called else [f"--set {change}: no [[train]] table of {part!r}{hint}"]
-
-
-def _is_called(part: Mapping[str, Any], name: str) -> bool:
-    """Return whether a part is called `name`: by what it uses, or by the room it lives in (detect, retrieve, …)."""
-    used = str(part.get("use"))
-    return used == name or components().get(used, "").startswith(f"linnet.{name}.")
-
-
-# --- making ----------------------------------------------------------------------------------------------------------
 
 
 def load(source: str | Path, *, kb: str | Path | KnowledgeBase | None = None, changes: Sequence[str] = ()) -> Pipeline:

@@ -1,0 +1,72 @@
+"""Changes of a recipe's values, ``--set rerank.k=32``: which tables a key means, and what its value is."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from typing import Any
+
+from linnet.errors import did_you_mean
+from linnet.recipes.components import components
+from linnet.recipes.recipe import nested_tables
+
+__all__ = ["apply_change", "is_called"]
+
+LONGEST_NUMBER = 64  # bits, as TOML has it
+
+
+def _read_value(text: str) -> Any:
+    """Return the TOML value that `text` is; a bare word is a string."""
+    try:
+        value = tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text.strip()
+    except (ValueError, RecursionError) as error:  # thousands of digits, brackets without end
+        raise ValueError(f"{len(text):,} characters are no value: {error}") from error
+    if isinstance(value, int) and value.bit_length() > LONGEST_NUMBER:
+        raise ValueError(f"a whole number of {value.bit_length():,} bits, expected {LONGEST_NUMBER} at most")
+    return value
+
+
+def apply_change(change: str, values: dict[str, Any]) -> list[str]:
+    """Change `values` in place; return what is wrong with the change."""
+    key, equals, text = change.partition("=")
+    if not equals or not key.strip():
+        return [f"--set {change}: expected key=value"]
+    try:
+        value = _read_value(text)
+    except ValueError as error:
+        return [f"--set {key}: {error}"]
+    target, _, field = (step.strip().strip("\"'") for step in key.rpartition("."))
+    if not target:
+        values[field] = value
+        return []
+    first, dot, learner = target.partition(".")
+    if first == "train" and dot:
+        return _apply_to_training(change, (learner, field, value), values)
+    parts = list(nested_tables(values.get("pipeline")))
+    called = [part for part in parts if is_called(part, target)]
+    for part in called:
+        part[field] = value
+    used = [str(part.get("use")) for part in parts]
+    hint = did_you_mean(target, used) or f"; it has: {', '.join(used) or 'none'}"
+    return [] if called else [f"--set {change}: no part {target!r} in the pipeline{hint}"]
+
+
+def _apply_to_training(change: str, what: tuple[str, str, Any], values: dict[str, Any]) -> list[str]:
+    """Change the ``[[train]]`` tables of one part, ``train.dense.epochs=1``; return what is wrong with the change."""
+    part, field, value = what
+    tables = values.get("train")
+    found = [table for table in tables if isinstance(table, dict)] if isinstance(tables, list) else []
+    called = [table for table in found if table.get("part") == part]
+    for table in called:
+        table[field] = value
+    named = [str(table.get("part")) for table in found]
+    hint = did_you_mean(part, named) or f"; there are: {', '.join(named) or 'none'}"
+    return [] if called else [f"--set {change}: no [[train]] table of {part!r}{hint}"]
+
+
+def is_called(part: Mapping[str, Any], name: str) -> bool:
+    """Return whether a part is called `name`: by what it uses, or by the room it lives in (detect, retrieve, …)."""
+    used = str(part.get("use"))
+    return used == name or components().get(used, "").startswith(f"linnet.{name}.")
