@@ -61,13 +61,13 @@ def open_arrays(path: Path, magic: bytes, *, names: Iterable[str]) -> Stored | N
                 return None
             file.seek(len(magic))
             file.seek(int(file.read(DIGITS)))
-            stored = _mapped(file, json.loads(file.read()[:-SEAL]))
+            stored = _map(file, json.loads(file.read()[:-SEAL]))
     except (OSError, ValueError, KeyError, TypeError):
         return None
     return stored if stored.arrays.keys() >= set(names) else None
 
 
-def _mapped(file: IO[bytes], header: dict[str, Any]) -> Stored:
+def _map(file: IO[bytes], header: dict[str, Any]) -> Stored:
     buffer = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     places = header["arrays"].items()
     return Stored(
@@ -119,7 +119,7 @@ class ArraysWriter:
         self.file.write(b"%*d" % (DIGITS, self._end))
         seal(self.file)
         self.file.flush()
-        return _mapped(self.file, header)
+        return _map(self.file, header)
 
 
 # --- where files are -------------------------------------------------------------------------------------------------

@@ -88,7 +88,7 @@ class Approximate(ABC):
         Raises:
             OSError: the folder cannot be written to.
         """
-        write_index(self.built, path, self._told(self.vectors, about))
+        write_index(self.built, path, self._describe(self.vectors, about))
 
     @classmethod
     def open(cls, path: Path, vectors: Floats, concepts: Ints, about: dict[str, Any]) -> Self:
@@ -97,10 +97,10 @@ class Approximate(ABC):
         Raises:
             FormatError: the file is missing, cut short or damaged, or is of other vectors.
         """
-        return cls(vectors, concepts, read_index(path, cls._told(vectors, about)))
+        return cls(vectors, concepts, read_index(path, cls._describe(vectors, about)))
 
     @classmethod
-    def _told(cls, vectors: Floats, about: dict[str, Any]) -> dict[str, Any]:
+    def _describe(cls, vectors: Floats, about: dict[str, Any]) -> dict[str, Any]:
         return {**about, "index": cls.SUFFIX, "vectors": len(vectors), "size": int(vectors.shape[1])}
 
     # --- search ------------------------------------------------------------------------------------------------------

@@ -116,11 +116,11 @@ class Flat:
             places = places[np.flatnonzero(scores >= kth - ROUNDING)]
         if not len(places):
             return _nothing()
-        scores, names = self._compared(places, query)
+        scores, names = self._compare(places, query)
         order = np.lexsort((places, -scores))[:k]
         return Found(self._rows[places[order]], scores[order], names[order])
 
-    def _compared(self, places: Places, query: Floats) -> tuple[Floats, Ints]:
+    def _compare(self, places: Places, query: Floats) -> tuple[Floats, Ints]:
         """Return scores once more, the same whatever is beside a concept, and the first of its best names."""
         begins = self._starts[places]
         sizes = np.append(self._starts, len(self))[places + 1] - begins

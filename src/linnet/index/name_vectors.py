@@ -111,7 +111,7 @@ class NameVectors:
 
     def indexed(self, kind: Kind, path: Path) -> NameVectors:
         """Return these with an index of a kind, which is kept beside the file `path` of the vectors."""
-        if (chosen := _chosen(kind, len(self.vectors))) == "flat":
+        if (chosen := _choose(kind, len(self.vectors))) == "flat":
             return self
         return NameVectors(self.vectors, self.concepts, self.name_rows, self.about, self._index(INDEXES[chosen], path))
 
@@ -176,10 +176,10 @@ def _best(one: Found, other: Found, k: int) -> Found:
     return Found(rows[order], scores[order], names[order])
 
 
-def _chosen(kind: Kind, count: int) -> str:
+def _choose(kind: Kind, count: int) -> str:
     """Return the kind of index for so many names.
 
-    >>> [_chosen("auto", count) for count in (1000, 1_000_000, 9_000_000)]
+    >>> [_choose("auto", count) for count in (1000, 1_000_000, 9_000_000)]
     ['flat', 'hnsw', 'ivf']
     """
     if kind != "auto":

@@ -56,7 +56,7 @@ def _scores(query: Tensor, key: Tensor, mask: Tensor | None, out: Tensor | None 
     """Return what queries (texts x heads, tokens, d) have to do with keys, (texts x heads, tokens, tokens)."""
     scores = torch.bmm(query, key.transpose(1, 2)) if out is None else torch.bmm(query, key.transpose(1, 2), out=out)
     if mask is not None:
-        scores.view(len(mask), -1, *scores.shape[1:]).add_(_added(mask, scores))
+        scores.view(len(mask), -1, *scores.shape[1:]).add_(_add_mask(mask, scores))
     return scores
 
 
@@ -101,7 +101,7 @@ def _simple(mask: Tensor | None, query: Tensor) -> bool:
     )
 
 
-def _added(mask: Tensor, scores: Tensor) -> Tensor:
+def _add_mask(mask: Tensor, scores: Tensor) -> Tensor:
     """Return what is added to scores so that nothing is seen where a mask is false."""
     return torch.zeros_like(mask, dtype=scores.dtype).masked_fill_(~mask, torch.finfo(scores.dtype).min)
 

@@ -52,7 +52,7 @@ def checkpoint(name: str, *, download: bool = False) -> Path:
         MissingExtraError: the package of a packaged checkpoint is not installed.
     """
     if name in PACKAGED:
-        return _packaged(name)
+        return _find_packaged(name)
     folder = expanded(name)
     if not name or not folder.is_dir():
         folder = _from_hub(name, download=download)
@@ -72,7 +72,7 @@ def weights_of(folder: Path) -> Path:
     return listed if listed.is_file() and not whole.is_file() else whole
 
 
-def _packaged(name: str) -> Path:
+def _find_packaged(name: str) -> Path:
     packaged = PACKAGED[name]
     spec = importlib.util.find_spec(packaged.package)  # finds the folder without running the package's code
     if spec is None or not spec.submodule_search_locations:

@@ -57,7 +57,7 @@ class Encoder(TextNetwork):
             FormatError: a weight is no finite number.
         """
         folder = checkpoint(str(name), download=download)
-        encoder = cls(*_loaded(folder))
+        encoder = cls(*_load(folder))
         if markers:
             with torch.random.fork_rng(devices=[]):  # their embeddings are drawn, though not kept
                 encoder._add(markers)
@@ -93,7 +93,7 @@ class Encoder(TextNetwork):
                 weight[row] = mean + NOISE * spread * _noise(token, len(mean))
 
 
-def _loaded(folder: Path) -> tuple[PreTrainedModel, PreTrainedTokenizerFast]:
+def _load(folder: Path) -> tuple[PreTrainedModel, PreTrainedTokenizerFast]:
     """Return the network and the tokenizer of a folder, checked to be whole and of the right kind."""
     config = read_config(folder, "an encoder")
     if has_decoder(config):

@@ -49,11 +49,11 @@ def _problem(encoder: Encoder) -> str:
     text, other_text = _pieces(encoder, size, 0), _pieces(encoder, size, 1)
     mention, candidate, other = (_pieces(encoder, few, seed) for seed in (2, 3, 4))
     long = Asked(mention, (_pieces(encoder, size // 2, 5),))
-    company = _packed(encoder, [other_text, text], [long, Asked(mention, (other, candidate))])
+    company = _pack(encoder, [other_text, text], [long, Asked(mention, (other, candidate))])
     whole, together = _read(encoder, company)
-    _, alone = _read(encoder, _packed(encoder, [text], [Asked(mention, (candidate,))]))
-    _, unlike = _read(encoder, _packed(encoder, [text], [Asked(mention, (other,))]))
-    _, elsewhere = _read(encoder, _packed(encoder, [other_text], [Asked(mention, (candidate,))]))
+    _, alone = _read(encoder, _pack(encoder, [text], [Asked(mention, (candidate,))]))
+    _, unlike = _read(encoder, _pack(encoder, [text], [Asked(mention, (other,))]))
+    _, elsewhere = _read(encoder, _pack(encoder, [other_text], [Asked(mention, (candidate,))]))
     begin = company.texts.index(company.texts[-1])
     plain = torch.tensor([company.ids[begin : begin + 1 + size + 1]])  # [CLS] text [SEP]
     if not _like(whole[begin : begin + 1 + size + 1], encoder(plain, torch.ones_like(plain))[0]):
@@ -72,7 +72,7 @@ def _pieces(encoder: Encoder, count: int, seed: int) -> tuple[int, ...]:
     return tuple(np.random.default_rng(seed).choice(ordinary, count).tolist())
 
 
-def _packed(encoder: Encoder, texts: list[tuple[int, ...]], asked: list[Asked]) -> Packed:
+def _pack(encoder: Encoder, texts: list[tuple[int, ...]], asked: list[Asked]) -> Packed:
     """Return a sequence of texts with a mention each."""
     made = [Text(pieces, (number,), ((0, 1),)) for number, pieces in enumerate(texts)]
     return pack(made, asked, "document", frame_of(encoder), isolated=True)[-1]

@@ -37,13 +37,13 @@ def masked(encoder: Encoder, visible: Tensor, positions: Tensor) -> tuple[Tensor
     kinds = sorted(set(getattr(config, "layer_types", None) or ()))
     placed = positions + encoder.first_position
     if NEAR not in kinds:
-        return _said(encoder, visible), placed
+        return _build_bias(encoder, visible), placed
     apart = (positions[:, None, :, None] - positions[:, None, None, :]).abs()  # (texts, 1, tokens, tokens)
     near = visible & (apart <= config.sliding_window)
-    return {kind: _said(encoder, near if kind == NEAR else visible) for kind in kinds}, placed
+    return {kind: _build_bias(encoder, near if kind == NEAR else visible) for kind in kinds}, placed
 
 
-def _said(encoder: Encoder, visible: Tensor) -> Tensor:
+def _build_bias(encoder: Encoder, visible: Tensor) -> Tensor:
     """Return a mask of pairs as truth values, or as what is added to attention where the network adds."""
     if encoder.backbone.config._attn_implementation != "eager":
         return visible

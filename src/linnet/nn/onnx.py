@@ -60,7 +60,7 @@ class OnnxEncoder(Encoder):
     def __init__(self, encoder: Encoder) -> None:
         super().__init__(encoder.backbone, encoder.tokenizer)
         self._weights = encoder.fingerprint()
-        self._session = _session(_kept(encoder, self._weights))
+        self._session = _session(_export_once(encoder, self._weights))
 
     def forward(self, ids: Tensor, mask: Tensor | Mapping[str, Tensor], **extra: Any) -> Tensor:
         """Return the last hidden states (texts, tokens, size) of token ids (texts, tokens)."""
@@ -102,7 +102,7 @@ class _Graph(nn.Module):
         return hidden
 
 
-def _kept(encoder: Encoder, fingerprint: str) -> Path:
+def _export_once(encoder: Encoder, fingerprint: str) -> Path:
     """Return the file of the quantised graph, made if it is not there."""
     narrow = not _adds_bytes()
     path = writable(home() / "onnx") / f"{fingerprint}-{KIND}{'-narrow' if narrow else ''}.onnx"
@@ -121,7 +121,7 @@ def _adds_bytes() -> bool:
 def _write(encoder: Encoder, file: IO[bytes], *, narrow: bool) -> None:
     from onnxruntime.quantization import QuantType, quantize_dynamic  # type: ignore[import-untyped] # noqa: PLC0415 - needed once
 
-    backbone, plain = _smoothed(encoder)
+    backbone, plain = _smooth(encoder)
     with tempfile.TemporaryDirectory() as folder, quietly():
         whole, small = Path(folder) / "whole.onnx", Path(folder) / "small.onnx"
         kept = [
@@ -142,7 +142,7 @@ def _write(encoder: Encoder, file: IO[bytes], *, narrow: bool) -> None:
         file.write(small.read_bytes())
 
 
-def _smoothed(encoder: Encoder) -> tuple[nn.Module, list[str]]:
+def _smooth(encoder: Encoder) -> tuple[nn.Module, list[str]]:
     """Return a copy of the network with smooth linear layers, and the names of those that are not quantised."""
     backbone = cast("nn.Module", copy.deepcopy(encoder.backbone)).to("cpu", torch.float32).eval()
     largest = _largest(backbone, encoder)

@@ -152,7 +152,7 @@ def _matrix(path: Path | None, count: int, size: int) -> Iterator[Floats]:
         return
     part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     try:
-        vectors: Any = _created(part, path, (count, size))
+        vectors: Any = _create(part, path, (count, size))
         yield vectors
         vectors.flush()
         permit(part, path)
@@ -161,7 +161,7 @@ def _matrix(path: Path | None, count: int, size: int) -> Iterator[Floats]:
         part.unlink(missing_ok=True)
 
 
-def _created(part: Path, path: Path, shape: tuple[int, int]) -> Any:
+def _create(part: Path, path: Path, shape: tuple[int, int]) -> Any:
     """Return a matrix mapped to the new file `part`, which will take the name `path`."""
     try:
         vectors = np.lib.format.open_memmap(part, mode="w+", dtype=np.float32, shape=shape)

@@ -91,7 +91,7 @@ class Confidence:
 
     def logits(self, columns: Floats, kinds: Sequence[str]) -> Floats:
         """Return the log odds, (mentions,), that the logistic regression gives; arguments as of a call."""
-        return np.asarray(_filled(columns, kinds, self.types, [*self.signals.values()]) @ self.weights)
+        return np.asarray(_fill(columns, kinds, self.types, [*self.signals.values()]) @ self.weights)
 
     @classmethod
     def fit(
@@ -117,8 +117,8 @@ class Confidence:
         if right.all():
             warn(f"decide was calibrated on {len(right)} answers, all right: they all get one probability")
             return cls(_always(len(right), columns.shape[1]), signals=named)
-        columns = _filled(columns, kinds, EMPTY, neutral)
-        weights, types = _fitted(columns, kinds, right)
+        columns = _fill(columns, kinds, EMPTY, neutral)
+        weights, types = _fit(columns, kinds, right)
         curve = _curve(columns, np.array(kinds), right, documents)
         return cls(weights, types, curve, named)
 
@@ -156,14 +156,14 @@ def _always(seen: int, columns: int) -> Floats:
     return weights
 
 
-def _fitted(columns: Floats, kinds: Sequence[str], right: Bools) -> tuple[Floats, dict[str, float]]:
+def _fit(columns: Floats, kinds: Sequence[str], right: Bools) -> tuple[Floats, dict[str, float]]:
     """Return the weights of the logistic regression, and the log odds of the types it was fitted with."""
     from sklearn.linear_model import LogisticRegression  # noqa: PLC0415 - slow to import, needed for training alone
 
     types = _log_odds(kinds, right)
     # the bias is a feature; a weak penalty keeps separable data finite
     model = LogisticRegression(C=10.0, fit_intercept=False, max_iter=1000)
-    model.fit(_filled(columns, kinds, types, ()), right)
+    model.fit(_fill(columns, kinds, types, ()), right)
     return np.asarray(model.coef_[0], np.float64), types
 
 
@@ -176,7 +176,7 @@ def _log_odds(kinds: Sequence[str], right: Bools) -> dict[str, float]:
     return dict(zip(names.tolist(), odds.tolist(), strict=True))
 
 
-def _filled(columns: Floats, kinds: Sequence[str], types: Mapping[str, float], neutral: Sequence[float]) -> Floats:
+def _fill(columns: Floats, kinds: Sequence[str], types: Mapping[str, float], neutral: Sequence[float]) -> Floats:
     """Return columns with what is known of the types, and with neutral values of signals that are no numbers."""
     filled = columns.copy()
     for place, value in enumerate(neutral, PLAIN):
@@ -195,7 +195,7 @@ def _curve(columns: Floats, kinds: npt.NDArray[np.str_], right: Bools, documents
         held = place % FOLDS == fold
         if len(set(right[~held].tolist())) < 2:
             return None
-        model = Confidence(*_fitted(columns[~held], kinds[~held].tolist(), right[~held]))
+        model = Confidence(*_fit(columns[~held], kinds[~held].tolist(), right[~held]))
         logits[held] = model.logits(columns[held], kinds[held].tolist())
     from sklearn.isotonic import IsotonicRegression  # noqa: PLC0415 - slow to import, needed for training alone
 

@@ -196,7 +196,7 @@ class Decide(Stage):
 
     def restore_values(self, values: Mapping[str, Any]) -> None:
         """Take what `learned_values` gave."""
-        self.confidence, self.calibration = Confidence.from_json(values), _known(values["calibration"])
+        self.confidence, self.calibration = Confidence.from_json(values), _check_calibration(values["calibration"])
 
 
 def calibrate(pipeline: Pipeline, dev: Sequence[Document]) -> Pipeline:
@@ -217,7 +217,7 @@ def calibrate(pipeline: Pipeline, dev: Sequence[Document]) -> Pipeline:
     return made
 
 
-def _known(calibration: Any) -> Calibration:
+def _check_calibration(calibration: Any) -> Calibration:
     if calibration not in ("joint", "given-span"):
         raise ValueError(f"calibration {calibration!r} is neither 'joint' nor 'given-span'")
     known: Calibration = calibration

@@ -104,11 +104,11 @@ def fused(
         found = weighted_sum(lists, weights=weights or (1.0,) * len(lists))
     else:
         found = interleaved(lists) if method == "interleaved" else reciprocal_rank(lists, constant=constant)
-    features = {name: _given(some, found.rows.tolist()) for name, some in zip(names, lists, strict=bool(names))}
+    features = {name: _scores_of(some, found.rows.tolist()) for name, some in zip(names, lists, strict=bool(names))}
     return replace(found, features=features) if features else found
 
 
-def _given(some: Candidates, rows: Sequence[int]) -> npt.NDArray[np.float32]:
+def _scores_of(some: Candidates, rows: Sequence[int]) -> npt.NDArray[np.float32]:
     """Return what a list gives to rows, its lowest score to those that it lacks."""
     scores = dict(zip(some.rows.tolist(), some.scores.tolist(), strict=True))
     lowest = min(scores.values(), default=0.0)
@@ -137,7 +137,7 @@ def weighted_sum(lists: Lists, *, weights: Sequence[float]) -> Candidates:
     ([7, 5], [0.75, 0.625])
     """
     rows, table = _table(lists, [relative_scores(some.scores) for some in lists])
-    return _candidates(lists, rows, _weighted(table, np.array(weights, np.float64)))
+    return _candidates(lists, rows, _weigh(table, np.array(weights, np.float64)))
 
 
 def interleaved(lists: Lists) -> Candidates:
@@ -171,7 +171,7 @@ def relative_scores(scores: npt.NDArray[np.float32]) -> Floats:
     return relative
 
 
-def _weighted(table: Floats, weights: Floats) -> Floats:
+def _weigh(table: Floats, weights: Floats) -> Floats:
     # not a matrix product, whose rounding depends on the place of a row: equal candidates tie
     return np.asarray((table * (weights / weights.sum())).sum(axis=1))
 
@@ -255,7 +255,7 @@ def fit_weights(learned_from: Sequence[Example]) -> Iterator[tuple[tuple[float, 
     starts = np.cumsum(sizes) - sizes
 
     def judged(weights: Floats) -> float:
-        scores = _weighted(table, weights)
+        scores = _weigh(table, weights)
         best = np.maximum.reduceat(np.where(right, scores, -np.inf), starts)
         ahead = (scores >= np.repeat(best, sizes)) & ~right
         return float((1.0 / (1 + np.add.reduceat(ahead, starts, dtype=np.int64))).mean())

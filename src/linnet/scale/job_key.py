@@ -33,7 +33,7 @@ def made_of(linker: Pipeline, options: Mapping[str, object] = EMPTY) -> dict[str
     trained = Path(linker.name) if linker.name and linker.name not in recipes() else None
     return {
         "version of Linnet": __version__,
-        "pipeline": [_described(part) for part in linker.parts],
+        "pipeline": [_describe(part) for part in linker.parts],
         "allowed": None if linker.allow is None else asdict(linker.allow),
         "trained folder": _state(trained) if trained is not None and trained.is_dir() else "",
         "version of the knowledge base": "" if linker.kb is None else linker.kb.version,
@@ -41,11 +41,11 @@ def made_of(linker: Pipeline, options: Mapping[str, object] = EMPTY) -> dict[str
     }
 
 
-def _described(part: Component) -> dict[str, Any]:
+def _describe(part: Component) -> dict[str, Any]:
     config = part.config() if isinstance(part, Stage) else {}
     described = {"use": f"{type(part).__module__}:{type(part).__qualname__}", **config}
     files = {key: _state(Path(value)) for key, value in described.items() if isinstance(value, str) and _exists(value)}
-    of = [_described(inner) for inner in inner_of(part)]
+    of = [_describe(inner) for inner in inner_of(part)]
     return {**described, **({"files": files} if files else {}), **({"of": of} if of else {})}
 
 

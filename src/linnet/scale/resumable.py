@@ -119,7 +119,7 @@ class Unfinished:
             else:
                 start = _Done(size=len(self._written([])), told=len(head))
                 bytes_.seek(start.size)
-                done = next(iter(deque(_finished(told, bytes_, start), maxlen=1)), start)
+                done = next(iter(deque(_read_finished(told, bytes_, start), maxlen=1)), start)
                 if told.seek(0, os.SEEK_END) != done.told or bytes_.seek(0, os.SEEK_END) != done.size:
                     logger.warning("%s: what was not written whole is linked again", self.folder)
         if not done.documents:
@@ -232,7 +232,7 @@ class Unfinished:
                 self._files.pop().close()
 
 
-def _finished(told: IO[bytes], documents: IO[bytes], done: _Done) -> Iterator[_Done]:
+def _read_finished(told: IO[bytes], documents: IO[bytes], done: _Done) -> Iterator[_Done]:
     """Yield what is finished with each whole batch behind what is `done`."""
     for text in told:
         try:
@@ -259,20 +259,20 @@ def rest(
     """
     docs = iter(given())
     if kept.documents:
-        if kept.begins(_counted(docs, again)):
+        if kept.begins(_count(docs, again)):
             logger.info("going on after %s documents that are finished", f"{kept.documents:,}")
         else:
             docs = iter(given())
-    return _linked(kept, linker, docs)
+    return _link(kept, linker, docs)
 
 
-def _counted(docs: Iterable[Document], tell: Callable[[int], None]) -> Iterator[Document]:
+def _count(docs: Iterable[Document], tell: Callable[[int], None]) -> Iterator[Document]:
     for number, doc in enumerate(docs, 1):
         yield doc
         tell(number)
 
 
-def _linked(kept: Unfinished, linker: Component, docs: Iterable[Document]) -> Iterator[Document]:
+def _link(kept: Unfinished, linker: Component, docs: Iterable[Document]) -> Iterator[Document]:
     for some in batches(docs):
         linked = linker(some)
         kept.keep(some, linked)
