@@ -61,17 +61,17 @@ lint: $(VENV)/dev.stamp  ## ruff, format, mypy strict, generated docs up to date
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/mypy
-	@$(BIN)/python docs/generate.py --check
+	@$(BIN)/python tools/generate_docs.py --check
 
 docs: $(VENV)/dev.stamp  ## generate the reference pages from the code
-	@$(BIN)/python docs/generate.py
+	@$(BIN)/python tools/generate_docs.py
 
 bench: $(VENV)/run.stamp  ## speed on real text (needs LINNET_DATA)
 	@$(BIN)/linnet kb build --from hpo --quiet
 	@$(BIN)/linnet bench dictionary
 
 fuzz: $(VENV)/dev.stamp  ## 10,000 damaged files and some large ones for every reader (with LINNET_DATA: of real ones too); FUZZ="--mutations 100 kb/mesh"
-	@OMP_NUM_THREADS=1 $(BIN)/python tests/fuzz.py $(FUZZ)
+	@OMP_NUM_THREADS=1 $(BIN)/python -m tools.fuzz $(FUZZ)
 
 clean:  ## remove everything that make made
 	rm -rf $(VENV) $(FLAIR) .linnet $(OUT) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage .coverage.*

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import TextIO
 from xml.sax.saxutils import escape
 
+from linnet.bench.synthetic import TYPES
 from linnet.data import Concept
 from linnet.vocabularies.snomed import ASSOCIATIONS, DIALECTS, FULLY_SPECIFIED, IS_A, PREFERRED
 from linnet.vocabularies.snomed import FILES as RF2
-from linnet.vocabularies.synthetic import TYPES
 from linnet.vocabularies.umls import LANGUAGES
 from linnet.vocabularies.umls_files import LAYOUTS
 
@@ -34,7 +34,7 @@ def write_rrf(concepts: Iterable[Concept], folder: str | Path) -> dict[str, int]
     of another scope than "exact" are written as obsolete (SUPPRESS O). The first name of each language is preferred.
 
     >>> import tempfile
-    >>> from linnet.vocabularies.synthetic import synthetic
+    >>> from linnet.bench.synthetic import synthetic
     >>> from linnet.vocabularies.umls import read_umls
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     rows = write_rrf(synthetic(50), folder)
@@ -133,7 +133,7 @@ def write_rf2(concepts: Iterable[Concept], folder: str | Path) -> None:
 
     >>> import tempfile
     >>> from linnet.vocabularies.snomed import read_snomed
-    >>> from linnet.vocabularies.synthetic import synthetic
+    >>> from linnet.bench.synthetic import synthetic
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_rf2(synthetic(50), folder)
     ...     sum(concept.replaced_by is None for concept in read_snomed(folder))
@@ -210,7 +210,7 @@ def write_mesh(concepts: Iterable[Concept], path: str | Path, *, replaced: str |
 
     >>> import tempfile
     >>> from linnet.vocabularies.mesh import read_mesh
-    >>> from linnet.vocabularies.synthetic import synthetic
+    >>> from linnet.bench.synthetic import synthetic
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_mesh(synthetic(50), f"{folder}/desc2020.xml")
     ...     sum(1 for _ in read_mesh(f"{folder}/desc2020.xml"))

@@ -8,15 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tools.fuzz import __main__ as fuzz
+from tools.fuzz import growth, run
+from tools.fuzz.mutations import mutated
+from tools.fuzz.seeds import Target, targets
+from tools.fuzz.watch import consumed
 
 from linnet.corpora import FORMATS
 from linnet.corpora.catalog import CORPORA, READERS
 from linnet.errors import LinnetError
 from linnet.vocabularies import VOCABULARIES
-from tests import fuzz, fuzz_growth, fuzz_run
-from tests.fuzz_mutations import mutated
-from tests.fuzz_seeds import Target, targets
-from tests.fuzz_watch import consumed
 
 ALL = targets()
 OUTER = ("no JSON", "not JSON", "no well-formed XML", "not UTF-8", "NUL byte", "gzip", "UTF-16", "UTF-32", "is empty")
@@ -36,16 +37,16 @@ def test_no_reader_is_left_out() -> None:
 def test_seeds_are_good_and_a_few_mutations_harmless(target: Target, tmp_path: Path) -> None:
     for number, seed in enumerate(target.seeds):
         folder = tmp_path / str(number) / "in"
-        fuzz_run.put(seed, folder)
+        run.put(seed, folder)
         assert consumed(target.read(folder, random.Random(0)))
     for number in range(10):
         rng = random.Random(number)
         folder = tmp_path / f"m{number}" / "in"
-        fuzz_run.put(mutated(target.seeds[-1], rng), folder)
+        run.put(mutated(target.seeds[-1], rng), folder)
         try:
             consumed(target.read(folder, rng))
         except LinnetError as error:
-            assert fuzz_run.kind(error)
+            assert run.kind(error)
 
 
 def test_mutations_follow_from_their_number() -> None:
@@ -62,7 +63,7 @@ def test_most_mutations_get_behind_the_parser(name: str, tmp_path: Path) -> None
     outside = 0
     for number in range(100):
         rng = random.Random(number)
-        fuzz_run.put(mutated(target.seeds[0], rng), tmp_path)
+        run.put(mutated(target.seeds[0], rng), tmp_path)
         try:
             list(target.read(tmp_path, rng))
         except LinnetError as error:
@@ -97,7 +98,7 @@ def test_faults_are_found_and_kept(
 ) -> None:
     wrong(body, monkeypatch)
     if "Hang" in said:  # no other may take long for what is a slow machine's fault
-        monkeypatch.setattr(fuzz_run, "CPU", 0.2)
+        monkeypatch.setattr(run, "CPU", 0.2)
     assert fuzz.main(["--mutations", "3", "--larger", "0", "--keep", str(tmp_path)]) == 1
     out = capsys.readouterr().out
     assert said in out
@@ -121,8 +122,8 @@ def test_time_beyond_proportion_is_found(
 ) -> None:
     body = f"end = time.process_time() + (len((folder / 'x').read_bytes()) / 15_000) ** {power} / 150\n"
     wrong(f"import time\n    {body}    while time.process_time() < end: pass", monkeypatch)
-    monkeypatch.setattr(fuzz_growth, "SMALL", 15_000)
-    monkeypatch.setattr(fuzz_growth, "FLOOR", 0.05)
+    monkeypatch.setattr(growth, "SMALL", 15_000)
+    monkeypatch.setattr(growth, "FLOOR", 0.05)
     assert fuzz.main(["--mutations", "0", "--larger", "1", "--keep", str(tmp_path)]) == 1 - good
     assert ("4 times the content takes 1" in capsys.readouterr().out) != good
 
@@ -136,7 +137,7 @@ def test_larger_files_are_good_and_as_large_as_said(name: str, tmp_path: Path) -
         for size in (30_000, 60_000):
             files = target.larger(size, one)
             assert 0.6 * size < sum(map(len, files.values())) < 1.4 * size
-        fuzz_run.put(files, tmp_path / str(one))
+        run.put(files, tmp_path / str(one))
         assert list(target.read(tmp_path / str(one), random.Random(0)))
 
 
@@ -148,8 +149,8 @@ def test_pieces_are_repeated_in_their_place() -> None:
         b'{"a": 1}\n{"a": "b"}\n',
     ):
         for number in range(20):
-            found = fuzz_growth.piece(data, random.Random(number))
+            found = growth.piece(data, random.Random(number))
             assert found
             assert 900 < len(found.sized(1_000)) < 1_100
-    page = fuzz_growth.Repeated(b"<", b"1 a 01 1,", b">", b"", True)
+    page = growth.Repeated(b"<", b"1 a 01 1,", b">", b"", True)
     assert page.sized(20) == b"<1 a 01 1,2 a 01 2,>"

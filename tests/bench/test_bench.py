@@ -8,12 +8,12 @@ import pytest
 from linnet.bench.kb import Figure, Searches
 from linnet.bench.queries import FILTERS, KINDS, draw
 from linnet.bench.steps import STEPS, fresh
+from linnet.bench.synthetic import synthetic
 from linnet.errors import LinnetError
 from linnet.evaluate import meter
 from linnet.kb import KnowledgeBase
 from linnet.kb.build import build
 from linnet.text.normalise import basic
-from linnet.vocabularies.synthetic import synthetic
 from tests.cli.conftest import Run
 
 

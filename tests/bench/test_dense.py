@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from linnet.bench.dense import variants
+from linnet.bench.synthetic import synthetic
 from linnet.kb.build import build
-from linnet.vocabularies.synthetic import synthetic
 from tests.cli.conftest import Run
 from tests.tiny_models import tiny_bert
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from linnet.bench.synthetic import synthetic
 from linnet.kb.build import build
-from linnet.vocabularies.synthetic import synthetic
 from tests.cli.conftest import Run
 
 

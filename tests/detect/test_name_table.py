@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from linnet.bench.synthetic import synthetic
 from linnet.data import SCOPES, Concept, Document, Name
 from linnet.detect import name_table, name_words
 from linnet.detect.dictionary import Dictionary
@@ -20,7 +21,6 @@ from linnet.kb.build import build
 from linnet.kb.edit import Edit
 from linnet.text.abbreviations import without_short_forms
 from linnet.text.tokens import words
-from linnet.vocabularies.synthetic import synthetic
 
 
 def found(kb: KnowledgeBase, text: str) -> set[tuple[str, str]]:

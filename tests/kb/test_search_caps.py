@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
+from linnet.bench.synthetic import synthetic
 from linnet.data import Concept, Name
 from linnet.kb import KnowledgeBase
 from linnet.kb import search as kb_search
 from linnet.kb.build import build
 from linnet.kb.search import search
-from linnet.vocabularies.synthetic import synthetic
 
 TEXTS = ["disease", "acute left", "di", "chronic disorder of", "structure hae", "of", "hae", "left fracture zzz"]
 

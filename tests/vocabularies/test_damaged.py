@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from tests.synthetic_files import write_rf2, write_rrf
 
+from linnet.bench.synthetic import synthetic
 from linnet.codec import dumps
 from linnet.data import Document, Mention
 from linnet.errors import FormatError
 from linnet.vocabularies import VOCABULARIES, read_vocabulary
-from linnet.vocabularies.synthetic import synthetic
 
 SIZE = 400
 GENE = "tax_id GeneID Symbol LocusTag Synonyms dbXrefs chromosome map_location description type_of_gene "

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
+from linnet.bench.synthetic import synthetic
 from linnet.cli.common import Quiet, Verbose, listen, progress, table
 from linnet.corpora.catalog import read_corpus
 from linnet.data import Concept
@@ -19,7 +20,6 @@ from linnet.kb import KnowledgeBase
 from linnet.kb.build import build
 from linnet.vocabularies import read_vocabulary
 from linnet.vocabularies.join import JoinReport, join
-from linnet.vocabularies.synthetic import synthetic
 
 __all__ = ["lexical", "mentions", "misspelt", "real_concepts"]
 

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from linnet.bench.queries import Asked, draw
+from linnet.bench.synthetic import synthetic
 from linnet.cli.common import counter
 from linnet.cli.terminal import say
 from linnet.data import Concept, Name
@@ -32,7 +33,6 @@ from linnet.evaluate.meter import Memory, Meter, memory, peak_resident
 from linnet.kb import KnowledgeBase
 from linnet.kb.build import build
 from linnet.kb.edit import Edit
-from linnet.vocabularies.synthetic import synthetic
 
 __all__ = ["STEPS", "fresh"]
 

@@ -20,9 +20,9 @@ from typing import Any
 from lxml import etree
 
 from linnet.errors import LinnetError
-from tests.fuzz_seeds import Files, Target
-from tests.fuzz_trees import places
-from tests.fuzz_watch import Peak, limited
+from tools.fuzz.seeds import Files, Target
+from tools.fuzz.trees import places
+from tools.fuzz.watch import Peak, limited
 
 SMALL, TIMES = 500_000, 4  # bytes, and how much more the larger file has
 ALLOWED = 9.0  # times as long as the small file the large may take: three for each doubling

@@ -1,4 +1,4 @@
-"""One reader under `tests.fuzz`: all its mutations, and its larger files, in a process of its own.
+"""One reader under `tools.fuzz`: all its mutations, and its larger files, in a process of its own.
 
 A process that dies, or hangs where no signal reaches it, is a fault of the mutation it was at; the next process goes on
 behind it.
@@ -27,10 +27,10 @@ from typing import Any
 
 import linnet
 from linnet.errors import FormatError, LinnetError, LinnetWarning
-from tests import fuzz_growth
-from tests.fuzz_mutations import mutated
-from tests.fuzz_seeds import Files, Target
-from tests.fuzz_watch import Hang, Peak, consumed, left, limited
+from tools.fuzz import growth
+from tools.fuzz.mutations import mutated
+from tools.fuzz.seeds import Files, Target
+from tools.fuzz.watch import Hang, Peak, consumed, left, limited
 
 CPU = 5.0  # seconds of processor time that one mutation may take
 SILENCE = 180.0  # seconds without news from a process, after which it hangs where no signal reaches it
@@ -217,7 +217,7 @@ class Run:
     def larger(self, folder: Path, news: Connection) -> None:
         """Read larger and larger files."""
         started = time.process_time() - self.result.seconds
-        ways = fuzz_growth.ways(self.target, self.options.larger, self.options.seed)
+        ways = growth.ways(self.target, self.options.larger, self.options.seed)
         for number, sized in enumerate(ways, self.options.mutations):
             self.step.value = number
             if number >= self.result.reached and number not in self.skipped:
@@ -226,18 +226,18 @@ class Run:
             self.result.reached = max(self.result.reached, number + 1)
             news.send(self.result)
 
-    def grow(self, sized: fuzz_growth.Sized, folder: Path) -> None:
+    def grow(self, sized: growth.Sized, folder: Path) -> None:
         """Read a file and one several times as large; if that takes too long, a still larger one: it may be chance."""
         first: Files = {}
-        took: list[fuzz_growth.Taken] = []
+        took: list[growth.Taken] = []
         try:
             for more in range(3):
-                files = sized(fuzz_growth.SMALL * fuzz_growth.TIMES**more)
+                files = sized(growth.SMALL * growth.TIMES**more)
                 first = first or files
                 put(files, folder)
-                took.append(fuzz_growth.taken(folder, self.target))
+                took.append(growth.taken(folder, self.target))
                 shutil.rmtree(folder)
-                fault = fuzz_growth.fault(*took[-2:]) if more else ""
+                fault = growth.fault(*took[-2:]) if more else ""
                 if more and not fault:
                     return
             keep(self.result, fault, first, self.options)

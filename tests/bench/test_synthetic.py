@@ -9,16 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.synthetic_files import write_mesh, write_rf2, write_rrf
 
+from linnet.bench.synthetic import TYPES, synthetic
 from linnet.data import Concept, Name
 from linnet.errors import LinnetError
 from linnet.kb import KnowledgeBase
 from linnet.kb.build import build
 from linnet.vocabularies.mesh import read_mesh
 from linnet.vocabularies.snomed import read_snomed
-from linnet.vocabularies.synthetic import TYPES, synthetic
 from linnet.vocabularies.umls import read_umls
+from tests.synthetic_files import write_mesh, write_rf2, write_rrf
 
 SIZE = 6000
 

@@ -15,7 +15,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from tests import fuzz_bytes
+from tools.fuzz import bytewise
 
 TEXTS = (
     "\ud800", "\udfff\ud800", "\x00", "\ufeff", "\ufffe", "\x0b", "\x85", "\u2028", "A" * 3_000, "", "  ", "\r", "\t",
@@ -61,7 +61,7 @@ def text_changed(text: str, rng: random.Random) -> str:
     if how == 2:
         return text[:place] + rng.choice(TEXTS) + text[place:]
     try:
-        number = fuzz_bytes.number if how == 3 else fuzz_bytes.off_by_some
+        number = bytewise.number if how == 3 else bytewise.off_by_some
         return number(text.encode(), rng).decode()
     except UnicodeEncodeError:  # it was damaged before
         return text
@@ -197,7 +197,7 @@ def _bytes_changed(data: bytes, rng: random.Random) -> bytes:
         return (
             data[:place] + rng.choice((-1, 0, 1, 2, 2**31 - 1)).to_bytes(4, "little", signed=True) + data[place + 4 :]
         )
-    return rng.choice((fuzz_bytes.flip, fuzz_bytes.cut, fuzz_bytes.leave_out, fuzz_bytes.repeat))(data, rng)
+    return rng.choice((bytewise.flip, bytewise.cut, bytewise.leave_out, bytewise.repeat))(data, rng)
 
 
 def _literal(tree: Tree, holder: Any, key: Any) -> None:
@@ -211,7 +211,7 @@ def _literal(tree: Tree, holder: Any, key: Any) -> None:
 def _nested(tree: Tree, holder: Any, key: Any) -> None:
     """Put a value deep into brackets, all of which close."""
     opens, closes = tree.rng.choice(PAIRS)
-    depth = fuzz_bytes.deep(tree.rng, DEEPEST)
+    depth = bytewise.deep(tree.rng, DEEPEST)
     if tree.json:
         holder[key] = tree.stands_for(opens * depth + json.dumps(holder[key]) + closes * depth)
     else:

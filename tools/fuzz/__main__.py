@@ -1,6 +1,6 @@
-"""Feed every reader damaged files: ``python tests/fuzz.py [--mutations N] [--seed N] [NAME…]`` (``make fuzz``).
+"""Feed every reader damaged files: ``python -m tools.fuzz [--mutations N] [--seed N] [NAME…]`` (``make fuzz``).
 
-Seeds are what our own writers write, excerpts kept in `tests.fuzz_excerpts`, and beginnings of the real files under
+Seeds are what our own writers write, excerpts kept in `tools.fuzz.excerpts`, and beginnings of the real files under
 LINNET_DATA where they are. Each mutation of a seed must give documents (or concepts, or files) or an error of
 `linnet.errors`; within seconds, without a peak of memory, and without memory left behind. Documents must come through
 the codec as they are. Then files are made larger: four times the content may take nine times as long.
@@ -16,12 +16,9 @@ import os
 import sys
 import tempfile
 from collections.abc import Sequence
-from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
-from tests.fuzz_run import HEAD, Result, fuzz
-from tests.fuzz_seeds import Target, targets
+from tools.fuzz.run import HEAD, Result, fuzz
+from tools.fuzz.seeds import Target, targets
 
 MUTATIONS = 10_000
 LARGER = 4  # pieces of each reader's files that make them larger, besides what is known to be good; 0 is neither

@@ -1,7 +1,7 @@
-"""What `tests.fuzz` damages: every format of the registry, every vocabulary, every reader of the catalog, archives.
+"""What `tools.fuzz` damages: every format of the registry, every vocabulary, every reader of the catalog, archives.
 
 A format that is written needs nothing here: its seeds are what its writer makes of `DOCUMENTS`. One that is only read
-has an excerpt in `tests.fuzz_excerpts`. `REAL` adds beginnings of published files.
+has an excerpt in `tools.fuzz.excerpts`. `REAL` adds beginnings of published files.
 """
 
 from __future__ import annotations
@@ -20,6 +20,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+from tests.corpora import published_excerpts
+from tests.vocabularies import test_damaged
+
 from linnet.corpora import FORMATS, read, write
 from linnet.corpora.catalog import CORPORA, read_corpus
 from linnet.corpora.losses import kept
@@ -28,10 +31,8 @@ from linnet.data import JSON, Abbreviation, Document, Mention, Passage, Span
 from linnet.errors import LinnetWarning
 from linnet.fetch.archive import Room, unpack
 from linnet.vocabularies import VOCABULARIES, read_vocabulary
-from tests.corpora import published_excerpts
-from tests.fuzz_excerpts import EXCERPTS, PUBMED, TEXT
-from tests.fuzz_excerpts import VOCABULARIES as MORE
-from tests.vocabularies import test_damaged
+from tools.fuzz.excerpts import EXCERPTS, PUBMED, TEXT
+from tools.fuzz.excerpts import VOCABULARIES as MORE
 
 Files = Mapping[str, bytes]
 LENGTH = 4_000  # bytes of an excerpt of a real file, about

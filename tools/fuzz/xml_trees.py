@@ -9,8 +9,8 @@ from typing import cast
 
 from lxml import etree
 
-from tests import fuzz_bytes
-from tests.fuzz_trees import text_changed
+from tools.fuzz import bytewise
+from tools.fuzz.trees import text_changed
 
 ENCODINGS = ("utf-16", "iso-8859-1", "us-ascii")
 NAMES = ("x", "p", "text", "id", "annotation", "document", "title", "sec", "{urn:x}p", "{urn:x}document")
@@ -140,7 +140,7 @@ def _nest(elements: Elements, rng: random.Random) -> None:
         return
     tag = rng.choice((element.tag, rng.choice(elements).tag, rng.choice(NAMES)))
     outer = inner = etree.Element(tag)
-    for _ in range(fuzz_bytes.deep(rng, DEEPEST) - 1):
+    for _ in range(bytewise.deep(rng, DEEPEST) - 1):
         inner = etree.SubElement(inner, tag)
     parent.replace(element, outer)
     inner.append(element)

@@ -20,8 +20,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Literal
 
-from tests import fuzz_bytes
-from tests.fuzz_trees import Tree
+from tools.fuzz import bytewise
+from tools.fuzz.trees import Tree
 
 NAMES = (
     "../x", "/abs/x", "a/../../x", "", ".", "..", "a" * 300, "a/" * 200 + "x", "a\\..\\x", "C:x", "a/x.txt", "a",
@@ -68,7 +68,7 @@ def _docbin_changed(data: bytes, rng: random.Random) -> bytes | None:
         return None
     plain = zlib.decompress(data)
     if rng.random() < 0.2:
-        return zlib.compress(fuzz_bytes.changed(plain, rng))
+        return zlib.compress(bytewise.changed(plain, rng))
     tree = Tree(srsly.msgpack_loads(plain), rng, json=False)
     inner = [key for key in ("user_data", "span_groups") if isinstance(tree.value.get(key), list)]
     if inner and rng.random() < 0.5:
@@ -122,7 +122,7 @@ def _whole(content: bytes) -> bytes:
 
 def _header_changed(data: bytes, rng: random.Random) -> bytes:
     """Return a tar file with damage to its first header, whose sum is right again."""
-    block = bytearray(fuzz_bytes.flip(data[:512], rng))
+    block = bytearray(bytewise.flip(data[:512], rng))
     block[148:156] = b" " * 8
     block[148:156] = b"%06o\0 " % sum(block)
     return bytes(block) + data[512:]

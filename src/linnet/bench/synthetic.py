@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
+from linnet.bench.synthetic_words import Words, words_for
 from linnet.data import Concept, Name
 from linnet.errors import LinnetError
 from linnet.kb import KnowledgeBase
-from linnet.vocabularies.synthetic_words import Words, words_for
 
 __all__ = ["PREFIX", "TYPES", "synthetic"]
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping
 
-from tests import fuzz_bytes
-from tests.fuzz_packed import unpacked_changed
-from tests.fuzz_trees import island_changed, json_changed
-from tests.fuzz_xml import xml_changed
+from tools.fuzz import bytewise
+from tools.fuzz.packed import unpacked_changed
+from tools.fuzz.trees import island_changed, json_changed
+from tools.fuzz.xml_trees import xml_changed
 
 STRUCTURED = 0.6  # share of the damage to JSON and XML that stays within the structure
 INSIDE = 0.85  # share of the damage to what is packed that is done inside: sums find all other
@@ -32,7 +32,7 @@ def mutated(files: Mapping[str, bytes], rng: random.Random) -> dict[str, bytes]:
 def damaged(data: bytes, rng: random.Random) -> bytes:
     """Return damaged content of a file, within the structure that it begins like or byte by byte."""
     made = _within(data, rng)
-    return fuzz_bytes.changed(data, rng) if made is None else made
+    return bytewise.changed(data, rng) if made is None else made
 
 
 def _within(data: bytes, rng: random.Random) -> bytes | None:

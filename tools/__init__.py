@@ -1,0 +1,1 @@
+"""Programs for those who work on Linnet; nothing that its users import."""
