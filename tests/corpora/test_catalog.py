@@ -9,11 +9,14 @@ from typing import Any
 
 import pytest
 
-from linnet.corpora import gsc, pubtator
+from linnet.corpora import FORMATS, gsc, pubtator
 from linnet.corpora.catalog import CORPORA, RULES, corpus_files, read_corpus
 from linnet.corpora.faults import Faults
 from linnet.data import Document
 from linnet.errors import FormatError, LinnetError, LinnetWarning
+from linnet.vocabularies import UNTESTED, VOCABULARIES
+
+REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
 
 TWO = "1|t|One\n1|a|Two\n\n2|t|Three\n2|a|Four\n\n"
 
@@ -27,6 +30,22 @@ def put(folder: Path, name: str, content: str) -> Path:
 
 def ids(docs: object) -> list[str]:
     return [doc.id for doc in docs]  # type: ignore[attr-defined]
+
+
+def test_readers_untested_on_published_files_say_so_where_they_are_chosen() -> None:
+    assert CORPORA["s800"].untested == ("s800",)
+    assert CORPORA["nlm_chem"].untested == ("nlm_chem/bioc",)
+    assert CORPORA["bc5cdr"].untested == ()
+    assert [name for name, format in FORMATS.items() if format.untested] == ["bigbio"]
+    commands = (REFERENCE / "commands.md").read_text(encoding="utf-8")
+    formats = (REFERENCE / "formats.md").read_text(encoding="utf-8")
+    told = [name for corpus in CORPORA.values() for name in corpus.untested]
+    assert f"Untested on published files: {', '.join(told)}." in commands
+    assert all(name in formats for name in told)
+    for name, what in UNTESTED.items():
+        assert name in VOCABULARIES
+        assert f"{name} ({what})" in commands
+        assert f"Untested on published files: {what}." in (REFERENCE / "vocabularies.md").read_text(encoding="utf-8")
 
 
 def test_entries_are_complete() -> None:

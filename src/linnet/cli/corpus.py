@@ -8,6 +8,7 @@ import logging
 import math
 from collections import Counter
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -18,7 +19,7 @@ from linnet.cli.fetching import fetching
 from linnet.cli.inputs import refuse_overwriting
 from linnet.cli.terminal import say
 from linnet.corpora import FORMATS, fitting, format_of, options_of, write
-from linnet.corpora.catalog import corpus_named, read_corpus, splits_of
+from linnet.corpora.catalog import CORPORA, corpus_named, read_corpus, splits_of
 from linnet.corpora.describe import Stats, check, describe, seen
 from linnet.corpora.download import download_corpus
 from linnet.corpora.faults import LEFT_OUT, Faults, OnError
@@ -258,7 +259,13 @@ def _split_path(folder: Path, name: str, to: str) -> Path:
 
 @app.command("prepare")
 def prepare(
-    name: Annotated[str, typer.Argument(help="A known corpus, with /LAYOUT if that is to be one in particular.")],
+    name: Annotated[
+        str,
+        typer.Argument(
+            help="A known corpus, with /LAYOUT if that is to be one in particular. Untested on published files: "
+            f"{', '.join(chain.from_iterable(corpus.untested for corpus in CORPORA.values()))}."
+        ),
+    ],
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for one file a split.")],
     to: Annotated[str, typer.Option(help="Output format: jsonl, bioc, …")] = "jsonl",
     kb: Kb = None,

@@ -19,7 +19,7 @@ from linnet.detect.name_table import NameTable
 from linnet.errors import LinnetError, did_you_mean
 from linnet.frozen import EMPTY
 from linnet.kb import KnowledgeBase
-from linnet.vocabularies import VOCABULARIES, reader_of
+from linnet.vocabularies import UNTESTED, VOCABULARIES, reader_of
 from linnet.vocabularies.build import Source, build_from, target
 from linnet.vocabularies.join import JoinReport
 from linnet.vocabularies.options import option_value, options_of
@@ -33,7 +33,11 @@ FilesArgument = Annotated[
 ]
 FromOption = Annotated[
     list[str] | None,
-    typer.Option("--from", help=f"What reads them: {', '.join(VOCABULARIES)}; one for all or one for each."),
+    typer.Option(
+        "--from",
+        help=f"What reads them: {', '.join(VOCABULARIES)}; one for all or one for each. Untested on published files: "
+        f"{', '.join(f'{name} ({what})' for name, what in UNTESTED.items())}.",
+    ),
 ]
 ReaderOption = Annotated[
     list[str] | None,

@@ -31,7 +31,7 @@ def _pubtator(pattern: str, *rules: str, **names: str) -> Mapping[str, Layout]:
 
 
 def _medmentions(kind: str) -> Mapping[str, Layout]:
-    return layouts(pubtator=by_ids("pubtator", f"**/{kind}/data/corpus_pubtator.txt", PMIDS))
+    return layouts(pubtator=by_ids("pubtator", f"**/{kind}/data/corpus_pubtator.txt", PMIDS, untested=True))
 
 
 def _medmentions_files(kind: str) -> tuple[Download, ...]:
@@ -103,7 +103,9 @@ ABSTRACTS = (
         layouts(
             pubtator=Layout("pubtator", splits("**/NLMChem_{}.PubTator", train="Train", dev="dev_half", test="Test")),
             bioc=Layout(
-                "bioc_xml", splits("**/BC7T2-NLMChem-corpus-{}.BioC.xml", train="train", dev="dev", test="test")
+                "bioc_xml",
+                splits("**/BC7T2-NLMChem-corpus-{}.BioC.xml", train="train", dev="dev", test="test"),
+                untested=True,
             ),
         ),
         FrozenDict(dev=Counts(25, 7_027)),

@@ -24,12 +24,14 @@ FOLDS = tuple(f"fold-{number}" for number in range(10))
 
 def _cometa(kind: str) -> Layout:
     reading = kind.rpartition("_")[2]
-    return Layout(f"cometa_{reading}", splits(f"**/splits/{kind}/{{}}.csv", train="train", dev="dev", test="test"))
+    return Layout(
+        f"cometa_{reading}", splits(f"**/splits/{kind}/{{}}.csv", train="train", dev="dev", test="test"), untested=True
+    )
 
 
 def _fold(name: str) -> Layout:
     files = splits(f"**/AskAPatient.{name}.{{}}.txt", train="train", dev="validation", test="test")
-    return Layout("ask_a_patient", files)
+    return Layout("ask_a_patient", files, untested=True)
 
 
 OWN = (
@@ -46,7 +48,9 @@ OWN = (
                 splits("**/NLM[Gg]ene_{}.PubTator", train="Train", test="Test"),
                 rules=("repair-offsets",),
             ),
-            bioc=Layout("nlm_gene", splits("**/Pmidlist.{}.txt", train="Train", test="Test"), rules=PLACED),
+            bioc=Layout(
+                "nlm_gene", splits("**/Pmidlist.{}.txt", train="Train", test="Test"), rules=PLACED, untested=True
+            ),
         ),
         FrozenDict(train=Counts(450, 13_797)),
         page="https://zenodo.org/records/5089049",
@@ -71,6 +75,7 @@ OWN = (
                 "gnormplus",
                 splits("**/{}.BioC.xml", train="BC2GNtrain", test="BC2GNtest", nlmiat="NLMIAT"),
                 rules=PLACED,
+                untested=True,
             )
         ),
         page=f"{NCBI}/research/bionlp/Tools/gnormplus/",
@@ -112,8 +117,8 @@ OWN = (
         "Pafilis et al., The SPECIES and ORGANISMS resources for fast and accurate identification of taxonomic names "
         "in text, PLoS ONE 2013",
         layouts(
-            tags=by_ids("s800", "**/S800.tsv", S800_IDS, *PLACED),
-            all=Layout("s800", FrozenDict(all="**/S800.tsv"), rules=PLACED),
+            tags=by_ids("s800", "**/S800.tsv", S800_IDS, *PLACED, untested=True),
+            all=Layout("s800", FrozenDict(all="**/S800.tsv"), rules=PLACED, untested=True),
         ),
         page="https://species.jensenlab.org/",
         downloads=(
@@ -135,7 +140,7 @@ OWN = (
         "ids of twelve databases",
         NOT_STATED,
         "Arighi et al., Bio-ID track overview, BioCreative VI Workshop 2017",
-        layouts(captions=Layout("bioid", FrozenDict(train="**/annotations.csv"), rules=PLACED)),
+        layouts(captions=Layout("bioid", FrozenDict(train="**/annotations.csv"), rules=PLACED, untested=True)),
         page="https://biocreative.bioinformatics.udel.edu/tasks/biocreative-vi/track-1/",
         downloads=(
             Download(
@@ -150,7 +155,9 @@ OWN = (
         "PubMed abstracts with variants (dbSNP), their genes, species and cell lines; tmVar 3, which has no splits",
         "published by the NCBI for everyone's use",
         "Wei et al., tmVar 3.0: an improved variant concept recognition and normalization tool, Bioinformatics 2022",
-        layouts(pubtator=Layout("tmvar", FrozenDict(all="**/tmVar3Corpus.txt"), rules=("repair-offsets",))),
+        layouts(
+            pubtator=Layout("tmvar", FrozenDict(all="**/tmVar3Corpus.txt"), rules=("repair-offsets",), untested=True)
+        ),
         page=f"{GITHUB}/ncbi/tmVar3",
         downloads=(Download(f"{FTP}/tmVar3/tmVar3Corpus.txt", "tmVar3Corpus.txt", begins=TITLE),),
     ),

@@ -33,13 +33,15 @@ class Layout:
     """One of the forms a corpus is published in.
 
     ``splits`` gives for each split a file, as a pattern below the corpus's folder. Where one file holds all splits,
-    ``ids`` gives for each a file with the ids of its documents, one a line.
+    ``ids`` gives for each a file with the ids of its documents, one a line. ``untested`` says that no published file of
+    it was ever read: its reader is written to descriptions, and tested on excerpts made by hand.
     """
 
     format: str
     splits: Mapping[str, str]
     ids: Mapping[str, str] = EMPTY
     rules: tuple[str, ...] = ()
+    untested: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +96,12 @@ class Corpus:
         """The splits of all layouts, those of the usual one first."""
         return tuple(dict.fromkeys(split for layout in self.layouts.values() for split in layout.splits))
 
+    @property
+    def untested(self) -> tuple[str, ...]:
+        """The layouts that are untested on published files, as they are named: the corpus alone where all are."""
+        found = [name for name, layout in self.layouts.items() if layout.untested]
+        return (self.name,) if len(found) == len(self.layouts) else tuple(f"{self.name}/{name}" for name in found)
+
 
 def splits(pattern: str, **names: str) -> Mapping[str, str]:
     """Return the pattern of each split, made by putting its name in place of ``{}``.
@@ -104,9 +112,9 @@ def splits(pattern: str, **names: str) -> Mapping[str, str]:
     return FrozenDict({split: pattern.format(name) for split, name in names.items()})
 
 
-def by_ids(format: str, pattern: str, ids: Mapping[str, str], *rules: str) -> Layout:
+def by_ids(format: str, pattern: str, ids: Mapping[str, str], *rules: str, untested: bool = False) -> Layout:
     """Return a layout whose splits are one file, told apart by the ids of their documents."""
-    return Layout(format, FrozenDict(dict.fromkeys(ids, pattern)), ids=ids, rules=rules)
+    return Layout(format, FrozenDict(dict.fromkeys(ids, pattern)), ids=ids, rules=rules, untested=untested)
 
 
 def layouts(**made: Layout) -> Mapping[str, Layout]:

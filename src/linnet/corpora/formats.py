@@ -19,7 +19,8 @@ class Format:
     ``alone`` tells formats that their suffix alone identifies; the others are recognised by content. ``holds`` names
     what the format can hold (`linnet.corpora.losses`), ``carry`` the function that gives a document what comes back
     of its text, passages and probabilities, where not all does; a format with ``write_folder`` makes several files.
-    Files of one that is ``asked`` for are read from a folder only when the format is named.
+    Files of one that is ``asked`` for are read from a folder only when the format is named. ``untested`` says that no
+    published file of it was ever read.
     """
 
     read: str | None
@@ -32,6 +33,7 @@ class Format:
     write_folder: str | None = None
     grows: bool = False
     asked: bool = False
+    untested: bool = False
 
 
 LINKS = frozenset({"texts", "documents without mentions", "mentions", "overlapping mentions", "concepts"})
@@ -91,7 +93,12 @@ FORMATS: dict[str, Format] = {
     ),
     "texoo": Format("texoo:read", "texoo:write", (".texoo", ".json"), options=("rows", "name", "faults"), holds=ALL),
     "bigbio": Format(
-        "bigbio:read", "bigbio:write", (".bigbio", ".json"), options=("rows", "name", "faults"), holds=ALL
+        "bigbio:read",
+        "bigbio:write",
+        (".bigbio", ".json"),
+        options=("rows", "name", "faults"),
+        holds=ALL,
+        untested=True,
     ),
     "spacy": Format(
         "docbin:read", "docbin:write", (".spacy",), options=("rows", "name"), alone=True, holds=ALL, asked=True
