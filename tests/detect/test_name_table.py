@@ -11,10 +11,9 @@ import pytest
 
 from linnet.bench.synthetic import synthetic
 from linnet.data import SCOPES, Concept, Document, Name
-from linnet.detect import name_table, name_words
+from linnet.detect import name_table
 from linnet.detect.dictionary import Dictionary
-from linnet.detect.name_table import NamesFile, NameTable
-from linnet.detect.name_words import MASK, Kind, name_codes, word_code
+from linnet.detect.name_table import MASK, Kind, NamesFile, NameTable, name_codes, word_code
 from linnet.errors import KnowledgeBaseError, LinnetWarning
 from linnet.kb import KnowledgeBase
 from linnet.kb.build import build
@@ -121,7 +120,7 @@ def test_a_build_that_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_equal_sums_are_told_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("linnet.detect.name_words._hash", lambda _family: 5)
+    monkeypatch.setattr("linnet.detect.name_table._hash", lambda _family: 5)
     kb = small(tmp_path, "Seizure", "Cough", "Short stature")
     assert found(kb, "Fever, cough, short nose.") == {("cough", "1")}
 
@@ -129,7 +128,7 @@ def test_equal_sums_are_told_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize("held", [1, 7, 1 << 18])
 def test_columns_are_what_the_names_say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, held: int) -> None:
     """However little is held in memory at once, the table is the sorted list of its names."""
-    monkeypatch.setattr(name_words, "REMEMBERED", held)
+    monkeypatch.setattr(name_table, "REMEMBERED", held)
     monkeypatch.setattr(name_table, "CHUNK", held)
     kb = build(synthetic(300), tmp_path / "a.kb")
     table = NamesFile(kb).make(tmp_path / "a.names")

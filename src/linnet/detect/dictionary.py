@@ -3,7 +3,7 @@
 Names are found word by word (`linnet.detect.name_search`): inflected, derived, in another order around a preposition,
 with one word in between, and inside coordinations; how far a match is from the name as it is written lowers its score.
 Where a document defines an abbreviation, its occurrences mean what the definition means, and nothing else.
-Annotated documents teach it further surfaces, and which names are hardly ever meant (`linnet.detect.name_learning`).
+Annotated documents teach it further surfaces, and which names are hardly ever meant (`Learned`).
 
 Negation, family history and the like are not interpreted: "no cleft palate" yields a mention of cleft palate.
 """
@@ -13,7 +13,7 @@ from __future__ import annotations
 import functools
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Self, get_args
@@ -22,15 +22,14 @@ import numpy as np
 import numpy.typing as npt
 
 from linnet.data import Candidates, Document, FrozenDict, Mention, Span, by_position, mention_id
-from linnet.detect.name_choice import Choice, Finding, Placed, gather, longest, nested, place, text_of
-from linnet.detect.name_learning import Learned, Precision, learned_matches, surface_search
-from linnet.detect.name_search import Batch, Search, SurfaceSearch, Text
-from linnet.detect.name_table import NamesFile, NameTable
+from linnet.detect.name_search import Batch, Match, Search, SurfaceSearch, Text
+from linnet.detect.name_table import MAX_WORDS, NamesFile, NameTable, name_codes
 from linnet.errors import DataError
-from linnet.kb import KnowledgeBase
+from linnet.kb import KbName, KnowledgeBase
 from linnet.pipeline import Abbreviations, Allow, Component, Detector, Sentences, Step
 from linnet.pipeline.component import is_reviewed
 from linnet.pipeline.learner import made_once
+from linnet.text.normalise import basic
 from linnet.text.pieces import pieces
 from linnet.text.short_forms import ShortForms
 from linnet.train.aliases import Aliases, Key
@@ -43,7 +42,241 @@ LOT = 1 << 16
 PIECE = 1 << 20
 FOLDS = 10  # parts of the training documents; what is found in one is judged without what it taught
 
+NO_NAME = -1  # the name row of a surface
+NO_CONCEPT = -1  # what a surface means that was linked to nothing
+PRIOR = 0.1  # how much more a surface counts that meant nothing but this concept in training
+SMOOTHING = 1.0  # findings with the share of the level above that are added to those of each
+
 Overlaps = Literal["longest", "all"]
+Choice = tuple[tuple[int, ...], tuple[int, ...], tuple[float, ...]]  # rows, names, scores, best first
+
+
+# --- which of the names that were found stay, and where they stand ---------------------------------------------------
+
+
+class Finding(NamedTuple):
+    """The names found for one set of words of a document; ``precision``: how often such is marked, if that is known."""
+
+    words: tuple[int, ...]
+    own: tuple[int, ...]
+    group: int
+    choice: Choice
+    precision: float | None = None
+
+
+class Placed(NamedTuple):
+    """A finding, the number of its text, where it stands in the document, and the coordination that it belongs to."""
+
+    text: int
+    found: Finding
+    parts: tuple[Span, ...]
+    group: str
+
+
+def gather(matches: Iterable[Match]) -> list[Finding]:
+    """Return matches put together by the words they hold; of several names of a concept the best one speaks for it."""
+    spans: dict[tuple[tuple[int, ...], tuple[int, ...], int], dict[int, tuple[float, int]]] = {}
+    for match in matches:
+        concepts = spans.setdefault((match.words, match.own, match.group), {})
+        known = concepts.get(match.concept)
+        if known is None or (-known[0], known[1]) > (-match.score, match.name):
+            concepts[match.concept] = (match.score, match.name)
+    return [Finding(*span, _choice(concepts)) for span, concepts in spans.items()]
+
+
+def _choice(concepts: dict[int, tuple[float, int]]) -> Choice:
+    if len(concepts) > 1:
+        concepts.pop(NO_CONCEPT, None)  # sometimes it was linked to nothing
+    rows = sorted(concepts, key=lambda row: (-concepts[row][0], row)) if len(concepts) > 1 else list(concepts)
+    return tuple(rows), tuple([concepts[row][1] for row in rows]), tuple([concepts[row][0] for row in rows])
+
+
+def longest(findings: Sequence[Finding]) -> list[Finding]:
+    """Return the findings, best first, that claim no word which a better one claims; conjuncts may share theirs."""
+    taken: set[int] = set()
+    kept = []
+    for found in findings:
+        claimed = found.own or range(found.words[0], found.words[-1] + 1)
+        if taken.isdisjoint(claimed):
+            taken.update(claimed)
+            kept.append(found)
+    return kept
+
+
+def nested(findings: Sequence[Finding]) -> list[Finding]:
+    """Return the findings, longest first, but for those inside another one of the same concept."""
+    inside: dict[tuple[int, int], Finding] = {}  # concept and word -> the longest finding whose hull holds the word
+    kept = []
+    for found in findings:
+        concept, first, last = found.choice[0][0], found.words[0], found.words[-1]
+        outer = inside.get((concept, first))
+        if outer is None or outer is not inside.get((concept, last)):
+            kept.append(found)
+            for word in range(first, last + 1):
+                inside.setdefault((concept, word), found)
+    return kept
+
+
+def _groups(findings: Sequence[Finding]) -> dict[tuple[int, ...], int]:
+    """Return the words of findings that belong to one coordination with others -> the position of its conjunction."""
+    conjuncts = [found for found in findings if found.own]
+    shared = [frozenset(found.words).difference(found.own) for found in conjuncts]
+    holders: dict[int, list[Finding]] = {word: [] for words in shared for word in words}
+    for found in findings if holders else ():
+        for word in [word for word in found.words if word in holders]:
+            holders[word].append(found)
+    groups: dict[tuple[int, ...], int] = {}
+    for conjunct, words in zip(conjuncts, shared, strict=True):
+        others = [other.words for other in holders[min(words)] if other is not conjunct and words.issubset(other.words)]
+        if others:
+            groups.update(dict.fromkeys([conjunct.words, *others], conjunct.group))
+    return groups
+
+
+def place(batch: Batch, texts: Sequence[Text], findings: Sequence[Finding]) -> Iterator[Placed]:
+    """Yield findings with the places of their words, one for each."""
+    groups = _groups(findings)
+    offsets = np.array([text.offset for text in texts], np.int64)[batch.texts]
+    starts, ends = (batch.starts + offsets).tolist(), (batch.ends + offsets).tolist()
+    numbers: list[int] = batch.texts.tolist()
+    seen: set[tuple[int, tuple[Span, ...]]] = set()
+    for found in findings:
+        number, parts = numbers[found.words[0]], _parts(found, starts, ends)
+        if (number, parts) not in seen:
+            seen.add((number, parts))
+            group = f"coordination-{starts[groups[found.words]]}" if found.words in groups else ""
+            yield Placed(number, found, parts, group)
+
+
+def text_of(batch: Batch, found: Finding) -> str:
+    """Return the words of a finding in normal form, a short form written out."""
+    return basic(" ".join([batch.surfaces[at] for at in found.words]))
+
+
+def _parts(found: Finding, starts: Sequence[int], ends: Sequence[int]) -> tuple[Span, ...]:
+    """Return where the words of a finding stand: in one stretch, or in the parts of a conjunct."""
+    if not found.own:
+        return (Span(starts[found.words[0]], ends[found.words[-1]]),)
+    parts: list[Span] = []
+    previous = None
+    for word in found.words:
+        if previous is not None and word == previous + 1:
+            parts[-1] = Span(parts[-1].start, ends[word])
+        else:
+            parts.append(Span(starts[word], ends[word]))
+        previous = word
+    return tuple(parts)
+
+
+# --- what is learned -------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Learned:
+    """Surfaces of mentions with their concepts, and what was found with its concept, in all and where it was marked."""
+
+    surfaces: Aliases
+    found: Aliases
+    marked: Aliases
+
+    @classmethod
+    def none(cls) -> Self:
+        """Return what is known before training."""
+        return cls(Aliases.none(), Aliases.none(), Aliases.none())
+
+    @classmethod
+    def of(cls, docs: Iterable[Document], kb: KnowledgeBase) -> Self:
+        """Return the surfaces of documents with gold mentions and abbreviations; nothing was found yet."""
+        return cls(Aliases.of(docs, kb, form=_findable, unlinked=True), Aliases.none(), Aliases.none())
+
+    def without(self, documents: Iterable[str]) -> Self:
+        """Return the same without what these documents (ids) taught."""
+        ids = frozenset(documents)
+        return type(self)(self.surfaces.without(ids), self.found.without(ids), self.marked.without(ids))
+
+    def rebound(self, kb: KnowledgeBase) -> Self:
+        """Return the same on the edited knowledge base `kb`."""
+        return type(self)(self.surfaces.rebound(kb), self.found.rebound(kb), self.marked.rebound(kb))
+
+    def save(self, folder: Path, kb: KnowledgeBase) -> None:
+        """Write one file of each."""
+        for name, counts in vars(self).items():
+            counts.save(folder / f"{name}.jsonl", kb)
+
+    @classmethod
+    def load(cls, folder: Path, kb: KnowledgeBase, *, partly: bool = False) -> Self:
+        """Return what `save` wrote, with `partly` without what is of concepts that `kb` lacks.
+
+        Raises:
+            FormatError: a file cannot be read, or a line is not one of ours.
+        """
+        files = (folder / f"{name}.jsonl" for name in cls.__dataclass_fields__)
+        return cls(*(Aliases.load(path, kb, partly=partly) for path in files))
+
+
+def _findable(surface: str) -> str:
+    """Return a surface, or nothing if it cannot be found in a text."""
+    return surface if 0 < len(name_codes(surface, {})) <= MAX_WORDS else ""
+
+
+def surface_search(surfaces: Aliases) -> SurfaceSearch:
+    """Return what finds surfaces, those that are left out too; the name of a match is the place of its surface."""
+    names = (
+        KbName(place, row, text, "exact", "", "", preferred=True) for place, (text, row) in enumerate(surfaces.keys)
+    )
+    return SurfaceSearch(NameTable.of_names(names))
+
+
+def learned_matches(names: Iterable[Match], surfaces: Iterable[Match], learned: Aliases) -> Iterator[Match]:
+    """Yield matches of names and of surfaces, with scores that tell how often a surface meant its concept."""
+    for match in names:
+        yield match._replace(score=match.score / (1 + PRIOR))
+    totals, shares = learned.totals.tolist(), learned.shares.tolist()
+    for match in surfaces:
+        if totals[match.name]:
+            score = match.score * (1 + PRIOR * shares[match.name]) / (1 + PRIOR)
+            yield match._replace(name=NO_NAME, score=score)
+
+
+class Precision:
+    """How likely what is found is marked, from what was found and marked in annotated documents.
+
+    That is the share of a surface's findings that were marked, smoothed by that of its concept, which is smoothed by
+    that of the concept's semantic types, and that by the share of all that is found: a surface that was never met is
+    believed as far as others of its concept or type are. All is counted by document, so that a document's own mentions
+    can be left out.
+
+    >>> found = Aliases.counted({("a", ("fever", 0)): 3, ("a", ("cold", 1)): 3})
+    >>> marked = Aliases.counted({("a", ("fever", 0)): 3})
+    >>> precision = Precision(found, marked, lambda row: ("Sign",))
+    >>> [round(precision(*key), 2) for key in (("fever", 0), ("pyrexia", 0), ("cold", 1), ("ache", 2))]
+    [0.97, 0.88, 0.03, 0.5]
+    """
+
+    def __init__(self, found: Aliases, marked: Aliases, types_of: Callable[[int], tuple[str, ...]]) -> None:
+        self._types_of = types_of
+        self._found, self._marked = (self._sums(counts) for counts in (found, marked))
+
+    def __call__(self, text: str, row: int) -> float:
+        """Return the share of what was found that was marked, for a text in normal form and its concept's row."""
+        share = 0.5
+        for level in self._levels(text, row):
+            share = (self._marked[level] + SMOOTHING * share) / (self._found[level] + SMOOTHING)
+        return share
+
+    def _sums(self, counts: Aliases) -> Counter[tuple[object, ...]]:
+        sums: Counter[tuple[object, ...]] = Counter()
+        for (text, row), total in zip(counts.keys, counts.totals.tolist(), strict=True):
+            sums.update(dict.fromkeys(self._levels(text, row), total))
+        return sums
+
+    def _levels(self, text: str, row: int) -> list[tuple[object, ...]]:
+        """Return what a finding is counted as, from all findings to its own."""
+        whole = (self._types_of(row) if row >= 0 else None, row, text)
+        return [whole[:depth] for depth in range(len(whole) + 1)]
+
+
+# --- the component ---------------------------------------------------------------------------------------------------
 
 
 @dataclass(kw_only=True)
