@@ -54,7 +54,7 @@ $(FLAIR)/stamp: pyproject.toml constraints-flair.txt
 	@touch $@
 
 test-flair: $(FLAIR)/stamp  ## the detector flair, in an environment of its own: trains a small tagger and links with it
-	@OMP_NUM_THREADS=1 $(FLAIR)/bin/python -m pytest --quiet --log-cli-level=INFO tests/detect/test_flair.py src/linnet/detect/flair_texts.py
+	@OMP_NUM_THREADS=1 $(FLAIR)/bin/python -m pytest --quiet --log-cli-level=INFO tests/detect/test_flair.py src/linnet/detect/flair.py
 	@OMP_NUM_THREADS=1 $(FLAIR)/bin/python -m pytest --quiet tests/contract -k flair
 
 lint: $(VENV)/dev.stamp  ## ruff, format, mypy strict, generated docs up to date

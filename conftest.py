@@ -9,7 +9,7 @@ import pytest
 
 EXTRAS = ("torch", "transformers", "tokenizers", "safetensors", "accelerate", "spacy", "optuna", "onnx", "onnxruntime")
 MISSING = [name for name in EXTRAS if importlib.util.find_spec(name) is None]
-FLAIR = ["src/linnet/detect/flair_model.py", "src/linnet/detect/flair_training.py"]
+FLAIR = ["src/linnet/detect/flair_model.py"]
 
 collect_ignore = [] if importlib.util.find_spec("flair") else FLAIR
 

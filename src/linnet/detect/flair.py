@@ -1,32 +1,34 @@
 """The recogniser of TrainX (Oberhauser et al. 2020): Flair's sequence tagger (Akbik et al. 2018), BIOES and a CRF.
 
-Flair is a library of its own; what is made of it says `linnet.detect.flair_model`, how it learns
-`linnet.detect.flair_training`. It needs Transformers below 5, so that it has an environment of its own, in which the
-components that need the extra ``neural`` do not run.
+Flair is a library of its own; what is made of it, and how it learns, says `linnet.detect.flair_model`. It needs
+Transformers below 5, so that it has an environment of its own, in which the components that need the extra ``neural``
+do not run.
 """
 
 from __future__ import annotations
 
 import importlib.util
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from linnet.data import Document, Mention
-from linnet.detect.flair_texts import NO_TYPE, tokens_of
+from linnet.data import Document, Mention, Span
 from linnet.errors import MissingExtraError, RecipeError
 from linnet.kb import KnowledgeBase
-from linnet.pipeline import Allow, Component, Detector, Step
+from linnet.pipeline import Allow, Component, Detector, Sentences, Step
 from linnet.text.pieces import whole
+from linnet.text.tagging import Chunk
 from linnet.train.network import NetworkComponent
 
 if TYPE_CHECKING:
-    from linnet.detect.flair_model import FlairModel
+    from linnet.detect.flair_model import FlairModel, Marked
 
 __all__ = ["Flair"]
 
-MODEL = "model"
+NO_TYPE = "mention"  # what the tagger calls mentions without a type
+WORD = re.compile(r"[^\W_]+|[^\s]")
 
 
 @dataclass(kw_only=True)
@@ -118,9 +120,9 @@ class Flair(NetworkComponent["FlairModel"], Detector):
             RecipeError: `args` that this training does not know.
             DataError: no mention to learn from.
         """
-        from linnet.detect.flair_training import fit  # noqa: PLC0415 - imports torch and flair
+        from linnet.detect.flair_model import fit  # noqa: PLC0415 - imports torch and flair
 
-        self.network = yield from fit(self, train, dev, args=args)
+        self.network = yield from fit(self, marked_sentences(train), marked_sentences(dev), args=args)
 
 
 def require_flair() -> None:
@@ -135,3 +137,43 @@ def require_flair() -> None:
             "transformers below 5 and Linnet's other networks need 5; in a checkout, make test-flair builds .venv-flair"
         )
         raise MissingExtraError("flair", extra="flair", wanted_by="the detector flair", note=note)
+
+
+# --- documents as the tagger reads them: the tokens of each sentence, and the mentions among them --------------------
+
+
+def tokens_of(doc: Document) -> list[list[Span]]:
+    """Return the tokens of each sentence of a document: runs of letters and digits, and single signs.
+
+    >>> doc = Document("d", "No p.o. food. Fits.", sentences=(Span(0, 13), Span(14, 19)))
+    >>> [[doc.text[start:end] for start, end in tokens] for tokens in tokens_of(doc)]
+    [['No', 'p', '.', 'o', '.', 'food', '.'], ['Fits', '.']]
+    """
+    found = []
+    for start, end in doc.sentences or ():
+        tokens = [Span(*word.span()) for word in WORD.finditer(doc.text, start, end)]
+        if tokens:
+            found.append(tokens)
+    return found
+
+
+def marked_sentences(docs: Sequence[Document]) -> list[Marked]:
+    """Return the sentences of documents with their mentions."""
+    rows = []
+    for doc in Sentences()(docs):
+        wanted = [(m.span, m.types[0] if m.types else NO_TYPE) for m in doc.mentions or () if not m.parts]
+        for tokens in tokens_of(doc):
+            words = [whole(doc.text[start:end]) for start, end in tokens]
+            rows.append((words, _chunks(tokens, wanted)))
+    return rows
+
+
+def _chunks(tokens: Sequence[Span], wanted: Sequence[tuple[Span, str]]) -> list[Chunk]:
+    """Return the mentions in a sentence as tokens; of those that overlap the longest: tags can hold no more."""
+    found: list[Chunk] = []
+    inside = [item for item in wanted if item[0].start < tokens[-1].end and tokens[0].start < item[0].end]
+    for span, kind in sorted(inside, key=lambda item: item[0].start - item[0].end):
+        touched = [place for place, token in enumerate(tokens) if token.start < span.end and span.start < token.end]
+        if touched and not any(one.first <= touched[-1] and touched[0] <= one.last for one in found):
+            found.append(Chunk(touched[0], touched[-1], kind))
+    return sorted(found)

@@ -1,7 +1,6 @@
 """Mention detection that learns: each word gets a label, from an encoder that reads the whole document.
 
-How documents become words and windows says `linnet.nn.windows`, what the network is `linnet.detect.tagger_network`, how
-it learns `linnet.detect.tagger_training`.
+See `linnet.nn.windows` for words and windows, `linnet.detect.tagger_network` for the network and its training.
 """
 
 from __future__ import annotations
@@ -229,7 +228,7 @@ class Tagger(NetworkComponent["list[TaggerNetwork]"], Detector):
             RecipeError: `args` that neither this training nor the loop knows.
             DataError: no mention to learn from.
         """
-        from linnet.detect.tagger_training import fit  # noqa: PLC0415 - imports torch
+        from linnet.detect.tagger_network import fit  # noqa: PLC0415 - imports torch
 
         self.curve, self.network = NEUTRAL, []
         kinds = {mention.types[0] for doc in train for mention in doc.mentions or () if mention.types}

@@ -1,26 +1,47 @@
-"""The network of a tagger: word pieces and what is known of words in, a score of each label for each word out."""
+"""The network of a tagger (`linnet.detect.tagger`), and how it learns: its examples, losses and dev score.
+
+Word pieces and what is known of words go in, a score of each label for each word comes out.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import logging
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, NamedTuple, Protocol
 
+import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
-from linnet.errors import FormatError
+from linnet.data import Document
+from linnet.detect.tagger_args import TaggerArgs
+from linnet.errors import DataError, FormatError
+from linnet.kb import KnowledgeBase
 from linnet.nn.attention import use_plain_steps
-from linnet.nn.crf import Rules, rules_of
+from linnet.nn.crf import NEVER, Rules, log_partition, rules_of
 from linnet.nn.encoder import Encoder
+from linnet.nn.texts import token_batches, token_budget
 from linnet.nn.weights import read_weights, write_weights
-from linnet.nn.windows import Pieces
-from linnet.text.tagging import Scheme
-from linnet.text.words import SHAPES
+from linnet.nn.windows import Pieces, Text, Window
+from linnet.pipeline.component import Component, Step, blind
+from linnet.text.tagging import CONTINUES, Chunk, Scheme
+from linnet.text.words import SHAPES, UNKNOWN, Ints, gold_chunks, labels_of
+from linnet.train.args import TrainArgs
+from linnet.train.key import key_of
+from linnet.train.loop import parameter_groups, train
 
-__all__ = ["TaggerNetwork"]
+__all__ = ["TaggerInTraining", "TaggerNetwork", "fit"]
+
+logger = logging.getLogger(__name__)
 
 HEAD = "head.safetensors"
 SPREAD = 0.02  # of the weights that nothing has learned
+FEW = 50  # mentions that nothing can be calibrated on
+NEUTRAL = (1.0, 0.0)  # slope and shift that leave log odds as they are
 
 
 class TaggerNetwork(nn.Module):
@@ -124,3 +145,286 @@ class TaggerNetwork(nn.Module):
         if {key: value.shape for key, value in found.items()} != wanted:
             raise FormatError(path, "holds no layers that fit: leave the options as they were when it was trained")
         self.load_state_dict(found, strict=False)
+
+
+# --- losses ----------------------------------------------------------------------------------------------------------
+
+
+class Example(NamedTuple):
+    """A window of a text with the labels (words,) that it learns."""
+
+    text: Text
+    window: Window
+    labels: Ints
+
+
+@dataclass
+class Group:
+    """Windows of like length with their labels, int64 (windows, words); `UNKNOWN` where nothing is learned."""
+
+    pieces: Pieces
+    labels: Tensor
+
+
+@dataclass
+class Batch:
+    """Windows of a step, in groups, and how many of their words are learned from."""
+
+    groups: list[Group]
+    known: int
+
+
+class TaggerTraining:
+    """What the gradient loop needs to know of a tagger (`linnet.train.loop.Trainable`)."""
+
+    def __init__(self, network: TaggerNetwork, args: TaggerArgs, examples: Sequence[Example]) -> None:
+        self.module: nn.Module = network
+        self.network, self.args = network, args
+        self._examples = list(examples)
+        for layer in network.modules():
+            if isinstance(layer, nn.Dropout):
+                layer.p = args.encoder_dropout
+        network.dropout.p = args.dropout
+        for parameter in _lowest(network, args.frozen):
+            parameter.requires_grad_(False)
+        weights = torch.ones(network.head.out_features)
+        weights[0] = args.nil_weight
+        self._weights = weights
+
+    def groups(self, args: TrainArgs) -> list[dict[str, Any]]:
+        """Return the parameters in groups; the layers around the encoder learn faster."""
+        around = {id(one) for name, one in self.module.named_parameters() if not name.startswith("encoder.")}
+        made = []
+        for group in parameter_groups(self.module, args):
+            for faster in (False, True):
+                some = [one for one in group["params"] if (id(one) in around) == faster]
+                rate = args.lr * self.args.faster if faster else args.lr
+                made += [{**group, "params": some, "lr": rate}] if some else []
+        return made
+
+    def examples(self, docs: Sequence[Document], *, epoch: int, rng: np.random.Generator) -> list[Example]:  # noqa: ARG002
+        """Return the examples, windows of documents; each epoch the same."""
+        return self._examples
+
+    def collate(self, examples: Sequence[Example]) -> Batch:
+        """Return a batch of windows, padded, those of like length together."""
+        lengths = [one.window.last - one.window.first + 2 for one in examples]
+        batches = token_batches(lengths, tokens=token_budget(self.network.device))
+        groups = [self._group([examples[row] for row in rows]) for rows in batches]
+        return Batch(groups, sum(int((group.labels != UNKNOWN).sum()) for group in groups))
+
+    def _group(self, examples: Sequence[Example]) -> Group:
+        pieces = Pieces.of([(one.text, one.window) for one in examples], self.network.encoder)
+        labels = torch.full(tuple(pieces.shapes.shape), UNKNOWN)
+        for row, (one, (begin, end)) in enumerate(zip(examples, pieces.own.tolist(), strict=True)):
+            start = int(one.text.owners[one.window.first])
+            labels[row, begin:end] = torch.from_numpy(one.labels[start + begin : start + end])
+        return Group(pieces, labels)
+
+    def loss(self, batch: Batch) -> dict[str, Tensor]:
+        """Return the mean loss of words, and of the regularisation that is asked for."""
+        sums: dict[str, Tensor] = {}
+        for group in batch.groups:
+            for name, value in self._losses(group).items():
+                sums[name] = sums[name] + value if name in sums else value
+        return {name: value / max(1, batch.known) for name, value in sums.items()}
+
+    def _losses(self, group: Group) -> dict[str, Tensor]:
+        """Return the sums of the losses over words."""
+        embedded = self.network.embedded(group.pieces)
+        scores = self.network(group.pieces, embedded)
+        losses = {"tags": self._tags(scores, group)}
+        if not self.network.training:
+            return losses
+        if self.args.regularisation == "r-drop":
+            again = self.network(group.pieces)
+            losses["tags"] = (losses["tags"] + self._tags(again, group)) / 2
+            losses["disagreement"] = self.args.strength * _disagreement(scores, again, group.labels != UNKNOWN)
+        if self.args.regularisation == "adversarial":
+            (slope,) = torch.autograd.grad(losses["tags"], embedded, retain_graph=True)
+            length = slope.float().norm(dim=2, keepdim=True).clamp(min=1e-12)
+            move = self.args.strength * slope / length
+            losses["adversarial"] = self._tags(self.network(group.pieces, embedded + move.detach()), group)
+        return losses
+
+    def _tags(self, scores: Tensor, group: Group) -> Tensor:
+        known = group.labels != UNKNOWN
+        if self.network.follow is not None:
+            return _chain_loss(self.network, scores, group)
+        weights = self._weights.to(scores.device)
+        return functional.cross_entropy(scores[known], group.labels[known], weight=weights, reduction="sum")
+
+
+def _chain_loss(network: TaggerNetwork, scores: Tensor, batch: Group) -> Tensor:
+    """Return the sum over windows of -log of the probability of all rows of labels that agree with those known."""
+    begin, end = batch.pieces.own[:, 0], batch.pieces.own[:, 1]
+    lengths = (end - begin).clamp(min=1)
+    count = int(lengths.max())
+    places = (begin[:, None] + torch.arange(count, device=scores.device)).clamp(max=scores.shape[1] - 1)
+    own = scores.gather(1, places[:, :, None].expand(-1, -1, scores.shape[2]))
+    labels = batch.labels.gather(1, places)
+    wrong = functional.one_hot(labels.clamp(min=0), scores.shape[2]) == 0
+    agreeing = own + NEVER * (wrong & (labels != UNKNOWN)[:, :, None])
+    both = log_partition(own, lengths, network.rules) - log_partition(agreeing, lengths, network.rules)
+    return both.sum()
+
+
+def _disagreement(one: Tensor, other: Tensor, known: Tensor) -> Tensor:
+    """Return the sum over words of the Kullback-Leibler divergences of two rows of scores (Liang et al. 2021)."""
+    a, b = torch.log_softmax(one[known], dim=1), torch.log_softmax(other[known], dim=1)
+    return ((a.exp() - b.exp()) * (a - b)).sum(dim=1).sum() / 2
+
+
+def _lowest(network: TaggerNetwork, layers: int) -> Iterator[nn.Parameter]:
+    """Yield the parameters of the embeddings and the lowest layers of the encoder."""
+    if layers:
+        for name, parameter in network.encoder.named_parameters():
+            numbers = [int(part) for part in name.split(".") if part.isdigit()]
+            if "embeddings" in name or (numbers and numbers[0] < layers):
+                yield parameter
+
+
+# --- what is learned from --------------------------------------------------------------------------------------------
+
+
+def _examples(tagger: TaggerInTraining, docs: Sequence[Document]) -> Iterator[Example]:
+    """Yield the windows of documents, with borders where no mention is cut in two."""
+    going_on = np.array([label[0] in CONTINUES for label in tagger.labels])
+    for doc, text in zip(docs, tagger.read(blind(docs, tagger)), strict=True):
+        labels = labels_of(doc, text.words, tagger.labels, tagger.scheme)
+        # is word n in one mention with the word before it?
+        joined = np.append((labels >= 0) & going_on[labels.clip(min=0)], False)
+        border = 0
+        for window in tagger.windows(text) if len(text.pieces) else ():
+            begin, border, read = border, window.end, int(text.owners[window.last - 1]) + 1
+            while joined[border] and border < read:
+                border += 1
+            own = labels
+            if joined[border]:  # a mention as long as that is learned in neither window
+                own = labels.copy()
+                own[_around(joined, border)] = UNKNOWN
+            while joined[begin]:
+                begin += 1
+            if (own[begin:border] != UNKNOWN).any():
+                yield Example(text, window._replace(begin=begin, end=border), own)
+
+
+def _around(joined: npt.NDArray[np.bool_], word: int) -> slice:
+    """Return the words of the mention that a word goes on with."""
+    first = last = word
+    while joined[first]:
+        first -= 1
+    while joined[last]:
+        last += 1
+    return slice(first, last)
+
+
+# --- training --------------------------------------------------------------------------------------------------------
+
+
+class TaggerInTraining(Component, Protocol):
+    """A component of these networks: how it reads documents, and what its labels are."""
+
+    kb: KnowledgeBase
+
+    @property
+    def labels(self) -> list[str]:
+        """The labels of words."""
+        ...
+
+    @property
+    def scheme(self) -> Scheme:
+        """What may follow what."""
+        ...
+
+    @property
+    def network(self) -> list[TaggerNetwork]:
+        """Its networks."""
+        ...
+
+    def config(self) -> dict[str, Any]:
+        """Return its keywords."""
+        ...
+
+    def fresh(self) -> TaggerNetwork:
+        """Return a network that has learned nothing."""
+        ...
+
+    def read(self, docs: Sequence[Document]) -> list[Text]:
+        """Return documents as words and word pieces."""
+        ...
+
+    def windows(self, text: Text) -> list[Window]:
+        """Return the windows that a text is read in."""
+        ...
+
+    def chunks(self, texts: Sequence[Text], networks: Sequence[TaggerNetwork]) -> list[list[tuple[Chunk, float]]]:
+        """Return the mentions of each text as chunks of words, each with its log odds."""
+        ...
+
+
+def fit(
+    tagger: TaggerInTraining, docs: Sequence[Document], dev: Sequence[Document], *, args: Mapping[str, Any]
+) -> Generator[Step, None, tuple[float, float]]:
+    """Train networks and add them to a component; return slope and shift that make probabilities of its log odds.
+
+    Raises:
+        RecipeError: wrong arguments.
+        DataError: no mention to learn from.
+    """
+    own, loop = TaggerArgs.split({key: value for key, value in args.items() if key != "checkpoints"})
+    examples = list(_examples(tagger, docs))
+    if unseen := sum(doc.mentions is None for doc in docs):
+        logger.warning("tagger: %d documents whose mentions nobody has marked teach nothing", unseen)
+    if not any((example.labels > 0).any() for example in examples):
+        raise DataError("tagger: the training documents have no mention to learn from")
+    texts = tagger.read(blind(dev, tagger))
+    for number in range(own.networks):
+        network = tagger.fresh()
+        training = TaggerTraining(network, own, examples)
+        score = (lambda _, network=network: _recognition(tagger, dev, texts, network)) if dev else None
+        some = loop.model_copy(update={"seed": (loop.seed + number) % (1 << 32)})
+        told = [tagger.config(), tagger.labels, vars(own), tagger.kb.version, network.encoder.fingerprint()]
+        folder = args.get("checkpoints")
+        place = folder if folder is None or number == 0 else folder.with_name(f"{folder.name}-{number}")
+        tagger.network.append(network)
+        try:
+            yield from train(training, docs, dev, score=score, args=some, folder=place, key=key_of(told, [*docs, *dev]))
+        finally:
+            network.requires_grad_(True).eval()
+    return _calibrated(tagger, dev, texts) if dev else NEUTRAL
+
+
+def _recognition(
+    tagger: TaggerInTraining, dev: Sequence[Document], texts: Sequence[Text], network: TaggerNetwork
+) -> float:
+    """Return F1 of spans with their types, as one network finds them."""
+    found = right = wanted = 0
+    for doc, chunks, text in zip(dev, tagger.chunks(texts, [network]), texts, strict=True):
+        labels = labels_of(doc, text.words, tagger.labels, tagger.scheme)
+        gold = set(gold_chunks(labels, tagger.labels))
+        ours = {chunk for chunk, _ in chunks if (labels[chunk.first : chunk.last + 1] != UNKNOWN).all()}
+        found, right, wanted = found + len(ours), right + len(ours & gold), wanted + len(gold)
+    return 2 * right / max(1, found + wanted)
+
+
+def _calibrated(tagger: TaggerInTraining, dev: Sequence[Document], texts: Sequence[Text]) -> tuple[float, float]:
+    """Return slope and shift such that the log odds of mentions tell how often they are right on `dev` (Platt 1999)."""
+    from sklearn.linear_model import LogisticRegression  # noqa: PLC0415 - slow to import, needed for training alone
+
+    odds, right = [], []
+    for doc, chunks, text in zip(dev, tagger.chunks(texts, tagger.network), texts, strict=True):
+        labels = labels_of(doc, text.words, tagger.labels, tagger.scheme)
+        gold = set(gold_chunks(labels, tagger.labels))
+        for chunk, sure in chunks:
+            if (labels[chunk.first : chunk.last + 1] != UNKNOWN).all():
+                odds.append(sure)
+                right.append(chunk in gold)
+    if len(right) < FEW or len(set(right)) < 2:
+        logger.warning(
+            "tagger: nothing to calibrate on in %d mentions, few or all alike: probabilities stay as they are",
+            len(right),
+        )
+        return NEUTRAL
+    model = LogisticRegression(C=1e3).fit(np.array(odds)[:, None], right)
+    return float(model.coef_[0, 0]), float(model.intercept_[0])
