@@ -21,7 +21,7 @@ use = "gold"
 use = "ngram"
 k = {k}
 [[pipeline]]
-use = "cross"
+use = "cross_encoder"
 encoder = "{encoder}"
 packing = "{packing}"
 [[pipeline]]
@@ -29,7 +29,7 @@ use = "decide"
 [[train]]
 part = "ngram"
 [[train]]
-part = "cross"
+part = "cross_encoder"
 epochs = 2
 batch = 4
 bf16 = false
@@ -57,14 +57,19 @@ def test_rerankers_side_by_side(run: Run, recipes: list[Path], tmp_path: Path) -
     page = tmp_path / "page.md"
     page.write_text("# Figures\n")
     arguments = ("bench", "rerankers", *recipes, "--folder", tmp_path / "kept", "--repeats", 1)
-    done = run(*arguments, "--apply", "top_k=2 heard=false", "--spare", "0.5", "--docs", page)
+    applied = "top_k=2 use_first_stage_scores=false"
+    done = run(*arguments, "--apply", applied, "--max-accuracy-loss", "0.5", "--docs", page)
     assert done.code == 0, done.err
-    assert done.err.count("cross is trained") == 2
+    assert done.err.count("cross_encoder is trained") == 2
     assert done.err.count("ngram is trained") == 1
     rows = sorted(line.split("|")[1:4] for line in page.read_text().splitlines() if line.startswith("| `"))
     rows.sort(key=lambda row: "(" in row[0])
     assert [cell.strip() for cell in rows[-1]] == ["`bc5cdr/(first stage)`", "`–`", "a"]
-    assert sorted(b.strip() for a, b, _ in rows if "base" in a) == ["`spare=0.5`", "`top_k=2 heard=false`", "`–`"]
+    assert sorted(b.strip() for a, b, _ in rows if "base" in a) == [
+        "`max_accuracy_loss=0.5`",
+        f"`{applied}`",
+        "`–`",
+    ]
     again = run(*arguments, "--json", "-q")
     told = [json.loads(line) for line in again.out.splitlines()]
     assert [row["recipe"] for row in told] == ["bc5cdr/(first stage)", "base", "multi"]

@@ -21,7 +21,7 @@ from .conftest import Run
 
 CASES = (("cold", "patient"), ("cold", "river"), ("warm", "patient"), ("warm", "river"))
 NAMES = ("cold sickness", "cold water", "warm sickness", "warm water")
-TRAIN = '[[train]]\npart = "cross"\nepochs = 1\nbatch = 4\ntop_k = 3\nbf16 = false\n'
+TRAIN = '[[train]]\npart = "cross_encoder"\nepochs = 1\nbatch = 4\ntop_k = 3\nbf16 = false\n'
 pytestmark = pytest.mark.filterwarnings("ignore::linnet.errors.LinnetWarning")
 
 
@@ -43,7 +43,7 @@ def small(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path = tmp_path / "small.toml"
     path.write_text(
         f'corpus = "bc5cdr"\nkb = "{kb.path}"\n[[pipeline]]\nuse = "gold"\n[[pipeline]]\nuse = "ngram"\nk = 4\n'
-        f'[[pipeline]]\nuse = "cross"\nencoder = "{encoder}"\ntop_k = 3\n[[pipeline]]\nuse = "decide"\n{TRAIN}'
+        f'[[pipeline]]\nuse = "cross_encoder"\nencoder = "{encoder}"\ntop_k = 3\n[[pipeline]]\nuse = "decide"\n{TRAIN}'
     )
     return path
 
@@ -51,13 +51,17 @@ def small(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.slow
 def test_a_cross_encoder_is_tuned(run: Run, small: Path, tmp_path: Path) -> None:
     pytest.importorskip("optuna")
-    space = '[tune]\n"cross.top_k" = [2, 3]\n"train.cross.lr" = [1e-4, 1e-3]\n"train.cross.batch" = [2, 4]\n'
-    small.write_text(small.read_text() + space + '"cross.packing" = ["base", "multi"]\n"train.cross.top_k" = [2, 3]\n')
+    space = (
+        '[tune]\n"cross_encoder.top_k" = [2, 3]\n"cross_encoder.packing" = ["base", "multi"]\n'
+        '"train.cross_encoder.top_k" = [2, 3]\n"train.cross_encoder.lr" = [1e-4, 1e-3]\n'
+        '"train.cross_encoder.batch" = [2, 4]\n'
+    )
+    small.write_text(small.read_text() + space)
     for split in ("dev", "cv"):
         arguments = ("tune", small, "-o", tmp_path / split, "--trials", 2, "--split", split)
         done = run(*arguments)
         assert done.code == 0, done.err
-        assert "trial 1: cross.top_k " in done.err
+        assert "trial 1: cross_encoder.top_k " in done.err
         assert "refused" not in done.err
         chosen = read_recipe(tmp_path / split / "best.toml")
         assert chosen.pipeline[2]["top_k"] in (2, 3)
@@ -72,9 +76,9 @@ def test_a_cross_encoder_is_tuned(run: Run, small: Path, tmp_path: Path) -> None
 
 
 def recipe_of(packing: str | None = None, *, train: bool = True, ngram: bool = True) -> Recipe:
-    cross = {"use": "cross", **({} if packing is None else {"packing": packing})}
+    cross = {"use": "cross_encoder", **({} if packing is None else {"packing": packing})}
     parts = [{"use": "gold"}, *([{"use": "ngram"}] if ngram else []), cross]
-    return Recipe(pipeline=parts, train=[{"part": "cross"}] if train else [])
+    return Recipe(pipeline=parts, train=[{"part": "cross_encoder"}] if train else [])
 
 
 def written(tmp_path: Path, values: Any) -> Path:
@@ -94,17 +98,22 @@ def test_parameters_of_the_packing_are_read(tmp_path: Path, caplog: pytest.LogCa
     caplog.set_level(logging.INFO, logger="linnet")
     path = written(tmp_path, PUBLISHED)
     ngrams = ["ngram.ngram_range=[2, 4]", "ngram.min_df=2"]
-    top = ["cross.top_k=5", "train.cross.top_k=5"]
-    assert read_params(path, recipe_of("base")) == [*ngrams, *top, "train.cross.lr=1e-06", "train.cross.batch=16"]
+    top = ["cross_encoder.top_k=5", "train.cross_encoder.top_k=5"]
+    assert read_params(path, recipe_of("base")) == [
+        *ngrams,
+        *top,
+        "train.cross_encoder.lr=1e-06",
+        "train.cross_encoder.batch=16",
+    ]
     assert "read: ngrams, basecrossencoder; left aside, as the recipe has no part for it: documentcross" in caplog.text
-    found = ["cross.top_k=10", "train.cross.top_k=10", "train.cross.lr=1e-05"]
+    found = ["cross_encoder.top_k=10", "train.cross_encoder.top_k=10", "train.cross_encoder.lr=1e-05"]
     assert read_params(path, recipe_of("document", ngram=False)) == found
     caplog.clear()
     assert read_params(path, recipe_of("multi")) == ngrams
     assert "read: ngrams; left aside, as the recipe has no part for it: basecross" in caplog.text
     for name in ("Parallel_CrossEncoder", "parallel-crossencoder", "parallelcrossencoder"):
         only = written(tmp_path, {name: {"batch_size": 2}})
-        assert read_params(only, recipe_of()) == ["train.cross.batch=2"]  # the packing if a recipe names none
+        assert read_params(only, recipe_of()) == ["train.cross_encoder.batch=2"]  # the packing if a recipe names none
 
 
 @pytest.mark.parametrize(
@@ -142,7 +151,7 @@ def test_what_parameters_of_cross_encoders_need(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match=r"basecrossencoder: the recipe has no \[\[train\]\] table with part"):
         read_params(path, recipe_of("base", train=False))
     two = recipe_of("base")
-    two.pipeline.append({"use": "cross", "packing": "multi"})
+    two.pipeline.append({"use": "cross_encoder", "packing": "multi"})
     with pytest.raises(FormatError, match=r"several cross-encoders: basecrossencoder, multicrossencoder; leave it out"):
         read_params(path, two)
     with pytest.raises(FormatError, match=r"no part whose parameters can be read: neither ngram nor cross"):
@@ -152,14 +161,14 @@ def test_what_parameters_of_cross_encoders_need(tmp_path: Path) -> None:
 def test_a_cross_encoder_is_trained_with_published_parameters(run: Run, small: Path, tmp_path: Path) -> None:
     tag = {"top_k": 2, "learning_rate": 1e-4, "batch_size": 2}
     params = written(tmp_path, {"multicrossencoder": tag, "basecrossencoder": {"top_k": 4}})
-    changes = ["cross.packing=multi", "train.cross.batch=3"]
+    changes = ["cross_encoder.packing=multi", "train.cross_encoder.batch=3"]
     read = read_recipe(small, changes=with_params(params, str(small), changes))
     assert (read.pipeline[2]["packing"], read.pipeline[2]["top_k"]) == ("multi", 2)
     assert [read.train[0][key] for key in ("top_k", "lr", "batch")] == [2, 1e-4, 3]
     assert with_params(None, "no such", None) == []
     with pytest.raises(LinnetError, match="expected an object"):
         with_params(params, str(small), None)
-    options = ("--params", params, "--set", "cross.packing=multi")
+    options = ("--params", params, "--set", "cross_encoder.packing=multi")
     done = run("train", small, "-o", tmp_path / "o", *options)
     assert done.code == 0, done.err
     assert "read: multicrossencoder; left aside, as the recipe has no part for it: basecrossencoder" in done.err

@@ -175,9 +175,9 @@ def test_what_is_refused(run: Run, tmp_path: Path, data: Path, small: KnowledgeB
     assert "corpus: missing" in said(written(tmp_path, small, corpus=""))
     assert "'bc5cd'" in said(written(tmp_path, small, corpus="bc5cd"))
     assert "no part of the pipeline that learns" in said(written(tmp_path, small, '[[train]]\npart = "gold"\n'))
-    wrong = [f'[[train]]\npart = "{part}"\nlr = -1\n{field}' for part, field in (("tagger", "nil_weight = -1\n"),)]
+    wrong = [f'[[train]]\npart = "{part}"\nlr = -1\n{field}' for part, field in (("tagger", "outside_weight = -1\n"),)]
     both = said(written(tmp_path, small, "".join(['[[train]]\npart = "ngram"\n', *wrong]), detector="tagger"))
-    assert "train[1].nil_weight: expected a number from 0" in both  # before anything is trained
+    assert "train[1].outside_weight: expected a number from 0" in both  # before anything is trained
     assert "train[1].lr: expected" in both
     assert "trained" not in both
     nothing = tmp_path / "nothing.toml"

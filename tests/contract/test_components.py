@@ -109,11 +109,13 @@ CASES: dict[str, list[Make]] = {
     "abbreviations": [lambda kb: Abbreviations()],
     "bm25": [lambda kb: Bm25(kb=kb), lambda kb: Bm25(kb=kb, k=2, k1=0.0, definitions=False, long_forms=False)],
     "conjuncts": [lambda kb: Conjuncts(kb=kb)],
-    "consistent": [lambda kb: Consistent(), lambda kb: Consistent(abbreviations=False, sure=0.0)],
-    "cross": [
+    "consistent": [lambda kb: Consistent(), lambda kb: Consistent(abbreviations=False, min_probability=0.0)],
+    "cross_encoder": [
         lambda kb: trained(CrossEncoder(kb=kb, encoder=tiny()), kb, epochs=1),
         lambda kb: trained(CrossEncoder(kb=kb, encoder=tiny(), packing="document", isolated=True), kb, epochs=1),
-        lambda kb: trained(CrossEncoder(kb=kb, encoder=tiny(), packing="multi", heard=False), kb, loss="pairs"),
+        lambda kb: trained(
+            CrossEncoder(kb=kb, encoder=tiny(), packing="multi", use_first_stage_scores=False), kb, loss="pairs"
+        ),
     ],
     "decide": [
         lambda kb: Decide(kb=kb),
@@ -139,7 +141,7 @@ CASES: dict[str, list[Make]] = {
     ],
     "flair": [
         lambda kb: trained(Flair(words=8, characters=8, hidden=8), kb, epochs=3, batch=4),
-        lambda kb: trained(Flair(words=8, characters=0, hidden=8, least=0.2), kb, epochs=3),
+        lambda kb: trained(Flair(words=8, characters=0, hidden=8, min_probability=0.2), kb, epochs=3),
     ],
     "fuse": [
         lambda kb: Exact(kb=kb) | Ngram(kb=kb, k=3),
@@ -149,7 +151,9 @@ CASES: dict[str, list[Make]] = {
     "gold": [lambda kb: Gold(), lambda kb: Gold(types=True)],
     "hf_tagger": [
         lambda kb: HfTagger(model=classifier()),
-        lambda kb: HfTagger(model=classifier(), types={"Sign": "Phenotype"}, aggregation="average", least=0.2),
+        lambda kb: HfTagger(
+            model=classifier(), types={"Sign": "Phenotype"}, aggregation="average", min_probability=0.2
+        ),
     ],
     "lexical": [lambda kb: trained(Lexical(kb=kb), kb), lambda kb: trained(Lexical(kb=kb, omit=("aliases",)), kb)],
     "ngram": [lambda kb: Ngram(kb=kb), lambda kb: Ngram(kb=kb, k=2, ngram_range=(3, 3), min_df=2)],

@@ -61,5 +61,5 @@ def test_names_that_stand_hundreds_of_times() -> None:
 
 
 def test_sure_is_a_probability() -> None:
-    with pytest.raises(RecipeError, match="sure: 2"):
-        Consistent(sure=2)
+    with pytest.raises(RecipeError, match="min_probability: 2"):
+        Consistent(min_probability=2)

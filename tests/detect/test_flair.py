@@ -86,8 +86,8 @@ def test_without_flair_it_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_keywords_are_checked() -> None:
-    with pytest.raises(RecipeError, match=r"(?s)words: -1.*hidden: 0.*least: 2"):
-        Flair(words=-1, hidden=0, least=2)
+    with pytest.raises(RecipeError, match=r"(?s)words: -1.*hidden: 0.*min_probability: 2"):
+        Flair(words=-1, hidden=0, min_probability=2)
     with pytest.raises(RecipeError, match="would see nothing"):
         Flair(words=0, characters=0)
 

@@ -56,9 +56,9 @@ def test_types_are_renamed_and_others_left_out(tmp_path: Path) -> None:
     assert found(HfTagger(model=model, types={"Cyst": "Disease"})) == [("renal cyst", ("Disease",))]
     with pytest.raises(RecipeError, match="did you mean 'Cyst'"):
         HfTagger(model=model, types={"Cysts": "Disease"}).detect([Document.of(TEXT)])
-    assert found(HfTagger(model=model, least=1.0)) == []
-    with pytest.raises(RecipeError, match="least: 2"):
-        HfTagger(model=model, least=2)
+    assert found(HfTagger(model=model, min_probability=1.0)) == []
+    with pytest.raises(RecipeError, match="min_probability: 2"):
+        HfTagger(model=model, min_probability=2)
 
 
 def test_labels_belong_to_words_or_to_pieces(tmp_path: Path) -> None:

@@ -97,10 +97,10 @@ def gold(docs: list[Document]) -> list[set[tuple[Span, tuple[str, ...]]]]:
     [
         {"scheme": "BIO"},
         {"scheme": "BILOU", "decoding": "crf"},
-        {"dictionary": True, "lstm": 32, "faster": 1.0, "epochs": 60},
+        {"dictionary": True, "lstm": 32, "head_lr_multiplier": 1.0, "epochs": 60},
         {"regularisation": "r-drop", "dropout": 0.1},
         {"regularisation": "adversarial", "strength": 0.1},
-        {"networks": 2, "nil_weight": 0.5},
+        {"networks": 2, "outside_weight": 0.5},
     ],
 )
 def test_ten_documents_are_learned_by_heart(bert: str, kb: KnowledgeBase, options: dict[str, Any]) -> None:
@@ -199,9 +199,9 @@ def test_the_least_probable_are_left_out(bert: str, kb: KnowledgeBase) -> None:
     tagger = fitted(bert, kb, notes(4), notes(80, seed=9), epochs=4)
     docs = [doc.bare() for doc in notes(20, seed=11)]
     before = [m for doc in Pipeline(tagger)(docs) for m in doc.mentions or ()]
-    tagger.least = float(np.median([mention.signals["detect"] for mention in before]))
+    tagger.min_probability = float(np.median([mention.signals["detect"] for mention in before]))
     after = [m for doc in Pipeline(tagger)(docs) for m in doc.mentions or ()]
-    assert after == [mention for mention in before if mention.signals["detect"] >= tagger.least]
+    assert after == [mention for mention in before if mention.signals["detect"] >= tagger.min_probability]
     assert 0 < len(after) < len(before)
 
 
@@ -296,13 +296,13 @@ def test_what_cannot_be_is_refused(bert: str, kb: KnowledgeBase) -> None:
     with pytest.raises(PipelineError, match="has not been trained"):
         Pipeline(Tagger(kb=kb, encoder=bert))([Document.of("gout")])
     with pytest.raises(RecipeError, match="window: -1") as problems:
-        Tagger(kb=kb, window=-1, least=2.0, lstm=-1)
+        Tagger(kb=kb, window=-1, min_probability=2.0, lstm=-1)
     assert len(problems.value.problems) == 3
     with pytest.raises(RecipeError, match="window: 900 must be at most 512"):
         fitted(bert, kb, notes(), window=900)
     with pytest.raises(DataError, match="no mention to learn from"):
         fitted(bert, kb, [Document.of("gout")])
-    wrong = {"nil_weight": -1, "networks": 0, "regularisation": "much", "epoch": 3}
+    wrong = {"outside_weight": -1, "networks": 0, "regularisation": "much", "epoch": 3}
     with pytest.raises(RecipeError) as refused:
         fitted(bert, kb, notes(), **wrong)
     assert len(refused.value.problems) == 4

@@ -69,7 +69,7 @@ def test_long_sequences(
     kb: KnowledgeBase, encoders: Path, tmp_path: Path, kind: str, packing: Packing, each: int
 ) -> None:
     docs = long_notes(8, each)
-    cross = CrossEncoder(kb=kb, encoder=str(encoders / kind), packing=packing, top_k=6, heard=False)
+    cross = CrossEncoder(kb=kb, encoder=str(encoders / kind), packing=packing, top_k=6, use_first_stage_scores=False)
     args = {"epochs": 3, "batch": 4, "lr": 3e-3, "schedule": "constant", "top_k": 6}
     steps = list(cross.fit(docs, [], before=front(kb), kb=kb, args=args))
     assert len(steps) == 6
@@ -87,7 +87,9 @@ def test_long_sequences(
 
 def test_ten_documents_by_heart(kb: KnowledgeBase, encoders: Path) -> None:
     docs, encoder = notes(), str(encoders / "modernbert")
-    cross = CrossEncoder(kb=kb, encoder=encoder, packing="multi", top_k=6, candidate="name", heard=False)
+    cross = CrossEncoder(
+        kb=kb, encoder=encoder, packing="multi", top_k=6, candidate="name", use_first_stage_scores=False
+    )
     assert right(fitted(cross, docs, kb, epochs=50, lr=2e-3, schedule="linear"), docs, kb) == 1.0
 
 
@@ -99,7 +101,7 @@ def test_isolated_candidates_know_neither_company_nor_order(
     kb: KnowledgeBase, encoders: Path, tmp_path: Path, kind: str
 ) -> None:
     docs = notes(4)
-    cross = CrossEncoder(kb=kb, encoder=str(encoders / kind), isolated=True, heard=False, top_k=6)
+    cross = CrossEncoder(kb=kb, encoder=str(encoders / kind), isolated=True, use_first_stage_scores=False, top_k=6)
     fitted(cross, docs, kb, loss="pairs")
     seen = answered(kb, docs)
     one = scores(cross, [permuted(doc, [0, 1, 2, 3, 4, 5]) for doc in seen])

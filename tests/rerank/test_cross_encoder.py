@@ -23,7 +23,7 @@ from linnet.rerank.cross_args import CrossArgs
 from linnet.rerank.cross_encoder import CrossEncoder
 from linnet.rerank.cross_network import CrossNetwork
 from linnet.rerank.cross_texts import features
-from linnet.rerank.cross_training import CrossTraining, learned_documents, sure_enough
+from linnet.rerank.cross_training import CrossTraining, fit_skip_threshold, learned_documents
 from linnet.rerank.cross_weights import weigh
 from linnet.retrieve.ngram import Ngram
 from linnet.text.packing import PACKINGS, Packing
@@ -109,7 +109,7 @@ def answered(kb: KnowledgeBase, docs: list[Document]) -> list[Document]:
 def test_ten_documents_by_heart(kb: KnowledgeBase, bert: str, packing: Packing, loss: str, isolated: bool) -> None:
     docs = notes()
     cross = CrossEncoder(
-        kb=kb, encoder=bert, packing=packing, top_k=6, candidate="name", isolated=isolated, heard=False
+        kb=kb, encoder=bert, packing=packing, top_k=6, candidate="name", isolated=isolated, use_first_stage_scores=False
     )
     assert (
         right(fitted(cross, docs, kb, loss=loss, epochs=150, lr=2e-3, schedule="linear", dropout=0.0), docs, kb) == 1.0
@@ -128,7 +128,7 @@ def test_permuted_answers_are_at_chance(kb: KnowledgeBase, bert: str) -> None:
 
 
 def test_an_untrained_one_says_so(kb: KnowledgeBase, bert: str) -> None:
-    with pytest.raises(PipelineError, match="cross has not been trained"):
+    with pytest.raises(PipelineError, match="cross_encoder has not been trained"):
         CrossEncoder(kb=kb, encoder=bert, top_k=3)(answered(kb, notes(4)))
 
 
@@ -194,7 +194,7 @@ def permuted(doc: Document, order: list[int]) -> Document:
 
 def test_isolated_candidates_know_neither_company_nor_order(kb: KnowledgeBase, bert: str) -> None:
     docs = notes(4)
-    cross = CrossEncoder(kb=kb, encoder=bert, packing="parallel", isolated=True, heard=False, top_k=6)
+    cross = CrossEncoder(kb=kb, encoder=bert, packing="parallel", isolated=True, use_first_stage_scores=False, top_k=6)
     fitted(cross, docs, kb, loss="pairs")
     seen = answered(kb, docs)
     one = scores(cross, [permuted(doc, [0, 1, 2, 3, 4, 5]) for doc in seen])
@@ -261,10 +261,10 @@ def test_an_interrupted_training_ends_as_an_unbroken_one(kb: KnowledgeBase, bert
 
 def test_mentions_that_the_stage_before_is_sure_of_are_left(kb: KnowledgeBase, bert: str) -> None:
     docs = notes(4)
-    cross = fitted(CrossEncoder(kb=kb, encoder=bert, sure=0.0), docs, kb)
+    cross = fitted(CrossEncoder(kb=kb, encoder=bert, skip_threshold=0.0), docs, kb)
     seen = answered(kb, docs)
     assert cross(seen) == seen
-    cross.sure = 2.0
+    cross.skip_threshold = 2.0
     assert cross(seen) != seen
 
 
@@ -272,15 +272,15 @@ def test_from_how_sure_mentions_are_left_is_fitted(kb: KnowledgeBase, bert: str)
     docs = notes(8)
     cross = CrossEncoder(kb=kb, encoder=bert)
     fitted(cross, docs, kb)
-    assert cross.sure is None
+    assert cross.skip_threshold is None
     learned = learned_documents(cross, docs, before=front(kb), args=CrossArgs(top_k=5))
     first = [float(said[0, 0]) for one in learned for said in one.read.features]
-    assert sure_enough(cross, learned, spare=1.0) == min(first)
-    assert sure_enough(cross, [], spare=1.0) is None
+    assert fit_skip_threshold(cross, learned, max_accuracy_loss=1.0) == min(first)
+    assert fit_skip_threshold(cross, [], max_accuracy_loss=1.0) is None
     wrong = [one._replace(labels=[own * 0 for own in one.labels]) for one in learned]
-    assert sure_enough(cross, wrong, spare=0.0) == min(first)
-    list(cross.fit(docs, docs, before=front(kb), kb=kb, args={"epochs": 1, "spare": 1.0}))
-    assert cross.sure == min(first)
+    assert fit_skip_threshold(cross, wrong, max_accuracy_loss=0.0) == min(first)
+    list(cross.fit(docs, docs, before=front(kb), kb=kb, args={"epochs": 1, "max_accuracy_loss": 1.0}))
+    assert cross.skip_threshold == min(first)
 
 
 def test_a_byte_a_number_says_about_the_same(kb: KnowledgeBase, bert: str, tmp_path: Path, home: Path) -> None:
@@ -369,5 +369,5 @@ def test_nothing_is_trained_where_training_fails(kb: KnowledgeBase, bert: str) -
     cross = CrossEncoder(kb=kb, encoder=bert)
     with pytest.raises(DataError):
         fitted(cross, docs, kb)
-    with pytest.raises(PipelineError, match="cross has not been trained"):
+    with pytest.raises(PipelineError, match="cross_encoder has not been trained"):
         cross(answered(kb, notes(2)))

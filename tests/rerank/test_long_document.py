@@ -76,7 +76,7 @@ def test_a_long_document_is_read_some_at_a_time(
         return forward(self, batch)
 
     monkeypatch.setattr(CrossNetwork, "forward", watched)
-    cross = CrossEncoder(kb=kb, encoder=bert, packing=packing, isolated=isolated, top_k=2, heard=False)
+    cross = CrossEncoder(kb=kb, encoder=bert, packing=packing, isolated=isolated, top_k=2, use_first_stage_scores=False)
     cross.trained = True
     told: list[tuple[int, int]] = []
     with reporting(Reporter(lambda _what, done, total: told.append((done, total)))):

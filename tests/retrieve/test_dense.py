@@ -225,7 +225,7 @@ SETTINGS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         },
     ),
     "all negatives": ({"pooling": "ends"}, {"mined": 2, "random": 2, "spare_descendants": True, "only_above": True}),
-    "synonyms and chunks": ({"pooling": "markers"}, {"synonyms": 0.5, "chunk": 8, "lr": 3e-3}),
+    "synonyms and chunks": ({"pooling": "markers"}, {"synonyms": 0.5, "encode_batch": 8, "lr": 3e-3}),
 }
 
 
@@ -456,7 +456,7 @@ def test_vectors_that_training_begins_with_are_kept_for_the_next(
 
 
 def test_mentions_that_are_alike_are_drawn_anew_each_epoch(dense: Dense) -> None:
-    made = training(dense, notes(60), mined=0, alike=2)
+    made = training(dense, notes(60), mined=0, max_duplicates=2)
     drawn = []
     for epoch in range(3):
         examples = made.examples([], epoch=epoch, rng=np.random.default_rng(epoch))
@@ -465,7 +465,7 @@ def test_mentions_that_are_alike_are_drawn_anew_each_epoch(dense: Dense) -> None
     assert len(training(dense, notes(60), mined=0).examples([], epoch=0, rng=np.random.default_rng(1))) == 60
     assert drawn[0] != drawn[1] or drawn[1] != drawn[2]
     for alike, most, count in ((0, 7, 7), (2, 7, 7), (1, 60, 6), (0, 99, 60)):
-        some = training(dense, notes(60), mined=0, alike=alike, most=most)
+        some = training(dense, notes(60), mined=0, max_duplicates=alike, max_mentions_per_epoch=most)
         assert len(some.examples([], epoch=0, rng=np.random.default_rng(1))) == count
 
 
@@ -489,14 +489,14 @@ def test_the_loss_is_that_of_a_slow_sum(dense: Dense) -> None:
     assert loss == pytest.approx(total / len(examples), abs=1e-4)
 
 
-@pytest.mark.parametrize("taught", [0, 3])
+@pytest.mark.parametrize("distill_k", [0, 3])
 def test_of_two_processes_each_sees_the_names_of_both(
-    dense: Dense, monkeypatch: pytest.MonkeyPatch, taught: int
+    dense: Dense, monkeypatch: pytest.MonkeyPatch, distill_k: int
 ) -> None:
     docs = [*notes(6), *notes(3)]  # some concepts are on both sides
     teacher = Candidates(np.array([1, 0], np.int32), np.array([0.75, 0.25], np.float32))
     linked = [Linked(in_context(doc, tokens=50)[0], frozenset({n % 6}), teacher) for n, doc in enumerate(docs)]
-    made = DenseTraining(dense, DenseArgs(mined=1, taught=taught, temperature=0.1), linked)
+    made = DenseTraining(dense, DenseArgs(mined=1, distill_k=distill_k, temperature=0.1), linked)
     examples = made.examples([], epoch=0, rng=np.random.default_rng(1))
     sides = [made.collate(examples[:5]), made.collate(examples[5:])]
     with torch.no_grad():
@@ -508,7 +508,7 @@ def test_of_two_processes_each_sees_the_names_of_both(
             monkeypatch.setattr(dense_training, "gathered", lambda _, both=both: next(both))
             monkeypatch.setattr(dense_training, "rows_before", lambda _, n=number: n * len(sides[0].rows))
             halves.append(made.loss(side))
-    assert whole.keys() == ({"nll", "taught"} if taught else {"nll"})
+    assert whole.keys() == ({"nll", "distillation"} if distill_k else {"nll"})
     for name, value in whole.items():
         parts = [len(side.own) * float(half[name]) for side, half in zip(sides, halves, strict=True)]
         assert sum(parts) / 9 == pytest.approx(float(value), abs=1e-4)
@@ -521,12 +521,12 @@ def test_a_teachers_shares_are_learned(dense: Dense) -> None:
         Linked(in_context(doc, tokens=50)[0], frozenset({place}), found)
         for place, (doc, found) in enumerate(zip(docs, teacher, strict=True))
     ]
-    made = DenseTraining(dense, DenseArgs(taught=3, mined=0, temperature=0.1), linked)
+    made = DenseTraining(dense, DenseArgs(distill_k=3, mined=0, temperature=0.1), linked)
     examples = made.examples([], epoch=0, rng=np.random.default_rng(1))
     assert [example.rows for example in examples] == [(i, (i + 1) % 6) for i in range(6)]
     assert all(example.shares == (0.25, 0.75) for example in examples)
     with torch.no_grad():
-        loss = float(made.loss(made.collate(examples))["taught"])
+        loss = float(made.loss(made.collate(examples))["distillation"])
     total = 0.0
     for example in examples:
         values = torch.tensor([_cosine(dense.network, example.mention, name) / 0.1 for name in example.names])
@@ -536,9 +536,9 @@ def test_a_teachers_shares_are_learned(dense: Dense) -> None:
 
 def test_negatives_can_come_from_the_pipeline_before(names: KnowledgeBase, bert: str) -> None:
     dense = Dense(kb=names, encoder=bert)
-    args = {**QUICK, "epochs": 1, "lexical": 2, "taught": 2, "mined": 0}
+    args = {**QUICK, "epochs": 1, "lexical": 2, "distill_k": 2, "mined": 0}
     [step] = dense.fit(notes(6), [], before=Pipeline(Gold(), Ngram(kb=names)), kb=names, args=args)
-    assert set(step.losses) == {"nll", "taught"}
+    assert set(step.losses) == {"nll", "distillation"}
 
 
 def test_candidates_of_the_pipeline_before_stay_with_their_mentions(names: KnowledgeBase, bert: str) -> None:
@@ -570,7 +570,7 @@ def _cosine(model: BiEncoder, mention: Any, name: Any) -> float:
 def test_chunks_have_the_gradient_of_the_whole_batch(dense: Dense) -> None:
     grads = []
     for chunk in (0, 2):
-        made = training(dense, notes(6), mined=1, chunk=chunk)
+        made = training(dense, notes(6), mined=1, encode_batch=chunk)
         dense.network.zero_grad()
         examples = made.examples([], epoch=0, rng=np.random.default_rng(1))
         made.loss(made.collate(examples))["nll"].backward()  # type: ignore[no-untyped-call]

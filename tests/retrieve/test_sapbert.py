@@ -111,7 +111,9 @@ def test_synonyms_become_neighbours_and_shuffled_ones_do_not(dense: Dense, bert:
     assert synonyms_found(aligned(Dense(kb=shuffled, encoder=bert, **PLAIN), epochs=ENOUGH)) <= 0.5
 
 
-@pytest.mark.parametrize("options", [{"chunk": 8}, {"pairs": 2, "epochs": 100}, {"accumulate": 2, "margin": 2.0}])
+@pytest.mark.parametrize(
+    "options", [{"encode_batch": 8}, {"pairs": 2, "epochs": 100}, {"accumulate": 2, "margin": 2.0}]
+)
 def test_synonyms_become_neighbours_with_other_settings(dense: Dense, options: dict[str, Any]) -> None:
     assert synonyms_found(aligned(dense, **{"epochs": ENOUGH, **options})) >= 0.95
 
@@ -323,7 +325,7 @@ def test_published_settings_are_the_defaults() -> None:
 
 def test_wrong_arguments_are_all_named(dense: Dense) -> None:
     wrong: dict[str, Any] = {
-        "epoch": 1, "margin": 3, "alpha": 0, "beta": "50", "base": True, "pairs": 0, "tokens": 2.5, "chunk": -1,
+        "epoch": 1, "margin": 3, "alpha": 0, "beta": "50", "base": True, "pairs": 0, "tokens": 2.5, "encode_batch": -1,
         "lr": 0, "mined": 1,
     }  # fmt: skip
     with pytest.raises(RecipeError) as caught:

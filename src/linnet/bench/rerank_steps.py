@@ -52,7 +52,7 @@ def prepared(
 ) -> tuple[CrossEncoder, list[Read]]:
     """Return a cross-encoder and the first development documents of a corpus as it reads them."""
     opened = open_kb(kb)
-    cross = CrossEncoder(kb=opened, encoder=encoder, top_k=top_k, heard=False, packing="base")
+    cross = CrossEncoder(kb=opened, encoder=encoder, top_k=top_k, use_first_stage_scores=False, packing="base")
     gold = itertools.islice(read_corpus(corpus, split="dev", data=data), documents)
     before = Abbreviations() >> Ngram(kb=opened, k=top_k)
     docs = before(blind(list(gold), before))

@@ -34,7 +34,9 @@ SMALL = 0.0001  # below it a p-value says no more: it takes mentions for indepen
 
 
 def rerankers(
-    sources: Annotated[list[str], typer.Argument(metavar="RECIPE...", help="Recipes of one corpus, with a cross.")],
+    sources: Annotated[
+        list[str], typer.Argument(metavar="RECIPE...", help="Recipes of one corpus, with a cross_encoder.")
+    ],
     folder: Annotated[Path, typer.Option(help="Folder for what is trained; it is used again.")] = Path("rerankers"),
     data: Annotated[
         Path | None,
@@ -43,10 +45,11 @@ def rerankers(
     apply: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="KEY=VALUE", help="Apply each also with this keyword of cross, such as top_k=10; repeatable."
+            metavar="KEY=VALUE",
+            help="Apply each also with this keyword of it, such as top_k=10; repeatable.",
         ),
     ] = None,
-    spare: Annotated[
+    max_accuracy_loss: Annotated[
         float | None,
         typer.Option(min=0, max=1, help="Apply each also with mentions left whose first candidate is sure enough."),
     ] = None,
@@ -61,10 +64,10 @@ def rerankers(
 
     What the recipes have before the cross-encoder is trained and asked once, so it must be the same in all of them.
     A system is better than those whose letters it is given: exact McNemar test on accuracy@1 of mentions whose concept
-    the knowledge base holds, p < 0.05 after Bonferroni's correction for all pairs. With --spare the threshold is fitted
-    on one half of the dev documents and used on the other. Speed is that of the
-    cross-encoder alone, on documents that it has read before; systems take turns. Letters hold for
-    the rows of one run: give all recipes of a corpus at once.
+    the knowledge base holds, p < 0.05 after Bonferroni's correction for all pairs. With --max-accuracy-loss the
+    threshold is fitted on one half of the dev documents and used on the other. Speed is that of the cross-encoder
+    alone, on documents that it has read before; systems take turns. Letters hold for the rows of one run: give all
+    recipes of a corpus at once.
     """
     from linnet.bench.rerankers_steps import Bench, lettered  # noqa: PLC0415 - imports PyTorch
 
@@ -74,7 +77,7 @@ def rerankers(
     bench = Bench.of(sources, folder, data, sample=sample, repeats=repeats)
     systems = []
     for name in bench.recipes:
-        for one in bench.systems(name, apply or [], spare):
+        for one in bench.systems(name, apply or [], max_accuracy_loss):
             logger.info("%s %s: @1 %.4f", name, one.row.applied, one.row.accuracy)
             systems.append(one)
     rows = lettered([bench.first_stage(), *bench.timed(systems)])

@@ -35,16 +35,16 @@ from linnet.recipes.config import load, name_of, read_recipe
 from linnet.recipes.recipe import Recipe
 from linnet.rerank.cross_args import CrossArgs
 from linnet.rerank.cross_encoder import CrossEncoder
-from linnet.rerank.cross_training import learned_documents, sure_enough
+from linnet.rerank.cross_training import fit_skip_threshold, learned_documents
 
 __all__ = ["Bench", "Row", "System", "lettered"]
 
 logger = logging.getLogger(__name__)
 
-CROSS = "cross"
+CROSS = "cross_encoder"
 PROTOCOL: Protocol = "in-kb"
 OPTIONS = Options(protocol=PROTOCOL, samples=0, classify=False, shown=0)
-ALONE = "heard=false"  # a change that is made to what was trained, for the network has learned alone
+ALONE = "use_first_stage_scores=false"  # a change that is made to what was trained, for the network has learned alone
 BATCH = 64  # documents
 DONE = "done"  # a file that is written last
 ALPHA = 0.05
@@ -220,7 +220,7 @@ class Bench:
 
     # --- the cross-encoders ------------------------------------------------------------------------------------------
 
-    def systems(self, name: str, apply: Sequence[str], spare: float | None) -> Iterator[System]:
+    def systems(self, name: str, apply: Sequence[str], max_accuracy_loss: float | None) -> Iterator[System]:
         """Yield the systems of a recipe: as it is, with each change, and with sure mentions left."""
         trained = self._trained(name)
         pace = trained.pace
@@ -229,8 +229,8 @@ class Bench:
         yield plain._replace(row=row)
         for change in apply:
             yield self._linked(name, change, self._changed(name, trained, change))
-        if spare is not None:
-            yield self._left(name, trained, spare)
+        if max_accuracy_loss is not None:
+            yield self._left(name, trained, max_accuracy_loss)
 
     def timed(self, systems: Sequence[System]) -> list[Row]:
         """Return the rows of systems with their speed: each is timed once in every round, its documents read before."""
@@ -251,7 +251,7 @@ class Bench:
         key = _hash([*told, cross.network.encoder.fingerprint(), code_version()])
         place = self.folder / f"{name}-{key}"
         if not (place / DONE).exists():
-            logger.info("%s: cross is trained", name)
+            logger.info("%s: cross_encoder is trained", name)
             args = {**task.args, "checkpoints": place.with_name(f"{place.name}.training")}
             before: Any = _Answered(self.answers("train"))
             list(cross.fit(self.train, (), before=before, kb=self.kb, args=args))
@@ -275,7 +275,7 @@ class Bench:
         row = Row(recipe=name, applied=applied, right=self._right(_after(cross, asked)))
         return System(row, [(cross, asked[: self.sample])])
 
-    def _left(self, name: str, trained: CrossEncoder, spare: float) -> System:
+    def _left(self, name: str, trained: CrossEncoder, max_accuracy_loss: float) -> System:
         """Return a cross-encoder that leaves mentions, from a threshold that the other half of dev has given."""
         halves: list[list[Document]] = [[], []]
         for doc in self.dev:
@@ -289,13 +289,13 @@ class Bench:
         runs = []
         for half, other in ((0, 1), (1, 0)):
             cross = copy.copy(trained)
-            cross.sure = sure_enough(trained, judged[other], spare=spare)
-            logger.info("%s: sure from %s", name, cross.sure)
+            cross.skip_threshold = fit_skip_threshold(trained, judged[other], max_accuracy_loss=max_accuracy_loss)
+            logger.info("%s: skip_threshold %s", name, cross.skip_threshold)
             asked = before(halves[half])
             found |= {doc.id: doc for doc in _after(cross, asked)}
             runs.append((cross, [doc for doc in asked if doc.id in sampled]))
         right = self._right([found[doc.id] for doc in self.dev])
-        return System(Row(recipe=name, applied=f"spare={spare:g}", right=right), runs)
+        return System(Row(recipe=name, applied=f"max_accuracy_loss={max_accuracy_loss:g}", right=right), runs)
 
     def _right(self, found: Sequence[Document]) -> Bools:
         linked = measure(self.dev, self._decide(found), kb=self.kb, options=OPTIONS).linked

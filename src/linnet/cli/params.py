@@ -44,7 +44,7 @@ def with_params(
 
 
 def read_params(path: Path, recipe: Recipe) -> list[str]:
-    """Return parameters as changes of the parts that a recipe has: ``ngram.min_df=2``, ``train.cross.lr=1e-05``.
+    """Return parameters as changes of a recipe's parts: ``ngram.min_df=2``, ``train.cross_encoder.lr=1e-05``.
 
     Those of n-grams are under ``ngrams``, those of a cross-encoder under its packing: ``basecrossencoder``. What is of
     no part of the recipe is left aside, and the log says so.
@@ -78,7 +78,7 @@ def _wanted(recipe: Recipe) -> list[str]:
     """Return under which tags the parameters of a recipe's parts are."""
     parts = list(nested_tables(recipe.pipeline))
     ngrams = [NGRAMS] if any(part["use"] == "ngram" for part in parts) else []
-    packings = [part.get("packing", CrossEncoder.packing) for part in parts if part["use"] == "cross"]
+    packings = [part.get("packing", CrossEncoder.packing) for part in parts if part["use"] == "cross_encoder"]
     return [*ngrams, *(f"{packing}{CROSS}" for packing in dict.fromkeys(packings))]
 
 
@@ -100,7 +100,7 @@ def _found(path: Path, values: Mapping[str, Any], wanted: Sequence[str]) -> dict
 def _expected(wanted: Sequence[str], values: Any) -> str:
     """Return what is wrong with a file that has nothing for a recipe."""
     if not wanted:
-        return "the recipe has no part whose parameters can be read: neither ngram nor cross"
+        return "the recipe has no part whose parameters can be read: neither ngram nor cross_encoder"
     keys = [f'"{tag}", whose keys are {", ".join(NGRAM_KEYS if tag == NGRAMS else CROSS_KEYS)}' for tag in wanted]
     found = f"; found: {', '.join(values) or 'nothing'}" if isinstance(values, dict) else ""
     return f"expected an object with an object {', or '.join(keys)}{found}"
@@ -125,8 +125,10 @@ def _one_cross(path: Path, tag: str, recipe: Recipe) -> None:
     packings = [name for name in _wanted(recipe) if name != NGRAMS]
     if len(packings) > 1:
         raise FormatError(path, f"{tag}: the recipe has several cross-encoders: {', '.join(packings)}; leave it out")
-    if all(table.get("part") != "cross" for table in recipe.train):
-        raise FormatError(path, f'{tag}: the recipe has no [[train]] table with part = "cross" to change; add one')
+    if all(table.get("part") != "cross_encoder" for table in recipe.train):
+        raise FormatError(
+            path, f'{tag}: the recipe has no [[train]] table with part = "cross_encoder" to change; add one'
+        )
 
 
 def _cross_changes(path: Path, tag: str, params: Mapping[str, Any]) -> list[str]:
@@ -150,7 +152,7 @@ def _rate(value: Any) -> bool:
 
 # what each parameter may be, and what it changes: the published system links with as many candidates as it learns from
 CROSS_KEYS: dict[str, tuple[Callable[[Any], bool], str, tuple[str, ...]]] = {
-    "top_k": (_count, "a whole number from 1", ("cross.top_k", "train.cross.top_k")),
-    "learning_rate": (_rate, "a number above 0", ("train.cross.lr",)),
-    "batch_size": (_count, "a whole number from 1", ("train.cross.batch",)),
+    "top_k": (_count, "a whole number from 1", ("cross_encoder.top_k", "train.cross_encoder.top_k")),
+    "learning_rate": (_rate, "a number above 0", ("train.cross_encoder.lr",)),
+    "batch_size": (_count, "a whole number from 1", ("train.cross_encoder.batch",)),
 }

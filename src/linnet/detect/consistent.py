@@ -30,7 +30,7 @@ class Consistent(Stage):
     Args:
         repeats: look for the words of mentions elsewhere.
         abbreviations: short forms of which a long form is a mention are mentions of its type.
-        sure: from which ``signals["detect"]`` on a mention is looked for elsewhere; one without counts as 1.
+        min_probability: from which ``signals["detect"]`` on a mention is looked for elsewhere; one without counts as 1.
 
     >>> from dataclasses import replace
     >>> doc = Document.of("Tacrolimus failed. Stop tacrolimus.")
@@ -42,14 +42,14 @@ class Consistent(Stage):
 
     repeats: bool = True
     abbreviations: bool = True
-    sure: float = 0.9
+    min_probability: float = 0.9
 
     GIVES = frozenset({"mentions"})
     DROPS = frozenset({"candidates", "concepts"})  # the mentions that it adds have none
 
     def __post_init__(self) -> None:
-        if not 0 <= self.sure <= 1:
-            raise RecipeError("consistent", [f"sure: {self.sure} must be from 0 to 1"])
+        if not 0 <= self.min_probability <= 1:
+            raise RecipeError("consistent", [f"min_probability: {self.min_probability} must be from 0 to 1"])
 
     @property
     def needs(self) -> frozenset[str]:
@@ -63,7 +63,7 @@ class Consistent(Stage):
 
     def _document(self, doc: Document) -> Document:
         mentions = doc.mentions or ()
-        known = [one for one in mentions if not one.parts and one.signals.get("detect", 1.0) >= self.sure]
+        known = [one for one in mentions if not one.parts and one.signals.get("detect", 1.0) >= self.min_probability]
         text = _Text(doc.text, tokenize(doc.text))
         taken = bytearray(len(doc.text))  # 1 for each character of a mention
         for mention in mentions:

@@ -47,14 +47,14 @@ class Flair(NetworkComponent["FlairModel"], Detector):
         words: numbers in the vector of a word that is made; 0 = no such vectors.
         characters: numbers in the state of a language model that is made; 0 = no such models.
         hidden: numbers in a state of the LSTM above, each way.
-        least: mentions less sure than this are left out.
+        min_probability: mentions less sure than this are left out.
     """
 
     embeddings: str = ""
     words: int = 100
     characters: int = 128
     hidden: int = 256
-    least: float = 0.0
+    min_probability: float = 0.0
 
     NETWORK = False  # Flair's own loop trains it, which keeps no checkpoints
     NEEDS = frozenset({"sentences"})
@@ -69,7 +69,8 @@ class Flair(NetworkComponent["FlairModel"], Detector):
         if not (self.embeddings or self.words or self.characters):
             problems.append("words, characters: both are 0, so that the tagger would see nothing")
         problems += [] if self.hidden >= 1 else [f"hidden: {self.hidden} must be 1 or more"]
-        problems += [] if 0 <= self.least <= 1 else [f"least: {self.least} must be from 0 to 1"]
+        if not 0 <= self.min_probability <= 1:
+            problems.append(f"min_probability: {self.min_probability} must be from 0 to 1")
         if problems:
             raise RecipeError("flair", problems)
 
@@ -98,7 +99,7 @@ class Flair(NetworkComponent["FlairModel"], Detector):
         found: list[list[Mention]] = [[] for _ in docs]
         for (number, tokens), spans in zip(read, model.predict(texts), strict=True):
             for first, last, kind, sure in spans:
-                if sure >= self.least:
+                if sure >= self.min_probability:
                     types = () if kind == NO_TYPE else (kind,)
                     start, end = tokens[first].start, tokens[last].end
                     found[number].append(Mention(start, end, types=types, signals={"detect": sure}))

@@ -43,19 +43,19 @@ class HfTagger(Detector):
             with the model's own names.
         aggregation: what a word of several pieces gets: the label of its ``first`` piece, the best in the ``average``,
             or, with ``pieces``, each piece its own.
-        least: mentions less probable than this are left out.
+        min_probability: mentions less probable than this are left out.
     """
 
     model: str
     types: Mapping[str, str] = EMPTY
     aggregation: Literal["first", "average", "pieces"] = "first"
-    least: float = 0.0
+    min_probability: float = 0.0
     folder: Path | None = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         self.types = FrozenDict(self.types)
-        if not 0 <= self.least <= 1:
-            raise RecipeError("hf_tagger", [f"least: {self.least} must be from 0 to 1"])
+        if not 0 <= self.min_probability <= 1:
+            raise RecipeError("hf_tagger", [f"min_probability: {self.min_probability} must be from 0 to 1"])
 
     @made_once
     def network(self) -> TokenClassifier:
@@ -91,7 +91,7 @@ class HfTagger(Detector):
             start = words[first].start + len(inside) - len(inside.lstrip())
             types = renamed(kind, self.types)
             probability = float(sure[first : last + 1].mean())
-            if types is not None and inside.strip() and probability >= self.least:
+            if types is not None and inside.strip() and probability >= self.min_probability:
                 end = start + len(inside.strip())
                 mentions.append(Mention(start, end, types=types, signals={"detect": probability}))
         return mentions

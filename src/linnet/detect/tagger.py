@@ -47,7 +47,7 @@ class Tagger(NetworkComponent["list[TaggerNetwork]"], Detector):
         typed: learn the types of mentions, or whether there is one alone.
         lstm: size of a bidirectional LSTM above the encoder, each way; 0 = none.
         window: word pieces that are read at once; 0 = as many as the encoder reads.
-        least: mentions less probable than this are left out.
+        min_probability: mentions less probable than this are left out.
 
     ``signals["detect"]`` is the probability of exactly this span and type: the share of all labellings of the document
     that have it, calibrated on the dev documents (Platt 1999).
@@ -61,7 +61,7 @@ class Tagger(NetworkComponent["list[TaggerNetwork]"], Detector):
     typed: bool = True
     lstm: int = 0
     window: int = 0
-    least: float = 0.0
+    min_probability: float = 0.0
     types: tuple[str, ...] = field(default=(), init=False)
     marks: tuple[str, ...] = field(default=(), init=False, repr=False, compare=False)  # of dictionary matches, in order
     curve: tuple[float, float] = field(default=NEUTRAL, init=False)
@@ -72,7 +72,8 @@ class Tagger(NetworkComponent["list[TaggerNetwork]"], Detector):
     def __post_init__(self) -> None:
         narrow = 0 != self.window < NARROWEST
         problems = [f"window: {self.window} must be 0, or {NARROWEST} at least"] if narrow else []
-        problems += [] if 0 <= self.least <= 1 else [f"least: {self.least} must be from 0 to 1"]
+        if not 0 <= self.min_probability <= 1:
+            problems.append(f"min_probability: {self.min_probability} must be from 0 to 1")
         problems += [] if self.lstm >= 0 else [f"lstm: {self.lstm} must be 0 or more"]
         if problems:
             raise RecipeError("tagger", problems)
@@ -203,7 +204,7 @@ class Tagger(NetworkComponent["list[TaggerNetwork]"], Detector):
     def _mention(self, document: str, text: Text, chunk: Chunk, odds: float) -> Mention | None:
         slope, shift = self.curve
         probability = float(1 / (1 + np.exp(-np.clip(slope * odds + shift, -30, 30))))
-        if probability < self.least:
+        if probability < self.min_probability:
             return None
         span = Span(text.words[chunk.first].start, text.words[chunk.last].end)
         types = (chunk.type,) if chunk.type else ()

@@ -188,7 +188,7 @@ class TaggerTraining:
         for parameter in _lowest(network, args.frozen):
             parameter.requires_grad_(False)
         weights = torch.ones(network.head.out_features)
-        weights[0] = args.nil_weight
+        weights[0] = args.outside_weight
         self._weights = weights
 
     def groups(self, args: TrainArgs) -> list[dict[str, Any]]:
@@ -198,7 +198,7 @@ class TaggerTraining:
         for group in parameter_groups(self.module, args):
             for faster in (False, True):
                 some = [one for one in group["params"] if (id(one) in around) == faster]
-                rate = args.lr * self.args.faster if faster else args.lr
+                rate = args.lr * self.args.head_lr_multiplier if faster else args.lr
                 made += [{**group, "params": some, "lr": rate}] if some else []
         return made
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
 from typing import Any
 
 from linnet.errors import did_you_mean
-from linnet.recipes.components import components
+from linnet.recipes.components import is_called
 from linnet.recipes.recipe import nested_tables
 
-__all__ = ["apply_change", "is_called"]
+__all__ = ["apply_change"]
 
 LONGEST_NUMBER = 64  # bits, as TOML has it
 
@@ -45,7 +44,7 @@ def apply_change(change: str, values: dict[str, Any]) -> list[str]:
     if first == "train" and dot:
         return _apply_to_training(change, (learner, field, value), values)
     parts = list(nested_tables(values.get("pipeline")))
-    called = [part for part in parts if is_called(part, target)]
+    called = [part for part in parts if is_called(str(part.get("use")), target)]
     for part in called:
         part[field] = value
     used = [str(part.get("use")) for part in parts]
@@ -64,9 +63,3 @@ def _apply_to_training(change: str, what: tuple[str, str, Any], values: dict[str
     named = [str(table.get("part")) for table in found]
     hint = did_you_mean(part, named) or f"; there are: {', '.join(named) or 'none'}"
     return [] if called else [f"--set {change}: no [[train]] table of {part!r}{hint}"]
-
-
-def is_called(part: Mapping[str, Any], name: str) -> bool:
-    """Return whether a part is called `name`: by what it uses, or by the room it lives in (detect, retrieve, …)."""
-    used = str(part.get("use"))
-    return used == name or components().get(used, "").startswith(f"linnet.{name}.")

@@ -8,14 +8,14 @@ from __future__ import annotations
 import functools
 from importlib import metadata
 
-__all__ = ["COMPONENTS", "components"]
+__all__ = ["COMPONENTS", "components", "is_called"]
 
 COMPONENTS = {
     "abbreviations": "linnet.pipeline.pipeline:Abbreviations",
     "bm25": "linnet.retrieve.bm25:Bm25",
     "conjuncts": "linnet.detect.conjuncts:Conjuncts",
     "consistent": "linnet.detect.consistent:Consistent",
-    "cross": "linnet.rerank.cross_encoder:CrossEncoder",
+    "cross_encoder": "linnet.rerank.cross_encoder:CrossEncoder",
     "decide": "linnet.pipeline.decide:Decide",
     "dense": "linnet.retrieve.dense:Dense",
     "dictionary": "linnet.detect.dictionary:Dictionary",
@@ -38,6 +38,11 @@ COMPONENTS = {
 def components() -> dict[str, str]:
     """Return name → ``module:Class`` of every component, those of other packages included."""
     return {**_plugins(), **COMPONENTS}
+
+
+def is_called(component: str, name: str) -> bool:
+    """Return whether a component is called `name`: by its own name, or by its room (detect, retrieve, …)."""
+    return component == name or components().get(component, "").startswith(f"linnet.{name}.")
 
 
 @functools.cache

@@ -29,10 +29,11 @@ from linnet.kb import KnowledgeBase
 from linnet.pipeline import Component, Pipeline, Stage
 from linnet.pipeline.component import Seen, describe_seen
 from linnet.pipeline.learner import HANDED_IN
-from linnet.recipes.changes import apply_change, is_called
-from linnet.recipes.components import COMPONENTS, components
+from linnet.recipes.changes import apply_change
+from linnet.recipes.components import COMPONENTS, components, is_called
 from linnet.recipes.knowledge_bases import name_of_kb, open_kb
 from linnet.recipes.recipe import Recipe, allow_lines, check_value, messages, nested_tables, toml_value
+from linnet.recipes.renamed import check_key, rename, rename_keywords
 from linnet.recipes.search_space import probes
 from linnet.text.files import read_text
 
@@ -95,7 +96,8 @@ def read_recipe(source: str | Path, *, changes: Sequence[str] = ()) -> Recipe:
 
 
 def _check(values: dict[str, Any], path: Path, changes: Sequence[str]) -> Recipe:
-    problems = [problem for change in changes for problem in apply_change(change, values)]
+    problems = [problem for change in changes for problem in check_key(change) or apply_change(change, values)]
+    problems += rename(values)
     recipe = None
     try:
         recipe = Recipe.model_validate(values)
@@ -146,7 +148,8 @@ def _check_tune(tune: Any, parts: Any, train: Any) -> list[str]:
     tables = [f"train.{table.get('part')}" for table in nested_tables(train)]
     for key, wanted in tune.items() if isinstance(tune, dict) else ():
         target = key.rpartition(".")[0]
-        called = dict.fromkeys(str(part.get("use")) for part in nested_tables(parts) if is_called(part, target))
+        used = [str(part.get("use")) for part in nested_tables(parts)]
+        called = dict.fromkeys(name for name in used if is_called(name, target))
         if not called:
             problems += [f"tune.{key}: {problem}" for problem in _check_target(target, parts, tables)]
         problems += _check_choice(key, wanted, [name for name in called if name in components()])
@@ -258,7 +261,8 @@ def make(part: Mapping[str, Any], kb: KnowledgeBase, saved: Path | None = None) 
     known = _keywords(name)
     keywords = {key: known[key].validate_python(value) for key, value in part.items() if key not in ("use", "of")}
     if saved is not None and "of" not in part:
-        if problems := _check_keywords(name, read_json(saved / "config.json"), name):
+        config = read_json(saved / "config.json")
+        if problems := rename_keywords(name, config, name) or _check_keywords(name, config, name):
             raise RecipeError(saved / "config.json", problems)
         return _changed(name, _component(name).load(saved, kb=kb), keywords)
     if "kb" in _parameters(name):

@@ -24,18 +24,19 @@ class CrossArgs(PartArgs):
         loss: ``pairs``, cross-entropy of each pair as published, or ``list``, of the right candidate among those of its
             mention and none of them.
         add_gold: put the right concept behind the candidates where the stage before has not found it.
-        spare: how much accuracy on the dev documents may be lost by leaving mentions that the stage before is sure of
-            as they are; from how sure, `CrossEncoder.sure`, is fitted on these documents. None reads all.
+        max_accuracy_loss: how much accuracy on the dev documents may be lost by leaving mentions that the stage before
+            is sure of as they are; from how sure, `CrossEncoder.skip_threshold`, is fitted on these documents. None
+            reads all.
         held_out: share of the documents that the network does not learn from: on them is fitted how much is heard of
             it and of the stage before, if that is heard at all.
         dropout: share of numbers that the encoder forgets while it learns; None leaves it what its checkpoint says.
     """
 
-    SOURCE: ClassVar[str] = "cross"
+    SOURCE: ClassVar[str] = "cross_encoder"
 
     top_k: PositiveInt = 5
     loss: Literal["pairs", "list"] = "list"
     add_gold: bool = False
-    spare: float | None = Field(default=None, ge=0, le=1)
+    max_accuracy_loss: float | None = Field(default=None, ge=0, le=1)
     held_out: float = Field(default=0.1, gt=0, le=0.5)
     dropout: float | None = Field(default=None, ge=0, lt=1)

@@ -49,10 +49,10 @@ class CrossEncoder(NetworkComponent["CrossNetwork"], Reranker):
         isolated: candidates see their text, their mention and themselves alone, if the encoder can be told so.
         top_k: candidates of a mention that are read; the others keep their order behind them.
         candidate: what stands for a candidate: ``name``, the name that ``matched``, or name, type and ``definition``.
-        heard: what the stage before says of a candidate is added to what the network says.
+        use_first_stage_scores: what the stage before says of a candidate is added to what the network says.
         long_forms: abbreviations that the document defines are written out as mentions.
         window: tokens of a sequence at most; 0 = as many as the encoder reads.
-        sure: mentions whose first candidate has at least this score already are left as they are.
+        skip_threshold: mentions whose first candidate has at least this score already are left as they are.
         backend: what runs the encoder once it is trained: ``torch``, or ``onnx``, ONNX Runtime with a byte a number
             (extra ``onnx``), which cannot keep candidates apart.
 
@@ -66,16 +66,16 @@ class CrossEncoder(NetworkComponent["CrossNetwork"], Reranker):
     isolated: bool = False
     top_k: int = 5
     candidate: CandidateText = "matched"
-    heard: bool = True
+    use_first_stage_scores: bool = True
     long_forms: bool = True
     window: int = 0
-    sure: float | None = None
+    skip_threshold: float | None = None
     backend: Literal["torch", "onnx"] = "torch"
     compete: bool = field(default=False, init=False, repr=False, compare=False)  # as it was trained
     pace: dict[str, float] = field(default_factory=dict, init=False, repr=False, compare=False)  # of its training
 
-    NAME = "cross"
-    LEARNED = frozenset({"encoder", "packing", "isolated", "candidate", "heard"})
+    NAME = "cross_encoder"
+    LEARNED = frozenset({"encoder", "packing", "isolated", "candidate", "use_first_stage_scores"})
     NEEDS = frozenset({"mentions", "sentences", "abbreviations", "candidates"})
 
     def __post_init__(self) -> None:
@@ -84,7 +84,7 @@ class CrossEncoder(NetworkComponent["CrossNetwork"], Reranker):
         if self.isolated and self.backend == "onnx":
             problems.append("backend: onnx cannot keep candidates apart; set isolated to false, or backend to torch")
         if problems:
-            raise RecipeError("cross", problems)
+            raise RecipeError("cross_encoder", problems)
 
     # --- network -----------------------------------------------------------------------------------------------------
 
@@ -97,14 +97,16 @@ class CrossEncoder(NetworkComponent["CrossNetwork"], Reranker):
         from linnet.rerank.cross_network import CrossNetwork  # noqa: PLC0415 - imports torch
 
         if folder is not None:
-            network = CrossNetwork.load(folder, heard=self.heard)
+            network = CrossNetwork.load(folder, use_first_stage_scores=self.use_first_stage_scores)
         else:
-            network = CrossNetwork(Encoder.load(self.encoder, markers=[MASK]), heard=self.heard)
+            network = CrossNetwork(
+                Encoder.load(self.encoder, markers=[MASK]), use_first_stage_scores=self.use_first_stage_scores
+            )
         if self.window > network.encoder.window:
             problem = f"window: {self.window} must be at most {network.encoder.window}"
-            raise RecipeError("cross", [f"{problem}, which is what the encoder {self.encoder!r} reads"])
+            raise RecipeError("cross_encoder", [f"{problem}, which is what the encoder {self.encoder!r} reads"])
         if self.isolated:
-            require_apart(network.encoder, "cross")
+            require_apart(network.encoder, "cross_encoder")
         if self.backend == "onnx" and folder is not None:
             from linnet.nn.onnx import OnnxEncoder  # noqa: PLC0415 - needs the extra onnx
 
@@ -162,7 +164,7 @@ class CrossEncoder(NetworkComponent["CrossNetwork"], Reranker):
 
     def _read_lists(self, found: Candidates) -> Candidates:
         """Return the candidates that are read: none of a mention that the stage before is sure of."""
-        if self.sure is not None and len(found) and found.scores[0] >= self.sure:
+        if self.skip_threshold is not None and len(found) and found.scores[0] >= self.skip_threshold:
             return found.top(0)
         return found.top(self.top_k)
 
@@ -212,7 +214,7 @@ class CrossEncoder(NetworkComponent["CrossNetwork"], Reranker):
 
     def features(self, reads: Sequence[Read], slots: Sequence[tuple[int, Any]]) -> Floats:
         """Return what the stage before says of some slots, float32 (slots, n); nothing if it is not heard."""
-        if not self.heard or not slots:
+        if not self.use_first_stage_scores or not slots:
             return np.zeros((len(slots), 0), np.float32)
         return np.stack([reads[owner].features[slot.mention][slot.candidate] for owner, slot in slots])
 

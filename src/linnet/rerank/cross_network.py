@@ -32,10 +32,10 @@ class CrossNetwork(nn.Module):
 
     Args:
         encoder: reads the sequences.
-        heard: whether the stage before is heard.
+        use_first_stage_scores: whether the stage before is heard.
     """
 
-    def __init__(self, encoder: Encoder, *, heard: bool) -> None:
+    def __init__(self, encoder: Encoder, *, use_first_stage_scores: bool) -> None:
         super().__init__()
         self.encoder = encoder
         use_plain_steps(encoder.backbone)
@@ -44,9 +44,11 @@ class CrossNetwork(nn.Module):
             nn.init.normal_(self.head.weight, std=SPREAD, generator=torch.Generator().manual_seed(13))
             self.head.bias.zero_()
         self.none = nn.Parameter(torch.zeros(1))  # what stands for no candidate where they compete
-        self.heard = nn.Parameter(torch.zeros(len(FEATURES) if heard else 0), requires_grad=False)
-        self.voice = nn.Parameter(torch.ones(1 if heard else 0), requires_grad=False)  # of the network, beside these
-        if heard:
+        self.heard = nn.Parameter(torch.zeros(len(FEATURES) if use_first_stage_scores else 0), requires_grad=False)
+        self.voice = nn.Parameter(
+            torch.ones(1 if use_first_stage_scores else 0), requires_grad=False
+        )  # of the network, beside these
+        if use_first_stage_scores:
             self.heard[FEATURES.index("log")] = TRUST
 
     @property
@@ -71,13 +73,13 @@ class CrossNetwork(nn.Module):
         write_weights(weights, folder / HEAD)
 
     @classmethod
-    def load(cls, folder: Path, *, heard: bool) -> CrossNetwork:
+    def load(cls, folder: Path, *, use_first_stage_scores: bool) -> CrossNetwork:
         """Return what `save` wrote.
 
         Raises:
             FormatError: the layers above the encoder are not those that are wanted.
         """
-        network = cls(Encoder.load(folder), heard=heard)
+        network = cls(Encoder.load(folder), use_first_stage_scores=use_first_stage_scores)
         wanted = {key: value.shape for key, value in network.state_dict().items() if not key.startswith("encoder.")}
         path = folder / HEAD
         found = read_weights(path)

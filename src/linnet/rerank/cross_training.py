@@ -54,10 +54,10 @@ class RerankerInTraining(Component, Protocol):
     packing: Packing
     isolated: bool
     top_k: int
-    heard: bool
+    use_first_stage_scores: bool
     compete: bool
     pace: dict[str, float]
-    sure: float | None
+    skip_threshold: float | None
 
     @property
     def network(self) -> CrossNetwork:
@@ -294,19 +294,19 @@ def fit(
     applied = own.model_copy(
         update={"add_gold": False, "top_k": cross.top_k}
     )  # what is measured or fitted is as it will be linked
-    rest, out = _divided(docs, own, loop.seed) if cross.heard else (docs, [])
+    rest, out = _divided(docs, own, loop.seed) if cross.use_first_stage_scores else (docs, [])
     shown = learned_documents(cross, rest, before=before, args=own)
     held = learned_documents(cross, out, before=before, args=applied) if out else []
-    if cross.heard and not (_teaches(shown) and _teaches(held)):
-        logger.warning("cross: too few documents to hold any out: how much is heard of it is fitted on all of them")
+    if cross.use_first_stage_scores and not (_teaches(shown) and _teaches(held)):
+        logger.warning("cross_encoder: too few documents to hold any out: its weight is fitted on all of them")
         shown = learned_documents(cross, docs, before=before, args=own)
         held = learned_documents(cross, docs, before=before, args=applied)
     if not _teaches(shown):
-        problem = "cross: no mention of the training documents has a right candidate to learn from"
+        problem = "cross_encoder: no mention of the training documents has a right candidate to learn from"
         raise DataError(f"{problem}: a detector before it that has learned too little finds none of them")
     judged = learned_documents(cross, dev, before=before, args=applied) if dev else []
     cross.compete = own.loss == "list"
-    score = (lambda _: accuracy(cross, judged, alone=cross.heard)) if judged else None
+    score = (lambda _: accuracy(cross, judged, alone=cross.use_first_stage_scores)) if judged else None
     training = CrossTraining(cross, own, shown)
     told = [cross.config(), vars(own), cross.kb.version, cross.network.encoder.fingerprint()]
     read = (pair for one in shown for pair in zip(one.read.asked, one.read.features, strict=True))
@@ -314,10 +314,10 @@ def fit(
     steps = train(training, docs, dev, score=score, args=loop, folder=args.get("checkpoints"), key=key)
     mentions = sum(1 for one in shown for labels in one.labels if len(labels) and labels[0] != UNKNOWN)
     yield from _timed(cross, steps, mentions=mentions, batches=training.batches(loop))
-    if cross.heard:
+    if cross.use_first_stage_scores:
         weigh(cross.network, list(_said(cross, held)))
-    if own.spare is not None and judged:
-        cross.sure = sure_enough(cross, judged, spare=own.spare)
+    if own.max_accuracy_loss is not None and judged:
+        cross.skip_threshold = fit_skip_threshold(cross, judged, max_accuracy_loss=own.max_accuracy_loss)
 
 
 def _timed(cross: RerankerInTraining, steps: Iterator[Step], *, mentions: int, batches: int) -> Iterator[Step]:
@@ -369,10 +369,13 @@ def accuracy(cross: RerankerInTraining, judged: Sequence[Learned], *, alone: boo
     return right / max(1, sum(one.reachable for one in judged))
 
 
-def sure_enough(cross: RerankerInTraining, judged: Sequence[Learned], *, spare: float) -> float | None:
+def fit_skip_threshold(
+    cross: RerankerInTraining, judged: Sequence[Learned], *, max_accuracy_loss: float
+) -> float | None:
     """Return the lowest score of a first candidate from which mentions need not be read; None if all must be.
 
-    The share of right answers falls by no more than `spare` if those with at least this score stay as they are.
+    The share of right answers falls by no more than `max_accuracy_loss` if those with this score or more stay as they
+    are.
     """
     rows = []
     for one, lists in zip(judged, cross.score([one.read for one in judged]), strict=True):
@@ -386,5 +389,5 @@ def sure_enough(cross: RerankerInTraining, judged: Sequence[Learned], *, spare: 
     scores, before, after = (np.array(column) for column in zip(*rows, strict=True))
     lost = np.cumsum(after - before) / max(1, sum(one.reachable for one in judged))
     last = np.append(scores[1:] != scores[:-1], True)  # mentions of one score stay or go together
-    good = np.flatnonzero((lost <= spare) & last)
+    good = np.flatnonzero((lost <= max_accuracy_loss) & last)
     return float(scores[good[-1]]) if len(good) else None

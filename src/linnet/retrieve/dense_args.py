@@ -44,15 +44,15 @@ class DenseArgs(StageArgs):
         mined: hard negatives a mention, from what the network itself ranks first, mined anew each epoch.
         lexical: negatives a mention from the candidates that the pipeline before gives.
         random: negatives a mention drawn from all concepts.
-        taught: candidates a mention of the pipeline before, whose scores as shares the network learns as well (Hinton
-            et al. 2015): behind a slower ranker, its opinion. They are negatives too.
+        distill_k: candidates a mention of the pipeline before, whose scores as shares the network learns as well
+            (Hinton et al. 2015): behind a slower ranker, its opinion. They are negatives too.
         only_above: hard negatives are only taken from above the right concept.
         spare_descendants: narrower concepts than the right one are no negatives.
-        alike: mentions an epoch of the same words with the same concepts, drawn anew each epoch; 0 = all of them.
-        most: mentions an epoch at most, drawn anew each epoch; 0 = all.
+        max_duplicates: mentions an epoch of the same words with the same concepts, drawn anew each epoch; 0 = all.
+        max_mentions_per_epoch: mentions an epoch at most, drawn anew each epoch; 0 = all.
         synonyms: pairs of synonyms of the knowledge base, for each mention: 1 = as many.
         freeze_embeddings: leave the embeddings of tokens as they are before training, markers included.
-        chunk: texts that are encoded at once; a batch of any size needs memory for so many alone (0 = all at once).
+        encode_batch: texts that are encoded at once; a batch of any size needs memory for so many alone (0 = all).
     """
 
     similarity: Literal["cosine", "dot"] = "cosine"
@@ -61,14 +61,14 @@ class DenseArgs(StageArgs):
     mined: NonNegativeInt = 1
     lexical: NonNegativeInt = 0
     random: NonNegativeInt = 0
-    taught: NonNegativeInt = 0
+    distill_k: NonNegativeInt = 0
     only_above: bool = False
     spare_descendants: bool = False
-    alike: NonNegativeInt = 0
-    most: NonNegativeInt = 0
+    max_duplicates: NonNegativeInt = 0
+    max_mentions_per_epoch: NonNegativeInt = 0
     synonyms: float = Field(default=0.0, ge=0, le=1e4)
     freeze_embeddings: bool = False
-    chunk: NonNegativeInt = 0
+    encode_batch: NonNegativeInt = 0
 
 
 class AlignArgs(StageArgs):
@@ -85,7 +85,7 @@ class AlignArgs(StageArgs):
         base: the cosine that both are compared with.
         pairs: of synonyms an epoch and concept, drawn anew each epoch, at most.
         tokens: word pieces of a name, special tokens included; the rest is cut off.
-        chunk: texts that are encoded at once; a batch of any size needs memory for so many alone (0 = all at once).
+        encode_batch: texts that are encoded at once; a batch of any size needs memory for so many alone (0 = all).
     """
 
     LOOP: ClassVar[Mapping[str, Any]] = MappingProxyType(PUBLISHED)
@@ -96,4 +96,4 @@ class AlignArgs(StageArgs):
     base: float = Field(default=0.5, ge=-1, le=1)
     pairs: PositiveInt = 50
     tokens: int = Field(default=25, ge=3)
-    chunk: NonNegativeInt = 0
+    encode_batch: NonNegativeInt = 0

@@ -111,9 +111,9 @@ class DenseTraining:
 
     def _drawn(self, rng: np.random.Generator) -> Sequence[Linked]:
         """Return the mentions of an epoch: all, or as many as are wanted of those that are alike, and of all."""
-        if not (self.args.alike or self.args.most):
+        if not (self.args.max_duplicates or self.args.max_mentions_per_epoch):
             return self.linked
-        alike, most = self.args.alike or len(self.linked), self.args.most or len(self.linked)
+        alike, most = self.args.max_duplicates or len(self.linked), self.args.max_mentions_per_epoch or len(self.linked)
         seen: Counter[tuple[str, frozenset[int]]] = Counter()
         drawn: list[int] = []
         for place in rng.permutation(len(self.linked)).tolist():
@@ -156,9 +156,9 @@ class DenseTraining:
     def _taught(self, one: Linked, spared: frozenset[int], chosen: list[tuple[int, int]]) -> tuple[float, ...]:
         """Add a teacher's wrong candidates to `chosen`, which holds the right one; return its shares of all."""
         found = one.candidates
-        if not self.args.taught or found is None or not len(found.rows):
+        if not self.args.distill_k or found is None or not len(found.rows):
             return ()
-        places = hard(found.rows, spared, self.args.taught)
+        places = hard(found.rows, spared, self.args.distill_k)
         right = sum(float(score) for row, score in zip(found.rows, found.scores, strict=True) if int(row) in spared)
         scores = np.maximum([right, *(float(found.scores[place]) for place in places)], 0.0)
         if not scores.sum():
@@ -193,8 +193,8 @@ class DenseTraining:
         names = [name for example in ordered for name in example.names]
         tokenizer = self.model.mention.tokenizer
         mentions, synonyms, shown = (padded(texts, padding=tokenizer.pad_token_id) for texts in (*sides, names))
-        shares = np.full(out.shape if self.args.taught else (0, 0), -1, np.float32)
-        for place, example in enumerate(ordered if self.args.taught else ()):
+        shares = np.full(out.shape if self.args.distill_k else (0, 0), -1, np.float32)
+        for place, example in enumerate(ordered if self.args.distill_k else ()):
             shares[place, own[place] : own[place] + len(example.shares)] = example.shares
         right = [torch.tensor(sorted(example.spared)) for example in ordered]
         spared = pad_sequence(right, batch_first=True, padding_value=-1)
@@ -205,7 +205,7 @@ class DenseTraining:
         """Return the cross-entropy of the right names among all of the batch, and with a teacher that to its shares."""
         model = self.model
         sides = ((model.mentions, batch.mentions), (model.names, batch.synonyms))
-        chunk = self.args.chunk
+        chunk = self.args.encode_batch
         asked = torch.cat([encode_to_learn(encode, texts, chunk=chunk) for encode, texts in sides if len(texts[0])])
         names = encode_to_learn(model.names, batch.names, chunk=chunk)  # (names, d)
         if self.args.similarity == "cosine":
@@ -214,7 +214,7 @@ class DenseTraining:
         scores = (asked @ names.T).float() / self.args.temperature  # (mentions, names)
         losses = {"nll": functional.cross_entropy(scores.masked_fill(out, float("-inf")), own)}
         if len(shares):
-            losses["taught"] = _to_shares(scores, shares)
+            losses["distillation"] = _to_shares(scores, shares)
         return losses
 
 
@@ -302,12 +302,12 @@ def fit(
     """
     own, loop = DenseArgs.split({key: value for key, value in args.items() if key != "checkpoints"})
     folder = args.get("checkpoints")
-    linked = linked_mentions(dense, docs, before if own.lexical or own.taught else None)
+    linked = linked_mentions(dense, docs, before if own.lexical or own.distill_k else None)
     if not linked:
         raise DataError("dense: no mention of the training documents has a concept of the knowledge base")
-    if (own.lexical or own.taught) and all(one.candidates is None for one in linked):
+    if (own.lexical or own.distill_k) and all(one.candidates is None for one in linked):
         problem = "no part before gives candidates to take: put a retriever in front, or leave them out"
-        raise RecipeError("dense", [f"{name}: {problem}" for name in ("lexical", "taught") if getattr(own, name)])
+        raise RecipeError("dense", [f"{name}: {problem}" for name in ("lexical", "distill_k") if getattr(own, name)])
     training = DenseTraining(dense, own, linked)
     key = training_key(dense, docs, dev, own, linked)
     judge, on = training.judge, linked_mentions(dense, dev, None)

@@ -86,7 +86,7 @@ class Alignment:
 
     def loss(self, batch: Batch) -> dict[str, Tensor]:
         """Return the multi-similarity loss of the pairs in hard triplets, among the names of all processes."""
-        own = encode_to_learn(self.dense.network.names, batch.texts, chunk=self.args.chunk)
+        own = encode_to_learn(self.dense.network.names, batch.texts, chunk=self.args.encode_batch)
         vectors, rows = gathered(functional.normalize(own.float(), dim=-1)), gathered(batch.rows)
         args = self.args
         # beta times the rounding of bfloat16 would be a large error
