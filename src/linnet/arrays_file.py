@@ -1,4 +1,4 @@
-"""Named arrays in one memory-mapped file, such as those that stand beside a knowledge base (`linnet.kb.beside`).
+"""Named arrays in one memory-mapped file, such as those that stand beside a knowledge base (`linnet.kb.side_files`).
 
 A file begins with a line that says what it is and a line with the place of its header; then come the arrays, each at a
 multiple of 64 bytes, then the header, JSON: ``arrays`` (name → place, length, NumPy's name of the type) and whatever

@@ -47,7 +47,7 @@ def parse(text: str) -> Any:
 
 def said(error: ValueError) -> str:
     """Return what a decoder's error says, without advice that is for programmers."""
-    return "a whole number of thousands of digits" if "set_int_max_str_digits" in str(error) else str(error)
+    return "an integer with too many digits" if "set_int_max_str_digits" in str(error) else str(error)
 
 
 def bounded(text: str) -> None:

@@ -181,7 +181,7 @@ def test_one_process_at_a_time(make: Any, tmp_path: Path, monkeypatch: pytest.Mo
         return measure(self, values)
 
     monkeypatch.setattr(Search, "measure", interrupted)
-    with pytest.raises(LinnetError, match="another process has gone on with this study; let one do so at a time"):
+    with pytest.raises(LinnetError, match="another process is running this study; run one at a time"):
         list(tune(search, tmp_path / "out", trials=2))
     assert len(list(tune(search, tmp_path / "out", trials=3))) == 3
 

@@ -84,5 +84,5 @@ def test_values_one_after_the_other_know_their_lines(tmp_path: Path) -> None:
 def test_numbers_of_thousands_of_digits(tmp_path: Path, end: str) -> None:
     path = tmp_path / "x.json"
     path.write_text('{"documents": [], "a": %s}%s' % ("7" * 5000, end))  # noqa: UP031 - braces
-    with pytest.raises(FormatError, match=r"x\.json:1: no JSON: a whole number of thousands of digits"):
+    with pytest.raises(FormatError, match=r"x\.json:1: no JSON: an integer with too many digits"):
         list(read(path, format="texoo"))

@@ -14,8 +14,9 @@ __all__ = ["main"]
 INTERRUPTED, TERMINATED = 130, 143
 RESUMING = ("train", "tune", "reproduce")
 MESSAGE = "linnet: interrupted: files are written whole or not at all; what went to standard output is incomplete"
-GOES_ON = (
-    "linnet: interrupted: the same command goes on from what is finished, and from the last checkpoint of the rest"
+RESUME = (
+    "linnet: interrupted. Run the same command to resume: finished parts are kept, the rest restarts at its last "
+    "checkpoint."
 )
 
 
@@ -41,7 +42,7 @@ def main() -> None:
 
 
 def _message() -> str:
-    return GOES_ON if sys.argv[1:2] and sys.argv[1] in RESUMING else MESSAGE
+    return RESUME if sys.argv[1:2] and sys.argv[1] in RESUMING else MESSAGE
 
 
 def _terminate(_number: int, _frame: Any) -> NoReturn:

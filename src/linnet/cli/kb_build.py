@@ -35,8 +35,8 @@ FromOption = Annotated[
     list[str] | None,
     typer.Option(
         "--from",
-        help=f"What reads them: {', '.join(VOCABULARIES)}; one for all or one for each. Untested on published files: "
-        f"{', '.join(f'{name} ({what})' for name, what in UNTESTED.items())}.",
+        help=f"Format of the files: {', '.join(VOCABULARIES)}; one for all or one per file. "
+        f"Untested on published files: {', '.join(f'{name} ({what})' for name, what in UNTESTED.items())}.",
     ),
 ]
 ReaderOption = Annotated[

@@ -20,7 +20,7 @@ __all__ = ["Tracker", "tracking"]
 
 
 class Tracker:
-    """Says to a W&B run and a TensorBoard writer what happens; to none, where nobody wants to know."""
+    """Logs training to W&B and/or TensorBoard, or to neither."""
 
     def __init__(self, run: Any = None, writer: Any = None) -> None:
         self._run, self._writer = run, writer

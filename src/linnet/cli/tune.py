@@ -38,8 +38,8 @@ def tune(
     split: Annotated[
         str, typer.Option(help="Score on dev, or by cross-validation on thirds of train (cv), thrice the work.")
     ] = "dev",
-    score: Annotated[str, typer.Option(help="Figure of the report that is to be large.")] = "in-kb.accuracy@1",
-    seed: Annotated[int | None, typer.Option(min=0, help="Of what is tried; the recipe's by default.")] = None,
+    score: Annotated[str, typer.Option(help="Metric to maximise.")] = "in-kb.accuracy@1",
+    seed: Annotated[int | None, typer.Option(min=0, help="Seed of the search; default: the recipe's.")] = None,
     kb: Annotated[str | None, typer.Option(help="Knowledge base instead of the recipe's: a name or a file.")] = None,
     corpus: OtherCorpus = None,
     data: Data = None,

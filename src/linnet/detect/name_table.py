@@ -6,7 +6,7 @@ a name compares the words themselves afterwards. The table holds, sorted by that
 concept's row, the number of words, how the name relates to the concept, and the name's text; beside it the hashes of
 all words that occur, and a bit filter that answers most lookups without a search.
 
-The file stands beside the knowledge base (`linnet.kb.beside`). After an edit only the names of the concepts that
+The file stands beside the knowledge base (`linnet.kb.side_files`). After an edit only the names of the concepts that
 changed are hashed again. Building takes about 45 bytes of memory a name, and up to 200 MB for the words it remembers;
 texts and finished columns go to the file at once. A name takes 10 to 30 µs, new words most of it.
 """
@@ -28,7 +28,7 @@ import numpy.typing as npt
 from linnet.arrays_file import ArraysWriter, Stored
 from linnet.data import SCOPES
 from linnet.kb import KbName, KnowledgeBase
-from linnet.kb.beside import Beside, Earlier
+from linnet.kb.side_files import Earlier, SideFile
 from linnet.reporter import warn
 from linnet.text.abbreviations import without_short_forms
 from linnet.text.tokens import form, words
@@ -232,7 +232,7 @@ class NameTable:
         return int(np.searchsorted(self.keys, self.keys[row], side="right"))
 
 
-class NamesFile(Beside[NameTable]):
+class NamesFile(SideFile[NameTable]):
     """The table of a knowledge base in its file."""
 
     WHAT = "table of names"

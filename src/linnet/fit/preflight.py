@@ -1,4 +1,4 @@
-"""Whether documents can teach a pipeline, found out before hours are spent: some parts learn at the very end."""
+"""Pre-flight checks of training data: some parts learn last, and should not fail after hours of training."""
 
 from __future__ import annotations
 

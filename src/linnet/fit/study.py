@@ -76,7 +76,7 @@ class Study:
         try:
             yield
         except optuna.exceptions.UpdateFinishedTrialError as error:
-            message = f"{self.folder}: another process has gone on with this study; let one do so at a time"
+            message = f"{self.folder}: another process is running this study; run one at a time"
             raise LinnetError(message) from error
         except (SQLAlchemyError, optuna.exceptions.OptunaError, RuntimeError, AssertionError) as error:
             # Optuna's own words for what the database says are about something else

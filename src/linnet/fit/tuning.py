@@ -73,7 +73,7 @@ class Search:
         train: the training documents.
         dev: the dev documents.
         split: ``dev``, or ``cv`` for cross-validation on `train`, while parts may choose on `dev`.
-        score: name of the figure that is to be large, as in a report.
+        score: name of the metric to maximise, as in a report.
         changes: ``key=value`` pairs for the recipe, as for `linnet.recipes.config.read_recipe`.
 
     Raises:

@@ -25,7 +25,7 @@ from linnet.index.flat import Flat, Found
 from linnet.index.hnsw import Hnsw
 from linnet.index.ivf import Ivf
 from linnet.kb import KbName, KnowledgeBase, Mask
-from linnet.kb.beside import Beside, Earlier, built_once
+from linnet.kb.side_files import Earlier, SideFile, built_once
 from linnet.reporter import warn
 
 __all__ = ["INDEXES", "EditedVectors", "Kind", "NameVectors", "NameVectorsFile", "SearchedNames"]
@@ -202,7 +202,7 @@ class _Progress:
 # --- making them -----------------------------------------------------------------------------------------------------
 
 
-class NameVectorsFile(Beside[NameVectors]):
+class NameVectorsFile(SideFile[NameVectors]):
     """The vectors of all names of a knowledge base, made by a network and kept beside it.
 
     Args:

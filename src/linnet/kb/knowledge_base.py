@@ -110,7 +110,7 @@ class KnowledgeBase:
     def edit(path: str | Path, *, wait: float = WAIT, dry_run: bool = False) -> AbstractContextManager[Edit]:
         """Change the knowledge base `path` in one transaction; see `linnet.kb.edit.edit` and `linnet.kb.edit.Edit`.
 
-        What is open is not changed: whoever reads the file is told by the next question to open it again.
+        An open knowledge base keeps its version; its next query asks to reopen the file.
         """
         return edit(kb_path(path), wait=wait, dry_run=dry_run)
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from linnet.arrays_file import ArraysWriter, Stored
 from linnet.kb import KnowledgeBase
-from linnet.kb.beside import Beside, Earlier
+from linnet.kb.side_files import Earlier, SideFile
 from linnet.retrieve.ngram_build import build
 from linnet.retrieve.ngram_index import ARRAYS, NgramIndex
 from linnet.retrieve.ngram_text import Analysis
@@ -21,7 +21,7 @@ __all__ = ["NgramFile"]
 FORMAT = 3
 
 
-class NgramFile(Beside[NgramIndex]):
+class NgramFile(SideFile[NgramIndex]):
     """The index of all names of a knowledge base with the options of an analysis."""
 
     WHAT = "n-gram index"

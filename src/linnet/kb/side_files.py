@@ -3,7 +3,7 @@
 A file is called after the knowledge base, what it is and a hash of the options it was made with, and says in its header
 of which version of the knowledge base it is. One that is not there, damaged, or made by other rules is made; one of an
 earlier version is brought up to date: what it holds of concepts that have not changed is taken from it. Large files
-that would take long to write again may stay as they are, with what edits added in a second file (`Beside.layers`).
+that would take long to write again may stay as they are, with what edits added in a second file (`SideFile.layers`).
 
 Of several processes that need the same file one makes it, and the others wait for it.
 """
@@ -30,7 +30,7 @@ from linnet.errors import KnowledgeBaseError
 from linnet.home import hold
 from linnet.kb.knowledge_base import KnowledgeBase, Mask
 
-__all__ = ["Beside", "Earlier", "Layers", "built_once"]
+__all__ = ["Earlier", "Layers", "SideFile", "built_once"]
 
 logger = logging.getLogger(__name__)
 
@@ -70,7 +70,7 @@ class _File(NamedTuple, Generic[T]):
         return str(self.stored.header["about"]["kb"])
 
 
-class Beside(ABC, Generic[T]):
+class SideFile(ABC, Generic[T]):
     """Base of files of a kind, whose content is a T once it is open.
 
     Args:

@@ -17,16 +17,16 @@ from linnet.arrays_file import ArraysWriter, Stored, replaced
 from linnet.data import Concept, Name
 from linnet.errors import KnowledgeBaseError, LinnetWarning
 from linnet.home import hold
-from linnet.kb import KnowledgeBase, beside
-from linnet.kb.beside import Beside, Earlier, Layers
+from linnet.kb import KnowledgeBase, side_files
 from linnet.kb.build import build
 from linnet.kb.edit import Edit, edit
+from linnet.kb.side_files import Earlier, Layers, SideFile
 
 Rows = dict[int, tuple[int, int]]  # name row -> concept, length
 READ: list[str] = []  # every name that is read from a knowledge base
 
 
-class Lengths(Beside[Rows]):
+class Lengths(SideFile[Rows]):
     """How long names are that are longer than some length."""
 
     WHAT = "list of lengths"
@@ -213,7 +213,7 @@ def test_a_folder_that_cannot_be_written_to(kb: KnowledgeBase, monkeypatch: pyte
         return hold(path / "no such folder" / "lock")
 
     monkeypatch.setattr("tempfile.mkstemp", refuse)
-    monkeypatch.setattr(beside, "hold", no_lock)
+    monkeypatch.setattr(side_files, "hold", no_lock)
     with pytest.warns(LinnetWarning, match=r"Read-only file system\): the list of lengths is built again each time"):
         assert Lengths(kb).current() == wanted(kb)
     assert list(kb.path.parent.iterdir()) == [kb.path]
@@ -245,7 +245,7 @@ KILLED = """
 import os, sys
 from pathlib import Path
 from linnet.kb import KnowledgeBase
-from tests.kb.test_beside import Lengths
+from tests.kb.test_side_files import Lengths
 
 class Killed(Lengths):
     def write(self, writer, concepts, earlier):
