@@ -1,4 +1,4 @@
-"""The documents are tested: README's Python runs, the reference is what the code says, links lead somewhere."""
+"""The documents are tested: their Python runs, the reference is what the code says, links lead somewhere."""
 
 from __future__ import annotations
 
@@ -25,10 +25,15 @@ def test_the_reference_is_what_the_code_says() -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_readme_python_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_python_of_the_docs_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LINNET_HOME", str(tmp_path))
-    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
-    assert len(blocks) == 3
+    pages = (ROOT / "README.md", ROOT / "docs" / "python.md")
+    blocks = [
+        block
+        for page in pages
+        for block in re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    ]
+    assert len(blocks) == 4
     # the last block reads documents of the reader's own; these stand in for them
     (tmp_path / "annotated").mkdir()
     mention = '{"start":0,"end":13,"source":"gold","concepts":["HP:0004322"]}'
@@ -45,9 +50,10 @@ def test_readme_python_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.slow
-def test_readme_edits_a_knowledge_base(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_docs_edit_a_knowledge_base(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LINNET_HOME", str(tmp_path))
-    blocks = re.findall(r"^```\n((?:linnet .*\n)+)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
+    page = (ROOT / "docs" / "terminologies.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```\n((?:linnet .*\n)+)```", page, re.MULTILINE)
     [block] = [block for block in blocks if "linnet kb add" in block]
     commands = re.sub("^linnet", f"{shlex.quote(sys.executable)} -m linnet", block, flags=re.MULTILINE)
     done = subprocess.run(["sh", "-ec", commands], capture_output=True, text=True, cwd=tmp_path, check=False)
