@@ -13,8 +13,6 @@ from pathlib import Path
 from shlex import quote
 
 from linnet.corpora import FORMATS, read
-from linnet.corpora.catalog import CORPORA, read_corpus
-from linnet.corpora.vocabulary import corpus_paths, known_corpus
 from linnet.data import Document
 from linnet.errors import FormatError, LinnetError, did_you_mean
 from linnet.home import check_output, real_path
@@ -127,10 +125,16 @@ def check_texts(inputs: Sequence[str]) -> None:
 def _is_split(text: str) -> bool:
     """Return whether a text names a split; ``finding:allergy`` is a text."""
     found = SPLIT.fullmatch(text)
-    return found is not None and (found[1].partition("/")[0] in CORPORA or found[2] in SPLITS)
+    if found is None or found[2] in SPLITS:
+        return found is not None
+    from linnet.corpora.catalog import CORPORA  # noqa: PLC0415 - a text needs no catalog
+
+    return found[1].partition("/")[0] in CORPORA
 
 
 def _of_corpus(text: str) -> Iterator[Document]:
+    from linnet.corpora.catalog import CORPORA, read_corpus  # noqa: PLC0415 - a text needs no catalog
+
     name, _, split = text.rpartition(":")
     if name.partition("/")[0] not in CORPORA:
         hint = did_you_mean(name, CORPORA) or "; linnet corpus stats --help tells of them"
@@ -189,6 +193,8 @@ def refuse_overwriting(
         LinnetError: naming the place.
     """
     given = [Path(output) for output in outputs if output is not None and str(output) != STDIO]
+    if not given:
+        return
     places = [real_path(output) for output in given]
     for output, place in zip(given, places, strict=True):
         if places.count(place) > 1:
@@ -207,6 +213,8 @@ def refuse_overwriting(
 
 def _paths(text: str, data: Path | None) -> Iterable[Path]:
     """Return the files and folders that an argument names; none of a text, or of what reading will refuse."""
+    from linnet.corpora.vocabulary import corpus_paths, known_corpus  # noqa: PLC0415 - a text needs no catalog
+
     if known_corpus(text):
         with suppress(LinnetError):
             return corpus_paths(text, data=data)

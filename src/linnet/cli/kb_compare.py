@@ -16,7 +16,7 @@ from linnet.cli.common import Quiet, Verbose, counter, listen, progress, table
 from linnet.cli.inputs import listed_ids, refuse_overwriting
 from linnet.cli.kb_build import ReplaceOption, finish
 from linnet.cli.terminal import say
-from linnet.corpora.sources import suffix
+from linnet.corpora.formats import suffix
 from linnet.corpora.vocabulary import documents, gold_ids
 from linnet.errors import FormatError, LinnetError
 from linnet.kb import KnowledgeBase, Mask

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -22,9 +23,10 @@ from linnet.pipeline import Pipeline
 from linnet.pipeline.component import count_seen, describe_seen
 from linnet.recipes.config import load, recipes
 from linnet.recipes.linking import default_recipe, detecting, hide_gold, untrained
-from linnet.scale.job_key import made_of
-from linnet.scale.resumable import Unfinished, keeping, place_of, rest
 from linnet.text.files import STDIO
+
+if TYPE_CHECKING:
+    from linnet.scale.resumable import Unfinished
 
 __all__ = ["link"]
 
@@ -77,7 +79,7 @@ def link(
     outputs = Outputs(output or STDIO, to or (format_of(output) if output else None), html)
     lasting = outputs.lasting if STDIO not in inputs else None  # what came from there does not come again
     read = [*inputs, *(ids or ()), None if pipeline in recipes() else pipeline]
-    refuse_overwriting(read, [output, html, metrics, lasting and place_of(lasting)])
+    refuse_overwriting(read, [output, html, metrics, lasting and _place_of(lasting)])
     name = pipeline or default_recipe(kb)
     times = Times()
     with times.step("load", "pipeline"):
@@ -92,8 +94,8 @@ def link(
     if lasting is None:
         outputs.write(tally(progress(timed.stream(given()), what="linking", quiet=quiet)), linker)
     else:
-        told = made_of(linker, {"choice of --keep-gold": keep_gold})
-        with keeping(lasting, format=outputs.kept_as, made_of=told, rows=linker.kb, fresh=fresh) as kept:
+        choices = {"choice of --keep-gold": keep_gold}
+        with _keeping(lasting, outputs, linker, choices, fresh=fresh) as kept:
             tally.before = kept.documents
             outputs.write_kept(kept, tally(_rest(kept, timed, given, quiet=quiet)), linker)
     if output is not None and output != STDIO:
@@ -138,10 +140,31 @@ def _given(inputs: Sequence[str], source: str | None, linker: Pipeline, *, keep_
     return docs if keep_gold else hide_gold(docs, linker)
 
 
+# --- what is kept of a job that is interrupted: a table on the terminal needs none of it -----------------------------
+
+
+def _place_of(lasting: Path) -> Path:
+    from linnet.scale.resumable import place_of  # noqa: PLC0415 - see above
+
+    return place_of(lasting)
+
+
+def _keeping(
+    lasting: Path, outputs: Outputs, linker: Pipeline, choices: Mapping[str, object], *, fresh: bool
+) -> AbstractContextManager[Unfinished]:
+    from linnet.scale.job_key import made_of  # noqa: PLC0415 - see above
+    from linnet.scale.resumable import keeping  # noqa: PLC0415 - see above
+
+    told = made_of(linker, choices)
+    return keeping(lasting, format=outputs.kept_as, made_of=told, rows=linker.kb, fresh=fresh)
+
+
 def _rest(
     kept: Unfinished, linker: Pipeline, given: Callable[[], Iterable[Document]], *, quiet: bool
 ) -> Iterator[Document]:
     """Return the documents that are not finished yet, linked and kept while they are taken."""
+    from linnet.scale.resumable import rest  # noqa: PLC0415 - see above
+
     nothing = not kept.documents
     with counter("comparing finished documents", total=kept.documents, quiet=quiet or nothing) as again:
         docs = rest(kept, linker, given, again=again)

@@ -7,18 +7,20 @@ from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from linnet import __version__
 from linnet.cli.common import say_lost, table
 from linnet.cli.terminal import say
 from linnet.corpora import FORMATS, check_place, fitting, write_beside
-from linnet.corpora.html import write_html
 from linnet.data import Document
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Pipeline
 from linnet.recipes.linking import NOTICE
-from linnet.scale.resumable import Unfinished, to_disk
 from linnet.text.files import STDIO, replacing
+
+if TYPE_CHECKING:
+    from linnet.scale.resumable import Unfinished
 
 __all__ = ["Outputs"]
 
@@ -74,6 +76,8 @@ class Outputs:
             aside: what the output is written to, on the same disk, until it is complete.
         """
         if self.page is not None:
+            from linnet.scale.resumable import Unfinished  # noqa: PLC0415 - a table on the terminal keeps nothing
+
             kept = docs if isinstance(docs, Unfinished) else list(docs)  # two outputs from one pass
             self._write_page(kept, linker)
             docs = kept
@@ -85,6 +89,8 @@ class Outputs:
 
     def write_kept(self, kept: Unfinished, new: Iterable[Document], linker: Pipeline) -> None:
         """Write to all places what is finished, and what is `new` and kept while it is taken."""
+        from linnet.scale.resumable import to_disk  # noqa: PLC0415 - a table on the terminal keeps nothing
+
         if self.page is None and self.format != kept.format:
             self.write(itertools.chain(kept, new), linker, aside=kept.aside)
         else:
@@ -110,6 +116,8 @@ class Outputs:
         say_lost({kind: count for kind, count in self.lost.items() if kind not in EXPECTED}, str(self.format))
 
     def _write_page(self, docs: Sequence[Document] | Unfinished, linker: Pipeline) -> None:
+        from linnet.corpora.html import write_html  # noqa: PLC0415 - a table on the terminal needs none
+
         title = next(iter(docs)).id if len(docs) == 1 else f"{len(docs)} documents"
         made_by = f"Pipeline: {linker.name} ({linker!r}), Linnet {__version__}"
         with replacing(self.page or STDIO) as page:

@@ -1,32 +1,29 @@
 """Corpora: files to documents and back, one module for each format.
 
 `read` takes files, folders, patterns and standard input and finds out the format; `write` writes beside the target
-and renames, so that a file is there in full or not at all. The modules load only when asked for.
+and renames, so that a file is there in full or not at all. The modules load only when asked for: who links a text has
+no use for those that find files, read them and count what a format loses.
 """
 
 from __future__ import annotations
 
-import importlib
 import io
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from linnet.corpora.faults import Faults, OnError
-from linnet.corpora.formats import FORMATS, GIVEN, READABLE, WRITABLE, Format
-from linnet.corpora.losses import fitted
-from linnet.corpora.names import Remembering
-from linnet.corpora.sources import Found, find, is_json, lines_of_bigbio, sniff, suffix, texts_of_brat, unique_names
+from linnet.corpora.formats import FORMATS, GIVEN, READABLE, WRITABLE, Format, resolve, suffix
 from linnet.data import Document, Rows
 from linnet.errors import FormatError, LinnetError, did_you_mean
 from linnet.frozen import EMPTY
 from linnet.kb import KnowledgeBase
-from linnet.text.decoding import refuse_no_text
-from linnet.text.files import STDIO, head, replacing, shown
-from linnet.vocabularies.options import Option, reader_options
+from linnet.text.files import STDIO, replacing, shown
+
+if TYPE_CHECKING:
+    from linnet.corpora.faults import Faults, OnError
+    from linnet.vocabularies.options import Option
 
 __all__ = [
     "FORMATS",
@@ -73,43 +70,30 @@ def read(
         _check(format, READABLE, "read")
     if options and format is None:
         raise LinnetError(f"options {', '.join(options)}: whose? Say the format (--from, or format=)")
-    given = {"rows": kb, "faults": Faults(on_error) if isinstance(on_error, str) else on_error, **options}
+    given = {"rows": kb, "faults": on_error, **options}
     return _read([source] if isinstance(source, (str, Path)) else source, format, given)
 
 
 def options_of(format: str) -> dict[str, Option]:
     """Return what the reader of a format can be told beside what all are, by name."""
     _check(format, READABLE, "read")
-    found = reader_options(_resolve(FORMATS[format].read))
+    from linnet.vocabularies.options import reader_options  # noqa: PLC0415 - needed where options are asked for
+
+    found = reader_options(resolve(FORMATS[format].read))
     return {name: option for name, option in found.items() if name not in GIVEN}
 
 
 def _read(
     sources: Iterable[str | Path | Document], format: str | None, options: Mapping[str, Any]
 ) -> Iterator[Document]:
-    wanted = (FORMATS[format],) if format else FORMATS.values()
-    kinds = (known.suffixes for known in wanted if known.read and (format or not known.asked))
-    suffixes = tuple(dict.fromkeys(chain.from_iterable(kinds)))
-    found: list[Found | Document] = []
-    for source in sources:
-        found += [source] if isinstance(source, Document) else find(source, suffixes)
-    texts = texts_of_brat(item for item in found if isinstance(item, Found))
-    found = [item for item in found if isinstance(item, Document) or item.path not in texts]
-    names = unique_names([item for item in found if isinstance(item, Found)])
-    for item in found:
-        if isinstance(item, Document):
-            yield item
-        else:
-            yield from options["faults"].guard_file(_read_file(item.path, format, {**options, "name": names[item]}))
+    given = list(sources)
+    docs = [source for source in given if isinstance(source, Document)]
+    if len(docs) == len(given):
+        yield from docs
+        return
+    from linnet.corpora.reading import read_sources  # noqa: PLC0415 - needed where there is a file to read
 
-
-def _read_file(path: Path, format: str | None, options: Mapping[str, Any]) -> Iterator[Document]:
-    chosen = FORMATS[format or _guess(path)]
-    reader = _resolve(chosen.read)
-    try:
-        yield from reader(path, **{key: options[key] for key in options if key in chosen.options or key not in GIVEN})
-    except RecursionError as error:
-        raise FormatError(shown(path), "holds a value that is nested too deeply") from error
+    yield from read_sources(given, format, options)
 
 
 def write(
@@ -149,10 +133,10 @@ def write_beside(
     check_place(path, format)
     options = {"rows": kb} if "rows" in FORMATS[format].options else {}
     if place := FORMATS[format].write_folder:
-        written: int = _resolve(place)(docs, Path(path), aside=aside, **options)
+        written: int = resolve(place)(docs, Path(path), aside=aside, **options)
         return written
     with _writable(path, docs) as named, replacing(path, aside=aside) as out:
-        count: int = _resolve(FORMATS[format].write)(named, out, **options)
+        count: int = resolve(FORMATS[format].write)(named, out, **options)
     return count
 
 
@@ -182,8 +166,10 @@ def _writable(path: str | Path, docs: Iterable[Document]) -> Iterator[Iterator[D
 
 def fitting(docs: Iterable[Document], format: str, dropped: Counter[str]) -> Iterator[Document]:
     """Yield documents as a format can hold them, for its writer; count in `dropped` what it cannot, by kind."""
+    from linnet.corpora.losses import fitted  # noqa: PLC0415 - needed where documents are written
+
     known = FORMATS.get(format)
-    carry = _resolve(known.carry) if known and known.carry else None
+    carry = resolve(known.carry) if known and known.carry else None
     for doc in docs:
         whole, gone = fitted(doc, known.holds if known else frozenset(), carry=carry)
         dropped.update(gone)
@@ -204,7 +190,9 @@ def growing(path: str | Path, *, format: str, rows: Rows | None = None) -> Calla
     >>> rows([])[:14], rows([Document.of("Seizures.")])
     (b'document,start', b'')
     """
-    writer = _resolve(FORMATS[format].write)
+    from linnet.corpora.names import Remembering  # noqa: PLC0415 - needed where documents are written
+
+    writer = resolve(FORMATS[format].write)
     options = {"rows": Remembering.of(rows)} if "rows" in FORMATS[format].options else {}
 
     def written(docs: Sequence[Document]) -> bytes:
@@ -241,37 +229,6 @@ def _check(format: str, known: tuple[str, ...], done: str) -> None:
         raise LinnetError(f"unknown corpus format {format!r}, {expected}{did_you_mean(format, known)}")
     if format not in known:
         raise LinnetError(f"the corpus format {format!r} cannot be {done}; {', '.join(known)} can")
-
-
-def _resolve(place: str | None) -> Callable[..., Any]:
-    module, _, function = (place or "").partition(":")
-    found: Callable[..., Any] = getattr(importlib.import_module(f"{__name__}.{module}"), function)
-    return found
-
-
-def _guess(path: str | Path) -> str:
-    """Return the format that `path` is in, by suffix where that says it, else by content."""
-    ending = suffix(path)
-    for name, format in FORMATS.items():
-        if format.alone and format.read and ending in format.suffixes and name != "text":
-            return "bigbio" if name == "jsonl" and lines_of_bigbio(head(path)) else name
-    first = head(path)
-    content = sniff(first)
-    if ending in FORMATS["text"].suffixes:
-        return content if content == "pubtator" else "text"  # PubTator is published as .txt; notes are anything
-    if content:
-        return content
-    ours = [name for name, format in FORMATS.items() if format.read and ending in format.suffixes]
-    if len(ours) == 1:
-        return ours[0]  # its reader says what is wrong, with the line
-    if not ending and not is_json(first):
-        return "text"
-    refuse_no_text(first, shown(path))
-    problem = f"cannot tell its format from the suffix {ending!r} and the content"
-    if is_json(first):
-        problem = "is JSON, but of no format that is known"
-    named = "published corpora are read by name, such as s800:all with --data DIR (docs/corpora.md)"
-    raise FormatError(shown(path), f"{problem}; say which it is (--from, or format=): {', '.join(READABLE)}; {named}")
 
 
 def format_of(path: str | Path) -> str:

@@ -45,9 +45,10 @@ from linnet.corpora.brat_lines import (
 )
 from linnet.corpora.brat_write import write_folder
 from linnet.corpora.faults import STOP, Faults
+from linnet.corpora.formats import suffix
 from linnet.corpora.ids import to_curie
 from linnet.corpora.names import namer
-from linnet.corpora.sources import find, stem, suffix
+from linnet.corpora.sources import find, stem
 from linnet.data import Document, Mention, Rows, Span
 from linnet.errors import DataError, FormatError
 from linnet.reporter import warn

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
+import re
+from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
-from linnet.corpora.losses import ALL
-
-__all__ = ["FORMATS", "GIVEN", "READABLE", "WRITABLE", "Format"]
+__all__ = ["ALL", "FORMATS", "GIVEN", "READABLE", "WRITABLE", "Format", "resolve", "suffix"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +41,15 @@ class Format:
 
 LINKS = frozenset({"texts", "documents without mentions", "mentions", "overlapping mentions", "concepts"})
 ANNOTATIONS = LINKS | {"types", "several concepts", "NIL mentions", "mentions not linked"}
+# All that a document can have beyond its id, which `linnet.corpora.losses` counts.
+ALL = (
+    ANNOTATIONS
+    | {"documents not looked at", "document meta", "line breaks", "passages", "passage meta", "sentences"}
+    | {"abbreviations", "reviewed spans", "relations", "relations other than of two concepts"}
+    | {"ids, roles and meta of relations", "conjuncts and ids as written", "discontinuous mentions", "mention ids"}
+    | {"several types", "alternatives", "sources other than gold", "candidates", "probabilities", "signals", "groups"}
+    | {"mention meta"}
+)
 
 FORMATS: dict[str, Format] = {
     "jsonl": Format(
@@ -122,3 +134,20 @@ FORMATS: dict[str, Format] = {
 GIVEN = ("rows", "name", "faults")
 READABLE = tuple(name for name, format in FORMATS.items() if format.read)
 WRITABLE = tuple(name for name, format in FORMATS.items() if format.write or format.write_folder)
+
+
+def resolve(place: str | None) -> Callable[..., Any]:
+    """Return the function "module:function" of this folder; its module loads now."""
+    module, _, function = (place or "").partition(":")
+    found: Callable[..., Any] = getattr(importlib.import_module(f"linnet.corpora.{module}"), function)
+    return found
+
+
+def suffix(path: str | Path) -> str:
+    """Return the last suffix in lower case, ``.gz`` aside.
+
+    >>> suffix("a/b.JSONL.gz"), suffix("-")
+    ('.jsonl', '')
+    """
+    name = Path(path).name
+    return Path(re.sub(r"\.gz$", "", name, flags=re.IGNORECASE)).suffix.lower()

@@ -17,7 +17,7 @@ from linnet.corpora.plain import BREAKS
 from linnet.corpora.relations import are_relations, bare, pairs, relations
 from linnet.data import Document, Mention, Passage, by_position
 
-__all__ = ["ALL", "CARRIED", "KINDS", "fitted", "kept", "lost", "present"]
+__all__ = ["CARRIED", "KINDS", "fitted", "kept", "lost", "present"]
 
 OTHERS = "relations other than of two concepts"
 BARE = "ids, roles and meta of relations"
@@ -76,7 +76,6 @@ KINDS: Mapping[str, Callable[[Document], int]] = {
     AS_WRITTEN: _mentions(lambda mention: mention.meta.keys() & SPELLINGS),
     "mention meta": _mentions(lambda mention: mention.meta.keys() - SPELLINGS),
 }
-ALL = frozenset(KINDS)
 CARRIED = ("line breaks", "passages")  # what a format with ``carry`` holds in part; `fitted` counts the rest
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from linnet.corpora.formats import suffix
 from linnet.errors import FormatError
 from linnet.text.files import STDIO
 
@@ -21,7 +22,6 @@ __all__ = [
     "lines_of_bigbio",
     "sniff",
     "stem",
-    "suffix",
     "texts_of_brat",
     "unique_names",
     "visible",
@@ -57,16 +57,6 @@ class Found(NamedTuple):
 
     path: Path
     relative: str
-
-
-def suffix(path: str | Path) -> str:
-    """Return the last suffix in lower case, ``.gz`` aside.
-
-    >>> suffix("a/b.JSONL.gz"), suffix("-")
-    ('.jsonl', '')
-    """
-    name = Path(path).name
-    return Path(re.sub(r"\.gz$", "", name, flags=re.IGNORECASE)).suffix.lower()
 
 
 def stem(path: str | Path) -> str:

@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -27,10 +27,12 @@ import numpy.typing as npt
 from linnet.data import SCOPES, Concept, Name, Scope
 from linnet.errors import KnowledgeBaseError, UnknownConceptError, did_you_mean
 from linnet.home import kb_path
-from linnet.kb.edit import Edit, edit
 from linnet.kb.file import APPLICATION_ID, SCHEMA_VERSION, TYPES, WAIT, check_file, is_busy, read_concept, undone
 from linnet.kb.search import Hit, row_number, search, spellings
 from linnet.kb.tables import DAMAGE, INFO, check_rows, connect, damage_error, read_info
+
+if TYPE_CHECKING:
+    from linnet.kb.edit import Edit
 
 __all__ = ["APPLICATION_ID", "SCHEMA_VERSION", "KbName", "KnowledgeBase", "Mask", "kb_path"]
 
@@ -112,6 +114,8 @@ class KnowledgeBase:
 
         An open knowledge base keeps its version; its next query asks to reopen the file.
         """
+        from linnet.kb.edit import edit  # noqa: PLC0415 - needed where something is edited
+
         return edit(kb_path(path), wait=wait, dry_run=dry_run)
 
     def __reduce__(self) -> tuple[object, ...]:
