@@ -12,8 +12,7 @@ from linnet.kb import KnowledgeBase
 from linnet.pipeline import Pipeline
 from linnet.recipes.config import load, read_recipe, save
 from linnet.recipes.renamed import COMPONENTS, KEYWORDS, new_key
-from linnet.rerank.cross_args import CrossArgs
-from linnet.rerank.cross_encoder import CrossEncoder
+from linnet.rerank.cross_encoder import CrossArgs, CrossEncoder
 from linnet.retrieve.dense_args import DenseArgs
 
 ARGS: dict[str, Any] = {"cross_encoder": CrossArgs, "dense": DenseArgs, "tagger": TaggerArgs}

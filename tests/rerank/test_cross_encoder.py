@@ -19,12 +19,9 @@ from linnet.errors import DataError, FormatError, LinnetWarning, PipelineError, 
 from linnet.kb import KnowledgeBase
 from linnet.kb.build import build
 from linnet.pipeline import Abbreviations, Pipeline, Sentences
-from linnet.rerank.cross_args import CrossArgs
-from linnet.rerank.cross_encoder import CrossEncoder
+from linnet.rerank.cross_encoder import CrossArgs, CrossEncoder, features
 from linnet.rerank.cross_network import CrossNetwork
-from linnet.rerank.cross_texts import features
-from linnet.rerank.cross_training import CrossTraining, fit_skip_threshold, learned_documents
-from linnet.rerank.cross_weights import weigh
+from linnet.rerank.cross_training import CrossTraining, fit_skip_threshold, learned_documents, weigh
 from linnet.retrieve.ngram import Ngram
 from linnet.text.packing import PACKINGS, Packing
 from tests.tiny_models import tiny_bert

@@ -22,9 +22,7 @@ from linnet.nn.vectors import encode
 from linnet.pipeline import Abbreviations
 from linnet.pipeline.component import blind
 from linnet.recipes.config import open_kb
-from linnet.rerank.cross_args import CrossArgs
-from linnet.rerank.cross_encoder import CrossEncoder
-from linnet.rerank.cross_texts import Read
+from linnet.rerank.cross_encoder import CrossArgs, CrossEncoder, Read
 from linnet.rerank.cross_training import Batch, CrossTraining, Example, Learned
 from linnet.retrieve.ngram import Ngram
 from linnet.text.packing import PACKINGS, Packed

@@ -33,8 +33,7 @@ from linnet.pipeline import Pipeline
 from linnet.pipeline.component import Component, blind
 from linnet.recipes.config import load, name_of, read_recipe
 from linnet.recipes.recipe import Recipe
-from linnet.rerank.cross_args import CrossArgs
-from linnet.rerank.cross_encoder import CrossEncoder
+from linnet.rerank.cross_encoder import CrossArgs, CrossEncoder
 from linnet.rerank.cross_training import fit_skip_threshold, learned_documents
 
 __all__ = ["Bench", "Row", "System", "lettered"]

@@ -1,41 +1,206 @@
 """Reranking by reading mention and candidates together (Sanz-Cruzado & Lever 2025): one network, five packings.
 
-How sequences are made says `linnet.text.packing`, what the network is `linnet.rerank.cross_network`, how it learns
-`linnet.rerank.cross_training`.
+A sequence holds text, mentions and candidates, a [MASK] for each pair (`linnet.text.packing`); the network classifies
+each [MASK] (`linnet.rerank.cross_network`):
+
+    pieces of documents -> sequences (sequences, tokens) -> [MASK] vectors (pairs, d) -> two logits a pair (pairs, 2)
+
+What differs from the paper: what the stage before said of a candidate counts too, the candidates of a mention compete
+with each other and with none of them, and may be kept from seeing each other; a candidate may be more than its name;
+mentions that the stage before is sure of are left. Training is in `linnet.rerank.cross_training`.
+
+Nothing here imports torch before a network is needed, so that recipes can be checked where it is not installed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import bisect
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import Field, PositiveInt
 
 from linnet.codec import resolve
-from linnet.data import Candidates, Document
+from linnet.data import Candidates, Document, Span
 from linnet.errors import PipelineError, RecipeError
 from linnet.kb import KnowledgeBase
-from linnet.pipeline import Component, Reranker, Step
+from linnet.pipeline import Reranker
 from linnet.pipeline.learner import made_once
 from linnet.reporter import tell, warn
-from linnet.rerank.cross_args import CandidateText, CrossArgs
-from linnet.text.packing import Frame, Packed, Packing, pack, too_long
+from linnet.text.packing import Asked, Frame, Packed, Packing, Text, pack, too_long
+from linnet.text.queries import query_texts
+from linnet.train.args import PartArgs
 from linnet.train.network import NetworkComponent
 
 if TYPE_CHECKING:
+    from linnet.nn.encoder import Encoder
     from linnet.rerank.cross_network import CrossNetwork
-    from linnet.rerank.cross_texts import Read, Reader
 
-__all__ = ["CrossEncoder"]
+__all__ = ["FEATURES", "CandidateText", "CrossArgs", "CrossEncoder", "Read", "Reader", "features"]
 
+CandidateText = Literal["name", "matched", "definition"]
 Floats = npt.NDArray[np.float32]
 
+FEATURES = ("score", "log", "gap", "rank")  # what the stage before says of a candidate
+LEAST = 1e-6
+NAMES = 1 << 18  # texts of candidates that are kept as word pieces
 BEFORE = "before"  # the feature that keeps the scores of the stage before
 LOWEST = -60.0  # a logit below the highest that still tells candidates apart
 BEHIND = 0.5  # of the lowest score of a candidate that was read, at most, for one that was not
+
+
+# --- what its training is told ----------------------------------------------------------------------------------------
+
+
+class CrossArgs(PartArgs):
+    """What the training of a cross-encoder is told beside `linnet.train.args.TrainArgs`.
+
+    Args:
+        top_k: candidates of a mention that it learns from, the first ones of the stage before.
+        loss: ``pairs``, cross-entropy of each pair as published, or ``list``, of the right candidate among those of its
+            mention and none of them.
+        add_gold: put the right concept behind the candidates where the stage before has not found it.
+        max_accuracy_loss: how much accuracy on the dev documents may be lost by leaving mentions that the stage before
+            is sure of as they are; from how sure, `CrossEncoder.skip_threshold`, is fitted on these documents. None
+            reads all.
+        held_out: share of the documents that the network does not learn from: on them is fitted how much is heard of
+            it and of the stage before, if that is heard at all.
+        dropout: share of numbers that the encoder forgets while it learns; None leaves it what its checkpoint says.
+    """
+
+    SOURCE: ClassVar[str] = "cross_encoder"
+
+    top_k: PositiveInt = 5
+    loss: Literal["pairs", "list"] = "list"
+    add_gold: bool = False
+    max_accuracy_loss: float | None = Field(default=None, ge=0, le=1)
+    held_out: float = Field(default=0.1, gt=0, le=0.5)
+    dropout: float | None = Field(default=None, ge=0, lt=1)
+
+
+# --- what it reads ----------------------------------------------------------------------------------------------------
+
+
+class Read(NamedTuple):
+    """A document as it is packed.
+
+    Attributes:
+        texts: joined sentences with their mentions, in order; those without mentions are left out.
+        asked: the mentions, those without candidates too.
+        features: float32 (candidates, `FEATURES`) of each mention.
+    """
+
+    texts: list[Text]
+    asked: list[Asked]
+    features: list[npt.NDArray[np.float32]]
+
+
+class Reader:
+    """Turns documents into word pieces.
+
+    Args:
+        encoder: whose word pieces they are.
+        kb: the knowledge base of the candidates.
+        candidate: what stands for a candidate: its preferred ``name``; the name that ``matched``, with the preferred
+            one behind it where that is another; or the name with types and ``definition``.
+        long_forms: abbreviations that the document defines are written out as mentions.
+    """
+
+    def __init__(self, encoder: Encoder, kb: KnowledgeBase, *, candidate: CandidateText, long_forms: bool) -> None:
+        self.encoder, self.kb, self.candidate, self.long_forms = encoder, kb, candidate, long_forms
+        self._pieces = lru_cache(maxsize=NAMES)(self._read_candidate)
+
+    def read(self, doc: Document, lists: Sequence[Candidates]) -> Read:
+        """Return a document with the candidates `lists`, one for each of its mentions."""
+        mentions = doc.mentions or ()
+        surfaces = query_texts(doc) if self.long_forms else [doc.surface(mention) for mention in mentions]
+        asked = [
+            Asked(tuple(pieces), tuple(self._candidates(found)))
+            for pieces, found in zip(self.encoder.pieces(surfaces), lists, strict=True)
+        ]
+        return Read(self._texts(doc), asked, [features(found) for found in lists])
+
+    def _texts(self, doc: Document) -> list[Text]:
+        groups = _joined(doc)
+        if not groups:
+            return []
+        spans = [span for span, _ in groups]
+        starts = [passage.start for passage in sorted(doc.passages, key=lambda passage: passage.start)]
+        encoded = self.encoder.located([doc.text[span.start : span.end] for span in spans])
+        texts = []
+        for (span, numbers), (pieces, offsets) in zip(groups, encoded, strict=True):
+            places = []
+            for number in numbers:
+                mention = (doc.mentions or ())[number]
+                places.append(_place(offsets, mention.start - span.start, mention.end - span.start))
+            texts.append(Text(pieces, tuple(numbers), tuple(places), bisect.bisect_right(starts, span.start)))
+        return texts
+
+    def _candidates(self, found: Candidates) -> list[tuple[int, ...]]:
+        names = found.names if found.names is not None and self.candidate == "matched" else [-1] * len(found)
+        return [self._pieces(int(row), int(name)) for row, name in zip(found.rows, names, strict=True)]
+
+    def _read_candidate(self, row: int, name: int) -> tuple[int, ...]:
+        (pieces,) = self.encoder.pieces([self._candidate_text(row, name)])
+        return tuple(pieces)
+
+    def _candidate_text(self, row: int, name: int) -> str:
+        if row < 0:
+            return ""
+        concept = self.kb[row]
+        if self.candidate == "definition":
+            return "; ".join(filter(None, (concept.name, ", ".join(concept.types), concept.definition)))
+        matched = self.kb.name(name).text if name >= 0 else concept.name
+        return matched if matched.casefold() == concept.name.casefold() else f"{matched} ({concept.name})"
+
+
+def _joined(doc: Document) -> list[tuple[Span, list[int]]]:
+    """Return the sentences that hold mentions, those that one mention crosses as one, with the mentions' numbers."""
+    sentences = sorted(doc.sentences or (), key=lambda span: span.start) or [Span(0, len(doc.text))]
+    starts = [span.start for span in sentences]
+    joined: list[tuple[int, int, list[int]]] = []  # first and last sentence
+    mentions = doc.mentions or ()
+    for number in sorted(range(len(mentions)), key=lambda place: mentions[place].start):
+        mention = mentions[number]
+        first = max(0, bisect.bisect_right(starts, mention.start) - 1)
+        last = max(first, bisect.bisect_left(starts, mention.end) - 1)
+        if joined and first <= joined[-1][1]:
+            before = joined[-1]
+            joined[-1] = (before[0], max(before[1], last), [*before[2], number])
+        else:
+            joined.append((first, last, [number]))
+    spans = []
+    for first, last, numbers in joined:
+        end = max(sentences[last].end, *(mentions[number].end for number in numbers))
+        start = min(sentences[first].start, *(mentions[number].start for number in numbers))
+        spans.append((Span(start, end), numbers))
+    return spans
+
+
+def _place(offsets: Sequence[tuple[int, int]], start: int, end: int) -> tuple[int, int]:
+    """Return which pieces stand for the characters from `start` to `end`, at least one if there is any."""
+    first = bisect.bisect_right([stop for _, stop in offsets], start)
+    last = bisect.bisect_left([begin for begin, _ in offsets], end)
+    first = min(first, max(0, len(offsets) - 1))
+    return first, min(len(offsets), max(last, first + 1))
+
+
+def features(found: Candidates) -> npt.NDArray[np.float32]:
+    """Return what the stage before says of candidates, float32 (candidates, `FEATURES`)."""
+    scores = found.scores.astype(np.float32)
+    if not len(scores):
+        return np.zeros((0, len(FEATURES)), np.float32)
+    logs = np.log(np.clip(scores, LEAST, None))
+    ranks = np.log1p(np.arange(len(scores), dtype=np.float32))
+    return np.stack([scores, logs, scores - scores.max(), ranks], axis=1).astype(np.float32)
+
+
+# --- the component ----------------------------------------------------------------------------------------------------
 
 
 @dataclass(kw_only=True)
@@ -75,6 +240,7 @@ class CrossEncoder(NetworkComponent["CrossNetwork"], Reranker):
     pace: dict[str, float] = field(default_factory=dict, init=False, repr=False, compare=False)  # of its training
 
     NAME = "cross_encoder"
+    TRAINING = "linnet.rerank.cross_training"
     LEARNED = frozenset({"encoder", "packing", "isolated", "candidate", "use_first_stage_scores"})
     NEEDS = frozenset({"mentions", "sentences", "abbreviations", "candidates"})
 
@@ -96,12 +262,11 @@ class CrossEncoder(NetworkComponent["CrossNetwork"], Reranker):
         from linnet.nn.sequences import MASK  # noqa: PLC0415 - imports torch
         from linnet.rerank.cross_network import CrossNetwork  # noqa: PLC0415 - imports torch
 
+        heard = FEATURES if self.use_first_stage_scores else ()
         if folder is not None:
-            network = CrossNetwork.load(folder, use_first_stage_scores=self.use_first_stage_scores)
+            network = CrossNetwork.load(folder, features=heard)
         else:
-            network = CrossNetwork(
-                Encoder.load(self.encoder, markers=[MASK]), use_first_stage_scores=self.use_first_stage_scores
-            )
+            network = CrossNetwork(Encoder.load(self.encoder, markers=[MASK]), features=heard)
         if self.window > network.encoder.window:
             problem = f"window: {self.window} must be at most {network.encoder.window}"
             raise RecipeError("cross_encoder", [f"{problem}, which is what the encoder {self.encoder!r} reads"])
@@ -118,8 +283,6 @@ class CrossEncoder(NetworkComponent["CrossNetwork"], Reranker):
     @made_once
     def reader(self) -> Reader:
         """What turns documents into word pieces."""
-        from linnet.rerank.cross_texts import Reader  # noqa: PLC0415 - imports torch
-
         return Reader(self.network.encoder, self.kb, candidate=self.candidate, long_forms=self.long_forms)
 
     @property
@@ -236,28 +399,6 @@ class CrossEncoder(NetworkComponent["CrossNetwork"], Reranker):
         return replace(found, scores=scores, features={**found.features, BEFORE: found.scores}).sorted()
 
     # --- learning ----------------------------------------------------------------------------------------------------
-
-    def learn(
-        self,
-        train: Sequence[Document],
-        dev: Sequence[Document],
-        /,
-        *,
-        before: Component,
-        kb: KnowledgeBase,  # noqa: ARG002
-        args: Mapping[str, Any],
-    ) -> Iterator[Step]:
-        """Train the network on the mentions of `train` with the candidates that `before` gives them.
-
-        `before` must not know the answers of the documents it is given: `linnet.fit.fitting` sees to that.
-
-        Raises:
-            RecipeError: `args` that neither this training nor the loop knows.
-            DataError: no mention with a right candidate.
-        """
-        from linnet.rerank.cross_training import fit  # noqa: PLC0415 - imports torch
-
-        yield from fit(self, train, dev, before=before, args=args)
 
     @classmethod
     def check(cls, args: Mapping[str, Any]) -> None:

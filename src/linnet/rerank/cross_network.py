@@ -2,12 +2,13 @@
 
 As published (Sanz-Cruzado & Lever 2025) a linear layer gives each [MASK] two classes, and the score is the probability
 of the second. Beyond: what the stage before said of a candidate is added to that class, with weights that are fitted
-when the network has been trained (`linnet.rerank.cross_weights`); and the candidates of a mention compete with each
-other and with none of them.
+when the network has been trained (`weigh` in `linnet.rerank.cross_training`); and the candidates of a mention compete
+with each other and with none of them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import torch
@@ -18,7 +19,6 @@ from linnet.nn.attention import use_plain_steps
 from linnet.nn.encoder import Encoder
 from linnet.nn.sequences import Sequences, token_vectors
 from linnet.nn.weights import read_weights, write_weights
-from linnet.rerank.cross_texts import FEATURES
 
 __all__ = ["CrossNetwork"]
 
@@ -32,10 +32,11 @@ class CrossNetwork(nn.Module):
 
     Args:
         encoder: reads the sequences.
-        use_first_stage_scores: whether the stage before is heard.
+        features: what the stage before says of a candidate, `linnet.rerank.cross_encoder.FEATURES`; none if it is not
+            heard.
     """
 
-    def __init__(self, encoder: Encoder, *, use_first_stage_scores: bool) -> None:
+    def __init__(self, encoder: Encoder, *, features: Sequence[str]) -> None:
         super().__init__()
         self.encoder = encoder
         use_plain_steps(encoder.backbone)
@@ -44,12 +45,10 @@ class CrossNetwork(nn.Module):
             nn.init.normal_(self.head.weight, std=SPREAD, generator=torch.Generator().manual_seed(13))
             self.head.bias.zero_()
         self.none = nn.Parameter(torch.zeros(1))  # what stands for no candidate where they compete
-        self.heard = nn.Parameter(torch.zeros(len(FEATURES) if use_first_stage_scores else 0), requires_grad=False)
-        self.voice = nn.Parameter(
-            torch.ones(1 if use_first_stage_scores else 0), requires_grad=False
-        )  # of the network, beside these
-        if use_first_stage_scores:
-            self.heard[FEATURES.index("log")] = TRUST
+        self.heard = nn.Parameter(torch.zeros(len(features)), requires_grad=False)
+        self.voice = nn.Parameter(torch.ones(1 if features else 0), requires_grad=False)  # of the network, beside these
+        if features:
+            self.heard[features.index("log")] = TRUST
 
     @property
     def device(self) -> torch.device:
@@ -73,13 +72,13 @@ class CrossNetwork(nn.Module):
         write_weights(weights, folder / HEAD)
 
     @classmethod
-    def load(cls, folder: Path, *, use_first_stage_scores: bool) -> CrossNetwork:
+    def load(cls, folder: Path, *, features: Sequence[str]) -> CrossNetwork:
         """Return what `save` wrote.
 
         Raises:
             FormatError: the layers above the encoder are not those that are wanted.
         """
-        network = cls(Encoder.load(folder), use_first_stage_scores=use_first_stage_scores)
+        network = cls(Encoder.load(folder), features=features)
         wanted = {key: value.shape for key, value in network.state_dict().items() if not key.startswith("encoder.")}
         path = folder / HEAD
         found = read_weights(path)

@@ -2,6 +2,10 @@
 
 As published (Sanz-Cruzado & Lever 2025): the first five candidates of the stage before, cross-entropy of each pair.
 Beyond: the candidates of a mention compete with each other and with none of them.
+
+A network that learned beside the scores of a good first stage would learn little: what is already right teaches
+nothing. So it learns alone, and when it has, the weights of both are fitted on documents that neither has seen (stacked
+generalisation, Wolpert 1992), as a conditional logit over the candidates of each mention and none of them.
 """
 
 from __future__ import annotations
@@ -11,7 +15,7 @@ import logging
 import time
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -27,64 +31,24 @@ from linnet.nn.texts import token_budget
 from linnet.pipeline import Component, Pipeline, Step
 from linnet.pipeline.component import align, blind
 from linnet.rerank.counts import answers
-from linnet.rerank.cross_args import CrossArgs
+from linnet.rerank.cross_encoder import FEATURES, CrossArgs, CrossEncoder, Read
 from linnet.rerank.cross_network import CrossNetwork
-from linnet.rerank.cross_texts import FEATURES, Read, Reader
-from linnet.rerank.cross_weights import weigh
-from linnet.text.packing import Frame, Packed, Packing, pack
+from linnet.rerank.logit import Lists, Logit
+from linnet.text.packing import Packed, pack
 from linnet.train.args import TrainArgs
 from linnet.train.key import key_of
 from linnet.train.loop import parameter_groups, train
 
-__all__ = ["RerankerInTraining", "fit"]
+__all__ = ["Batch", "CrossTraining", "Example", "Learned", "fit", "fit_skip_threshold", "learned_documents", "weigh"]
 
 logger = logging.getLogger(__name__)
 
 RIGHT, WRONG, UNKNOWN = 1, 0, -1
+PENALTY = 1.0  # what a squared weight of a standardised column costs, as of one mention
 FASTER = 10.0  # the layers above the encoder begin with nothing, and learn so many times faster
 
 Labels = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float32]
-
-
-class RerankerInTraining(Component, Protocol):
-    """A component of this network: how it reads mentions with their candidates, and what its training finds out."""
-
-    kb: KnowledgeBase
-    packing: Packing
-    isolated: bool
-    top_k: int
-    use_first_stage_scores: bool
-    compete: bool
-    pace: dict[str, float]
-    skip_threshold: float | None
-
-    @property
-    def network(self) -> CrossNetwork:
-        """Its network."""
-        ...
-
-    @property
-    def frame(self) -> Frame:
-        """The tokens that hold a sequence together."""
-        ...
-
-    @property
-    def reader(self) -> Reader:
-        """What turns documents into word pieces."""
-        ...
-
-    def config(self) -> dict[str, Any]:
-        """Return its keywords."""
-        ...
-
-    def resolved(self, doc: Document) -> list[Candidates]:
-        """Return the candidates of each mention as rows of its knowledge base, in the order of the stage before."""
-        ...
-
-    def score(self, reads: Sequence[Read], *, alone: bool = False) -> list[list[Floats]]:
-        """Return the logits of the read candidates of each mention, float32 (candidates,)."""
-        ...
 
 
 class Learned(NamedTuple):
@@ -116,7 +80,7 @@ class Batch:
 class CrossTraining:
     """What the gradient loop needs to know of a cross-encoder (`linnet.train.loop.Trainable`)."""
 
-    def __init__(self, cross: RerankerInTraining, args: CrossArgs, learned: Sequence[Learned]) -> None:
+    def __init__(self, cross: CrossEncoder, args: CrossArgs, learned: Sequence[Learned]) -> None:
         self.cross, self.args = cross, args
         self.module: nn.Module = cross.network
         self._examples = [example for one in learned for example in self._of(one)]
@@ -233,7 +197,7 @@ def _listwise(margins: Tensor, batch: Batch, none: Tensor) -> Tensor:
 
 
 def learned_documents(
-    cross: RerankerInTraining, docs: Sequence[Document], *, before: Component, args: CrossArgs
+    cross: CrossEncoder, docs: Sequence[Document], *, before: Component, args: CrossArgs
 ) -> list[Learned]:
     """Return documents with the candidates that `before` gives their mentions, and which of them are right."""
     made = []
@@ -277,23 +241,25 @@ def _labels(found: Candidates, right: set[int]) -> Labels:
 
 
 def fit(
-    cross: RerankerInTraining,
+    cross: CrossEncoder,
     docs: Sequence[Document],
     dev: Sequence[Document],
     *,
     before: Component,
+    kb: KnowledgeBase,  # noqa: ARG001 - the component's own
     args: Mapping[str, Any],
 ) -> Iterator[Step]:
-    """Train the network of a component in place; `linnet.rerank.cross_encoder.CrossEncoder.fit` says how it is called.
+    """Train the network on the mentions of `docs` with the candidates that `before` gives them; arguments as of `fit`.
+
+    `before` must not know the answers of the documents it is given: `linnet.fit.fitting` sees to that.
 
     Raises:
         RecipeError: wrong arguments.
         DataError: no mention with a right candidate.
     """
     own, loop = CrossArgs.split({key: value for key, value in args.items() if key != "checkpoints"})
-    applied = own.model_copy(
-        update={"add_gold": False, "top_k": cross.top_k}
-    )  # what is measured or fitted is as it will be linked
+    # what is measured or fitted is as it will be linked
+    applied = own.model_copy(update={"add_gold": False, "top_k": cross.top_k})
     rest, out = _divided(docs, own, loop.seed) if cross.use_first_stage_scores else (docs, [])
     shown = learned_documents(cross, rest, before=before, args=own)
     held = learned_documents(cross, out, before=before, args=applied) if out else []
@@ -320,7 +286,7 @@ def fit(
         cross.skip_threshold = fit_skip_threshold(cross, judged, max_accuracy_loss=own.max_accuracy_loss)
 
 
-def _timed(cross: RerankerInTraining, steps: Iterator[Step], *, mentions: int, batches: int) -> Iterator[Step]:
+def _timed(cross: CrossEncoder, steps: Iterator[Step], *, mentions: int, batches: int) -> Iterator[Step]:
     """Yield steps, and note on the component how fast they were; those behind which dev was scored do not count."""
     seconds, counted = 0.0, 0
     with contextlib.closing(cast("Generator[Step]", steps)):
@@ -346,7 +312,7 @@ def _teaches(learned: Sequence[Learned]) -> bool:
     return any((labels == RIGHT).any() for one in learned for labels in one.labels)
 
 
-def _said(cross: RerankerInTraining, held: Sequence[Learned]) -> Iterator[tuple[Floats, Floats, Labels]]:
+def _said(cross: CrossEncoder, held: Sequence[Learned]) -> Iterator[tuple[Floats, Floats, Labels]]:
     """Yield what was said before and what the network alone says of mentions of which something is known."""
     alone = cross.score([one.read for one in held], alone=True)
     for one, lists in zip(held, alone, strict=True):
@@ -355,7 +321,7 @@ def _said(cross: RerankerInTraining, held: Sequence[Learned]) -> Iterator[tuple[
                 yield said, margins, labels
 
 
-def accuracy(cross: RerankerInTraining, judged: Sequence[Learned], *, alone: bool = False) -> float:
+def accuracy(cross: CrossEncoder, judged: Sequence[Learned], *, alone: bool = False) -> float:
     """Return the share of mentions with a concept of the knowledge base whose first candidate is right.
 
     `alone` while the network learns: how much is heard of it beside the stage before is fitted afterwards.
@@ -369,9 +335,7 @@ def accuracy(cross: RerankerInTraining, judged: Sequence[Learned], *, alone: boo
     return right / max(1, sum(one.reachable for one in judged))
 
 
-def fit_skip_threshold(
-    cross: RerankerInTraining, judged: Sequence[Learned], *, max_accuracy_loss: float
-) -> float | None:
+def fit_skip_threshold(cross: CrossEncoder, judged: Sequence[Learned], *, max_accuracy_loss: float) -> float | None:
     """Return the lowest score of a first candidate from which mentions need not be read; None if all must be.
 
     The share of right answers falls by no more than `max_accuracy_loss` if those with this score or more stay as they
@@ -391,3 +355,37 @@ def fit_skip_threshold(
     last = np.append(scores[1:] != scores[:-1], True)  # mentions of one score stay or go together
     good = np.flatnonzero((lost <= max_accuracy_loss) & last)
     return float(scores[good[-1]]) if len(good) else None
+
+
+# --- the weights of both stages ---------------------------------------------------------------------------------------
+
+
+def weigh(network: CrossNetwork, seen: Sequence[tuple[Floats, Floats, Labels]]) -> None:
+    """Fit the weights of a network and of the stage before it.
+
+    Args:
+        network: its `heard`, `voice` and `none` are set.
+        seen: of each mention, what the stage before says of its candidates (candidates, `FEATURES`), what the network
+            alone says (candidates,), and whether they are right, 1 or 0; of some mention one is.
+    """
+    none = float(network.none.detach())
+    tables = [_table(said, margins, none) for said, margins, _ in seen]
+    rights = [np.append(labels == 1, not (labels == 1).any()) for _, _, labels in seen]
+    lengths = np.array([len(table) for table in tables])
+    lists = Lists(np.concatenate(tables), np.concatenate(rights), np.cumsum(lengths) - lengths, np.arange(len(tables)))
+    fitted = Logit.fit(lists, penalty=PENALTY)
+    weights = torch.from_numpy((fitted.weights / fitted.scales).astype(np.float32))
+    count = len(FEATURES)
+    with torch.no_grad():
+        network.heard.copy_(weights[:count])
+        network.voice.copy_(weights[count : count + 1])
+        network.none.copy_(weights[count : count + 1] * none + weights[count + 1 :])
+
+
+def _table(said: Floats, margins: Floats, none: float) -> Floats:
+    """Return the columns of the candidates of a mention, with a last row for none of them."""
+    table = np.zeros((len(margins) + 1, len(FEATURES) + 2), np.float32)
+    table[:-1, : len(FEATURES)] = said
+    table[:-1, -2] = margins
+    table[-1, -2:] = none, 1.0
+    return table

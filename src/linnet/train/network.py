@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import importlib
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -28,6 +29,8 @@ class NetworkComponent(Stage, Generic[Network]):
     `read_network` returns a network, `learn` trains it in place, `write_network` saves it.
 
     Attributes:
+        TRAINING: the module whose ``fit(component, train, dev, *, before, kb, args)`` trains the network; `learn`
+            imports it, as a component that only answers needs none of it.
         NAME: what messages call it; the name of the class where none is given.
         folder: of the network, once it was saved; None before.
         trained: it has learned what no folder holds yet.
@@ -40,6 +43,7 @@ class NetworkComponent(Stage, Generic[Network]):
     FOLDS: ClassVar[int] = 2
     KEPT: ClassVar[frozenset[str]] = frozenset({"network"})
     NAME: ClassVar[str]
+    TRAINING: ClassVar[str] = ""
 
     def __init_subclass__(cls) -> None:
         cls.NAME = vars(cls).get("NAME", cls.__name__.lower())
@@ -55,7 +59,6 @@ class NetworkComponent(Stage, Generic[Network]):
     def read_network(self, folder: Path | None) -> Network:
         """Return the network of a folder, or one that has learned nothing; ready to be used."""
 
-    @abstractmethod
     def learn(
         self,
         train: Sequence[Document],
@@ -67,6 +70,10 @@ class NetworkComponent(Stage, Generic[Network]):
         args: Mapping[str, Any],
     ) -> Iterator[Step]:
         """Train the network in place; arguments as of `fit`."""
+        if not self.TRAINING:
+            raise NotImplementedError(f"{type(self).__name__}: name its TRAINING, or write learn")
+        training = importlib.import_module(self.TRAINING)
+        yield from training.fit(self, train, dev, before=before, kb=kb, args=args)
 
     def write_network(self, folder: Path) -> None:
         """Save the network into a folder that `read_network` reads."""
