@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from linnet.bench.kb import Figure, Searches
+from linnet.bench.kb import Gauge, Searches
 from linnet.bench.queries import FILTERS, KINDS, draw
 from linnet.bench.steps import STEPS, fresh
 from linnet.bench.synthetic import synthetic
@@ -94,9 +94,9 @@ def test_a_step_that_fails(tmp_path: Path, capfd: pytest.CaptureFixture[str]) ->
 
 
 def test_verdicts() -> None:
-    assert Figure("x", 2.0, "s").verdict == ""
-    assert Figure("x", 2.0, "s", 2.0).verdict == "OK"
-    assert Figure("x", 2.1, "s", 2.0).verdict == "slow"
+    assert Gauge("x", 2.0, "s").verdict == ""
+    assert Gauge("x", 2.0, "s", 2.0).verdict == "OK"
+    assert Gauge("x", 2.1, "s", 2.0).verdict == "slow"
     assert Searches("x", 1.0, 50.1, 60.0, None, 1.0).verdict == "slow"
 
 

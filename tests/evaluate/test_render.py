@@ -7,7 +7,7 @@ import json
 from linnet.evaluate import About, Figure, Report
 from linnet.evaluate.render import caption, tables, to_csv, to_json, to_markdown
 from linnet.evaluate.report import BY_TYPE, Comparison
-from linnet.evaluate.rows import REPORTS, Table, put_rows
+from linnet.evaluate.rows import REPORTS, PageTable, put_rows
 
 
 def report(system: str = "a", value: float = 0.5, corpus: str = "c:dev") -> Report:
@@ -97,7 +97,7 @@ def test_rows_are_replaced_added_and_sorted() -> None:
 
 
 def test_rows_about_the_same_are_replaced_together() -> None:
-    table = Table(by="it", columns=("recipe", "without", "@1"), texts=2, key=1)
+    table = PageTable(by="it", columns=("recipe", "without", "@1"), texts=2, key=1)
     page = table.put("", [("b", "names", "0.5"), ("b", "heads", "0.7"), ("a", "x|y", "0.1")])
     lines = [line for line in page.splitlines() if line.startswith("| `")]
     assert lines == ["| `a` | x/y | 0.1 |", "| `b` | names | 0.5 |", "| `b` | heads | 0.7 |"]

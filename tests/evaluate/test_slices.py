@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from linnet.data import Abbreviation, Concept, Document, Mention, Name, Span
 from linnet.errors import DataError
 from linnet.evaluate.linked import Linked
-from linnet.evaluate.seen import Seen
+from linnet.evaluate.seen import TrainingMentions
 from linnet.evaluate.slices import SLICES, slices
 from linnet.kb import KnowledgeBase
 from linnet.kb.build import build
@@ -30,7 +30,7 @@ def marked(text: str, *surfaces: str | tuple[str, tuple[str, ...]], id: str = "a
 
 
 def sliced(
-    *docs: Document, kb: KnowledgeBase | None = None, train: list[Document] | Seen | None = None
+    *docs: Document, kb: KnowledgeBase | None = None, train: list[Document] | TrainingMentions | None = None
 ) -> dict[str, list[str]]:
     """The surfaces in each slice."""
     linked = Linked.of([(doc, Document(doc.id, doc.text)) for doc in docs], kb=kb)
@@ -122,14 +122,14 @@ def test_seen_in_training() -> None:
     assert found["frequency.1"] == ["cough"]
     assert found["frequency.2-5"] == ["fits", "fever", "seizures"]
     assert found["genbioel.popular-concept"] == ["fits", "fever", "seizures", "cough"]
-    assert sliced(marked(text, *answers.items()), train=Seen.of(TRAIN)).keys() == found.keys()
+    assert sliced(marked(text, *answers.items()), train=TrainingMentions.of(TRAIN)).keys() == found.keys()
 
 
 @pytest.mark.parametrize(
     ("count", "band"), [(0, "0"), (1, "1"), (2, "2-5"), (5, "2-5"), (6, "6-20"), (20, "6-20"), (21, ">20")]
 )
 def test_bands(count: int, band: str) -> None:
-    seen = Seen(frozenset(), {"A": count} if count else {}, frozenset())
+    seen = TrainingMentions(frozenset(), {"A": count} if count else {}, frozenset())
     found = sliced(marked("fits", ("fits", ("A",))), train=seen)
     assert [name for name, surfaces in found.items() if name.startswith("frequency.") and surfaces] == [
         f"frequency.{band}"
@@ -138,8 +138,8 @@ def test_bands(count: int, band: str) -> None:
 
 def test_seen_counts_by_successor(kb: KnowledgeBase) -> None:
     docs = [marked("fits", ("fits", (id, "HP:0001250"))) for id in ("HP:0009998", "HP:0009999")]
-    assert Seen.of(docs, kb=kb).concepts == {"HP:0001250": 2}
-    assert Seen.of(docs).concepts == {"HP:0009998": 1, "HP:0009999": 1, "HP:0001250": 2}
+    assert TrainingMentions.of(docs, kb=kb).concepts == {"HP:0001250": 2}
+    assert TrainingMentions.of(docs).concepts == {"HP:0009998": 1, "HP:0009999": 1, "HP:0001250": 2}
     found = sliced(marked("fits", ("fits", ("HP:0009998",))), kb=kb, train=docs)
     assert found["frequency.2-5"] == ["fits"]
 

@@ -29,7 +29,7 @@ from linnet.kb import build as kb_build
 from linnet.kb.build import build
 from linnet.kb.edit import Edit
 from linnet.kb.file import concept_hash, journal
-from linnet.kb.rows import Rows
+from linnet.kb.rows import RowWriter
 from tests.growth import LINEAR, deep, growth, noted
 
 edit = KnowledgeBase.edit
@@ -676,7 +676,7 @@ def test_so_does_the_time_to_tell_a_circle(chains: dict[int, Path]) -> None:
 
 
 def test_a_new_chain_is_gone_through_once(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = noted(monkeypatch, Rows, "run")
+    asked = noted(monkeypatch, RowWriter, "run")
     with edit(path) as change:
         for i in range(1000):
             change.add(named(f"N:{i}", *([f"N:{i + 1}"] if i < 999 else [])))

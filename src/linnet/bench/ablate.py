@@ -16,7 +16,7 @@ from linnet.corpora.catalog import read_corpus
 from linnet.corpora.own import dev_documents
 from linnet.data import Document
 from linnet.errors import LinnetError, RecipeError
-from linnet.evaluate.rows import NOTHING, Table
+from linnet.evaluate.rows import NOTHING, PageTable
 from linnet.recipes.config import read_recipe, recipes
 from linnet.text.files import read_text, replacing
 
@@ -27,7 +27,7 @@ __all__ = ["CHANGES", "TABLE", "ablation"]
 
 logger = logging.getLogger(__name__)
 
-TABLE = Table(
+TABLE = PageTable(
     by="linnet bench ablation",
     columns=(
         "recipe", "pipeline", "without", "@1 in-kb", "points", "p (Holm)", "@20 in-kb", "@64 in-kb", "mentions",
@@ -35,7 +35,7 @@ TABLE = Table(
     texts=3,
     key=1,
 )  # fmt: skip
-CHANGES = Table(
+CHANGES = PageTable(
     by="linnet bench ablation --vary",
     columns=("recipe", "changed", "@1 in-kb", "points", "p (Holm)", "@20 in-kb", "@64 in-kb", "mentions", "minutes"),
     texts=2,

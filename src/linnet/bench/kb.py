@@ -17,13 +17,13 @@ from linnet.cli.inputs import refuse_overwriting
 from linnet.kb import KnowledgeBase
 from linnet.text.files import replacing
 
-__all__ = ["Figure", "Searches", "measure_kb", "show", "table_figures"]
+__all__ = ["Gauge", "Searches", "measure_kb", "show", "table_figures"]
 
 SEED = 13
 SEARCH_MS = 50.0  # the most that the 95th percentile of any class of searches may be
 
 
-class Figure(NamedTuple):
+class Gauge(NamedTuple):
     """One measured number; ``target`` is the most it may be, None if nothing was promised."""
 
     what: str
@@ -93,29 +93,29 @@ def measure_kb(
         _write(output, counts | {"figures": _records(figures), "searches": _records(searches)})
 
 
-def _built(path: Path, concepts: int, *, quiet: bool) -> list[Figure]:
+def _built(path: Path, concepts: int, *, quiet: bool) -> list[Gauge]:
     found = fresh("build", path=str(path), concepts=concepts, seed=SEED, quiet=quiet)
     elapsed, busy = found["seconds"], found["processor"]
     return [
-        Figure("build, generator included", elapsed, "s", 600.0),
-        Figure("build: processor time", busy, "s"),
+        Gauge("build, generator included", elapsed, "s", 600.0),
+        Gauge("build: processor time", busy, "s"),
         *_peaks("build", found),
     ]
 
 
-def _peaks(step: str, found: dict[str, Any]) -> list[Figure]:
+def _peaks(step: str, found: dict[str, Any]) -> list[Gauge]:
     """Return the peaks of memory; the target is of the process's own memory, or of all where that is not known."""
-    own = [Figure(f"{step}: peak memory of its own", found["anonymous"], "MiB", 2048.0)] if "anonymous" in found else []
-    return [*own, Figure(f"{step}: peak resident memory", found["resident"], "MiB", None if own else 2048.0)]
+    own = [Gauge(f"{step}: peak memory of its own", found["anonymous"], "MiB", 2048.0)] if "anonymous" in found else []
+    return [*own, Gauge(f"{step}: peak resident memory", found["resident"], "MiB", None if own else 2048.0)]
 
 
-def _opened(path: Path) -> list[Figure]:
+def _opened(path: Path) -> list[Gauge]:
     found = fresh("open", path=str(path))
-    file, open_ms = Figure("file", found["file"] / 1e6, "MB"), Figure("open", found["seconds"] * 1000, "ms", 50.0)
+    file, open_ms = Gauge("file", found["file"] / 1e6, "MB"), Gauge("open", found["seconds"] * 1000, "ms", 50.0)
     return [file, open_ms, *_grown("open", found, 30.0)]
 
 
-def _searched(path: Path, queries: int) -> tuple[list[Searches], list[Figure]]:
+def _searched(path: Path, queries: int) -> tuple[list[Searches], list[Gauge]]:
     found = fresh("search", path=str(path), queries=queries, seed=SEED)
     searches = []
     for name, times in found["again"].items():
@@ -125,23 +125,23 @@ def _searched(path: Path, queries: int) -> tuple[list[Searches], list[Figure]]:
     return searches, _grown("search", found, None)
 
 
-def _edited(path: Path, edits: int) -> list[Figure]:
+def _edited(path: Path, edits: int) -> list[Gauge]:
     found = fresh("edit", path=str(path), edits=edits, seed=SEED)
-    batches = [Figure(f"{count:,} {kind}", seconds, "s") for kind, (count, seconds) in found["batches"].items()]
+    batches = [Gauge(f"{count:,} {kind}", seconds, "s") for kind, (count, seconds) in found["batches"].items()]
     done = sum(count for count, _ in found["batches"].values())
-    return [*batches, Figure(f"{done:,} edits in all", found["seconds"], "s", 1.0), *_peaks("edits", found)]
+    return [*batches, Gauge(f"{done:,} edits in all", found["seconds"], "s", 1.0), *_peaks("edits", found)]
 
 
 def _ms(seconds: Sequence[float], share: int) -> float:
     return float(np.percentile(seconds, share)) * 1000
 
 
-def _grown(step: str, found: dict[str, Any], target: float | None) -> list[Figure]:
+def _grown(step: str, found: dict[str, Any], target: float | None) -> list[Gauge]:
     names = {"anonymous": "memory of its own", "resident": "resident memory"}
-    return [Figure(f"{step}: {names[kind]} grows by", found[kind], "MiB", target) for kind in names if kind in found]
+    return [Gauge(f"{step}: {names[kind]} grows by", found[kind], "MiB", target) for kind in names if kind in found]
 
 
-def table_figures(path: Path) -> list[Figure]:
+def table_figures(path: Path) -> list[Gauge]:
     """Build the dictionary's table of names of the knowledge base `path` anew, beside it, and open it.
 
     Raises:
@@ -150,17 +150,17 @@ def table_figures(path: Path) -> list[Figure]:
     built = fresh("table", path=str(path))
     opened = fresh("open table", path=str(path))
     return [
-        Figure("names in the table", built["names"], ""),
-        Figure("build", built["seconds"], "s", 900.0),
-        Figure("build: processor time", built["processor"], "s"),
+        Gauge("names in the table", built["names"], ""),
+        Gauge("build", built["seconds"], "s", 900.0),
+        Gauge("build: processor time", built["processor"], "s"),
         *_peaks("build", built),
-        Figure("file", built["file"] / 1e6, "MB"),
-        Figure("open and look up one name", opened["seconds"] * 1000, "ms", 100.0),
+        Gauge("file", built["file"] / 1e6, "MB"),
+        Gauge("open and look up one name", opened["seconds"] * 1000, "ms", 100.0),
         *_grown("open", opened, None),
     ]
 
 
-def show(title: str, figures: Iterable[Figure]) -> None:
+def show(title: str, figures: Iterable[Gauge]) -> None:
     """Print figures with their targets."""
     rows = [
         (one.what, _number(one.value), one.unit, "" if one.target is None else f"≤ {one.target:,.0f}", one.verdict)
@@ -183,7 +183,7 @@ def _show_searches(searches: Iterable[Searches], queries: int) -> None:
     table(f"search: {queries} of each class, ms", columns, rows, right=range(1, 7))
 
 
-def _records(rows: Iterable[Figure | Searches]) -> list[dict[str, Any]]:
+def _records(rows: Iterable[Gauge | Searches]) -> list[dict[str, Any]]:
     return [row._asdict() | {"verdict": row.verdict} for row in rows]
 
 

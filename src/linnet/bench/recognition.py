@@ -11,14 +11,14 @@ import typer
 
 from linnet.cli.common import Quiet, Verbose, listen, table
 from linnet.errors import LinnetError
-from linnet.evaluate.rows import NOTHING, Table
+from linnet.evaluate.rows import NOTHING, PageTable
 from linnet.text.files import read_text, replacing
 
 __all__ = ["TABLE", "recognition"]
 
 logger = logging.getLogger(__name__)
 
-TABLE = Table(
+TABLE = PageTable(
     by="linnet bench recognition",
     columns=("recipe", "with", "precision", "recall", "F1", "typed F1", "points", "p (Holm)", "documents/s"),
     texts=2,

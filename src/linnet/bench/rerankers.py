@@ -11,7 +11,7 @@ import typer
 
 from linnet.cli.common import Quiet, Verbose, listen, table
 from linnet.errors import LinnetError
-from linnet.evaluate.rows import NOTHING, Table
+from linnet.evaluate.rows import NOTHING, PageTable
 from linnet.text.files import read_text, replacing
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ __all__ = ["TABLE", "rerankers"]
 
 logger = logging.getLogger(__name__)
 
-TABLE = Table(
+TABLE = PageTable(
     by="linnet bench rerankers",
     columns=(
         "recipe", "applied with", "system", "@1 in-kb", "better than", "p to the first stage", "trained in (s)",

@@ -17,7 +17,7 @@ from linnet.data import Document
 from linnet.evaluate.measures import Measure
 from linnet.evaluate.overlaps import Overlaps, one_to_one
 from linnet.evaluate.tags import token_accuracy
-from linnet.evaluate.units import NIL, Answers, Corpus, Ints, Side, Spans, Units
+from linnet.evaluate.units import NIL, AnswerRows, Corpus, Ints, Side, Spans, Units
 from linnet.frozen import FrozenDict
 
 __all__ = ["NELEVAL", "end_to_end", "recognition_by_type"]
@@ -140,7 +140,7 @@ class _Comparison:
     spans: Spans
     gold: Units
     predicted: Units
-    answers: Answers
+    answers: AnswerRows
     unit: Ints  # (rows of answers,): the gold unit that a row is
     overlaps: Overlaps
 

@@ -34,7 +34,7 @@ from linnet.evaluate.relations import Relations
 from linnet.kb import KnowledgeBase
 from linnet.pipeline.component import is_reviewed
 
-__all__ = ["KINDS", "NOT_IN_KB", "Confusion", "Error", "Kind", "confusions", "errors"]
+__all__ = ["KINDS", "NOT_IN_KB", "ConfusedPair", "Error", "Kind", "confusions", "errors"]
 
 Kind = Literal[
     "missed", "boundary", "spurious", "nil", "homonym", "parent", "child", "sibling", "type", "misranked",
@@ -87,7 +87,7 @@ class Error:
 
 
 @dataclass(frozen=True, slots=True)
-class Confusion:
+class ConfusedPair:
     """How often one answer was given where gold has another; the columns are those of `Error`."""
 
     gold: tuple[str, ...]
@@ -123,7 +123,7 @@ def errors(
     return [error for pair, mine in zip(pairs, rows, strict=True) for error in finder.document(*pair, mine)]
 
 
-def confusions(found: Sequence[Error]) -> list[Confusion]:
+def confusions(found: Sequence[Error]) -> list[ConfusedPair]:
     """Return which answers were given for which, the most frequent first, then by ids.
 
     Mentions that were found at another span count too; missed and spurious ones and NIL confuse no concepts.
@@ -141,7 +141,7 @@ def confusions(found: Sequence[Error]) -> list[Confusion]:
             for ids, texts in ((error.gold, error.gold_names), (error.predicted, error.predicted_names)):
                 names[tuple(sorted(ids))] = tuple(text for _, text in sorted(zip(ids, texts, strict=True)))
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    return [Confusion(gold, said, names[gold], names[said], count) for (gold, said), count in ordered]
+    return [ConfusedPair(gold, said, names[gold], names[said], count) for (gold, said), count in ordered]
 
 
 class _Finder:

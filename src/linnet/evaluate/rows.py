@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from linnet.evaluate.linked import PROTOCOLS
 from linnet.evaluate.report import Report
 
-__all__ = ["END_TO_END", "NOTHING", "REPORTS", "Table", "put_rows"]
+__all__ = ["END_TO_END", "NOTHING", "REPORTS", "PageTable", "put_rows"]
 
 ACCURACY = {f"{protocol}.accuracy@1": f"@1 {protocol}" for protocol in PROTOCOLS}
 RECALL = {f"in-kb.recall@{k}": f"@{k} in-kb" for k in (5, 20, 64)}
@@ -18,7 +18,7 @@ NOTHING = "–"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Table:
+class PageTable:
     """A table between two marks of a page.
 
     Args:
@@ -49,7 +49,7 @@ class Table:
         Rows take the place of all that are about the same. They are in the order of what they are about and, where
         that is the same, in the order given: the same rows give the same text whatever came first.
 
-        >>> table = Table(by="linnet", columns=("recipe", "figure"), texts=1, key=1)
+        >>> table = PageTable(by="linnet", columns=("recipe", "figure"), texts=1, key=1)
         >>> once = table.put("# Benchmarks", [("b", "0.7"), ("b", "0.5"), ("a", "0.3")])
         >>> print(table.put(once, [("b", "0.9")]))
         # Benchmarks
@@ -87,7 +87,7 @@ class Table:
         return found
 
 
-REPORTS = Table(
+REPORTS = PageTable(
     by="linnet reproduce",
     columns=("recipe", "corpus", *ACCURACY.values(), *RECALL.values(), *END_TO_END.values(), *COST),
     texts=2,

@@ -11,13 +11,13 @@ from linnet.evaluate.pairing import successor
 from linnet.kb import KnowledgeBase
 from linnet.text.normalise import basic
 
-__all__ = ["Seen"]
+__all__ = ["TrainingMentions"]
 
 POPULAR = 100  # concepts (Varma et al. 2021)
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class TrainingMentions:
     """The mentions of training documents in sum.
 
     Args:
@@ -31,12 +31,12 @@ class Seen:
     pairs: frozenset[tuple[str, str]]
 
     @classmethod
-    def of(cls, train: Iterable[Document], *, kb: KnowledgeBase | None = None) -> Seen:
+    def of(cls, train: Iterable[Document], *, kb: KnowledgeBase | None = None) -> TrainingMentions:
         """Return the sum of documents with gold mentions; `kb` maps retired ids to their successors.
 
         >>> from linnet.data import Mention
         >>> doc = Document("a", "Fits, fits.", mentions=(Mention(0, 4, concepts=("HP:1",)), Mention(6, 10)))
-        >>> seen = Seen.of([doc])
+        >>> seen = TrainingMentions.of([doc])
         >>> sorted(seen.surfaces), dict(seen.concepts)
         (['fits'], {'HP:1': 1})
         """
@@ -56,7 +56,7 @@ class Seen:
     def popular(self, count: int = POPULAR) -> frozenset[str]:
         """Return the `count` concepts with the most mentions; of equally frequent ones the first by id.
 
-        >>> Seen(frozenset(), {"HP:3": 1, "HP:2": 2, "HP:1": 1}, frozenset()).popular(2) == {"HP:1", "HP:2"}
+        >>> TrainingMentions(frozenset(), {"HP:3": 1, "HP:2": 2, "HP:1": 1}, frozenset()).popular(2) == {"HP:1", "HP:2"}
         True
         """
         ordered = sorted((-mentions, id) for id, mentions in self.concepts.items())

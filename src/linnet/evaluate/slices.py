@@ -21,7 +21,7 @@ from linnet.data import Document, Mention
 from linnet.errors import DataError
 from linnet.evaluate.linked import Linked
 from linnet.evaluate.pairing import row_of, successor
-from linnet.evaluate.seen import POPULAR, Seen
+from linnet.evaluate.seen import POPULAR, TrainingMentions
 from linnet.kb import KnowledgeBase
 from linnet.text.abbreviations import find_abbreviations
 from linnet.text.normalise import basic
@@ -77,7 +77,7 @@ SLICES: Mapping[str, Slice] = {
 
 
 def slices(
-    linked: Linked, *, kb: KnowledgeBase | None, train: Sequence[Document] | Seen | None = None
+    linked: Linked, *, kb: KnowledgeBase | None, train: Sequence[Document] | TrainingMentions | None = None
 ) -> dict[str, Bools]:
     """Return the slices in the order of `SLICES`, then ``type.T`` for each type T of a gold mention, by name.
 
@@ -105,7 +105,9 @@ def slices(
     concepts = [_concepts(mention, live) for mention in linked.gold]
     found = _of_texts(linked, surfaces, concepts)
     if train is not None:
-        found |= _of_train(train if isinstance(train, Seen) else Seen.of(train, kb=kb), norms, concepts)
+        found |= _of_train(
+            train if isinstance(train, TrainingMentions) else TrainingMentions.of(train, kb=kb), norms, concepts
+        )
     if kb is not None:
         found |= _of_names(kb, norms, concepts, [_accepted(mention, live) for mention in linked.gold])
     return {name: found[name] for name in SLICES if name in found} | _of_types(linked)
@@ -202,7 +204,7 @@ def _of_types(linked: Linked) -> dict[str, Bools]:
 # --- from training documents -----------------------------------------------------------------------------------------
 
 
-def _of_train(seen: Seen, norms: Sequence[str], concepts: Sequence[tuple[str, ...]]) -> dict[str, Bools]:
+def _of_train(seen: TrainingMentions, norms: Sequence[str], concepts: Sequence[tuple[str, ...]]) -> dict[str, Bools]:
     known = _column(norm in seen.surfaces for norm in norms)
     counts = np.array([min((seen.concepts.get(id, 0) for id in ids), default=-1) for ids in concepts], np.int64)
     popular = seen.popular()

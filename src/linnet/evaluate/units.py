@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from linnet.data import Document, Mention, Span
 
-__all__ = ["NIL", "Answers", "Corpus", "Ints", "Labels", "Numbers", "Side", "Spans", "Units"]
+__all__ = ["NIL", "AnswerRows", "Corpus", "Ints", "Labels", "Numbers", "Side", "Spans", "Units"]
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
@@ -50,7 +50,7 @@ class Labels(dict[str | None, int]):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Answers:
+class AnswerRows:
     """Accepted answers of mentions: which labels each is made of.
 
     ``owner`` int64 (answers,) is the mention, in order, its answers standing together and the first of them first;
@@ -93,7 +93,7 @@ class Side:
     start: Ints
     end: Ints
     shape: Ints
-    answers: Answers
+    answers: AnswerRows
     typed: Ints
     type: Ints
 
@@ -119,7 +119,7 @@ class Side:
         return cls(doc, start + base[doc], end + base[doc], shape, answers, typed, type)
 
 
-def _answers(mentions: Sequence[Mention], concepts: Labels, *, alternatives: bool) -> Answers:
+def _answers(mentions: Sequence[Mention], concepts: Labels, *, alternatives: bool) -> AnswerRows:
     owner: list[int] = []
     accepted: list[tuple[str, ...]] = []
     for row, mention in enumerate(mentions):
@@ -132,7 +132,7 @@ def _answers(mentions: Sequence[Mention], concepts: Labels, *, alternatives: boo
     sizes = np.array([len(ids) or 1 for ids in accepted], np.int64)
     label = [concepts[id] for ids in accepted for id in ids or NOTHING]
     answer = np.repeat(np.arange(len(accepted)), sizes)
-    return Answers(np.array(owner, np.int64), answer, np.array(label, np.int64))
+    return AnswerRows(np.array(owner, np.int64), answer, np.array(label, np.int64))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

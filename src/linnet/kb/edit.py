@@ -22,7 +22,7 @@ from typing import Any
 from linnet.data import Concept, Name
 from linnet.errors import KnowledgeBaseError, UnknownConceptError, did_you_mean
 from linnet.kb.file import WAIT, begin, check_file, commit
-from linnet.kb.rows import Rows
+from linnet.kb.rows import RowWriter
 from linnet.kb.search import spellings
 from linnet.reporter import warn
 
@@ -42,7 +42,7 @@ class Edit:
 
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
         self.counts: Counter[str] = Counter()
-        self._rows = Rows(connection, path)
+        self._rows = RowWriter(connection, path)
         self._name = path.name
         self._parents: dict[int, list[str]] = {}  # row -> parents that are not looked up yet
         self._unknown: dict[int, list[str]] = {}  # row -> parents that were not there when looked up

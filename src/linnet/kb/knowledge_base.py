@@ -1,9 +1,7 @@
 """A knowledge base: the concepts of one terminology in one SQLite file, opened read-only and lazily.
 
-Rows of concepts and of names are append-only and never reused, so that indexes and saved candidates stay valid;
-``version`` is a sum over all concepts of a hash of (row, concept, rows of its names), so equal versions mean equal
-rows of both. The file is made by `linnet.kb.build.build`, changed by `linnet.kb.edit.edit`, searched by
-`linnet.kb.search`.
+Rows of concepts and names are append-only and never reused, so indexes and saved candidates stay valid. ``version`` is a
+sum over all concepts of a hash of (row, concept, rows of its names): equal versions mean equal rows of both.
 """
 
 from __future__ import annotations

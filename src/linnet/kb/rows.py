@@ -1,7 +1,7 @@
 """The rows that one edit of a knowledge base changes, and what they were before, so that the version can follow.
 
-Whatever changes a concept says so first (`Rows.touch`), which keeps the concept's share of the version; the difference
-to its share at the end is the difference of the versions. Names keep their rows: one that is taken away, or whose
+Whatever changes a concept says so first (`RowWriter.touch`), which keeps the concept's share of the version; the
+difference to its share at the end is the difference of the versions. Names keep their rows: one that is taken away, or whose
 concept is retired, stays in its row but leaves the indexes by which names are found, and comes back in the same row.
 Takes about half a kilobyte of memory for each changed concept.
 """
@@ -21,7 +21,7 @@ from linnet.kb.file import concept_hash, concept_share, read_concept
 from linnet.kb.tables import DAMAGE, INFO, check_rows, damage_error, is_damage, read_info
 from linnet.text.normalise import basic
 
-__all__ = ["Rows"]
+__all__ = ["RowWriter"]
 
 NAMES = "SELECT row AS number, position, text, scope, language, source FROM names WHERE concept = ?"
 PARENTS = "SELECT parent FROM parents WHERE concept = ? ORDER BY rowid"
@@ -32,7 +32,7 @@ ABOVE = (
 CHILDREN = "SELECT DISTINCT concept FROM parents WHERE parent = ? ORDER BY concept"
 
 
-class Rows:
+class RowWriter:
     """The tables of a knowledge base inside one transaction; `names` counts the names of live concepts."""
 
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:

@@ -111,7 +111,7 @@ class TokenClassifier(nn.Module):
         return out
 
 
-class Window(NamedTuple):
+class TokenWindow(NamedTuple):
     """Word pieces ``[start, end)`` that are read at once, of which ``[first, last)`` are taken from here."""
 
     start: int
@@ -120,7 +120,7 @@ class Window(NamedTuple):
     last: int
 
 
-def windows(count: int, most: int, overlap: int) -> list[Window]:
+def windows(count: int, most: int, overlap: int) -> list[TokenWindow]:
     """Return the windows of so many word pieces; each piece is taken from one of them.
 
     Args:
@@ -129,14 +129,14 @@ def windows(count: int, most: int, overlap: int) -> list[Window]:
         overlap: pieces that neighbours share, at most half a window.
 
     >>> windows(10, 6, 2)
-    [Window(start=0, end=6, first=0, last=5), Window(start=4, end=10, first=5, last=10)]
+    [TokenWindow(start=0, end=6, first=0, last=5), TokenWindow(start=4, end=10, first=5, last=10)]
     """
     step = most - min(overlap, most // 2)
     starts = list(range(0, max(count - most, 0), step)) if count > most else []
     starts += [max(count - most, 0)] if count else []
     ends = [min(start + most, count) for start in starts]
     borders = [0, *((end + start) // 2 for end, start in zip(ends, starts[1:], strict=False)), count]
-    return [Window(*row) for row in zip(starts, ends, borders, borders[1:], strict=False)]
+    return [TokenWindow(*row) for row in zip(starts, ends, borders, borders[1:], strict=False)]
 
 
 def _words(encoding: Any, given: Floats, aggregation: Aggregation) -> Labelled:
