@@ -12,6 +12,9 @@ from pathlib import Path
 import pytest
 
 import linnet
+from linnet.data import Concept, Document, Name
+from linnet.detect.dictionary import Dictionary
+from linnet.kb.build import build
 
 ROOT = Path(linnet.__file__).parent
 # Imports only go to rooms earlier in this list, and never between the rooms of one line.
@@ -25,6 +28,7 @@ DATA_FOLDERS = {"demo"}  # hold files, and import nothing
 MODULES = sorted(ROOT.rglob("*.py"))
 LONGEST_FILE, LONGEST_MODEL, LONGEST_FUNCTION = 400, 600, 60
 MODELS = ("detect", "retrieve", "rerank", "joint")  # a model is read in one file, as far as it can be
+MOST_MODULES = 60  # of ours that linking a text with the dictionary loads
 SLOW = ("numpy", "pydantic", "scipy", "sklearn", "torch", "typer", "rich", "lxml")
 
 
@@ -181,7 +185,7 @@ def test_there_are_modules_to_look_at() -> None:
 def loaded_by(code: str) -> set[str]:
     script = f"import sys\n{code}\nsys.stdout.write(' '.join(sys.modules))"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True, text=True)
-    return set(done.stdout.split())
+    return set(done.stdout.rpartition("\n")[2].split())
 
 
 def test_importing_linnet_costs_next_to_nothing() -> None:
@@ -194,6 +198,18 @@ def test_linking_needs_no_learning_library() -> None:
         "sklearn",
         "torch",
     }
+
+
+def test_linking_a_text_loads_little(tmp_path: Path) -> None:
+    kb = build([Concept("HP:0004322", (Name("Short stature"),))], tmp_path / "small.kb")
+    Dictionary(kb=kb).detect([Document.of("Fits.")])  # makes the table of names
+    code = f"""
+from linnet.cli.main import app
+app(["link", "Short stature and seizures.", "--kb", {str(kb.path)!r}], standalone_mode=False)
+"""
+    ours = {name for name in loaded_by(code) if name.partition(".")[0] == "linnet"}
+    assert "linnet.detect.dictionary" in ours
+    assert len(ours) <= MOST_MODULES, sorted(ours)
 
 
 def test_everything_public_can_be_had() -> None:

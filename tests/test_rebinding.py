@@ -21,6 +21,7 @@ from linnet.kb import KnowledgeBase
 from linnet.kb.build import build
 from linnet.kb.edit import Edit
 from linnet.pipeline import Allow, Fuse, Pipeline, Stage
+from linnet.pipeline.aliases import Aliases
 from linnet.pipeline.component import Fits
 from linnet.pipeline.decide import Decide
 from linnet.recipes import config
@@ -29,7 +30,6 @@ from linnet.retrieve.dense import Dense
 from linnet.retrieve.exact import Exact
 from linnet.retrieve.ngram import Ngram
 from linnet.retrieve.types import Types
-from linnet.train.aliases import Aliases
 from tests.tiny_models import tiny_bert
 
 pytestmark = pytest.mark.filterwarnings("ignore::linnet.errors.LinnetWarning")

@@ -199,7 +199,7 @@ def test_standard_input_and_output_have_nothing_to_go_on_with(
     def never(*_: object, **__: object) -> None:
         raise AssertionError("kept")
 
-    monkeypatch.setattr("linnet.cli.link.keeping", never)
+    monkeypatch.setattr("linnet.scale.resumable.keeping", never)
     assert run("link", "-q", notes, "--pipeline", recipe, "--to", "jsonl").out.count("\n") == COUNT
     assert run("link", "-q", notes, "--pipeline", recipe, "-o", "/dev/null", "--to", "csv").code == 0
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(notes.read_bytes())))

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from linnet.recipes.search_space import Parameter, Range, probes
+from linnet.recipes.recipe import Parameter, Range, probes
 
 KNOWN: TypeAdapter[Any] = TypeAdapter(Parameter)
 

@@ -13,9 +13,9 @@ from linnet.errors import FormatError
 from linnet.kb import KnowledgeBase
 from linnet.kb.build import build
 from linnet.pipeline import Allow, Pipeline, Step
+from linnet.pipeline.aliases import Aliases
 from linnet.recipes import config
 from linnet.retrieve.ngram import Ngram
-from linnet.train.aliases import Aliases
 
 
 def doc(id: str, text: str, **answers: tuple[str, ...] | None) -> Document:

@@ -22,6 +22,7 @@ from linnet.reporter import Reporter
 __all__ = [
     "TERMINAL",
     "App",
+    "Metrics",
     "Quiet",
     "Verbose",
     "counter",
@@ -40,6 +41,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 EVERY = 10.0  # seconds between lines of progress
 
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Only errors.")]
+Metrics = Annotated[Path | None, typer.Option(help="Also write the seconds of each step and part as CSV.")]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Say more about what is done.")]
 
 

@@ -11,10 +11,10 @@ from typing import Annotated, Literal, NamedTuple
 
 import typer
 
-from linnet.cli.common import Quiet, Verbose, listen, table
+from linnet.cli.common import Metrics, Quiet, Verbose, listen, table
 from linnet.cli.inputs import refuse_overwriting
 from linnet.cli.terminal import say
-from linnet.cli.times import Metrics, Times
+from linnet.cli.times import Times
 from linnet.corpora import read
 from linnet.corpora.catalog import corpus_named
 from linnet.corpora.vocabulary import documents

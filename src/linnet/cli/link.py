@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from linnet.cli.common import Quiet, Verbose, counter, listen, progress
+from linnet.cli.common import Metrics, Quiet, Verbose, counter, listen, progress
 from linnet.cli.inputs import allowed, check_texts, documents, refuse_overwriting
 from linnet.cli.outputs import Outputs
-from linnet.cli.times import Metrics, Times
 from linnet.corpora import format_of
 from linnet.data import Document
 from linnet.pipeline import Pipeline
@@ -26,6 +25,7 @@ from linnet.recipes.linking import default_recipe, detecting, hide_gold, untrain
 from linnet.text.files import STDIO
 
 if TYPE_CHECKING:
+    from linnet.cli.times import Times
     from linnet.scale.resumable import Unfinished
 
 __all__ = ["link"]
@@ -81,14 +81,14 @@ def link(
     read = [*inputs, *(ids or ()), None if pipeline in recipes() else pipeline]
     refuse_overwriting(read, [output, html, metrics, lasting and _place_of(lasting)])
     name = pipeline or default_recipe(kb)
-    times = Times()
-    with times.step("load", "pipeline"):
+    times = _times() if metrics else None
+    with nullcontext() if times is None else times.step("load", "pipeline"):
         linker = load(name, kb=kb, changes=changes or ())
         chosen = allowed(linker.kb, types or (), under or (), ids or ())
         linker = Pipeline(linker, name=linker.name, kb=linker.kb, allow=chosen)
         _warn_of_untrained(*untrained(name, changes=changes or ()))
         linker = linker if detect is None else detecting(linker, detect)
-    timed = times.of_parts(linker) if metrics else linker
+    timed = linker if times is None else times.of_parts(linker)
     given = partial(_given, inputs, source, linker, keep_gold=keep_gold)
     tally = _Tally()
     if lasting is None:
@@ -102,7 +102,14 @@ def link(
         logger.info("%s: %s", output, tally)
     if seen := describe_seen(tally.seen):
         logger.warning("%s was %s of these documents: figures measured on them flatter it", linker.name, seen)
-    times.write(metrics)
+    if times is not None:
+        times.write(metrics)
+
+
+def _times() -> Times:
+    from linnet.cli.times import Times  # noqa: PLC0415 - needed where somebody asks for times
+
+    return Times()
 
 
 @dataclass

@@ -9,9 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, NamedTuple
-
-import typer
+from typing import NamedTuple
 
 from linnet.data import Document
 from linnet.pipeline import Allow, Component, Pipeline
@@ -19,9 +17,7 @@ from linnet.recipes.config import name_of
 from linnet.text.cells import quote_formula
 from linnet.text.files import replacing
 
-__all__ = ["Metrics", "Time", "Times", "write_times"]
-
-Metrics = Annotated[Path | None, typer.Option(help="Also write the seconds of each step and part as CSV.")]
+__all__ = ["Time", "Times", "write_times"]
 
 
 class Time(NamedTuple):

@@ -11,10 +11,10 @@ from typing import Annotated
 
 import typer
 
-from linnet.cli.common import Quiet, Verbose, listen
+from linnet.cli.common import Metrics, Quiet, Verbose, listen
 from linnet.cli.inputs import refuse_overwriting
 from linnet.cli.params import with_params
-from linnet.cli.times import Metrics, Time, write_times
+from linnet.cli.times import Time, write_times
 from linnet.cli.tracking import tracking
 from linnet.corpora.own import dev_documents, split_documents
 from linnet.errors import RecipeError

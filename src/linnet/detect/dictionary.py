@@ -27,12 +27,12 @@ from linnet.detect.name_table import MAX_WORDS, NamesFile, NameTable, name_codes
 from linnet.errors import DataError
 from linnet.kb import KbName, KnowledgeBase
 from linnet.pipeline import Abbreviations, Allow, Component, Detector, Sentences, Step
+from linnet.pipeline.aliases import Aliases, Key
 from linnet.pipeline.component import is_reviewed
 from linnet.pipeline.learner import made_once
 from linnet.text.normalise import basic
 from linnet.text.pieces import pieces
 from linnet.text.short_forms import ShortForms
-from linnet.train.aliases import Aliases, Key
 
 __all__ = ["Dictionary"]
 

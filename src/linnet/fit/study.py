@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from linnet.errors import LinnetError, MissingExtraError
 from linnet.home import writable
-from linnet.recipes.search_space import Range
+from linnet.recipes.recipe import Range
 
 if TYPE_CHECKING:
     from optuna import Study as Stored

@@ -1,7 +1,7 @@
 """A knowledge base: the concepts of one terminology in one SQLite file, opened read-only and lazily.
 
-Rows of concepts and names are append-only and never reused, so indexes and saved candidates stay valid. ``version`` is a
-sum over all concepts of a hash of (row, concept, rows of its names): equal versions mean equal rows of both.
+Rows of concepts and names are append-only and never reused: indexes and saved candidates stay valid. ``version`` is the
+sum over all concepts of a hash of (row, concept, rows of its names): equal versions mean equal rows.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from linnet.errors import KnowledgeBaseError, UnknownConceptError, did_you_mean
 from linnet.home import kb_path
 from linnet.kb.file import APPLICATION_ID, SCHEMA_VERSION, TYPES, WAIT, check_file, is_busy, read_concept, undone
 from linnet.kb.search import Hit, row_number, search, spellings
-from linnet.kb.tables import DAMAGE, INFO, check_rows, connect, damage_error, read_info
+from linnet.kb.tables import ANCESTORS, DAMAGE, DESCENDANTS, INFO, check_rows, connect, damage_error, read_info
 
 if TYPE_CHECKING:
     from linnet.kb.edit import Edit
@@ -378,14 +378,6 @@ MOVES = "PRAGMA data_version"  # a number that moves on when somebody else has w
 NAMES = (
     "SELECT n.row AS number, n.concept, n.text, n.scope, n.language, n.source, n.position FROM names n "
     "JOIN concepts c ON c.row = n.concept WHERE NOT c.retired {which} ORDER BY n.row"
-)
-DESCENDANTS = (
-    "WITH RECURSIVE below(row) AS (VALUES (?) UNION SELECT concept FROM parents JOIN below ON parent = below.row) "
-    "SELECT row FROM below"
-)
-ANCESTORS = (
-    "WITH RECURSIVE above(row) AS (SELECT parent FROM parents WHERE concept = ?1 UNION "
-    "SELECT parent FROM parents JOIN above ON concept = above.row) SELECT row FROM above WHERE row <> ?1 ORDER BY row"
 )
 
 

@@ -1,8 +1,8 @@
 """The rows that one edit of a knowledge base changes, and what they were before, so that the version can follow.
 
 Whatever changes a concept says so first (`RowWriter.touch`), which keeps the concept's share of the version; the
-difference to its share at the end is the difference of the versions. Names keep their rows: one that is taken away, or whose
-concept is retired, stays in its row but leaves the indexes by which names are found, and comes back in the same row.
+difference to its share at the end is the difference of the versions. Names keep their rows: one that is taken away, or
+whose concept is retired, stays in its row but leaves the indexes by which names are found, and comes back in the same row.
 Takes about half a kilobyte of memory for each changed concept.
 """
 

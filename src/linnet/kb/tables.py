@@ -19,7 +19,9 @@ from linnet.data import SCOPES
 from linnet.errors import KnowledgeBaseError
 
 __all__ = [
+    "ANCESTORS",
     "DAMAGE",
+    "DESCENDANTS",
     "INDEXES",
     "INFO",
     "MUST_WRITE",
@@ -72,6 +74,14 @@ ROWS = frozenset(("row", "concept", "parent"))
 NUMBERS = {**dict.fromkeys(("number", "position", "type", "concepts", "names"), LIMIT), "scope": len(SCOPES)}
 FEW, LOT = 8, 512  # rows that are looked at one by one, and together
 INFO = "SELECT key, value FROM info"
+DESCENDANTS = (
+    "WITH RECURSIVE below(row) AS (VALUES (?) UNION SELECT concept FROM parents JOIN below ON parent = below.row) "
+    "SELECT row FROM below"
+)
+ANCESTORS = (
+    "WITH RECURSIVE above(row) AS (SELECT parent FROM parents WHERE concept = ?1 UNION "
+    "SELECT parent FROM parents JOIN above ON concept = above.row) SELECT row FROM above WHERE row <> ?1 ORDER BY row"
+)
 # what SQLite answers to who may not write, when an interrupted edit must be undone before anything is read
 MUST_WRITE = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_PERM)
 # and what else it says that is not about the content of a file

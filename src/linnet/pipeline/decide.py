@@ -17,7 +17,6 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from linnet.codec import resolve
 from linnet.data import Calibration, Candidates, Document, Mention, Span, by_position, mention_id
 from linnet.errors import DataError, PipelineError
 from linnet.kb import KnowledgeBase
@@ -88,7 +87,7 @@ class Decide(Stage):
         if len(candidates) == 0:
             return replace(mention, concepts=(), probability=None, calibration="")
         # candidates read without a knowledge base still hold ids
-        row = int(resolve(candidates.top(1), self.kb).rows[0])
+        row = int(_with_rows(candidates.top(1), self.kb).rows[0])
         probability = self._probability(mention, candidates, row)
         nil = row < 0 or probability < self.threshold
         return replace(
@@ -180,7 +179,7 @@ class Decide(Stage):
                 continue
             theirs = answers.get(mention.spans, [])
             if theirs or is_reviewed(gold, mention):
-                row = int(resolve(mention.candidates.top(1), self.kb).rows[0])
+                row = int(_with_rows(mention.candidates.top(1), self.kb).rows[0])
                 yield _Judged(gold.id, mention, row, any(self._is_right(answer, row) for answer in theirs))
 
     def _is_right(self, gold: Mention, row: int) -> bool:
@@ -268,13 +267,22 @@ def _fold(doc: Document, group: Sequence[Mention], kb: KnowledgeBase) -> Mention
         id=mention_id(doc.id, [Span(start, end)], types),
         types=types,
         concepts=tuple(concepts),
-        candidates=_merge([resolve(mention.candidates, kb) for mention in group if mention.candidates is not None]),
+        candidates=_merge([_with_rows(mention.candidates, kb) for mention in group if mention.candidates is not None]),
         # all of its concepts hold, taken as independent; a conjunct that names none has no part in that
         probability=math.prod(probabilities) if probabilities else None,
         calibration=next((one.calibration for one in group if one.concepts and one.probability is not None), ""),
         signals={name: min(mention.signals[name] for mention in group) for name in known},
         group="",
     )
+
+
+def _with_rows(candidates: Candidates, kb: KnowledgeBase) -> Candidates:
+    """Return candidates with rows of `kb`, which those lack that were read from a file without it."""
+    if not candidates.ids:
+        return candidates
+    from linnet.codec import resolve  # noqa: PLC0415 - brings the JSON form of documents along
+
+    return resolve(candidates, kb)
 
 
 def _merge(lists: Sequence[Candidates]) -> Candidates | None:

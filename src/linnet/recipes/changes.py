@@ -8,6 +8,7 @@ from typing import Any
 from linnet.errors import did_you_mean
 from linnet.recipes.components import is_called
 from linnet.recipes.recipe import nested_tables
+from linnet.recipes.renamed import check_key
 
 __all__ = ["apply_change"]
 
@@ -29,6 +30,8 @@ def _read_value(text: str) -> Any:
 
 def apply_change(change: str, values: dict[str, Any]) -> list[str]:
     """Change `values` in place; return what is wrong with the change."""
+    if problems := check_key(change):
+        return problems
     key, equals, text = change.partition("=")
     if not equals or not key.strip():
         return [f"--set {change}: expected key=value"]

@@ -29,12 +29,10 @@ from linnet.kb import KnowledgeBase
 from linnet.pipeline import Component, Pipeline, Stage
 from linnet.pipeline.component import Seen, describe_seen
 from linnet.pipeline.learner import HANDED_IN
-from linnet.recipes.changes import apply_change
 from linnet.recipes.components import COMPONENTS, components, is_called
 from linnet.recipes.knowledge_bases import name_of_kb, open_kb
-from linnet.recipes.recipe import Recipe, allow_lines, check_value, messages, nested_tables, toml_value
-from linnet.recipes.renamed import check_key, rename, rename_keywords
-from linnet.recipes.search_space import probes
+from linnet.recipes.recipe import Recipe, allow_lines, check_value, messages, nested_tables, probes, toml_value
+from linnet.recipes.renamed import rename, rename_keywords
 from linnet.text.files import read_text
 
 __all__ = ["COMPONENTS", "Recipe", "components", "load", "make", "name_of", "open_kb", "read_recipe", "recipes", "save"]
@@ -96,7 +94,7 @@ def read_recipe(source: str | Path, *, changes: Sequence[str] = ()) -> Recipe:
 
 
 def _check(values: dict[str, Any], path: Path, changes: Sequence[str]) -> Recipe:
-    problems = [problem for change in changes for problem in check_key(change) or apply_change(change, values)]
+    problems = _apply(changes, values) if changes else []
     problems += rename(values)
     recipe = None
     try:
@@ -111,6 +109,12 @@ def _check(values: dict[str, Any], path: Path, changes: Sequence[str]) -> Recipe
     if problems or recipe is None:
         raise RecipeError(path, problems)
     return recipe
+
+
+def _apply(changes: Sequence[str], values: dict[str, Any]) -> list[str]:
+    from linnet.recipes.changes import apply_change  # noqa: PLC0415 - most recipes are taken as they are
+
+    return [problem for change in changes for problem in apply_change(change, values)]
 
 
 def _check_part(part: Any, where: str) -> list[str]:

@@ -24,12 +24,12 @@ from linnet.index.flat import Flat, Found
 from linnet.index.name_vectors import NameVectorsFile, SearchedNames
 from linnet.kb import KbName, KnowledgeBase, Mask
 from linnet.pipeline import Allow, Component, Step
+from linnet.pipeline.aliases import Aliases
 from linnet.pipeline.learner import TrainingStage, made_once
 from linnet.reporter import warn
 from linnet.retrieve.dense_args import ALIGN, FINETUNE, AlignArgs, DenseArgs
 from linnet.retrieve.queries import IndexedRetriever
 from linnet.text.contexts import InContext, in_context
-from linnet.train.aliases import Aliases
 from linnet.train.network import MODEL, NetworkComponent
 
 if TYPE_CHECKING:

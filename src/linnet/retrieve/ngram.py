@@ -19,13 +19,13 @@ from linnet.data import Candidates, Document
 from linnet.errors import RecipeError
 from linnet.kb import KnowledgeBase, Mask
 from linnet.pipeline import Component, Step
+from linnet.pipeline.aliases import Aliases
 from linnet.pipeline.learner import made_once
 from linnet.retrieve.ngram_build import Vocabulary, build
 from linnet.retrieve.ngram_file import NgramFile
 from linnet.retrieve.ngram_index import Floats, Ints, NgramIndex, best_concepts
 from linnet.retrieve.ngram_text import Analysis, CharSide
 from linnet.retrieve.queries import TextRetriever
-from linnet.train.aliases import Aliases
 
 __all__ = ["Ngram"]
 

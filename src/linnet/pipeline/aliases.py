@@ -19,9 +19,8 @@ import numpy.typing as npt
 from linnet.data import Document
 from linnet.errors import FormatError, UnknownConceptError
 from linnet.kb import KnowledgeBase
-from linnet.pipeline import Abbreviations, Sentences
+from linnet.pipeline.pipeline import Abbreviations, Sentences
 from linnet.text.normalise import basic
-from linnet.text.queries import query_texts
 
 __all__ = ["Aliases", "Key"]
 
@@ -68,6 +67,8 @@ class Aliases:
             form: what is kept of a text; nothing of one that becomes empty.
             unlinked: mentions linked to nothing, or to a concept that `kb` lacks, give names of the row -1.
         """
+        from linnet.text.queries import query_texts  # noqa: PLC0415 - needed where something is learned
+
         seen: Counter[tuple[str, Key]] = Counter()
         for doc in docs:
             whole = doc if doc.abbreviations is not None else Abbreviations()(Sentences()([doc]))[0]
