@@ -13,7 +13,7 @@ from linnet.pipeline import Pipeline
 from linnet.recipes.config import load, read_recipe, save
 from linnet.recipes.renamed import COMPONENTS, KEYWORDS, new_key
 from linnet.rerank.cross_encoder import CrossArgs, CrossEncoder
-from linnet.retrieve.dense_args import DenseArgs
+from linnet.retrieve.dense import DenseArgs
 
 ARGS: dict[str, Any] = {"cross_encoder": CrossArgs, "dense": DenseArgs, "tagger": TaggerArgs}
 RENAMED = [(name, old, new) for name, keywords in KEYWORDS.items() for old, new in keywords.items()]

@@ -29,11 +29,9 @@ from linnet.kb.edit import edit
 from linnet.pipeline import Abbreviations, Allow, Pipeline, Sentences
 from linnet.recipes import config
 from linnet.retrieve import dense_training
-from linnet.retrieve.bi_encoder import BiEncoder
-from linnet.retrieve.dense import Dense
-from linnet.retrieve.dense_args import DenseArgs
-from linnet.retrieve.dense_linked import linked_mentions
-from linnet.retrieve.dense_training import DenseTraining, fit
+from linnet.retrieve.dense import Dense, DenseArgs
+from linnet.retrieve.dense_network import BiEncoder
+from linnet.retrieve.dense_training import DenseTraining, fit, linked_mentions
 from linnet.retrieve.ngram import Ngram
 from linnet.text.contexts import in_context
 from linnet.train.judge import Linked
@@ -590,6 +588,6 @@ def test_negatives_are_never_right_answers(names: KnowledgeBase, bert: str) -> N
 
 
 def test_fit_is_the_components_own(dense: Dense) -> None:
-    steps = list(fit(dense, notes(4), [], before=Pipeline(dense), args={**QUICK, "epochs": 1}))
+    steps = list(fit(dense, notes(4), [], before=Pipeline(dense), kb=dense.kb, args={**QUICK, "epochs": 1}))
     assert [step.step for step in steps] == [1]
     assert set(steps[0].losses) == {"nll"}

@@ -25,10 +25,9 @@ from linnet.nn.encoder import Encoder
 from linnet.pipeline import Component, Pipeline
 from linnet.pipeline.learner import learner_of
 from linnet.recipes import config
-from linnet.retrieve.bi_encoder import BiEncoder
-from linnet.retrieve.dense import Dense
-from linnet.retrieve.dense_args import AlignArgs
-from linnet.retrieve.sapbert import Alignment, _pairs, namesakes
+from linnet.retrieve.dense import AlignArgs, Dense
+from linnet.retrieve.dense_network import BiEncoder
+from linnet.retrieve.dense_training import Alignment, _pairs, namesakes
 
 NAMES = tuple(tuple(f"{one}{two}" for one in ("kar", "mel", "tos", "bin")) for two in ("", "us", "in", "ol", "ea", "y"))
 WORDS = [name for names in NAMES for name in names]
@@ -242,7 +241,7 @@ def test_folds_of_cross_fitting_share_what_was_aligned(
         if stage == 2:
             list(dense.fit(docs, [], before=pipeline, kb=kb, args=tiny))
         with monkeypatch.context() as patch:
-            patch.setattr("linnet.retrieve.sapbert.fit", None)  # nothing is aligned again
+            patch.setattr("linnet.retrieve.dense_training.align_synonyms", None)  # nothing is aligned again
             crossed: Any = cross_fitted(pipeline, done[:stage], docs, folds=2)
         parts = [fold.parts[1] for fold in crossed.folds]
         assert len(parts) == 2

@@ -2,8 +2,8 @@
 
 Whatever changes a concept says so first (`RowWriter.touch`), which keeps the concept's share of the version; the
 difference to its share at the end is the difference of the versions. Names keep their rows: one that is taken away, or
-whose concept is retired, stays in its row but leaves the indexes by which names are found, and comes back in the same row.
-Takes about half a kilobyte of memory for each changed concept.
+whose concept is retired, stays in its row but leaves the indexes by which names are found, and comes back in the same
+row. Takes about half a kilobyte of memory for each changed concept.
 """
 
 from __future__ import annotations

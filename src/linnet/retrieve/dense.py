@@ -1,21 +1,28 @@
 """Retrieval by vectors: the concepts whose names lie nearest to the mention in its context (TrainX; Wu et al. 2020).
 
-What becomes a vector says `linnet.retrieve.bi_encoder`; it is trained on synonyms (`linnet.retrieve.sapbert`), on the
-mentions of documents (`linnet.retrieve.dense_training`), or on these after those. A concept has one vector, of its
-preferred name and its definition, or one for each of its names, of which the nearest counts.
-Similarity is the normalised dot product; how names are searched say `linnet.index` and the option ``index``.
+    mention  ``[CLS] left [MS] mention [ME] right [SEP]``       (mentions, tokens) -> (mentions, d)
+    concept  ``[CLS] name [ENT] description [SEP]``             (names, tokens) -> (names, d)
+
+The network is in `linnet.retrieve.dense_network`; it is trained on synonyms (SapBERT), on the mentions of documents, or
+on these after those (`linnet.retrieve.dense_training`). A concept has one vector, of its preferred name and its
+definition, or one for each of its names, of which the nearest counts. Similarity is the normalised dot product; for the
+search of names see `linnet.index` and the option ``index``.
+
+Nothing here imports torch before a network is needed, so that recipes can be checked where it is not installed.
 """
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import Field, NonNegativeInt, PositiveInt
 
 from linnet.data import Candidates, Document, Mention
 from linnet.errors import RecipeError
@@ -23,20 +30,19 @@ from linnet.frozen import FrozenDict
 from linnet.index.flat import Flat, Found
 from linnet.index.name_vectors import NameVectorsFile, SearchedNames
 from linnet.kb import KbName, KnowledgeBase, Mask
-from linnet.pipeline import Allow, Component, Step
+from linnet.pipeline import Allow
 from linnet.pipeline.aliases import Aliases
 from linnet.pipeline.learner import TrainingStage, made_once
 from linnet.reporter import warn
-from linnet.retrieve.dense_args import ALIGN, FINETUNE, AlignArgs, DenseArgs
 from linnet.retrieve.queries import IndexedRetriever
 from linnet.text.contexts import InContext, in_context
+from linnet.train.args import PartArgs
 from linnet.train.network import MODEL, NetworkComponent
 
 if TYPE_CHECKING:
-    from linnet.retrieve.bi_encoder import BiEncoder
+    from linnet.retrieve.dense_network import BiEncoder
 
-__all__ = ["Dense"]
-
+__all__ = ["ALIGN", "FINETUNE", "AlignArgs", "Dense", "DenseArgs"]
 
 Floats = npt.NDArray[np.float32]
 
@@ -44,6 +50,90 @@ NO_NAME = -1  # the name row of an alias
 ALIASES = "aliases.jsonl"
 VECTORS = "names.vectors"  # in a trained folder
 FEWEST_TOKENS = 8
+ALIGN: Literal["align"] = "align"  # the stages
+FINETUNE: Literal["finetune"] = "finetune"
+PUBLISHED = {"epochs": 1, "batch": 512, "lr": 2e-5, "schedule": "constant"}  # the loop's arguments for SapBERT
+Positive = Annotated[float, Field(ge=1e-4, le=1e4)]
+
+
+# --- what its training is told ----------------------------------------------------------------------------------------
+
+
+class StageArgs(PartArgs):
+    """What both stages have in common: the field that names them."""
+
+    SOURCE: ClassVar[str] = "dense"
+
+    stage: Literal["align", "finetune"] = FINETUNE
+
+
+class DenseArgs(StageArgs):
+    """What the training of a bi-encoder is told beside `linnet.train.args.TrainArgs`.
+
+    Args:
+        similarity: ``dot`` product as published, or ``cosine``.
+        temperature: similarities are divided by it.
+        positive: which name of the right concept is the positive: the ``nearest`` so far, a ``random`` one, or the
+            ``preferred`` one as published.
+        mined: hard negatives a mention, from what the network itself ranks first, mined anew each epoch.
+        lexical: negatives a mention from the candidates that the pipeline before gives.
+        random: negatives a mention drawn from all concepts.
+        distill_k: candidates a mention of the pipeline before, whose scores as shares the network learns as well
+            (Hinton et al. 2015): behind a slower ranker, its opinion. They are negatives too.
+        only_above: hard negatives are only taken from above the right concept.
+        spare_descendants: narrower concepts than the right one are no negatives.
+        max_duplicates: mentions an epoch of the same words with the same concepts, drawn anew each epoch; 0 = all.
+        max_mentions_per_epoch: mentions an epoch at most, drawn anew each epoch; 0 = all.
+        synonyms: pairs of synonyms of the knowledge base, for each mention: 1 = as many.
+        freeze_embeddings: leave the embeddings of tokens as they are before training, markers included.
+        encode_batch: texts that are encoded at once; a batch of any size needs memory for so many alone (0 = all).
+    """
+
+    similarity: Literal["cosine", "dot"] = "cosine"
+    temperature: Positive = 0.05
+    positive: Literal["nearest", "random", "preferred"] = "nearest"
+    mined: NonNegativeInt = 1
+    lexical: NonNegativeInt = 0
+    random: NonNegativeInt = 0
+    distill_k: NonNegativeInt = 0
+    only_above: bool = False
+    spare_descendants: bool = False
+    max_duplicates: NonNegativeInt = 0
+    max_mentions_per_epoch: NonNegativeInt = 0
+    synonyms: float = Field(default=0.0, ge=0, le=1e4)
+    freeze_embeddings: bool = False
+    encode_batch: NonNegativeInt = 0
+
+
+class AlignArgs(StageArgs):
+    """What self-alignment (SapBERT, `linnet.retrieve.dense_training`) is told beside `linnet.train.args.TrainArgs`.
+
+    Defaults are those of SapBERT (Liu et al. 2021), for what the loop is told as well: one epoch, 512 pairs a batch, lr
+    2e-5, constant.
+
+    Args:
+        margin: a triplet counts whose negative is not farther from the anchor than its positive by more than this,
+            a difference of distances between vectors of length 1; 2 = all triplets count.
+        alpha: sharpness of the loss for synonyms.
+        beta: sharpness of the loss for names of different concepts.
+        base: the cosine that both are compared with.
+        pairs: of synonyms an epoch and concept, drawn anew each epoch, at most.
+        tokens: word pieces of a name, special tokens included; the rest is cut off.
+        encode_batch: texts that are encoded at once; a batch of any size needs memory for so many alone (0 = all).
+    """
+
+    LOOP: ClassVar[Mapping[str, Any]] = MappingProxyType(PUBLISHED)
+
+    margin: float = Field(default=0.2, ge=-2, le=2)
+    alpha: Positive = 2.0
+    beta: Positive = 50.0
+    base: float = Field(default=0.5, ge=-1, le=1)
+    pairs: PositiveInt = 50
+    tokens: int = Field(default=25, ge=3)
+    encode_batch: NonNegativeInt = 0
+
+
+# --- the component ----------------------------------------------------------------------------------------------------
 
 
 @dataclass(kw_only=True)
@@ -94,6 +184,7 @@ class Dense(NetworkComponent["BiEncoder"], IndexedRetriever):
     index: Literal["auto", "flat", "hnsw", "ivf"] = "auto"
     learned: Aliases = field(default_factory=Aliases.none, init=False, repr=False, compare=False)
 
+    TRAINING = "linnet.retrieve.dense_training"
     STAGES = FrozenDict({ALIGN: TrainingStage(AlignArgs, documents=False), FINETUNE: TrainingStage(DenseArgs)})
     LEARNED = frozenset({"encoder", "shared", "pooling", "name_pooling", "markers", "context"})
 
@@ -114,7 +205,7 @@ class Dense(NetworkComponent["BiEncoder"], IndexedRetriever):
     def read_network(self, folder: Path | None) -> BiEncoder:
         """Return the network of a folder, else one around the pre-trained encoder."""
         from linnet.nn.device import choose_device  # noqa: PLC0415 - imports torch
-        from linnet.retrieve.bi_encoder import BiEncoder  # noqa: PLC0415 - imports torch
+        from linnet.retrieve.dense_network import BiEncoder  # noqa: PLC0415 - imports torch
 
         pools: dict[str, Any] = {"pooling": self.pooling, "name_pooling": self.name_pooling}
         if folder is not None:
@@ -246,36 +337,6 @@ class Dense(NetworkComponent["BiEncoder"], IndexedRetriever):
         return [_merged(ours, theirs, k, version) for ours, theirs in zip(found, by_alias, strict=True)]
 
     # --- learning ----------------------------------------------------------------------------------------------------
-
-    def learn(
-        self,
-        train: Sequence[Document],
-        dev: Sequence[Document],
-        /,
-        *,
-        before: Component,
-        kb: KnowledgeBase,
-        args: Mapping[str, Any],
-    ) -> Iterator[Step]:
-        """Train the encoders on the mentions of `train`, and learn these as aliases; `dev` says when to stop.
-
-        In the stage ``align`` the encoder is aligned on the synonyms of `kb` instead, and `train` is not looked at.
-
-        Raises:
-            RecipeError: `args` that neither this training nor the loop knows.
-            DataError: no mention of `train` has a concept of `kb`, or no concept has synonyms to be aligned.
-        """
-        self.learned = Aliases.none()
-        if self.stage == ALIGN:
-            from linnet.retrieve.sapbert import fit as align  # noqa: PLC0415 - imports torch
-
-            yield from align(self, dev, args=args)
-            return
-        from linnet.retrieve.dense_training import fit  # noqa: PLC0415 - imports torch
-
-        self.learned = Aliases.of(train, kb) if self.aliases else Aliases.none()
-        _ = self.network
-        yield from fit(self, train, dev, before=before, args=args)
 
     def show(self, vectors: SearchedNames) -> None:
         """Take these vectors for those of all names; those of aliases are made again."""

@@ -1,18 +1,28 @@
-"""Training of the bi-encoder (`linnet.retrieve.bi_encoder`): its examples, negatives and losses.
+"""Training of the bi-encoder (`linnet.retrieve.dense`), in two stages: on synonyms, and on the mentions of documents.
 
-As published (TrainX, §3): cross-entropy over the names of a batch, of which a mention's own is right, by dot product.
-Beyond: cosines over a temperature; hard negatives, mined anew each epoch from what the network itself takes for the
-mention, or drawn from a lexical retriever's answers; pairs of synonyms of the knowledge base, which teach names that no
-mention has; large batches in the memory of small ones; a slower ranker's opinion to learn from.
+**Mentions.** As published (TrainX, §3): cross-entropy over the names of a batch, of which a mention's own is right, by
+dot product. Beyond: cosines over a temperature; hard negatives, mined anew each epoch from what the network itself
+takes for the mention, or drawn from a lexical retriever's answers; pairs of synonyms of the knowledge base, which teach
+names that no mention has; large batches in the memory of small ones; a slower ranker's opinion to learn from.
+
+**Synonyms.** Self-alignment of one encoder on the synonyms of a knowledge base (SapBERT: Liu et al. 2021):
+
+    name  ``[CLS] name [SEP]``      (names, tokens) -> (names, d), as the component pools names
+
+A batch holds pairs of synonyms. Its names are compared with each other: those of one concept are drawn together, those
+of different concepts pushed apart, as far as they are part of a hard triplet (`linnet.nn.losses`). No document is
+needed. What differs from the published code: concepts that share a name are not pushed apart; names keep their case,
+which is the tokenizer's matter; pairs are drawn anew each epoch; the names of all processes are compared.
 """
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -20,23 +30,122 @@ from torch.nn.utils.rnn import pad_sequence
 
 from linnet.data import Candidates, Document
 from linnet.errors import DataError, RecipeError
-from linnet.nn.texts import TokenText, padded
+from linnet.kb import KbName, KnowledgeBase
+from linnet.nn.losses import hard_triplets, multi_similarity
+from linnet.nn.texts import TokenText, framed, padded
 from linnet.nn.vectors import encode_to_learn
-from linnet.pipeline import Component, Step
-from linnet.retrieve.bi_encoder import BiEncoder
-from linnet.retrieve.dense_args import DenseArgs
-from linnet.retrieve.dense_linked import RetrieverInTraining, linked_mentions, training_key
+from linnet.pipeline import Component, Pipeline, Step
+from linnet.pipeline.aliases import Aliases
+from linnet.pipeline.component import align, blind
+from linnet.retrieve.dense import ALIGN, AlignArgs, Dense, DenseArgs
+from linnet.retrieve.dense_network import BiEncoder
+from linnet.text.normalise import basic
 from linnet.train.args import TrainArgs
 from linnet.train.judge import Judge, Linked, judged
+from linnet.train.key import key_of
 from linnet.train.loop import parameter_groups
 from linnet.train.negatives import Spared, collisions, hard, random_rows
 from linnet.train.processes import gathered, rows_before
 
-__all__ = ["DenseTraining", "Example", "fit"]
+__all__ = ["Alignment", "DenseTraining", "Example", "SynonymBatch", "fit", "linked_mentions", "namesakes"]
 
+Ints = npt.NDArray[np.int64]
 SPARED = 16  # more concepts are looked at for hard negatives than are wanted: some are right, or spared
 
 Mined = tuple[Candidates, dict[int, int]]  # what was found for a mention; right concept -> place of its nearest name
+
+
+def fit(
+    dense: Dense,
+    docs: Sequence[Document],
+    dev: Sequence[Document],
+    *,
+    before: Component,
+    kb: KnowledgeBase,
+    args: Mapping[str, Any],
+) -> Iterator[Step]:
+    """Train the encoders on the mentions of `docs`, and learn these as aliases; arguments as of the component's `fit`.
+
+    In the stage ``align`` the encoder is aligned on the synonyms of the knowledge base, and `docs` is not looked at.
+
+    Raises:
+        RecipeError: wrong arguments, or a component of two encoders that are to be aligned.
+        DataError: no mention of `docs` has a concept of `kb`, or no concept has synonyms to be aligned.
+    """
+    dense.learned = Aliases.none()
+    if dense.stage == ALIGN:
+        yield from align_synonyms(dense, dev, args=args)
+        return
+    dense.learned = Aliases.of(docs, kb) if dense.aliases else Aliases.none()
+    _ = dense.network  # read first, whatever `before` draws at random
+    yield from finetune(dense, docs, dev, before=before, args=args)
+
+
+def linked_mentions(dense: Dense, docs: Sequence[Document], before: Component | None) -> list[Linked]:
+    """Return the mentions of documents that have a concept of the knowledge base, with candidates of `before`.
+
+    Mentions that `before` does not answer as they are, such as composites that it takes apart, come without.
+    """
+    seen = list(docs)
+    for part in Pipeline(dense).front:
+        seen = part(seen)
+    answered = before(blind(docs, before)) if before is not None else []
+    linked = []
+    for number, doc in enumerate(seen):
+        pairs = align(doc, answered[number]) if before is not None else []
+        for place, (mention, context) in enumerate(zip(doc.mentions or (), dense.contexts(doc), strict=True)):
+            answers = [mention.concepts or (), *mention.alternatives]
+            ids = [answer[0] for answer in answers if len(answer) == 1 and answer[0] in dense.kb]
+            if ids:
+                partner = pairs[place][1] if pairs else None
+                found = partner.candidates if partner is not None else None
+                linked.append(Linked(context, frozenset(dense.kb.row(id) for id in ids), found))
+    return linked
+
+
+def training_key(
+    dense: Dense,
+    docs: Sequence[Document],
+    dev: Sequence[Document],
+    own: DenseArgs | AlignArgs,
+    linked: Sequence[Linked] = (),
+) -> str:
+    """Return a hash of what the result of a training depends on beside the loop's own arguments."""
+    told = [dense.config(), vars(own), dense.kb.version, dense.network.mention.fingerprint()]
+    # what the parts before found depends on what they had learned
+    found = [one.candidates for one in linked if one.candidates is not None]
+    return key_of(told, [*docs, *dev], (some.rows.tobytes() + some.scores.tobytes() for some in found))
+
+
+# --- on the mentions of documents -------------------------------------------------------------------------------------
+
+
+def finetune(
+    dense: Dense,
+    docs: Sequence[Document],
+    dev: Sequence[Document],
+    *,
+    before: Component,
+    args: Mapping[str, Any],
+) -> Iterator[Step]:
+    """Train the network of a component in place on the mentions of documents.
+
+    Raises:
+        RecipeError: wrong arguments.
+        DataError: no mention with a concept that the knowledge base has.
+    """
+    own, loop = DenseArgs.split({key: value for key, value in args.items() if key != "checkpoints"})
+    folder = args.get("checkpoints")
+    linked = linked_mentions(dense, docs, before if own.lexical or own.distill_k else None)
+    if not linked:
+        raise DataError("dense: no mention of the training documents has a concept of the knowledge base")
+    if (own.lexical or own.distill_k) and all(one.candidates is None for one in linked):
+        problem = "no part before gives candidates to take: put a retriever in front, or leave them out"
+        raise RecipeError("dense", [f"{name}: {problem}" for name in ("lexical", "distill_k") if getattr(own, name)])
+    training = DenseTraining(dense, own, linked)
+    key = training_key(dense, docs, dev, own, linked)
+    judge, on = training.judge, linked_mentions(dense, dev, None)
+    yield from judged(training, judge, docs, dev, linked=on, args=loop, folder=folder, key=key)
 
 
 class Example(NamedTuple):
@@ -78,7 +187,7 @@ class DenseTraining:
 
     mines = True  # examples depend on the weights
 
-    def __init__(self, dense: RetrieverInTraining, args: DenseArgs, linked: Sequence[Linked]) -> None:
+    def __init__(self, dense: Dense, args: DenseArgs, linked: Sequence[Linked]) -> None:
         self.dense, self.args, self.linked = dense, args, linked
         self.module: nn.Module = dense.network
         self.spared = Spared(dense.kb, descendants=args.spare_descendants)
@@ -96,8 +205,6 @@ class DenseTraining:
             for parameter in self.model.embeddings():
                 parameter.requires_grad_(False)
         return parameter_groups(self.module, args)
-
-    # --- examples ----------------------------------------------------------------------------------------------------
 
     def examples(self, docs: Sequence[Document], *, epoch: int, rng: np.random.Generator) -> list[Example]:  # noqa: ARG002
         """Return an example for each mention, with negatives mined by the network as it is, and pairs of synonyms."""
@@ -179,8 +286,6 @@ class DenseTraining:
             made.append(Example(self.names.tokens(one), True, spared, (self.names.tokens(other),), (row,)))
         return made
 
-    # --- loss --------------------------------------------------------------------------------------------------------
-
     def collate(self, examples: Sequence[Example]) -> Batch:
         """Return tensors of examples: mentions first, then names that stand for mentions."""
         ordered = sorted(examples, key=lambda example: example.by_name)
@@ -248,7 +353,7 @@ class _Names:
     Places number them in the order of `linnet.index.name_vectors`.
     """
 
-    def __init__(self, dense: RetrieverInTraining) -> None:
+    def __init__(self, dense: Dense) -> None:
         names = [name for name in dense.kb.names() if dense.names == "all" or name.preferred]
         descriptions = [dense.kb[name.concept].definition for name in names] if dense.definitions else None
         self._tokens, _ = dense.templates.names([name.text for name in names], dense.network.entity, descriptions)
@@ -283,32 +388,117 @@ class _Names:
         return text
 
 
-# --- training --------------------------------------------------------------------------------------------------------
+# --- on synonyms ------------------------------------------------------------------------------------------------------
 
 
-def fit(
-    dense: RetrieverInTraining,
-    docs: Sequence[Document],
-    dev: Sequence[Document],
-    *,
-    before: Component,
-    args: Mapping[str, Any],
-) -> Iterator[Step]:
-    """Train the network of a component in place; `linnet.retrieve.dense.Dense.fit` says how it is called.
+def align_synonyms(dense: Dense, dev: Sequence[Document], *, args: Mapping[str, Any]) -> Iterator[Step]:
+    """Align the network of a component in place on the synonyms of its knowledge base.
 
     Raises:
-        RecipeError: wrong arguments.
-        DataError: no mention with a concept that the knowledge base has.
+        RecipeError: wrong arguments, or a component of two encoders.
+        DataError: no concept has two names.
     """
-    own, loop = DenseArgs.split({key: value for key, value in args.items() if key != "checkpoints"})
-    folder = args.get("checkpoints")
-    linked = linked_mentions(dense, docs, before if own.lexical or own.distill_k else None)
-    if not linked:
-        raise DataError("dense: no mention of the training documents has a concept of the knowledge base")
-    if (own.lexical or own.distill_k) and all(one.candidates is None for one in linked):
-        problem = "no part before gives candidates to take: put a retriever in front, or leave them out"
-        raise RecipeError("dense", [f"{name}: {problem}" for name in ("lexical", "distill_k") if getattr(own, name)])
-    training = DenseTraining(dense, own, linked)
-    key = training_key(dense, docs, dev, own, linked)
-    judge, on = training.judge, linked_mentions(dense, dev, None)
-    yield from judged(training, judge, docs, dev, linked=on, args=loop, folder=folder, key=key)
+    own, loop = AlignArgs.split({key: value for key, value in args.items() if key != "checkpoints"})
+    if not dense.shared:
+        raise RecipeError("dense", ["stage: 'align' trains one encoder for mentions and names; set shared to true"])
+    training = Alignment(dense, own)
+    if not training.synonyms:
+        raise DataError(f"dense: no concept of {dense.kb.path} has two names that could be aligned")
+    folder, key = args.get("checkpoints"), training_key(dense, (), dev, own)
+    judge, on = Judge(dense, lambda: dense.names_file), linked_mentions(dense, dev, None)
+    yield from judged(training, judge, (), dev, linked=on, args=loop, folder=folder, key=key)
+
+
+class SynonymBatch(NamedTuple):
+    """Tensors: ids (names, tokens), mask and spans of names, and the rows of their concepts, int64 (names,)."""
+
+    texts: tuple[Tensor, Tensor, Tensor]
+    rows: Tensor
+
+
+class Alignment:
+    """What the gradient loop needs to know of self-alignment (`linnet.train.loop.Trainable`)."""
+
+    def __init__(self, dense: Dense, args: AlignArgs) -> None:
+        self.dense, self.args = dense, args
+        self.module: nn.Module = dense.network
+        names = list(dense.kb.names())
+        encoder = dense.network.entity
+        self.tokens = framed(encoder, [name.text for name in names], most=min(args.tokens, encoder.window))
+        self.rows = np.array([name.concept for name in names], np.int64)  # (names,)
+        self.synonyms = self._synonyms()
+        self.concepts = len(dense.kb)
+        self.namesakes = torch.from_numpy(namesakes(names, concepts=self.concepts))
+
+    def _synonyms(self) -> list[Ints]:
+        """Return the places of the names of each concept that has several: one of those that are read alike."""
+        places: dict[int, dict[tuple[int, ...], int]] = defaultdict(dict)
+        for place, (text, row) in enumerate(zip(self.tokens, self.rows.tolist(), strict=True)):
+            places[row].setdefault(text.ids, place)
+        return [np.array(list(own.values())) for own in places.values() if len(own) > 1]
+
+    def groups(self, args: TrainArgs) -> list[dict[str, Any]]:
+        """Return all parameters, which decay alike, as published."""
+        return parameter_groups(self.module, args, no_decay=())
+
+    def examples(self, docs: Sequence[Document], *, epoch: int, rng: np.random.Generator) -> Any:  # noqa: ARG002
+        """Return the pairs of synonyms of an epoch as places of names, one array int64 (pairs, 2)."""
+        return np.concatenate([own[_pairs(len(own), self.args.pairs, rng)] for own in self.synonyms])
+
+    def collate(self, examples: Sequence[Ints]) -> SynonymBatch:
+        """Return tensors of pairs: the first names of all, then the second ones."""
+        places = np.stack(examples).T.ravel()
+        texts = padded(
+            [self.tokens[place] for place in places], padding=self.dense.network.entity.tokenizer.pad_token_id
+        )
+        return SynonymBatch(texts, torch.from_numpy(self.rows[places]))
+
+    def loss(self, batch: SynonymBatch) -> dict[str, Tensor]:
+        """Return the multi-similarity loss of the pairs in hard triplets, among the names of all processes."""
+        own = encode_to_learn(self.dense.network.names, batch.texts, chunk=self.args.encode_batch)
+        vectors, rows = gathered(functional.normalize(own.float(), dim=-1)), gathered(batch.rows)
+        args = self.args
+        # beta times the rounding of bfloat16 would be a large error
+        with torch.autocast(vectors.device.type, enabled=False):
+            similarities = vectors @ vectors.T  # (names, names)
+            pairs = hard_triplets(similarities, *self.compared(rows), margin=args.margin)
+            loss = multi_similarity(similarities, *pairs, alpha=args.alpha, beta=args.beta, base=args.base)
+        return {"multi_similarity": loss}
+
+    def compared(self, rows: Tensor) -> tuple[Tensor, Tensor]:
+        """Return which names of a batch belong together, and which do not, bool (names, names), by their concepts.
+
+        Names of concepts that share a name are neither.
+        """
+        same = rows[:, None] == rows
+        itself = torch.eye(len(rows), dtype=torch.bool, device=rows.device)
+        codes = rows[:, None] * self.concepts + rows
+        return same & ~itself, ~same & ~torch.isin(codes, self.namesakes.to(rows.device))
+
+
+def _pairs(count: int, most: int, rng: np.random.Generator) -> Ints:
+    """Return pairs of different numbers below `count`, (pairs, 2): all of them, or so many drawn at random.
+
+    >>> _pairs(3, 50, np.random.default_rng(1)).tolist(), len(_pairs(1000, 50, np.random.default_rng(1)))
+    ([[0, 1], [0, 2], [1, 2]], 50)
+    """
+    total = count * (count - 1) // 2
+    if total <= most:
+        return np.stack(np.triu_indices(count, 1), axis=1)
+    chosen = rng.choice(total, most, replace=False)
+    # pairs are numbered (0, 1), (0, 2), (1, 2), (0, 3) …: those up to a second number s are s (s + 1) / 2
+    starts = np.arange(count) * (np.arange(count) - 1) // 2
+    second = np.searchsorted(starts, chosen, side="right") - 1
+    return np.stack([chosen - starts[second], second], axis=1)
+
+
+def namesakes(names: Sequence[KbName], *, concepts: int) -> Ints:
+    """Return the pairs of concepts that share a name when spelling is left aside, each pair (a, b) as a · concepts + b.
+
+    Both orders of a pair are there.
+    """
+    rows: dict[str, set[int]] = defaultdict(set)
+    for name in names:
+        rows[basic(name.text) or name.text].add(name.concept)
+    shared = [sorted(own) for own in rows.values() if len(own) > 1]
+    return np.array(sorted({a * concepts + b for own in shared for a in own for b in own if a != b}), np.int64)

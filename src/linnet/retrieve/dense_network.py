@@ -1,8 +1,5 @@
 """The bi-encoder: a mention in its context and the text of a concept, each as one vector (TrainX: Oberhauser 2020).
 
-    mention  ``[CLS] left [MS] mention [ME] right [SEP]``       (mentions, tokens) -> (mentions, d)
-    concept  ``[CLS] name [ENT] description [SEP]``             (names, tokens) -> (names, d)
-
 Both sides are Hugging Face encoders, two of them as published or one for both. What one vector is made of the tokens is
 an option of either side: [CLS] as published, or the mean of the mention's or the name's own tokens. The context is
 centred on the mention: each side gets half of the room, and what one side leaves goes to the other.
