@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from linnet.corpora import write
-from linnet.corpora.own import has_split, split_documents
+from linnet.corpora.splits import has_split, split_documents
 from linnet.data import Document, Mention
 from linnet.errors import FormatError, LinnetError
 

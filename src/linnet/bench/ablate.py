@@ -13,7 +13,7 @@ import typer
 
 from linnet.cli.common import Quiet, Verbose, listen, table
 from linnet.corpora.catalog import read_corpus
-from linnet.corpora.own import dev_documents
+from linnet.corpora.splits import dev_documents
 from linnet.data import Document
 from linnet.errors import LinnetError, RecipeError
 from linnet.evaluate.rows import NOTHING, PageTable

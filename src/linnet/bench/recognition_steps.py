@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from linnet.corpora.own import split_documents
+from linnet.corpora.splits import split_documents
 from linnet.data import Document
 from linnet.errors import RecipeError
 from linnet.evaluate.end_to_end import end_to_end

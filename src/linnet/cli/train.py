@@ -16,7 +16,7 @@ from linnet.cli.inputs import refuse_overwriting
 from linnet.cli.params import with_params
 from linnet.cli.times import Time, write_times
 from linnet.cli.tracking import tracking
-from linnet.corpora.own import dev_documents, split_documents
+from linnet.corpora.splits import dev_documents, split_documents
 from linnet.errors import RecipeError
 from linnet.fit.fitting import Done, Progress
 from linnet.fit.fitting import train as train_all

@@ -14,7 +14,7 @@ from linnet.cli.inputs import refuse_overwriting
 from linnet.cli.params import with_params
 from linnet.cli.terminal import say
 from linnet.cli.train import Data, OtherCorpus, Params
-from linnet.corpora.own import dev_documents, has_split, split_documents
+from linnet.corpora.splits import dev_documents, has_split, split_documents
 from linnet.errors import LinnetError, RecipeError, did_you_mean
 from linnet.fit.tuning import Search, Trial, write_best
 from linnet.fit.tuning import tune as search_for

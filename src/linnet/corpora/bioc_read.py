@@ -38,7 +38,7 @@ from linnet.data import JSON, Document, Mention, Passage, Rows, Span
 from linnet.errors import DataError, FormatError
 from linnet.frozen import EMPTY
 from linnet.strict_json import parse
-from linnet.vocabularies.oddities import Oddities
+from linnet.vocabularies.malformed import Oddities
 
 __all__ = ["Reader", "relation_meta", "unplaced_meta"]
 

@@ -20,7 +20,7 @@ from linnet.corpora.sources import visible
 from linnet.data import Document, Mention, Passage
 from linnet.errors import FormatError
 from linnet.text.files import shown
-from linnet.vocabularies.oddities import Oddities
+from linnet.vocabularies.malformed import Oddities
 
 __all__ = ["read"]
 

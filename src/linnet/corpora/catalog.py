@@ -16,8 +16,7 @@ from functools import partial
 from pathlib import Path
 
 from linnet.corpora.bioc_fold import like_pubtator
-from linnet.corpora.entries import ABSTRACTS
-from linnet.corpora.entries_own import OWN
+from linnet.corpora.entries import ABSTRACTS, OWN
 from linnet.corpora.entry import RULES, Corpus, Counts, Download, Layout
 from linnet.corpora.faults import LEFT_OUT, STOP, Faults
 from linnet.corpora.places import MISPLACED
@@ -27,7 +26,7 @@ from linnet.errors import FormatError, LinnetError, did_you_mean
 from linnet.home import home
 from linnet.reporter import warn
 from linnet.text.files import open_text
-from linnet.vocabularies.oddities import Oddities
+from linnet.vocabularies.malformed import Oddities
 
 __all__ = [
     "CORPORA",
@@ -48,16 +47,16 @@ READERS = {
     "pubtator": "linnet.corpora.pubtator:read",
     "bioc_xml": "linnet.corpora.bioc_xml:read",
     "gsc": "linnet.corpora.gsc:read",
-    "ask_a_patient": "linnet.corpora.ask_a_patient:read",
+    "ask_a_patient": "linnet.corpora.laypeople:read_ask_a_patient",
     "bioid": "linnet.corpora.bioid:read",
-    "cometa_general": "linnet.corpora.cometa:read_general",
-    "cometa_specific": "linnet.corpora.cometa:read_specific",
+    "cometa_general": "linnet.corpora.laypeople:read_general",
+    "cometa_specific": "linnet.corpora.laypeople:read_specific",
     "craft": "linnet.corpora.craft:read",
     "craft_extended": "linnet.corpora.craft:read_extended",
     "gnormplus": "linnet.corpora.genes:read_gnormplus",
-    "linnaeus": "linnet.corpora.linnaeus:read",
+    "linnaeus": "linnet.corpora.species:read_linnaeus",
     "nlm_gene": "linnet.corpora.genes:read_nlm_gene",
-    "s800": "linnet.corpora.s800:read",
+    "s800": "linnet.corpora.species:read_s800",
     "tmvar": "linnet.corpora.tmvar:read",
 }
 ASKING = ("pubtator", "bioc_xml", "gsc", "tmvar")  # readers that take `Faults`; the others place annotations themselves

@@ -22,8 +22,7 @@ from linnet.corpora.catalog import CORPORA, corpora_folder, corpus_named
 from linnet.corpora.entry import Corpus, Download
 from linnet.errors import FormatError, LinnetError, did_you_mean
 from linnet.fetch.archive import check_archive, unpack
-from linnet.fetch.disk import alone, on_disk
-from linnet.fetch.file import SHA256, Fetched, Progress, fetch
+from linnet.fetch.file import SHA256, Fetched, Progress, alone, fetch, on_disk
 from linnet.fetch.mirror import downloads_folder, mirror, mirrored, offered
 from linnet.fetch.web import LIMITS, Limits, WebError
 from linnet.home import permit, writable

@@ -25,7 +25,7 @@ from linnet.data import Document, Mention
 from linnet.errors import DataError, FormatError
 from linnet.text.files import shown
 from linnet.text.json_files import Node, nodes
-from linnet.vocabularies.oddities import Oddities
+from linnet.vocabularies.malformed import Oddities
 
 __all__ = ["read"]
 

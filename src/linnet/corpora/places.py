@@ -11,7 +11,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 
 from linnet.data import Span
-from linnet.vocabularies.oddities import Oddities
+from linnet.vocabularies.malformed import Oddities
 
 __all__ = ["LOST", "MISPLACED", "NEARBY", "Places", "find_near", "nearby"]
 

@@ -12,8 +12,8 @@ from linnet.corpora.formats import FORMATS, GIVEN, READABLE, resolve, suffix
 from linnet.corpora.sources import Found, find, is_json, lines_of_bigbio, sniff, texts_of_brat, unique_names
 from linnet.data import Document
 from linnet.errors import FormatError
-from linnet.text.decoding import refuse_no_text
 from linnet.text.files import head, shown
+from linnet.text.raw_input import refuse_no_text
 
 __all__ = ["read_sources"]
 

@@ -7,27 +7,28 @@ time. A file that arrived but is not what it should be is set aside as ``hp.obo.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import http.client
 import json
 import os
 import re
 import shutil
+import sqlite3
 import time
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeAlias
 
 from linnet.errors import FormatError, LinnetError
-from linnet.fetch.disk import alone, full, on_disk
 from linnet.fetch.web import LIMITS, Limits, PassingError, WebError, ask, check_url, receive
-from linnet.home import permit, writable
+from linnet.home import hold, permit, writable
 from linnet.text.files import replacing
 
-__all__ = ["SHA256", "Fetched", "Progress", "fetch"]
+__all__ = ["SHA256", "Fetched", "Progress", "alone", "fetch", "full", "on_disk"]
 
 Progress: TypeAlias = Callable[[int, int | None], None]  # bytes there, bytes in all (None: the server does not say)
 
@@ -328,3 +329,49 @@ def _validator(note: Mapping[str, str]) -> str:
     """Return what tells whether a half-fetched file is still the same; a weak ETag does not promise equal bytes."""
     etag = note.get("etag", "")
     return etag if etag and not etag.startswith("W/") else note.get("modified", "")
+
+
+POLL = 0.2  # seconds between two looks whether another process is done
+
+
+@contextmanager
+def alone(path: Path, limits: Limits) -> Iterator[None]:
+    """Hold the lock of the file or folder `path`, which need not exist, in a folder that does.
+
+    Raises:
+        LinnetError: another process holds it for longer than the limits say, or the disk takes no locks.
+    """
+    lock = path.with_name(f".{path.name}.lock")
+    deadline = time.monotonic() + limits.queue
+    with on_disk(path):
+        try:
+            while (held := hold(lock)) is None:
+                if time.monotonic() > deadline:
+                    raise LinnetError(f"{path}: another process is still fetching it; try again when it is done")
+                time.sleep(POLL)  # in short sleeps, not in SQLite, so that Ctrl-C is heard
+        except sqlite3.Error as error:
+            raise LinnetError(f"{path}: cannot be locked ({error}); set LINNET_HOME to another disk") from error
+    with closing(held):
+        yield
+
+
+@contextmanager
+def on_disk(path: Path) -> Iterator[None]:
+    """Put what the disk refuses into a sentence; faults of the network are no longer OSErrors here.
+
+    Raises:
+        LinnetError: what the disk refused, for `path`.
+    """
+    try:
+        yield
+    except (OSError, sqlite3.Error) as error:
+        if getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT):
+            raise full(path) from error
+        said = getattr(error, "strerror", None) or error
+        raise LinnetError(f"{path}: cannot be written ({said}); set LINNET_HOME to another folder") from error
+
+
+def full(path: Path, needed: str = "") -> LinnetError:
+    """Return the error of a disk that has no room for `path`; `needed` says for how much."""
+    cure = "make room or set LINNET_HOME to another disk, and run it again: it goes on where it stopped"
+    return LinnetError(f"{path}: no space left in {path.parent}{needed}; {cure}")

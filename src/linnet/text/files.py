@@ -23,8 +23,7 @@ from typing import Any, BinaryIO, TextIO, cast
 
 from linnet.errors import FormatError
 from linnet.home import check_output, permit, real_path, sweep_folders
-from linnet.text.decoding import decode, refuse_binary, refuse_returns
-from linnet.text.unchanged import unchanged
+from linnet.text.raw_input import StandardInput, decode, look_ahead, refuse_binary, refuse_returns, unchanged
 
 __all__ = [
     "BOMB_BYTES",
@@ -115,8 +114,6 @@ class _Counting:
 def _open_raw(path: str | Path) -> BinaryIO:
     """Open a regular file, or standard input for ``-``; anything else could block for ever or never end."""
     if str(path) == STDIO:
-        from linnet.text.standard_input import StandardInput, look_ahead  # noqa: PLC0415 - most texts come from files
-
         look_ahead(len(GZIP))  # one read could end within the mark
         return cast("BinaryIO", io.BufferedReader(StandardInput(), CHUNK))
     try:
@@ -161,8 +158,6 @@ def head(path: str | Path, size: int = 1 << 16) -> bytes:
     if str(path) != STDIO:
         with open_bytes(path) as stream:
             return stream.read(size)
-    from linnet.text.standard_input import look_ahead  # noqa: PLC0415 - most texts come from files
-
     data = look_ahead(size)
     if not data.startswith(GZIP):
         return data

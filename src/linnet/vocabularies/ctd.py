@@ -26,8 +26,7 @@ from linnet.data import Concept, Name
 from linnet.errors import FormatError
 from linnet.text.files import shown
 from linnet.vocabularies.curies import curie
-from linnet.vocabularies.malformed import Lines, Malformed
-from linnet.vocabularies.oddities import Oddities
+from linnet.vocabularies.malformed import Lines, Malformed, Oddities
 
 __all__ = ["read_ctd"]
 

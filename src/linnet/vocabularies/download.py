@@ -16,8 +16,7 @@ from pathlib import Path
 
 from linnet.errors import LinnetError, did_you_mean
 from linnet.fetch.archive import check_archive, unpack
-from linnet.fetch.disk import alone
-from linnet.fetch.file import Fetched, Progress, fetch
+from linnet.fetch.file import Fetched, Progress, alone, fetch
 from linnet.fetch.mirror import downloads_folder, file_name, mirror, mirrored, offered
 from linnet.fetch.web import LIMITS, Limits, WebError
 from linnet.text.files import head, open_bytes

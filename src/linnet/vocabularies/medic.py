@@ -18,8 +18,7 @@ from linnet.data import Concept, Name
 from linnet.errors import FormatError
 from linnet.text.files import open_text, shown
 from linnet.vocabularies.curies import curie
-from linnet.vocabularies.malformed import Malformed
-from linnet.vocabularies.oddities import Oddities
+from linnet.vocabularies.malformed import Malformed, Oddities
 
 __all__ = ["read_medic"]
 

@@ -24,9 +24,8 @@ from linnet.data import Concept
 from linnet.errors import FormatError
 from linnet.text.files import STDIO, head, open_text, shown
 from linnet.vocabularies.cycles import closing_edges
-from linnet.vocabularies.malformed import Malformed
+from linnet.vocabularies.malformed import Malformed, Oddities
 from linnet.vocabularies.mesh_records import MARK, UI, MeshRecord, ascii_records, xml_records
-from linnet.vocabularies.oddities import Oddities
 
 __all__ = ["PREFIX", "mesh_tree_types", "read_mesh", "tree_parents"]
 

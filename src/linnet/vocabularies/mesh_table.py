@@ -20,10 +20,9 @@ from linnet.data import Concept
 from linnet.errors import FormatError
 from linnet.text.files import head, open_text, shown
 from linnet.vocabularies.ctd import read_ctd
-from linnet.vocabularies.malformed import Malformed
+from linnet.vocabularies.malformed import Malformed, Oddities
 from linnet.vocabularies.mesh import PREFIX, mesh_tree_types, tree_parents
 from linnet.vocabularies.mesh_records import UI
-from linnet.vocabularies.oddities import Oddities
 from linnet.vocabularies.table import read_table
 
 __all__ = ["read_mesh_table", "read_mesh_trees"]

@@ -24,8 +24,8 @@ from linnet.errors import FormatError, LinnetError, did_you_mean
 from linnet.text.files import shown
 from linnet.vocabularies.curies import curie
 from linnet.vocabularies.cycles import ends_of
+from linnet.vocabularies.malformed import Oddities
 from linnet.vocabularies.obo_lines import OTHERS, Stanza, Value, first_word, plain, quoted, read_stanzas, synonym
-from linnet.vocabularies.oddities import Oddities
 
 __all__ = ["Types", "read_obo", "read_obo_header"]
 

@@ -27,7 +27,7 @@ from sys import intern
 from linnet.data import Concept, Name
 from linnet.errors import FormatError, LinnetError
 from linnet.text.files import open_text, shown
-from linnet.vocabularies.oddities import Oddities
+from linnet.vocabularies.malformed import Oddities
 from linnet.vocabularies.release_rows import Layout, ReleaseRows, Row
 
 __all__ = ["DIALECTS", "read_snomed"]
