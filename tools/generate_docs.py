@@ -21,7 +21,7 @@ from linnet import corpora
 from linnet.cli.main import app
 from linnet.corpora import FORMATS, Format
 from linnet.corpora.catalog import CORPORA, Corpus
-from linnet.corpora.losses import CARRIED, KINDS
+from linnet.corpora.conversion_losses import CARRIED, KINDS
 from linnet.pipeline.learner import HANDED_IN
 from linnet.recipes.config import COMPONENTS, read_recipe, recipes
 from linnet.vocabularies import UNTESTED, VOCABULARIES

@@ -6,7 +6,7 @@ import json
 import math
 from typing import Any
 
-__all__ = ["DECODER", "MAX_LISTS", "bounded", "lists", "parse", "said"]
+__all__ = ["DECODER", "bounded", "parse", "said"]
 
 MAX_LISTS = 5_000_000  # lists and objects of one text: each takes a hundred bytes, however few of the text
 
@@ -56,10 +56,5 @@ def bounded(text: str) -> None:
     Raises:
         ValueError: it has more than `MAX_LISTS` lists and objects.
     """
-    if lists(text) > MAX_LISTS:
+    if text.count("[") + text.count("{") > MAX_LISTS:  # at most: brackets within strings count as well
         raise ValueError(f"more than {MAX_LISTS:,} lists and objects in one JSON text")
-
-
-def lists(text: str) -> int:
-    """Return how many lists and objects a JSON text has at most: brackets within strings count as well."""
-    return text.count("[") + text.count("{")

@@ -14,7 +14,7 @@ from tests.strategies import documents
 
 from linnet.corpora import bigbio, read, write
 from linnet.data import Document, Mention, Passage, Span
-from linnet.errors import DataError, FormatError
+from linnet.errors import FormatError
 
 TITLE, ABSTRACT = "Renal 𝒳 cysts", "Left and right cysts after lithium."
 
@@ -127,18 +127,6 @@ def test_marked_blanks_survive(tmp_path: Path) -> None:
     ):
         write([doc], tmp_path / "x.bigbio")
         assert list(read(tmp_path / "x.bigbio")) == [doc]
-
-
-def test_one_text_is_not_written_longer_than_it_may_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("linnet.text.json_files.MAX_TEXT", 1000)
-    for suffix, name in (("bigbio", "BigBIO"), ("texoo", "TeXoo")):
-        with pytest.raises(DataError, match=f"{name} is one JSON text, and this one has more than 1,000 characters"):
-            write([Document(str(i), "Fits.") for i in range(20)], tmp_path / f"x.{suffix}")
-        assert not (tmp_path / f"x.{suffix}").exists()
-    monkeypatch.undo()
-    monkeypatch.setattr("linnet.text.json_files.MAX_LISTS", 30)
-    with pytest.raises(DataError, match="more than 30 lists and objects: write several files, or JSON Lines"):
-        write([Document(str(i), "Fits.") for i in range(20)], tmp_path / "x.bigbio")
 
 
 def given_as(value: Any, folder: Path) -> Path:

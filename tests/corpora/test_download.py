@@ -18,7 +18,7 @@ from tests.corpora.published_excerpts import EXCERPTS, zipped
 from tests.web_server import Answer, Handler, Server, file, serving, status
 
 from linnet.corpora.catalog import CORPORA, corpora_folder, read_corpus
-from linnet.corpora.download import CHECKSUMS, download_corpus
+from linnet.corpora.corpus_download import CHECKSUMS, download_corpus
 from linnet.errors import FormatError, LinnetError
 from linnet.fetch.mirror import MIRROR, downloads_folder
 from linnet.fetch.web import Limits, WebError, check_url
@@ -292,7 +292,7 @@ def test_a_file_that_does_not_get_to_its_place_is_not_remembered(
 
     server.say(CDR, file(cdr()))
     with monkeypatch.context() as patch:
-        patch.setattr("linnet.corpora.download.unpack", full)
+        patch.setattr("linnet.corpora.corpus_download.unpack", full)
         with pytest.raises(FormatError, match="No space left"):
             download_corpus("bc5cdr", limits=LIMITS)
     assert not (downloads_folder() / "corpora" / CHECKSUMS).exists()

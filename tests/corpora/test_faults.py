@@ -10,7 +10,7 @@ import pytest
 
 from linnet.corpora import read
 from linnet.corpora.faults import Faults, OnError
-from linnet.corpora.places import find_near, nearby
+from linnet.corpora.misplaced import find_near, nearby
 from linnet.data import Document, Span
 from linnet.errors import FormatError, LinnetWarning
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from tests.strategies import documents
 
 from linnet.corpora import FORMATS, read, write
+from linnet.corpora.conversion_losses import kept
 from linnet.corpora.html import write_html
-from linnet.corpora.losses import kept
 from linnet.data import Candidates, Document, Mention, Span, by_position
 from linnet.errors import FormatError
 

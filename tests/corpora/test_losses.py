@@ -14,8 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from linnet.corpora import FORMATS, WRITABLE, fitting, read, write
+from linnet.corpora.conversion_losses import KINDS, kept, lost, present
 from linnet.corpora.formats import ALL
-from linnet.corpora.losses import KINDS, kept, lost, present
 from linnet.corpora.mentions_csv import read_mentions
 from linnet.data import Abbreviation, Candidates, Document, Mention, Passage, Span, by_position
 from linnet.errors import DataError, FormatError

@@ -385,7 +385,7 @@ def test_what_macs_leave_beside_files_is_passed_over(corpus: Read, tmp_path: Pat
 
 
 def test_placing_looks_nearby() -> None:
-    from linnet.corpora.places import Places
+    from linnet.corpora.misplaced import Places
 
     places = Places("f")
     text = "Mice and men, and mice."
@@ -397,7 +397,7 @@ def test_placing_looks_nearby() -> None:
 
 
 def test_placing_counts_the_characters_of_the_text() -> None:
-    from linnet.corpora.places import Places, nearby
+    from linnet.corpora.misplaced import Places, nearby
 
     places = Places("f")
     assert places.span("İİİ yeast here. Mice.", 14, 18, "MICE") == Span(16, 20), "İ is two characters in lower case"

@@ -17,7 +17,7 @@ from linnet.corpora import read, texoo, write
 from linnet.data import Candidates, Concept, Document, Mention, Name, Passage
 from linnet.errors import FormatError, LinnetWarning
 from linnet.vocabularies.export import write_table
-from linnet.vocabularies.texoo import read_texoo
+from linnet.vocabularies.texoo_terms import read_texoo
 
 TEXT = "Chédiak-Higashi syndrome (🧬 LYST).\n"
 

@@ -22,7 +22,7 @@ from linnet.pipeline import Pipeline, Sentences
 from linnet.pipeline.decide import Decide
 from linnet.recipes import config
 from linnet.retrieve.ngram import Ngram
-from linnet.vocabularies.corpus import read_corpus_concepts
+from linnet.vocabularies.corpus_concepts import read_corpus_concepts
 
 needs_flair = pytest.mark.skipif(importlib.util.find_spec("flair") is None, reason="needs flair: make test-flair")
 logger = logging.getLogger("linnet.tests")

@@ -11,7 +11,7 @@ from linnet.data import Concept, Name
 from linnet.errors import LinnetError, LinnetWarning, UnknownConceptError
 from linnet.kb import KnowledgeBase
 from linnet.vocabularies.build import target
-from linnet.vocabularies.by_hand import add_by_hand, meant
+from linnet.vocabularies.typed_edits import add_by_hand, meant
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 from linnet.data import Concept, Document, Mention, Name
 from linnet.errors import LinnetError
 from linnet.kb.build import build
-from linnet.vocabularies.corpus import read_corpus_concepts
+from linnet.vocabularies.corpus_concepts import read_corpus_concepts
 
 TEXT = "Fits and Fever; fits, breast and  ovarian cancer."
 

@@ -25,7 +25,7 @@ from tests.vocabularies import test_damaged
 
 from linnet.corpora import FORMATS, read, write
 from linnet.corpora.catalog import CORPORA, read_corpus
-from linnet.corpora.losses import kept
+from linnet.corpora.conversion_losses import kept
 from linnet.corpora.mentions_csv import read_mentions
 from linnet.data import JSON, Abbreviation, Document, Mention, Passage, Span
 from linnet.errors import LinnetWarning

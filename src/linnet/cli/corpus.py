@@ -20,8 +20,8 @@ from linnet.cli.inputs import refuse_overwriting
 from linnet.cli.terminal import say
 from linnet.corpora import FORMATS, fitting, format_of, options_of, write
 from linnet.corpora.catalog import CORPORA, corpus_named, read_corpus, splits_of
+from linnet.corpora.corpus_download import download_corpus
 from linnet.corpora.describe import Stats, check, describe, seen
-from linnet.corpora.download import download_corpus
 from linnet.corpora.faults import LEFT_OUT, Faults, OnError
 from linnet.corpora.sources import stem
 from linnet.corpora.splits import repeated, split

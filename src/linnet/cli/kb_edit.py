@@ -17,7 +17,7 @@ from linnet.errors import LinnetError
 from linnet.kb import KnowledgeBase
 from linnet.kb.edit import Edit
 from linnet.recipes.config import open_kb
-from linnet.vocabularies.by_hand import add_by_hand, meant
+from linnet.vocabularies.typed_edits import add_by_hand, meant
 
 __all__ = ["add", "merge", "retire"]
 

@@ -166,7 +166,7 @@ def _writable(path: str | Path, docs: Iterable[Document]) -> Iterator[Iterator[D
 
 def fitting(docs: Iterable[Document], format: str, dropped: Counter[str]) -> Iterator[Document]:
     """Yield documents as a format can hold them, for its writer; count in `dropped` what it cannot, by kind."""
-    from linnet.corpora.losses import fitted  # noqa: PLC0415 - needed where documents are written
+    from linnet.corpora.conversion_losses import fitted  # noqa: PLC0415 - needed where documents are written
 
     known = FORMATS.get(format)
     carry = resolve(known.carry) if known and known.carry else None

@@ -31,7 +31,7 @@ from linnet.corpora.names import Remembering
 from linnet.corpora.sources import stem
 from linnet.data import Document, Mention, Passage, Rows, Span
 from linnet.errors import DataError, FormatError
-from linnet.text.json_files import Node, OneText, dumps, loads, nodes
+from linnet.text.json_files import Node, dumps, loads, nodes
 from linnet.vocabularies.curies import curie
 
 __all__ = ["read", "write"]
@@ -225,14 +225,14 @@ def write(docs: Iterable[Document], out: TextIO, *, rows: Rows | None = None) ->
     """Write documents as one array, a document a line, and return how many.
 
     Raises:
-        DataError: candidates of another knowledge base than `rows`, rows without one, or more than one text may hold.
+        DataError: candidates of another knowledge base than `rows`, or rows without one.
     """
-    known, text = Remembering.of(rows), OneText(out, "BigBIO")
+    known = Remembering.of(rows)
     count = 0
     for doc in docs:
-        text.write((",\n" if count else "[\n") + _line(by_ids(doc, known)))
+        out.write((",\n" if count else "[\n") + _line(by_ids(doc, known)))
         count += 1
-    text.write("\n]\n" if count else "[]\n")
+    out.write("\n]\n" if count else "[]\n")
     return count
 
 

@@ -2,7 +2,7 @@
 
 `linnet.corpora.bioc_xml` reads BioC as it should be and refuses what contradicts itself. Some corpora do: their
 passages begin where the one before has not ended, or their annotations stand beside the text. Their readers take what
-is here and place it with `linnet.corpora.places`.
+is here and place it with `linnet.corpora.misplaced`.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from linnet.corpora.bioc_bare import BareDocument, bare_documents
-from linnet.corpora.places import Places
+from linnet.corpora.misplaced import Places
 from linnet.corpora.separated import number, table
 from linnet.corpora.sources import visible
 from linnet.data import Document, Mention, Passage

@@ -26,7 +26,7 @@ from linnet.corpora.brat_lines import (
 )
 from linnet.corpora.ids import to_curie
 from linnet.corpora.names import namer
-from linnet.corpora.plain import BREAKS
+from linnet.corpora.plain_text import BREAKS
 from linnet.data import Document, Mention, Rows
 from linnet.errors import DataError, FormatError
 from linnet.frozen import EMPTY

@@ -19,7 +19,7 @@ from linnet.corpora.bioc_fold import like_pubtator
 from linnet.corpora.entries import ABSTRACTS, OWN
 from linnet.corpora.entry import RULES, Corpus, Counts, Download, Layout
 from linnet.corpora.faults import LEFT_OUT, STOP, Faults
-from linnet.corpora.places import MISPLACED
+from linnet.corpora.misplaced import MISPLACED
 from linnet.corpora.sources import visible
 from linnet.data import Document, FrozenDict
 from linnet.errors import FormatError, LinnetError, did_you_mean

@@ -36,7 +36,7 @@ from typing import NamedTuple, cast
 from lxml import etree
 
 from linnet.corpora.counting import utf16_units
-from linnet.corpora.places import LOST, Places
+from linnet.corpora.misplaced import LOST, Places
 from linnet.corpora.separated import number
 from linnet.corpora.sources import visible
 from linnet.data import Document, Mention, Span

@@ -49,8 +49,8 @@ class Download:
     """A file of a corpus on the web: an archive that is unpacked, or a file put at `place` below the corpus's folder.
 
     ``only`` are patterns of the files wanted from an archive. ``sha256`` is what the file had when others pinned it;
-    where none is known, the one met first is remembered (`linnet.corpora.download`). ``begins`` is a regular expression
-    for the first line of a file that is no archive: what portals send instead of it would be remembered too.
+    where none is known, the one met first is remembered (`linnet.corpora.corpus_download`). ``begins`` is a regular
+    expression for the first line of a file that is no archive: what portals send instead would be remembered too.
     """
 
     url: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Literal, TypeAlias, TypeVar
 
-from linnet.corpora.places import find_near
+from linnet.corpora.misplaced import find_near
 from linnet.data import Span
 from linnet.errors import FormatError
 from linnet.reporter import warn
@@ -29,7 +29,7 @@ class Faults:
 
     Args:
         on_error: "stop" refuses the file; "skip" leaves the annotation out; "repair" puts one whose offsets miss its
-            text where the text stands nearby (`linnet.corpora.places`), and leaves out any other.
+            text where the text stands nearby (`linnet.corpora.misplaced`), and leaves out any other.
         tell: is given each error and what was done, `LEFT_OUT` or ``put at 0-5``; by default each is a warning.
         whole: leave out documents and files too that cannot be read, instead of stopping.
 

@@ -20,10 +20,10 @@ class Format:
     keywords ``rows`` (a knowledge base), ``name`` (what to call documents that have no id) and ``faults`` (what is done
     about annotations that cannot be read) that ``options`` names.
     ``alone`` tells formats that their suffix alone identifies; the others are recognised by content. ``holds`` names
-    what the format can hold (`linnet.corpora.losses`), ``carry`` the function that gives a document what comes back
-    of its text, passages and probabilities, where not all does; a format with ``write_folder`` makes several files.
-    Files of one that is ``asked`` for are read from a folder only when the format is named. ``untested`` says that no
-    published file of it was ever read.
+    what the format can hold (`linnet.corpora.conversion_losses`), ``carry`` the function that gives a document what
+    comes back of its text, passages and probabilities, where not all does; a format with ``write_folder`` makes several
+    files. Files of one that is ``asked`` for are read from a folder only when the format is named. ``untested`` says
+    that no published file of it was ever read.
     """
 
     read: str | None
@@ -41,7 +41,7 @@ class Format:
 
 LINKS = frozenset({"texts", "documents without mentions", "mentions", "overlapping mentions", "concepts"})
 ANNOTATIONS = LINKS | {"types", "several concepts", "NIL mentions", "mentions not linked"}
-# All that a document can have beyond its id, which `linnet.corpora.losses` counts.
+# All that a document can have beyond its id, which `linnet.corpora.conversion_losses` counts.
 ALL = (
     ANNOTATIONS
     | {"documents not looked at", "document meta", "line breaks", "passages", "passage meta", "sentences"}

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from linnet.corpora.bioc_bare import BareAnnotation, BareDocument, bare_documents
 from linnet.corpora.bioc_ids import prefix_of
-from linnet.corpora.places import Places
+from linnet.corpora.misplaced import Places
 from linnet.data import JSON, Document, Mention
 from linnet.errors import FormatError
 from linnet.text.files import open_text, shown

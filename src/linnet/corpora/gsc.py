@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TextIO
 
 from linnet.corpora.faults import STOP, Faults
-from linnet.corpora.plain import BREAKS, plain
+from linnet.corpora.plain_text import BREAKS, plain
 from linnet.data import Document, Mention, Span
 from linnet.errors import DataError, FormatError
 from linnet.reporter import warn

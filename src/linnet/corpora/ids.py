@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from functools import lru_cache
 
-from linnet.corpora.plain import BREAKING
+from linnet.corpora.plain_text import BREAKING
 from linnet.data import JSON, FrozenDict
 from linnet.errors import DataError
 from linnet.frozen import EMPTY

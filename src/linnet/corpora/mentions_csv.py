@@ -27,9 +27,9 @@ from linnet.corpora.faults import STOP, Faults
 from linnet.corpora.ids import to_curie
 from linnet.corpora.names import namer
 from linnet.data import Document, Mention, Rows, Span
-from linnet.errors import DataError, FormatError, LinnetError, did_you_mean
-from linnet.text.cells import quote_formula, unquote_formula
-from linnet.text.files import MAX_LINE, open_text, shown
+from linnet.errors import DataError, FormatError, did_you_mean
+from linnet.text.cells import DELIMITERS, check_columns, column_places, csv_rows, quote_formula, unquote_formula
+from linnet.text.files import open_text, shown
 
 __all__ = ["COLUMNS", "DOCUMENT_TEXT", "read", "read_mentions", "write"]
 
@@ -48,7 +48,6 @@ COLUMNS = (
 )
 DOCUMENT_TEXT = "document_text"
 REQUIRED = ("document", "start", "end")
-DELIMITERS = ("\t", ",", ";")
 DECIMALS = 4  # of probabilities: what a spreadsheet shows, without the noise of single precision
 UNCALIBRATED = "uncalibrated"  # how a person reads the record's ""
 PARTS = re.compile(r"[0-9]{1,12} [0-9]{1,12}(?:;[0-9]{1,12} [0-9]{1,12})+")
@@ -180,7 +179,8 @@ def read(
         LinnetError: `columns` names a column of ours that there is not.
         FormatError: no such column, a document whose first row has no text, or as `read_mentions`.
     """
-    found = _rows(path, _checked(columns), (*REQUIRED, DOCUMENT_TEXT), header)
+    check_columns(columns or {}, (*COLUMNS, DOCUMENT_TEXT))
+    found = _rows(path, columns or {}, (*REQUIRED, DOCUMENT_TEXT), header)
     return _read(shown(path), found, faults)
 
 
@@ -222,7 +222,8 @@ def read_mentions(
             what is no number or source, rows of a document that `texts` does not hold; with the line.
         DataError: two of the texts have the same id.
     """
-    rows = _rows(path, _checked(columns), REQUIRED)
+    check_columns(columns or {}, (*COLUMNS, DOCUMENT_TEXT))
+    rows = _rows(path, columns or {}, REQUIRED)
     return _attach(shown(path), rows, texts)
 
 
@@ -242,15 +243,6 @@ def _attach(path: str, rows: Iterator[_Row], texts: Iterable[Document]) -> Itera
         raise FormatError(path, problem + did_you_mean(id, itertools.islice(seen, 10_000)), line=first.line)
 
 
-def _checked(columns: Mapping[str, str] | None) -> Mapping[str, str]:
-    known = (*COLUMNS, DOCUMENT_TEXT)
-    for ours in columns or ():
-        if ours not in known:
-            problem = f"columns: unknown column {ours!r}; columns are {', '.join(known)}"
-            raise LinnetError(problem + did_you_mean(ours, known))
-    return columns or {}
-
-
 def _rows(
     path: str | Path, columns: Mapping[str, str], required: Sequence[str], header: Sequence[str] = ()
 ) -> Iterator[_Row]:
@@ -258,9 +250,11 @@ def _rows(
     lines = open_text(path, keep_ends=True)
     first = next(lines)
     cut = next((mark for mark in DELIMITERS if mark in first), ",")
-    table = _table(itertools.chain([first], lines), name, cut)
+    table = csv_rows(itertools.chain([first], lines), name, cut)
     header = header or [cell.strip() for cell in next(table, (1, [""]))[1]]
-    places = _places(header, name, columns, required)
+    places = column_places(
+        header, name, columns, known=(*COLUMNS, DOCUMENT_TEXT), cures={ours: _cure(ours) for ours in required}
+    )
     ours = {place: column for column, place in places.items()}
     for line, row in table:
         if len(row) != len(header):
@@ -271,42 +265,13 @@ def _rows(
         yield _Row(line, cells, others)
 
 
-def _table(lines: Iterator[str], path: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield (line where it begins, cells) of every row that is not blank."""
-    csv.field_size_limit(MAX_LINE)  # of the whole process; the module's 128 KB are less than a full text
-    reader = csv.reader(lines, delimiter=delimiter, strict=True)
-    begin = 1
-    try:
-        for cells in reader:
-            if any(cells):
-                yield begin, cells
-            begin = reader.line_num + 1
-    except csv.Error as error:
-        problem = f"is not valid CSV: {error}; is a quotation mark left open?"
-        raise FormatError(path, problem, line=begin) from error
-
-
-def _places(header: Sequence[str], path: str, columns: Mapping[str, str], required: Sequence[str]) -> dict[str, int]:
-    """Return our column -> its position."""
-    names = [name.casefold() for name in header]
-    there = f"the columns are {', '.join(header)}"
-    places = {}
-    for ours in (*COLUMNS, DOCUMENT_TEXT):
-        theirs = columns.get(ours, ours)
-        count = names.count(theirs.casefold())
-        if count > 1:
-            raise FormatError(path, f"two columns are called {theirs!r}; {there}", line=1)
-        if count:
-            places[ours] = names.index(theirs.casefold())
-        elif ours in columns or ours in required:
-            problem = f"there is no column {theirs!r}; {there}{did_you_mean(theirs, header)}"
-            if ours == DOCUMENT_TEXT:
-                problem += "; if linnet link wrote it, link again with -o x.jsonl, or give the texts to "
-                problem += "linnet.corpora.mentions_csv.read_mentions(path, texts)"
-            if ours not in columns:
-                problem += f" (if it is there by another name: columns={{{ours!r}: ...}})"
-            raise FormatError(path, problem, line=1)
-    return places
+def _cure(ours: str) -> str:
+    """Return what to do about a column that is missing."""
+    cure = f" (if it is there by another name: columns={{{ours!r}: ...}})"
+    if ours != DOCUMENT_TEXT:
+        return cure
+    texts = "give the texts to linnet.corpora.mentions_csv.read_mentions(path, texts)"
+    return f"; if linnet link wrote it, link again with -o x.jsonl, or {texts}{cure}"
 
 
 # --- rows to mentions ------------------------------------------------------------------------------------------------

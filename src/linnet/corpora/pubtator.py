@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 
 from linnet.corpora.faults import STOP, Faults
 from linnet.corpora.ids import read_ids, to_curie
-from linnet.corpora.plain import BREAKS
+from linnet.corpora.plain_text import BREAKS
 from linnet.corpora.pubtator_write import joined, write
 from linnet.corpora.relations import known_ids
 from linnet.data import JSON, Document, FrozenDict, Mention, Passage, Source, Span

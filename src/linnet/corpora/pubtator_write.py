@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import TextIO
 
 from linnet.corpora.ids import from_curie, to_curie, write_ids
-from linnet.corpora.plain import BREAKING, BREAKS, plain
+from linnet.corpora.plain_text import BREAKING, BREAKS, plain
 from linnet.corpora.relations import bare, known_ids, pairs
 from linnet.data import Document, Mention, Passage
 from linnet.errors import DataError

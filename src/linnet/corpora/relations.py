@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any
 
 from linnet.corpora.ids import from_curie, to_curie
-from linnet.corpora.plain import BREAKING
+from linnet.corpora.plain_text import BREAKING
 from linnet.data import Document, Mention
 from linnet.frozen import EMPTY, freeze
 

@@ -25,7 +25,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from linnet.corpora.places import Places
+from linnet.corpora.misplaced import Places
 from linnet.corpora.separated import Row, number, rows
 from linnet.corpora.sources import visible
 from linnet.data import JSON, Document, Mention, Passage

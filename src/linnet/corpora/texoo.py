@@ -37,7 +37,7 @@ from linnet.corpora.names import Remembering
 from linnet.corpora.sources import stem
 from linnet.data import Candidates, Document, Mention, Passage, Rows, Source, Span
 from linnet.errors import DataError, FormatError
-from linnet.text.json_files import Node, OneText, dumps, loads, nodes
+from linnet.text.json_files import Node, dumps, loads, nodes
 
 __all__ = ["read", "write"]
 
@@ -224,19 +224,19 @@ def write(docs: Iterable[Document], out: TextIO, *, rows: Rows | None = None) ->
     The data set is called what the first document was read with.
 
     Raises:
-        DataError: candidates of another knowledge base than `rows`, rows without one, or more than one text may hold.
+        DataError: candidates of another knowledge base than `rows`, or rows without one.
     """
-    known, text = Remembering.of(rows), OneText(out, "TeXoo")
+    known = Remembering.of(rows)
     header: Mapping[str, Any] = HEADER
     count = 0
     for doc in docs:
         if not count:
             told = doc.meta.get("dataset")
             header = told if isinstance(told, Mapping) and "documents" not in told else HEADER
-            text.write(_head(header))
-        text.write((",\n" if count else "\n") + _line(by_ids(doc, known), header))
+            out.write(_head(header))
+        out.write((",\n" if count else "\n") + _line(by_ids(doc, known), header))
         count += 1
-    text.write("\n]}\n" if count else _head(header) + "\n]}\n")
+    out.write("\n]}\n" if count else _head(header) + "\n]}\n")
     return count
 
 

@@ -19,7 +19,7 @@ from linnet.corpora.sources import find
 from linnet.data import Concept, Document
 from linnet.errors import LinnetError
 from linnet.frozen import EMPTY
-from linnet.vocabularies.corpus import read_corpus_concepts
+from linnet.vocabularies.corpus_concepts import read_corpus_concepts
 
 __all__ = ["corpus_paths", "documents", "gold_ids", "known_corpus", "read_corpus_vocabulary"]
 
@@ -89,7 +89,7 @@ def known_corpus(source: str | Path) -> str:
 def read_corpus_vocabulary(
     path: str | Path, *, min_count: int = 1, format: str | None = None, data: str | Path | None = None
 ) -> Iterator[Concept]:
-    """Yield the concepts that people annotated in a corpus (`linnet.vocabularies.corpus`).
+    """Yield the concepts that people annotated in a corpus (`linnet.vocabularies.corpus_concepts`).
 
     Args:
         path: a file, folder or pattern of annotated documents, or a known corpus: ``bc5cdr:train``.

@@ -1,4 +1,4 @@
-r"""Cells of tables that people open as spreadsheets, which run what begins as a formula does.
+r"""Tables: their rows and columns, and cells that spreadsheets would run, since they begin as a formula does.
 
 Such a text gets an apostrophe in front; reading takes it off again. Numbers and a lone ``-`` are no formulas.
 
@@ -8,9 +8,16 @@ Such a text gets an apostrophe in front; reading takes it off again. Numbers and
 
 from __future__ import annotations
 
+import csv
 import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
-__all__ = ["quote_formula", "unquote_formula"]
+from linnet.errors import FormatError, LinnetError, did_you_mean
+from linnet.text.files import MAX_LINE
+
+__all__ = ["DELIMITERS", "check_columns", "column_places", "csv_rows", "quote_formula", "unquote_formula"]
+
+DELIMITERS = ("\t", ",", ";")
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 NUMBER = re.compile(r"-(?:[0-9]+(?:\.[0-9]+)?)?")
@@ -28,3 +35,70 @@ def quote_formula(text: str) -> str:
 def unquote_formula(cell: str) -> str:
     """Return what `quote_formula` was given."""
     return cell[1:] if cell.startswith("'") and cell.lstrip(MARKS).startswith(FORMULA) else cell
+
+
+def csv_rows(lines: Iterator[str], path: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield (line where it begins, cells) of every row of CSV that is not blank.
+
+    Raises:
+        FormatError: quotation marks that do not close; with the line.
+    """
+    csv.field_size_limit(MAX_LINE)  # of the whole process; the module's 128 KB are less than a full text
+    reader = csv.reader(lines, delimiter=delimiter, strict=True)
+    begin = 1
+    try:
+        for cells in reader:
+            if any(cell.strip() for cell in cells):
+                yield begin, cells
+            begin = reader.line_num + 1
+    except csv.Error as error:
+        problem = f"is not valid CSV: {error}; is a quotation mark left open?"
+        raise FormatError(path, problem, line=begin) from error
+
+
+def check_columns(columns: Mapping[str, str], known: Collection[str]) -> None:
+    """Refuse names of columns that are none of ours.
+
+    Raises:
+        LinnetError: one that is not among those `known`.
+    """
+    for ours in columns:
+        if ours not in known:
+            problem = f"columns: unknown column {ours!r}; columns are {', '.join(known)}"
+            raise LinnetError(problem + did_you_mean(ours, known))
+
+
+def column_places(
+    header: Sequence[str],
+    path: str,
+    columns: Mapping[str, str],
+    *,
+    known: Sequence[str],
+    cures: Mapping[str, str],
+) -> dict[str, int]:
+    """Return our column -> its position; upper and lower case are the same.
+
+    Args:
+        header: the names of the file's columns.
+        path: how messages name the file.
+        columns: our column -> the file's, where they differ; these must be there.
+        known: our columns.
+        cures: those that must be there -> what to do if they are not.
+
+    Raises:
+        FormatError: two columns of one name, or one that is missing.
+    """
+    names = [name.casefold() for name in header]
+    there = f"the columns are {', '.join(header)}"
+    places = {}
+    for ours in known:
+        theirs = columns.get(ours, ours)
+        count = names.count(theirs.casefold())
+        if count > 1:
+            raise FormatError(path, f"two columns are called {theirs!r}; {there}", line=1)
+        if count:
+            places[ours] = names.index(theirs.casefold())
+        elif ours in columns or ours in cures:
+            problem = f"there is no column {theirs!r}; {there}{did_you_mean(theirs, header)}"
+            raise FormatError(path, problem + ("" if ours in columns else cures[ours]), line=1)
+    return places

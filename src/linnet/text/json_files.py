@@ -12,14 +12,14 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 from linnet.errors import DataError, FormatError
-from linnet.strict_json import DECODER, MAX_LISTS, bounded, lists, said
+from linnet.strict_json import DECODER, bounded, said
 from linnet.strict_json import parse as loads
 from linnet.text.files import MAX_TEXT, open_text, shown
 
-__all__ = ["Node", "OneText", "dumps", "loads", "nodes", "spelled", "whole"]
+__all__ = ["Node", "dumps", "loads", "nodes", "spelled", "whole"]
 
 SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -43,32 +43,6 @@ def dumps(value: Any, what: str) -> str:
 def spelled(text: str) -> str:
     """Return JSON with halves of surrogate pairs spelled out: they have no UTF-8 form."""
     return SURROGATE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
-
-
-class OneText:
-    """Where one JSON text is written in pieces, which must not become longer than can be read again.
-
-    Args:
-        out: the open file.
-        what: names the kind of file in messages.
-    """
-
-    def __init__(self, out: TextIO, what: str) -> None:
-        self._out, self._what, self._size, self._lists = out, what, 0, 0
-
-    def write(self, piece: str) -> None:
-        """Write what comes next.
-
-        Raises:
-            DataError: it is more than `MAX_TEXT` characters, or `MAX_LISTS` lists and objects.
-        """
-        self._size += len(piece)
-        self._lists += lists(piece)
-        for count, most, what in ((self._size, MAX_TEXT, "characters"), (self._lists, MAX_LISTS, "lists and objects")):
-            if count > most:
-                problem = f"{self._what} is one JSON text, and this one has more than {most:,} {what}"
-                raise DataError(f"{problem}: write several files, or JSON Lines")
-        self._out.write(piece)
 
 
 def whole(line: str, lines: Iterator[str], number: int, path: str) -> Iterator[tuple[Any, int]]:

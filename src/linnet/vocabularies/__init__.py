@@ -29,7 +29,7 @@ VOCABULARIES: dict[str, str] = {
     "obo": "linnet.vocabularies.obo:read_obo",
     "snomed": "linnet.vocabularies.snomed:read_snomed",
     "table": "linnet.vocabularies.table:read_table",
-    "texoo": "linnet.vocabularies.texoo:read_texoo",
+    "texoo": "linnet.vocabularies.texoo_terms:read_texoo",
     "umls": "linnet.vocabularies.umls:read_umls",
 }
 # what no published file of was ever read: the readers are written to descriptions, and tested on excerpts made by hand

@@ -16,7 +16,7 @@ from linnet.reporter import warn
 from linnet.text.cells import quote_formula
 from linnet.text.files import STDIO, replacing
 from linnet.vocabularies.concepts import write_concepts
-from linnet.vocabularies.texoo import write_texoo
+from linnet.vocabularies.texoo_terms import write_texoo
 
 __all__ = ["write_table"]
 

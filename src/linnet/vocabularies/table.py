@@ -22,7 +22,6 @@ quoted as usual; in TSV a quotation mark is a character like any other. The apos
 
 from __future__ import annotations
 
-import csv
 import itertools
 import json
 import re
@@ -35,7 +34,7 @@ from linnet.data import SCOPES, Concept, Name
 from linnet.errors import FormatError, LinnetError, did_you_mean
 from linnet.reporter import warn
 from linnet.strict_json import parse
-from linnet.text.cells import unquote_formula
+from linnet.text.cells import DELIMITERS, check_columns, column_places, csv_rows, unquote_formula
 from linnet.text.files import shown
 from linnet.vocabularies.curies import curie
 from linnet.vocabularies.malformed import Lines, Malformed
@@ -56,7 +55,6 @@ COLUMNS = (
 )
 REQUIRED = ("id", "name")
 NO_SUCCESSOR = "-"
-DELIMITERS = ("\t", ",", ";")
 OTHERS = ("; ", " | ")  # what else stands between synonyms, and seldom inside one
 MANY = 0.2  # share of the cells
 PREFIXED = re.compile(r"[A-Za-z][\w.-]*:\S")
@@ -109,10 +107,7 @@ def read_table(
             of another length, with an empty or repeated id, with an empty name, their own parent or successor.
     """
     wanted = dict(columns or {})
-    for ours in wanted:
-        if ours not in COLUMNS:
-            known = f"columns are {', '.join(COLUMNS)}"
-            raise LinnetError(f"columns: unknown column {ours!r}; {known}{did_you_mean(ours, COLUMNS)}")
+    check_columns(wanted, COLUMNS)
     if delimiter is not None and len(delimiter) != 1:
         raise LinnetError(f"delimiter is {delimiter!r}, expected one character, such as a tab or a comma")
     lines = Lines(path)
@@ -170,7 +165,13 @@ def _delimited_rows(lines: Iterator[str], source: _Source, delimiter: str | None
         raise FormatError(source.path, problem, line=1)
     table = _cells(itertools.chain([first], lines), source.path, cut)
     header = source.header or [cell.strip().removeprefix("#").strip() for cell in next(table, (1, []))[1]]
-    places = _places(header, source)
+    cures = {
+        ours: f" (say which it is: --column {ours}=…, or columns={{{ours!r}: …}}; of a file whose first row names no "
+        "columns: --option header=id,name)"
+        for ours in REQUIRED
+    }
+    places = column_places(header, source.path, source.columns, known=COLUMNS, cures=cures)
+    _warn_unused(header, places, source)
     for line, cells in table:
         source.bad.read += 1
         if len(cells) == len(header):
@@ -188,41 +189,7 @@ def _cells(lines: Iterator[str], path: str, delimiter: str) -> Iterator[tuple[in
             if text.strip():
                 yield number, text.rstrip("\r\n").split("\t")
         return
-    reader = csv.reader(lines, delimiter=delimiter, strict=True)
-    begin = 1
-    try:
-        for cells in reader:
-            if any(cell.strip() for cell in cells):
-                yield begin, cells
-            begin = reader.line_num + 1
-    except csv.Error as error:
-        problem = f"is not valid CSV: {error}; is a quotation mark left open?"
-        raise FormatError(path, problem, line=begin) from error
-
-
-def _places(header: Sequence[str], source: _Source) -> dict[str, int]:
-    """Return our column -> its position."""
-    names = [name.casefold() for name in header]
-    there = f"the columns are {', '.join(header)}"
-    places = {}
-    for ours in COLUMNS:
-        theirs = source.columns.get(ours, ours)
-        count = names.count(theirs.casefold())
-        if count > 1:
-            raise FormatError(source.path, f"two columns are called {theirs!r}; {there}", line=1)
-        if count:
-            places[ours] = names.index(theirs.casefold())
-        elif ours in source.columns or ours in REQUIRED:
-            problem = f"there is no column {theirs!r}; {there}{did_you_mean(theirs, header)}"
-            cure = (
-                ""
-                if ours in source.columns
-                else f" (say which it is: --column {ours}=…, or columns={{{ours!r}: …}}; of a "
-                "file whose first row names no columns: --option header=id,name)"
-            )
-            raise FormatError(source.path, problem + cure, line=1)
-    _warn_unused(header, places, source)
-    return places
+    yield from csv_rows(lines, path, delimiter)
 
 
 def _warn_unused(header: Sequence[str], places: Mapping[str, int], source: _Source) -> None:

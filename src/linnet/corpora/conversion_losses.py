@@ -13,7 +13,7 @@ from dataclasses import replace
 from itertools import zip_longest
 from typing import Any
 
-from linnet.corpora.plain import BREAKS
+from linnet.corpora.plain_text import BREAKS
 from linnet.corpora.relations import are_relations, bare, pairs, relations
 from linnet.data import Document, Mention, Passage, by_position
 

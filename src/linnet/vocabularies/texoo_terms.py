@@ -15,7 +15,7 @@ from typing import Any, TextIO
 from linnet.data import Concept, Name
 from linnet.errors import FormatError
 from linnet.text.files import shown
-from linnet.text.json_files import Node, OneText, dumps, nodes
+from linnet.text.json_files import Node, dumps, nodes
 from linnet.vocabularies.curies import curie, known_form
 
 __all__ = ["read_texoo", "write_texoo"]
@@ -73,23 +73,19 @@ def _names(item: Node) -> list[str]:
 def write_texoo(concepts: Iterable[Concept], out: TextIO) -> int:
     r"""Write live concepts as a TeXoo data set and return how many; first types, names and definitions are kept.
 
-    Raises:
-        DataError: more concepts than one JSON text may hold.
-
     >>> out = io.StringIO()
     >>> write_texoo([Concept("UMLS:C0015967", (Name("Fever, unspecified"), Name("Pyrexia")), definition="Heat.")], out)
     1
     >>> '"title":"\\"Fever, unspecified\\",Pyrexia"' in out.getvalue()
     True
     """
-    text = OneText(out, "TeXoo")
-    text.write('{"name":"linnet","language":"en","documents":[')
+    out.write('{"name":"linnet","language":"en","documents":[')
     count = 0
     for concept in concepts:
         if concept.replaced_by is None:
-            text.write((",\n" if count else "\n") + dumps(_document(concept), f"concept {concept.id}"))
+            out.write((",\n" if count else "\n") + dumps(_document(concept), f"concept {concept.id}"))
             count += 1
-    text.write('\n],"queries":[]}\n')
+    out.write('\n],"queries":[]}\n')
     return count
 
 
