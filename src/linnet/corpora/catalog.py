@@ -57,7 +57,7 @@ READERS = {
     "linnaeus": "linnet.corpora.species:read_linnaeus",
     "nlm_gene": "linnet.corpora.genes:read_nlm_gene",
     "s800": "linnet.corpora.species:read_s800",
-    "tmvar": "linnet.corpora.tmvar:read",
+    "tmvar": "linnet.corpora.pubtator:read_tmvar",
 }
 ASKING = ("pubtator", "bioc_xml", "gsc", "tmvar")  # readers that take `Faults`; the others place annotations themselves
 CORPORA: Mapping[str, Corpus] = FrozenDict({corpus.name: corpus for corpus in (*ABSTRACTS, *OWN)})

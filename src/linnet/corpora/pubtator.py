@@ -15,18 +15,29 @@ of the conjuncts of a composite mention.
 NLM-Chem repeats the PMID for each passage of an article, with offsets that start afresh each time. Blocks of one line
 of text that follow each other with the same PMID are read as one document, and its offsets are counted in the one of
 the two ways that agrees with the texts of its mentions.
+
+tmVar 3: variants of genes in PubTator's layout, whose last column holds fields of several kinds.
+
+::
+
+    tmVar:p|SUB|V|600|E;HGVS:p.V600E;VariantGroup:2;CorrespondingGene:673;RS#:113488022;CA#:123643
+
+A variant's concepts are its numbers in dbSNP; without one it is NIL. The other fields stay in ``meta["variant"]``.
 """
 
 from __future__ import annotations
 
+import dataclasses
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from linnet.corpora.faults import STOP, Faults
-from linnet.corpora.ids import read_ids, to_curie
+from linnet.corpora.ids import read_ids, to_curie, variant
 from linnet.corpora.plain_text import BREAKS
 from linnet.corpora.pubtator_write import joined, write
 from linnet.corpora.relations import known_ids
@@ -35,7 +46,7 @@ from linnet.errors import DataError, FormatError
 from linnet.frozen import EMPTY
 from linnet.text.files import open_text, shown
 
-__all__ = ["read", "write"]
+__all__ = ["read", "read_tmvar", "write"]
 
 GOLD: Source = "gold"
 
@@ -271,3 +282,41 @@ def _disagreement(surface: str, start: int, end: int, text: str) -> str:
         f"the offsets {start}-{end} {says}, the line says {surface!r}; offsets count code points of the passages, "
         "joined by one character each"
     )
+
+
+VARIANT = re.compile(r"tmVar:|VariantGroup:|Va1iantGroup:|RS#:|HGVS:|[cgmnpr]?\|[A-Z]{2,}\||(?:DBSNP:)?rs\d")
+
+
+def read_tmvar(path: str | Path, *, faults: Faults = STOP) -> Iterator[Document]:
+    """Yield the documents of the corpus.
+
+    Args:
+        path: the file, plain or gzip.
+        faults: what is done about lines that cannot be read.
+
+    Raises:
+        FormatError: as PubTator.
+    """
+    for doc in read(path, faults=faults):
+        yield dataclasses.replace(doc, mentions=tuple(map(_variant_mention, doc.mentions or ())))
+
+
+def _variant_mention(mention: Mention) -> Mention:
+    field = _variant_field(mention)
+    if not VARIANT.match(field):
+        return mention
+    concepts, others = variant(field)
+    meta = {key: value for key, value in mention.meta.items() if key not in ("separator", "ids")}
+    if others:
+        meta["variant"] = FrozenDict(others)
+    return dataclasses.replace(mention, concepts=concepts, meta=meta)
+
+
+def _variant_field(mention: Mention) -> str:
+    """Return the column that the concepts of a mention were read from."""
+    ids, separator = mention.meta.get("ids"), mention.meta.get("separator", "|")
+    concepts = mention.concepts or ()
+    if isinstance(ids, str):
+        return ids
+    gaps = str(separator) if len(str(separator)) == len(concepts) - 1 else str(separator) * (len(concepts) - 1)
+    return "".join(id + gap for id, gap in zip_longest(concepts, gaps, fillvalue=""))

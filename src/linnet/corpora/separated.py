@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from linnet.errors import FormatError
-from linnet.text.files import MAX_LINE, open_text, shown
+from linnet.text.cells import column_places, csv_rows
+from linnet.text.files import open_text, shown
 
 __all__ = ["Row", "number", "rows", "table"]
 
@@ -57,21 +57,13 @@ def table(path: str | Path, *, wanted: Sequence[str], separator: str) -> Iterato
             line.
     """
     name = shown(path)
-    csv.field_size_limit(MAX_LINE)  # of the whole process; the module's 128 KB are less than a full text
-    reader = csv.reader(open_text(path, keep_ends=True), delimiter=separator, strict=True)
-    try:
-        head = next(reader, [])
-        if missing := [column for column in wanted if column not in head]:
-            problem = f"has no column {missing[0]!r}; found {', '.join(map(repr, head))[:200]}"
-            raise FormatError(name, problem, line=1)
-        for cells in reader:
-            if not any(cell.strip() for cell in cells):
-                continue
-            if len(cells) != len(head):
-                raise FormatError(name, f"has {len(cells)} columns, its header {len(head)}", line=reader.line_num)
-            yield reader.line_num, dict(zip(head, cells, strict=True))
-    except csv.Error as error:
-        raise FormatError(name, f"is no table of columns: {error}", line=reader.line_num) from error
+    rows = csv_rows(open_text(path, keep_ends=True), name, separator)
+    _, head = next(rows, (1, []))
+    column_places(head, name, {}, known=wanted, cures=dict.fromkeys(wanted, ""))
+    for line, cells in rows:
+        if len(cells) != len(head):
+            raise FormatError(name, f"has {len(cells)} columns, its header {len(head)}", line=line)
+        yield line, dict(zip(head, cells, strict=True))
 
 
 def number(text: str, path: str | Path, line: int) -> int:
