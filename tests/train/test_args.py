@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from linnet.errors import RecipeError
-from linnet.train.args import Every, TrainArgs
-from linnet.train.schedule import factor
+from linnet.train.args import Every, TrainArgs, factor
 
 RIGHT: dict[str, Any] = {
     "epochs": 5, "batch": 16, "lr": 1, "schedule": "cosine", "warmup": 0.1, "weight_decay": 0, "clip": 0,

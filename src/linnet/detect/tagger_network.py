@@ -31,7 +31,7 @@ from linnet.pipeline.component import Component, Step, blind
 from linnet.text.tagging import CONTINUES, Chunk, Scheme
 from linnet.text.words import SHAPES, UNKNOWN, Ints, gold_chunks, labels_of
 from linnet.train.args import TrainArgs
-from linnet.train.key import key_of
+from linnet.train.checkpoint import key_of
 from linnet.train.loop import parameter_groups, train
 
 __all__ = ["TaggerInTraining", "TaggerNetwork", "fit"]

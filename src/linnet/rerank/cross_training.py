@@ -36,7 +36,7 @@ from linnet.rerank.cross_network import CrossNetwork
 from linnet.rerank.logit import Lists, Logit
 from linnet.text.packing import Packed, pack
 from linnet.train.args import TrainArgs
-from linnet.train.key import key_of
+from linnet.train.checkpoint import key_of
 from linnet.train.loop import parameter_groups, train
 
 __all__ = ["Batch", "CrossTraining", "Example", "Learned", "fit", "fit_skip_threshold", "learned_documents", "weigh"]

@@ -41,8 +41,8 @@ from linnet.retrieve.dense import ALIGN, AlignArgs, Dense, DenseArgs
 from linnet.retrieve.dense_network import BiEncoder
 from linnet.text.normalise import basic
 from linnet.train.args import TrainArgs
+from linnet.train.checkpoint import key_of
 from linnet.train.judge import Judge, Linked, judged
-from linnet.train.key import key_of
 from linnet.train.loop import parameter_groups
 from linnet.train.negatives import Spared, collisions, hard, random_rows
 from linnet.train.processes import gathered, rows_before

@@ -10,7 +10,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,10 +20,12 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
+from linnet.codec import dumps
+from linnet.data import Document
 from linnet.errors import FormatError, LinnetError
 from linnet.home import read_json, writable
 
-__all__ = ["Checkpoint", "optimizer_state", "optimizer_tensors", "put_weights", "weights"]
+__all__ = ["Checkpoint", "copied", "key_of", "optimizer_state", "optimizer_tensors", "put_weights", "weights"]
 
 STATE = "state.json"
 FORMAT = 1
@@ -125,6 +127,25 @@ def _to_disk(folder: Path) -> None:
             os.fsync(stream.fileno())
 
 
+def key_of(told: Any, docs: Iterable[Document], found: Iterable[bytes] = ()) -> str:
+    """Return a hash of what the result of a training depends on beside the loop's own arguments.
+
+    Args:
+        told: options, arguments and versions, as JSON or text.
+        docs: what is learned from and scored by.
+        found: what other parts gave for these documents.
+
+    >>> key_of([1], []) == key_of([1], []) != key_of([2], [])
+    True
+    """
+    digest = hashlib.blake2b(json.dumps(told, default=str, sort_keys=True).encode(), digest_size=16)
+    for doc in docs:
+        digest.update(dumps(doc).encode("utf-8", "surrogatepass"))
+    for part in found:
+        digest.update(part)
+    return digest.hexdigest()
+
+
 # --- networks and optimizers as tensors by name ----------------------------------------------------------------------
 
 
@@ -167,3 +188,8 @@ def optimizer_state(optimizer: torch.optim.Optimizer, tensors: Tensors) -> dict[
         index, _, name = key.partition(".")
         state.setdefault(int(index), {})[name] = tensor
     return {"state": state, "param_groups": optimizer.state_dict()["param_groups"]}
+
+
+def copied(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Return copies of tensors on the CPU."""
+    return {name: tensor.detach().to("cpu", copy=True) for name, tensor in tensors.items()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import dataclasses
 import math
 import time
@@ -10,10 +11,32 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
-from accelerate.utils import send_to_device  # type: ignore[import-untyped]
+from accelerate import Accelerator  # type: ignore[import-untyped]
+from accelerate.utils import DistributedDataParallelKwargs, send_to_device  # type: ignore[import-untyped]
 from torch import Tensor
 
-__all__ = ["divided", "gathered", "moved", "parted", "rows_before"]
+from linnet.errors import LinnetError
+from linnet.nn.device import choose_device
+
+__all__ = ["accelerator", "divided", "gathered", "moved", "parted", "rows_before"]
+
+
+def accelerator() -> Accelerator:
+    """Return what knows of processes and devices; without a GPU, processes of one launch find each other too."""
+    device = choose_device()
+    if device.type == "cuda" and device.index is not None:
+        torch.cuda.set_device(device)  # the one that a lone process is given
+    try:
+        made = Accelerator(
+            cpu=device.type == "cpu",
+            mixed_precision="no",  # the loop does it: an Accelerator's cannot be changed within a process
+            kwargs_handlers=[DistributedDataParallelKwargs(find_unused_parameters=True)],
+        )
+    except ValueError as error:
+        raise LinnetError(f"this process has an Accelerator that was set up otherwise: {error}") from error
+    atexit.unregister(parted)  # once, however many trainings
+    atexit.register(parted)
+    return made
 
 
 def divided(examples: Sequence[Any], *, parts: int, processes: int, process: int) -> list[tuple[list[Any], float]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import contextlib
 import dataclasses
 import logging
@@ -15,21 +14,18 @@ from typing import Any
 
 import numpy as np
 import torch
-from accelerate import Accelerator  # type: ignore[import-untyped]
-from accelerate.utils import DistributedDataParallelKwargs, broadcast, set_seed  # type: ignore[import-untyped]
+from accelerate.utils import broadcast, set_seed  # type: ignore[import-untyped]
 from torch import Tensor, nn
 
 from linnet.data import Document
 from linnet.errors import LinnetError, TrainingError
-from linnet.nn.device import autocast, choose_device, has_bf16
+from linnet.nn.device import autocast, has_bf16
 from linnet.pipeline.component import Step
-from linnet.train.args import FREE, Every, TrainArgs
-from linnet.train.checkpoint import Checkpoint, optimizer_state, optimizer_tensors, put_weights, weights
+from linnet.train.args import FREE, Every, TrainArgs, factor
+from linnet.train.checkpoint import Checkpoint, copied, optimizer_state, optimizer_tensors, put_weights, weights
 from linnet.train.model import Trainable
-from linnet.train.processes import divided, moved, parted
+from linnet.train.processes import accelerator, divided, moved
 from linnet.train.randomness import Randomness
-from linnet.train.schedule import factor
-from linnet.train.watch import Watch
 
 __all__ = ["Run", "Score"]
 
@@ -73,6 +69,43 @@ class _Place:
             self.epoch, self.position = self.epoch + 1, 0
 
 
+@dataclass
+class _Watch:
+    """What the dev scores say so far.
+
+    Args:
+        min_gain: by what share of the last gain's score a score must exceed it to count as another.
+        best: the highest score.
+        gained: the score of the last gain.
+        waited: evaluations since then.
+
+    >>> watch = _Watch(min_gain=0.1)
+    >>> [(watch.see(score), watch.waited) for score in (0.5, 0.52, 0.56, 0.55)]
+    [(True, 0), (True, 1), (True, 0), (False, 1)]
+    """
+
+    min_gain: float = 0.0
+    best: float | None = None
+    gained: float | None = None
+    waited: int = 0
+
+    def see(self, score: float) -> bool:
+        """Note a score, and return whether it is the best so far."""
+        least = 0.0 if self.gained is None else self.gained + self.min_gain * abs(self.gained)
+        if self.gained is None or (score > self.gained and score >= least):
+            self.gained, self.waited = score, 0
+        else:
+            self.waited += 1
+        if self.best is not None and score <= self.best:
+            return False
+        self.best = score
+        return True
+
+    def state(self) -> dict[str, Any]:
+        """Return what a checkpoint keeps of it."""
+        return dataclasses.asdict(self)
+
+
 class Run:
     """One training: all that lives between its steps."""
 
@@ -91,7 +124,7 @@ class Run:
             logger.warning("there are no dev documents to score by, so patience = %s stops nothing", args.patience)
             args = args.model_copy(update={"patience": None})
         self.model, self.docs, self.dev, self.score, self.args, self.folder = model, docs, dev, score, args, folder
-        self.accelerator = _accelerator()
+        self.accelerator = accelerator()
         self.device = self.accelerator.device
         set_seed(args.seed, device_specific=True)
         bf16 = has_bf16(self.device) if args.bf16 is None else args.bf16
@@ -104,7 +137,7 @@ class Run:
         self.optimizer = torch.optim.AdamW(groups, lr=args.lr, weight_decay=args.weight_decay, fused=fused)
         self.rates = [group["lr"] for group in self.optimizer.param_groups]
         self.parameters = [parameter for group in self.optimizer.param_groups for parameter in group["params"]]
-        self.place, self.watch = _Place(), Watch(min_gain=args.min_gain)
+        self.place, self.watch = _Place(), _Watch(min_gain=args.min_gain)
         self.best: dict[str, Tensor] = {}  # the best weights, once there is a score
         self.beginning: dict[str, Tensor] = {}  # those at the start of the epoch, of a model that mines
         self.mines = folder is not None and bool(getattr(model, "mines", False))
@@ -154,9 +187,9 @@ class Run:
         place, seed = self.place, self.args.seed
         now = weights(self.model.module) if self.mines else {}
         if place.position == 0:
-            self.beginning = _copied(now)
+            self.beginning = copied(now)
         elif self.mines:
-            now = _copied(now)
+            now = copied(now)
             put_weights(self.model.module, self.beginning, source=self.folder)
         with self._aside():
             set_seed(int(np.random.default_rng([seed, place.epoch, 2]).integers(1 << 32)))
@@ -282,7 +315,7 @@ class Run:
         if not math.isfinite(value):
             raise TrainingError(f"step {self.place.step}: the dev score is {value}; a score must be a finite number")
         if self.watch.see(value) and self.args.keep_best:
-            self.best = _copied(weights(self.model.module))
+            self.best = copied(weights(self.model.module))
         return value
 
     @contextlib.contextmanager
@@ -344,7 +377,7 @@ class Run:
         self._check_same(found.state["told"])
         put_weights(self.model.module, found.tensors["weights"], source=self.folder)
         self.optimizer.load_state_dict(optimizer_state(self.optimizer, found.tensors["optimizer"]))
-        self.place, self.watch = _Place(**found.state["place"]), Watch(**found.state["watch"])
+        self.place, self.watch = _Place(**found.state["place"]), _Watch(**found.state["watch"])
         self.best = dict(found.tensors.get("best", {}))
         self.beginning = dict(found.tensors.get("beginning", {}))
         self.saved = (self.place.step, self.place.seconds)
@@ -363,25 +396,3 @@ class Run:
             raise LinnetError(
                 f"{self.folder} holds a checkpoint of another training ({shown}): give another folder, or remove it"
             )
-
-
-def _accelerator() -> Accelerator:
-    """Return what knows of processes and devices; without a GPU, processes of one launch find each other too."""
-    device = choose_device()
-    if device.type == "cuda" and device.index is not None:
-        torch.cuda.set_device(device)  # the one that a lone process is given
-    try:
-        accelerator = Accelerator(
-            cpu=device.type == "cpu",
-            mixed_precision="no",  # `_Losses` does it: an Accelerator's cannot be changed within a process
-            kwargs_handlers=[DistributedDataParallelKwargs(find_unused_parameters=True)],
-        )
-    except ValueError as error:
-        raise LinnetError(f"this process has an Accelerator that was set up otherwise: {error}") from error
-    atexit.unregister(parted)  # once, however many trainings
-    atexit.register(parted)
-    return accelerator
-
-
-def _copied(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    return {name: tensor.detach().to("cpu", copy=True) for name, tensor in tensors.items()}
