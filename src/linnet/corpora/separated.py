@@ -61,6 +61,8 @@ def table(path: str | Path, *, wanted: Sequence[str], separator: str) -> Iterato
     _, head = next(rows, (1, []))
     column_places(head, name, {}, known=wanted, cures=dict.fromkeys(wanted, ""))
     for line, cells in rows:
+        if not any(cell.strip() for cell in cells):
+            continue
         if len(cells) != len(head):
             raise FormatError(name, f"has {len(cells)} columns, its header {len(head)}", line=line)
         yield line, dict(zip(head, cells, strict=True))

@@ -38,7 +38,7 @@ def unquote_formula(cell: str) -> str:
 
 
 def csv_rows(lines: Iterator[str], path: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield (line where it begins, cells) of every row of CSV that is not blank.
+    """Yield (line where it begins, cells) of every row of CSV that is not empty; cells may hold blanks alone.
 
     Raises:
         FormatError: quotation marks that do not close; with the line.
@@ -48,7 +48,7 @@ def csv_rows(lines: Iterator[str], path: str, delimiter: str) -> Iterator[tuple[
     begin = 1
     try:
         for cells in reader:
-            if any(cell.strip() for cell in cells):
+            if any(cells):
                 yield begin, cells
             begin = reader.line_num + 1
     except csv.Error as error:

@@ -189,7 +189,7 @@ def _cells(lines: Iterator[str], path: str, delimiter: str) -> Iterator[tuple[in
             if text.strip():
                 yield number, text.rstrip("\r\n").split("\t")
         return
-    yield from csv_rows(lines, path, delimiter)
+    yield from (row for row in csv_rows(lines, path, delimiter) if any(cell.strip() for cell in row[1]))
 
 
 def _warn_unused(header: Sequence[str], places: Mapping[str, int], source: _Source) -> None:
