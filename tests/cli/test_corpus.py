@@ -162,7 +162,7 @@ def test_options_of_readers(run: Run, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("Adenocarcinoma")
     (tmp_path / "a.ann").write_text("T1\tSign 0 14\tAdenocarcinoma\n#1\tAnnotatorNotes T1\t8140/3\n")
     command = ("corpus", "convert", tmp_path / "a.ann", tmp_path / "a.gsc", "--option", "note_prefix=ICDO")
-    assert "of which format? Name it with --from" in run(*command).err
+    assert "needs --from: name the format" in run(*command).err
     assert run(*command, "--from", "brat").code == 0
     assert (tmp_path / "a.gsc").read_text().splitlines()[-2] == "0\t14\tAdenocarcinoma\tICDO:8140/3"
     refused = run(*command[:-1], "notes_prefix=ICDO", "--from", "brat")

@@ -122,8 +122,8 @@ def test_the_knowledge_base_of_the_predictions_is_found(
     [
         (("--protocol", "inkb"), "unknown protocol 'inkb', expected one of all, in-kb, in-kb-genbioel; did you mean"),
         (("--rule", "both"), "unknown rule 'both', expected all-of or any-of"),
-        (("-o", "out.pdf"), "-o out.pdf: reports are written as .json, .csv, .md, .html"),
-        (("--to", "GOLD.json", "--to", "GOLD.json"), "is to be written twice"),
+        (("-o", "out.pdf"), "-o out.pdf: expected a name that ends in one of .json, .csv, .md, .html"),
+        (("--to", "GOLD.json", "--to", "GOLD.json"), "would be written twice"),
         (("--name", "x", "--name", "y"), "1 files of predictions but 2 --name"),
     ],
 )
@@ -160,7 +160,7 @@ def test_predictions_in_a_format_that_does_not_say_so(run: Run, tmp_path: Path) 
     gold, _ = pair(tmp_path, "a")
     ours = tmp_path / "ours.tsv"
     ours.write_text(GOLD)
-    assert "if a system made them, say --as-predicted" in run("evaluate", gold, ours).err
+    assert "if a system made them, use --as-predicted" in run("evaluate", gold, ours).err
     done = run("evaluate", gold, ours, "--as-predicted", "--json")
     assert json.loads(done.out)["measures"]["strict.f1"]["value"] == 1.0
 
@@ -183,7 +183,7 @@ def test_gold_documents_without_annotations_are_told(run: Run, tmp_path: Path) -
     predicted.write_text("".join(f'{{"id":"{id}","text":"Fever.","mentions":[{mention}]}}\n' for id in "ab"))
     done = run("evaluate", gold, predicted)
     assert "nobody annotated 1 of 2 documents" in done.err
-    assert "1 of the documents nobody annotated" in " ".join(done.out.split())
+    assert "1 of the documents have no annotation" in " ".join(done.out.split())
     assert run("corpus", "check", gold).out.count("not annotated") == 2  # in the table, and counted
     assert "unannotated" in run("corpus", "stats", gold).out
 

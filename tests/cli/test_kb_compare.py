@@ -75,7 +75,7 @@ def test_ids_of_files_and_bridges(run: Run, home: Path, kb: KnowledgeBase, tmp_p
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ((), "say which concepts"),
+        ((), "select concepts with"),
         (("--type", "Diseases"), "did you mean 'Disease'"),
         (("--under", "Z:1"), "no concept 'Z:1'"),
         (("--ids", "Z:1"), "no concept of small.kb is in the subset: ids Z:1"),
@@ -102,7 +102,7 @@ def test_names_that_a_subset_cannot_have_and_documents_without_gold(
     assert (done.code, "the name hpo is the Human Phenotype Ontology's" in done.err) == (2, True)
     (tmp_path / "bare.jsonl").write_text(dumps(Document("d1", "abc")) + "\n")
     done = run("kb", "subset", kb.path, "-o", "part", "--concepts-of", tmp_path / "bare.jsonl")
-    assert (done.code, "bare.jsonl holds no gold concepts: is it annotated?" in done.err) == (2, True)
+    assert (done.code, "bare.jsonl contains no gold concepts: is it annotated?" in done.err) == (2, True)
 
 
 def test_a_copy_is_called_by_its_own_name(run: Run, kb: KnowledgeBase, tmp_path: Path) -> None:

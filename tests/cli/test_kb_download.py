@@ -59,10 +59,10 @@ def test_a_page_instead_of_data(run: Run, home: Path, server: Server) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--download",), "say what to download"),
+        (("--download",), "name what to download"),
         (("--from", "umls", "--download"), "umls cannot be downloaded"),
         (("mine.obo", "--from", "doid", "--download"), "leave out mine.obo"),
-        (("--from", "doid", "--from", "hpo", "--download", "--url", "https://example.org/x"), "go with one --from"),
+        (("--from", "doid", "--from", "hpo", "--download", "--url", "https://example.org/x"), "work with one --from"),
         (("--from", "doid", "--from", "hpo", "--download"), "no such file"),
         (("--from", "hpo", "--url", "https://example.org/hp.obo"), "need --download"),
         (("--from", "hpo", "--sha256", "0" * 64), "need --download"),

@@ -83,12 +83,12 @@ def test_retire_and_merge(run: Run, mine: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("add", "mine"), "say what to add"),
-        (("add", "mine", "a.tsv", "--id", "X:3"), "say what to add"),
+        (("add", "mine"), "nothing to add"),
+        (("add", "mine", "a.tsv", "--id", "X:3"), "nothing to add"),
         (("add", "mine", "a.tsv", "--name", "x", "--from", "table"), "are for one concept, with --id"),
-        (("add", "mine", "--id", "X 3", "--name", "x"), "--id 'X 3' holds a blank"),
+        (("add", "mine", "--id", "X 3", "--name", "x"), "--id 'X 3' contains a blank"),
         (("retire", "mine", "0004322"), "no concept '0004322' in mine.kb; did you mean 'HP:0004322'?"),
-        (("add", "mine", "a.tsv"), "say what the files are: --from"),
+        (("add", "mine", "a.tsv"), "name the format of the files: --from"),
         (("add", "mine", "none.tsv", "--from", "table"), "none.tsv"),
         (("add", "mine", "none.tsv", "--from", "tabel"), "did you mean 'table'"),
         (("add", "mine", "--id", "X:3"), "'X:3' has no name"),

@@ -38,7 +38,7 @@ def test_a_text_becomes_a_table(run: Run, recipe: Path) -> None:
         "1.00*",
         "cleft palate",
         "not interpreted",
-        "not calib",
+        "uncalib",
     ):
         assert said.lower() in done.out.lower()
 
@@ -161,7 +161,7 @@ def test_the_same_id_twice_is_refused(run: Run, recipe: Path, tmp_path: Path) ->
     path.write_text('{"id":"a","text":"x"}\n{"id":"a","text":"y"}\n')
     done = run("link", "-q", path, "--pipeline", recipe, "-o", tmp_path / "out.jsonl")
     assert done.code == 2
-    assert "'a' comes twice" in done.err
+    assert "'a' occurs twice" in done.err
     assert not (tmp_path / "out.jsonl").exists()
 
 
@@ -203,9 +203,9 @@ def test_what_links_given_mentions_links_those_of_a_detector(
     assert ids(done.out) == {"HP:0004322", "HP:0001250", "HP:0000175"}
     for name, message in (
         ("dictionry", "did you mean 'dictionary'?"),
-        ("ngram", "it finds no mentions"),
-        ("conjuncts", "it finds no mentions"),
-        ("union", "cannot be made by its name alone"),
+        ("ngram", "this component finds no mentions"),
+        ("conjuncts", "this component finds no mentions"),
+        ("union", "this component needs arguments"),
     ):
         assert message in run("link", NOTE, "--pipeline", given, "--detect", name).err
     texts = (("Seizures", "HP:0001250"), ("Short stature", "HP:0000175"))
@@ -215,7 +215,7 @@ def test_what_links_given_mentions_links_those_of_a_detector(
     fitted = linnet.calibrate(linnet.load(given), gold)
     linnet.save(fitted, tmp_path / "fitted")
     done = run("link", NOTE, "--pipeline", tmp_path / "fitted", "--detect", "dictionary", "--to", "jsonl")
-    assert "of found ones they are marked as not calibrated" in done.err
+    assert "for detected mentions they count as uncalibrated" in done.err
     assert {m["calibration"] for m in lines(done.out)[0]["mentions"]} == {"uncalibrated"}  # type: ignore[attr-defined]
     done = run("link", NOTE, "--pipeline", recipe, "--detect", "dictionary")
     assert (done.code, "finds mentions itself" in done.err) == (2, True)
@@ -228,7 +228,7 @@ def test_what_links_given_mentions_links_those_of_a_detector(
 def test_recipes_that_nobody_has_trained_are_warned_of(run: Run, recipe: Path) -> None:
     recipe.write_text(recipe.read_text() + '[[train]]\npart = "decide"\n')
     done = run("link", NOTE, "--pipeline", recipe)
-    assert f"{recipe} is a recipe whose decide have learned nothing yet: linnet train {recipe} -o DIR" in done.err
+    assert f"{recipe} is untrained (decide): run linnet train {recipe} -o DIR" in done.err
 
 
 def test_what_was_written_is_counted(run: Run, recipe: Path, tmp_path: Path) -> None:
@@ -296,7 +296,7 @@ def test_ctrl_c_says_what_is_left(recipe: Path, tmp_path: Path) -> None:
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=30)
     assert process.returncode == 130
-    assert "documents are finished: the same command goes on after them" in err
+    assert "documents are finished: run the same command to resume" in err
     assert "interrupted" in err
     assert "Traceback" not in err
     assert out.read_text() == "old\n"
@@ -344,7 +344,7 @@ def test_what_may_be_linked_to_is_chosen(run: Run, recipe: Path, tmp_path: Path)
         (("--types", "Neurolgy"), "--types: small.kb has no semantic type 'Neurolgy'; did you mean 'Neurology'?"),
         (("--ids", "0001250"), "--ids: small.kb has no concept '0001250'; did you mean 'HP:0001250'?"),
         (("--under", "Z:1"), "--under: small.kb has no concept 'Z:1'"),
-        (("--ids", tmp_path / "none.txt"), "--ids: names nothing that may be linked to"),
+        (("--ids", tmp_path / "none.txt"), "--ids selects no concept"),
         (("--ids", "elsewhere.txt"), "there is no such file of ids"),
     ):
         done = run("link", NOTE, "--pipeline", recipe, *options)

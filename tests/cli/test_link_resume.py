@@ -76,7 +76,7 @@ def test_an_error_that_the_same_command_would_meet_again_is_to_be_mended(
         out.write('{"id": "|", "text": "Fits."}\n')
     done = run("link", notes, "--pipeline", recipe, "-o", tmp_path / "out.pubtator")
     assert (done.code, "PubTator has no place for an id" in done.err) == (2, True)
-    assert "192 documents are finished: once that is mended, the same command goes on after them" in done.err
+    assert "192 documents are finished: fix this, then run the same command to resume" in done.err
 
 
 @pytest.mark.filterwarnings("ignore::linnet.errors.LinnetWarning")  # of what CoNLL has no place for
@@ -96,11 +96,11 @@ def test_it_goes_on_where_it_was(
     go_on = interrupt(4)
     done = linked(parts)
     assert (done.code, "Traceback" in done.err) == (130, False)
-    assert "192 documents are finished: the same command goes on after them" in done.err
+    assert "192 documents are finished: run the same command to resume" in done.err
     assert [path.name for path in parts.iterdir()] == [f"{name}.unfinished"], "no half of an output"
     go_on()
     done = linked(parts)
-    assert (done.code, "going on after 192 documents" in done.err) == (0, True)
+    assert (done.code, "resuming after 192 finished documents" in done.err) == (0, True)
     assert content(parts) == content(whole)
     assert {path.name for path in parts.iterdir()} == {name, *(["page.html"] if page else [])}
 
@@ -113,7 +113,7 @@ def test_a_page_alone(run: Run, recipe: Path, tmp_path: Path, interrupt: Callabl
     assert (tmp_path / "page.html.unfinished").is_dir()
     go_on()
     done = run("link", notes, "--pipeline", recipe, "--html", tmp_path / "page.html")
-    assert "going on after 64 documents" in done.err
+    assert "resuming after 64 finished documents" in done.err
     assert done.out == whole.out
     assert (tmp_path / "page.html").read_bytes() == (tmp_path / "whole.html").read_bytes()
 
@@ -127,7 +127,7 @@ def test_documents_are_compared_and_not_their_files(
     moved = notes.rename(tmp_path / "moved.jsonl")
     go_on()
     go_on = interrupt(2)
-    assert "going on after 128 documents" in run("link", moved, "--pipeline", recipe, "-o", out).err
+    assert "resuming after 128 finished documents" in run("link", moved, "--pipeline", recipe, "-o", out).err
     go_on()
     written(moved, COUNT, words=2)
     done = run("link", moved, "--pipeline", recipe, "-o", out)
@@ -189,7 +189,7 @@ def test_a_fault_in_the_input_is_mended_and_the_rest_is_linked(run: Run, recipe:
     assert (done.code, "notes.jsonl:196" in done.err) == (2, True)
     assert "192 documents are finished" in done.err
     notes.write_text(text)
-    assert "going on after 192 documents" in run("link", notes, "--pipeline", recipe, "-o", out).err
+    assert "resuming after 192 finished documents" in run("link", notes, "--pipeline", recipe, "-o", out).err
     assert len(out.read_text().splitlines()) == COUNT
 
 
@@ -265,10 +265,12 @@ def test_killed_and_interrupted(run: Run, recipe: Path, tmp_path: Path, name: st
         _, err = running.communicate(timeout=60)
         codes.append(running.returncode)
         assert "Traceback" not in err
-        assert ("documents are finished: the same command goes on after them" in err) == (stop != signal.SIGKILL)
+        assert ("documents are finished: run the same command to resume" in err) == (stop != signal.SIGKILL)
         assert not out.exists()
     assert codes == [-signal.SIGKILL, {signal.SIGINT: 130, signal.SIGTERM: 143}[second]]
-    assert re.search(r"going on after [1-9][0-9]* documents", run("link", source, "--pipeline", recipe, "-o", out).err)
+    assert re.search(
+        r"resuming after [1-9][0-9]* finished documents", run("link", source, "--pipeline", recipe, "-o", out).err
+    )
     whole = tmp_path / f"whole{out.suffix}"
     assert run("link", "-q", source, "--pipeline", recipe, "-o", whole).code == 0
     assert out.read_bytes() == whole.read_bytes()

@@ -87,13 +87,13 @@ def test_too_little_memory_is_said(run: Run, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(importlib.import_module("linnet.cli.main"), "run", fail)
     done = run("kb", "list")
     assert done.code == 2
-    assert done.err.startswith("linnet: error: there is not enough memory (Unable to allocate 3.00 TiB): ")
+    assert done.err.startswith("linnet: error: not enough memory (Unable to allocate 3.00 TiB): ")
 
 
 def test_what_takes_one_value_is_given_once(run: Run, recipe: Path) -> None:
     for command, said in (
-        (("link", "Fits.", "--kb", "hpo", "--kb", "mesh"), "--kb takes one value and was given 2, the last 'mesh'"),
-        (("link", "Fits.", "-o", "a.csv", "--output=b.csv", "-oc.csv"), "--output takes one value and was given 3"),
+        (("link", "Fits.", "--kb", "hpo", "--kb", "mesh"), "--kb takes one value but was given 2, the last 'mesh'"),
+        (("link", "Fits.", "-o", "a.csv", "--output=b.csv", "-oc.csv"), "--output takes one value but was given 3"),
         (("kb", "search", "hpo", "fits", "--limit", 1, "--limit", 2), "--limit takes one value"),
         (("corpus", "stats", "a", "--data", "b", "--data", "b"), "--data takes one value"),
         (("bench", "dictionary", "--kb", "a", "--kb", "b"), "--kb takes one value"),

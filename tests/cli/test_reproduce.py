@@ -158,18 +158,18 @@ def test_rows_go_into_a_page(run: Run, data: Path, tmp_path: Path) -> None:
         run("reproduce", recipe(tmp_path), "-o", tmp_path / "out", "--repeats", 0, "--docs", page)
     assert page.read_text().count("`small`") == 1
     done = run("reproduce", recipe(tmp_path), "-o", tmp_path / "out", "--repeats", 0, "--docs", tmp_path / "none.md")
-    assert "there is no such file" in done.err
+    assert "no such file" in done.err
 
 
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        (("gsc_plus", "gsc"), "corpus: 'gsc' is no known corpus"),
+        (("gsc_plus", "gsc"), "corpus: unknown corpus 'gsc'"),
         (('"dev.in', '"train.in'), "expect: gsc_plus has no split 'train', it has dev, test"),
         (('"dev.in-kb.accuracy@1"', '"mrr"'), "expect.mrr: begin with a split, such as dev.mrr"),
         (("table", "tabel"), "kb.build[0]: unknown vocabulary format 'tabel'"),
         (("build =", "biuld ="), "kb.biuld: unknown field; did you mean 'build'?"),
-        (("accuracy@1", "acuracy@1"), "no figure 'dev.in-kb.acuracy@1'; did you mean"),
+        (("accuracy@1", "acuracy@1"), "no metric 'dev.in-kb.acuracy@1'; did you mean"),
         (("kb/small.tsv", "kb/none.tsv"), "none.tsv"),
     ],
 )
@@ -203,4 +203,4 @@ def test_folds_give_mean_and_deviation(run: Run, data: Path, tmp_path: Path) -> 
     assert "0.5500 ± 0.1581" in done.out, "one of two right, in one fold both"
     assert len(list((tmp_path / "out" / "small").glob("fold-?/report.json"))) == 10
     refused = run("reproduce", recipe(tmp_path, name="other"), "-o", tmp_path / "out", "--folds")
-    assert "'gsc_plus' is no corpus in folds, such as ask_a_patient" in refused.err
+    assert "the corpus 'gsc_plus' has no folds; corpora with folds: ask_a_patient" in refused.err

@@ -98,17 +98,19 @@ def test_vectors_that_nobody_reads_are_no_part_of_the_index(run: Run, small: Pat
 
 def test_what_cannot_be_taken(run: Run, small: Path, tmp_path: Path) -> None:
     other = taking(small, str(small))
-    assert f"its parts are taken from '{small}'; train that" in run("train", other, "-o", tmp_path / "a").err
+    assert f"its parts come from '{small}'; train that recipe" in run("train", other, "-o", tmp_path / "a").err
     again = taking(small, str(other), name="again")
     assert f"trained_by: '{other}' is not trained itself" in run("reproduce", again, "-o", tmp_path / "b").err
     both = tmp_path / "both.toml"
     both.write_text(f'trained_by = "{small}"\n{small.read_text()}')
-    assert "trained_by: has no meaning beside [[train]]" in run("reproduce", both, "-o", tmp_path / "c").err
+    assert "trained_by: excludes [[train]]" in run("reproduce", both, "-o", tmp_path / "c").err
     missing = taking(small, "no/such", name="missing")
     assert "no such recipe or file" in run("reproduce", missing, "-o", tmp_path / "d").err
     bare = tmp_path / "bare.toml"
     bare.write_text(other.read_text().partition("\n")[2])
-    assert "nothing is trained that another" in run("reproduce", taking(small, str(bare)), "-o", tmp_path / "e").err
+    assert (
+        "the recipe trains nothing that another" in run("reproduce", taking(small, str(bare)), "-o", tmp_path / "e").err
+    )
     done = run("reproduce", taking(small, str(small), part="exact"), "-o", tmp_path / "f", "--repeats", 0)
     assert "no trained part that the pipeline" in done.err
 

@@ -69,8 +69,8 @@ def test_what_is_refused(
 
     recipe = light(tmp_path, small)
     assert "unknown split 'de', expected one of dev, cv; did you mean 'dev'" in said(recipe, "--split", "de")
-    assert "no figure 'f1'" in said(recipe, "--score", "f1")
-    assert "the time given" in said(recipe, "--timeout", 0)
+    assert "no metric 'f1'" in said(recipe, "--score", "f1")
+    assert "the given time" in said(recipe, "--timeout", 0)
     assert "corpus: missing" in said(recipe, "--set", 'corpus=""')
     assert "'bc5cd'" in said(recipe, "--set", "corpus=bc5cd")
     assert "kb: missing" in said(recipe, "--set", 'kb=""')

@@ -44,8 +44,12 @@ def test_in_golds_order() -> None:
     [
         ([doc("a"), doc("b")], [doc("a")], "1 document not among the predicted ones: 'b'"),
         ([doc("a")], [doc("a"), doc("b")], "1 document not among the gold ones: 'b'"),
-        ([doc("a")], [doc("a"), doc("a")], "1 document standing more than once among the predicted ones: 'a'"),
-        ([doc("a"), doc("a"), doc("a")], [doc("a")], "1 document standing more than once among the gold ones: 'a'"),
+        ([doc("a")], [doc("a"), doc("a")], "1 document occurring more than once among the predicted documents: 'a'"),
+        (
+            [doc("a"), doc("a"), doc("a")],
+            [doc("a")],
+            "1 document occurring more than once among the gold documents: 'a'",
+        ),
         ([doc("a")], [Document("a", "other")], "1 document with another text on the other side: 'a'"),
         ([doc("a")], [doc("a", Mention(0, 7, source="gold"))], r"gold mentions.*: 'a'; hide them.*bare\(\)"),
         ([doc(id) for id in "abcdefg"], [], "7 documents not among .* 'a', 'b', 'c', 'd', 'e', …; evaluate the same"),

@@ -20,7 +20,7 @@ def report(system: str = "a", value: float = 0.5, corpus: str = "c:dev") -> Repo
 
 def test_one_system_shows_precision_and_recall() -> None:
     found = {table.title: table for table in tables([report()])}
-    assert found["linking of gold mentions (one that was not found counts as wrong), protocol in-kb"].rows == (
+    assert found["linking of gold mentions (mentions not found count as wrong), protocol in-kb"].rows == (
         ("accuracy@1", "0.500 [0.400, 0.600]"),
     )
     assert found["end to end, micro-averaged"].columns == ("", "precision", "recall", "F1")
@@ -47,7 +47,7 @@ def test_nothing_end_to_end_of_a_system_that_was_given_the_mentions() -> None:
     assert [table.title.partition(" ")[0] for table in both] == ["linking", "end", "differences"]
     assert both[1].rows[0][1:] == ("–", "0.500 [0.400, 0.600]")
     assert [row[1] for row in both[2].rows] == ["in-kb.accuracy@1"]
-    assert "given was given the mentions, or found exactly those of gold" in caption([given, report("b")])
+    assert "given was given the gold mentions (or found exactly those)" in caption([given, report("b")])
     assert "strict.f1" in to_json([given])
 
 

@@ -102,7 +102,7 @@ def test_a_report_travels_as_json(kb: KnowledgeBase) -> None:
     assert again.to_json() == report.to_json()
     assert again["dev.in-kb.accuracy@1"] == report["in-kb.accuracy@1"]
     assert (again.about.kb_version, again.about.corpus_hash) == (kb.version, fingerprint(docs))
-    with pytest.raises(DataError, match=r"no figure 'dev.in-kb.acuracy@1'; did you mean 'dev.in-kb.accuracy@1'"):
+    with pytest.raises(DataError, match=r"no metric 'dev.in-kb.acuracy@1'; did you mean 'dev.in-kb.accuracy@1'"):
         report["dev.in-kb.acuracy@1"]
 
 

@@ -155,7 +155,7 @@ def test_which_system_comes_first_has_no_influence() -> None:
 def test_what_cannot_be_compared() -> None:
     measure = simulated(1)
     for other in (Measure("mrr", measure.counts), simulated(1, documents=5), Measure("accuracy@1", np.zeros((60, 4)))):
-        with pytest.raises(DataError, match="cannot be compared: give the same measure over the same documents"):
+        with pytest.raises(DataError, match="cannot be compared: use the same measure over the same documents"):
             paired_bootstrap(measure, other)
     with pytest.raises(DataError, match="samples: -1"):
         paired_bootstrap(measure, measure, samples=-1)
@@ -205,7 +205,7 @@ def test_adjusted_values_keep_their_order(values: list[float]) -> None:
 
 def test_what_is_no_p_value() -> None:
     for value in (-0.1, 1.1, math.nan):
-        with pytest.raises(DataError, match="is no p-value"):
+        with pytest.raises(DataError, match="is not a p-value"):
             adjust([0.5, value])
     with pytest.raises(DataError, match="method 'fdr' is none of holm, bonferroni"):
         adjust([0.5], "fdr")  # type: ignore[arg-type]

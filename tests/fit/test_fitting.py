@@ -276,7 +276,9 @@ def test_networks_are_trained_again_as_often_as_they_say_or_refused(folds: int) 
         list(training)
         assert len(silent.runs) == 1 + folds
         return
-    with pytest.raises(LinnetError, match="silent is a network that does not say how often it may be trained again"):
+    with pytest.raises(
+        LinnetError, match="silent is a network that does not declare how often it may be trained again"
+    ):
         list(training)
     assert len(silent.runs) == 1
 
@@ -479,7 +481,7 @@ def test_parts_of_another_training_are_of_no_use(kb: KnowledgeBase, docs: list[D
 def test_what_is_no_training_is_left_alone(kb: KnowledgeBase, docs: list[Document], tmp_path: Path) -> None:
     (tmp_path / "out.parts").mkdir()
     (tmp_path / "out.parts" / "notes.txt").write_text("mine")
-    with pytest.raises(LinnetError, match=r"out\.parts is where finished parts are kept, and holds something else"):
+    with pytest.raises(LinnetError, match=r"out\.parts is reserved for finished parts but contains something else"):
         run(pipeline(kb, Forgetful(kb=kb)), docs, tmp_path / "out")
     assert (tmp_path / "out.parts" / "notes.txt").read_text() == "mine"
 
@@ -533,7 +535,7 @@ def test_what_is_to_be_trained(kb: KnowledgeBase) -> None:
     assert [(task.name, dict(task.args)) for task in named] == [("decide", {}), ("watcher", {"lr": 0.1})]
     with pytest.raises(RecipeError) as caught:
         tasks(made, [{"part": "exact"}, {"part": "watchr"}, {}], source="r.toml")
-    assert "train[0].part: 'exact' is no part of the pipeline that learns" in str(caught.value)
+    assert "train[0].part: 'exact' does not name a part that learns" in str(caught.value)
     assert "did you mean 'watcher'?" in str(caught.value)
     assert "train[2].part: None" in str(caught.value)
 
@@ -549,11 +551,11 @@ def test_what_cannot_be_trained(kb: KnowledgeBase, docs: list[Document], tmp_pat
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "x").write_text("")
     made = pipeline(kb, Forgetful(kb=kb))
-    with pytest.raises(LinnetError, match="is no empty folder"):
+    with pytest.raises(LinnetError, match="exists and is not empty"):
         run(made, docs, tmp_path / "full")
     with pytest.raises(LinnetError, match="no documents to train on"):
         run(made, [], tmp_path / "a")
-    with pytest.raises(LinnetError, match="'d0' stands twice"):
+    with pytest.raises(LinnetError, match="'d0' occurs twice"):
         run(made, [*docs, docs[0]], tmp_path / "a")
     with pytest.raises(LinnetError, match="decide learns from the dev documents"):
         list(train(made, tasks(made, [{"part": "decide"}], source="r"), docs, (), output=tmp_path / "a"))

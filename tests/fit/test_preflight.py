@@ -34,8 +34,8 @@ DECIDE = [Task((2,), "decide")]
     ("docs", "dev", "problem"),
     [
         ([], [DOC], "no documents to train on"),
-        ([DOC, DOC], [DOC], "'1' stands twice"),
-        ([DOC], [], "decide learns from the dev documents, and there are none: give the corpus a dev split"),
+        ([DOC, DOC], [DOC], "'1' occurs twice"),
+        ([DOC], [], "decide learns from the dev documents, but there are none: give the corpus a dev split"),
         ([replace(DOC, mentions=None)], [DOC], "none of the 1 training documents has a mention"),
         ([DOC], [replace(DOC, mentions=())], "none of the 1 dev documents has a mention"),
         (
@@ -44,7 +44,7 @@ DECIDE = [Task((2,), "decide")]
             r'0 of 1 linked mentions of the training .* lacks XX:1, its ids begin with "HP", .*; are .*other',
         ),
         ([DOC], [FOREIGN], "0 of 1 linked mentions of the dev documents"),
-        ([replace(DOC, mentions=(replace(SEIZURE, concepts=None),))], [DOC], "no mention .* is linked to a concept"),
+        ([replace(DOC, mentions=(replace(SEIZURE, concepts=None),))], [DOC], "no mention .* has a concept"),
     ],
 )
 def test_refused(pipeline: Pipeline, docs: list[Document], dev: list[Document], problem: str) -> None:

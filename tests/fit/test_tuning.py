@@ -247,7 +247,7 @@ def test_another_study_is_not_mixed_in(make: Any, tmp_path: Path) -> None:
 def test_a_study_that_is_none(make: Any, tmp_path: Path, content: bytes) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / STUDY).write_bytes(content)
-    with pytest.raises(LinnetError, match=r"study\.db is no study that can be read"):
+    with pytest.raises(LinnetError, match=r"study\.db is not a readable study"):
         list(tune(make(), tmp_path / "out", trials=1))
 
 
@@ -271,7 +271,7 @@ def test_what_is_refused_before_any_trial(make: Any, tmp_path: Path) -> None:
     assert "train: fuse learns from the dev documents that trials are scored on; use --split cv" in said(
         make(more=fuse)
     )
-    assert "no part of the pipeline that learns" in said(make(more='[[train]]\npart = "gold"'))
+    assert "does not name a part that learns" in said(make(more='[[train]]\npart = "gold"'))
     with pytest.raises(RecipeError, match="tune: missing"):
         make("")
 

@@ -192,10 +192,10 @@ def refused(stream: list[Concept], folder: Path, message: str) -> None:
 def test_duplicates_name_both_places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chunk: int) -> None:
     monkeypatch.setattr(kb_build, "CHUNK", chunk)
     stream = [named("X:0"), named("X:1", origin="a.tsv:2"), named("X:2"), named("X:1", origin="b.tsv:9")]
-    refused(stream, tmp_path, r"^a\.tsv:2 and b\.tsv:9: concept id 'X:1' stands twice; ids must be unique$")
-    refused([named("X:1"), named("X:1")], tmp_path, "^the source: concept id 'X:1' stands twice")
+    refused(stream, tmp_path, r"^a\.tsv:2 and b\.tsv:9: concept id 'X:1' occurs twice; ids must be unique$")
+    refused([named("X:1"), named("X:1")], tmp_path, "^the source: concept id 'X:1' occurs twice")
     retired = [named("X:0"), Concept("X:1", origin="a:1", replaced_by=""), Concept("X:1", origin="a:2", replaced_by="")]
-    refused(retired, tmp_path, "^a:1 and a:2: concept id 'X:1' stands twice")
+    refused(retired, tmp_path, "^a:1 and a:2: concept id 'X:1' occurs twice")
 
 
 def test_live_and_retired(tmp_path: Path) -> None:

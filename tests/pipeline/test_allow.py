@@ -115,7 +115,7 @@ def test_recipes_and_trained_folders_hold_conditions(kb: KnowledgeBase, tmp_path
     config.save(Pipeline(again, kb=kb, allow=Allow(under=("HP:0000118",))), tmp_path / "twice")
     assert answers(config.load(tmp_path / "twice")) == [("HP:0001250",)]
     by_type = Allow(by_type=(("Disease", Allow(ids=("X:2",))),))
-    with pytest.raises(LinnetError, match="no place in a recipe: put the retriever into types"):
+    with pytest.raises(LinnetError, match="cannot depend on the mention type: wrap the retriever in types"):
         config.save(Pipeline(again, kb=kb, allow=by_type), tmp_path / "refused")
     assert not (tmp_path / "refused").exists()
 

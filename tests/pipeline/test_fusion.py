@@ -284,9 +284,9 @@ def test_a_pipeline_with_a_fusion_is_trained(
     assert [task.name for task in tasks(pipeline("weighted"), [], source="r")] == ["ngram"]
     todo = tasks(pipeline("weighted"), [{"part": "ngram"}, {"part": "fuse"}], source="r")
     assert [(task.name, task.place) for task in todo] == [("ngram", (1, 0)), ("fuse", (1,))]
-    with pytest.raises(RecipeError, match="'fuse' is no part of the pipeline that learns; parts that learn: ngram"):
+    with pytest.raises(RecipeError, match="'fuse' does not name a part that learns; parts that learn: ngram"):
         tasks(pipeline("rank"), [{"part": "fuse"}], source="r")
-    with pytest.raises(LinnetError, match="fuse learns from the dev documents, and there are none"):
+    with pytest.raises(LinnetError, match="fuse learns from the dev documents, but there are none"):
         list(train(pipeline("weighted"), todo, docs, [], output=tmp_path / "out"))
     made = pipeline("weighted")
     monkeypatch.setattr(config, "save", interrupted)

@@ -49,7 +49,7 @@ def test_a_damaged_file_is_refused_and_named(data: Path) -> None:
 
 def test_where_the_files_are(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("LINNET_DATA", raising=False)
-    with pytest.raises(LinnetError, match=r"say where a\.tsv is: --data DIR or LINNET_DATA"):
+    with pytest.raises(LinnetError, match=r"where is a\.tsv\? Set --data DIR or LINNET_DATA"):
         build_kb(sources("a.tsv"))
     assert len(build_kb(sources(str(data / "a.tsv")))) == 2
     monkeypatch.setenv("LINNET_DATA", str(data))

@@ -47,7 +47,7 @@ def test_a_detector_in_front(kb: KnowledgeBase) -> None:
 
 def test_no_mention_to_link(kb: KnowledgeBase) -> None:
     given = Pipeline(Gold(), Exact(kb=kb), kb=kb)
-    with pytest.raises(LinnetError, match="no mentions are marked in the input"):
+    with pytest.raises(LinnetError, match="the input has no mentions"):
         list(hide_gold([Document.of("A seizure.")], given))
     gold = Mention(2, 9, concepts=("HP:0001250",), source="gold")
     marked = replace(Document.of("A seizure."), mentions=(gold,))

@@ -23,9 +23,9 @@ def test_choices(value: list[Any]) -> None:
     ("value", "said"),
     [
         ([], "at least 1"),
-        ([8, 8], "8 stands twice"),
-        ([[2, 3], [2, 3]], "stands twice"),
-        ([dt.date(2020, 1, 1)], "2020-01-01 is no number"),
+        ([8, 8], "8 occurs twice"),
+        ([[2, 3], [2, 3]], "occurs twice"),
+        ([dt.date(2020, 1, 1)], "2020-01-01 is not a number"),
         (8, "list"),
         ("8", "list"),
         ({}, "low"),

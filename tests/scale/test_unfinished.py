@@ -209,8 +209,8 @@ def test_it_can_be_interrupted_again_and_again(out: Path, whole: bytes, caplog: 
         stopped(out, at=at)
     assert job(out, Marker()) == 192
     assert out.read_bytes() == whole
-    assert "64 documents are finished: the same command goes on after them" in caplog.text
-    assert "going on after 128 documents" in caplog.text
+    assert "64 documents are finished: run the same command to resume" in caplog.text
+    assert "resuming after 128 finished documents" in caplog.text
 
 
 def test_two_processes_do_not_write_to_one_place(out: Path, tmp_path: Path) -> None:

@@ -53,15 +53,13 @@ def ablation(
     ] = None,
     vary: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="KEY=VALUE", help="Measure this change of the recipe instead; several, with blanks between, as one."
-        ),
+        typer.Option(metavar="KEY=VALUE", help="Measure this change of the recipe instead; join several with blanks."),
     ] = None,
     changes: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a recipe's key in all rows.")
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a key of the recipe in all rows.")
     ] = None,
-    docs: Annotated[Path | None, typer.Option(help="Markdown file whose generated table gets the rows.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a line instead of a table.")] = False,
+    docs: Annotated[Path | None, typer.Option(help="Markdown file: writes the rows into its generated table.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON Lines instead of a table.")] = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
@@ -81,7 +79,7 @@ def ablation(
     plain = [source if source in recipes() else Path(source).stem for source in sources]
     names = [" ".join([name, *(changes or ())]) for name in plain]
     if twice := [name for name in names if names.count(name) > 1]:
-        raise LinnetError(f"the recipe {twice[0]} is named twice: name each once")
+        raise LinnetError(f"the recipe {twice[0]} is named twice: name it once")
     varied = [tuple(group.split()) for group in vary or ()]
     shown, cells_of = (CHANGES, _changed_cells) if varied else (TABLE, _cells)
     todo = [_prepared(source, data, varied, tuple(changes or ())) for source in sources]

@@ -50,11 +50,9 @@ def dictionary(
     ] = None,
     kb: Annotated[str, typer.Option(help="Knowledge base: a name or a file.")] = "hpo",
     pipeline: Annotated[str, typer.Option(help="Recipe (name or file) or trained folder.")] = "hpo",
-    repeats: Annotated[int, typer.Option(min=1, help="Warm runs; their median is reported.")] = 5,
-    batch: Annotated[int, typer.Option(min=1, help="Documents a batch.")] = 64,
-    table_only: Annotated[
-        bool, typer.Option("--table-only", help="Build the table of names anew and open it; link nothing.")
-    ] = False,
+    repeats: Annotated[int, typer.Option(min=1, help="Number of warm runs; reports the median.")] = 5,
+    batch: Annotated[int, typer.Option(min=1, help="Documents per batch.")] = 64,
+    table_only: Annotated[bool, typer.Option("--table-only", help="Only rebuild and open the table of names.")] = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
@@ -95,7 +93,7 @@ def formats(
     data: Annotated[
         Path | None, typer.Option(envvar="LINNET_DATA", help="Folder of the known corpora.", show_default=False)
     ] = None,
-    repeats: Annotated[int, typer.Option(min=1, help="Runs; the median is reported.")] = 3,
+    repeats: Annotated[int, typer.Option(min=1, help="Number of runs; reports the median.")] = 3,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:

@@ -33,18 +33,18 @@ CHANGED = 0.5  # of the words of a variant, at least one is another
 
 def dense(
     folder: Annotated[
-        Path, typer.Option(help="Folder for the knowledge base, its vectors and indexes, which are used again.")
+        Path, typer.Option(help="Folder for the knowledge base, its vectors and indexes; later runs reuse it.")
     ] = Path("bench-dense"),
     data: Annotated[
         Path | None, typer.Option(envvar="LINNET_DATA", help="Folder of the terminologies and corpora.")
     ] = None,
-    kb: Annotated[Path | None, typer.Option(help="Measure this knowledge base, beside which files are kept.")] = None,
-    names: Annotated[int, typer.Option(min=1000, help="So many names at least, real ones first.")] = 1_000_000,
-    queries: Annotated[int, typer.Option(min=2, help="Distinct mentions looked up.")] = 512,
-    encoder: Annotated[str, typer.Option(help="A packaged encoder, a folder, or a name at Hugging Face.")] = "minilm",
-    backend: Annotated[str, typer.Option(help="What encodes: torch, or onnx with a byte a number.")] = "torch",
-    index: Annotated[list[str] | None, typer.Option(help="Indexes to build: hnsw, ivf; both by default.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a line instead of a table.")] = False,
+    kb: Annotated[Path | None, typer.Option(help="Measure this knowledge base; files are kept beside it.")] = None,
+    names: Annotated[int, typer.Option(min=1000, help="Minimum number of names; real names come first.")] = 1_000_000,
+    queries: Annotated[int, typer.Option(min=2, help="Number of distinct mentions to look up.")] = 512,
+    encoder: Annotated[str, typer.Option(help="A packaged encoder, a folder, or a Hugging Face name.")] = "minilm",
+    backend: Annotated[str, typer.Option(help="Backend of the encoder: torch, or onnx (int8).")] = "torch",
+    index: Annotated[list[str] | None, typer.Option(help="Indexes to build: hnsw, ivf; default: both.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON Lines instead of a table.")] = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:

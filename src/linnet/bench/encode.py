@@ -15,13 +15,13 @@ COLUMNS = ("tokens", "numbers", "texts/s", "plain/s", "ratio", "GFLOP/text", "GF
 
 
 def encode(
-    encoder: Annotated[str, typer.Option(help="A packaged encoder, a folder, or a name at Hugging Face.")] = "minilm",
+    encoder: Annotated[str, typer.Option(help="A packaged encoder, a folder, or a Hugging Face name.")] = "minilm",
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1, mps.")] = "auto",
-    batch: Annotated[int | None, typer.Option(min=1, help="Tokens a batch.", show_default="chosen")] = None,
-    size: Annotated[int, typer.Option(min=1, help="Tokens of all texts of a run, about.")] = 16_384,
-    repeats: Annotated[int, typer.Option(min=1, help="Runs; the median is reported.")] = 5,
-    download: Annotated[bool, typer.Option("--download", help="Fetch the encoder if it is not here.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a line instead of a table.")] = False,
+    batch: Annotated[int | None, typer.Option(min=1, help="Tokens per batch.", show_default="chosen")] = None,
+    size: Annotated[int, typer.Option(min=1, help="Approximate number of tokens per run.")] = 16_384,
+    repeats: Annotated[int, typer.Option(min=1, help="Number of runs; reports the median.")] = 5,
+    download: Annotated[bool, typer.Option("--download", help="Download the encoder if it is missing.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON Lines instead of a table.")] = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:

@@ -27,10 +27,10 @@ FAN = 10  # children of a concept
 
 def evaluate(
     documents: Annotated[int, typer.Option(min=1, help="Documents.")] = 4392,
-    mentions: Annotated[int, typer.Option(min=1, help="Gold mentions in all.")] = 350_000,
-    candidates: Annotated[int, typer.Option(min=1, help="Candidates of each mention.")] = 64,
+    mentions: Annotated[int, typer.Option(min=1, help="Total number of gold mentions.")] = 350_000,
+    candidates: Annotated[int, typer.Option(min=1, help="Candidates per mention.")] = 64,
     concepts: Annotated[int, typer.Option(min=2, help="Concepts of the knowledge base.")] = 30_000,
-    seed: Annotated[int, typer.Option(help="Of the synthetic documents.")] = 13,
+    seed: Annotated[int, typer.Option(help="Seed of the synthetic documents.")] = 13,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:

@@ -58,15 +58,16 @@ class Searches(NamedTuple):
 
 
 def measure_kb(
-    concepts: Annotated[int, typer.Option(min=1, help="How many the synthetic terminology has.")] = 3_600_000,
+    concepts: Annotated[int, typer.Option(min=1, help="Number of concepts in the synthetic terminology.")] = 3_600_000,
     kb: Annotated[
-        Path | None, typer.Option(help="Measure this one; where there is none, it is built there and kept.")
+        Path | None, typer.Option(help="Measure this knowledge base; if it is missing, build and keep it.")
     ] = None,
     edits: Annotated[
-        int, typer.Option(min=0, help="Edits of a copy: half additions, the rest retirements and merges; 0 = none.")
+        int,
+        typer.Option(min=0, help="Number of edits of a copy: half additions, half retirements and merges; 0 = none."),
     ] = 1000,
-    queries: Annotated[int, typer.Option(min=1, help="Searches of every class.")] = 100,
-    output: Annotated[Path | None, typer.Option("--json", help="Write the figures to this file too.")] = None,
+    queries: Annotated[int, typer.Option(min=1, help="Number of searches per class.")] = 100,
+    output: Annotated[Path | None, typer.Option("--json", help="Also write the measurements to this file.")] = None,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:

@@ -34,11 +34,11 @@ def lexical(
     data: Annotated[
         Path | None, typer.Option(envvar="LINNET_DATA", help="Folder of the terminologies and corpora.")
     ] = None,
-    kb: Annotated[Path | None, typer.Option(help="Measure this knowledge base alone.")] = None,
-    names: Annotated[int, typer.Option(min=1000, help="About so many synthetic names.")] = 1_000_000,
-    queries: Annotated[int, typer.Option(min=BATCH, help="Distinct mentions looked up.")] = 512,
-    k: Annotated[int, typer.Option(min=1, help="Candidates a mention.")] = 20,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a line instead of a table.")] = False,
+    kb: Annotated[Path | None, typer.Option(help="Measure only this knowledge base.")] = None,
+    names: Annotated[int, typer.Option(min=1000, help="Approximate number of synthetic names.")] = 1_000_000,
+    queries: Annotated[int, typer.Option(min=BATCH, help="Number of distinct mentions to look up.")] = 512,
+    k: Annotated[int, typer.Option(min=1, help="Candidates per mention.")] = 20,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON Lines instead of a table.")] = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:

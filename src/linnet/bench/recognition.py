@@ -30,16 +30,16 @@ def recognition(
     source: Annotated[str, typer.Argument(metavar="RECIPE", help="Name or file of a recipe that finds mentions.")],
     vary: Annotated[
         list[str] | None,
-        typer.Option(metavar="KEY=VALUE", help="Measure this change too; several, with blanks between, as one."),
+        typer.Option(metavar="KEY=VALUE", help="Measure this change too; join several with blanks."),
     ] = None,
-    changes: Annotated[list[str] | None, typer.Option("--set", help="Change a recipe's key=value in all rows.")] = None,
-    folder: Annotated[Path, typer.Option(help="Folder for what is trained; it is used again.")] = Path("recognition"),
+    changes: Annotated[list[str] | None, typer.Option("--set", help="Change a key of the recipe in all rows.")] = None,
+    folder: Annotated[Path, typer.Option(help="Folder for trained models; later runs reuse it.")] = Path("recognition"),
     data: Annotated[
         Path | None,
         typer.Option(envvar="LINNET_DATA", help="Folder of corpora and terminologies.", show_default=False),
     ] = None,
-    docs: Annotated[Path | None, typer.Option(help="Markdown file whose generated table gets the rows.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a line instead of a table.")] = False,
+    docs: Annotated[Path | None, typer.Option(help="Markdown file: writes the rows into its generated table.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON Lines instead of a table.")] = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:

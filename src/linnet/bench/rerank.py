@@ -20,15 +20,15 @@ COLUMNS = (
 
 def rerank(
     kb: Annotated[str, typer.Option(help="Knowledge base of the corpus: a name or a file.")],
-    corpus: Annotated[str, typer.Option(help="Known corpus whose development documents are read.")] = "bc5cdr",
+    corpus: Annotated[str, typer.Option(help="Known corpus; reads its development documents.")] = "bc5cdr",
     data: Annotated[
         Path | None, typer.Option(envvar="LINNET_DATA", help="Folder of the known corpora.", show_default=False)
     ] = None,
-    documents: Annotated[int, typer.Option(min=1, help="Documents, the first ones.")] = 40,
-    top_k: Annotated[int, typer.Option(min=1, help="Candidates of a mention, by n-grams.")] = 5,
-    encoder: Annotated[str, typer.Option(help="A packaged encoder, a folder, or a name at Hugging Face.")] = "minilm",
-    repeats: Annotated[int, typer.Option(min=1, help="Rounds; the median is reported.")] = 3,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a line instead of a table.")] = False,
+    documents: Annotated[int, typer.Option(min=1, help="Number of documents, from the start.")] = 40,
+    top_k: Annotated[int, typer.Option(min=1, help="Candidates per mention, by n-grams.")] = 5,
+    encoder: Annotated[str, typer.Option(help="A packaged encoder, a folder, or a Hugging Face name.")] = "minilm",
+    repeats: Annotated[int, typer.Option(min=1, help="Number of rounds; reports the median.")] = 3,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON Lines instead of a table.")] = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:

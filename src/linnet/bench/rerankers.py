@@ -35,9 +35,9 @@ SMALL = 0.0001  # below it a p-value says no more: it takes mentions for indepen
 
 def rerankers(
     sources: Annotated[
-        list[str], typer.Argument(metavar="RECIPE...", help="Recipes of one corpus, with a cross_encoder.")
+        list[str], typer.Argument(metavar="RECIPE...", help="Recipes of one corpus, each with a cross-encoder.")
     ],
-    folder: Annotated[Path, typer.Option(help="Folder for what is trained; it is used again.")] = Path("rerankers"),
+    folder: Annotated[Path, typer.Option(help="Folder for trained models; later runs reuse it.")] = Path("rerankers"),
     data: Annotated[
         Path | None,
         typer.Option(envvar="LINNET_DATA", help="Folder of corpora and terminologies.", show_default=False),
@@ -46,17 +46,19 @@ def rerankers(
         list[str] | None,
         typer.Option(
             metavar="KEY=VALUE",
-            help="Apply each also with this keyword of it, such as top_k=10; repeatable.",
+            help="Also apply each with this keyword of cross_encoder, such as top_k=10; repeatable.",
         ),
     ] = None,
     max_accuracy_loss: Annotated[
         float | None,
-        typer.Option(min=0, max=1, help="Apply each also with mentions left whose first candidate is sure enough."),
+        typer.Option(
+            min=0, max=1, help="Also apply each while skipping mentions whose first candidate is sure enough."
+        ),
     ] = None,
-    sample: Annotated[int, typer.Option(min=1, help="Documents that the speed of linking is measured on.")] = 50,
-    repeats: Annotated[int, typer.Option(min=1, help="Rounds of it; the median is reported.")] = 3,
-    docs: Annotated[Path | None, typer.Option(help="Markdown file whose generated table gets the rows.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a line instead of a table.")] = False,
+    sample: Annotated[int, typer.Option(min=1, help="Number of documents to measure speed on.")] = 50,
+    repeats: Annotated[int, typer.Option(min=1, help="Number of rounds; reports the median.")] = 3,
+    docs: Annotated[Path | None, typer.Option(help="Markdown file: writes the rows into its generated table.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON Lines instead of a table.")] = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:

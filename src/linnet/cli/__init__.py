@@ -13,7 +13,7 @@ __all__ = ["main"]
 
 INTERRUPTED, TERMINATED = 130, 143
 RESUMING = ("train", "tune", "reproduce")
-MESSAGE = "linnet: interrupted: files are written whole or not at all; what went to standard output is incomplete"
+MESSAGE = "linnet: interrupted. Output files are complete or absent; standard output is incomplete."
 RESUME = (
     "linnet: interrupted. Run the same command to resume: finished parts are kept, the rest restarts at its last "
     "checkpoint."
@@ -34,7 +34,7 @@ def main() -> None:
         stop(_message(), INTERRUPTED)
     except MemoryError as error:
         what = f" ({error})" if str(error) else ""
-        stop(f"linnet: error: there is not enough memory{what}: give more, or shorter texts and smaller files", 2)
+        stop(f"linnet: error: not enough memory{what}: provide more, or use shorter texts and smaller files", 2)
     except SystemExit as ended:
         if ended.code in (INTERRUPTED, TERMINATED):  # the first is what Typer makes of Ctrl-C
             stop(_message(), ended.code)

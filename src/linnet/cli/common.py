@@ -40,9 +40,9 @@ T = TypeVar("T")
 Command = TypeVar("Command", bound=Callable[..., Any])
 EVERY = 10.0  # seconds between lines of progress
 
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Only errors.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show errors only.")]
 Metrics = Annotated[Path | None, typer.Option(help="Also write the seconds of each step and part as CSV.")]
-Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Say more about what is done.")]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Show more messages.")]
 
 
 class App(typer.Typer):
@@ -59,7 +59,7 @@ class _Once(TyperCommand):
         for option, count in Counter(order).items():
             if count > 1 and isinstance(option, TyperOption) and not (option.multiple or option.is_flag):
                 many = f"was given {count}, the last {values[option.name]!r}"
-                raise LinnetError(f"{option.opts[0]} takes one value and {many}: give it once")
+                raise LinnetError(f"{option.opts[0]} takes one value but {many}: give it once")
         return super().parse_args(ctx, args)
 
 

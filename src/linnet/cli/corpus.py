@@ -53,7 +53,7 @@ Errors = Annotated[
     OnError,
     typer.Option(
         "--on-error",
-        help="At annotations that cannot be read: stop, skip them, or repair (put them where their text stands nearby, "
+        help="What to do with unreadable annotations: stop, skip, or repair (move to where the text occurs nearby, "
         "else skip). Each is listed.",
     ),
 ]
@@ -66,7 +66,7 @@ def _open(kb: str | None) -> KnowledgeBase | None:
 def _options(format: str | None, texts: list[str] | None) -> dict[str, Any]:
     """Return the options of the format's reader out of ``KEY=VALUE``."""
     if texts and format is None:
-        raise LinnetError(f"--option {texts[0]}: of which format? Name it with --from")
+        raise LinnetError(f"--option {texts[0]} needs --from: name the format")
     pairs = [text.partition("=") for text in texts or ()]
     return {key: given_value(str(format), options_of(str(format)), key, value) for key, _, value in pairs}
 
@@ -83,7 +83,7 @@ def convert(
     source: Source,
     output: Annotated[str, typer.Argument(help="File (folder for brat) to write; - is standard output.")],
     format: From = None,
-    to: Annotated[str | None, typer.Option(help="Output format; by default what OUTPUT ends in.")] = None,
+    to: Annotated[str | None, typer.Option(help="Output format; default: by the suffix of OUTPUT.")] = None,
     options: Options = None,
     kb: Kb = None,
     on_error: Errors = "stop",
@@ -113,7 +113,7 @@ def stats(
     format: From = None,
     options: Options = None,
     kb: Kb = None,
-    other: Annotated[str | None, typer.Option(help="Another split: what of this one was seen there.")] = None,
+    other: Annotated[str | None, typer.Option(help="Another split: count what both share.")] = None,
     on_error: Errors = "stop",
     data: Data = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
@@ -156,7 +156,7 @@ def check_all(
     format: From = None,
     options: Options = None,
     kb: Kb = None,
-    limit: Annotated[int, typer.Option(min=0, help="How many problems of a kind to show.")] = 10,
+    limit: Annotated[int, typer.Option(min=0, help="Problems to show of each kind.")] = 10,
     data: Data = None,
     quiet: Quiet = False,
     verbose: Verbose = False,
@@ -199,9 +199,9 @@ def check_all(
 @app.command("split")
 def split_all(
     source: Source,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for one file a split.")],
-    shares: Annotated[str, typer.Option(help="Splits and their shares.")] = "train=0.8,dev=0.1,test=0.1",
-    seed: Annotated[int, typer.Option(help="Another seed is another split.")] = 13,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Output folder, one file per split.")],
+    shares: Annotated[str, typer.Option(help="Names and shares of the splits.")] = "train=0.8,dev=0.1,test=0.1",
+    seed: Annotated[int, typer.Option(help="Seed of the random split.")] = 13,
     format: From = None,
     options: Options = None,
     to: Annotated[str, typer.Option(help="Output format.")] = "jsonl",
@@ -262,24 +262,26 @@ def prepare(
     name: Annotated[
         str,
         typer.Argument(
-            help="A known corpus, with /LAYOUT if that is to be one in particular. Untested on published files: "
+            help="A known corpus; NAME/LAYOUT selects a layout. Untested on published files: "
             f"{', '.join(chain.from_iterable(corpus.untested for corpus in CORPORA.values()))}."
         ),
     ],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for one file a split.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Output folder, one file per split.")],
     to: Annotated[str, typer.Option(help="Output format: jsonl, bioc, …")] = "jsonl",
     kb: Kb = None,
     absent: Annotated[
-        Literal["keep", "drop"], typer.Option(help="Mentions with a concept that --kb lacks: keep or drop.")
+        Literal["keep", "drop"], typer.Option(help="What to do with mentions of concepts that --kb lacks.")
     ] = "keep",
     on_error: Errors = "stop",
     data: Data = None,
-    download: Annotated[bool, typer.Option("--download", help="Fetch the corpus first, if anybody may.")] = False,
+    download: Annotated[
+        bool, typer.Option("--download", help="Download the corpus first, if it is freely available.")
+    ] = False,
     urls: Annotated[
-        list[str] | None, typer.Option("--url", help="With --download: another address, one for each of its files.")
+        list[str] | None, typer.Option("--url", help="With --download: another address; one per file.")
     ] = None,
     sha256: Annotated[
-        list[str] | None, typer.Option("--sha256", help="With --download: what the file must have, one for each.")
+        list[str] | None, typer.Option("--sha256", help="With --download: the expected checksum; one per file.")
     ] = None,
     quiet: Quiet = False,
     verbose: Verbose = False,
@@ -290,7 +292,7 @@ def prepare(
     """
     listen(quiet=quiet, verbose=verbose)
     if (urls or sha256) and not download:
-        raise LinnetError("--url and --sha256 need --download: nothing is fetched without it")
+        raise LinnetError("--url and --sha256 need --download")
     corpus = corpus_named(name)
     if corpus is None:
         read_corpus(name, split="train", data=data)  # says which corpora and layouts there are

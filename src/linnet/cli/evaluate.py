@@ -40,8 +40,8 @@ OLD = ("mention", "document")  # measures that --json shows with their counts, b
 Base = Annotated[
     str | None,
     typer.Option(
-        help="Knowledge base: says which concepts can be found, maps retired ids to their successors; "
-        "the one that the predictions were made with by default, if it is under LINNET_HOME."
+        help="Knowledge base: defines which concepts can be found, maps retired ids to successors; "
+        "default: the one that made the predictions, if it is under LINNET_HOME."
     ),
 ]
 Output = Annotated[
@@ -57,7 +57,7 @@ AsPredicted = Annotated[
     bool,
     typer.Option(
         "--as-predicted",
-        help="Take all mentions of PREDICTED as predicted: for formats that do not say so (PubTator, BioC, brat).",
+        help="Treat all mentions of PREDICTED as predictions, for PubTator, BioC, brat and the like.",
     ),
 ]
 
@@ -73,17 +73,17 @@ def evaluate(
     gold: Annotated[str, typer.Argument(help="Documents with gold mentions: a file, or a known corpus: bc5cdr:dev.")],
     predicted: Annotated[list[str], typer.Argument(help="The same documents with predicted mentions, one file each.")],
     name: Annotated[
-        list[str] | None, typer.Option("--name", help="What to call a system, in the order given; its file by default.")
+        list[str] | None, typer.Option("--name", help="Name of a system, in the order given; default: its file.")
     ] = None,
     kb: Base = None,
     train: Annotated[
-        str | None, typer.Option(help="Documents the systems learned from: adds slices of seen and unseen concepts.")
+        str | None, typer.Option(help="Training documents of the systems: adds slices of seen and unseen concepts.")
     ] = None,
     protocol: Annotated[
-        str, typer.Option(help=f"Which mentions headline, slices and tests are about: {', '.join(PROTOCOLS)}.")
+        str, typer.Option(help=f"Mentions that headline, slices and tests count: {', '.join(PROTOCOLS)}.")
     ] = "in-kb",
     rule: Annotated[
-        str, typer.Option(help="Answers of several concepts: all-of = right whole, any-of = right if one is.")
+        str, typer.Option(help="Answers with several concepts: all-of = all must be right, any-of = one is enough.")
     ] = "all-of",
     output: Output = None,
     to: Annotated[list[Path] | None, typer.Option("--to", hidden=True)] = None,  # what -o was called
@@ -96,7 +96,7 @@ def evaluate(
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Compare predicted with gold documents: linking, end to end, calibration, errors; several systems side by side."""
+    """Score predictions against gold: linking, end to end, calibration, errors; several systems side by side."""
     listen(quiet=quiet, verbose=verbose)
     outputs = [*(output or ()), *(to or ())]
     check_reports(outputs)
@@ -149,10 +149,8 @@ def _gold(name: str, source: str | None, data: Path | None) -> list[Document]:
 def _warn_of_unannotated(gold: str, report: Report) -> None:
     if report.unannotated:
         told = f"{report.unannotated:,} of {report.documents:,} documents of {gold}"
-        way = (
-            "to leave them out, remove their texts from it and link the rest; an empty .ann says that nothing is there"
-        )
-        logger.warning("nobody annotated %s: whatever is found there counts as wrong; %s", told, way)
+        way = "to leave them out, remove their texts and link the rest; an empty .ann marks a text without mentions"
+        logger.warning("nobody annotated %s: every mention found there counts as wrong; %s", told, way)
 
 
 def _read_all(
@@ -176,7 +174,7 @@ def _predictions(path: str, *, as_predicted: bool) -> list[Document]:
         ]
     sources = {mention.source for doc in docs for mention in doc.mentions or ()}
     if sources == {"gold"}:
-        raise LinnetError(f"{path} holds gold mentions alone; if a system made them, say --as-predicted")
+        raise LinnetError(f"{path} contains only gold mentions; if a system made them, use --as-predicted")
     return docs
 
 
@@ -186,7 +184,7 @@ def _kb_of(systems: Iterable[Sequence[Document]]) -> KnowledgeBase | None:
     versions = sorted({candidates.kb for candidates in lists if candidates is not None} - {""})
     found = kb_of_version(versions[0]) if len(versions) == 1 else None
     if found is not None:
-        logger.info("measured with the knowledge base %s, which the predictions were made with", found.path)
+        logger.info("measured with the knowledge base %s, which made the predictions", found.path)
     else:
         named = f"version {' and '.join(versions)}" if versions else "none"
         where = f", looked for in {kb_folder()}" if len(versions) == 1 else ""
@@ -197,7 +195,7 @@ def _kb_of(systems: Iterable[Sequence[Document]]) -> KnowledgeBase | None:
 def _warn_of_seen(reports: Sequence[Report]) -> None:
     for report in reports:
         if seen := describe_seen(report.seen):
-            logger.warning("%s was %s of these documents: figures on them flatter it", report.about.system, seen)
+            logger.warning("%s was %s of these documents: its scores on them are too high", report.about.system, seen)
 
 
 def _protocol(name: str) -> Protocol:
@@ -225,7 +223,7 @@ def _names(given: Sequence[str], predicted: Sequence[str]) -> list[str]:
     if not given and len(set(names)) < len(names):
         names = list(predicted)
     if twice := [name for name in names if names.count(name) > 1]:
-        raise LinnetError(f"two systems are called {twice[0]!r}: give each a name of its own with --name")
+        raise LinnetError(f"two systems are called {twice[0]!r}: give each a different name with --name")
     return names
 
 

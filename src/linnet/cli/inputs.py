@@ -55,7 +55,7 @@ def documents(inputs: Sequence[str], format: str | None, *, rows: KnowledgeBase 
     for doc in itertools.chain(read(others, format=format, kb=rows), *map(_of_corpus, splits)):
         if doc.id in seen:
             raise LinnetError(
-                f"document id {doc.id!r} comes twice in the input; ids must be unique: "
+                f"document id {doc.id!r} occurs twice in the input; ids must be unique: "
                 "is a file named twice, or an output read as input?"
             )
         seen.add(doc.id)
@@ -88,7 +88,7 @@ def allowed(kb: KnowledgeBase | None, types: Sequence[str], under: Sequence[str]
     rows = [one for text in ids for some in _cells(text) for one in listed_ids(some)]
     for option, given, meant in (("types", types, wanted), ("under", under, roots), ("ids", ids, rows)):
         if given and not meant:
-            raise LinnetError(f"--{option}: names nothing that may be linked to")
+            raise LinnetError(f"--{option} selects no concept")
     chosen = Allow(types=tuple(wanted) or None, under=tuple(roots) or None, ids=tuple(rows) or None)
     if problems := list(chosen.problems(kb)):
         raise LinnetError("\n".join(f"--{problem}" for problem in problems))
@@ -112,14 +112,14 @@ def check_texts(inputs: Sequence[str]) -> None:
     if 1 < len(words) == len(inputs):
         raise LinnetError(
             f'{len(words)} words that name no file: for one text write linnet link "{" ".join(words)}"; '
-            "texts of one word each go into a file, one a line (--from text_lines)"
+            "write texts of one word each to a file, one per line (--from text_lines)"
         )
     there: list[str] = []
     with suppress(OSError):  # a folder that may not be listed, or is gone
         there = [path.name for path in itertools.islice(Path().iterdir(), FILES)]
     for word in words:
         if hint := did_you_mean(word, there):
-            warn(f"{word!r} is linked as a text: no file is called so{hint}")
+            warn(f"{word!r} is linked as a text: there is no such file{hint}")
 
 
 def _is_split(text: str) -> bool:
@@ -137,10 +137,8 @@ def _of_corpus(text: str) -> Iterator[Document]:
 
     name, _, split = text.rpartition(":")
     if name.partition("/")[0] not in CORPORA:
-        hint = did_you_mean(name, CORPORA) or "; linnet corpus stats --help tells of them"
-        raise LinnetError(
-            f"{text}: there is no corpus {name!r}{hint}; a text of one word that looks so goes into a file"
-        )
+        hint = did_you_mean(name, CORPORA) or "; linnet corpus stats --help lists them"
+        raise LinnetError(f"{text}: there is no corpus {name!r}{hint}; if this is a text, write it to a file")
     return read_corpus(name, split=split)
 
 
@@ -198,7 +196,7 @@ def refuse_overwriting(
     places = [real_path(output) for output in given]
     for output, place in zip(given, places, strict=True):
         if places.count(place) > 1:
-            raise LinnetError(f"{place} is to be written twice: give each output a place of its own")
+            raise LinnetError(f"{place} would be written twice: give each output its own path")
         if not place.is_dir():
             check_output(output, kind=kind)
     for text in (str(text) for text in inputs if text):
@@ -208,7 +206,7 @@ def refuse_overwriting(
                 within = read_path.is_dir() and place.is_relative_to(read_path)
                 if within or read_path.is_relative_to(place):
                     how = "lies in a folder that is" if within and place != read_path else "is"
-                    raise LinnetError(f"{place} {how} read as input ({text}): give another place to write to")
+                    raise LinnetError(f"{place} {how} read as input ({text}): choose another output")
 
 
 def _paths(text: str, data: Path | None) -> Iterable[Path]:

@@ -64,12 +64,12 @@ def info(
 @app.command("search")
 def search(
     kb: Annotated[str, typer.Argument(help="Name or file.")],
-    text: Annotated[list[str], typer.Argument(help="An id, a name, its beginning, or words of it.")],
+    text: Annotated[list[str], typer.Argument(help="An id, a name, the beginning of a name, or words.")],
     types: Annotated[
         list[str] | None, typer.Option("--type", "--types", help="Only concepts of this type; repeatable.")
     ] = None,
     under: Annotated[list[str] | None, typer.Option(help="Only this concept and its descendants; repeatable.")] = None,
-    limit: Annotated[int, typer.Option(min=1, help="How many at most.")] = 10,
+    limit: Annotated[int, typer.Option(min=1, help="Maximum number of results.")] = 10,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:

@@ -43,25 +43,25 @@ ReaderOption = Annotated[
     list[str] | None,
     typer.Option(
         "--option",
-        help="Option of a reader: subset=st21pv; of one format or of the second file alone: ctd:slim=true, "
+        help="Reader option, such as subset=st21pv; for one format or only the second file: ctd:slim=true, "
         "2:prefix=MESH; repeatable.",
     ),
 ]
 ColumnOption = Annotated[
-    list[str] | None, typer.Option("--column", help="Name of a table's column: synonyms=Synonyms.")
+    list[str] | None, typer.Option("--column", help="Header of a table column: synonyms=Synonyms; repeatable.")
 ]
-DownloadOption = Annotated[bool, typer.Option("--download", help=f"Fetch what --from names: {', '.join(PUBLISHED)}.")]
-UrlOption = Annotated[
-    list[str] | None, typer.Option("--url", help="With --download: another address, one for each of its files.")
+DownloadOption = Annotated[
+    bool, typer.Option("--download", help=f"Download what --from names: {', '.join(PUBLISHED)}.")
 ]
+UrlOption = Annotated[list[str] | None, typer.Option("--url", help="With --download: another address; one per file.")]
 ShaOption = Annotated[
-    list[str] | None, typer.Option("--sha256", help="With --download: what the file must have, one for each.")
+    list[str] | None, typer.Option("--sha256", help="With --download: the expected checksum; one per file.")
 ]
 ReplaceOption = Annotated[
-    bool, typer.Option("--replace", help="Replace also a knowledge base that was edited: its edits are lost.")
+    bool, typer.Option("--replace", help="Replace the knowledge base even if it was edited; its edits are lost.")
 ]
 XrefOption = Annotated[
-    bool, typer.Option("--xref/--no-xref", help="Join several files by cross-reference too, or by id alone.")
+    bool, typer.Option("--xref/--no-xref", help="Join several files by cross-reference and id, or by id alone.")
 ]
 
 
@@ -70,8 +70,8 @@ def build(
     vocabulary: FromOption = None,
     output: Annotated[str | None, typer.Option("--output", "-o", help="File, or a name under LINNET_HOME.")] = None,
     options: ReaderOption = None,
-    separator: Annotated[str, typer.Option(help="Between the values of one cell of a table.")] = "|",
-    prefix: Annotated[str, typer.Option(help="Prefix for the ids of a table without one: MESH.")] = "",
+    separator: Annotated[str, typer.Option(help="Separator of values in one table cell.")] = "|",
+    prefix: Annotated[str, typer.Option(help="Prefix for table ids that have none, such as MESH.")] = "",
     columns: ColumnOption = None,
     download: DownloadOption = False,
     urls: UrlOption = None,
@@ -89,7 +89,7 @@ def build(
     """
     listen(quiet=quiet, verbose=verbose)
     if (urls or sha256) and not download:
-        raise LinnetError("--url and --sha256 need --download: nothing is fetched without it")
+        raise LinnetError("--url and --sha256 need --download")
     of_tables = _of_tables(prefix, separator, columns or [])
     if download:
         fetched = downloaded(vocabulary or [], files or [], urls=urls or [], sha256=sha256 or [], quiet=quiet)
@@ -99,7 +99,7 @@ def build(
     named = vocabulary[0] if vocabulary and len(set(vocabulary)) == 1 and (download or sources[0].path is None) else ""
     name = output or named
     if not name:
-        raise LinnetError("say what to build: -o NAME (under LINNET_HOME) or -o FILE.kb")
+        raise LinnetError("name the output: -o NAME (under LINNET_HOME) or -o FILE.kb")
     path = target(name, replace=replace, hpo=all(source.vocabulary in ("hpo", "obo") for source in sources))
     started, report = time.perf_counter(), JoinReport()
     with counter("concepts", quiet=quiet) as count:
@@ -126,13 +126,13 @@ def finish(kb: KnowledgeBase, started: float, *, quiet: bool) -> None:
 def _formats(files: Sequence[Path], vocabularies: Sequence[str]) -> list[tuple[str, Path | None]]:
     """Return format and file of every source."""
     if not vocabularies:
-        raise LinnetError(f"say what the files are: --from {', '.join(VOCABULARIES)}")
+        raise LinnetError(f"name the format of the files: --from {', '.join(VOCABULARIES)}")
     for name in vocabularies:
         reader_of(name)
     if not files:
         return _without_files(vocabularies)
     if len(vocabularies) not in (1, len(files)):
-        raise LinnetError(f"{len(files)} files but {len(vocabularies)} --from: give one for all, or one for each")
+        raise LinnetError(f"{len(files)} files but {len(vocabularies)} --from: give one for all files or one per file")
     names = list(vocabularies) * len(files) if len(vocabularies) == 1 else vocabularies
     return list(zip(names, files, strict=True))
 

@@ -51,23 +51,27 @@ def subset(
     ] = None,
     under: Annotated[list[str] | None, typer.Option(help="This concept and its descendants; repeatable.")] = None,
     ids: Annotated[
-        list[str] | None, typer.Option(help="This concept, or those of a file with an id in each line; repeatable.")
+        list[str] | None, typer.Option(help="This concept, or those in a file of ids, one per line; repeatable.")
     ] = None,
     concepts_of: Annotated[
         list[str] | None,
         typer.Option(help="The gold concepts of documents: a path, or bc5cdr:train,dev; repeatable."),
     ] = None,
-    ancestors: Annotated[bool, typer.Option("--ancestors", help="Also everything above what was chosen.")] = False,
-    descendants: Annotated[bool, typer.Option("--descendants", help="Also everything below what was chosen.")] = False,
+    ancestors: Annotated[
+        bool, typer.Option("--ancestors", help="Also all ancestors of the selected concepts.")
+    ] = False,
+    descendants: Annotated[
+        bool, typer.Option("--descendants", help="Also all descendants of the selected concepts.")
+    ] = False,
     bridge: Annotated[
-        bool, typer.Option("--bridge", help="Nearest kept ancestors in the place of parents left out.")
+        bool, typer.Option("--bridge", help="Replace parents left out by their nearest kept ancestors.")
     ] = False,
     data: Data = None,
     replace: ReplaceOption = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Make a knowledge base of those concepts that satisfy all conditions.
+    """Make a knowledge base of the concepts that satisfy all conditions.
 
     Of one option given several times, one has to hold; of different options, all. Retired ids that lead to chosen
     concepts are kept; parents that were not chosen are left out.
@@ -76,7 +80,7 @@ def subset(
     base = open_kb(kb)
     if not (types or under or ids or concepts_of):
         raise LinnetError(
-            "say which concepts: --type, --under, --ids or --concepts-of; a whole one is copied as a file"
+            "select concepts with --type, --under, --ids or --concepts-of; to copy everything, copy the file"
         )
     path = target(output, replace=replace)
     refuse_overwriting([base.path, *(ids or ()), *(concepts_of or ())], [path], data=data, kind="database")
@@ -88,7 +92,7 @@ def subset(
         docs = (doc for source in concepts_of for doc in documents(source, data=data))
         gold = gold_ids(progress(docs, what="documents", quiet=quiet))
         if not gold:
-            raise LinnetError(f"--concepts-of: {', '.join(concepts_of)} holds no gold concepts: is it annotated?")
+            raise LinnetError(f"--concepts-of: {', '.join(concepts_of)} contains no gold concepts: is it annotated?")
         chosen &= _known(base, gold, "--concepts-of")
     if len(chosen) and (ancestors or descendants):
         chosen = part.widened(base, chosen, ancestors=ancestors, descendants=descendants)
@@ -115,16 +119,17 @@ def _known(kb: KnowledgeBase, ids: Iterable[str], option: str) -> Mask:
 
 
 def diff(
-    old: Annotated[str, typer.Argument(help="The older one: name or file.")],
-    new: Annotated[str, typer.Argument(help="The newer one: name or file.")],
-    limit: Annotated[int, typer.Option(min=0, help="How many changes of a kind to show.")] = 10,
+    old: Annotated[str, typer.Argument(help="The older knowledge base: name or file.")],
+    new: Annotated[str, typer.Argument(help="The newer knowledge base: name or file.")],
+    limit: Annotated[int, typer.Option(min=0, help="Changes to show of each kind.")] = 10,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
     output: Annotated[
         str | None, typer.Option("--output", "-o", help="File for all changes: .tsv or .jsonl, also .gz.")
     ] = None,
     to: Annotated[str | None, typer.Option("--to", hidden=True)] = None,  # what -o was called
     corpus: Annotated[
-        str | None, typer.Option(help="Say what of the gold of these documents survives: a path, or gsc_plus:dev.")
+        str | None,
+        typer.Option(help="Also count which gold concepts of these documents survive: a path, or gsc_plus:dev."),
     ] = None,
     exit_code: Annotated[bool, typer.Option("--exit-code", help="Exit with 1 if anything changed.")] = False,
     data: Data = None,

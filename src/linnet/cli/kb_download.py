@@ -23,11 +23,11 @@ def downloaded(
         LinnetError: no name, files beside it, addresses or checksums for several names, or a download that failed.
     """
     if files:
-        raise LinnetError(f"--download fetches the files itself: leave out {' '.join(map(str, files))}, or --download")
+        raise LinnetError(f"--download gets the files itself: leave out {' '.join(map(str, files))}, or --download")
     if not vocabularies:
-        raise LinnetError(f"say what to download: --from {', '.join(PUBLISHED)}")
+        raise LinnetError(f"name what to download: --from {', '.join(PUBLISHED)}")
     names = list(dict.fromkeys(vocabularies))
     if len(names) > 1 and (urls or sha256):
-        raise LinnetError("--url and --sha256 go with one --from: build the others from files")
+        raise LinnetError("--url and --sha256 work with one --from only: build the others from files")
     with fetching(quiet=quiet) as begin:
         return [source for name in names for source in download(name, urls=urls, sha256=sha256, progress=begin)]

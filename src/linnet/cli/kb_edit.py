@@ -22,7 +22,7 @@ from linnet.vocabularies.typed_edits import add_by_hand, meant
 __all__ = ["add", "merge", "retire"]
 
 Base = Annotated[str, typer.Argument(help="Name or file of the knowledge base.")]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Check and count everything, change nothing.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Check and count, but change nothing.")]
 
 
 def add(
@@ -30,7 +30,7 @@ def add(
     files: Annotated[list[Path] | None, typer.Argument(help="Files of concepts; or give one with --id.")] = None,
     vocabulary: FromOption = None,
     options: ReaderOption = None,
-    id: Annotated[str, typer.Option("--id", help="Id of one concept to add, or to add something to.")] = "",
+    id: Annotated[str, typer.Option("--id", help="Id of one concept, new or known.")] = "",
     name: Annotated[str, typer.Option(help="Its preferred name.")] = "",
     synonyms: Annotated[list[str] | None, typer.Option("--synonym", help="Another name; repeatable.")] = None,
     types: Annotated[list[str] | None, typer.Option("--type", "--types", help="A semantic type; repeatable.")] = None,
@@ -41,12 +41,12 @@ def add(
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Add concepts to a knowledge base, or names, types, parents to those it has; nothing is taken away."""
+    """Add concepts to a knowledge base, or names, types and parents to known concepts; nothing is removed."""
     listen(quiet=quiet, verbose=verbose)
     if bool(files) == bool(id):
-        raise LinnetError("say what to add: FILE… with --from, or one concept with --id and --name")
+        raise LinnetError("nothing to add: give FILE… with --from, or one concept with --id and --name")
     if len(id.split()) > 1:
-        raise LinnetError(f"--id {id!r} holds a blank: expected a prefix and a local id, as LOCAL:17")
+        raise LinnetError(f"--id {id!r} contains a blank: expected a prefix and a local id, such as LOCAL:17")
     one = Concept(
         id.strip(),
         tuple(Name(text) for text in [name, *(synonyms or [])] if text),
@@ -69,12 +69,12 @@ def add(
 def retire(
     kb: Base,
     ids: Annotated[list[str], typer.Argument(metavar="ID...", help="The concepts to retire.")],
-    successor: Annotated[str, typer.Option(help="The concept their ids shall lead to.")] = "",
+    successor: Annotated[str, typer.Option(help="The concept that replaces them.")] = "",
     dry_run: DryRun = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Retire concepts: nothing finds them any more, their ids lead to the successor, their children move up."""
+    """Retire concepts: they are no longer found, their ids lead to the successor, their children move up."""
     listen(quiet=quiet, verbose=verbose)
     with _changed(kb, dry_run=dry_run, quiet=quiet) as change:
         for id in ids:

@@ -40,7 +40,7 @@ OfType = Annotated[
 Under = Annotated[list[str] | None, typer.Option(help="Link only to this concept and its descendants; repeatable.")]
 Ids = Annotated[
     list[str] | None,
-    typer.Option(help="Link only to this concept, or those of a file with an id in each line; repeatable."),
+    typer.Option(help="Link only to this concept, or to those in a file of ids, one per line; repeatable."),
 ]
 
 
@@ -49,25 +49,23 @@ def link(
     kb: Annotated[str | None, typer.Option(help="Knowledge base: a name (hpo) or a file.")] = None,
     pipeline: Annotated[
         str | None,
-        typer.Option(help="Recipe (name or file) or trained folder; hpo, or dictionary for another --kb."),
+        typer.Option(help="Recipe (name or file) or trained folder; default: hpo, or dictionary for another --kb."),
     ] = None,
     output: Annotated[str | None, typer.Option("--output", "-o", help="File to write; - is standard output.")] = None,
-    to: Annotated[str | None, typer.Option(help="Output format: jsonl, csv, …; by default what -o ends in.")] = None,
+    to: Annotated[str | None, typer.Option(help="Output format: jsonl, csv, …; default: by the suffix of -o.")] = None,
     source: Annotated[str | None, typer.Option("--from", help="Input format; guessed by default.")] = None,
     html: Annotated[Path | None, typer.Option(help="Also write a page with highlighted mentions.")] = None,
-    keep_gold: Annotated[
-        bool, typer.Option(help="Keep gold mentions of the input; they are hidden by default.")
-    ] = False,
+    keep_gold: Annotated[bool, typer.Option(help="Keep gold mentions of the input; default: hide them.")] = False,
     detect: Annotated[
         str | None,
-        typer.Option(help="Find mentions with this component, such as dictionary, for a pipeline that is given them."),
+        typer.Option(help="Detector for a pipeline that only links given mentions, for example dictionary."),
     ] = None,
-    changes: Annotated[list[str] | None, typer.Option("--set", help="Change a recipe's key=value.")] = None,
+    changes: Annotated[list[str] | None, typer.Option("--set", help="Change a key of the recipe.")] = None,
     types: OfType = None,
     under: Under = None,
     ids: Ids = None,
     fresh: Annotated[
-        bool, typer.Option("--fresh", help="Link everything anew, whatever an interrupted job has finished.")
+        bool, typer.Option("--fresh", help="Link everything afresh; ignore what an interrupted job finished.")
     ] = False,
     metrics: Metrics = None,
     quiet: Quiet = False,
@@ -101,7 +99,7 @@ def link(
     if output is not None and output != STDIO:
         logger.info("%s: %s", output, tally)
     if seen := describe_seen(tally.seen):
-        logger.warning("%s was %s of these documents: figures measured on them flatter it", linker.name, seen)
+        logger.warning("%s was %s of these documents: scores measured on them are too high", linker.name, seen)
     if times is not None:
         times.write(metrics)
 
@@ -130,15 +128,13 @@ class _Tally:
 
     def __str__(self) -> str:
         now = f"{self.documents:,} documents with {self.mentions:,} mentions"
-        return f"{now}, after {self.before:,} documents that were finished before" if self.before else now
+        return f"{now}, after {self.before:,} documents finished before" if self.before else now
 
 
 def _warn_of_untrained(recipe: str, parts: Sequence[str]) -> None:
     if parts:
-        told = f"{recipe} is a recipe whose {', '.join(parts)} have learned nothing yet"
-        logger.warning(
-            "%s: linnet train %s -o DIR trains them, and --pipeline DIR links with what they learned", told, recipe
-        )
+        told = f"{recipe} is untrained ({', '.join(parts)})"
+        logger.warning("%s: run linnet train %s -o DIR, then link with --pipeline DIR", told, recipe)
 
 
 def _given(inputs: Sequence[str], source: str | None, linker: Pipeline, *, keep_gold: bool) -> Iterable[Document]:

@@ -139,7 +139,7 @@ def show(docs: Iterable[Document], kb: KnowledgeBase) -> None:
         starred |= any(row[-1].endswith("*") for row in rows)
     print(NOTICE)
     if starred:
-        print("Probabilities marked * are not calibrated: they rank answers, they are not frequencies.")
+        print("Probabilities marked * are uncalibrated: they rank answers but are not frequencies.")
 
 
 def _rows(doc: Document, kb: KnowledgeBase) -> Iterator[tuple[str, str, str, str]]:

@@ -57,22 +57,22 @@ def reproduce(
         typer.Option(envvar="LINNET_DATA", help="Folder of corpora and terminologies.", show_default=False),
     ] = None,
     kb: Annotated[str | None, typer.Option(help="Knowledge base instead of the recipe's.")] = None,
-    seeds: Annotated[int, typer.Option(min=1, help="Run with so many seeds and give mean and deviation.")] = 1,
-    folds: Annotated[bool, typer.Option(help="Run on each fold of the corpus and give mean and deviation.")] = False,
-    repeats: Annotated[int, typer.Option(min=0, help="Warm runs that speed is measured by; 0 = no cost.")] = 3,
+    seeds: Annotated[int, typer.Option(min=1, help="Number of seeds; reports mean and deviation.")] = 1,
+    folds: Annotated[bool, typer.Option(help="Run on each fold of the corpus; reports mean and deviation.")] = False,
+    repeats: Annotated[int, typer.Option(min=0, help="Warm runs to measure speed; 0 = do not measure cost.")] = 3,
     docs: Annotated[
-        Path | None, typer.Option(help="Markdown file whose generated table gets a row for each recipe.")
+        Path | None, typer.Option(help="Markdown file: writes a row for each recipe into its generated table.")
     ] = None,
-    fresh: Annotated[bool, typer.Option(help="Do everything again, also what is already done.")] = False,
+    fresh: Annotated[bool, typer.Option(help="Repeat everything, even finished work.")] = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Run recipes from scratch, write predictions and reports, and compare with the scores they promise, if any."""
+    """Run recipes from scratch, write predictions and reports, and compare with the scores they promise."""
     listen(quiet=quiet, verbose=verbose)
     out = out or output
     known = [(_name(source), read_recipe(source), source) for source in sources]
     if twice := [name for name, _, _ in known if sum(name == other for other, _, _ in known) > 1]:
-        raise LinnetError(f"the recipe {twice[0]} is named twice: name each once")
+        raise LinnetError(f"the recipe {twice[0]} is named twice: name it once")
     refuse_overwriting((source for source in sources if source not in recipes()), [docs])
     base = None if kb is None else open_kb(kb)
     verdicts: list[_Verdict] = []
@@ -116,7 +116,9 @@ def _folds(run: Experiment, recipe: Recipe, *, folds: bool) -> list[Experiment]:
         return [run]
     corpus = corpus_named(recipe.corpus.partition("/")[0])
     if corpus is None or not corpus.folds:
-        raise LinnetError(f"--folds: {recipe.corpus!r} is no corpus in folds, such as {', '.join(IN_FOLDS)}")
+        raise LinnetError(
+            f"--folds: the corpus {recipe.corpus!r} has no folds; corpora with folds: {', '.join(IN_FOLDS)}"
+        )
     return [
         replace(run, folder=run.folder / fold, teacher=run.teacher and run.teacher / fold, fold=fold, done=[])
         for fold in corpus.folds
@@ -154,7 +156,7 @@ def _judged(name: str, recipe: Recipe, split: str, reports: Sequence[Report]) ->
 def _write_rows(reports: Sequence[Report], path: Path, *, new: bool) -> None:
     before = read_text(path) if path.exists() else ""
     if not new and not before:
-        raise LinnetError(f"--docs {path}: there is no such file; give a Markdown file to put the rows into")
+        raise LinnetError(f"--docs {path}: no such file; give an existing Markdown file")
     text = put_rows(before, reports)
     with replacing(path) as stream:
         stream.write(text)

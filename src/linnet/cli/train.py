@@ -39,7 +39,7 @@ OtherCorpus = Annotated[
 ]
 Params = Annotated[
     Path | None,
-    typer.Option(help="Parameters of n-grams and cross-encoders, a params.json of entitytools; --set comes after."),
+    typer.Option(help="Parameters of n-grams and cross-encoders: a params.json of entitytools; --set overrides it."),
 ]
 
 
@@ -49,19 +49,19 @@ def train(
     kb: Annotated[str | None, typer.Option(help="Knowledge base instead of the recipe's: a name or a file.")] = None,
     corpus: OtherCorpus = None,
     data: Data = None,
-    changes: Annotated[list[str] | None, typer.Option("--set", help="Change a recipe's key=value.")] = None,
+    changes: Annotated[list[str] | None, typer.Option("--set", help="Change a key of the recipe.")] = None,
     params: Params = None,
     metrics: Metrics = None,
     wandb: Annotated[
         str | None, typer.Option(metavar="PROJECT", help="Also log to Weights & Biases, offline by default.")
     ] = None,
     tensorboard: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Also write what TensorBoard shows to a folder.")
+        Path | None, typer.Option(metavar="DIR", help="Also write TensorBoard logs to this folder.")
     ] = None,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Train the parts of a recipe that learn, on the train split of its corpus, and write the pipeline to a folder."""
+    """Train the parts of a recipe that learn on the train split, and write the pipeline to a folder."""
     first = first_process()  # which speaks for all of them
     listen(quiet=quiet or not first, verbose=verbose)
     changes = with_params(params, recipe, changes, corpus=corpus)
@@ -69,13 +69,13 @@ def train(
     learned = (f"{read.learns_from}/{split}.*" for split in ("train", "dev"))
     refuse_overwriting([None if recipe in recipes() else recipe, params, *learned], [output, metrics])
     if read.trained_by:
-        raise RecipeError(recipe, [f"trained_by: its parts are taken from {read.trained_by!r}; train that"])
+        raise RecipeError(recipe, [f"trained_by: its parts come from {read.trained_by!r}; train that recipe"])
     if not read.learns_from:
         raise RecipeError(recipe, ["corpus: missing; name the corpus to train on"])
     pipeline = load(recipe, kb=read.open_kb(data=data) if kb is None else kb, changes=changes)
     todo = tasks(pipeline, read.train, source=recipe, seed=read.seed)
     if not todo:
-        raise RecipeError(recipe, ["pipeline: no part of it learns, so there is nothing to train"])
+        raise RecipeError(recipe, ["pipeline: no part learns, so there is nothing to train"])
     docs = list(split_documents(read.learns_from, split="train", data=data))
     dev = list(dev_documents(read.learns_from, data=data))
     if read.chosen_on == "dev":
@@ -83,7 +83,7 @@ def train(
     about = [f"recipe: {recipe}", f"corpus: {read.learns_from}, split train", f"seed: {read.seed}"]
     taught = sum(doc.mentions is not None for doc in docs)
     if taught < len(docs):
-        about.append(f"training documents that nobody annotated, and that taught nothing: {len(docs) - taught:,}")
+        about.append(f"training documents without annotation, not used: {len(docs) - taught:,}")
     times: list[Done] = []
     project, board = (wandb, tensorboard) if first else (None, None)
     with tracking(project, read.model_dump(mode="json"), folder=board) as tracker:

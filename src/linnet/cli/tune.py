@@ -29,26 +29,26 @@ SPLITS: tuple[Literal["dev", "cv"], ...] = ("dev", "cv")
 
 
 def tune(
-    recipe: Annotated[str, typer.Argument(help="Recipe with a tune table: a shipped one's name, or a file.")],
+    recipe: Annotated[str, typer.Argument(help="Recipe with a tune table: the name of a shipped recipe, or a file.")],
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Folder of the study; tuned/RECIPE by default.")
     ] = None,
-    trials: Annotated[int, typer.Option(min=1, help="So many trials in all, those of earlier runs included.")] = 50,
-    timeout: Annotated[float | None, typer.Option(min=0.0, help="Begin no trial after so many seconds.")] = None,
+    trials: Annotated[int, typer.Option(min=1, help="Total number of trials, including those of earlier runs.")] = 50,
+    timeout: Annotated[float | None, typer.Option(min=0.0, help="Start no trial after this many seconds.")] = None,
     split: Annotated[
-        str, typer.Option(help="Score on dev, or by cross-validation on thirds of train (cv), thrice the work.")
+        str, typer.Option(help="Score on dev, or by 3-fold cross-validation on train (cv), three times the work.")
     ] = "dev",
     score: Annotated[str, typer.Option(help="Metric to maximise.")] = "in-kb.accuracy@1",
     seed: Annotated[int | None, typer.Option(min=0, help="Seed of the search; default: the recipe's.")] = None,
     kb: Annotated[str | None, typer.Option(help="Knowledge base instead of the recipe's: a name or a file.")] = None,
     corpus: OtherCorpus = None,
     data: Data = None,
-    changes: Annotated[list[str] | None, typer.Option("--set", help="Change a recipe's key=value.")] = None,
+    changes: Annotated[list[str] | None, typer.Option("--set", help="Change a key of the recipe.")] = None,
     params: Params = None,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Choose keywords of a recipe by what its tune table allows, and write the best as a recipe to train."""
+    """Search the keywords in a recipe's tune table, and write the best values as a recipe to train."""
     listen(quiet=quiet, verbose=verbose)
     folder = output or Path("tuned") / (recipe if recipe in recipes() else Path(recipe).stem)
     refuse_overwriting([None if recipe in recipes() else recipe], [folder / "best.toml"], kind="recipe")

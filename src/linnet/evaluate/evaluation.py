@@ -318,11 +318,13 @@ def compare(systems: Sequence[Evaluation], *, method: Adjustment = "holm") -> li
     []
     """
     if len({one.report.about.corpus_hash for one in systems}) > 1:
-        raise MismatchError("systems are compared on the same gold documents alone; evaluate them in one call")
+        raise MismatchError("systems can only be compared on the same gold documents; evaluate them in one call")
     if len({one.linked.documents for one in systems}) > 1:
-        raise MismatchError("systems are compared on gold documents in the same order; evaluate them in one call")
+        raise MismatchError(
+            "systems can only be compared on gold documents in the same order; evaluate them in one call"
+        )
     if len({(one.report.about.kb_version, one.report.about.rule, one.report.about.protocol) for one in systems}) > 1:
-        raise MismatchError("systems are compared with the same knowledge base, rule and protocol alone")
+        raise MismatchError("systems can only be compared with the same knowledge base, rule and protocol")
     made = [row for a, b in itertools.combinations(systems, 2) for row in _pair(a, b)]
     adjusted = adjust([row.p for row in made], method=method) if made else []
     return [row.model_copy(update={"adjusted": float(p)}) for row, p in zip(made, adjusted, strict=True)]

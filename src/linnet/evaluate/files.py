@@ -24,7 +24,7 @@ def check_reports(outputs: Sequence[Path]) -> None:
     """
     for path in outputs:
         if path.suffix.lower() not in SUFFIXES:
-            raise LinnetError(f"-o {path}: reports are written as {', '.join(SUFFIXES)}; end the name in one of them")
+            raise LinnetError(f"-o {path}: expected a name that ends in one of {', '.join(SUFFIXES)}")
 
 
 def write_reports(

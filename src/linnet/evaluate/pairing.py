@@ -78,7 +78,7 @@ def _by_id(docs: Sequence[Document], side: str) -> dict[str, Document]:
         if doc.id in found:
             twice[doc.id] = None
         found[doc.id] = doc
-    _refuse(list(twice), f"standing more than once among the {side} ones", "ids must be unique")
+    _refuse(list(twice), f"occurring more than once among the {side} documents", "ids must be unique")
     return found
 
 

@@ -25,7 +25,7 @@ END_TO_END = (
 )  # fmt: skip
 NOTHING = "–"
 NO_KB = "no knowledge base: every concept counts as known, other ids of a concept count as wrong; give --kb"
-GIVEN = "was given the mentions, or found exactly those of gold: no figures end to end"
+GIVEN = "was given the gold mentions (or found exactly those): no end-to-end metrics"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ def caption(reports: Sequence[Report]) -> str:
     sizes = f"{documents}, {mentions:,} mentions, {counted:,} of them {kind}"
     notes = [
         *(
-            [f"{report.unannotated:,} of the documents nobody annotated: all found there is wrong"]
+            [f"{report.unannotated:,} of the documents have no annotation: every mention found there counts as wrong"]
             * bool(report.unannotated)
         ),
         *(f"{one.about.system} was {seen} of the documents" for one in reports if (seen := describe_seen(one.seen))),
@@ -84,7 +84,7 @@ def tables(reports: Sequence[Report], comparisons: Sequence[Comparison] = ()) ->
     tested = [one for one in comparisons if one.measure.endswith("accuracy@1") or not given & {one.a, one.b}]
     made = [
         _side_by_side(
-            f"linking of gold mentions (one that was not found counts as wrong), protocol {about.protocol}",
+            f"linking of gold mentions (mentions not found count as wrong), protocol {about.protocol}",
             reports,
             names,
             _linking(about),

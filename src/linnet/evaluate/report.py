@@ -199,7 +199,7 @@ class Report(Record):
             found = self.measures.get(rest)
         if found is None:
             known = [*self.measures, *(f"{self.about.split}.{key}" for key in self.measures if self.about.split)]
-            raise DataError(f"the report has no figure {name!r}{did_you_mean(name, known)}")
+            raise DataError(f"the report has no metric {name!r}{did_you_mean(name, known)}")
         return found
 
     def to_json(self) -> str:

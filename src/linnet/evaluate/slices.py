@@ -42,8 +42,8 @@ class Slice(NamedTuple):
 
 
 SLICES: Mapping[str, Slice] = {
-    "seen-mention": Slice("train", "the surface is one of a training mention"),
-    "unseen-mention": Slice("train", "the surface is none of a training mention"),
+    "seen-mention": Slice("train", "the surface occurs as a training mention"),
+    "unseen-mention": Slice("train", "the surface does not occur as a training mention"),
     "seen-concept": Slice("train", "every concept has a training mention"),
     "zero-shot": Slice("train", "a concept has no training mention"),
     "seen-pair": Slice("train", "the surface was annotated with every concept in training"),
@@ -54,7 +54,7 @@ SLICES: Mapping[str, Slice] = {
     "frequency.>20": Slice("train", "the rarest concept has more than 20 training mentions"),
     "homonym": Slice("kb", "the surface is a name of two or more concepts"),
     "exact-name": Slice("kb", "the surface is a name of a concept of an accepted answer"),
-    "not-exact-name": Slice("kb", "the surface is a name of no concept of an accepted answer"),
+    "not-exact-name": Slice("kb", "the surface is not a name of any concept of an accepted answer"),
     "similarity.1": Slice("kb", "the surface has the character trigrams of a name of its concept"),
     "similarity.0.8": Slice("kb", "the nearest name has a Jaccard similarity of trigrams of 0.8 or more, below 1"),
     "similarity.0.5": Slice("kb", "the nearest name has a Jaccard similarity of trigrams of 0.5 or more, below 0.8"),

@@ -108,7 +108,7 @@ def paired_bootstrap(a: Measure, b: Measure, *, samples: int = 1000, seed: int =
     _check(samples, 0.5)
     if a.counts.shape != b.counts.shape or a.name != b.name:
         one, other = (f"{m.name} of {len(m.counts)} documents ({m.counts.shape[1]} columns)" for m in (a, b))
-        raise DataError(f"{one} and {other} cannot be compared: give the same measure over the same documents")
+        raise DataError(f"{one} and {other} cannot be compared: use the same measure over the same documents")
     if a.value < b.value:  # which system comes first has no influence on the order of the counts
         a, b = b, a
     observed = a.value - b.value
@@ -192,7 +192,7 @@ def adjust(p_values: Sequence[float], method: Adjustment = "holm") -> list[float
         raise DataError(f"method {method!r} is none of {', '.join(get_args(Adjustment))}")
     values = np.asarray(p_values, np.float64)
     if wrong := [value for value in p_values if not 0.0 <= value <= 1.0]:
-        raise DataError(f"{wrong[0]} is no p-value: p-values lie between 0 and 1")
+        raise DataError(f"{wrong[0]} is not a p-value: p-values lie between 0 and 1")
     factors = np.full(len(values), float(len(values)))
     order = np.argsort(values, kind="stable")
     if method == "holm":

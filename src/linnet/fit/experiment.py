@@ -91,10 +91,10 @@ class Experiment:
         """
         recipe = read_recipe(self.source, changes=self._changes)
         if not corpus_named(recipe.corpus):
-            found = f"{recipe.corpus!r} is no known corpus" if recipe.corpus else "missing"
-            raise RecipeError(self.source, [f"corpus: {found}; reproducing needs one of {', '.join(CORPORA)}"])
+            found = f"unknown corpus {recipe.corpus!r}" if recipe.corpus else "missing"
+            raise RecipeError(self.source, [f"corpus: {found}; reproduce needs one of {', '.join(CORPORA)}"])
         if recipe.train_corpus and not corpus_named(recipe.train_corpus):
-            raise RecipeError(self.source, [f"train_corpus: {recipe.train_corpus!r} is no known corpus"])
+            raise RecipeError(self.source, [f"train_corpus: unknown corpus {recipe.train_corpus!r}"])
         if recipe.trained_by:
             self._check_teacher(recipe, read_recipe(recipe.trained_by))
         if self.split not in splits_of(recipe.corpus):
@@ -149,7 +149,7 @@ class Experiment:
         recipe = self.recipe
         opened = recipe.open_kb(data=self.data)
         if opened is None or not recipe.train:
-            raise RecipeError(self.source, ["train: missing; nothing is trained that another recipe could take"])
+            raise RecipeError(self.source, ["train: missing; the recipe trains nothing that another recipe could use"])
         writable(self.folder)
         self._trained(recipe, list(read_corpus(recipe.corpus, split=self.split, data=self.data)), opened)
         return self.folder / MODEL
@@ -214,7 +214,9 @@ class Experiment:
             shutil.rmtree(output)  # of other inputs
         todo = tasks(pipeline, recipe.train, source=self.source, seed=recipe.seed)
         if not dev and (kept := from_dev(pipeline, todo)):  # what it is measured on is nothing to choose by
-            logger.info("%s: %s not fitted, for dev documents are what is measured", self.source, ", ".join(kept))
+            logger.info(
+                "%s: %s not fitted, because the scores are measured on the dev documents", self.source, ", ".join(kept)
+            )
             todo = [task for task in todo if learner_at(pipeline, task.place).LEARNS_FROM == "train"]
         about = (f"recipe: {self.source}", f"corpus: {corpus}, split train", f"seed: {recipe.seed}")
         for news in fit(pipeline, todo, train, dev, output=output, about=about):

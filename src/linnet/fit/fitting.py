@@ -177,8 +177,8 @@ class _CrossFitting:
             part = learner_at(self.pipeline, place)
             if part.NETWORK and not part.FOLDS:
                 raise LinnetError(
-                    f"{self.done[number].name} is a network that does not say how often it may be trained again "
-                    "(FOLDS), so no part behind it can learn from its answers for the training documents"
+                    f"{self.done[number].name} is a network that does not declare how often it may be trained again "
+                    "(FOLDS), so no later part can learn from its answers for the training documents"
                 )
             if part.FOLDS and place not in self.known:
                 self.known[place] = self._trained_again(number, part)
@@ -263,7 +263,7 @@ def fit_part(
     part = learner_at(pipeline, task.place)
     from_dev = part.LEARNS_FROM == "dev"
     if from_dev and not dev:
-        raise LinnetError(f"{task.name} learns from the dev documents, and there are none")
+        raise LinnetError(f"{task.name} learns from the dev documents, but there are none")
     earlier = [other for other in done if other.place[0] < task.place[0]]
     if from_dev and not {doc.id for doc in docs} & {doc.id for doc in dev}:
         earlier = []  # nothing has seen what the part learns from, so no fold would be asked
@@ -299,7 +299,7 @@ def train(
         LinnetError: the folder holds something, no documents, an id that stands twice, or no room to write.
     """
     if first_process() and output.exists() and (not output.is_dir() or any(output.iterdir())):
-        raise LinnetError(f"{output} is no empty folder: give a new one, nothing is overwritten")
+        raise LinnetError(f"{output} exists and is not empty: give a new folder")
     check_teachable(pipeline, todo, docs, dev)
     output = real_path(output)  # "." has no name that another folder could be called after
     kept = output.with_name(f"{output.name}.parts")

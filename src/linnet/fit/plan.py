@@ -81,7 +81,7 @@ def _choose(
         found = [task for task in able if task.name == name]
         if not found:
             hint = did_you_mean(str(name), names) or f"; parts that learn: {', '.join(names) or 'none'}"
-            problems.append(f"train[{index}].part: {name!r} is no part of the pipeline that learns{hint}")
+            problems.append(f"train[{index}].part: {name!r} does not name a part that learns{hint}")
         args = dict(table)
         args.pop("part", None)
         for task in found:

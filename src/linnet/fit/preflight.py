@@ -42,7 +42,7 @@ def check_teachable(
     later = from_dev(pipeline, todo)
     if later and not dev:
         raise LinnetError(
-            f"{later[0]} learns from the dev documents, and there are none: give the corpus a dev split "
+            f"{later[0]} learns from the dev documents, but there are none: give the corpus a dev split "
             "(linnet corpus split makes one), or train without it"
         )
     for split, some in (("training", docs), *((("dev", dev),) if later else ())):
@@ -58,7 +58,7 @@ def _check_ids(docs: Sequence[Document]) -> None:
     seen: set[str] = set()
     for doc in docs:
         if doc.id in seen:
-            raise LinnetError(f"document id {doc.id!r} stands twice in the training documents; ids must be unique")
+            raise LinnetError(f"document id {doc.id!r} occurs twice in the training documents; ids must be unique")
         seen.add(doc.id)
 
 
@@ -68,7 +68,7 @@ def _check_concepts(kb: KnowledgeBase, docs: Sequence[Document], split: str) -> 
     known = {id: id in kb for id in set(itertools.chain.from_iterable(linked))}
     right = sum(all(map(known.__getitem__, concepts)) for concepts in linked)
     if not linked:
-        raise LinnetError(f"no mention of the {split} documents is linked to a concept, so nothing can learn linking")
+        raise LinnetError(f"no mention of the {split} documents has a concept, so no part can learn linking")
     if right >= KNOWN * len(linked):
         return
     others = Counter(id for id in itertools.chain.from_iterable(linked) if not known[id])

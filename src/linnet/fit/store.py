@@ -90,7 +90,7 @@ class Finished:
 
     def _check(self, path: Path) -> None:
         if not path.exists() and any(self.folder.iterdir()):
-            message = f"{self.folder} is where finished parts are kept, and holds something else"
+            message = f"{self.folder} is reserved for finished parts but contains something else"
             raise LinnetError(f"{message}: move it, or give another -o")
 
     @contextmanager
@@ -100,7 +100,9 @@ class Finished:
             yield
         except OSError as error:
             reason = f"{self.folder} cannot be written: {error.strerror or error}"
-            raise LinnetError(f"{reason}; make room and start again: the parts that are finished are kept") from error
+            raise LinnetError(
+                f"{reason}; make room and run the same command to resume: finished parts are kept"
+            ) from error
 
     def _write(self) -> None:
         with self._saving(), replacing(self.folder / NAME) as stream:  # other processes may be reading it

@@ -59,7 +59,7 @@ class Study:
 
         self.folder, self.space = folder, space
         path = writable(folder).absolute() / STUDY
-        with self._storing(f"{path} is no study that can be read", "give another folder with -o"):
+        with self._storing(f"{path} is not a readable study", "give another folder with -o"):
             storage = optuna.storages.RDBStorage(URL.create("sqlite", database=str(path)).render_as_string())
             self.stored: Stored = optuna.create_study(
                 storage=storage, study_name=NAME, direction="maximize", load_if_exists=True
@@ -68,7 +68,7 @@ class Study:
             self._continue(own)
 
     @contextmanager
-    def _storing(self, what: str = "", way: str = "make room and start again") -> Iterator[None]:
+    def _storing(self, what: str = "", way: str = "make room and run the same command to resume") -> Iterator[None]:
         """Turn what the database says into an error that names the file and the way out."""
         optuna = _optuna()
         from sqlalchemy.exc import SQLAlchemyError  # noqa: PLC0415 - comes with optuna

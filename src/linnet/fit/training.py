@@ -57,14 +57,14 @@ def train(
     """
     if isinstance(pipeline, Pipeline):
         if kb is not None or changes:
-            raise LinnetError("kb and changes are of recipes: make the pipeline with what you want")
+            raise LinnetError("kb and changes work with recipes only: build the pipeline as you want it")
         made, source, tables, seed = pipeline, repr(pipeline), [], None
     else:
         recipe, source = read_recipe(pipeline, changes=changes), str(pipeline)
         made, tables, seed = load(pipeline, kb=kb, changes=changes), recipe.train, recipe.seed
     todo = tasks(made, tables, source=source, seed=seed)
     if not todo:
-        raise LinnetError(f"{source}: no part of it learns, so there is nothing to train")
+        raise LinnetError(f"{source}: no part learns, so there is nothing to train")
     if output is None:
         train_in_place(made, todo, docs, dev, progress=progress)
         used_dev = any(learner_at(made, task.place).used_dev for task in todo)

@@ -44,7 +44,7 @@ def handed_over(pipeline: Pipeline, folder: Path) -> Pipeline:
         pipeline = with_part(pipeline, task.place, learned.with_options_of(cast("Stage", part)))
         found = True
     if not found:
-        raise LinnetError(f"{folder} has no trained part that the pipeline {pipeline!r} could take")
+        raise LinnetError(f"{folder} has no trained part that the pipeline {pipeline!r} could use")
     return pipeline
 
 

@@ -115,7 +115,7 @@ class Search:
             raise RecipeError(self.source, [f"train: {problem}"])
         if "concepts" not in pipeline.gives and not self.score.rpartition(".")[2].startswith("recall"):
             problem = (
-                f"nothing decides, so {self.score} is 0 whatever is tried; add decide at its end, or tune a recall"
+                f"the pipeline has no decide, so {self.score} is always 0; add decide at its end, or tune a recall"
             )
             raise RecipeError(self.source, [f"pipeline: {problem}"])
         _ = evaluate(self.gold, blind(self.gold, pipeline), kb=self.kb, options=OPTIONS)[self.score]
@@ -258,7 +258,7 @@ def best(trials: Sequence[Trial]) -> Trial:
     """
     scored = [trial for trial in trials if trial.score is not None]
     if not scored:
-        reasons = "; ".join(dict.fromkeys(trial.problem for trial in trials)) or "none was made in the time given"
+        reasons = "; ".join(dict.fromkeys(trial.problem for trial in trials)) or "none finished in the given time"
         raise LinnetError(f"no trial has a score: {reasons}")
     return max(scored, key=lambda trial: (trial.score or 0.0, -trial.number))
 

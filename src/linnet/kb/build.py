@@ -250,7 +250,7 @@ def _duplicate(connection: sqlite3.Connection) -> str:
     twice = "SELECT id FROM temp.origins GROUP BY id HAVING count(*) > 1 ORDER BY min(rowid) LIMIT 1"
     found = connection.execute(f"SELECT id, origin FROM temp.origins WHERE id = ({twice}) ORDER BY rowid").fetchall()
     where = " and ".join(place for _, place in found if place) or "the source"
-    return f"{where}: concept id {found[0][0]!r} stands twice; ids must be unique"
+    return f"{where}: concept id {found[0][0]!r} occurs twice; ids must be unique"
 
 
 def _resolve_parents(connection: sqlite3.Connection) -> None:

@@ -51,7 +51,7 @@ def _component(name: str) -> type[Stage]:
         raise LinnetError(f"the component {name!r} is {module}:{attribute}, which cannot be loaded: {error}") from error
     if isinstance(found, type) and dataclasses.is_dataclass(found) and issubclass(found, Stage):
         return cast("type[Stage]", found)
-    raise LinnetError(f"the component {name!r} is {module}:{attribute}, which is no dataclass on a role of linnet")
+    raise LinnetError(f"the component {name!r} is {module}:{attribute}, which is not a dataclass with a role of linnet")
 
 
 def _recipe_folder() -> Path:
@@ -282,7 +282,7 @@ def _changed(name: str, component: Stage, keywords: Mapping[str, Any]) -> Stage:
     was = [(key, had[key], value) for key, value in keywords.items() if key in component.LEARNED]
     wrong = [f"{name}.{key}: was trained with {old!r}, not with {new!r}" for key, old, new in was if old != new]
     if wrong:
-        raise RecipeError("trained folder", [*wrong, "what was learned depends on it: leave it, or train again"])
+        raise RecipeError("trained folder", [*wrong, "what was learned depends on this: leave it, or train again"])
     for key, value in keywords.items():
         setattr(component, key, value)
     component.__post_init__()
@@ -302,7 +302,7 @@ def save(pipeline: Pipeline, folder: str | Path) -> None:
     """
     folder = Path(folder)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise LinnetError(f"{folder} is no empty folder: give a new one, nothing is overwritten")
+        raise LinnetError(f"{folder} exists and is not empty: give a new folder")
     if pipeline.kb is None:
         raise KnowledgeBaseError("the pipeline has no knowledge base to name in its folder: make it with linnet.load")
     _name_all(pipeline.parts)  # before anything is written

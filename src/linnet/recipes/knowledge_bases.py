@@ -124,7 +124,7 @@ def build_kb(
 def _told(kb: KnowledgeBase) -> KnowledgeBase:
     """Return a knowledge base; say so if it is not what the recipe's sources give any more."""
     if len(kb.history) > 1:
-        warn(f"{kb.path} was edited since it was built from the recipe's sources; delete it to have it built again")
+        warn(f"{kb.path} was edited since it was built from the recipe's sources; delete it to rebuild it")
     return kb
 
 
@@ -172,7 +172,7 @@ def _folder(tables: Sequence[Mapping[str, Any]], data: str | Path | None) -> Pat
         str(table["path"]) for table in tables if "path" in table and not Path(str(table["path"])).is_absolute()
     ]
     if relative and not place:
-        raise LinnetError(f"say where {relative[0]} is: --data DIR or {DATA}, the folder that relative paths begin in")
+        raise LinnetError(f"where is {relative[0]}? Set --data DIR or {DATA}, the folder of relative paths")
     return Path(place)
 
 

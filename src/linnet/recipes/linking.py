@@ -50,9 +50,9 @@ def detecting(linker: Pipeline, name: str) -> Pipeline:
     try:
         detector = make({"use": name}, linker.kb)
     except TypeError as error:  # made of other components, or of keywords that only a recipe gives
-        raise LinnetError(f"--detect {name}: it cannot be made by its name alone; put it into a recipe") from error
+        raise LinnetError(f"--detect {name}: this component needs arguments; put it into a recipe") from error
     if "mentions" not in detector.gives or "mentions" in detector.needs:
-        raise LinnetError(f"--detect {name}: it finds no mentions; dictionary does")
+        raise LinnetError(f"--detect {name}: this component finds no mentions; use for example dictionary")
     rest = linker.parts[1:] if name_of(linker.parts[0]) == "gold" else linker.parts
     return linker.with_parts([detector, *map(_uncalibrated, rest)])
 
@@ -61,7 +61,7 @@ def _uncalibrated(part: Component) -> Component:
     """Return a part that does not say of probabilities at given spans that they are those of found ones."""
     if not isinstance(part, Decide) or part.calibration != "given-span":
         return part
-    logger.warning("probabilities were fitted to given mentions: of found ones they are marked as not calibrated")
+    logger.warning("probabilities were fitted on given mentions: for detected mentions they count as uncalibrated")
     made = copy.copy(part)
     made.calibration = ""
     return made
@@ -99,7 +99,7 @@ def hide_gold(docs: Iterable[Document], linker: Component) -> Iterator[Document]
 
 
 def _tell_ungiven(ungiven: int, *, of: int) -> None:
-    way = "this pipeline links given mentions and finds none itself; --detect dictionary finds them"
+    way = "this pipeline only links given mentions; add --detect dictionary"
     if ungiven == of:
-        raise LinnetError(f"no mentions are marked in the input, and {way}")
-    logger.warning("%s of %s documents have no mentions marked, and nothing was linked there: %s", ungiven, of, way)
+        raise LinnetError(f"the input has no mentions, and {way}")
+    logger.warning("%s of %s documents have no mentions and were not linked: %s", ungiven, of, way)

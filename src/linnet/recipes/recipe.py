@@ -104,12 +104,12 @@ def _plain(values: list[Any]) -> list[Any]:
     seen = [json.dumps(value, default=_refuse) for value in values]
     if len(set(seen)) < len(seen):
         twice = next(text for text in seen if seen.count(text) > 1)
-        raise ValueError(f"{twice} stands twice")
+        raise ValueError(f"{twice} occurs twice")
     return values
 
 
 def _refuse(value: object) -> str:
-    raise ValueError(f"{value!s} is no number, text, truth value or list of them")
+    raise ValueError(f"{value!s} is not a number, text, boolean or list of these")
 
 
 Choices: TypeAlias = Annotated[list[Any], Field(min_length=1), AfterValidator(_plain)]
@@ -162,7 +162,7 @@ class AllowTable(BaseModel):
             LinnetError: there are conditions by type of mention, which a recipe gives to the component ``types``.
         """
         if allow.by_type:
-            raise LinnetError("conditions by type of mention have no place in a recipe: put the retriever into types")
+            raise LinnetError("a recipe's [allow] cannot depend on the mention type: wrap the retriever in types")
         given = {name: list(ids) for name in ("types", "ids", "under") if (ids := getattr(allow, name)) is not None}
         also = {"also": [cls.of(other) for other in allow.also]} if allow.also else {}
         return cls.model_validate({**given, **also})
@@ -239,7 +239,7 @@ class Recipe(BaseModel):
         unsplit = [key for key in self.expect if "." not in key]
         found = [f"expect.{key}: begin with a split, such as dev.{key}" for key in unsplit]
         if self.trained_by and self.train:
-            found.append("trained_by: has no meaning beside [[train]]; leave one of them out")
+            found.append("trained_by: excludes [[train]]; remove one of them")
         return found + (self.kb.problems() if isinstance(self.kb, KbSources) else [])
 
     def to_toml(self) -> str:

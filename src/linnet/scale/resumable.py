@@ -210,7 +210,7 @@ class Unfinished:
             raise
         except OSError as error:
             reason = f"{self.folder} cannot be written: {error.strerror or error}"
-            raise LinnetError(f"{reason}; make room and start again: it goes on after what is finished") from error
+            raise LinnetError(f"{reason}; make room and run the same command to resume") from error
 
     def become_output(self) -> None:
         """Make of the finished documents the output itself, which is in the format that they are kept in."""
@@ -260,7 +260,7 @@ def rest(
     docs = iter(given())
     if kept.documents:
         if kept.begins(_count(docs, again)):
-            logger.info("going on after %s documents that are finished", f"{kept.documents:,}")
+            logger.info("resuming after %s finished documents", f"{kept.documents:,}")
         else:
             docs = iter(given())
     return _link(kept, linker, docs)
@@ -318,8 +318,9 @@ def keeping(
         except BaseException as error:
             kept.close()
             if kept.documents:
-                how = "once that is mended, the same command" if isinstance(error, LinnetError) else "the same command"
-                logger.warning("%s documents are finished: %s goes on after them", f"{len(kept):,}", how)
+                how = "run the same command to resume"
+                how = f"fix this, then {how}" if isinstance(error, LinnetError) else how
+                logger.warning("%s documents are finished: %s", f"{len(kept):,}", how)
             else:
                 _remove(folder)
             raise
