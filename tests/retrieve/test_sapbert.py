@@ -17,7 +17,7 @@ from tests.tiny_models import tiny_bert
 from linnet.data import Concept, Document, Mention, Name
 from linnet.detect.gold import Gold
 from linnet.errors import DataError, RecipeError
-from linnet.fit.fitting import Done, _loaded, cross_fitted, fit_part, train
+from linnet.fit.fitting import Done, _load_finished, cross_fitted, fit_part, train
 from linnet.fit.plan import Task, tasks
 from linnet.kb import KnowledgeBase
 from linnet.kb.build import build
@@ -223,7 +223,7 @@ def test_what_was_kept_still_knows_how_it_was_aligned(dense: Dense, bert: str, t
         whole = Pipeline(Gold(), part, kb=dense.kb)
         list(fit_part(whole, task, notes(), (), done=todo[:number]))
         cast("Dense", whole.parts[1]).save(tmp_path / task.folder)
-        part = _loaded(learner_of(part), tmp_path / task.folder, dense.kb)
+        part = _load_finished(learner_of(part), tmp_path / task.folder, dense.kb)
     assert isinstance(part, Dense)
     assert part.owes_nothing(todo[0].args)
 

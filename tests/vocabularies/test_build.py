@@ -122,7 +122,7 @@ def test_conflicts_are_told_and_kept(tmp_path: Path) -> None:
 def test_an_id_twice_in_one_of_two_sources(table: Path, tmp_path: Path) -> None:
     twice = tmp_path / "twice.jsonl"
     twice.write_text('{"id":"A:1","names":[{"text":"x"}]}\n' * 2, encoding="utf-8")
-    with pytest.raises(KnowledgeBaseError, match=r"twice\.jsonl:1 and .*twice\.jsonl:2: concept id 'A:1' occurs twice"):
+    with pytest.raises(KnowledgeBaseError, match=r"twice\.jsonl:1 and .*twice\.jsonl:2: concept id 'A:1' stands twice"):
         build_from([Source("table", table), Source("concepts", twice)], tmp_path / "a.kb")
     assert not (tmp_path / "a.kb").exists()
 

@@ -82,10 +82,10 @@ def ablation(
         raise LinnetError(f"the recipe {twice[0]} is named twice: name it once")
     varied = [tuple(group.split()) for group in vary or ()]
     shown, cells_of = (CHANGES, _changed_cells) if varied else (TABLE, _cells)
-    todo = [_prepared(source, data, varied, tuple(changes or ())) for source in sources]
+    todo = [_prepare(source, data, varied, tuple(changes or ())) for source in sources]
     cells: list[list[str]] = []
     for name, task in zip(names, todo, strict=True):
-        outcomes = list(_told(name, task))
+        outcomes = list(_log_outcomes(name, task))
         rows = compared(outcomes)
         if as_json:
             for row in rows:
@@ -100,7 +100,7 @@ def ablation(
         table("", shown.columns, cells, right=range(shown.texts, len(shown.columns)))
 
 
-def _prepared(source: str, data: Path | None, varied: Sequence[tuple[str, ...]], changes: tuple[str, ...]) -> Ablation:
+def _prepare(source: str, data: Path | None, varied: Sequence[tuple[str, ...]], changes: tuple[str, ...]) -> Ablation:
     """Return what is to be done for a recipe, refused before any of it is done if it cannot be."""
     from linnet.bench.ablation import Ablation  # noqa: PLC0415 - as above
 
@@ -122,7 +122,7 @@ def _prepared(source: str, data: Path | None, varied: Sequence[tuple[str, ...]],
     return task
 
 
-def _told(name: str, task: Ablation) -> Iterator[Outcome]:
+def _log_outcomes(name: str, task: Ablation) -> Iterator[Outcome]:
     """Yield outcomes, and say each."""
     from linnet.bench.ablation import ablate  # noqa: PLC0415 - as above
 

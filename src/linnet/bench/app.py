@@ -104,8 +104,8 @@ def formats(
     with tempfile.TemporaryDirectory() as folder:
         for name in ("pubtator", "bioc", "bioc_json", "jsonl"):
             path = Path(folder) / f"medmentions.{name}"
-            written = [_timed(lambda: write(_medmentions(data), path, format=name)) for _ in range(repeats)]  # noqa: B023
-            read_all = [_timed(lambda: sum(1 for _ in read(path, format=name))) for _ in range(repeats)]  # noqa: B023
+            written = [_time(lambda: write(_medmentions(data), path, format=name)) for _ in range(repeats)]  # noqa: B023
+            read_all = [_time(lambda: sum(1 for _ in read(path, format=name))) for _ in range(repeats)]  # noqa: B023
             size = path.stat().st_size / 1e6
             speeds = (f"{size / statistics.median(times):,.1f}" for times in (read_all, written))
             rows.append((name, f"{size:,.1f}", *speeds))
@@ -119,7 +119,7 @@ def _medmentions(data: Path | None) -> Iterator[Document]:
     return read_corpus("medmentions_st21pv_derived", split="train", data=data)
 
 
-def _timed(work: Callable[[], object]) -> float:
+def _time(work: Callable[[], object]) -> float:
     started = time.perf_counter()
     work()
     return time.perf_counter() - started

@@ -67,13 +67,13 @@ def measured(encoder: Encoder, task: Task, *, batch: int | None, size: int, repe
         size: tokens of all texts, about.
         repeats: rounds; one more warms up.
     """
-    texts = _drawn(encoder, task, size)
+    texts = _draw(encoder, task, size)
     pool, bf16 = Pool("mean", encoder.size), task.numbers == "bfloat16"
     product, product_operations = _product(encoder, bf16=task.numbers != "float32")
-    used = _whole(encoder) if task.numbers == "int8" else encoder
+    used = _take_whole(encoder) if task.numbers == "int8" else encoder
     ways: list[Callable[[], object]] = [
         lambda: encode(used, pool, texts, tokens=batch, bf16=bf16),
-        lambda: _plain(used, pool, texts, bf16=bf16),
+        lambda: _run_plain(used, pool, texts, bf16=bf16),
         product,
     ]
     for way in ways:
@@ -92,7 +92,7 @@ def measured(encoder: Encoder, task: Task, *, batch: int | None, size: int, repe
 
 
 @cache
-def _whole(encoder: Encoder) -> Encoder:
+def _take_whole(encoder: Encoder) -> Encoder:
     from linnet.nn.onnx import OnnxEncoder  # noqa: PLC0415 - needs the extra onnx
 
     return OnnxEncoder(encoder)
@@ -109,7 +109,7 @@ def operations(encoder: Encoder, length: int) -> float:
     return 2.0 * length * weights + 4.0 * layers * length**2 * encoder.size
 
 
-def _drawn(encoder: Encoder, task: Task, size: int) -> list[TokenText]:
+def _draw(encoder: Encoder, task: Task, size: int) -> list[TokenText]:
     """Return texts of random word pieces, the same each time."""
     chance = np.random.default_rng(13)
     special = set(encoder.tokenizer.all_special_ids)
@@ -119,7 +119,7 @@ def _drawn(encoder: Encoder, task: Task, size: int) -> list[TokenText]:
     return [TokenText(tuple(chance.choice(pieces, length).tolist()), (1, int(length) - 1)) for length in lengths]
 
 
-def _plain(encoder: Encoder, pool: Pool, texts: Sequence[TokenText], *, bf16: bool) -> None:
+def _run_plain(encoder: Encoder, pool: Pool, texts: Sequence[TokenText], *, bf16: bool) -> None:
     """Encode texts in the order they have, as many at a time as plain code takes."""
     device = next(encoder.parameters()).device
     for start in range(0, len(texts), PLAIN):

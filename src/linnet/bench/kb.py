@@ -81,11 +81,11 @@ def measure_kb(
     refuse_overwriting([kb], [output])
     with tempfile.TemporaryDirectory(prefix="linnet-bench-") as folder:
         path = Path(folder) / "synthetic.kb" if kb is None else kb.expanduser()
-        figures = [] if path.is_file() else _built(path, concepts, quiet=quiet)
-        figures += _opened(path)
-        searches, grown = _searched(path, queries)
+        figures = [] if path.is_file() else _measure_build(path, concepts, quiet=quiet)
+        figures += _measure_open(path)
+        searches, grown = _measure_search(path, queries)
         figures += grown
-        figures += _edited(path, edits) if edits else []
+        figures += _measure_edit(path, edits) if edits else []
         info = KnowledgeBase.open(path).info
     counts = {"concepts": int(info["concepts"]), "names": int(info["names"])}
     show(f"{counts['concepts']:,} concepts, {counts['names']:,} names", figures)
@@ -94,7 +94,7 @@ def measure_kb(
         _write(output, counts | {"figures": _records(figures), "searches": _records(searches)})
 
 
-def _built(path: Path, concepts: int, *, quiet: bool) -> list[Gauge]:
+def _measure_build(path: Path, concepts: int, *, quiet: bool) -> list[Gauge]:
     found = fresh("build", path=str(path), concepts=concepts, seed=SEED, quiet=quiet)
     elapsed, busy = found["seconds"], found["processor"]
     return [
@@ -110,23 +110,23 @@ def _peaks(step: str, found: dict[str, Any]) -> list[Gauge]:
     return [*own, Gauge(f"{step}: peak resident memory", found["resident"], "MiB", None if own else 2048.0)]
 
 
-def _opened(path: Path) -> list[Gauge]:
+def _measure_open(path: Path) -> list[Gauge]:
     found = fresh("open", path=str(path))
     file, open_ms = Gauge("file", found["file"] / 1e6, "MB"), Gauge("open", found["seconds"] * 1000, "ms", 50.0)
-    return [file, open_ms, *_grown("open", found, 30.0)]
+    return [file, open_ms, *_measure_growth("open", found, 30.0)]
 
 
-def _searched(path: Path, queries: int) -> tuple[list[Searches], list[Gauge]]:
+def _measure_search(path: Path, queries: int) -> tuple[list[Searches], list[Gauge]]:
     found = fresh("search", path=str(path), queries=queries, seed=SEED)
     searches = []
     for name, times in found["again"].items():
         uncached = _ms(found["first"][name], 95) if found["dropped"] else None
         busy = _ms(found["busy"][name], 95)
         searches.append(Searches(name, _ms(times, 50), _ms(times, 95), _ms(times, 100), uncached, busy))
-    return searches, _grown("search", found, None)
+    return searches, _measure_growth("search", found, None)
 
 
-def _edited(path: Path, edits: int) -> list[Gauge]:
+def _measure_edit(path: Path, edits: int) -> list[Gauge]:
     found = fresh("edit", path=str(path), edits=edits, seed=SEED)
     batches = [Gauge(f"{count:,} {kind}", seconds, "s") for kind, (count, seconds) in found["batches"].items()]
     done = sum(count for count, _ in found["batches"].values())
@@ -137,7 +137,7 @@ def _ms(seconds: Sequence[float], share: int) -> float:
     return float(np.percentile(seconds, share)) * 1000
 
 
-def _grown(step: str, found: dict[str, Any], target: float | None) -> list[Gauge]:
+def _measure_growth(step: str, found: dict[str, Any], target: float | None) -> list[Gauge]:
     names = {"anonymous": "memory of its own", "resident": "resident memory"}
     return [Gauge(f"{step}: {names[kind]} grows by", found[kind], "MiB", target) for kind in names if kind in found]
 
@@ -157,7 +157,7 @@ def table_figures(path: Path) -> list[Gauge]:
         *_peaks("build", built),
         Gauge("file", built["file"] / 1e6, "MB"),
         Gauge("open and look up one name", opened["seconds"] * 1000, "ms", 100.0),
-        *_grown("open", opened, None),
+        *_measure_growth("open", opened, None),
     ]
 
 

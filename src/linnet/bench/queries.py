@@ -34,7 +34,7 @@ def draw(kb: KnowledgeBase, queries: int, *, seed: int = 13) -> dict[str, list[A
     frequent = _frequent(kb, rng)
     found: dict[str, list[Asked]] = {}
     for kind, make in KINDS.items():
-        drawn = [pair for pair, _ in zip(_drawn(kb, make, frequent, rng), range(queries), strict=False)]
+        drawn = [pair for pair, _ in zip(_draw(kb, make, frequent, rng), range(queries), strict=False)]
         for name, options in FILTERS.items():
             found[f"{kind}, {name}" if name else kind] = [(text, options(kb, row, rng)) for row, text in drawn]
     return found
@@ -62,7 +62,7 @@ def _frequent(kb: KnowledgeBase, rng: np.random.Generator) -> list[str]:
 Make = Callable[[str, Sequence[str], np.random.Generator], str]
 
 
-def _drawn(
+def _draw(
     kb: KnowledgeBase, make: Make, frequent: Sequence[str], rng: np.random.Generator
 ) -> Iterator[tuple[int, str]]:
     """Yield concepts with what is typed to find them; after many names that do not serve, whole names."""

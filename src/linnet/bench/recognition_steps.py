@@ -81,7 +81,7 @@ def measured(source: str, vary: Sequence[str], *, changes: Sequence[str], folder
     train, dev = (list(split_documents(recipe.corpus, split=split, data=data)) for split in ("train", "dev"))
     rows, measures = [], []
     for varied, pipeline in pipelines.items():
-        trained = _trained(pipeline, recipes[varied], (train, dev), folder)
+        trained = _train(pipeline, recipes[varied], (train, dev), folder)
         seen = blind(dev, trained)
         trained(seen[:1])  # reads the networks
         began = time.perf_counter()
@@ -124,9 +124,7 @@ def front_of(pipeline: Pipeline, source: str) -> Pipeline:
     return found
 
 
-def _trained(
-    pipeline: Pipeline, recipe: Recipe, splits: tuple[list[Document], list[Document]], folder: Path
-) -> Pipeline:
+def _train(pipeline: Pipeline, recipe: Recipe, splits: tuple[list[Document], list[Document]], folder: Path) -> Pipeline:
     """Return a pipeline whose parts have learned what the recipe says; from `folder` if they have already."""
     train, dev = splits
     names = {task.name for task in learners(pipeline)}
@@ -135,7 +133,7 @@ def _trained(
     if not todo:
         return pipeline
     last = max(task.place[0] for task in todo) + 1
-    told = [[_told(part) for part in pipeline.parts[:last]], [(task.place, dict(task.args)) for task in todo]]
+    told = [[_describe(part) for part in pipeline.parts[:last]], [(task.place, dict(task.args)) for task in todo]]
     told += [code_version(), fingerprint(train), fingerprint(dev), pipeline.kb.version if pipeline.kb else ""]
     place = folder / hashlib.sha256(json.dumps(told, sort_keys=True, default=repr).encode()).hexdigest()[:12]
     if (place / "card.md").exists():  # which is written last
@@ -147,5 +145,5 @@ def _trained(
     return pipeline
 
 
-def _told(part: Any) -> list[Any]:
-    return [config.name_of(part), part.config(), [_told(inner) for inner in part.inner]]
+def _describe(part: Any) -> list[Any]:
+    return [config.name_of(part), part.config(), [_describe(inner) for inner in part.inner]]

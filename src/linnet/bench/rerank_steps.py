@@ -71,8 +71,8 @@ def measure(cross: CrossEncoder, reads: Sequence[Read], *, repeats: int) -> Iter
     for _ in range(repeats):
         for way in ways:
             ours = _seconds(partial(way.cross.score, reads, tokens=best[way.name]))
-            alone = _seconds(partial(_encoded, way, best[way.name]))
-            rounds[way.name].append((ours, alone, _seconds(partial(_learned, *taught[way.name]))))
+            alone = _seconds(partial(_encode, way, best[way.name]))
+            rounds[way.name].append((ours, alone, _seconds(partial(_learn, *taught[way.name]))))
     base = statistics.median(ours for ours, _, _ in rounds["base"])
     for way in ways:
         ours, alone, learning = (statistics.median(times) for times in zip(*rounds[way.name], strict=True))
@@ -101,7 +101,7 @@ def _best_batch(way: _Way, reads: Sequence[Read]) -> int:
     return min(BATCHES, key=lambda tokens: _seconds(partial(way.cross.score, reads, tokens=tokens)))
 
 
-def _encoded(way: _Way, tokens: int) -> None:
+def _encode(way: _Way, tokens: int) -> None:
     """Let the encoder alone read texts of the same lengths."""
     encoder = way.cross.network.encoder
     texts = [TokenText(tuple(one.ids), (0, len(one))) for one in way.packed]
@@ -124,7 +124,7 @@ def _batches(way: _Way, reads: Sequence[Read]) -> tuple[CrossTraining, list[Batc
     return training, [*batches, *([training.collate(some)] if some else [])]
 
 
-def _learned(training: CrossTraining, batches: Sequence[Batch]) -> None:
+def _learn(training: CrossTraining, batches: Sequence[Batch]) -> None:
     """Work out the gradient of each batch."""
     training.network.train()
     for batch in batches:

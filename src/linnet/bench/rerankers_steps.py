@@ -164,7 +164,7 @@ class Bench:
         recipes = {_name(source): read_recipe(source) for source in sources}
         first = next(iter(recipes.values()))
         for name, recipe in recipes.items():
-            if CROSS not in [table["use"] for table in recipe.pipeline] or not _told(recipe, CROSS):
+            if CROSS not in [table["use"] for table in recipe.pipeline] or not _describe(recipe, CROSS):
                 raise RecipeError(name, ["pipeline: has no cross that is trained, which is what is measured"])
             if _before(recipe) != _before(first):
                 raise RecipeError(name, ["pipeline: what stands before cross differs from that of the first recipe"])
@@ -223,13 +223,13 @@ class Bench:
         """Yield the systems of a recipe: as it is, with each change, and with sure mentions left."""
         trained = self._trained(name)
         pace = trained.pace
-        plain = self._linked(name, "", trained)
+        plain = self._link(name, "", trained)
         row = replace(plain.row, trained_seconds=pace.get("seconds"), annotations=pace.get("annotations/s"))
         yield plain._replace(row=row)
         for change in apply:
-            yield self._linked(name, change, self._changed(name, trained, change))
+            yield self._link(name, change, self._change(name, trained, change))
         if max_accuracy_loss is not None:
-            yield self._left(name, trained, max_accuracy_loss)
+            yield self._skip_sure(name, trained, max_accuracy_loss)
 
     def timed(self, systems: Sequence[System]) -> list[Row]:
         """Return the rows of systems with their speed: each is timed once in every round, its documents read before."""
@@ -258,7 +258,7 @@ class Bench:
             (place / DONE).touch()
         return CrossEncoder.load(place, kb=self.kb)
 
-    def _changed(self, name: str, trained: CrossEncoder, change: str) -> CrossEncoder:
+    def _change(self, name: str, trained: CrossEncoder, change: str) -> CrossEncoder:
         """Return the same cross-encoder with other keywords, as ``--apply`` gives them."""
         keywords = [one for one in change.split() if one != ALONE]
         fresh = load(self.sources[name], kb=self.kb, changes=[f"{CROSS}.{one}" for one in keywords])
@@ -269,12 +269,12 @@ class Bench:
             made.network.voice.data.fill_(1.0)
         return made
 
-    def _linked(self, name: str, applied: str, cross: CrossEncoder) -> System:
+    def _link(self, name: str, applied: str, cross: CrossEncoder) -> System:
         asked = self.answers("dev")
         row = Row(recipe=name, applied=applied, right=self._right(_after(cross, asked)))
         return System(row, [(cross, asked[: self.sample])])
 
-    def _left(self, name: str, trained: CrossEncoder, max_accuracy_loss: float) -> System:
+    def _skip_sure(self, name: str, trained: CrossEncoder, max_accuracy_loss: float) -> System:
         """Return a cross-encoder that leaves mentions, from a threshold that the other half of dev has given."""
         halves: list[list[Document]] = [[], []]
         for doc in self.dev:
@@ -341,7 +341,7 @@ def _before(recipe: Recipe) -> list[Any]:
     ]
 
 
-def _told(recipe: Recipe, name: str) -> list[Any]:
+def _describe(recipe: Recipe, name: str) -> list[Any]:
     return [table for table in recipe.train if table.get("part") == name]
 
 

@@ -54,7 +54,7 @@ def fresh(step: str, **options: object) -> dict[str, Any]:
     return measured
 
 
-def _measured(meter: Meter) -> dict[str, float]:
+def _measure(meter: Meter) -> dict[str, float]:
     """Return seconds, processor seconds and peaks of memory (MiB) as far as they are known."""
     own = {} if meter.anonymous is None else {"anonymous": meter.anonymous / MIB}
     return {"seconds": meter.seconds, "processor": meter.processor, "resident": peak_resident() / MIB} | own
@@ -73,7 +73,7 @@ def _build(path: str, concepts: int, seed: int, quiet: bool) -> dict[str, Any]:
     """Build a synthetic knowledge base, generator included."""
     with Meter() as meter, counter("concepts", total=concepts, quiet=quiet) as count:
         build(synthetic(concepts, seed=seed), path, progress=count)
-    return _measured(meter)
+    return _measure(meter)
 
 
 def _open(path: str) -> dict[str, Any]:
@@ -92,12 +92,12 @@ def _search(path: str, queries: int, seed: int) -> dict[str, Any]:
     kb.close()
     dropped = _drop_from_cache(path)
     before = memory()
-    first, _ = _timed(kb, classes, queries)
-    again, busy = _timed(kb, classes, queries)
+    first, _ = _time(kb, classes, queries)
+    again, busy = _time(kb, classes, queries)
     return {"first": first, "again": again, "busy": busy, "dropped": dropped} | _growth(before)
 
 
-def _timed(kb: KnowledgeBase, classes: Mapping[str, Sequence[Asked]], queries: int) -> tuple[Times, Times]:
+def _time(kb: KnowledgeBase, classes: Mapping[str, Sequence[Asked]], queries: int) -> tuple[Times, Times]:
     """Return the seconds and the processor seconds of the searches of each class."""
     times: Times = {name: [] for name in classes}
     busy: Times = {name: [] for name in classes}
@@ -131,7 +131,7 @@ def _edit(path: str, edits: int, seed: int) -> dict[str, Any]:
     try:
         shutil.copyfile(path, copy)
         kb = KnowledgeBase.open(copy)
-        planned = _planned(kb, edits, seed)
+        planned = _plan(kb, edits, seed)
         kb.close()
         with Meter() as meter:
             for kind, work in planned.items():
@@ -140,13 +140,13 @@ def _edit(path: str, edits: int, seed: int) -> dict[str, Any]:
                     for step in work:
                         step(edit)
                 batches[kind] = (len(work), time.perf_counter() - started)
-        return _measured(meter) | {"batches": batches}
+        return _measure(meter) | {"batches": batches}
     finally:
         with suppress(OSError):
             shutil.rmtree(copy.parent)
 
 
-def _planned(kb: KnowledgeBase, edits: int, seed: int) -> dict[str, list[Callable[[Edit], None]]]:
+def _plan(kb: KnowledgeBase, edits: int, seed: int) -> dict[str, list[Callable[[Edit], None]]]:
     """Return edits of concepts drawn at random, none of which is in two of them: kind -> what is done."""
     rows = np.random.default_rng(seed).permutation(len(kb))[: 2 * edits].tolist()
     ids = [kb.id(row) for row in rows]
@@ -169,7 +169,7 @@ def _table(path: str) -> dict[str, Any]:
     file = NamesFile(kb)
     with Meter() as meter:
         table = file.make(file.path)
-    return {**_measured(meter), "file": file.path.stat().st_size, "names": len(table)}
+    return {**_measure(meter), "file": file.path.stat().st_size, "names": len(table)}
 
 
 def _open_table(path: str) -> dict[str, Any]:

@@ -87,16 +87,16 @@ class _Clean(logging.Formatter):
 _shown: list[Callable[[str, int, int], None]] = []  # what is on the terminal just now, and says how far long steps are
 
 
-def _tell(*news: Any) -> None:
+def _send_progress(*news: Any) -> None:
     for show in tuple(_shown):
         show(*news)
 
 
-TERMINAL = Reporter(_tell, lambda message: logging.getLogger("linnet").warning("warning: %s", message))
+TERMINAL = Reporter(_send_progress, lambda message: logging.getLogger("linnet").warning("warning: %s", message))
 
 
 @contextmanager
-def _showing(show: Callable[[str, int, int], None]) -> Iterator[None]:
+def _show_progress(show: Callable[[str, int, int], None]) -> Iterator[None]:
     """Let what is on the terminal hear of progress; not in the context, which a generator would leave behind."""
     _shown.append(show)
     try:
@@ -120,7 +120,7 @@ def counter(
             yield count
     else:
         lines = _Lines(what, before)
-        with _showing(lines.within):
+        with _show_progress(lines.within):
             yield lines
 
 
@@ -150,7 +150,7 @@ def _bar(what: str, total: int | None, before: int) -> Iterator[Callable[[int], 
         bar.update(task, **fields)
 
     try:
-        with _showing(lambda *told: show(within=_within(*told))):
+        with _show_progress(lambda *told: show(within=_within(*told))):
             yield lambda count: show(completed=count, rate=_rate(count - before, start))
     finally:
         bar.stop()

@@ -63,7 +63,7 @@ def _open(kb: str | None) -> KnowledgeBase | None:
     return None if kb is None else open_kb(kb)
 
 
-def _options(format: str | None, texts: list[str] | None) -> dict[str, Any]:
+def _parse_options(format: str | None, texts: list[str] | None) -> dict[str, Any]:
     """Return the options of the format's reader out of ``KEY=VALUE``."""
     if texts and format is None:
         raise LinnetError(f"--option {texts[0]} needs --from: name the format")
@@ -71,7 +71,7 @@ def _options(format: str | None, texts: list[str] | None) -> dict[str, Any]:
     return {key: given_value(str(format), options_of(str(format)), key, value) for key, _, value in pairs}
 
 
-def _listed(on_error: OnError) -> Faults:
+def _count_faults(on_error: OnError) -> Faults:
     return Faults(on_error, lambda error, done: logger.warning("%s: %s", done, error))
 
 
@@ -95,8 +95,8 @@ def convert(
     listen(quiet=quiet, verbose=verbose)
     target = to or format_of(output)
     refuse_overwriting([source], [output], data=data)
-    given = _options(format, options)
-    found = documents(source, format=format, data=data, faults=_listed(on_error), options=given)
+    given = _parse_options(format, options)
+    found = documents(source, format=format, data=data, faults=_count_faults(on_error), options=given)
     docs = progress(found, what="documents", quiet=quiet)
     dropped: Counter[str] = Counter()
     count = write(fitting(docs, target, dropped), output, format=target, kb=_open(kb))
@@ -122,9 +122,9 @@ def stats(
 ) -> None:
     """Count documents, mentions and concepts; coverage by a knowledge base, overlap with another split."""
     listen(quiet=quiet, verbose=verbose)
-    faults = _listed(on_error)
+    faults = _count_faults(on_error)
     there = None if other is None else seen(documents(other, data=data, faults=faults))
-    found = documents(source, format=format, data=data, faults=faults, options=_options(format, options))
+    found = documents(source, format=format, data=data, faults=faults, options=_parse_options(format, options))
     docs = progress(found, what="documents", quiet=quiet)
     counts = describe(docs, kb=_open(kb), other=there)
     if as_json:
@@ -178,7 +178,7 @@ def check_all(
     with reporting(Reporter(warn=repairs.append)):
         try:
             faults = Faults("repair", tell, whole=True)
-            found = documents(source, format=format, data=data, faults=faults, options=_options(format, options))
+            found = documents(source, format=format, data=data, faults=faults, options=_parse_options(format, options))
             for problem in check(progress(found, what="documents", quiet=quiet), kb=_open(kb)):
                 note(*problem)
         except FormatError as error:
@@ -212,11 +212,11 @@ def split_all(
 ) -> None:
     """Split documents at random, the same way on every machine, into a folder that holds no splits yet."""
     listen(quiet=quiet, verbose=verbose)
-    wanted = _shares(shares)
+    wanted = _parse_shares(shares)
     _refuse_splits(output, {"train", "dev", "test", *wanted})
     refuse_overwriting([source], [output / name for name in wanted], data=data)
-    given = _options(format, options)
-    found = documents(source, format=format, data=data, faults=_listed(on_error), options=given)
+    given = _parse_options(format, options)
+    found = documents(source, format=format, data=data, faults=_count_faults(on_error), options=given)
     docs = list(found)
     parts = split(docs, wanted, seed=seed)
     if twins := repeated(docs):
@@ -231,7 +231,7 @@ def split_all(
     say_lost(dropped, to)
 
 
-def _shares(text: str) -> dict[str, float]:
+def _parse_shares(text: str) -> dict[str, float]:
     shares = {}
     for item in text.split(","):
         name, equals, share = item.strip().partition("=")
@@ -311,7 +311,7 @@ def prepare(
     for fold in folds or ("",):
         source, place = (f"{name}/{fold}", output / fold) if fold else (name, output)
         for part in splits_of(source):
-            written += _prepared(source, part, place, to, base, absent == "drop", data, _listed(on_error))
+            written += _prepare_split(source, part, place, to, base, absent == "drop", data, _count_faults(on_error))
     if not written:
         fetched = " or fetch it with --download" if corpus.downloads else f" or get it from {corpus.page}"
         raise LinnetError(
@@ -322,7 +322,7 @@ def prepare(
         logger.info("its concepts: linnet kb build --download %s", named)
 
 
-def _prepared(
+def _prepare_split(
     name: str,
     part: str,
     output: Path,
@@ -343,7 +343,7 @@ def _prepared(
     docs = list(found)
     counts: Counter[str] = Counter()
     dropped: Counter[str] = Counter()
-    kept_docs = (_without_absent(doc, base, counts, drop=drop) for doc in docs)
+    kept_docs = (_remove_absent(doc, base, counts, drop=drop) for doc in docs)
     write(fitting(kept_docs, to, dropped), path, format=to)
     done = "dropped" if drop else "kept"
     missing = f", {counts['absent']:,} absent from the knowledge base, {done}" if base is not None else ""
@@ -352,7 +352,7 @@ def _prepared(
     return True
 
 
-def _without_absent(doc: Document, kb: KnowledgeBase | None, counts: Counter[str], *, drop: bool) -> Document:
+def _remove_absent(doc: Document, kb: KnowledgeBase | None, counts: Counter[str], *, drop: bool) -> Document:
     mentions = doc.mentions or ()
     counts["all"] += len(mentions)
     if kb is None:

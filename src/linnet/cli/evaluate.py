@@ -101,16 +101,16 @@ def evaluate(
     outputs = [*(output or ()), *(to or ())]
     check_reports(outputs)
     refuse_overwriting([gold, *predicted, train, kb], [*outputs, metrics], data=data)
-    names = _names(name or [], predicted)
+    names = _name_systems(name or [], predicted)
     options = Options(protocol=_protocol(protocol), samples=samples)
     base = None if kb is None else open_kb(kb)
     times = Times()
     with times.step("read", gold) as wanted:
-        wanted.extend(_gold(gold, source, data))
+        wanted.extend(_read_gold(gold, source, data))
     learned = None if train is None else list(documents(train, data=data))
     systems = _read_all(names, predicted, times, as_predicted=as_predicted)
     if kb is None:
-        base = _kb_of(systems.values())
+        base = _find_kb(systems.values())
     measured = []
     for system, found in systems.items():
         with times.step("measure", system) as docs:
@@ -137,7 +137,7 @@ def _about(gold: str, system: str) -> About:
     return About(corpus=Path(gold).name, system=system)
 
 
-def _gold(name: str, source: str | None, data: Path | None) -> list[Document]:
+def _read_gold(name: str, source: str | None, data: Path | None) -> list[Document]:
     docs = list(documents(name, format=source, data=data))
     if not docs:
         raise LinnetError(f"{name} holds no documents to compare with")
@@ -160,11 +160,11 @@ def _read_all(
     systems: dict[str, list[Document]] = {}
     for system, path in zip(names, paths, strict=True):
         with times.step("read", system) as systems[system]:
-            systems[system].extend(_predictions(path, as_predicted=as_predicted))
+            systems[system].extend(_read_predictions(path, as_predicted=as_predicted))
     return systems
 
 
-def _predictions(path: str, *, as_predicted: bool) -> list[Document]:
+def _read_predictions(path: str, *, as_predicted: bool) -> list[Document]:
     """Return documents with predicted mentions, gold ones among them left for `measure` to refuse."""
     docs = list(read(path))
     if as_predicted:
@@ -178,7 +178,7 @@ def _predictions(path: str, *, as_predicted: bool) -> list[Document]:
     return docs
 
 
-def _kb_of(systems: Iterable[Sequence[Document]]) -> KnowledgeBase | None:
+def _find_kb(systems: Iterable[Sequence[Document]]) -> KnowledgeBase | None:
     """Return the knowledge base under LINNET_HOME that the predictions name, if they all name the same one."""
     lists = (mention.candidates for docs in systems for doc in docs for mention in doc.mentions or ())
     versions = sorted({candidates.kb for candidates in lists if candidates is not None} - {""})
@@ -215,7 +215,7 @@ def _rule(name: str) -> Literal["all-of", "any-of"]:
     raise LinnetError(f"unknown rule {name!r}, expected all-of or any-of{did_you_mean(name, ('all-of', 'any-of'))}")
 
 
-def _names(given: Sequence[str], predicted: Sequence[str]) -> list[str]:
+def _name_systems(given: Sequence[str], predicted: Sequence[str]) -> list[str]:
     """Return a name for each system, all different."""
     if given and len(given) != len(predicted):
         raise LinnetError(f"{len(predicted)} files of predictions but {len(given)} --name: give one for each, or none")
@@ -260,11 +260,11 @@ def _counts(report: Report, name: str) -> dict[str, float]:
         "precision": precision.value,
         "recall": recall.value,
         "f1": f1.value,
-        "right": _whole(precision.above),
-        "predicted": _whole(precision.below),
-        "gold": _whole(recall.below),
+        "right": _to_int(precision.above),
+        "predicted": _to_int(precision.below),
+        "gold": _to_int(recall.below),
     }
 
 
-def _whole(number: float | None) -> int:
+def _to_int(number: float | None) -> int:
     return round(number or 0.0)

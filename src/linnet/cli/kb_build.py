@@ -90,7 +90,7 @@ def build(
     listen(quiet=quiet, verbose=verbose)
     if (urls or sha256) and not download:
         raise LinnetError("--url and --sha256 need --download")
-    of_tables = _of_tables(prefix, separator, columns or [])
+    of_tables = _table_options(prefix, separator, columns or [])
     if download:
         fetched = downloaded(vocabulary or [], files or [], urls=urls or [], sha256=sha256 or [], quiet=quiet)
         sources = _with_options(fetched, of_tables, options or [])
@@ -152,7 +152,7 @@ def _about(name: str, path: Path | None) -> dict[str, str]:
 # --- options of their readers ----------------------------------------------------------------------------------------
 
 
-def _of_tables(prefix: str, separator: str, columns: Sequence[str]) -> dict[str, object]:
+def _table_options(prefix: str, separator: str, columns: Sequence[str]) -> dict[str, object]:
     given: dict[str, object] = {"prefix": prefix} if prefix else {}
     if separator != "|":
         given["separator"] = separator

@@ -87,13 +87,13 @@ def subset(
     started = time.perf_counter()
     chosen = base.mask(types=types or None, under=under or None)
     if ids:
-        chosen &= _known(base, [id for text in ids for id in listed_ids(text)], "--ids")
+        chosen &= _mask_ids(base, [id for text in ids for id in listed_ids(text)], "--ids")
     if concepts_of:
         docs = (doc for source in concepts_of for doc in documents(source, data=data))
         gold = gold_ids(progress(docs, what="documents", quiet=quiet))
         if not gold:
             raise LinnetError(f"--concepts-of: {', '.join(concepts_of)} contains no gold concepts: is it annotated?")
-        chosen &= _known(base, gold, "--concepts-of")
+        chosen &= _mask_ids(base, gold, "--concepts-of")
     if len(chosen) and (ancestors or descendants):
         chosen = part.widened(base, chosen, ancestors=ancestors, descendants=descendants)
     given = {"types": types, "under": under, "ids": ids, "concepts of": concepts_of}
@@ -105,7 +105,7 @@ def subset(
     finish(made, started, quiet=quiet)
 
 
-def _known(kb: KnowledgeBase, ids: Iterable[str], option: str) -> Mask:
+def _mask_ids(kb: KnowledgeBase, ids: Iterable[str], option: str) -> Mask:
     """Return the mask of `ids`; those that the knowledge base lacks are counted and named in a warning."""
     mask, unknown = part.mask_of(kb, ids)
     if unknown:
@@ -147,7 +147,7 @@ def diff(
     changes = progress(differ.diff(before, after), what="changes", quiet=quiet)
     counts: Counter[str] = Counter()
     shown: dict[str, list[Change]] = {kind: [] for kind in KINDS}
-    for change in _written(changes, output):
+    for change in _write_all(changes, output):
         counts[change.kind] += 1
         if len(shown[change.kind]) < limit:
             shown[change.kind].append(change)
@@ -161,7 +161,7 @@ def diff(
         raise typer.Exit(1)
 
 
-def _written(changes: Iterable[Change], to: str | None) -> Iterator[Change]:
+def _write_all(changes: Iterable[Change], to: str | None) -> Iterator[Change]:
     """Yield changes while they are written to the file `to`, if there is one."""
     ending = ".jsonl" if to is None else suffix(to)
     if ending not in (".tsv", ".jsonl"):

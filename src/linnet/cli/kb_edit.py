@@ -57,7 +57,7 @@ def add(
     )
     if files and one != Concept(""):
         raise LinnetError("--name, --synonym, --type, --definition, --parent, --xref are for one concept, with --id")
-    with _changed(kb, dry_run=dry_run, quiet=quiet) as change:
+    with _open_edit(kb, dry_run=dry_run, quiet=quiet) as change:
         if id:
             add_by_hand(change, one)
         for source in given_sources(files, vocabulary or [], options=options or []) if files else ():
@@ -76,7 +76,7 @@ def retire(
 ) -> None:
     """Retire concepts: they are no longer found, their ids lead to the successor, their children move up."""
     listen(quiet=quiet, verbose=verbose)
-    with _changed(kb, dry_run=dry_run, quiet=quiet) as change:
+    with _open_edit(kb, dry_run=dry_run, quiet=quiet) as change:
         for id in ids:
             change.retire(meant(change, id), successor and meant(change, successor))
 
@@ -91,13 +91,13 @@ def merge(
 ) -> None:
     """Merge concepts: one gets the names, types, parents and children of the others, whose ids lead to it."""
     listen(quiet=quiet, verbose=verbose)
-    with _changed(kb, dry_run=dry_run, quiet=quiet) as change:
+    with _open_edit(kb, dry_run=dry_run, quiet=quiet) as change:
         for other in others:
             change.merge(meant(change, kept), meant(change, other))
 
 
 @contextmanager
-def _changed(kb: str, *, dry_run: bool, quiet: bool) -> Iterator[Edit]:
+def _open_edit(kb: str, *, dry_run: bool, quiet: bool) -> Iterator[Edit]:
     """Give an edit of the knowledge base and say what came of it."""
     path = open_kb(kb).path
     with KnowledgeBase.edit(path, dry_run=dry_run) as change:

@@ -87,7 +87,7 @@ def link(
         _warn_of_untrained(*untrained(name, changes=changes or ()))
         linker = linker if detect is None else detecting(linker, detect)
     timed = linker if times is None else times.of_parts(linker)
-    given = partial(_given, inputs, source, linker, keep_gold=keep_gold)
+    given = partial(_read_given, inputs, source, linker, keep_gold=keep_gold)
     tally = _Tally()
     if lasting is None:
         outputs.write(tally(progress(timed.stream(given()), what="linking", quiet=quiet)), linker)
@@ -95,7 +95,7 @@ def link(
         choices = {"choice of --keep-gold": keep_gold}
         with _keeping(lasting, outputs, linker, choices, fresh=fresh) as kept:
             tally.before = kept.documents
-            outputs.write_kept(kept, tally(_rest(kept, timed, given, quiet=quiet)), linker)
+            outputs.write_kept(kept, tally(_link_rest(kept, timed, given, quiet=quiet)), linker)
     if output is not None and output != STDIO:
         logger.info("%s: %s", output, tally)
     if seen := describe_seen(tally.seen):
@@ -137,7 +137,7 @@ def _warn_of_untrained(recipe: str, parts: Sequence[str]) -> None:
         logger.warning("%s: run linnet train %s -o DIR, then link with --pipeline DIR", told, recipe)
 
 
-def _given(inputs: Sequence[str], source: str | None, linker: Pipeline, *, keep_gold: bool) -> Iterable[Document]:
+def _read_given(inputs: Sequence[str], source: str | None, linker: Pipeline, *, keep_gold: bool) -> Iterable[Document]:
     """Return the documents as the pipeline may see them."""
     docs = documents(inputs, source, rows=linker.kb)
     return docs if keep_gold else hide_gold(docs, linker)
@@ -162,7 +162,7 @@ def _keeping(
     return keeping(lasting, format=outputs.kept_as, made_of=told, rows=linker.kb, fresh=fresh)
 
 
-def _rest(
+def _link_rest(
     kept: Unfinished, linker: Pipeline, given: Callable[[], Iterable[Document]], *, quiet: bool
 ) -> Iterator[Document]:
     """Return the documents that are not finished yet, linked and kept while they are taken."""

@@ -82,7 +82,7 @@ class Outputs:
             self._write_page(kept, linker)
             docs = kept
         if self.format:
-            write_beside(self._counting(docs), self.path, format=self.format, kb=linker.kb, aside=aside)
+            write_beside(self._count_losses(docs), self.path, format=self.format, kb=linker.kb, aside=aside)
             self._say_lost()
         elif linker.kb is not None:
             show(docs, linker.kb)
@@ -95,7 +95,7 @@ class Outputs:
             self.write(itertools.chain(kept, new), linker, aside=kept.aside)
         else:
             whole = self.format == kept.format and kept.output == Path(self.path)
-            deque(self._counting(new) if whole else new, maxlen=0)
+            deque(self._count_losses(new) if whole else new, maxlen=0)
             if not whole:
                 self.write(kept, linker, aside=kept.aside)
             else:
@@ -105,7 +105,7 @@ class Outputs:
                 self._say_lost()
         to_disk(*(path for path in (self.path, self.page) if path is not None))
 
-    def _counting(self, docs: Iterable[Document]) -> Iterator[Document]:
+    def _count_losses(self, docs: Iterable[Document]) -> Iterator[Document]:
         """Yield documents, and count what the format changes in them or drops."""
         for doc in docs:
             if self.format in CHANGING:

@@ -56,17 +56,17 @@ def read_params(path: Path, recipe: Recipe) -> list[str]:
         values: Any = json.loads(read_text(path))
     except (ValueError, RecursionError) as error:
         raise FormatError(path, f"not JSON: {error}") from error
-    wanted = _wanted(recipe)
-    found = _found(path, values if isinstance(values, dict) else {}, wanted)
+    wanted = _list_tags(recipe)
+    found = _match_tags(path, values if isinstance(values, dict) else {}, wanted)
     if not found or not all(isinstance(values[key], dict) for key in found.values()):
-        raise FormatError(path, _expected(wanted, values))
+        raise FormatError(path, _describe_expected(wanted, values))
     changes: list[str] = []
     for tag, key in found.items():
-        _known(path, key, values[key], NGRAM_KEYS if tag == NGRAMS else CROSS_KEYS)
+        _refuse_unknown(path, key, values[key], NGRAM_KEYS if tag == NGRAMS else CROSS_KEYS)
         if tag == NGRAMS:
             changes += _ngram_changes(values[key])
         else:
-            _one_cross(path, key, recipe)
+            _require_one_cross(path, key, recipe)
             changes += _cross_changes(path, key, values[key])
     if others := [key for key in values if key not in found.values()]:
         names = ", ".join(others)
@@ -74,7 +74,7 @@ def read_params(path: Path, recipe: Recipe) -> list[str]:
     return changes
 
 
-def _wanted(recipe: Recipe) -> list[str]:
+def _list_tags(recipe: Recipe) -> list[str]:
     """Return under which tags the parameters of a recipe's parts are."""
     parts = list(nested_tables(recipe.pipeline))
     ngrams = [NGRAMS] if any(part["use"] == "ngram" for part in parts) else []
@@ -82,7 +82,7 @@ def _wanted(recipe: Recipe) -> list[str]:
     return [*ngrams, *(f"{packing}{CROSS}" for packing in dict.fromkeys(packings))]
 
 
-def _found(path: Path, values: Mapping[str, Any], wanted: Sequence[str]) -> dict[str, str]:
+def _match_tags(path: Path, values: Mapping[str, Any], wanted: Sequence[str]) -> dict[str, str]:
     """Return for each wanted tag that a file has how the file writes it: ``Base_CrossEncoder``."""
     written: dict[str, str] = {}
     for key in values:
@@ -97,7 +97,7 @@ def _found(path: Path, values: Mapping[str, Any], wanted: Sequence[str]) -> dict
     return {tag: written[tag] for tag in wanted if tag in written}
 
 
-def _expected(wanted: Sequence[str], values: Any) -> str:
+def _describe_expected(wanted: Sequence[str], values: Any) -> str:
     """Return what is wrong with a file that has nothing for a recipe."""
     if not wanted:
         return "the recipe has no part whose parameters can be read: neither ngram nor cross_encoder"
@@ -106,7 +106,7 @@ def _expected(wanted: Sequence[str], values: Any) -> str:
     return f"expected an object with an object {', or '.join(keys)}{found}"
 
 
-def _known(path: Path, tag: str, params: Mapping[str, Any], keys: Collection[str]) -> None:
+def _refuse_unknown(path: Path, tag: str, params: Mapping[str, Any], keys: Collection[str]) -> None:
     """Refuse unknown parameters."""
     for key in params:
         if key not in keys:
@@ -120,9 +120,9 @@ def _ngram_changes(params: Mapping[str, Any]) -> list[str]:
     return [f"ngram.{key}={toml_value(value)}" for key, value in given.items() if value is not None]
 
 
-def _one_cross(path: Path, tag: str, recipe: Recipe) -> None:
+def _require_one_cross(path: Path, tag: str, recipe: Recipe) -> None:
     """Refuse recipes of which cannot be said what the parameters of a cross-encoder change."""
-    packings = [name for name in _wanted(recipe) if name != NGRAMS]
+    packings = [name for name in _list_tags(recipe) if name != NGRAMS]
     if len(packings) > 1:
         raise FormatError(path, f"{tag}: the recipe has several cross-encoders: {', '.join(packings)}; leave it out")
     if all(table.get("part") != "cross_encoder" for table in recipe.train):
@@ -142,17 +142,17 @@ def _cross_changes(path: Path, tag: str, params: Mapping[str, Any]) -> list[str]
     return changes
 
 
-def _count(value: Any) -> bool:
+def _is_count(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 1
 
 
-def _rate(value: Any) -> bool:
+def _is_rate(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < math.inf
 
 
 # what each parameter may be, and what it changes: the published system links with as many candidates as it learns from
 CROSS_KEYS: dict[str, tuple[Callable[[Any], bool], str, tuple[str, ...]]] = {
-    "top_k": (_count, "a whole number from 1", ("cross_encoder.top_k", "train.cross_encoder.top_k")),
-    "learning_rate": (_rate, "a number above 0", ("train.cross_encoder.lr",)),
-    "batch_size": (_count, "a whole number from 1", ("train.cross_encoder.batch",)),
+    "top_k": (_is_count, "a whole number from 1", ("cross_encoder.top_k", "train.cross_encoder.top_k")),
+    "learning_rate": (_is_rate, "a number above 0", ("train.cross_encoder.lr",)),
+    "batch_size": (_is_count, "a whole number from 1", ("train.cross_encoder.batch",)),
 }

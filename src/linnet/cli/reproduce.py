@@ -86,9 +86,9 @@ def reproduce(
                 repeats=repeats, fresh=fresh, fresh_teacher=fresh and teacher not in taught,
             )  # fmt: skip
             taught |= {run.folder} | ({teacher} if teacher else set())
-            found = _runs(_folds(run, recipe, folds=folds), recipe.seed, seeds, base)
+            found = _run_all(_folds(run, recipe, folds=folds), recipe.seed, seeds, base)
             reports.append(found[0])
-            verdicts += _judged(name, recipe, split, found)
+            verdicts += _compare(name, recipe, split, found)
             # after each, so that what was found is not lost when a later recipe fails
             _write_rows(reports, out / "rows.md" if docs is None else docs, new=docs is None)
             if not quiet:
@@ -125,20 +125,20 @@ def _folds(run: Experiment, recipe: Recipe, *, folds: bool) -> list[Experiment]:
     ]
 
 
-def _runs(runs: Sequence[Experiment], first: int, seeds: int, kb: KnowledgeBase | None) -> list[Report]:
+def _run_all(runs: Sequence[Experiment], first: int, seeds: int, kb: KnowledgeBase | None) -> list[Report]:
     """Return the report of each fold and seed; with several seeds, each has a folder of its own."""
     if seeds == 1:
         return [run.run(kb) for run in runs]
     numbers = range(first, first + seeds)
-    return [_replaced(run, number).run(kb) for run in runs for number in numbers]
+    return [_with_seed(run, number).run(kb) for run in runs for number in numbers]
 
 
-def _replaced(run: Experiment, seed: int) -> Experiment:
+def _with_seed(run: Experiment, seed: int) -> Experiment:
     own = f"seed-{seed}"
     return replace(run, folder=run.folder / own, teacher=run.teacher and run.teacher / own, seed=seed, done=[])
 
 
-def _judged(name: str, recipe: Recipe, split: str, reports: Sequence[Report]) -> list[_Verdict]:
+def _compare(name: str, recipe: Recipe, split: str, reports: Sequence[Report]) -> list[_Verdict]:
     """Return the figures that the recipe promises on a split, or the headlines if it promises none."""
     promised = {figure: floor for figure, floor in recipe.expect.items() if figure.partition(".")[0] == split}
     headlines = LINKING if reports[0].given else (*LINKING, *END_TO_END)

@@ -87,7 +87,7 @@ def train(
     times: list[Done] = []
     project, board = (wandb, tensorboard) if first else (None, None)
     with tracking(project, read.model_dump(mode="json"), folder=board) as tracker:
-        for news in _told(train_all(pipeline, todo, docs, dev, output=output, about=about)):
+        for news in _log_progress(train_all(pipeline, todo, docs, dev, output=output, about=about)):
             tracker.tell(news)
             times += [news] if isinstance(news, Done) else []
     if metrics is not None and first:
@@ -96,7 +96,7 @@ def train(
     logger.info("%s: trained on %s of %s", output, told, read.learns_from)
 
 
-def _told(news: Iterable[Progress | Done]) -> Iterator[Progress | Done]:
+def _log_progress(news: Iterable[Progress | Done]) -> Iterator[Progress | Done]:
     """Yield what happens, and say it on stderr: dev scores always, other steps often on a terminal alone."""
     start = said = time.monotonic()
     for one in news:

@@ -52,7 +52,7 @@ def tune(
     listen(quiet=quiet, verbose=verbose)
     folder = output or Path("tuned") / (recipe if recipe in recipes() else Path(recipe).stem)
     refuse_overwriting([None if recipe in recipes() else recipe], [folder / "best.toml"], kind="recipe")
-    made = _search(recipe, with_params(params, recipe, changes, corpus=corpus), split, score, kb, data)
+    made = _make_search(recipe, with_params(params, recipe, changes, corpus=corpus), split, score, kb, data)
     done: list[Trial] = []
     chosen = made.recipe.seed if seed is None else seed
     for trial in search_for(made, folder, trials=trials, seed=chosen, timeout=timeout):
@@ -64,7 +64,9 @@ def tune(
         say(f"best: trial {found.number}, {score} {found.score:.4f}; linnet train {folder / 'best.toml'} -o NEW")
 
 
-def _search(recipe: str, changes: Sequence[str], split: str, score: str, kb: str | None, data: Path | None) -> Search:
+def _make_search(
+    recipe: str, changes: Sequence[str], split: str, score: str, kb: str | None, data: Path | None
+) -> Search:
     """Return what is searched for, with its documents."""
     known = next((name for name in SPLITS if name == split), None)
     if known is None:

@@ -91,13 +91,13 @@ def recognition_by_type(pairs: Sequence[tuple[Document, Document]]) -> dict[str,
     """
     corpus = Corpus.of(pairs, live=str)
     spans = Spans.of(corpus, parts=False)
-    gold, predicted = _typed(corpus.gold, spans.gold), _typed(corpus.predicted, spans.predicted)
+    gold, predicted = _list_typed(corpus.gold, spans.gold), _list_typed(corpus.predicted, spans.predicted)
     found = {}
     for type in sorted(corpus.numbers.types, key=lambda name: name or ""):
         label = corpus.numbers.types[type]
-        one, other = (_marked(spans, units.span[units.label == label]) for units in (gold, predicted))
+        one, other = (_mark(spans, units.span[units.label == label]) for units in (gold, predicted))
         if one.any() or other.any():
-            found[type or ""] = _prf("recognition.strict", _both(corpus, spans, one, other))
+            found[type or ""] = _prf("recognition.strict", _count_both(corpus, spans, one, other))
     return found
 
 
@@ -117,8 +117,8 @@ def _prf(name: str, counts: _Counts) -> list[Measure]:
     # 0/0 is 1 where nothing was there to find and nothing was found, and 0 where one side is silent
     empty = 0.0 if counts.predicted.any() or counts.gold.any() else 1.0
     held = ((counts.predicted > 0) | (counts.gold > 0)).astype(np.float64)
-    precision, recall = _divided(*columns[:2]), _divided(*columns[2:])
-    macro = {"precision": precision, "recall": recall, "f1": _divided(2 * precision * recall, precision + recall)}
+    precision, recall = _divide(*columns[:2]), _divide(*columns[2:])
+    macro = {"precision": precision, "recall": recall, "f1": _divide(2 * precision * recall, precision + recall)}
     return [
         Measure(f"{name}.precision", np.stack(columns[:2], axis=1), empty),
         Measure(f"{name}.recall", np.stack(columns[2:], axis=1), empty),
@@ -127,7 +127,7 @@ def _prf(name: str, counts: _Counts) -> list[Measure]:
     ]
 
 
-def _divided(above: Floats, below: Floats) -> Floats:
+def _divide(above: Floats, below: Floats) -> Floats:
     quotient: Floats = np.divide(above, below, out=np.zeros(len(below)), where=below != 0)
     return quotient
 
@@ -224,9 +224,9 @@ class _Comparison:
     def tolerant(self) -> _Counts:
         """Count spans with any concept in common, start or end off by one character at most."""
         fit = (self.gold.label[self.overlaps.gold] != NIL) & (self.overlaps.apart <= 1)
-        gold, predicted = (_marked(self.spans, units.span[units.label != NIL]) for units in (self.gold, self.predicted))
-        missed = gold & ~_marked(self.spans, self.gold.span[self.overlaps.gold[fit]])
-        right = _marked(self.spans, self.predicted.span[self.overlaps.predicted[fit]])
+        gold, predicted = (_mark(self.spans, units.span[units.label != NIL]) for units in (self.gold, self.predicted))
+        missed = gold & ~_mark(self.spans, self.gold.span[self.overlaps.gold[fit]])
+        right = _mark(self.spans, self.predicted.span[self.overlaps.predicted[fit]])
         tp = self.by_document(right)
         return _Counts(tp, self.by_document(predicted), tp, tp + self.by_document(missed))
 
@@ -242,7 +242,7 @@ class _Comparison:
         predicted, _ = Units.of(other_doc[said], self.predicted.label[said])
         tp, have, want = (
             np.bincount(documents, minlength=self.corpus.documents).astype(np.float64)
-            for documents in (_common(gold, predicted).span, predicted.span, gold.span)
+            for documents in (_intersect(gold, predicted).span, predicted.span, gold.span)
         )
         return _Counts(tp, have, tp, want)
 
@@ -256,20 +256,20 @@ def _by_document(corpus: Corpus, spans: Spans, which: Ints | Bools, weights: Flo
     return counts.astype(np.float64)
 
 
-def _marked(spans: Spans, numbers: Ints) -> Bools:
+def _mark(spans: Spans, numbers: Ints) -> Bools:
     """Return which spans are in a list, bool (spans,)."""
     marked = np.zeros(len(spans.doc), np.bool_)
     marked[numbers] = True
     return marked
 
 
-def _both(corpus: Corpus, spans: Spans, gold: Bools, predicted: Bools) -> _Counts:
+def _count_both(corpus: Corpus, spans: Spans, gold: Bools, predicted: Bools) -> _Counts:
     """Count the spans of either side and those of both."""
     tp = _by_document(corpus, spans, gold & predicted)
     return _Counts(tp, _by_document(corpus, spans, predicted), tp, _by_document(corpus, spans, gold))
 
 
-def _common(gold: Units, predicted: Units) -> Units:
+def _intersect(gold: Units, predicted: Units) -> Units:
     """Return the units of both sides."""
     labels = int(max(gold.label.max(initial=0), predicted.label.max(initial=0))) + 1
     one, other = (units.span * labels + units.label for units in (gold, predicted))
@@ -277,15 +277,15 @@ def _common(gold: Units, predicted: Units) -> Units:
     return Units(keys // labels, keys % labels)
 
 
-def _typed(side: Side, span: Ints) -> Units:
+def _list_typed(side: Side, span: Ints) -> Units:
     return Units.of(span[side.typed], side.type)[0]
 
 
 def _recognition(corpus: Corpus, hulls: Spans, exact: Spans) -> list[Measure]:
     """Return the measures of spans without concepts, and of their types."""
-    gold, predicted = _marked(hulls, hulls.gold), _marked(hulls, hulls.predicted)
-    one, other = _typed(corpus.gold, hulls.gold), _typed(corpus.predicted, hulls.predicted)
-    both = _common(one, other).span
+    gold, predicted = _mark(hulls, hulls.gold), _mark(hulls, hulls.predicted)
+    one, other = _list_typed(corpus.gold, hulls.gold), _list_typed(corpus.predicted, hulls.predicted)
+    both = _intersect(one, other).span
     tp = _by_document(corpus, hulls, both)
     typed = _Counts(tp, _by_document(corpus, hulls, other.span), tp, _by_document(corpus, hulls, one.span))
     # types agree where common, gold and predicted types are equally many
@@ -294,7 +294,7 @@ def _recognition(corpus: Corpus, hulls: Spans, exact: Spans) -> list[Measure]:
     right = found & (sizes[0] == sizes[2]) & (sizes[1] == sizes[2])
     accuracy = np.stack([_by_document(corpus, hulls, which) for which in (right, found)], axis=1)
     return [
-        *_prf("recognition.strict", _both(corpus, hulls, gold, predicted)),
+        *_prf("recognition.strict", _count_both(corpus, hulls, gold, predicted)),
         *_prf("recognition.partial", _partial_recognition(corpus, exact)),
         *_prf("recognition.typed", typed),
         Measure("typing.accuracy", accuracy, 0.0 if gold.any() or predicted.any() else 1.0),

@@ -132,7 +132,7 @@ def measure(
     options = options or Options()
     if kb is None and options.protocol == "in-kb":  # what a knowledge base holds is not known
         options = replace(options, protocol="all")
-    pairs = [(one, _judged(one, other)) for one, other in paired(gold, predicted, kb=kb)]
+    pairs = [(one, _keep_reviewed(one, other)) for one, other in paired(gold, predicted, kb=kb)]
     linked = Linked.of(pairs, kb=kb, rule=rule)
     live = successor(kb)
     measures: dict[str, Measure] = {}
@@ -155,13 +155,13 @@ def measure(
         slices=_figures(sliced, options),
         reliability=_reliability(pairs, linked, live, rule=rule, protocol=options.protocol),
         kinds=dict(sorted(Counter(error.kind for error in found).items(), key=lambda item: (-item[1], item[0]))),
-        wrong=_wrong(_spread(found, options.shown), masks),
+        wrong=_to_errors(_sample_evenly(found, options.shown), masks),
         confusions=_confusions(found),
     )
     return Evaluation(report, measures, linked)
 
 
-def _judged(gold: Document, predicted: Document) -> Document:
+def _keep_reviewed(gold: Document, predicted: Document) -> Document:
     """Return what was predicted where gold can judge it: not outside the spans that a person went through."""
     if gold.reviewed is None:
         return predicted
@@ -213,7 +213,7 @@ def _by_type(pairs: Sequence[tuple[Document, Document]]) -> Iterator[Measure]:
         return
     for kind, found in recognition_by_type(pairs).items():
         for part, one in zip(PARTS, found, strict=False):
-            yield replace(one, name=f"{BY_TYPE}{_whole(kind)}.{part}")
+            yield replace(one, name=f"{BY_TYPE}{_drop_surrogates(kind)}.{part}")
 
 
 def _accuracy(linked: Linked, mask: Bools) -> Measure:
@@ -273,34 +273,36 @@ def _reliability(
 # --- errors ----------------------------------------------------------------------------------------------------------
 
 
-def _spread(found: Sequence[Error], most: int) -> list[Error]:
+def _sample_evenly(found: Sequence[Error], most: int) -> list[Error]:
     """Return at most so many errors, evenly from the first document to the last."""
     if len(found) <= most:
         return list(found)
     return [found[place * len(found) // most] for place in range(most)]
 
 
-def _wrong(found: Sequence[Error], masks: Mapping[str, Bools]) -> tuple[Wrong, ...]:
+def _to_errors(found: Sequence[Error], masks: Mapping[str, Bools]) -> tuple[Wrong, ...]:
     """Return the errors as records, each with the slices its gold mention is in; a spurious one has none."""
     made = []
     for error in found:
         inside = () if error.row < 0 else tuple(name for name, mask in masks.items() if mask[error.row])
-        values = {key: _whole(getattr(error, key)) for key in Wrong.model_fields if key != "slices"}
+        values = {key: _drop_surrogates(getattr(error, key)) for key in Wrong.model_fields if key != "slices"}
         made.append(Wrong(**values, slices=inside))
     return tuple(made)
 
 
-def _whole(value: Any) -> Any:
+def _drop_surrogates(value: Any) -> Any:
     """Return texts without halves of characters, which JSON cannot exchange, and other values as they are."""
     if isinstance(value, str):
         return value.encode("utf-8", "replace").decode()
-    return tuple(map(_whole, value)) if isinstance(value, tuple) else value
+    return tuple(map(_drop_surrogates, value)) if isinstance(value, tuple) else value
 
 
 def _confusions(found: Sequence[Error]) -> tuple[Confusion, ...]:
     """Return the most frequent confusions as records."""
     shown = confusions(found)[:CONFUSIONS]
-    return tuple(Confusion(**{key: _whole(getattr(one, key)) for key in Confusion.model_fields}) for one in shown)
+    return tuple(
+        Confusion(**{key: _drop_surrogates(getattr(one, key)) for key in Confusion.model_fields}) for one in shown
+    )
 
 
 # --- comparing -------------------------------------------------------------------------------------------------------

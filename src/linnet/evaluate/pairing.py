@@ -199,10 +199,10 @@ def _preference(mention: Mention) -> Any:
     """Say which of several predictions of one span comes first: the more probable one, then any fixed order."""
     probability = -1.0 if mention.probability is None else mention.probability
     said = (mention.concepts or (), mention.id, mention.types, mention.alternatives)
-    return mention.concepts is None, -probability, *said, _listed(mention.candidates)
+    return mention.concepts is None, -probability, *said, _list_candidates(mention.candidates)
 
 
-def _listed(candidates: Candidates | None) -> list[tuple[float, int, str]]:
+def _list_candidates(candidates: Candidates | None) -> list[tuple[float, int, str]]:
     if candidates is None:
         return []
     ids = [id or "" for id in candidates.ids] or [""] * len(candidates)

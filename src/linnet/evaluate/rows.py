@@ -75,7 +75,7 @@ class PageTable:
         return before + "\n".join([self.begin, *head, *lines, self.end]) + after
 
     def _line(self, row: Sequence[str]) -> str:
-        texts = [_plain(text) for text in row[: self.texts]]
+        texts = [_escape(text) for text in row[: self.texts]]
         return (
             f"| {' | '.join([*(f'`{text}`' for text in texts[: self.key]), *texts[self.key :], *row[self.texts :]])} |"
         )
@@ -126,5 +126,5 @@ def _figure(report: Report, name: str) -> str:
     return NOTHING if found is None else str(found)
 
 
-def _plain(text: str) -> str:
+def _escape(text: str) -> str:
     return " ".join(text.split()).replace("|", "/").replace("`", "'")

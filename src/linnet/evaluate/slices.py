@@ -101,7 +101,7 @@ def slices(
         raise DataError("slices need the documents of the mentions: make the table with Linked.of")
     live = successor(kb)
     surfaces = [linked.texts[at].surface(mention) for at, mention in zip(linked.doc.tolist(), linked.gold, strict=True)]
-    norms = _mapped(basic, surfaces)
+    norms = _map_once(basic, surfaces)
     concepts = [_concepts(mention, live) for mention in linked.gold]
     found = _of_texts(linked, surfaces, concepts)
     if train is not None:
@@ -122,7 +122,7 @@ def _accepted(mention: Mention, live: Callable[[str], str]) -> frozenset[str]:
     return frozenset(live(id) for answer in (mention.concepts or (), *mention.alternatives) for id in answer)
 
 
-def _mapped(function: Callable[[str], str], texts: Sequence[str]) -> list[str]:
+def _map_once(function: Callable[[str], str], texts: Sequence[str]) -> list[str]:
     """Return the values of `function`, each text looked at once: corpora repeat themselves."""
     known = {text: function(text) for text in set(texts)}
     return [known[text] for text in texts]

@@ -72,7 +72,7 @@ def _tags(corpus: Corpus, side: Side, starts: Ints, ends: Ints, ranks: Ints) -> 
     first = np.searchsorted(ends, start, side="right")
     last = np.searchsorted(starts, end, side="left")
     hit = np.flatnonzero(last > first)
-    chosen = hit[_apart(first[hit], last[hit], type[mention[hit]])]
+    chosen = hit[_separate(first[hit], last[hit], type[mention[hit]])]
     tags, types = np.zeros(len(starts), np.int64), np.zeros(len(starts), np.int64)
     first, last, kind = first[chosen], last[chosen], type[mention[chosen]]
     sizes = last - first
@@ -100,7 +100,7 @@ def _segments(corpus: Corpus, side: Side) -> tuple[Ints, Ints, Ints]:
     return mention, start, end
 
 
-def _apart(first: Ints, last: Ints, type: Ints) -> Ints:
+def _separate(first: Ints, last: Ints, type: Ints) -> Ints:
     """Return the stretches of words to tag, so that no two share a word: the longest first."""
     order = np.lexsort((last, first))
     reach = np.maximum.accumulate(last[order])

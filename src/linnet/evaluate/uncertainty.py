@@ -66,7 +66,7 @@ def intervals(
     if not measures:
         return []
     columns = np.cumsum([0, *(measure.counts.shape[1] for measure in measures)])
-    counts = np.hstack([_sorted(measure.counts) for measure in measures])
+    counts = np.hstack([_sort(measure.counts) for measure in measures])
     drawn: list[list[Floats]] = [[] for _ in measures]
     for weights in _draws(len(counts), samples, seed):
         sums = weights @ counts
@@ -112,7 +112,7 @@ def paired_bootstrap(a: Measure, b: Measure, *, samples: int = 1000, seed: int =
     if a.value < b.value:  # which system comes first has no influence on the order of the counts
         a, b = b, a
     observed = a.value - b.value
-    both = _sorted(np.hstack([a.counts, b.counts]))
+    both = _sort(np.hstack([a.counts, b.counts]))
     width = a.counts.shape[1]
     extreme = 0
     for weights in _draws(len(both), samples, seed):
@@ -129,7 +129,7 @@ def _check(samples: int, level: float) -> None:
         raise DataError(f"level: {level} is not between 0 and 1; 0.95 is usual")
 
 
-def _sorted(counts: Floats) -> Floats:
+def _sort(counts: Floats) -> Floats:
     return counts[np.lexsort(counts.T[::-1])]
 
 

@@ -126,7 +126,7 @@ class Experiment:
             raise RecipeError(self.source, ["kb: missing; name a knowledge base, or the sources to build it from"])
         gold = list(read_corpus(recipe.corpus, split=self.split, data=self.data))
         writable(self.folder)
-        key, done, steps = self._trained(recipe, gold, opened)
+        key, done, steps = self._train_all(recipe, gold, opened)
         done.append("predictions")
         if "predictions" not in steps:
             self._predict(self._load(recipe, opened), gold, opened)
@@ -151,17 +151,17 @@ class Experiment:
         if opened is None or not recipe.train:
             raise RecipeError(self.source, ["train: missing; the recipe trains nothing that another recipe could use"])
         writable(self.folder)
-        self._trained(recipe, list(read_corpus(recipe.corpus, split=self.split, data=self.data)), opened)
+        self._train_all(recipe, list(read_corpus(recipe.corpus, split=self.split, data=self.data)), opened)
         return self.folder / MODEL
 
-    def _trained(
+    def _train_all(
         self, recipe: Recipe, gold: Sequence[Document], kb: KnowledgeBase
     ) -> tuple[str, list[str], dict[str, str]]:
         """Train what is to be trained; return the key of this experiment, the steps up to here, and the finished."""
         if recipe.trained_by:
             self._teacher(recipe).model()
         key = self._key(recipe, gold, kb)
-        steps = {} if self.fresh else self._kept(key)
+        steps = {} if self.fresh else self._finished_steps(key)
         done = ["model"] if recipe.train else []
         if recipe.train and "model" not in steps:
             self._fit(recipe, kb)
@@ -204,7 +204,7 @@ class Experiment:
         self.done.append("model")
         pipeline = load(self.source, kb=kb, changes=self._changes)
         corpus = recipe.learns_from
-        shown = self._shown(recipe)
+        shown = self._usable_splits(recipe)
         train, dev = (
             list(read_corpus(corpus, split=split, data=self.data)) if split in shown else []
             for split in ("train", "dev")
@@ -223,7 +223,7 @@ class Experiment:
             if isinstance(news, Done):
                 logger.info("%s: trained %s in %.1f s", self.source, news.part, news.seconds)
 
-    def _shown(self, recipe: Recipe) -> list[str]:
+    def _usable_splits(self, recipe: Recipe) -> list[str]:
         """Return the splits that parts may learn from: not the one that is measured."""
         measured = self.split if recipe.learns_from == recipe.corpus else ""
         there = splits_of(recipe.learns_from)
@@ -232,7 +232,7 @@ class Experiment:
     def _learned_from(self, recipe: Recipe) -> list[str]:
         """Return a hash of the files of each split that parts learn from."""
         corpus = recipe.learns_from
-        return [_content(corpus_files(corpus, split=split, data=self.data)) for split in self._shown(recipe)]
+        return [_content(corpus_files(corpus, split=split, data=self.data)) for split in self._usable_splits(recipe)]
 
     def _predict(self, pipeline: Pipeline, gold: Sequence[Document], kb: KnowledgeBase) -> None:
         logger.info("%s: linking %s documents of %s", self.source, f"{len(gold):,}", self.split)
@@ -261,11 +261,11 @@ class Experiment:
             pipeline=pipeline, code=code_version(),
         )  # fmt: skip
         report = evaluate(
-            gold, predicted, kb=kb, train=self._train(recipe), about=about, options=Options(seed=recipe.seed)
+            gold, predicted, kb=kb, train=self._read_train(recipe), about=about, options=Options(seed=recipe.seed)
         )
         return report.model_copy(update={"cost": measured})
 
-    def _train(self, recipe: Recipe) -> list[Document] | None:
+    def _read_train(self, recipe: Recipe) -> list[Document] | None:
         """Return the training documents, for slices of seen and unseen concepts; None where there are none."""
         corpus = (read_recipe(recipe.trained_by) if recipe.trained_by else recipe).learns_from
         if (self.split == "train" and corpus == recipe.corpus) or "train" not in splits_of(corpus):
@@ -287,7 +287,7 @@ class Experiment:
         values = [told, learned, self.split, fingerprint(gold), kb.version, code_version()]
         return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
 
-    def _kept(self, key: str) -> dict[str, str]:
+    def _finished_steps(self, key: str) -> dict[str, str]:
         """Return the steps that were finished with this key and whose files are still what they were."""
         try:
             state = json.loads((self.folder / STATE).read_text(encoding="utf-8"))
@@ -297,15 +297,15 @@ class Experiment:
                 steps.pop("report", None)
         except (OSError, ValueError, KeyError, TypeError):
             return {}
-        return {step: seen for step, seen in steps.items() if step in FILES and self._seen(step) == seen}
+        return {step: seen for step, seen in steps.items() if step in FILES and self._hash_output(step) == seen}
 
     def _keep(self, key: str, steps: Sequence[str]) -> dict[str, str]:
-        state = {step: self._seen(step) for step in steps}
+        state = {step: self._hash_output(step) for step in steps}
         with replacing(self.folder / STATE) as stream:
             json.dump({"key": key, "repeats": self.repeats, "steps": state}, stream, indent=1)
         return state
 
-    def _seen(self, step: str) -> str:
+    def _hash_output(self, step: str) -> str:
         """Return the hash of the file that a step writes, "" if it is not there."""
         try:
             with (self.folder / FILES[step]).open("rb") as stream:

@@ -181,7 +181,7 @@ class _CrossFitting:
                     "(FOLDS), so no later part can learn from its answers for the training documents"
                 )
             if part.FOLDS and place not in self.known:
-                self.known[place] = self._trained_again(number, part)
+                self.known[place] = self._retrain(number, part)
         return [self._without(fold) for fold in range(self.folds)]
 
     def _stages(self, number: int, part: Learner) -> list[int]:
@@ -191,7 +191,7 @@ class _CrossFitting:
         known = [stage for stage in stages if part.owes_nothing(self.done[stage].args)]
         return [stage for stage in stages if not known or stage > known[-1]]
 
-    def _trained_again(self, number: int, part: Learner) -> list[Learner]:
+    def _retrain(self, number: int, part: Learner) -> list[Learner]:
         """Return a part, the last to be trained being task `number`, with networks that have not seen every n-th fold.
 
         Earlier parts that were trained again answer for the rest as they do for all documents: what answers for a
@@ -310,7 +310,7 @@ def train(
         place, start = kept / task.folder, time.perf_counter()
         was_kept = task.folder in finished.seconds
         if was_kept:
-            part = _loaded(learner_at(pipeline, task.place), place, pipeline.kb)
+            part = _load_finished(learner_at(pipeline, task.place), place, pipeline.kb)
             pipeline = with_part(pipeline, task.place, part)
         else:
             unfinished = kept / f"{task.folder}.training"
@@ -347,7 +347,7 @@ def _note_seen(
         yield "probabilities are not calibrated: they rank answers"
 
 
-def _loaded(part: Learner, folder: Path, kb: KnowledgeBase | None) -> Component:
+def _load_finished(part: Learner, folder: Path, kb: KnowledgeBase | None) -> Component:
     """Return what was saved in place of `part`, which may have more to hand on (`Learner.go_on_from`).
 
     A fusion keeps its parts, which are tasks of their own.

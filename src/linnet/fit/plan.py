@@ -65,8 +65,8 @@ def tasks(
     able = learners(pipeline)
     if not tables:
         rest = [task for task in able if learner_at(pipeline, task.place).LEARNS_FROM == "train"]
-        return [_seeded(pipeline, task, seed) for task in rest]
-    return [_seeded(pipeline, task, seed) for task in _choose(pipeline, able, tables, source)]
+        return [_with_seed(pipeline, task, seed) for task in rest]
+    return [_with_seed(pipeline, task, seed) for task in _choose(pipeline, able, tables, source)]
 
 
 def _choose(
@@ -86,14 +86,16 @@ def _choose(
         args.pop("part", None)
         for task in found:
             stage = 1 + sum(earlier.place == task.place for earlier in chosen)
-            problems += [f"train[{index}].{problem}" for problem in _wrong(learner_at(pipeline, task.place), args)]
+            problems += [
+                f"train[{index}].{problem}" for problem in _find_problems(learner_at(pipeline, task.place), args)
+            ]
             chosen.append(Task(task.place, task.name, args, stage))
     if problems:
         raise RecipeError(source, problems)
     return chosen
 
 
-def _wrong(part: Learner, args: Mapping[str, Any]) -> Sequence[str]:
+def _find_problems(part: Learner, args: Mapping[str, Any]) -> Sequence[str]:
     """Return what a part would refuse of its arguments once it is its turn, hours later maybe."""
     try:
         part.check(args)
@@ -102,7 +104,7 @@ def _wrong(part: Learner, args: Mapping[str, Any]) -> Sequence[str]:
     return ()
 
 
-def _seeded(pipeline: Pipeline, task: Task, seed: int | None) -> Task:
+def _with_seed(pipeline: Pipeline, task: Task, seed: int | None) -> Task:
     """Return a task with the recipe's seed, if a network is trained that is told no other."""
     if seed is None or "seed" in task.args or not learner_at(pipeline, task.place).NETWORK:
         return task
@@ -111,14 +113,14 @@ def _seeded(pipeline: Pipeline, task: Task, seed: int | None) -> Task:
 
 def learners(pipeline: Pipeline) -> list[Task]:
     """Return the parts that can learn, in order, those inside fusions before the fusion itself."""
-    return [Task(place, config.name_of(part)) for place, part in _placed(pipeline.parts) if _learns(part)]
+    return [Task(place, config.name_of(part)) for place, part in _walk(pipeline.parts) if _learns(part)]
 
 
-def _placed(parts: Sequence[Component], above: tuple[int, ...] = ()) -> Iterator[tuple[tuple[int, ...], Component]]:
+def _walk(parts: Sequence[Component], above: tuple[int, ...] = ()) -> Iterator[tuple[tuple[int, ...], Component]]:
     """Yield all parts with their places, those inside fusions before the fusion itself."""
     for index, part in enumerate(parts):
         place = (*above, index)
-        yield from _placed(inner_of(part), place)
+        yield from _walk(inner_of(part), place)
         yield place, part
 
 
@@ -133,7 +135,7 @@ def from_dev(pipeline: Pipeline, todo: Sequence[Task]) -> list[str]:
 
 def parts_of(pipeline: Pipeline) -> list[Component]:
     """Return all parts of a pipeline, those inside fusions before the fusion itself."""
-    return [part for _, part in _placed(pipeline.parts)]
+    return [part for _, part in _walk(pipeline.parts)]
 
 
 def part_at(pipeline: Pipeline, place: Sequence[int]) -> Component:

@@ -65,7 +65,7 @@ class Finished:
         """Save the part called `name` in its folder, and note that it is finished."""
         self.seconds[name] = seconds
         if first_process():
-            with self._saving():
+            with self._explain_failure():
                 save(self.folder / name)
                 write_checksums(self.folder / name)
             self._write()
@@ -79,7 +79,7 @@ class Finished:
         """
         made = self.folder / WHOLE
         shutil.rmtree(made, ignore_errors=True)  # of an attempt that was killed just here
-        with self._saving():
+        with self._explain_failure():
             yield made
             if not output.exists():
                 made.rename(output)
@@ -94,7 +94,7 @@ class Finished:
             raise LinnetError(f"{message}: move it, or give another -o")
 
     @contextmanager
-    def _saving(self) -> Iterator[None]:
+    def _explain_failure(self) -> Iterator[None]:
         """Say what to do when something cannot be written."""
         try:
             yield
@@ -105,7 +105,7 @@ class Finished:
             ) from error
 
     def _write(self) -> None:
-        with self._saving(), replacing(self.folder / NAME) as stream:  # other processes may be reading it
+        with self._explain_failure(), replacing(self.folder / NAME) as stream:  # other processes may be reading it
             json.dump({"key": self.key, "parts": self.seconds}, stream)
 
 

@@ -59,16 +59,18 @@ class Study:
 
         self.folder, self.space = folder, space
         path = writable(folder).absolute() / STUDY
-        with self._storing(f"{path} is not a readable study", "give another folder with -o"):
+        with self._explain_failure(f"{path} is not a readable study", "give another folder with -o"):
             storage = optuna.storages.RDBStorage(URL.create("sqlite", database=str(path)).render_as_string())
             self.stored: Stored = optuna.create_study(
                 storage=storage, study_name=NAME, direction="maximize", load_if_exists=True
             )
             self._check(key)
-            self._continue(own)
+            self._requeue(own)
 
     @contextmanager
-    def _storing(self, what: str = "", way: str = "make room and run the same command to resume") -> Iterator[None]:
+    def _explain_failure(
+        self, what: str = "", way: str = "make room and run the same command to resume"
+    ) -> Iterator[None]:
         """Turn what the database says into an error that names the file and the way out."""
         optuna = _optuna()
         from sqlalchemy.exc import SQLAlchemyError  # noqa: PLC0415 - comes with optuna
@@ -94,7 +96,7 @@ class Study:
             message = f"{self.folder} holds the study of another {', '.join(other)}: give another folder with -o"
             raise LinnetError(message)
 
-    def _continue(self, own: Mapping[str, Any]) -> None:
+    def _requeue(self, own: Mapping[str, Any]) -> None:
         """Put trials that were interrupted in line again."""
         states = _optuna().trial.TrialState
         if not self.stored.trials:
@@ -109,7 +111,7 @@ class Study:
 
     def finished(self) -> Iterator[tuple[dict[str, Any], float | None, dict[str, Any]]]:
         """Yield values, score and what was told of each trial that ended: scored, or with a ``problem``."""
-        with self._storing():
+        with self._explain_failure():
             trials: list[FrozenTrial] = self.stored.get_trials()
         for trial in trials:
             told = trial.user_attrs.get(TOLD, {})
@@ -118,7 +120,7 @@ class Study:
 
     def ask(self, seed: int, number: int) -> Proposal:
         """Return what to try next, after so many trials (`number`)."""
-        with self._storing():
+        with self._explain_failure():
             # a sampler for each trial: one for all would begin anew with each run, and repeat its first proposals
             self.stored.sampler = _sampler(seed, number)
             asked = self.stored.ask({key: _distribution(wanted) for key, wanted in self.space.items()})
@@ -126,7 +128,7 @@ class Study:
 
     def tell(self, proposal: Proposal, score: float | None, **told: Any) -> None:
         """Keep what came of a proposal; without a score it was refused."""
-        with self._storing():
+        with self._explain_failure():
             proposal.asked.set_user_attr(TOLD, told)
             if score is None:
                 self.stored.tell(proposal.asked, state=_optuna().trial.TrialState.FAIL)

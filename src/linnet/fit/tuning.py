@@ -128,7 +128,7 @@ class Search:
         """
         changes = [*self.changes, *changes_of(values)]
         predicted: list[Document] = []
-        for learned, chosen_on, held in self._divided():
+        for learned, chosen_on, held in self._divide():
             try:
                 pipeline = load(self.source, kb=self.kb, changes=changes)
             except (DataError, PipelineError) as error:
@@ -142,7 +142,7 @@ class Search:
             predicted += pipeline.stream(blind(held, pipeline))
         return evaluate(self.gold, predicted, kb=self.kb, options=OPTIONS)[self.score].value
 
-    def _divided(self) -> Iterator[tuple[Sequence[Document], Sequence[Document], Sequence[Document]]]:
+    def _divide(self) -> Iterator[tuple[Sequence[Document], Sequence[Document], Sequence[Document]]]:
         """Yield documents to learn from, to choose on, to link."""
         if self.split == "dev":
             yield self.train, (), self.dev
@@ -224,13 +224,13 @@ def tune(search: Search, folder: Path, *, trials: int, seed: int = 13, timeout: 
     start = time.monotonic()
     while len(known) < trials and (timeout is None or time.monotonic() - start < timeout):
         proposal = study.ask(seed, len(known))
-        done = _tried(search, len(known) + 1, proposal.values, known)
+        done = _try_values(search, len(known) + 1, proposal.values, known)
         study.tell(proposal, done.score, seconds=done.seconds, problem=done.problem, same=done.same)
         known.append(done)
         yield done
 
 
-def _tried(search: Search, number: int, values: Values, known: Sequence[Trial]) -> Trial:
+def _try_values(search: Search, number: int, values: Values, known: Sequence[Trial]) -> Trial:
     """Return the trial of some values; what was tried before is known, as training is repeatable."""
     for other in known:
         if other.values == values:

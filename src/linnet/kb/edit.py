@@ -139,7 +139,7 @@ class Edit:
         above = rows.above(target)
         for child in rows.children(row):
             into = over if child in above else [target]
-            rows.set_parents(child, self._swapped(child, row, into), moved=True)
+            rows.set_parents(child, self._swap(child, row, into), moved=True)
         self._retire(row, other, kept)
         self.counts["merged"] += 1
 
@@ -232,12 +232,12 @@ class Edit:
         rows.touch(row)
         above = [parent for parent in rows.parents(row) if parent != row]  # its own parent as long as nobody checked
         for child in rows.children(row):
-            rows.set_parents(child, self._swapped(child, row, above), moved=True)
+            rows.set_parents(child, self._swap(child, row, above), moved=True)
         rows.bury(row, id, successor)
         self._restored.discard(row)
         self._successors[id] = None
 
-    def _swapped(self, child: int, old: int, new: list[int]) -> list[int]:
+    def _swap(self, child: int, old: int, new: list[int]) -> list[int]:
         """Return the parents of `child` with `new` in the place of `old`."""
         into = [row for row in new if row != child]
         return [row for parent in self._rows.parents(child) for row in (into if parent == old else [parent])]

@@ -130,7 +130,7 @@ class SideFile(ABC, Generic[T]):
         Raises:
             KnowledgeBaseError: it cannot be written anywhere.
         """
-        return self._up_to_date(self.path, self._open(self.path)).content
+        return self._update(self.path, self._open(self.path)).content
 
     def layers(self, *elsewhere: Path) -> Layers[T]:
         """Return what the file holds, and beside it what edits have added since it was made.
@@ -144,15 +144,15 @@ class SideFile(ABC, Generic[T]):
         base = None
         for path in (*elsewhere, self.path):
             base = self._open(path)
-            if base is not None and (changed := self._changed(base)) is not None:
-                return self._layered(path, base, changed)
-        return Layers(self.path, self._up_to_date(self.path, base).content)
+            if base is not None and (changed := self._find_changed(base)) is not None:
+                return self._add_layer(path, base, changed)
+        return Layers(self.path, self._update(self.path, base).content)
 
-    def _layered(self, path: Path, base: _File[T], changed: Rows) -> Layers[T]:
+    def _add_layer(self, path: Path, base: _File[T], changed: Rows) -> Layers[T]:
         if base.version == self.kb.version:
             return Layers(path, base.content)
         beside, since = path.with_name(f"{path.name}.edits"), base.version
-        added = self._up_to_date(beside, self._open(beside, since=since), changed, since=since)
+        added = self._update(beside, self._open(beside, since=since), changed, since=since)
         live = self.kb.mask().array.copy()
         live[changed] = False
         return Layers(path, base.content, added.content, Mask(live, self.kb.version))
@@ -165,7 +165,7 @@ class SideFile(ABC, Generic[T]):
         """
         return replaced(path, lambda file: self._write(file, None, None, {})).content
 
-    def _up_to_date(self, path: Path, found: _File[T] | None, among: Rows | None = None, **more: str) -> _File[T]:
+    def _update(self, path: Path, found: _File[T] | None, among: Rows | None = None, **more: str) -> _File[T]:
         """Return the file that was found, or one of this version of the concepts `among` (None = all)."""
 
         def make(found: _File[T] | None) -> _File[T]:
@@ -188,7 +188,7 @@ class SideFile(ABC, Generic[T]):
         except (KeyError, TypeError, ValueError):
             return None
 
-    def _changed(self, file: _File[T]) -> Rows | None:
+    def _find_changed(self, file: _File[T]) -> Rows | None:
         """Return the concepts that have changed since; None if everything is to be made anew."""
         if file.version == self.kb.version:
             return np.empty(0, np.int64)
@@ -202,7 +202,7 @@ class SideFile(ABC, Generic[T]):
 
     def _earlier(self, found: _File[T] | None, among: Rows | None) -> tuple[Earlier[T] | None, list[int] | None]:
         """Return what stays of a file, and the concepts that are to be read again."""
-        if found is None or (changed := self._changed(found)) is None:
+        if found is None or (changed := self._find_changed(found)) is None:
             return None, None if among is None else among.tolist()
         concepts = found.stored.arrays["concepts"]
         stay = ~np.isin(concepts, changed)

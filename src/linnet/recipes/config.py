@@ -268,7 +268,7 @@ def make(part: Mapping[str, Any], kb: KnowledgeBase, saved: Path | None = None) 
         config = read_json(saved / "config.json")
         if problems := rename_keywords(name, config, name) or _check_keywords(name, config, name):
             raise RecipeError(saved / "config.json", problems)
-        return _changed(name, _component(name).load(saved, kb=kb), keywords)
+        return _apply_keywords(name, _component(name).load(saved, kb=kb), keywords)
     if "kb" in _parameters(name):
         keywords["kb"] = kb
     if "of" in part:
@@ -276,7 +276,7 @@ def make(part: Mapping[str, Any], kb: KnowledgeBase, saved: Path | None = None) 
     return _component(name)(**keywords)
 
 
-def _changed(name: str, component: Stage, keywords: Mapping[str, Any]) -> Stage:
+def _apply_keywords(name: str, component: Stage, keywords: Mapping[str, Any]) -> Stage:
     """Return a loaded component with the keywords of its table, which ``--set`` may have changed since it was saved."""
     had = component.keywords
     was = [(key, had[key], value) for key, value in keywords.items() if key in component.LEARNED]

@@ -114,14 +114,14 @@ def build_kb(
     path = kb_named(f"{sources.name or 'recipe'}-{_key(described)}")
     if path.exists():
         try:
-            return _told(KnowledgeBase.open(path))
+            return _warn_if_edited(KnowledgeBase.open(path))
         except KnowledgeBaseError as error:
             logger.info("%s; it is built again", error)
     logger.info("building the knowledge base %s", path)
     return build_from(described, path, name=sources.name or path.stem, progress=progress)
 
 
-def _told(kb: KnowledgeBase) -> KnowledgeBase:
+def _warn_if_edited(kb: KnowledgeBase) -> KnowledgeBase:
     """Return a knowledge base; say so if it is not what the recipe's sources give any more."""
     if len(kb.history) > 1:
         warn(f"{kb.path} was edited since it was built from the recipe's sources; delete it to rebuild it")
@@ -133,7 +133,7 @@ def _subset(whole: KnowledgeBase, sources: KbSources, data: Path) -> KnowledgeBa
     from linnet.corpora.vocabulary import corpus_paths, documents, gold_ids  # noqa: PLC0415 - brings readers along
     from linnet.vocabularies.subset import mask_of, subset  # noqa: PLC0415 - as above
 
-    given = [_placed(source, data) for source in sources.concepts_of]
+    given = [_resolve(source, data) for source in sources.concepts_of]
     contents = [_content(path) for source in given for path in corpus_paths(source, data=data)]
     digest = hashlib.sha256(json.dumps([whole.version, contents]).encode()).hexdigest()[:12]
     path = kb_named(f"{sources.name or 'recipe'}-of-corpus-{digest}")
@@ -149,7 +149,7 @@ def _subset(whole: KnowledgeBase, sources: KbSources, data: Path) -> KnowledgeBa
     return subset(whole, chosen, path, conditions={"concepts of": " | ".join(sources.concepts_of)})
 
 
-def _placed(source: str, data: Path) -> str:
+def _resolve(source: str, data: Path) -> str:
     """Return a known corpus as it is, and a path as one that begins in the data folder."""
     from linnet.corpora.vocabulary import known_corpus  # noqa: PLC0415 - brings the readers of corpora along
 

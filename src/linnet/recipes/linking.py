@@ -54,10 +54,10 @@ def detecting(linker: Pipeline, name: str) -> Pipeline:
     if "mentions" not in detector.gives or "mentions" in detector.needs:
         raise LinnetError(f"--detect {name}: this component finds no mentions; use for example dictionary")
     rest = linker.parts[1:] if name_of(linker.parts[0]) == "gold" else linker.parts
-    return linker.with_parts([detector, *map(_uncalibrated, rest)])
+    return linker.with_parts([detector, *map(_drop_calibration, rest)])
 
 
-def _uncalibrated(part: Component) -> Component:
+def _drop_calibration(part: Component) -> Component:
     """Return a part that does not say of probabilities at given spans that they are those of found ones."""
     if not isinstance(part, Decide) or part.calibration != "given-span":
         return part
@@ -91,14 +91,14 @@ def hide_gold(docs: Iterable[Document], linker: Component) -> Iterator[Document]
             yield doc
         hidden += gold
     if ungiven:
-        _tell_ungiven(ungiven, of=seen)
+        _warn_of_ungiven(ungiven, of=seen)
     if hidden and not spans:
         logger.info(
             "%s gold mentions of the input were hidden and are not in the output; see --keep-gold", f"{hidden:,}"
         )
 
 
-def _tell_ungiven(ungiven: int, *, of: int) -> None:
+def _warn_of_ungiven(ungiven: int, *, of: int) -> None:
     way = "this pipeline only links given mentions; add --detect dictionary"
     if ungiven == of:
         raise LinnetError(f"the input has no mentions, and {way}")
