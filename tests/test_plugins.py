@@ -21,7 +21,7 @@ import linnet
 from linnet.data import Candidates, Document, Mention
 from linnet.detect.gold import Gold
 from linnet.errors import LinnetError, PipelineError, RecipeError
-from linnet.fit.fitting import CrossFitted, Done, cross_fitted, train
+from linnet.fit.fitting import CrossFitted, Done, cross_fit, train
 from linnet.fit.plan import learners, tasks
 from linnet.fit.training import train_in_place
 from linnet.kb import KnowledgeBase
@@ -183,7 +183,7 @@ def crossed(pipeline: Pipeline, docs: Sequence[Document]) -> CrossFitted:
     """Return a pipeline trained on documents, to answer for these as if it had not seen them."""
     todo = tasks(pipeline, [], source="r")
     train_in_place(pipeline, todo, docs, ())
-    found = cross_fitted(pipeline, todo, docs, folds=4)
+    found = cross_fit(pipeline, todo, docs, folds=4)
     assert isinstance(found, CrossFitted)
     return found
 

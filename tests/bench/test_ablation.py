@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from linnet.bench.ablation import HABITS, NO_RANKER, WHOLE, Ablation, Outcome, Variant, ablate, compared
+from linnet.bench.ablation import HABITS, NO_RANKER, WHOLE, Ablation, Outcome, Variant, ablate, compare
 from linnet.data import Document
 from linnet.errors import LinnetError, RecipeError
 from linnet.fit.fitting import train
@@ -99,7 +99,7 @@ def test_it_is_what_training_with_these_changes_gives(
 
 
 def test_what_matters_is_told_from_what_does_not(outcomes: list[Outcome]) -> None:
-    rows = {(row.pipeline, row.without): row for row in compared(outcomes)}
+    rows = {(row.pipeline, row.without): row for row in compare(outcomes)}
     assert rows[WHOLE, ""].difference is None
     assert rows[WHOLE, "lexical: mention types"].difference == 0.0  # given spans have none
     assert rows[WHOLE, "lexical: mention types"].p == 1.0
@@ -163,7 +163,7 @@ def test_p_is_exact_and_adjusted_for_the_table() -> None:
         outcome(WHOLE, "", 0, 12), outcome(WHOLE, "a", 8, 13), outcome(WHOLE, "b", 0, 10),
         outcome(NO_RANKER, "", 3, 8), outcome(NO_RANKER, "a", 3, 13),
     ]  # fmt: skip
-    rows = compared(told)
+    rows = compare(told)
     ps = [min(1.0, 2 * sum(math.comb(n, k) for k in range(few + 1)) / 2**n) for n, few in ((9, 1), (2, 0), (5, 0))]
     assert [row.p for row in rows] == pytest.approx([None, ps[0], ps[1], None, ps[2]])
     # Holm by hand: 0.0390625 and 0.5 and 0.0625 of three comparisons

@@ -81,6 +81,6 @@ def test_rerankers_side_by_side(run: Run, recipes: list[Path], tmp_path: Path) -
 def test_recipes_that_cannot_be_compared(run: Run, recipes: list[Path], tmp_path: Path) -> None:
     recipes[1].write_text(recipes[1].read_text().replace("k = 4", "k = 3"))
     done = run("bench", "rerankers", *recipes, "--folder", tmp_path / "kept")
-    assert "what stands before cross differs from that of the first recipe" in done.err
+    assert "the parts before cross differ from those of the first recipe" in done.err
     assert "has no cross that is trained" in run("bench", "rerankers", "ncbi_disease/lexical").err
-    assert "there is no such file" in run("bench", "rerankers", recipes[0], "--docs", tmp_path / "none.md").err
+    assert "no such file" in run("bench", "rerankers", recipes[0], "--docs", tmp_path / "none.md").err

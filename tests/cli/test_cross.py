@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from linnet.cli.params import read_params, with_params
+from linnet.cli.params import collect_changes, read_params
 from linnet.data import Concept, Name
 from linnet.errors import FormatError, LinnetError
 from linnet.kb.build import build
@@ -162,12 +162,12 @@ def test_a_cross_encoder_is_trained_with_published_parameters(run: Run, small: P
     tag = {"top_k": 2, "learning_rate": 1e-4, "batch_size": 2}
     params = written(tmp_path, {"multicrossencoder": tag, "basecrossencoder": {"top_k": 4}})
     changes = ["cross_encoder.packing=multi", "train.cross_encoder.batch=3"]
-    read = read_recipe(small, changes=with_params(params, str(small), changes))
+    read = read_recipe(small, changes=collect_changes(params, str(small), changes))
     assert (read.pipeline[2]["packing"], read.pipeline[2]["top_k"]) == ("multi", 2)
     assert [read.train[0][key] for key in ("top_k", "lr", "batch")] == [2, 1e-4, 3]
-    assert with_params(None, "no such", None) == []
+    assert collect_changes(None, "no such", None) == []
     with pytest.raises(LinnetError, match="expected an object"):
-        with_params(params, str(small), None)
+        collect_changes(params, str(small), None)
     options = ("--params", params, "--set", "cross_encoder.packing=multi")
     done = run("train", small, "-o", tmp_path / "o", *options)
     assert done.code == 0, done.err

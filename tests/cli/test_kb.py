@@ -140,7 +140,7 @@ def test_nothing_but_a_knowledge_base_is_replaced(run: Run, home: Path, tmp_path
     source = tmp_path / "terms.tsv"
     source.write_text(TABLE)
     done = run("kb", "build", source, "--from", "table", "-o", source)
-    assert (done.code, "is no knowledge base" in done.err, source.read_text()) == (2, True, TABLE)
+    assert (done.code, "is not a knowledge base" in done.err, source.read_text()) == (2, True, TABLE)
     done = run("kb", "build", source, "--from", "table", "-o", "hpo")
     assert (done.code, "give your knowledge base another" in done.err) == (2, True)
 

@@ -117,4 +117,4 @@ def test_edits_are_not_lost_by_building_again(run: Run, home: Path, sources: lis
     assert run(*build, "--replace").code == 0
     assert "X:9" not in KnowledgeBase.open("mine")
     KnowledgeBase.open("mine").path.write_bytes(b"SQLite format 3\0damaged")
-    assert "exists and is no knowledge base" in run(*build).err
+    assert "exists and is not a knowledge base" in run(*build).err

@@ -92,5 +92,5 @@ def test_bars_on_a_terminal(server: Server, monkeypatch: pytest.MonkeyPatch, tmp
     monkeypatch.setenv("LINNET_HOME", str(tmp_path))
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     server.say("/doid.obo", file(OBO))
-    [source] = kb_download.downloaded(["doid"], [], urls=[], sha256=[], quiet=False)
+    [source] = kb_download.download_sources(["doid"], [], urls=[], sha256=[], quiet=False)
     assert source.path == tmp_path / "downloads" / "doid.obo"

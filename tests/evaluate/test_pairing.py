@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from linnet.data import Candidates, Document, Mention, Span
 from linnet.errors import MismatchError
-from linnet.evaluate.pairing import in_place, paired, partners, successor
+from linnet.evaluate.pairing import pair_documents, partners, sort_by_place, successor
 from linnet.kb import KnowledgeBase
 from linnet.pipeline.component import align
 
@@ -33,10 +33,10 @@ def same(gold: Mention, predicted: Mention) -> bool:
 def test_in_golds_order() -> None:
     gold = [doc("b"), doc("a"), doc("c")]
     predicted = [doc("a", Mention(0, 7)), doc("c"), doc("b")]
-    pairs = paired(gold, predicted, kb=None)
+    pairs = pair_documents(gold, predicted, kb=None)
     assert [(theirs.id, ours.id) for theirs, ours in pairs] == [("b", "b"), ("a", "a"), ("c", "c")]
     assert pairs[1][1].mentions == (Mention(0, 7),)
-    assert paired([], [], kb=None) == []
+    assert pair_documents([], [], kb=None) == []
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_what_does_not_belong_together_is_refused(
     gold: list[Document], predicted: list[Document], message: str
 ) -> None:
     with pytest.raises(MismatchError, match=message):
-        paired(gold, predicted, kb=None)
+        pair_documents(gold, predicted, kb=None)
 
 
 def test_candidates_of_another_version_are_refused(kb: KnowledgeBase) -> None:
@@ -71,10 +71,10 @@ def test_candidates_of_another_version_are_refused(kb: KnowledgeBase) -> None:
 
     gold = [doc("a"), doc("b")]
     for known in (kb.version, ""):
-        assert len(paired(gold, linked(known), kb=kb)) == 2
-    assert len(paired(gold, linked("older"), kb=None)) == 2
+        assert len(pair_documents(gold, linked(known), kb=kb)) == 2
+    assert len(pair_documents(gold, linked("older"), kb=None)) == 2
     with pytest.raises(MismatchError, match=rf"1 document .* version older: 'a'; .* {kb.path.name} \(version"):
-        paired(gold, linked("older"), kb=kb)
+        pair_documents(gold, linked("older"), kb=kb)
 
 
 def test_candidates_of_a_version_that_was_edited_since(kb: KnowledgeBase, tmp_path: Path) -> None:
@@ -83,14 +83,14 @@ def test_candidates_of_a_version_that_was_edited_since(kb: KnowledgeBase, tmp_pa
         edit.retire("X:2", successor="X:1")
     candidates = Candidates(np.full(1, -1, np.int32), np.ones(1, np.float32), ids=("X:2",), kb=kb.version)
     ours = [doc("a", Mention(0, 7, candidates=candidates))]
-    assert paired([doc("a")], ours, kb=KnowledgeBase.open(edited))
+    assert pair_documents([doc("a")], ours, kb=KnowledgeBase.open(edited))
     rows = replace(candidates, rows=np.array([kb.row("X:2")], np.int32), ids=())
     with pytest.raises(MismatchError, match="version"):  # rows do not lead to successors
-        paired([doc("a")], [doc("a", Mention(0, 7, candidates=rows))], kb=KnowledgeBase.open(edited))
+        pair_documents([doc("a")], [doc("a", Mention(0, 7, candidates=rows))], kb=KnowledgeBase.open(edited))
 
 
 def test_user_mentions_are_predictions_of_people() -> None:
-    assert paired([doc("a")], [doc("a", Mention(0, 7, source="user"))], kb=None)
+    assert pair_documents([doc("a")], [doc("a", Mention(0, 7, source="user"))], kb=None)
 
 
 def test_successors(kb: KnowledgeBase) -> None:
@@ -119,14 +119,14 @@ MENTIONS = st.lists(mention(), max_size=6)
 
 @given(MENTIONS, MENTIONS, st.randoms())
 def test_order_changes_no_partner(gold: list[Mention], predicted: list[Mention], random: Random) -> None:
-    before = partners(in_place(gold), predicted, fits=same)
+    before = partners(sort_by_place(gold), predicted, fits=same)
     for some in (gold, predicted):
         random.shuffle(some)
-    after = partners(in_place(gold), predicted, fits=same)
+    after = partners(sort_by_place(gold), predicted, fits=same)
 
     # gold mentions that are equal but for their probability, which gold does not have, may change places
     def answers(found: list[Mention | None]) -> list[str]:
-        pairs = zip(in_place(gold), found, strict=True)
+        pairs = zip(sort_by_place(gold), found, strict=True)
         return sorted(repr((m.spans, m.id, m.concepts, None if o is None else (o.id, o.concepts))) for m, o in pairs)
 
     assert answers(after) == answers(before)

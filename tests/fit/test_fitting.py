@@ -15,7 +15,7 @@ import pytest
 from linnet.data import Candidates, Document, Mention
 from linnet.detect.gold import Gold
 from linnet.errors import FormatError, LinnetError, RecipeError
-from linnet.fit.fitting import CrossFitted, Done, Progress, cross_fitted, fit_part, fold_of, train
+from linnet.fit.fitting import CrossFitted, Done, Progress, cross_fit, fit_part, fold_of, train
 from linnet.fit.plan import Task, tasks
 from linnet.fit.store import Finished, corpus_version
 from linnet.kb import KnowledgeBase
@@ -286,7 +286,7 @@ def test_networks_are_trained_again_as_often_as_they_say_or_refused(folds: int) 
 def test_the_names_of_a_network_are_left_out_fold_by_fold(kb: KnowledgeBase, docs: list[Document]) -> None:
     network = Network(kb=kb)
     list(network.fit(docs, (), before=Gold(), kb=kb, args={}))
-    made = cross_fitted(Pipeline(Gold(), network, kb=kb), [Task((1,), "network")], docs, folds=5)
+    made = cross_fit(Pipeline(Gold(), network, kb=kb), [Task((1,), "network")], docs, folds=5)
     assert isinstance(made, CrossFitted)
     for fold, of in enumerate(made.folds):
         part = of.parts[1]
@@ -319,7 +319,7 @@ def test_what_a_fold_learned_is_what_it_would_have_learned_alone(kb: KnowledgeBa
     fuse = Fuse([Exact(kb=kb), ngram], method="weighted", weights=(0.2, 0.8))
     list(ngram.fit(docs, (), before=Gold(), kb=kb, args={}))
     done = [Task((1, 0, 1), "ngram"), Task((1, 0), "fuse"), Task((1,), "fuse")]  # as if all of them were trained
-    made = cross_fitted(Pipeline(Gold(), Fuse([fuse]), kb=kb), done, docs, folds=4)
+    made = cross_fit(Pipeline(Gold(), Fuse([fuse]), kb=kb), done, docs, folds=4)
     for doc in docs:
         alone = Ngram(kb=kb, prior=1.0)
         rest = [other for other in docs if fold_of(other.id, 4) != fold_of(doc.id, 4)]
@@ -333,7 +333,7 @@ def test_what_is_not_trained_again_is_shared_by_the_folds(kb: KnowledgeBase, doc
     list(ngram.fit(docs, (), before=Gold(), kb=kb, args={}))
     inner = Fuse([words, Learner(kb=kb)])
     done = [Task((1,), "ngram"), Task((2, 1), "learner")]
-    made = cross_fitted(Pipeline(Gold(), ngram, inner, kb=kb), done, docs, folds=4)
+    made = cross_fit(Pipeline(Gold(), ngram, inner, kb=kb), done, docs, folds=4)
     assert isinstance(made, CrossFitted)
     for fold in made.folds:
         _, retriever, fused = fold.parts
@@ -348,7 +348,7 @@ def test_what_is_not_trained_again_is_shared_by_the_folds(kb: KnowledgeBase, doc
 def test_documents_of_no_fold_are_answered_by_the_whole(kb: KnowledgeBase, docs: list[Document]) -> None:
     first = Forgetful(kb=kb)
     list(first.fit(docs, (), before=Gold(), kb=kb, args={}))
-    before = cross_fitted(Pipeline(Gold(), first, kb=kb), [Task((1,), "forgetful")], docs[:10], folds=4)
+    before = cross_fit(Pipeline(Gold(), first, kb=kb), [Task((1,), "forgetful")], docs[:10], folds=4)
     assert isinstance(before, CrossFitted)
     out = before([doc.spans_only() for doc in docs])
     leaks = [float(m.candidates.scores[0]) for doc in out for m in doc.mentions or () if m.candidates is not None]

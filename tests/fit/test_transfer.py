@@ -12,7 +12,7 @@ from linnet.data import Concept, Document, Mention, Name
 from linnet.errors import KnowledgeBaseError, LinnetError, LinnetWarning, RecipeError
 from linnet.fit.plan import tasks
 from linnet.fit.training import train_in_place
-from linnet.fit.transfer import handed_over
+from linnet.fit.transfer import transfer
 from linnet.kb import KnowledgeBase
 from linnet.kb.build import build
 from linnet.pipeline import Fuse
@@ -75,7 +75,7 @@ def folder(tmp_path: Path, kb: KnowledgeBase) -> Path:
 def test_options_stay_and_weights_come_along(folder: Path, tmp_path: Path, kb: KnowledgeBase) -> None:
     path = recipe(tmp_path, kb)
     path.write_text(path.read_text().replace('use = "ngram"', 'use = "ngram"\nk = 3'))
-    made = handed_over(load(path), folder)
+    made = transfer(load(path), folder)
     fusion = made.parts[1]
     assert isinstance(fusion, Fuse)
     assert fusion.weights == (0.25, 0.75)
@@ -88,16 +88,16 @@ def test_aliases_of_concepts_that_are_not_there_are_left_out(folder: Path, tmp_p
     fewer = small(tmp_path / "few.kb", 2)
     path = tmp_path / "n.toml"
     path.write_text(f'kb = "{fewer.path}"\n[[pipeline]]\nuse = "gold"\n[[pipeline]]\nuse = "ngram"\n')
-    ngram = handed_over(load(path), folder).parts[1]
+    ngram = transfer(load(path), folder).parts[1]
     assert isinstance(ngram, Ngram)
     assert len(ngram.learned) == 18
     with pytest.raises(KnowledgeBaseError, match="was trained with version"):
-        handed_over(load(recipe(tmp_path, fewer)), folder)
+        transfer(load(recipe(tmp_path, fewer)), folder)
 
 
 def test_options_that_do_not_fit(folder: Path, tmp_path: Path, kb: KnowledgeBase) -> None:
     with pytest.raises(RecipeError, match="trained with"):
-        handed_over(load(recipe(tmp_path, kb, 'omit = ["aliases"]')), folder)
+        transfer(load(recipe(tmp_path, kb, 'omit = ["aliases"]')), folder)
 
 
 def test_a_trained_folder_links_after_an_edit(folder: Path, kb: KnowledgeBase) -> None:
@@ -115,4 +115,4 @@ def test_where_nothing_can_be_taken(folder: Path, tmp_path: Path, kb: KnowledgeB
     path = tmp_path / "e.toml"
     path.write_text(f'kb = "{kb.path}"\n[[pipeline]]\nuse = "gold"\n[[pipeline]]\nuse = "exact"\n')
     with pytest.raises(LinnetError, match="has no trained part"):
-        handed_over(load(path), folder)
+        transfer(load(path), folder)

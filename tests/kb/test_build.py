@@ -232,7 +232,7 @@ def test_chains_of_successors_that_end_are_kept(tmp_path: Path) -> None:
         (Concept("X:1", origin="f:1"), "^f:1: concept 'X:1' has no name; every live concept needs one"),
         (Concept("X:1", (Name(""), Name(" \t"))), "^concept 'X:1' has no name"),
         (Concept("", (Name("a"),), origin="f:2"), "^f:2: a concept without an id"),
-        (Concept("X:1", (Name("a\ud800b"),)), r"^'a\\ud800b' holds a lone surrogate"),
+        (Concept("X:1", (Name("a\ud800b"),)), r"^'a\\ud800b' contains a lone surrogate"),
     ],
 )
 def test_concepts_that_cannot_be_kept(tmp_path: Path, concept: Concept, message: str) -> None:

@@ -588,7 +588,7 @@ REFUSED: list[tuple[Callable[[Edit], None], str]] = [
     (lambda change: change.merge("X:1", "Q:1"), "no concept 'Q:1'"),
     (lambda change: change.add(Concept("N:1")), "concept 'N:1' has no name"),
     (lambda change: change.add(Concept("", (Name("a"),), origin="f:2")), "^f:2: a concept without an id"),
-    (lambda change: change.add(Concept("N:1", (Name("a\ud800"),))), r"'a\\ud800' holds a lone surrogate"),
+    (lambda change: change.add(Concept("N:1", (Name("a\ud800"),))), r"'a\\ud800' contains a lone surrogate"),
     (lambda change: change.add(Concept("X:1", replaced_by="\ud800")), "lone surrogate"),
     (lambda change: change.replace(Concept("X:1")), "concept 'X:1' has no name"),
     (lambda change: change.replace(named("N:1")), "no concept 'N:1'"),

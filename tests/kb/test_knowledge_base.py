@@ -77,7 +77,7 @@ def test_what_is_no_row_is_said_with_what_to_ask_instead(kb: KnowledgeBase) -> N
     asked: Any = kb
     for ask, said in (
         (lambda: asked.name("HP:0001250"), r"kb\['HP:0001250'\]\.name is the preferred name"),
-        (lambda: asked.names(3), r"3 is no list of rows: kb\[3\]\.names"),
+        (lambda: asked.names(3), r"3 is not a list of rows: kb\[3\]\.names"),
         (lambda: list(asked.names(["HP:0001250"])), r"'HP:0001250' is no row of a concept: kb\[id\]\.names"),
         (lambda: asked.id("HP:0001250"), "'HP:0001250' is no row of a concept"),
         (lambda: asked[None], "None is no row or id of a concept"),

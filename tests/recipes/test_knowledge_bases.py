@@ -43,7 +43,9 @@ def test_sources_are_joined_and_kept_by_content(data: Path) -> None:
 def test_a_damaged_file_is_refused_and_named(data: Path) -> None:
     path = build_kb(sources("a.tsv"), data=data).path
     path.write_bytes(b"no database")
-    with pytest.raises(KnowledgeBaseError, match=r"both-\w+\.kb exists and is no knowledge base: .* remove it first"):
+    with pytest.raises(
+        KnowledgeBaseError, match=r"both-\w+\.kb exists and is not a knowledge base: .* remove it first"
+    ):
         build_kb(sources("a.tsv"), data=data)
 
 

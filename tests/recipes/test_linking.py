@@ -14,7 +14,7 @@ from linnet.kb import KnowledgeBase
 from linnet.pipeline import Pipeline
 from linnet.pipeline.decide import Decide
 from linnet.recipes.config import load
-from linnet.recipes.linking import default_recipe, detecting, hide_gold, untrained
+from linnet.recipes.linking import add_detector, default_recipe, find_untrained, hide_gold
 from linnet.retrieve.exact import Exact
 
 
@@ -28,21 +28,21 @@ def test_what_is_untrained(tmp_path: Path) -> None:
     recipe.write_text(
         'kb = "hpo"\n[[pipeline]]\nuse = "gold"\n[[pipeline]]\nuse = "ngram"\n[[train]]\npart = "ngram"\n'
     )
-    assert untrained(str(recipe)) == (str(recipe), ["ngram"])
-    assert untrained("dictionary") == ("dictionary", [])
-    assert untrained(str(tmp_path)) == (str(tmp_path), [])
+    assert find_untrained(str(recipe)) == (str(recipe), ["ngram"])
+    assert find_untrained("dictionary") == ("dictionary", [])
+    assert find_untrained(str(tmp_path)) == (str(tmp_path), [])
 
 
 def test_a_detector_in_front(kb: KnowledgeBase) -> None:
     given = Pipeline(Gold(), Exact(kb=kb), decide := Decide(kb=kb), kb=kb)
     decide.calibration = "given-span"
-    finds = detecting(given, "dictionary")
+    finds = add_detector(given, "dictionary")
     assert repr(finds) == "Dictionary >> Exact >> Decide"
     [doc] = finds("A seizure.")
     assert [(one.concepts, one.calibration) for one in doc.mentions or ()] == [(("HP:0001250",), "")]
     assert decide.calibration == "given-span", "the pipeline that was given stays as it is"
     with pytest.raises(LinnetError, match="finds mentions itself"):
-        detecting(finds, "dictionary")
+        add_detector(finds, "dictionary")
 
 
 def test_no_mention_to_link(kb: KnowledgeBase) -> None:

@@ -17,7 +17,7 @@ from tests.tiny_models import tiny_bert
 from linnet.data import Concept, Document, Mention, Name
 from linnet.detect.gold import Gold
 from linnet.errors import DataError, RecipeError
-from linnet.fit.fitting import Done, _load_finished, cross_fitted, fit_part, train
+from linnet.fit.fitting import Done, _load_finished, cross_fit, fit_part, train
 from linnet.fit.plan import Task, tasks
 from linnet.kb import KnowledgeBase
 from linnet.kb.build import build
@@ -242,13 +242,13 @@ def test_folds_of_cross_fitting_share_what_was_aligned(
             list(dense.fit(docs, [], before=pipeline, kb=kb, args=tiny))
         with monkeypatch.context() as patch:
             patch.setattr("linnet.retrieve.dense_training.align_synonyms", None)  # nothing is aligned again
-            crossed: Any = cross_fitted(pipeline, done[:stage], docs, folds=2)
+            crossed: Any = cross_fit(pipeline, done[:stage], docs, folds=2)
         parts = [fold.parts[1] for fold in crossed.folds]
         assert len(parts) == 2
         assert all(near(state(part), before) for part in parts)
         assert [part.network is dense.network for part in parts] == [stage == 1] * 2
     dense.begun = None  # as after an interruption: it is aligned again, and that is what fine-tuning goes on with
-    crossed = cross_fitted(pipeline, done, docs, folds=2)
+    crossed = cross_fit(pipeline, done, docs, folds=2)
     assert all(near(state(fold.parts[1]), before) for fold in crossed.folds)
 
 

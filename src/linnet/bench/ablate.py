@@ -71,11 +71,11 @@ def ablation(
     pipeline with everything, adjusted by Holm's procedure for all comparisons of the recipe. With --vary other changes
     are compared in the same way, such as --vary train.dense.mined=0.
     """
-    from linnet.bench.ablation import compared  # noqa: PLC0415 - imports what learns, which no other command waits for
+    from linnet.bench.ablation import compare  # noqa: PLC0415 - imports what learns, which no other command waits for
 
     listen(quiet=quiet, verbose=verbose)
     if docs is not None and not docs.is_file():
-        raise LinnetError(f"--docs {docs}: there is no such file; give a Markdown file to put the rows into")
+        raise LinnetError(f"--docs {docs}: no such file; give an existing Markdown file")
     plain = [source if source in recipes() else Path(source).stem for source in sources]
     names = [" ".join([name, *(changes or ())]) for name in plain]
     if twice := [name for name in names if names.count(name) > 1]:
@@ -86,7 +86,7 @@ def ablation(
     cells: list[list[str]] = []
     for name, task in zip(names, todo, strict=True):
         outcomes = list(_log_outcomes(name, task))
-        rows = compared(outcomes)
+        rows = compare(outcomes)
         if as_json:
             for row in rows:
                 print(json.dumps({"recipe": name, "corpus": f"{task.recipe.corpus}:{SPLIT}", **asdict(row)}))

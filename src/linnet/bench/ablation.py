@@ -1,4 +1,4 @@
-"""What each ingredient of a pipeline is worth: its figures without it, trained again, and whether that is chance.
+"""Ablation: the metrics of a pipeline retrained without each ingredient, and whether the difference is significant.
 
 An ingredient is a kind of columns of the lexical reranker, a habit of the n-gram retriever, or a part as a whole. Each
 is left out alone, everything that learns is trained anew, and the pipeline links the dev split's mentions; where there
@@ -34,7 +34,7 @@ from linnet.rerank.features import GROUPS
 from linnet.rerank.lexical import Lexical
 from linnet.retrieve.ngram import Ngram
 
-__all__ = ["NO_RANKER", "PROTOCOL", "RECALL_AT", "WHOLE", "Ablation", "Outcome", "Row", "Variant", "ablate", "compared"]
+__all__ = ["NO_RANKER", "PROTOCOL", "RECALL_AT", "WHOLE", "Ablation", "Outcome", "Row", "Variant", "ablate", "compare"]
 
 WHOLE = "whole"
 NO_RANKER = "no ranker"
@@ -246,12 +246,12 @@ def ablate(ablation: Ablation) -> Iterator[Outcome]:
         yield known[key]
 
 
-def compared(outcomes: Sequence[Outcome]) -> list[Row]:
+def compare(outcomes: Sequence[Outcome]) -> list[Row]:
     """Return the rows of a table, each outcome against that of the same pipeline with everything.
 
     >>> all_right = Outcome(Variant(), np.ones(9, np.bool_), {20: 1.0}, None, 1.0)
     >>> half = Outcome(Variant(without="conjuncts"), np.arange(9) > 5, {20: 1.0}, None, 1.0)
-    >>> [(row.without, round(row.accuracy, 3), row.adjusted) for row in compared([all_right, half])]
+    >>> [(row.without, round(row.accuracy, 3), row.adjusted) for row in compare([all_right, half])]
     [('', 1.0, None), ('conjuncts', 0.333, 0.03125)]
     """
     everything = {one.variant.pipeline: one for one in outcomes if not one.variant.without}

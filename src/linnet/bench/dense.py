@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from linnet.bench.lexical import mentions, misspelt, real_concepts
+from linnet.bench.lexical import mentions, misspell, real_concepts
 from linnet.cli.common import Quiet, Verbose, listen, progress, table
 from linnet.data import Concept, Name
 from linnet.errors import LinnetError
@@ -53,7 +53,7 @@ def dense(
     Names are those of MeSH, MEDIC, HPO and DOID; variants are real names in which words are exchanged, encoded like all
     others. Mentions are those of two development sets. recall@20 is the share of the exact first 20 concepts.
     """
-    from linnet.bench.dense_steps import added, measure  # noqa: PLC0415 - imports what no other command waits for
+    from linnet.bench.dense_steps import measure, time_additions  # noqa: PLC0415 - imports what no other command waits for
 
     listen(quiet=quiet, verbose=verbose)
     if backend not in ("torch", "onnx"):
@@ -67,7 +67,7 @@ def dense(
         rows.append({**row, "generated": f"{generated:.0%}"})
         if as_json:
             print(json.dumps(rows[-1]))
-    seconds = added(opened, encoder=encoder, backend=backend)
+    seconds = time_additions(opened, encoder=encoder, backend=backend)
     if as_json:
         print(json.dumps({"1,000 concepts added s": seconds}))
     else:
@@ -87,7 +87,7 @@ def _task(
     """Return a knowledge base, the share of its names that are generated, and what is looked up."""
     if kb is not None:
         own = KnowledgeBase.open(kb)
-        return own, 0.0, misspelt(own, queries)
+        return own, 0.0, misspell(own, queries)
     if data is None:
         raise LinnetError("say where terminologies and corpora are: --data DIR or LINNET_DATA; or give --kb FILE")
     folder.mkdir(parents=True, exist_ok=True)

@@ -23,7 +23,7 @@ from linnet.kb import KnowledgeBase
 from linnet.retrieve.dense import Dense
 from linnet.text.contexts import InContext
 
-__all__ = ["added", "measure"]
+__all__ = ["measure", "time_additions"]
 
 Floats = npt.NDArray[np.float32]
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
@@ -105,7 +105,7 @@ def _search(path: Path, kind: str, queries: Floats) -> dict[str, Any]:
     return found if now is None else {**found, "own MiB": now.anonymous / MIB, "mapped MiB": now.mapped / MIB}
 
 
-def added(kb: KnowledgeBase, *, encoder: str, backend: str) -> float:
+def time_additions(kb: KnowledgeBase, *, encoder: str, backend: str) -> float:
     """Return after how many seconds concepts that are added to a copy of a knowledge base are found by their names.
 
     Network and vectors are in memory before, as they are in a server.

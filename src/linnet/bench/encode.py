@@ -30,13 +30,13 @@ def encode(
     Plain code reads 32 texts after the other as they come. The share is what texts need in multiplications, a second,
     of what one large matrix product of the encoder's size reaches here.
     """
-    from linnet.bench.encode_steps import measured, prepared, setting  # noqa: PLC0415 - imports PyTorch
+    from linnet.bench.encode_steps import measure, prepare, setting  # noqa: PLC0415 - imports PyTorch
 
     listen(quiet=quiet, verbose=verbose)
-    model, tasks = prepared(encoder, device=device, download=download)
+    model, tasks = prepare(encoder, device=device, download=download)
     rows = []
     for task in progress(tasks, what="kinds of texts", total=len(tasks), quiet=quiet):
-        row = {"encoder": encoder, **measured(model, task, batch=batch, size=size, repeats=repeats), **setting(model)}
+        row = {"encoder": encoder, **measure(model, task, batch=batch, size=size, repeats=repeats), **setting(model)}
         rows.append(row)
         if as_json:
             print(json.dumps(row), flush=True)

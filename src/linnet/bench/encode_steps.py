@@ -19,7 +19,7 @@ from linnet.nn.pooling import Pool
 from linnet.nn.texts import TokenText, padded
 from linnet.nn.vectors import encode
 
-__all__ = ["Task", "measured", "operations", "prepared", "setting"]
+__all__ = ["Task", "measure", "operations", "prepare", "setting"]
 
 PLAIN = 32  # texts a batch of plain code
 ROWS = 4096  # of the matrix product
@@ -36,10 +36,10 @@ class Task(NamedTuple):
     numbers: str
 
 
-def prepared(name: str, *, device: str, download: bool) -> tuple[Encoder, list[Task]]:
+def prepare(name: str, *, device: str, download: bool) -> tuple[Encoder, list[Task]]:
     """Return an encoder on its device, and what is measured of it: all lengths that it reads, in each precision.
 
-    Numbers of a byte each, by ONNX Runtime, are among them where that is installed and the device is a CPU.
+    int8 by ONNX Runtime is included if that is installed and the device is a CPU.
     """
     encoder = Encoder.load(name, download=download).to(choose_device(device))
     lengths = [pair for pair in LENGTHS if pair[1] <= encoder.window]
@@ -48,22 +48,22 @@ def prepared(name: str, *, device: str, download: bool) -> tuple[Encoder, list[T
 
 
 def setting(encoder: Encoder) -> dict[str, Any]:
-    """Return what the figures depend on: the kind of device, the threads of a CPU, and the numbers chosen for it."""
+    """Return what the measurements depend on: device, CPU threads, and the numbers chosen for it."""
     device = next(encoder.parameters()).device
     chosen = "bfloat16" if has_bf16(device) else "float32"
     gain = {"bfloat16 gain": bf16_gain()} if device.type == "cpu" else {}
     return {"device": device.type, "threads": torch.get_num_threads(), "chosen": chosen, **gain}
 
 
-def measured(encoder: Encoder, task: Task, *, batch: int | None, size: int, repeats: int) -> dict[str, Any]:
+def measure(encoder: Encoder, task: Task, *, batch: int | None, size: int, repeats: int) -> dict[str, Any]:
     """Return what was measured of one task, by the names of the columns.
 
     Each round runs all three ways one after the other, so that other work on the machine slows them alike.
 
     Args:
         encoder: on its device.
-        task: texts and precision; beside whole numbers stands the matrix product in bfloat16.
-        batch: tokens a batch; None stands for the default of `linnet.nn.vectors.encode`.
+        task: texts and precision; int8 is compared with the matrix product in bfloat16.
+        batch: tokens a batch; None = the default of `linnet.nn.vectors.encode`.
         size: tokens of all texts, about.
         repeats: rounds; one more warms up.
     """

@@ -162,7 +162,7 @@ def table_figures(path: Path) -> list[Gauge]:
 
 
 def show(title: str, figures: Iterable[Gauge]) -> None:
-    """Print figures with their targets."""
+    """Print measurements with their targets."""
     rows = [
         (one.what, _number(one.value), one.unit, "" if one.target is None else f"≤ {one.target:,.0f}", one.verdict)
         for one in figures

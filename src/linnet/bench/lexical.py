@@ -21,7 +21,7 @@ from linnet.kb.build import build
 from linnet.vocabularies import read_vocabulary
 from linnet.vocabularies.join import JoinReport, join
 
-__all__ = ["lexical", "mentions", "misspelt", "real_concepts"]
+__all__ = ["lexical", "mentions", "misspell", "real_concepts"]
 
 BATCH = 64
 COLUMNS = (
@@ -65,14 +65,14 @@ def _tasks(
     """Yield what is measured: a label, a knowledge base, and texts to look up."""
     if kb is not None:
         opened = KnowledgeBase.open(kb)
-        yield opened.path.name, opened, misspelt(opened, queries)
+        yield opened.path.name, opened, misspell(opened, queries)
         return
     if data is None:
         raise LinnetError("say where terminologies and corpora are: --data DIR or LINNET_DATA; or give --kb FILE")
     concepts = join(real_concepts(data / "kb"), report=JoinReport())
     yield "MeSH, MEDIC, HPO, DOID", build(concepts, folder / "real.kb"), mentions(data, queries)
     made = build(progress(synthetic(names * 2 // 5), what="synthetic concepts", quiet=True), folder / "synthetic.kb")
-    yield "synthetic", made, misspelt(made, queries)
+    yield "synthetic", made, misspell(made, queries)
 
 
 def real_concepts(folder: Path) -> list[Iterable[Concept]]:
@@ -98,7 +98,7 @@ def mentions(data: Path, count: int) -> list[str]:
     return _some(sorted(texts), count)
 
 
-def misspelt(kb: KnowledgeBase, count: int) -> list[str]:
+def misspell(kb: KnowledgeBase, count: int) -> list[str]:
     """Return names spread over a knowledge base, each without one of its characters."""
     step = max(1, int(kb.info["names"]) // (4 * count))
     texts = [name.text for place, name in enumerate(kb.names()) if place % step == 0]

@@ -23,7 +23,7 @@ FREQUENT = 100  # words that count as frequent: the first of the sample
 def draw(kb: KnowledgeBase, queries: int, *, seed: int = 13) -> dict[str, list[Asked]]:
     """Return `queries` searches of every kind in `KINDS`, each with every filter in `FILTERS`: class -> searches.
 
-    A search is drawn from a name of a concept drawn at random, so that frequent words are met as often as they stand
+    A search is drawn from a name of a concept drawn at random, so that frequent words occur as often as they do
     in names. The filters let that concept pass: one of its types; one of its ancestors, or itself where it has none.
 
     >>> from linnet.bench.queries import KINDS

@@ -49,15 +49,15 @@ def recognition(
     spans, with 95 % intervals by bootstrap over documents; p is of the paired bootstrap against the recipe as it is,
     adjusted by Holm's procedure. Networks keep the weights that are best on these documents, in all rows alike.
     """
-    from linnet.bench.recognition_steps import measured  # noqa: PLC0415 - imports PyTorch
+    from linnet.bench.recognition_steps import measure_all  # noqa: PLC0415 - imports PyTorch
 
     listen(quiet=quiet, verbose=verbose)
     if docs is not None and not docs.is_file():
-        raise LinnetError(f"--docs {docs}: there is no such file; give a Markdown file to put the rows into")
-    rows = measured(source, vary or [], changes=changes or [], folder=folder, data=data)
+        raise LinnetError(f"--docs {docs}: no such file; give an existing Markdown file")
+    rows = measure_all(source, vary or [], changes=changes or [], folder=folder, data=data)
     if as_json:
         for row in rows:
-            print(json.dumps(row.told()))
+            print(json.dumps(row.to_record()))
         return
     cells = []
     for row in rows:

@@ -28,7 +28,7 @@ from linnet.recipes import config
 from linnet.recipes.config import load, read_recipe
 from linnet.recipes.recipe import Recipe
 
-__all__ = ["Row", "front_of", "measured"]
+__all__ = ["Row", "front_of", "measure_all"]
 
 logger = logging.getLogger(__name__)
 
@@ -59,12 +59,14 @@ class Row:
     speed: float
     p: float | None = None
 
-    def told(self) -> dict[str, Any]:
+    def to_record(self) -> dict[str, Any]:
         """Return the row as JSON has it."""
         return dataclasses.asdict(self)
 
 
-def measured(source: str, vary: Sequence[str], *, changes: Sequence[str], folder: Path, data: Path | None) -> list[Row]:
+def measure_all(
+    source: str, vary: Sequence[str], *, changes: Sequence[str], folder: Path, data: Path | None
+) -> list[Row]:
     """Return a row of the recipe as it is, then one of each change.
 
     Raises:

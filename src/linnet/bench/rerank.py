@@ -38,10 +38,10 @@ def rerank(
     that the ratio of times is; ``share`` that of the encoder alone, reading texts of the same lengths.
     ``annotations/s`` are mentions learned from, forward and backward, in batches of 16 of the first 8 documents.
     """
-    from linnet.bench.rerank_steps import measure, prepared  # noqa: PLC0415 - imports PyTorch
+    from linnet.bench.rerank_steps import measure, prepare  # noqa: PLC0415 - imports PyTorch
 
     listen(quiet=quiet, verbose=verbose)
-    cross, reads = prepared(kb, corpus, data, documents=documents, top_k=top_k, encoder=encoder)
+    cross, reads = prepare(kb, corpus, data, documents=documents, top_k=top_k, encoder=encoder)
     rows = list(measure(cross, reads, repeats=repeats))
     if as_json:
         for row in rows:

@@ -27,7 +27,7 @@ from linnet.rerank.cross_training import Batch, CrossTraining, Example, Learned
 from linnet.retrieve.ngram import Ngram
 from linnet.text.packing import PACKINGS, Packed
 
-__all__ = ["measure", "prepared"]
+__all__ = ["measure", "prepare"]
 
 BATCHES = (512, 1024, 2048, 4096, 8192)  # tokens
 TAUGHT, MENTIONS = 8, 16  # documents that learning is timed on; mentions of a batch
@@ -45,7 +45,7 @@ class _Way(NamedTuple):
         return sum(map(len, self.packed))
 
 
-def prepared(
+def prepare(
     kb: str, corpus: str, data: Path | None, *, documents: int, top_k: int, encoder: str
 ) -> tuple[CrossEncoder, list[Read]]:
     """Return a cross-encoder and the first development documents of a corpus as it reads them."""

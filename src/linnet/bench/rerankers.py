@@ -71,21 +71,21 @@ def rerankers(
     alone, on documents that it has read before; systems take turns. Letters hold for the rows of one run: give all
     recipes of a corpus at once.
     """
-    from linnet.bench.rerankers_steps import Bench, lettered  # noqa: PLC0415 - imports PyTorch
+    from linnet.bench.rerankers_steps import Bench, add_letters  # noqa: PLC0415 - imports PyTorch
 
     listen(quiet=quiet, verbose=verbose)
     if docs is not None and not docs.is_file():
-        raise LinnetError(f"--docs {docs}: there is no such file; give a Markdown file to put the rows into")
+        raise LinnetError(f"--docs {docs}: no such file; give an existing Markdown file")
     bench = Bench.of(sources, folder, data, sample=sample, repeats=repeats)
     systems = []
     for name in bench.recipes:
         for one in bench.systems(name, apply or [], max_accuracy_loss):
             logger.info("%s %s: @1 %.4f", name, one.row.applied, one.row.accuracy)
             systems.append(one)
-    rows = lettered([bench.first_stage(), *bench.timed(systems)])
+    rows = add_letters([bench.first_stage(), *bench.time_systems(systems)])
     if as_json:
         for row in rows:
-            print(json.dumps(row.told()))
+            print(json.dumps(row.to_record()))
         return
     cells = [_cells(row) for row in rows]
     if docs is not None:

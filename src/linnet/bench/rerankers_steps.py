@@ -26,7 +26,7 @@ from linnet.evaluate.evaluation import fingerprint
 from linnet.evaluate.linked import Protocol
 from linnet.evaluate.uncertainty import mcnemar
 from linnet.fit.experiment import code_version
-from linnet.fit.fitting import FOLDS, cross_fitted, fit_part, fold_of
+from linnet.fit.fitting import FOLDS, cross_fit, fit_part, fold_of
 from linnet.fit.plan import Task, learner_at, part_at, tasks
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Pipeline
@@ -36,7 +36,7 @@ from linnet.recipes.recipe import Recipe
 from linnet.rerank.cross_encoder import CrossArgs, CrossEncoder
 from linnet.rerank.cross_training import fit_skip_threshold, learned_documents
 
-__all__ = ["Bench", "Row", "System", "lettered"]
+__all__ = ["Bench", "Row", "System", "add_letters"]
 
 logger = logging.getLogger(__name__)
 
@@ -56,7 +56,7 @@ class Row:
     """A system: a recipe's cross-encoder, applied in some way.
 
     Args:
-        recipe: its name; "CORPUS/(first stage)" for what stands before all.
+        recipe: its name; "CORPUS/(first stage)" for the shared first stage.
         applied: the keywords that differ from the recipe's.
         right: bool (mentions,), whether each mention whose concept the knowledge base holds is linked right.
         trained_seconds: of the cross-encoder, its candidates given.
@@ -84,7 +84,7 @@ class Row:
         """The share that is right."""
         return float(self.right.mean())
 
-    def told(self) -> dict[str, Any]:
+    def to_record(self) -> dict[str, Any]:
         """Return the row as JSON has it, its accuracy in the place of its mentions."""
         values = {key: value for key, value in asdict(self).items() if key != "right"}
         return {**values, "accuracy": self.accuracy}
@@ -97,12 +97,12 @@ class System(NamedTuple):
     runs: list[tuple[CrossEncoder, list[Document]]]
 
 
-def lettered(rows: Sequence[Row]) -> list[Row]:
+def add_letters(rows: Sequence[Row]) -> list[Row]:
     """Return rows with letters, and for each those of the systems it is better than.
 
     >>> first = Row(recipe="x/(first stage)", applied="", right=np.arange(40) < 10)
     >>> best = Row(recipe="x/cross", applied="", right=np.arange(40) < 30)
-    >>> [(row.letter, row.better) for row in lettered([first, best])]
+    >>> [(row.letter, row.better) for row in add_letters([first, best])]
     [('a', ''), ('b', 'a')]
     """
     letters = [one + two for one in ("", *string.ascii_lowercase) for two in string.ascii_lowercase]
@@ -167,7 +167,7 @@ class Bench:
             if CROSS not in [table["use"] for table in recipe.pipeline] or not _describe(recipe, CROSS):
                 raise RecipeError(name, ["pipeline: has no cross that is trained, which is what is measured"])
             if _before(recipe) != _before(first):
-                raise RecipeError(name, ["pipeline: what stands before cross differs from that of the first recipe"])
+                raise RecipeError(name, ["pipeline: the parts before cross differ from those of the first recipe"])
         kb = first.open_kb(data=data)
         if kb is None or not first.corpus:
             raise RecipeError(sources[0], ["corpus or kb: missing; name the corpus and the knowledge base"])
@@ -206,7 +206,7 @@ class Bench:
             done.append(task)
         before = Pipeline(*pipeline.parts[: _at(pipeline)], kb=self.kb, allow=pipeline.allow)
         logger.info("the first stage is asked about documents that it has not seen")
-        asked = cross_fitted(before, done, self.train, folds=FOLDS)
+        asked = cross_fit(before, done, self.train, folds=FOLDS)
         place.mkdir(parents=True, exist_ok=True)
         front = Pipeline(pipeline.parts[_at(pipeline)]).front  # sentences and abbreviations, if nothing gave them yet
         write(_through(front, asked(blind(self.train, before))), place / "train.jsonl", kb=self.kb)
@@ -231,7 +231,7 @@ class Bench:
         if max_accuracy_loss is not None:
             yield self._skip_sure(name, trained, max_accuracy_loss)
 
-    def timed(self, systems: Sequence[System]) -> list[Row]:
+    def time_systems(self, systems: Sequence[System]) -> list[Row]:
         """Return the rows of systems with their speed: each is timed once in every round, its documents read before."""
         rounds = [[sum(_seconds(*run) for run in one.runs) for one in systems] for _ in range(self.repeats)]
         every = sum(len(doc.mentions or ()) for doc in self.answers("dev"))

@@ -173,7 +173,7 @@ def _table(path: str) -> dict[str, Any]:
 
 
 def _open_table(path: str) -> dict[str, Any]:
-    """Open the table of names that stands beside the knowledge base, and look one name up."""
+    """Open the table of names beside the knowledge base, and look one name up."""
     kb = KnowledgeBase.open(path)
     before = memory()
     started = time.perf_counter()

@@ -1,4 +1,4 @@
-"""What the commands share: options, messages, progress."""
+"""Options, messages and progress bars that the commands share."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def show_version(value: bool) -> None:
 
 
 def listen(*, quiet: bool, verbose: bool) -> None:
-    """Send the messages and warnings of Linnet to stderr, as many as asked for."""
+    """Send the messages and warnings of Linnet to stderr, at the chosen level."""
     level = logging.ERROR if quiet else logging.DEBUG if verbose else logging.INFO
     logger = logging.getLogger("linnet")
     logger.handlers = [logging.StreamHandler(sys.stderr)]
@@ -109,7 +109,7 @@ def _show_progress(show: Callable[[str, int, int], None]) -> Iterator[None]:
 def counter(
     what: str, *, total: int | None = None, before: int = 0, quiet: bool = False
 ) -> Iterator[Callable[[int], None]]:
-    """Give a function that is told how many are done; stderr shows a bar on a terminal, lines elsewhere.
+    """Give a function to call with the number done; stderr shows a bar on a terminal, lines elsewhere.
 
     So many were done `before`: they count, but not in the rate.
     """
@@ -206,7 +206,7 @@ def table(title: str, columns: Iterable[str], rows: Iterable[Iterable[object]], 
 
 
 def say_lost(dropped: Mapping[str, int], format: str) -> None:
-    """Warn of what a format could not hold, by kind."""
+    """Warn of what a format could not hold, with counts by kind."""
     if dropped:
         named = ", ".join(f"{kind} ({count:,})" for kind, count in sorted(dropped.items()))
         logger.warning("%s cannot hold, and was not given: %s", format, named)

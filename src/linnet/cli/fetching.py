@@ -16,7 +16,7 @@ __all__ = ["fetching"]
 
 @contextmanager
 def fetching(*, quiet: bool) -> Iterator[Callable[[str], Progress] | None]:
-    """Give what is called with each file's name and returns what is told its bytes: a bar on a terminal, else lines."""
+    """Give a function from a file's name to its progress function: a bar on a terminal, else lines."""
     if quiet:
         yield None
     elif sys.stderr.isatty():

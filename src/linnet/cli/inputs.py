@@ -1,4 +1,4 @@
-"""What command line arguments stand for: texts, files, folders, globs, standard input."""
+"""Command line arguments → documents: texts, files, folders, globs, standard input."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from linnet.pipeline.component import Allow
 from linnet.reporter import warn
 from linnet.text.files import open_text
 
-__all__ = ["allowed", "check_texts", "documents", "listed_ids", "refuse_overwriting"]
+__all__ = ["check_texts", "documents", "make_allow", "read_ids", "refuse_overwriting"]
 
 STDIO = "-"
 SPLIT = re.compile(r"([a-z][a-z0-9_]*(?:/[a-z0-9_-]+)?):([a-z0-9_]+)")  # of a corpus: bc5cdr:dev
@@ -62,7 +62,7 @@ def documents(inputs: Sequence[str], format: str | None, *, rows: KnowledgeBase 
         yield doc
 
 
-def listed_ids(text: str) -> list[str]:
+def read_ids(text: str) -> list[str]:
     """Return the ids that one ``--ids`` means: the first cells of a file's lines, or itself."""
     if text != STDIO and not Path(text).is_file():
         if "/" in text or Path(text).suffix.lower() in LISTS:
@@ -72,7 +72,9 @@ def listed_ids(text: str) -> list[str]:
     return [cell for cell in cells if cell and not cell.startswith("#")]
 
 
-def allowed(kb: KnowledgeBase | None, types: Sequence[str], under: Sequence[str], ids: Sequence[str]) -> Allow | None:
+def make_allow(
+    kb: KnowledgeBase | None, types: Sequence[str], under: Sequence[str], ids: Sequence[str]
+) -> Allow | None:
     """Return the conditions that ``--types``, ``--under`` and ``--ids`` set; values may be separated by commas.
 
     Raises:
@@ -85,7 +87,7 @@ def allowed(kb: KnowledgeBase | None, types: Sequence[str], under: Sequence[str]
     known = kb.types()
     wanted = [one for text in types for one in ([text] if text in known else _cells(text))]
     roots = [one for text in under for one in _cells(text)]
-    rows = [one for text in ids for some in _cells(text) for one in listed_ids(some)]
+    rows = [one for text in ids for some in _cells(text) for one in read_ids(some)]
     for option, given, meant in (("types", types, wanted), ("under", under, roots), ("ids", ids, rows)):
         if given and not meant:
             raise LinnetError(f"--{option} selects no concept")
@@ -182,7 +184,7 @@ def refuse_overwriting(
     """Refuse to write to what is read, into a folder that is read, to one place twice, or over a file that must stay.
 
     Args:
-        inputs: files, folders, globs and splits of known corpora; whatever else stands for itself.
+        inputs: files, folders, globs and splits of known corpora; anything else is a text.
         outputs: files and folders to write.
         data: the folder of the known corpora; LINNET_DATA by default.
         kind: what is written, for `linnet.home.check_output`.

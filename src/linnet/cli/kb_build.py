@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from linnet.cli.common import Quiet, Verbose, counter, file_size, listen
-from linnet.cli.kb_download import downloaded
+from linnet.cli.kb_download import download_sources
 from linnet.cli.terminal import say
 from linnet.corpora.catalog import corpus_named
 from linnet.corpora.vocabulary import known_corpus
@@ -25,7 +25,7 @@ from linnet.vocabularies.join import JoinReport
 from linnet.vocabularies.options import option_value, options_of
 from linnet.vocabularies.published import PUBLISHED
 
-__all__ = ["FromOption", "ReaderOption", "ReplaceOption", "build", "finish", "given_sources"]
+__all__ = ["FromOption", "ReaderOption", "ReplaceOption", "build", "finish", "read_sources"]
 
 
 FilesArgument = Annotated[
@@ -92,10 +92,10 @@ def build(
         raise LinnetError("--url and --sha256 need --download")
     of_tables = _table_options(prefix, separator, columns or [])
     if download:
-        fetched = downloaded(vocabulary or [], files or [], urls=urls or [], sha256=sha256 or [], quiet=quiet)
+        fetched = download_sources(vocabulary or [], files or [], urls=urls or [], sha256=sha256 or [], quiet=quiet)
         sources = _with_options(fetched, of_tables, options or [])
     else:
-        sources = given_sources(files or [], vocabulary or [], options=options or [], of_tables=of_tables)
+        sources = read_sources(files or [], vocabulary or [], options=options or [], of_tables=of_tables)
     named = vocabulary[0] if vocabulary and len(set(vocabulary)) == 1 and (download or sources[0].path is None) else ""
     name = output or named
     if not name:
@@ -163,7 +163,7 @@ def _table_options(prefix: str, separator: str, columns: Sequence[str]) -> dict[
     return given
 
 
-def given_sources(
+def read_sources(
     files: Sequence[Path],
     vocabularies: Sequence[str],
     *,

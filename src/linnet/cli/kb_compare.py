@@ -13,7 +13,7 @@ from typing import Annotated, Any, TextIO
 import typer
 
 from linnet.cli.common import Quiet, Verbose, counter, listen, progress, table
-from linnet.cli.inputs import listed_ids, refuse_overwriting
+from linnet.cli.inputs import read_ids, refuse_overwriting
 from linnet.cli.kb_build import ReplaceOption, finish
 from linnet.cli.terminal import say
 from linnet.corpora.formats import suffix
@@ -87,7 +87,7 @@ def subset(
     started = time.perf_counter()
     chosen = base.mask(types=types or None, under=under or None)
     if ids:
-        chosen &= _mask_ids(base, [id for text in ids for id in listed_ids(text)], "--ids")
+        chosen &= _mask_ids(base, [id for text in ids for id in read_ids(text)], "--ids")
     if concepts_of:
         docs = (doc for source in concepts_of for doc in documents(source, data=data))
         gold = gold_ids(progress(docs, what="documents", quiet=quiet))

@@ -11,10 +11,10 @@ from linnet.vocabularies.build import Source
 from linnet.vocabularies.download import download
 from linnet.vocabularies.published import PUBLISHED
 
-__all__ = ["downloaded"]
+__all__ = ["download_sources"]
 
 
-def downloaded(
+def download_sources(
     vocabularies: Sequence[str], files: Sequence[Path], *, urls: Sequence[str], sha256: Sequence[str], quiet: bool
 ) -> list[Source]:
     """Return the sources of ``--from NAME… --download``, fetched where they have changed.

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from linnet.cli.common import Quiet, Verbose, listen, progress
-from linnet.cli.kb_build import FromOption, ReaderOption, given_sources
+from linnet.cli.kb_build import FromOption, ReaderOption, read_sources
 from linnet.cli.terminal import say
 from linnet.data import Concept, Name
 from linnet.errors import LinnetError
@@ -60,7 +60,7 @@ def add(
     with _open_edit(kb, dry_run=dry_run, quiet=quiet) as change:
         if id:
             add_by_hand(change, one)
-        for source in given_sources(files, vocabulary or [], options=options or []) if files else ():
+        for source in read_sources(files, vocabulary or [], options=options or []) if files else ():
             for concept in progress(source.concepts(), what="concepts", quiet=quiet):
                 change.add(concept)
             change.cite(source.provenance())

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from linnet.cli.common import Metrics, Quiet, Verbose, counter, listen, progress
-from linnet.cli.inputs import allowed, check_texts, documents, refuse_overwriting
+from linnet.cli.inputs import check_texts, documents, make_allow, refuse_overwriting
 from linnet.cli.outputs import Outputs
 from linnet.corpora import format_of
 from linnet.data import Document
 from linnet.pipeline import Pipeline
 from linnet.pipeline.component import count_seen, describe_seen
 from linnet.recipes.config import load, recipes
-from linnet.recipes.linking import default_recipe, detecting, hide_gold, untrained
+from linnet.recipes.linking import add_detector, default_recipe, find_untrained, hide_gold
 from linnet.text.files import STDIO
 
 if TYPE_CHECKING:
@@ -82,10 +82,10 @@ def link(
     times = _times() if metrics else None
     with nullcontext() if times is None else times.step("load", "pipeline"):
         linker = load(name, kb=kb, changes=changes or ())
-        chosen = allowed(linker.kb, types or (), under or (), ids or ())
+        chosen = make_allow(linker.kb, types or (), under or (), ids or ())
         linker = Pipeline(linker, name=linker.name, kb=linker.kb, allow=chosen)
-        _warn_of_untrained(*untrained(name, changes=changes or ()))
-        linker = linker if detect is None else detecting(linker, detect)
+        _warn_of_untrained(*find_untrained(name, changes=changes or ()))
+        linker = linker if detect is None else add_detector(linker, detect)
     timed = linker if times is None else times.of_parts(linker)
     given = partial(_read_given, inputs, source, linker, keep_gold=keep_gold)
     tally = _Tally()

@@ -1,4 +1,4 @@
-"""The commands put together, and what becomes of their errors."""
+"""All commands in one application, and the handling of their errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where ``linnet link`` puts linked documents: a file, a folder, standard output, a table, a page to read."""
+"""Outputs of ``linnet link``: a file, a folder, standard output, a table, an HTML page."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ WIDTH = 46  # of the table's column for text
 
 @dataclass(frozen=True)
 class Outputs:
-    """Where linked documents go to.
+    """The outputs of linked documents.
 
     Args:
         path: a file, or a folder if the format is one; ``-`` is standard output.

@@ -16,7 +16,7 @@ from linnet.rerank.cross_encoder import CrossEncoder
 from linnet.text.files import read_text
 from linnet.text.packing import PACKINGS
 
-__all__ = ["read_params", "with_params"]
+__all__ = ["collect_changes", "read_params"]
 
 logger = logging.getLogger(__name__)
 
@@ -27,7 +27,7 @@ CROSS = "crossencoder"  # behind a packing, the key of what belongs to this cros
 TAGS = (NGRAMS, *(f"{packing}{CROSS}" for packing in PACKINGS))
 
 
-def with_params(
+def collect_changes(
     params: Path | None, recipe: str, changes: Sequence[str] | None, *, corpus: str | None = None
 ) -> list[str]:
     """Return changes of a recipe: those that a file of parameters makes, of ``--set`` and of ``--corpus``, if given.
@@ -75,7 +75,7 @@ def read_params(path: Path, recipe: Recipe) -> list[str]:
 
 
 def _list_tags(recipe: Recipe) -> list[str]:
-    """Return under which tags the parameters of a recipe's parts are."""
+    """Return the tags of the parameters of a recipe's parts."""
     parts = list(nested_tables(recipe.pipeline))
     ngrams = [NGRAMS] if any(part["use"] == "ngram" for part in parts) else []
     packings = [part.get("packing", CrossEncoder.packing) for part in parts if part["use"] == "cross_encoder"]
@@ -83,7 +83,7 @@ def _list_tags(recipe: Recipe) -> list[str]:
 
 
 def _match_tags(path: Path, values: Mapping[str, Any], wanted: Sequence[str]) -> dict[str, str]:
-    """Return for each wanted tag that a file has how the file writes it: ``Base_CrossEncoder``."""
+    """Return each wanted tag that a file has, with the spelling of the file: ``Base_CrossEncoder``."""
     written: dict[str, str] = {}
     for key in values:
         tag = key.lower().replace("-", "").replace("_", "")
@@ -121,7 +121,7 @@ def _ngram_changes(params: Mapping[str, Any]) -> list[str]:
 
 
 def _require_one_cross(path: Path, tag: str, recipe: Recipe) -> None:
-    """Refuse recipes of which cannot be said what the parameters of a cross-encoder change."""
+    """Refuse recipes in which the parameters of a cross-encoder are ambiguous."""
     packings = [name for name in _list_tags(recipe) if name != NGRAMS]
     if len(packings) > 1:
         raise FormatError(path, f"{tag}: the recipe has several cross-encoders: {', '.join(packings)}; leave it out")

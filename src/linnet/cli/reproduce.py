@@ -1,4 +1,4 @@
-"""``linnet reproduce``: recipes run from scratch and held against the scores they promise."""
+"""``linnet reproduce``: run recipes from scratch and compare with the scores they promise."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ CLOSE = 1e-9  # a score that misses its mark by less is a matter of rounding in 
 
 
 class _Verdict(NamedTuple):
-    """One figure, promised or not, and what was found: mean and standard deviation over folds and seeds."""
+    """One metric, promised or not, and its measured mean and standard deviation over folds and seeds."""
 
     recipe: str
     figure: str
@@ -44,7 +44,7 @@ class _Verdict(NamedTuple):
     spread: float | None
 
     @property
-    def kept(self) -> bool:
+    def passed(self) -> bool:
         return self.expected is None or self.found >= self.expected - CLOSE
 
 
@@ -96,7 +96,7 @@ def reproduce(
                 told = f"{about.system} on {about.corpus}: {found[0].documents:,} documents"
                 say(f"{told}; predictions and reports in {run.folder}")
     _show(verdicts)
-    if not all(verdict.kept for verdict in verdicts):
+    if not all(verdict.passed for verdict in verdicts):
         raise typer.Exit(1)
 
 
@@ -139,7 +139,7 @@ def _with_seed(run: Experiment, seed: int) -> Experiment:
 
 
 def _compare(name: str, recipe: Recipe, split: str, reports: Sequence[Report]) -> list[_Verdict]:
-    """Return the figures that the recipe promises on a split, or the headlines if it promises none."""
+    """Return the metrics that the recipe promises on a split, or the headlines if it promises none."""
     promised = {figure: floor for figure, floor in recipe.expect.items() if figure.partition(".")[0] == split}
     headlines = LINKING if reports[0].given else (*LINKING, *END_TO_END)
     wanted: Mapping[str, float | None] = promised or {
@@ -170,8 +170,8 @@ def _show(verdicts: Sequence[_Verdict]) -> None:
             "–" if one.expected is None else f"{one.expected:.4f}",
             f"{one.found:.4f}" + ("" if one.spread is None else f" ± {one.spread:.4f}"),
             "–" if one.expected is None else f"{one.found - one.expected:+.4f}",
-            "–" if one.expected is None else "OK" if one.kept else "FAIL",
+            "–" if one.expected is None else "OK" if one.passed else "FAIL",
         )
         for one in verdicts
     ]
-    table("", ("recipe", "figure", "expected", "found", "difference", ""), rows, right=(2, 3, 4))
+    table("", ("recipe", "metric", "expected", "found", "difference", ""), rows, right=(2, 3, 4))

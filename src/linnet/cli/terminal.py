@@ -1,4 +1,4 @@
-"""What a terminal is told: one message, and the end."""
+"""Print a message to the terminal, or print it and exit."""
 
 from __future__ import annotations
 

@@ -48,8 +48,8 @@ def tracking(project: str | None, config: Mapping[str, Any], *, folder: Path | N
     """Give a tracker; its W&B run ends with the block, as failed if that fails.
 
     Args:
-        project: of the W&B run; None = it is told nothing and not imported.
-        config: what the run is told of itself.
+        project: of the W&B run; None = do not use or import W&B.
+        config: settings of the run, for W&B.
         folder: for TensorBoard's files; None = there are none, and it is not imported.
 
     Raises:

@@ -1,4 +1,4 @@
-"""``linnet train``: every part of a recipe that learns, in order, into a folder that links."""
+"""``linnet train``: train every part of a recipe that learns, in order, into a folder that links."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import typer
 
 from linnet.cli.common import Metrics, Quiet, Verbose, listen
 from linnet.cli.inputs import refuse_overwriting
-from linnet.cli.params import with_params
+from linnet.cli.params import collect_changes
 from linnet.cli.times import Time, write_times
 from linnet.cli.tracking import tracking
 from linnet.corpora.splits import dev_documents, split_documents
@@ -64,7 +64,7 @@ def train(
     """Train the parts of a recipe that learn on the train split, and write the pipeline to a folder."""
     first = first_process()  # which speaks for all of them
     listen(quiet=quiet or not first, verbose=verbose)
-    changes = with_params(params, recipe, changes, corpus=corpus)
+    changes = collect_changes(params, recipe, changes, corpus=corpus)
     read = read_recipe(recipe, changes=changes)
     learned = (f"{read.learns_from}/{split}.*" for split in ("train", "dev"))
     refuse_overwriting([None if recipe in recipes() else recipe, params, *learned], [output, metrics])
@@ -97,7 +97,7 @@ def train(
 
 
 def _log_progress(news: Iterable[Progress | Done]) -> Iterator[Progress | Done]:
-    """Yield what happens, and say it on stderr: dev scores always, other steps often on a terminal alone."""
+    """Yield progress and print it to stderr: dev scores always, other steps often only on a terminal."""
     start = said = time.monotonic()
     for one in news:
         yield one
@@ -119,7 +119,7 @@ def _line(news: Progress, seconds: float) -> str:
 
 
 def _duration(seconds: float) -> str:
-    """Return a time as people say it, in the unit that suits it.
+    """Return a time for people, in a suitable unit.
 
     >>> _duration(4.2), _duration(200), _duration(9000)
     ('4 s', '3.3 min', '2.5 h')

@@ -1,4 +1,4 @@
-"""``linnet tune``: the keywords of a recipe chosen by trials, in a study that goes on where it was."""
+"""``linnet tune``: search a recipe's keywords by trials, in a study that can be resumed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import typer
 
 from linnet.cli.common import Quiet, Verbose, listen, table
 from linnet.cli.inputs import refuse_overwriting
-from linnet.cli.params import with_params
+from linnet.cli.params import collect_changes
 from linnet.cli.terminal import say
 from linnet.cli.train import Data, OtherCorpus, Params
 from linnet.corpora.splits import dev_documents, has_split, split_documents
@@ -52,7 +52,7 @@ def tune(
     listen(quiet=quiet, verbose=verbose)
     folder = output or Path("tuned") / (recipe if recipe in recipes() else Path(recipe).stem)
     refuse_overwriting([None if recipe in recipes() else recipe], [folder / "best.toml"], kind="recipe")
-    made = _make_search(recipe, with_params(params, recipe, changes, corpus=corpus), split, score, kb, data)
+    made = _make_search(recipe, collect_changes(params, recipe, changes, corpus=corpus), split, score, kb, data)
     done: list[Trial] = []
     chosen = made.recipe.seed if seed is None else seed
     for trial in search_for(made, folder, trials=trials, seed=chosen, timeout=timeout):

@@ -1,4 +1,4 @@
-"""Gold × predicted documents → figures. Pure: nothing is read, nothing is run."""
+"""Gold × predicted documents → metrics. Pure: nothing is read, nothing is run."""
 
 from linnet.evaluate.evaluation import Evaluation, Options, compare, evaluate, measure
 from linnet.evaluate.report import About, Comparison, Figure, Report

@@ -1,4 +1,4 @@
-"""What gold accepts as an answer, what a prediction says, and where the accepted answers stand among candidates."""
+"""Accepted answers, predicted answers, and the ranks of accepted answers among candidates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Do probabilities mean what they say: calibration error, Brier score, risk against coverage, and how NIL fares.
+"""Calibration of probabilities: calibration error, Brier score, risk against coverage, and NIL.
 
 Answers of equal probability cannot be told apart, so each counts as right by the share of them that are: no figure
 here depends on the order of the mentions.

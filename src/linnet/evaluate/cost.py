@@ -1,4 +1,4 @@
-"""What a pipeline costs: speed, load time, memory, size, device; time and memory are `linnet.evaluate.meter`'s."""
+"""Cost of a pipeline: speed, load time, memory, size, device; time and memory are `linnet.evaluate.meter`'s."""
 
 from __future__ import annotations
 

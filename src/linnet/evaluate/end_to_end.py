@@ -44,7 +44,7 @@ def end_to_end(pairs: Sequence[tuple[Document, Document]], *, live: Callable[[st
 
     Args:
         pairs: gold and predicted documents with the same text.
-        live: gives the id that stands for an id in the comparison: itself, or its successor in a release.
+        live: maps an id to the id to compare: itself, or its successor in a release.
 
     Returns:
         Measures over the documents in their order: ``.precision``, ``.recall``, ``.f1`` summed over documents

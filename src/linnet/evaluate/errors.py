@@ -1,4 +1,4 @@
-"""What kind of error each wrong mention is, with its context, and which concepts are taken for which.
+"""The kinds of error of each wrong mention, with its context, and the concepts that are confused.
 
 Every error has one kind, the first of `KINDS` that holds; the others that hold are its tags. Relations are between a
 concept that gold names and was not answered, and one that was answered and gold accepts nowhere.
@@ -154,7 +154,7 @@ class _Finder:
         self._labels = {label for mention in linked.gold for label in mention.types}
 
     def document(self, gold: Document, predicted: Document, rows: Sequence[int]) -> Iterator[Error]:
-        """Yield the errors of one document, whose gold mentions stand in these rows of the table."""
+        """Yield the errors of one document; `rows` are the rows of its gold mentions in the table."""
         left = self._left_over(gold, predicted, rows)
         missed = [row for row in rows if self._linked.predicted[row] is None and not self._linked.nil[row]]
         explained = self._boundaries(missed, left)

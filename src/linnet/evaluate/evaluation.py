@@ -26,7 +26,7 @@ from linnet.evaluate.errors import Error, confusions, errors
 from linnet.evaluate.linked import PROTOCOLS, Linked, Protocol
 from linnet.evaluate.linking import linking
 from linnet.evaluate.measures import Measure
-from linnet.evaluate.pairing import paired, successor
+from linnet.evaluate.pairing import pair_documents, successor
 from linnet.evaluate.report import BY_TYPE, PARTS, About, Bin, Comparison, Confusion, Figure, Reliability, Report, Wrong
 from linnet.evaluate.slices import slices
 from linnet.evaluate.uncertainty import Adjustment, adjust, intervals, mcnemar, paired_bootstrap
@@ -132,7 +132,7 @@ def measure(
     options = options or Options()
     if kb is None and options.protocol == "in-kb":  # what a knowledge base holds is not known
         options = replace(options, protocol="all")
-    pairs = [(one, _keep_reviewed(one, other)) for one, other in paired(gold, predicted, kb=kb)]
+    pairs = [(one, _keep_reviewed(one, other)) for one, other in pair_documents(gold, predicted, kb=kb)]
     linked = Linked.of(pairs, kb=kb, rule=rule)
     live = successor(kb)
     measures: dict[str, Measure] = {}

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from linnet.data import Document, Mention, Span
 from linnet.evaluate.answers import Answers, Rule, ranks
-from linnet.evaluate.pairing import in_place, partners
+from linnet.evaluate.pairing import partners, sort_by_place
 from linnet.kb import KnowledgeBase
 
 __all__ = ["PROTOCOLS", "Linked", "Protocol"]
@@ -60,7 +60,7 @@ class Linked:
     def of(
         cls, pairs: Sequence[tuple[Document, Document]], *, kb: KnowledgeBase | None, rule: Rule = "all-of"
     ) -> Linked:
-        """Return the table of `linnet.evaluate.pairing.paired` documents.
+        """Return the table of `linnet.evaluate.pairing.pair_documents` documents.
 
         A mention may have several accepted answers: its ``concepts`` and its ``alternatives``, each a set of ids that
         hold together. Ids of both sides are those of live concepts. Gold mentions whose concepts nobody annotated
@@ -124,7 +124,7 @@ class Linked:
 
 def _rows(number: int, gold: Document, predicted: Document, answers: Answers) -> list[Row]:
     """Return the document's number, gold mention, prediction, and whether it overlaps, for each annotated mention."""
-    mentions = in_place(gold.mentions or ())
+    mentions = sort_by_place(gold.mentions or ())
     said = [(mention, crowded) for mention, crowded in zip(mentions, _overlapping(mentions), strict=True)]
     said = [(mention, crowded) for mention, crowded in said if mention.concepts is not None]
     ours = partners([mention for mention, _ in said], predicted.mentions or (), fits=answers.right)

@@ -1,4 +1,4 @@
-"""Linking, given mentions: how often the answer is right and at which place of the candidates it stands.
+"""Linking of given mentions: how often the answer is right, and its rank among the candidates.
 
 All figures are over the gold mentions that a protocol counts (`Linked.mask`); NIL mentions are in none of them. With
 rank(m) for the smallest k such that the first k candidates of mention m hold an accepted answer:

@@ -1,4 +1,4 @@
-"""A measure: one figure, and the counts of every document that it is made of.
+"""A measure: one number, and the counts of every document that it is computed from.
 
 Every figure of an evaluation is a ratio of sums over documents, or the harmonic mean of two such ratios. Keeping the
 counts of each document makes intervals (documents drawn anew, `linnet.evaluate.uncertainty`), comparisons of systems
@@ -19,12 +19,12 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Measure:
-    """One figure of one comparison.
+    """One metric of one comparison.
 
     Args:
         name: what it is called: ``accuracy@1``, ``strict.f1``.
         counts: float64 (documents, 2), a numerator and a denominator of each document; or (documents, 4), those of
-            precision and then of recall, whose harmonic mean the figure is.
+            precision and then of recall; the metric is their harmonic mean.
         empty: what 0/0 counts as: 1.0 for "nothing to find and nothing found", else 0.0.
 
     >>> precision = Measure("strict.precision", np.array([[3.0, 4.0], [0.0, 1.0]]))
@@ -40,11 +40,11 @@ class Measure:
 
     @property
     def value(self) -> float:
-        """The figure over all documents."""
+        """The metric over all documents."""
         return float(self.of(self.counts.sum(axis=0)))
 
     def of(self, sums: Floats) -> Floats:
-        """Return the figures of summed counts, (…, columns) -> (…): one for each draw of documents."""
+        """Return the metric for summed counts, (…, columns) -> (…): one value for each draw of documents."""
         ratios = [_ratio(sums[..., at], sums[..., at + 1], self.empty) for at in range(0, sums.shape[-1], 2)]
         if len(ratios) == 1:
             return ratios[0]

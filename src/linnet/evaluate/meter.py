@@ -1,4 +1,4 @@
-"""How long a block of code takes and how much memory the process has meanwhile, the same way for every benchmark.
+"""Time and memory of a block of code, measured the same way for every benchmark.
 
 Memory is that of the whole process: anonymous pages are what the process itself holds (``RssAnon`` of Linux), pages of
 mapped files can be given up at any time and are counted apart (``RssFile``). Where the system does not tell them apart

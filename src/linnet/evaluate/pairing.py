@@ -14,13 +14,13 @@ from linnet.data import Candidates, Document, Mention, Span
 from linnet.errors import MismatchError, UnknownConceptError
 from linnet.kb import KnowledgeBase
 
-__all__ = ["in_place", "paired", "partners", "row_of", "successor"]
+__all__ = ["pair_documents", "partners", "row_of", "sort_by_place", "successor"]
 
 SHOWN = 5  # documents named in a message
 Fits = Callable[[Mention, Mention], bool]
 
 
-def paired(
+def pair_documents(
     gold: Sequence[Document], predicted: Sequence[Document], *, kb: KnowledgeBase | None
 ) -> list[tuple[Document, Document]]:
     """Return each gold document with the predicted one of the same id, in gold's order.
@@ -31,12 +31,12 @@ def paired(
         kb: the knowledge base that the predictions were made with; None = not known, nothing is compared with it.
 
     Raises:
-        MismatchError: documents are missing on one side, stand twice, or differ in their text; the predicted ones hold
+        MismatchError: documents are missing on one side, occur twice, or differ in their text; the predicted ones hold
             gold mentions, which would count as right; or their candidates are rows of another version of `kb`, or ids
             of one that is not in its history.
 
     >>> gold = [Document("a", "Fits."), Document("b", "Cough.")]
-    >>> [(one.id, other.id) for one, other in paired(gold, gold[::-1], kb=None)]
+    >>> [(one.id, other.id) for one, other in pair_documents(gold, gold[::-1], kb=None)]
     [('a', 'a'), ('b', 'b')]
     """
     theirs, ours = _by_id(gold, "gold"), _by_id(predicted, "predicted")
@@ -132,10 +132,10 @@ def successor(kb: KnowledgeBase | None) -> Callable[[str], str]:
 # --- mentions --------------------------------------------------------------------------------------------------------
 
 
-def in_place(mentions: Sequence[Mention]) -> list[Mention]:
+def sort_by_place(mentions: Sequence[Mention]) -> list[Mention]:
     """Return mentions by their place in the text, longer ones first; no two orders of the same mentions differ.
 
-    >>> [mention.span for mention in in_place([Mention(5, 9), Mention(0, 3), Mention(0, 9)])]
+    >>> [mention.span for mention in sort_by_place([Mention(5, 9), Mention(0, 3), Mention(0, 9)])]
     [Span(start=0, end=9), Span(start=0, end=3), Span(start=5, end=9)]
     """
     return sorted(mentions, key=_place)
@@ -149,13 +149,13 @@ def _place(mention: Mention) -> Any:
 def partners(gold: Sequence[Mention], predicted: Sequence[Mention], *, fits: Fits) -> list[Mention | None]:
     """Return for each gold mention the predicted one of the same spans, or None; none is used twice.
 
-    Where several predictions stand on one span, the one with the gold mention's id is its own. The others are taken by
+    If several predictions have the same span, the one with the gold mention's id is its own. The others are taken by
     probability, without a look at gold, as many as there are gold mentions; among these each goes to a gold mention
     that it fits, if there is one. So a second guess at a span never helps, and two right answers at a span that gold
     has twice are both right.
 
     Args:
-        gold: gold mentions of one document, in the order of `in_place`.
+        gold: gold mentions of one document, in the order of `sort_by_place`.
         predicted: predicted mentions of the same document, in any order.
         fits: says whether a prediction (second) answers a gold mention (first).
     """

@@ -1,4 +1,4 @@
-"""At which places the ids of an answer stand among the candidates of a mention.
+"""The ranks of an answer's ids among the candidates of a mention.
 
 Nothing is sorted: the place of a concept is 1 plus the number of candidates that come before it, in the canonical
 order of score descending, then NIL, then row (ids that the knowledge base lacks, and all ids without one, by id). So
@@ -32,7 +32,7 @@ def places(
     kb: KnowledgeBase | None,
     where: Sequence[str],
 ) -> Ints:
-    """Return the places of the wanted ids, 1 for the first candidate, 0 where an id is no candidate; int64 (wanted,).
+    """Return the ranks of the wanted ids, 1 for the first candidate, 0 for ids that are absent; int64 (wanted,).
 
     Args:
         lists: the candidates of each mention; None = none were looked for, which is as good as an empty list.

@@ -1,4 +1,4 @@
-"""How two concepts of a knowledge base are related, remembered: the same few are confused again and again."""
+"""Relations between two concepts of a knowledge base, cached: the same few are confused again and again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reports → tables, and tables → CSV, Markdown and JSON. Nothing is printed; whoever has a terminal shows `Table`s."""
+"""Reports → tables, and tables → CSV, Markdown and JSON. Nothing is printed; the command line shows the `Table`s."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ def _costs(reports: Sequence[Report], names: tuple[str, ...]) -> Table:
 
 
 def to_csv(reports: Sequence[Report]) -> str:
-    r"""Return every figure of every system as CSV, one a line; a cell that a spreadsheet would run is quoted.
+    r"""Return every metric of every system as CSV, one per line; a cell that a spreadsheet would run is quoted.
 
     Kinds are ``measure``, ``slice``, ``calibration`` and ``error``: how many mentions are wrong in which way.
 
@@ -219,7 +219,7 @@ def to_json(reports: Sequence[Report], comparisons: Sequence[Comparison] = ()) -
 
 
 def to_markdown(reports: Sequence[Report], comparisons: Sequence[Comparison] = ()) -> str:
-    r"""Return the headline tables, all figures and the slices as Markdown.
+    r"""Return the headline tables, all metrics and the slices as Markdown.
 
     >>> from linnet.evaluate.report import About
     >>> print(to_markdown([Report(about=About(system="a|b"), documents=1)]).splitlines()[0])

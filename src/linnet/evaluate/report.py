@@ -1,4 +1,4 @@
-"""What an evaluation found, as records that JSON holds whole: figures, slices, calibration, errors, cost, versions.
+"""The result of an evaluation as loss-free JSON records: metrics, slices, calibration, errors, cost, versions.
 
 A `Report` belongs to one system. It keeps no documents beyond the context of the errors it shows, so it can be sent
 where the corpus cannot go; everything that draws or prints (`linnet.evaluate.render`, `linnet.evaluate.page`) reads
@@ -34,7 +34,7 @@ class About(Record):
     Args:
         system: what the predictions are called beside others.
         corpus: name of the gold documents, mostly ``corpus:split``.
-        split: the split alone; it opens the names of figures in a recipe's ``[expect]``.
+        split: the split alone; it starts the names of metrics in a recipe's ``[expect]``.
         corpus_hash: SHA-256 of the gold documents, whatever their order (`linnet.evaluate.evaluation.fingerprint`).
         kb: name of the knowledge base; "" = none was given, every concept counts as known.
         kb_version: its version.
@@ -63,7 +63,7 @@ class About(Record):
 
 
 class Figure(Record):
-    """One figure with its interval; `above` and `below` are the sums it is the ratio of, where it is one.
+    """One metric with its interval; `above` and `below` are its numerator and denominator, if it is a ratio.
 
     >>> str(Figure(value=0.895, low=0.8846, high=0.9052))
     '0.895 [0.885, 0.905]'
@@ -153,7 +153,7 @@ class Report(Record):
         seen: those that the system was trained on (``train``), or chosen or calibrated on (``dev``), where it says so.
         unannotated: those in which nobody has looked for mentions: they count as documents without any.
         mentions: gold mentions, and how many each protocol counts, by its name; ``gold`` = all of them.
-        measures: figure by dotted name: ``in-kb.accuracy@1``, ``strict.f1``.
+        measures: metric by dotted name: ``in-kb.accuracy@1``, ``strict.f1``.
         slices: accuracy@1 of the mentions of a slice; `Figure.below` is their number.
         reliability: None where no mention has a probability.
         kinds: wrong mentions by kind, all of them.
@@ -188,7 +188,7 @@ class Report(Record):
         return found is not None and found.value == 1.0
 
     def __getitem__(self, name: str) -> Figure:
-        """Return a figure by its name, with or without the split in front.
+        """Return a metric by its name, with or without the split in front.
 
         Raises:
             DataError: there is none of that name.

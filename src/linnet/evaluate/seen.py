@@ -1,4 +1,4 @@
-"""What training documents name, and how often: the half of a slice that does not depend on the evaluated documents."""
+"""Concepts and surfaces in training documents, with counts: what slices need of them."""
 
 from __future__ import annotations
 

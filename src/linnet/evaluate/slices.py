@@ -1,4 +1,4 @@
-"""Parts of a corpus that are hard for different reasons: masks over the gold mentions of a `Linked` table.
+"""Slices of a corpus that are hard for different reasons: masks over the gold mentions of a `Linked` table.
 
 `SLICES` says what each of them is and what it needs beside the documents. Surfaces are compared in the form of
 `linnet.text.normalise.basic`, as written: abbreviations are not written out. The concepts of a mention are those of
@@ -63,7 +63,7 @@ SLICES: Mapping[str, Slice] = {
     "nested": Slice("", "the mention lies inside another one, or another one inside it"),
     "discontinuous": Slice("", "the mention has several parts"),
     "composite": Slice("", "the answer names several concepts"),
-    "words.1": Slice("", "the surface is one word; words stand between blanks"),
+    "words.1": Slice("", "the surface is one word; words are separated by blanks"),
     "words.2": Slice("", "the surface is two words"),
     "words.3": Slice("", "the surface is three words"),
     "words.4+": Slice("", "the surface is four words or more"),

@@ -1,4 +1,4 @@
-"""How sure a figure is, and whether two systems differ: the bootstrap by document, McNemar's test, adjusted p-values.
+"""Uncertainty of metrics and of differences: bootstrap by document, McNemar's test, adjusted p-values.
 
 Mentions of one document are alike, so documents are what is drawn anew (Efron & Tibshirani 1993, ch. 13 and 16). Draws
 are made from counts in sorted order: the order of the documents has no influence, and equal input gives equal figures.
@@ -28,13 +28,13 @@ def interval(measure: Measure, *, samples: int = 1000, seed: int = 13, level: fl
     """Return the percentile bootstrap interval of a measure, documents drawn with replacement.
 
     Args:
-        measure: the figure, with its counts by document.
+        measure: the metric, with its counts by document.
         samples: how often the documents are drawn.
         seed: of the draws.
-        level: the share of the draws whose figure lies inside, between 0 and 1.
+        level: the share of the draws whose value lies inside, between 0 and 1.
 
     Returns:
-        The (1 - level) / 2 and (1 + level) / 2 quantiles of the figures of the draws. Draws that hold nothing to count
+        The (1 - level) / 2 and (1 + level) / 2 quantiles of the values of the draws. Draws that hold nothing to count
         (0/0) say nothing and are left out; if nothing was counted at all, both ends are the figure itself.
 
     Raises:

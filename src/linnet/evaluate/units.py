@@ -74,7 +74,7 @@ class AnswerRows:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Numbers:
-    """What numbers stand for on both sides: concepts, types, and parts of mentions relative to their document."""
+    """The meaning of the numbers on both sides: concepts, types, and parts of mentions relative to their document."""
 
     concepts: Labels
     types: Labels

@@ -1,4 +1,4 @@
-"""One experiment, from a recipe to predictions and report; what was done for the same inputs before is kept."""
+"""One experiment, from a recipe to predictions and report; results for the same inputs are reused."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from linnet.evaluate.files import write_reports
 from linnet.fit.fitting import Done
 from linnet.fit.fitting import train as fit
 from linnet.fit.plan import from_dev, learner_at, tasks
-from linnet.fit.transfer import handed_over
+from linnet.fit.transfer import transfer
 from linnet.home import writable
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Pipeline
@@ -182,14 +182,14 @@ class Experiment:
         if recipe.train:
             return load(self.folder / MODEL, kb=kb)
         pipeline = load(self.source, kb=kb, changes=self._changes)
-        return handed_over(pipeline, self._model_folder(recipe)) if recipe.trained_by else pipeline
+        return transfer(pipeline, self._model_folder(recipe)) if recipe.trained_by else pipeline
 
     def _model_folder(self, recipe: Recipe) -> Path:
         return (self._teacher(recipe).folder if recipe.trained_by else self.folder) / MODEL
 
     @property
     def _changes(self) -> list[str]:
-        """What this experiment changes of its recipe."""
+        """The changes of this experiment to its recipe."""
         changes = [] if self.seed is None else [f"seed={self.seed}"]
         if self.fold:
             corpus = read_recipe(self.source).corpus.partition("/")[0]
@@ -199,7 +199,7 @@ class Experiment:
     # --- steps -------------------------------------------------------------------------------------------------------
 
     def _fit(self, recipe: Recipe, kb: KnowledgeBase) -> None:
-        """Train what the recipe says on the train split of its corpus; what it is measured on it never sees."""
+        """Train on the train split of the recipe's corpus; the documents to measure on are never seen."""
         logger.info("%s: training on %s", self.source, recipe.learns_from)
         self.done.append("model")
         pipeline = load(self.source, kb=kb, changes=self._changes)

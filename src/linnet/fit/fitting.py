@@ -7,7 +7,7 @@ stands before a part answers for each fold with parts that have not seen it (`Cr
 that: they are trained again ``FOLDS`` times, and what else such a part knows is left out fold by fold.
 
 Finished parts are kept beside the output folder until all are done (`linnet.fit.store`), so that an interrupted
-training goes on where it was. Networks are trained by a loop of their own, which takes a part's place in `fit_part`.
+training can resume. Networks have their own training loop, which `fit_part` calls.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ class CrossFitted(Stage):
         return [doc for doc in found if doc is not None]
 
 
-def cross_fitted(
+def cross_fit(
     pipeline: Pipeline,
     done: Sequence[Task],
     docs: Sequence[Document],
@@ -156,7 +156,7 @@ def fold_of(id: str, folds: int) -> int:
 
 @dataclass
 class _CrossFitting:
-    """What `cross_fitted` is told; makes the pipelines of the folds."""
+    """The arguments of `cross_fit`; makes the pipelines of the folds."""
 
     pipeline: Pipeline
     done: Sequence[Task]
@@ -172,7 +172,7 @@ class _CrossFitting:
 
     def pipelines(self) -> list[Pipeline]:
         """Return for each fold the pipeline that has not seen it."""
-        # each part with its last stage, what stands before it first
+        # each part with its last stage, earlier parts first
         for place, number in sorted({task.place: number for number, task in enumerate(self.done)}.items()):
             part = learner_at(self.pipeline, place)
             if part.NETWORK and not part.FOLDS:
@@ -196,7 +196,7 @@ class _CrossFitting:
 
         Earlier parts that were trained again answer for the rest as they do for all documents: what answers for a
         document has not seen it, though it may have seen some of those that are left out.
-        What one of its stages learned from no document is not learned again: the next goes on with it.
+        A stage that learned from no document is not repeated: the next stage starts from its result.
         """
         task, made = self.done[number], []
         stages = self._stages(number, part)
@@ -255,7 +255,7 @@ def fit_part(
 ) -> Iterator[Step]:
     """Train one part in place, behind cross-fitted earlier parts, of which some may be `known`.
 
-    `checkpoints` is a folder for parts that can go on where an interrupted training of theirs was (networks).
+    `checkpoints` is a folder for parts that can resume an interrupted training (networks).
 
     Raises:
         LinnetError: the part learns from dev documents and there are none.
@@ -270,7 +270,7 @@ def fit_part(
     before = pipeline.with_parts(pipeline.parts[: task.place[0]])
     kb = cast("KnowledgeBase", pipeline.kb)
     args = {**task.args, "checkpoints": checkpoints} if checkpoints is not None and part.NETWORK else task.args
-    behind = cross_fitted(before, earlier, docs, folds=folds, checkpoints=checkpoints, known=known)
+    behind = cross_fit(before, earlier, docs, folds=folds, checkpoints=checkpoints, known=known)
     yield from cast("Fits", part).fit(docs, dev, before=behind, kb=kb, args=args)
 
 
@@ -296,7 +296,7 @@ def train(
         about: lines for the folder's card.
 
     Raises:
-        LinnetError: the folder holds something, no documents, an id that stands twice, or no room to write.
+        LinnetError: the folder is not empty, no documents, a duplicate id, or no room to write.
     """
     if first_process() and output.exists() and (not output.is_dir() or any(output.iterdir())):
         raise LinnetError(f"{output} exists and is not empty: give a new folder")
@@ -327,7 +327,7 @@ def train(
         return
     lines = [*about, *_note_seen(pipeline, done, docs, dev)]
     lines += [f"{task.label}: trained in {finished.seconds[task.folder]:.1f} s" for task in done]
-    with finished.whole(output) as folder:
+    with finished.publish(output) as folder:
         config.save(pipeline, folder)
         with (folder / "card.md").open("a", encoding="utf-8") as card:
             card.writelines(f"* {line}\n" for line in lines)

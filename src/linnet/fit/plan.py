@@ -1,4 +1,4 @@
-"""What is to be trained of a pipeline, and where its parts stand, those inside fusions too."""
+"""The training plan of a pipeline: its tasks, and the places of its parts, those inside fusions too."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = [
 class Task:
     """One part to train: its ``place`` in the pipeline (``(1, 0)`` is the first part of a fusion), name, arguments.
 
-    ``stage`` counts the trainings of one part, which goes on with what it learned before as it sees fit.
+    ``stage`` counts the trainings of one part, which may start from what it learned before.
     """
 
     place: tuple[int, ...]
@@ -38,7 +38,7 @@ class Task:
 
     @property
     def label(self) -> str:
-        """What it is called: the name of the part, from its second training on with its number."""
+        """The name of the part, with a number from its second training on."""
         return self.name if self.stage == 1 else f"{self.name}-{self.stage}"
 
     @property
@@ -96,7 +96,7 @@ def _choose(
 
 
 def _find_problems(part: Learner, args: Mapping[str, Any]) -> Sequence[str]:
-    """Return what a part would refuse of its arguments once it is its turn, hours later maybe."""
+    """Return which arguments a part would refuse when its turn comes, perhaps hours later."""
     try:
         part.check(args)
     except RecipeError as error:
@@ -105,7 +105,7 @@ def _find_problems(part: Learner, args: Mapping[str, Any]) -> Sequence[str]:
 
 
 def _with_seed(pipeline: Pipeline, task: Task, seed: int | None) -> Task:
-    """Return a task with the recipe's seed, if a network is trained that is told no other."""
+    """Return a task with the recipe's seed, if it trains a network without a seed of its own."""
     if seed is None or "seed" in task.args or not learner_at(pipeline, task.place).NETWORK:
         return task
     return replace(task, args={**task.args, "seed": seed})

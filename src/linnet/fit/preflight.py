@@ -34,7 +34,7 @@ def check_teachable(
         dev: the documents that parts such as ``decide`` learn from.
 
     Raises:
-        LinnetError: no documents, an id that stands twice, no mention, no dev documents where a part learns from them,
+        LinnetError: no documents, a duplicate id, no mention, no dev documents where a part learns from them,
             or not one concept that the knowledge base holds.
     """
     _check_ids(docs)

@@ -1,7 +1,7 @@
-"""Parts of a pipeline that are trained already: kept beside the output folder until all of them are.
+"""Finished parts of a training, kept beside the output folder until all parts are trained.
 
 The output is put together in there too, and moved to its place when it is complete: a training that is killed, or has
-no room left, leaves no half of a pipeline behind, and goes on when it is started again.
+no room left, leaves no half-written pipeline behind and can be resumed.
 
 Of several processes that train together (``torchrun``, ``accelerate launch``) the first one writes, the others read.
 """
@@ -27,7 +27,7 @@ __all__ = ["Finished", "corpus_version", "first_process"]
 
 NAME = "finished.json"
 WHOLE = "whole"
-RECIPE = "pipeline.toml"  # a folder without it is no pipeline: it is moved last
+RECIPE = "pipeline.toml"  # a folder without it is not a pipeline: it is moved last
 
 
 def first_process() -> bool:
@@ -71,7 +71,7 @@ class Finished:
             self._write()
 
     @contextmanager
-    def whole(self, output: Path) -> Iterator[Path]:
+    def publish(self, output: Path) -> Iterator[Path]:
         """Give a folder to write the pipeline to; it becomes `output`, new or empty, and what was kept is removed.
 
         Raises:
@@ -83,7 +83,7 @@ class Finished:
             yield made
             if not output.exists():
                 made.rename(output)
-            else:  # somebody may stand in it, and it may be the root of a drive
+            else:  # a process may have it as its working folder, and it may be the root of a drive
                 for path in sorted(made.iterdir(), key=lambda path: path.name == RECIPE):
                     shutil.move(path, output / path.name)
         shutil.rmtree(self.folder)
@@ -95,7 +95,7 @@ class Finished:
 
     @contextmanager
     def _explain_failure(self) -> Iterator[None]:
-        """Say what to do when something cannot be written."""
+        """Turn write errors into an error with a remedy."""
         try:
             yield
         except OSError as error:

@@ -1,7 +1,7 @@
-"""The study of a search on disk: which values are tried next, and what came of those that were.
+"""The study of a search on disk: the values to try next, and the results so far.
 
 Values are proposed by Optuna's tree-structured Parzen estimator. The study is an SQLite file that one process writes to
-at a time: what an earlier one has begun and not ended is taken for interrupted, and begun anew.
+at a time: unfinished trials of an earlier process count as interrupted and start again.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from optuna.trial import FrozenTrial
     from optuna.trial import Trial as Asked
 
-__all__ = ["STUDY", "Proposal", "Study", "chosen"]
+__all__ = ["STUDY", "Proposal", "Study", "find_choice"]
 
 STUDY = "study.db"
 NAME = "linnet"  # of the one study in the file
@@ -49,7 +49,7 @@ class Study:
         own: what to try first, as `chosen` gives it.
 
     Raises:
-        LinnetError: the folder holds the study of something else, or what is no study, or cannot be written.
+        LinnetError: the folder holds the study of something else, or is not a study, or cannot be written.
         MissingExtraError: Optuna is not installed.
     """
 
@@ -71,7 +71,7 @@ class Study:
     def _explain_failure(
         self, what: str = "", way: str = "make room and run the same command to resume"
     ) -> Iterator[None]:
-        """Turn what the database says into an error that names the file and the way out."""
+        """Turn database errors into an error that names the file and a remedy."""
         optuna = _optuna()
         from sqlalchemy.exc import SQLAlchemyError  # noqa: PLC0415 - comes with optuna
 
@@ -97,7 +97,7 @@ class Study:
             raise LinnetError(message)
 
     def _requeue(self, own: Mapping[str, Any]) -> None:
-        """Put trials that were interrupted in line again."""
+        """Queue interrupted trials again."""
         states = _optuna().trial.TrialState
         if not self.stored.trials:
             self._enqueue(own)
@@ -110,7 +110,7 @@ class Study:
             self.stored.enqueue_trial(dict(params))
 
     def finished(self) -> Iterator[tuple[dict[str, Any], float | None, dict[str, Any]]]:
-        """Yield values, score and what was told of each trial that ended: scored, or with a ``problem``."""
+        """Yield values, score and metadata of each trial that ended: scored, or with a ``problem``."""
         with self._explain_failure():
             trials: list[FrozenTrial] = self.stored.get_trials()
         for trial in trials:
@@ -127,7 +127,7 @@ class Study:
         return Proposal(self._values(asked.params), asked)
 
     def tell(self, proposal: Proposal, score: float | None, **told: Any) -> None:
-        """Keep what came of a proposal; without a score it was refused."""
+        """Record the result of a proposal; without a score it was refused."""
         with self._explain_failure():
             proposal.asked.set_user_attr(TOLD, told)
             if score is None:
@@ -172,10 +172,10 @@ def _distribution(wanted: Sequence[Any] | Range) -> Any:
     return distributions.FloatDistribution(float(low), float(high), log=wanted.log, step=wanted.step)
 
 
-def chosen(wanted: Sequence[Any] | Range, value: Any) -> Any:
+def find_choice(wanted: Sequence[Any] | Range, value: Any) -> Any:
     """Return a value as a study holds it, None if it cannot be chosen.
 
-    >>> chosen([8, 64], 64), chosen([8, 64], 9), chosen(Range(low=8, high=24, step=8), 16)
+    >>> find_choice([8, 64], 64), find_choice([8, 64], 9), find_choice(Range(low=8, high=24, step=8), 16)
     ('64', None, 16)
     """
     if not isinstance(wanted, Range):

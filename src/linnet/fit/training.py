@@ -36,7 +36,7 @@ def train(
             all of whose parts learn that do so from `docs`, in place.
         docs: the training documents, with gold mentions and ids of their own.
         dev: other documents with gold, by which parts choose, stop early or calibrate themselves.
-        output: a new folder, which `linnet.load` reads; an interrupted training goes on where it was when it is called
+        output: a new folder, which `linnet.load` reads; an interrupted training resumes when this is called
             with the same one again. None writes nothing.
         kb: a knowledge base instead of the recipe's.
         changes: to the recipe, such as ``train.dense.epochs=1``.
@@ -84,10 +84,10 @@ def train_in_place(
     *,
     progress: Callable[[Progress | Done], object] | None = None,
 ) -> None:
-    """Train the parts of a pipeline as `train` does, and write nothing; `progress` is told of what `train` yields.
+    """Train the parts of a pipeline as `train` does, and write nothing; `progress` is called with what `train` yields.
 
     Raises:
-        LinnetError: no documents, or an id that stands twice.
+        LinnetError: no documents, or a duplicate id.
     """
     if todo:
         check_teachable(pipeline, todo, docs, dev)

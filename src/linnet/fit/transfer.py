@@ -1,4 +1,4 @@
-"""What a trained folder has learned, in a pipeline with other options or another knowledge base.
+"""Transfer of what a trained folder has learned to a pipeline with other options or another knowledge base.
 
 A bi-encoder that was trained once is measured so with several indexes, and over a part of its knowledge base.
 """
@@ -16,10 +16,10 @@ from linnet.pipeline import Fuse, Pipeline, Stage
 from linnet.recipes import config
 from linnet.recipes.recipe import nested_tables
 
-__all__ = ["handed_over"]
+__all__ = ["transfer"]
 
 
-def handed_over(pipeline: Pipeline, folder: Path) -> Pipeline:
+def transfer(pipeline: Pipeline, folder: Path) -> Pipeline:
     """Return a pipeline whose parts have learned what the parts of the same name in a trained folder have.
 
     Their options stay as they are. Aliases of concepts that the knowledge base lacks are left out. Where a name stands
@@ -28,7 +28,7 @@ def handed_over(pipeline: Pipeline, folder: Path) -> Pipeline:
 
     Raises:
         LinnetError: no part that learns has one of its name in the folder.
-        RecipeError: `folder` is no trained folder, or the options do not fit what was learned.
+        RecipeError: `folder` is not a trained folder, or the options do not fit what was learned.
     """
     tables = config.read_recipe(folder / "pipeline.toml").pipeline
     saved, found = list(_saved(tables, folder)), False

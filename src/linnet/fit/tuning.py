@@ -1,7 +1,7 @@
 """Choice of a pipeline's keywords: trials of what ``[tune]`` allows, each trained and scored, in a study on disk.
 
 Values are proposed from the scores so far (`linnet.fit.study`); the first trial takes the recipe's own values, where
-the choice holds them. The study is a file, so an interrupted search goes on where it was, with the trials that it would
+the choice holds them. The study is a file, so an interrupted search resumes with the trials that it would
 have had. It belongs to one recipe, corpus, knowledge base, score and seed.
 
 A trial is scored on documents it has not learned from: on the dev documents, which then nothing chooses on, or by
@@ -25,7 +25,7 @@ from linnet.evaluate import Options, evaluate
 from linnet.fit.fitting import fold_of
 from linnet.fit.plan import from_dev, parts_of, tasks
 from linnet.fit.store import corpus_version
-from linnet.fit.study import Study, chosen
+from linnet.fit.study import Study, find_choice
 from linnet.fit.training import train_in_place
 from linnet.kb import KnowledgeBase
 from linnet.pipeline.component import blind
@@ -44,7 +44,7 @@ Values = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Trial:
-    """What came of some values.
+    """The result of one set of values.
 
     Args:
         number: 1 for the first.
@@ -65,7 +65,7 @@ class Trial:
 
 @dataclass(frozen=True, kw_only=True)
 class Search:
-    """What is searched for, and with what documents.
+    """The search: recipe, search space and documents.
 
     Args:
         source: name or file of a recipe with a ``[tune]`` table.
@@ -101,7 +101,7 @@ class Search:
         return self.dev if self.split == "dev" else self.train
 
     def check(self) -> None:
-        """Refuse what could not be tuned, before hours are spent on it.
+        """Refuse what cannot be tuned, before hours are spent on it.
 
         Raises:
             LinnetError: no documents to score on, no such score, or a part that learns from them.
@@ -160,13 +160,13 @@ class Search:
             for key, wanted in self.recipe.tune.items():
                 target, _, name = key.rpartition(".")
                 called = name_of(part) == target or type(part).__module__.startswith(f"linnet.{target}.")
-                value = chosen(wanted, learner_of(part).keywords.get(name)) if called else None
+                value = find_choice(wanted, learner_of(part).keywords.get(name)) if called else None
                 if value is not None:
                     found.setdefault(key, value)
         for key, wanted in self.recipe.tune.items():
             for table in self.recipe.train:
                 target, _, name = key.rpartition(".")
-                value = chosen(wanted, table.get(name)) if target == f"train.{table.get('part')}" else None
+                value = find_choice(wanted, table.get(name)) if target == f"train.{table.get('part')}" else None
                 if value is not None:
                     found.setdefault(key, value)
         return found
@@ -210,8 +210,8 @@ def tune(search: Search, folder: Path, *, trials: int, seed: int = 13, timeout: 
         timeout: seconds after which this run begins no other trial.
 
     Raises:
-        LinnetError: the folder holds the study of something else, or what is no study, or cannot be written; another
-            process goes on with the study.
+        LinnetError: the folder holds the study of something else, or is not a study, or cannot be written; another
+            process is running the study.
         MissingExtraError: Optuna is not installed.
     """
     search.check()

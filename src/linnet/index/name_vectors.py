@@ -25,7 +25,7 @@ from linnet.index.flat import Flat, Found
 from linnet.index.hnsw import Hnsw
 from linnet.index.ivf import Ivf
 from linnet.kb import KbName, KnowledgeBase, Mask
-from linnet.kb.side_files import Earlier, SideFile, built_once
+from linnet.kb.side_files import Earlier, SideFile, build_once
 from linnet.reporter import warn
 
 __all__ = ["INDEXES", "EditedVectors", "Kind", "NameVectors", "NameVectorsFile", "SearchedNames"]
@@ -136,7 +136,7 @@ class NameVectors:
                 return built
             return kind.open(path, self.vectors, self.concepts, self.about)
 
-        return built_once(path, find(), find, make)
+        return build_once(path, find(), find, make)
 
 
 class EditedVectors:

@@ -107,7 +107,7 @@ def _check_target(path: Path) -> Path:
     with target.open("rb") as file:
         head = file.read(100)
     if head and (not head.startswith(MAGIC) or int.from_bytes(head[68:72], "big") != APPLICATION_ID):
-        raise KnowledgeBaseError(f"{path} exists and is no knowledge base: give another name, or remove it first")
+        raise KnowledgeBaseError(f"{path} exists and is not a knowledge base: choose another name, or remove it first")
     return target
 
 
@@ -240,7 +240,7 @@ class _Rows:
                 raise KnowledgeBaseError(_duplicate(connection)) from error
             except UnicodeEncodeError as error:
                 raise KnowledgeBaseError(
-                    f"{error.object[:80]!r} holds a lone surrogate, which is no character: decode the source properly"
+                    f"{error.object[:80]!r} contains a lone surrogate, which is not a character: decode the source"
                 ) from error
         self.lots = {}
 

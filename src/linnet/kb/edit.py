@@ -177,7 +177,7 @@ class Edit:
         texts += [text for name in concept.names for text in astuple(name)] + [concept.replaced_by or ""]
         for text in filter(_lone, texts):
             raise KnowledgeBaseError(
-                f"{where}{text[:80]!r} holds a lone surrogate, which is no character: decode the source properly"
+                f"{where}{text[:80]!r} contains a lone surrogate, which is not a character: decode the source properly"
             )
         if any(name.text.strip() for name in concept.names) or concept.replaced_by is not None:
             pass

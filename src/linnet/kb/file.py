@@ -34,7 +34,7 @@ __all__ = [
     "is_busy",
     "journal",
     "read_concept",
-    "undone",
+    "recover",
 ]
 
 APPLICATION_ID = 0x4C4E4B42  # "LNKB" in the file's header tells our SQLite files from others
@@ -105,12 +105,12 @@ def concept_hash(row: int, concept: Concept, names: Sequence[int] = ()) -> int:
 
 
 def concept_share(query: Query, row: int, concept: Concept) -> int:
-    """Return the share in the version of the concept that stands in `row`; `query` runs SQL with values."""
+    """Return the share of the concept in `row` in the version; `query` runs SQL with values."""
     return concept_hash(row, concept, [name for (name,) in query(NAME_ROWS, (row,))])
 
 
 def check_file(path: Path) -> None:
-    """Refuse what is no knowledge base with a message that says why, before SQLite says something cryptic.
+    """Refuse a file that is not a knowledge base, with a clear reason instead of SQLite's message.
 
     Raises:
         KnowledgeBaseError: no such file, no knowledge base, truncated, or of another format version.
@@ -157,7 +157,7 @@ def journal(path: Path) -> Path:
     return path.with_name(path.name + "-journal")
 
 
-def undone(path: Path) -> Path:
+def recover(path: Path) -> Path:
     """Return a file with the last finished state of `path`: itself, once an interrupted edit of it is undone.
 
     An edit that was killed leaves a journal behind, and nothing can be read before it is played back. Who may not
@@ -177,7 +177,7 @@ def undone(path: Path) -> Path:
         after = journal(path).stat()
     except FileNotFoundError:  # somebody who may write has undone it meanwhile
         shutil.rmtree(folder)
-        return undone(path)
+        return recover(path)
     except OSError as error:
         shutil.rmtree(folder)
         message = "an edit was interrupted; it must be undone by somebody who may write there, with `linnet kb info`"

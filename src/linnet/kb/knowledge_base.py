@@ -25,7 +25,7 @@ import numpy.typing as npt
 from linnet.data import SCOPES, Concept, Name, Scope
 from linnet.errors import KnowledgeBaseError, UnknownConceptError, did_you_mean
 from linnet.home import kb_path
-from linnet.kb.file import APPLICATION_ID, SCHEMA_VERSION, TYPES, WAIT, check_file, is_busy, read_concept, undone
+from linnet.kb.file import APPLICATION_ID, SCHEMA_VERSION, TYPES, WAIT, check_file, is_busy, read_concept, recover
 from linnet.kb.search import Hit, row_number, search, spellings
 from linnet.kb.tables import ANCESTORS, DAMAGE, DESCENDANTS, INFO, check_rows, connect, damage_error, read_info
 
@@ -83,10 +83,10 @@ class KnowledgeBase:
     """
 
     def __init__(self, path: Path) -> None:
-        self.path = path.absolute()  # other threads and processes may stand in another folder
+        self.path = path.absolute()  # other threads and processes may have another working folder
         self._local = threading.local()
         check_file(path)
-        self.file = undone(self.path)  # what is read: the same, or a copy without an edit that was interrupted
+        self.file = recover(self.path)  # what is read: the same, or a copy without an edit that was interrupted
         if self.file != self.path:
             weakref.finalize(self, shutil.rmtree, self.file.parent, ignore_errors=True)
         self.version = ""
@@ -215,7 +215,7 @@ class KnowledgeBase:
         if concepts is None:
             return self._names("")
         if not isinstance(concepts, Iterable):
-            raise KnowledgeBaseError(f"{concepts!r} is no list of rows: kb[{concepts!r}].names are one concept's")
+            raise KnowledgeBaseError(f"{concepts!r} is not a list of rows: kb[{concepts!r}].names are one concept's")
         rows = (row_number(row, "row of a concept: kb[id].names are those of one") for row in concepts)
         return itertools.chain.from_iterable(self._names("AND n.concept = ?", row) for row in rows)
 

@@ -225,7 +225,7 @@ class RowWriter:
 
     def _index(self, name: int, old: str, new: str) -> None:
         """Let a name be found by its form `new` instead of `old`; nothing is found by ``""``."""
-        # the word index keeps no texts of its own and must be told what it is to forget
+        # the word index keeps no texts and needs the old text to remove it
         self.run("INSERT INTO words (words, rowid, norm) VALUES ('delete', ?, ?)", name, old)
         self.run("UPDATE names SET norm = ? WHERE row = ?", new, name)
         self.run("INSERT INTO words (rowid, norm) VALUES (?, ?)", name, new)

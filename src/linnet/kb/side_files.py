@@ -30,7 +30,7 @@ from linnet.errors import KnowledgeBaseError
 from linnet.home import hold
 from linnet.kb.knowledge_base import KnowledgeBase, Mask
 
-__all__ = ["Earlier", "Layers", "SideFile", "built_once"]
+__all__ = ["Earlier", "Layers", "SideFile", "build_once"]
 
 logger = logging.getLogger(__name__)
 
@@ -74,7 +74,7 @@ class SideFile(ABC, Generic[T]):
     """Base of files of a kind, whose content is a T once it is open.
 
     Args:
-        kb: what it stands beside.
+        kb: the knowledge base that the file belongs to.
         options: what it is made with, as JSON; others make another file.
         rules: what else it is made by, as JSON; others make it anew.
 
@@ -117,7 +117,7 @@ class SideFile(ABC, Generic[T]):
 
     @property
     def files(self) -> list[Path]:
-        """The files of this kind and options that are there, with those that stand beside them in turn."""
+        """The existing files of this kind and these options, with their own side files."""
         name = glob.escape(self.path.name)
         found = [*self.path.parent.glob(name), *self.path.parent.glob(f"{name}.*")]
         return sorted(path for path in found if path.suffix != ".part")
@@ -173,7 +173,7 @@ class SideFile(ABC, Generic[T]):
             return kept(path, lambda file: self._write(file, fresh, earlier, more), what=self.WHAT)
 
         version = self.kb.version
-        return built_once(path, found, lambda: self._open(path, **more), make, fits=lambda one: one.version == version)
+        return build_once(path, found, lambda: self._open(path, **more), make, fits=lambda one: one.version == version)
 
     def _open(self, path: Path, **more: str) -> _File[T] | None:
         """Return a file of whatever version; None if there is none that was made of the same."""
@@ -221,7 +221,7 @@ class SideFile(ABC, Generic[T]):
         return _File(stored, self.read(stored))
 
 
-def built_once(
+def build_once(
     path: Path,
     found: T | None,
     find: Callable[[], T | None],

@@ -195,5 +195,5 @@ def read_info(found: Iterable[Any], path: Path) -> dict[str, str]:
     except (KeyError, TypeError, ValueError, RecursionError):
         sound = False
     if not sound:
-        raise KnowledgeBaseError(f"{path} is damaged: what it says of itself is no use; build it again")
+        raise KnowledgeBaseError(f"{path} is damaged: its metadata is unusable; build it again")
     return info

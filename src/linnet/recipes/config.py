@@ -56,7 +56,7 @@ def _component(name: str) -> type[Stage]:
 
 def _recipe_folder() -> Path:
     shipped = Path(str(resources.files("linnet.recipes"))) / "shipped"
-    # in a checkout the recipes stand at the top of the tree; in a wheel inside the package
+    # recipes are at the top of a checkout, but inside the package in a wheel
     return shipped if shipped.is_dir() else Path(__file__).parents[3] / "recipes"
 
 
@@ -241,7 +241,7 @@ def load(source: str | Path, *, kb: str | Path | KnowledgeBase | None = None, ch
             f"{opened.path} has version {opened.version}: train it again, or give the knowledge base it was made with"
         )
     saved = folder if trained else None
-    allow = recipe.allowed(opened, source)
+    allow = recipe.make_allow(opened, source)
     made = Pipeline(*_make_all(recipe.pipeline, opened, saved), name=str(source), kb=opened, allow=allow)
     if trained and (folder / SEEN).is_file():
         made.seen = Seen(read_json(folder / SEEN))

@@ -1,4 +1,4 @@
-"""Knowledge bases for those who only have a name: shipped, kept under LINNET_HOME, or built as a recipe says.
+"""Knowledge bases by name: shipped, kept under LINNET_HOME, or built as a recipe says.
 
 A recipe may name the sources of its knowledge base instead of a file. What is built from them is kept under
 LINNET_HOME by the content of all files involved, so that it is built once and never mistaken for another.
@@ -98,7 +98,7 @@ def build_kb(
     Args:
         sources: the table of a recipe.
         data: the folder that relative paths begin in; None takes the environment variable LINNET_DATA.
-        progress: told how many concepts have been read, while it is built.
+        progress: called with the number of concepts read so far.
 
     Raises:
         LinnetError: a source with wrong fields, or no folder to find its file in.

@@ -1,4 +1,4 @@
-"""How texts are linked with a pipeline that somebody asked for: by default, with a detector in front, gold hidden."""
+"""Rules of linking: the default recipe, a detector in front of a pipeline, hidden gold mentions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from linnet.pipeline.component import blind
 from linnet.pipeline.decide import Decide
 from linnet.recipes.config import components, make, name_of, read_recipe, recipes
 
-__all__ = ["NOTICE", "default_recipe", "detecting", "hide_gold", "untrained"]
+__all__ = ["NOTICE", "add_detector", "default_recipe", "find_untrained", "hide_gold"]
 
 logger = logging.getLogger(__name__)
 
@@ -23,12 +23,12 @@ NOTICE = "Negation and family history are not interpreted: 'no cleft palate' sti
 
 
 def default_recipe(kb: str | None) -> str:
-    """Return the recipe that links to a knowledge base, a name or a file, where nobody names one."""
+    """Return the default recipe for a knowledge base, given by name or file."""
     return "hpo" if kb in (None, "hpo") else "dictionary"
 
 
-def untrained(source: str, *, changes: Sequence[str] = ()) -> tuple[str, list[str]]:
-    """Return the recipe that trains what is linked with, and which parts have learned nothing yet.
+def find_untrained(source: str, *, changes: Sequence[str] = ()) -> tuple[str, list[str]]:
+    """Return the recipe that trains the pipeline, and the parts that are still untrained.
 
     There are none of a trained folder, nor of a recipe that trains nothing.
     """
@@ -40,7 +40,7 @@ def untrained(source: str, *, changes: Sequence[str] = ()) -> tuple[str, list[st
     return source, list(dict.fromkeys(str(table["part"]) for table in recipe.train if "part" in table))
 
 
-def detecting(linker: Pipeline, name: str) -> Pipeline:
+def add_detector(linker: Pipeline, name: str) -> Pipeline:
     """Return a pipeline with a detector in front, in the place of ``gold`` if it begins with that."""
     if linker.kb is None or "mentions" not in linker.needs:
         raise LinnetError(f"--detect {name}: {linker!r} finds mentions itself")
@@ -58,7 +58,7 @@ def detecting(linker: Pipeline, name: str) -> Pipeline:
 
 
 def _drop_calibration(part: Component) -> Component:
-    """Return a part that does not say of probabilities at given spans that they are those of found ones."""
+    """Return a part that marks probabilities fitted on given spans as uncalibrated for detected ones."""
     if not isinstance(part, Decide) or part.calibration != "given-span":
         return part
     logger.warning("probabilities were fitted on given mentions: for detected mentions they count as uncalibrated")

@@ -179,7 +179,7 @@ class Recipe(BaseModel):
     ``kb`` is a name, a file, or the sources it is built from; ``train`` says which parts learn, ``train_corpus`` from
     which corpus' train split where it is not the recipe's own; ``trained_by`` names another recipe whose trained parts
     are taken instead; ``tune`` is what ``linnet tune`` chooses from (`Parameter`), ``chosen_on`` the split it
-    chose on; ``allow`` says what may be answered; a figure in ``expect`` is named after its
+    chose on; ``allow`` restricts the answers; a metric in ``expect`` is named after its
     split: ``dev.in-kb.accuracy@1``.
 
     >>> Recipe(pipeline=[{"use": "gold"}], expect={"test.strict.f1": 0.9}).splits
@@ -223,7 +223,7 @@ class Recipe(BaseModel):
             return build_kb(self.kb, data=data)
         return open_kb(self.kb) if self.kb else None
 
-    def allowed(self, kb: KnowledgeBase, source: str | Path) -> Allow:
+    def make_allow(self, kb: KnowledgeBase, source: str | Path) -> Allow:
         """Return the conditions on what may be answered.
 
         Raises:

@@ -1,1 +1,1 @@
-"""Many documents: jobs that go on after an interruption."""
+"""Many documents: jobs that resume after an interruption."""

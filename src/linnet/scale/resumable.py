@@ -1,4 +1,4 @@
-"""Linked documents of a long job, kept beside its output until that is written, so that an interrupted job goes on.
+"""Linked documents of a long job, kept beside its output until that is written, so that an interrupted job can resume.
 
 The folder ``OUT.unfinished`` holds
 
@@ -9,7 +9,7 @@ The folder ``OUT.unfinished`` holds
 * ``lock``: held by the process that writes.
 
 A batch counts when its line is there and its bytes are those of the checksum. What a killed process or a power cut has
-left behind the last such batch is dropped. A job goes on only if it is made of the same, and if the very documents that
+left behind the last such batch is dropped. A job resumes only if it is made of the same, and if the very documents that
 were finished are given again.
 """
 
@@ -106,7 +106,7 @@ class Unfinished:
             for text in itertools.islice(stream, self.documents):
                 yield loads(text.decode(), self._rows)
 
-    # --- going on ----------------------------------------------------------------------------------------------------
+    # --- resuming ----------------------------------------------------------------------------------------------------
 
     def load(self) -> None:
         """Find out what an earlier process has finished of the same job; what it did not finish is dropped."""
@@ -255,7 +255,7 @@ def rest(
         kept: what is finished. If other documents are given now, nothing is.
         linker: the pipeline.
         given: gives the documents from the first one on, each time it is called.
-        again: told how many of the finished ones have been compared.
+        again: called with the number of finished documents compared.
     """
     docs = iter(given())
     if kept.documents:
