@@ -19,7 +19,7 @@ from linnet.cli.fetching import fetching
 from linnet.cli.inputs import refuse_overwriting
 from linnet.cli.terminal import say
 from linnet.corpora import FORMATS, fitting, format_of, options_of, write
-from linnet.corpora.catalog import CORPORA, corpus_named, read_corpus, splits_of
+from linnet.corpora.catalog import CORPORA, Corpus, corpus_named, read_corpus, splits_of
 from linnet.corpora.corpus_download import download_corpus
 from linnet.corpora.describe import Stats, check, describe, seen
 from linnet.corpora.faults import LEFT_OUT, Faults, OnError
@@ -313,13 +313,15 @@ def prepare(
         for part in splits_of(source):
             written += _prepare_split(source, part, place, to, base, absent == "drop", data, _count_faults(on_error))
     if not written:
-        fetched = " or fetch it with --download" if corpus.downloads else f" or get it from {corpus.page}"
-        raise LinnetError(
-            f"no split of {name} was found: set --data or LINNET_DATA to the folder of the corpora{fetched}"
-        )
+        raise _no_split(name, corpus)
     if corpus.terminologies:
         named = " or ".join(f"--from {item}" for item in corpus.terminologies)
         logger.info("its concepts: linnet kb build --download %s", named)
+
+
+def _no_split(name: str, corpus: Corpus) -> LinnetError:
+    fetched = " or fetch it with --download" if corpus.downloads else f" or get it from {corpus.page}"
+    return LinnetError(f"no split of {name} was found: set --data or LINNET_DATA to the folder of the corpora{fetched}")
 
 
 def _prepare_split(

@@ -22,7 +22,7 @@ def _read_value(text: str) -> Any:
     except tomllib.TOMLDecodeError:
         return text.strip()
     except (ValueError, RecursionError) as error:  # thousands of digits, brackets without end
-        raise ValueError(f"{len(text):,} characters are no value: {error}") from error
+        raise ValueError(f"not a value ({len(text):,} characters): {error}") from error
     if isinstance(value, int) and value.bit_length() > LONGEST_NUMBER:
         raise ValueError(f"a whole number of {value.bit_length():,} bits, expected {LONGEST_NUMBER} at most")
     return value
