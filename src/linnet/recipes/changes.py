@@ -24,7 +24,7 @@ def _read_value(text: str) -> Any:
     except (ValueError, RecursionError) as error:  # thousands of digits, brackets without end
         raise ValueError(f"not a value ({len(text):,} characters): {error}") from error
     if isinstance(value, int) and value.bit_length() > LONGEST_NUMBER:
-        raise ValueError(f"a whole number of {value.bit_length():,} bits, expected {LONGEST_NUMBER} at most")
+        raise ValueError(f"an integer of {value.bit_length():,} bits, expected at most {LONGEST_NUMBER}")
     return value
 
 
