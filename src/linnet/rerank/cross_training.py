@@ -260,13 +260,7 @@ def fit(
     own, loop = CrossArgs.split({key: value for key, value in args.items() if key != "checkpoints"})
     # what is measured or fitted is as it will be linked
     applied = own.model_copy(update={"add_gold": False, "top_k": cross.top_k})
-    rest, out = _divided(docs, own, loop.seed) if cross.use_first_stage_scores else (docs, [])
-    shown = learned_documents(cross, rest, before=before, args=own)
-    held = learned_documents(cross, out, before=before, args=applied) if out else []
-    if cross.use_first_stage_scores and not (_teaches(shown) and _teaches(held)):
-        logger.warning("cross_encoder: too few documents to hold any out: its weight is fitted on all of them")
-        shown = learned_documents(cross, docs, before=before, args=own)
-        held = learned_documents(cross, docs, before=before, args=applied)
+    shown, held = _learned_and_held_out(cross, docs, before, own, applied, loop.seed)
     if not _teaches(shown):
         problem = "cross_encoder: no mention of the training documents has a right candidate to learn from"
         raise DataError(f"{problem}: a detector before it that has learned too little finds none of them")
@@ -284,6 +278,22 @@ def fit(
         weigh(cross.network, list(_said(cross, held)))
     if own.max_accuracy_loss is not None and judged:
         cross.skip_threshold = fit_skip_threshold(cross, judged, max_accuracy_loss=own.max_accuracy_loss)
+
+
+def _learned_and_held_out(
+    cross: CrossEncoder, docs: Sequence[Document], before: Component, own: CrossArgs, applied: CrossArgs, seed: int
+) -> tuple[list[Learned], list[Learned]]:
+    """Return what the network learns from, and what the weights of both stages are fitted on: none, if not needed."""
+    if not cross.use_first_stage_scores:
+        return learned_documents(cross, docs, before=before, args=own), []
+    rest, out = _divided(docs, own, seed)
+    shown = learned_documents(cross, rest, before=before, args=own)
+    held = learned_documents(cross, out, before=before, args=applied) if out else []
+    if _teaches(shown) and _teaches(held):
+        return shown, held
+    logger.warning("cross_encoder: too few documents to hold any out: its weight is fitted on all of them")
+    shown = learned_documents(cross, docs, before=before, args=own)
+    return shown, learned_documents(cross, docs, before=before, args=applied)
 
 
 def _timed(cross: CrossEncoder, steps: Iterator[Step], *, mentions: int, batches: int) -> Iterator[Step]:
