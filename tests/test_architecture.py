@@ -28,6 +28,37 @@ DATA_FOLDERS = {"demo"}  # hold files, and import nothing
 MODULES = sorted(ROOT.rglob("*.py"))
 LONGEST_FILE, LONGEST_MODEL, LONGEST_FUNCTION = 400, 600, 60
 MODELS = ("detect", "retrieve", "rerank", "joint")  # a model is read in one file, as far as it can be
+MOST_COMPLEX = 15
+# Functions with more branches than that, and why they keep them in one place.
+COMPLEX = {
+    "each line is one rule or exception of the language": (
+        "text/sentences.py _judge_short", "text/sentences.py _is_full_stop", "text/sentences.py _is_wrap",
+        "text/words.py shape_of", "detect/conjuncts.py readings", "detect/name_agreement.py _alone",
+        "evaluate/errors.py _kinds",
+    ),
+    "a command has one branch for each of its options": (
+        "cli/link.py link", "cli/kb_compare.py subset", "cli/kb_build.py build", "cli/kb_edit.py add",
+        "cli/inputs.py make_allow", "cli/inputs.py refuse_overwriting", "cli/corpus.py prepare",
+        "cli/reproduce.py reproduce", "cli/train.py train", "bench/ablate.py ablation",
+        "corpora/corpus_download.py download_corpus",
+    ),
+    "a record or a table has many optional fields": (
+        "vocabularies/mesh_table.py read_mesh_table", "vocabularies/table.py _names",
+        "corpora/label_studio.py _documents", "corpora/genes.py _mention", "corpora/extras.py restored",
+        "corpora/craft.py _read", "corpora/texoo.py document", "corpora/brat.py _second",
+        "kb/file.py check_file", "recipes/changes.py apply_change",
+    ),
+    "a layout or a type is guessed from many signs": (
+        "corpora/sources.py find", "corpora/reading.py read_sources", "corpora/reading.py _guess",
+        "corpora/conll_lines.py _layout", "vocabularies/options.py _from_text",
+    ),
+    "one loop over all mentions or names that a function call per step would slow down": (
+        "pipeline/decide.py _fold", "detect/name_search.py read_texts", "detect/dictionary.py _groups",
+    ),
+    "the steps of one training, read from top to bottom": (
+        "retrieve/dense_training.py collate", "rerank/lexical.py examples", "rerank/cross_training.py fit",
+    ),
+}  # fmt: skip
 MOST_MODULES = 60  # of ours that linking a text with the dictionary loads
 SLOW = ("numpy", "pydantic", "scipy", "sklearn", "torch", "typer", "rich", "lxml")
 
@@ -161,6 +192,23 @@ def test_files_and_functions_are_short(path: Path, tree: ast.Module) -> None:
     for node in ast.walk(tree):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             assert (node.end_lineno or 0) - node.lineno < LONGEST_FUNCTION, node.name
+
+
+def complexity_of(function: ast.AST) -> int:
+    """Return McCabe's complexity, where comprehensions, assertions and each `and` and `or` count too."""
+    branches = (ast.If, ast.IfExp, ast.For, ast.While, ast.ExceptHandler, ast.Assert, ast.match_case)
+    nodes = list(ast.walk(function))
+    loops = sum(1 + len(node.ifs) for node in nodes if isinstance(node, ast.comprehension))
+    choices = sum(len(node.values) - 1 for node in nodes if isinstance(node, ast.BoolOp))
+    return 1 + sum(isinstance(node, branches) for node in nodes) + loops + choices
+
+
+def test_functions_are_simple(path: Path, tree: ast.Module) -> None:
+    """A function that has become simple leaves the list of exceptions."""
+    functions = [node for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]
+    found = {f"{name_of(path)} {node.name}" for node in functions if complexity_of(node) > MOST_COMPLEX}
+    allowed = {name for names in COMPLEX.values() for name in names}
+    assert found == {name for name in allowed if name.startswith(f"{name_of(path)} ")}
 
 
 def test_gold_is_hidden_in_one_place(path: Path, tree: ast.Module) -> None:
