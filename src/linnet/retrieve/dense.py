@@ -13,12 +13,11 @@ Nothing here imports torch before a network is needed, so that recipes can be ch
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -27,17 +26,14 @@ from pydantic import Field, NonNegativeInt, PositiveInt
 from linnet.data import Candidates, Document, Mention
 from linnet.errors import RecipeError
 from linnet.frozen import FrozenDict
-from linnet.index.flat import Flat, Found
-from linnet.index.name_vectors import NameVectorsFile, SearchedNames
-from linnet.kb import KbName, KnowledgeBase, Mask
+from linnet.kb import KnowledgeBase
 from linnet.pipeline import Allow
 from linnet.pipeline.aliases import Aliases
-from linnet.pipeline.learner import TrainingStage, made_once
-from linnet.reporter import warn
+from linnet.pipeline.learner import TrainingStage
+from linnet.retrieve.name_searcher import NameSearcher
 from linnet.retrieve.queries import IndexedRetriever
 from linnet.text.contexts import InContext, in_context
 from linnet.train.args import PartArgs
-from linnet.train.network import MODEL, NetworkComponent
 
 if TYPE_CHECKING:
     from linnet.retrieve.dense_network import BiEncoder
@@ -46,9 +42,6 @@ __all__ = ["ALIGN", "FINETUNE", "AlignArgs", "Dense", "DenseArgs"]
 
 Floats = npt.NDArray[np.float32]
 
-NO_NAME = -1  # the name row of an alias
-ALIASES = "aliases.jsonl"
-VECTORS = "names.vectors"  # in a trained folder
 FEWEST_TOKENS = 8
 ALIGN: Literal["align"] = "align"  # the stages
 FINETUNE: Literal["finetune"] = "finetune"
@@ -137,7 +130,7 @@ class AlignArgs(StageArgs):
 
 
 @dataclass(kw_only=True)
-class Dense(NetworkComponent["BiEncoder"], IndexedRetriever):
+class Dense(NameSearcher["BiEncoder"], IndexedRetriever):
     """Candidates are the concepts whose vectors are nearest to the mention's.
 
     Args:
@@ -219,63 +212,12 @@ class Dense(NetworkComponent["BiEncoder"], IndexedRetriever):
             return module.with_onnx().eval()
         return module.to(choose_device()).eval()
 
-    @made_once
-    def names_index(self) -> SearchedNames:
-        """The vectors of all names, opened or made at first use.
-
-        Those of a trained folder stand in it, others beside the knowledge base; they are made where neither holds them
-        for these weights, options and version.
-        """
-        trained = [self.folder.with_name(VECTORS)] if self.folder is not None else []
-        return self.names_file.searched(self.index, *trained)
-
-    @property
-    def names_file(self) -> NameVectorsFile:
-        """The file of the vectors of all names beside the knowledge base, by the network as it is."""
-        entity = self.network.entity
-        key = {
-            "encoder": entity.fingerprint(), "pooling": self.name_pooling, "names": self.names,
-            "definitions": self.definitions, "markers": self.markers, "name_tokens": self.name_tokens,
-        }  # fmt: skip
-
-        def encode(names: Sequence[KbName]) -> tuple[Floats, int]:
-            descriptions = [self.kb[name.concept].definition for name in names] if self.definitions else None
-            return self.encode_cut_names([name.text for name in names], descriptions)
-
-        preferred = self.names == "preferred"
-        return NameVectorsFile(self.kb, key, encode, size=entity.size, tokens=self.name_tokens, preferred=preferred)
-
-    @made_once
-    def alias_vectors(self) -> Floats:
-        """The vectors of all aliases, also of those that are left out."""
-        return self.encode_names([text for text, _ in self.learned.keys])
-
-    @made_once
-    def alias_index(self) -> Flat:
-        """The aliases that are not left out, as names."""
-        used = np.flatnonzero(self.learned.totals > 0)
-        return Flat(self.alias_vectors[used], np.array([row for _, row in self.learned.keys], np.int32)[used])
-
     @property
     def templates(self) -> Any:
         """How texts become tokens, a `linnet.nn.templates.Templates`."""
         from linnet.nn.templates import Templates  # noqa: PLC0415 - imports torch
 
         return Templates(tokens=self.tokens, name_tokens=self.name_tokens, markers=self.markers)
-
-    def encode_names(self, names: Sequence[str], descriptions: Sequence[str] | None = None) -> Floats:
-        """Return the vectors of names, float32 (names, d) of length 1."""
-        vectors, cut = self.encode_cut_names(names, descriptions)
-        self.warn_of_cut(cut, "names", self.name_tokens)
-        return vectors
-
-    def encode_cut_names(self, names: Sequence[str], descriptions: Sequence[str] | None = None) -> tuple[Floats, int]:
-        """Return the vectors of names, and how many names are longer than the window; for many that are told once."""
-        from linnet.nn.vectors import encode  # noqa: PLC0415 - imports torch
-
-        module = self.network
-        texts, cut = self.templates.names(names, module.entity, descriptions)
-        return encode(module.entity, module.name_pool, texts, normalise=True), cut
 
     def encode_mentions(self, mentions: Sequence[InContext]) -> Floats:
         """Return the vectors of mentions in their contexts, float32 (mentions, d) of length 1.
@@ -293,12 +235,6 @@ class Dense(NetworkComponent["BiEncoder"], IndexedRetriever):
     def contexts(self, doc: Document) -> list[InContext]:
         """Return the mentions of a document as they are read."""
         return in_context(doc, tokens=self.tokens, long_forms=self.long_forms, context=self.context)
-
-    @staticmethod
-    def warn_of_cut(count: int, what: str, tokens: int) -> None:
-        """Say how many texts were too long to be compared in full."""
-        if count:
-            warn(f"{count:,} {what} are longer than {tokens} word pieces: only their ends were compared")
 
     # --- looking up --------------------------------------------------------------------------------------------------
 
@@ -326,97 +262,6 @@ class Dense(NetworkComponent["BiEncoder"], IndexedRetriever):
             kinds = [mention.types if allow else () for mention in doc.mentions or ()]
             asked.append(list(zip(self.contexts(doc), kinds, strict=True)))
         return asked
-
-    def search(self, vectors: Floats, k: int, masks: Sequence[Mask | None] | None = None) -> list[Candidates]:
-        """Return the nearest concepts of vectors of mentions (mentions, d), by names and by aliases."""
-        found = self.names_index.search(vectors, k, masks)
-        version = self.kb.version
-        if not (self.aliases and len(self.learned)):
-            return [Candidates(rows, scores, names=names, kb=version) for rows, scores, names in found]
-        by_alias = self.alias_index.search(vectors, k, masks)
-        return [_merged(ours, theirs, k, version) for ours, theirs in zip(found, by_alias, strict=True)]
-
-    # --- learning ----------------------------------------------------------------------------------------------------
-
-    def show(self, vectors: SearchedNames) -> None:
-        """Take these vectors for those of all names; those of aliases are made again."""
-        self.hide()
-        self.names_index = vectors
-
-    def hide(self) -> None:
-        """Forget the vectors of names and aliases, which are made again where they are needed."""
-        self.forget("names_index", "alias_vectors", "alias_index")
-
-    def with_network(self, other: Self) -> Self:
-        """Return the same component with what another one's training made of the network."""
-        made = copy.copy(self)
-        made.folder, made.trained = other.folder, other.trained
-        made.share(other, "network", "names_index")
-        return made
-
-    def without(self, documents: Iterable[str]) -> Self:
-        """Return the same component without the aliases that these documents (ids) gave it: for cross-fitting.
-
-        Its network has seen them all the same; `with_network` puts another in its place.
-        """
-        fewer = copy.copy(self)
-        fewer.learned = self.learned.without(documents)
-        fewer.share(self, "network", "names_index", *(["alias_vectors"] if len(self.learned) else []))
-        return fewer
-
-    def rebound(self, kb: KnowledgeBase) -> Self:
-        """Return the same component on the edited knowledge base `kb`, with what it learned."""
-        made = super().rebound(kb)
-        made.learned = self.learned.rebound(kb)
-        if [text for text, _ in made.learned.keys] == [text for text, _ in self.learned.keys]:
-            made.made.update({name: value for name, value in self.made.items() if name == "alias_vectors"})
-        return made
-
-    @property
-    def worth_saving(self) -> bool:
-        """Whether there is a network to save: the pre-trained one too, if it was used."""
-        return self.has_learned or "network" in self.made
-
-    def save(self, folder: Path) -> None:
-        """Write the component; if it was trained the network, the vectors of all names, and the aliases."""
-        super().save(folder)
-        if self.worth_saving:
-            self._shown(folder / MODEL).save(folder / VECTORS)
-        if len(self.learned):
-            self.learned.save(folder / ALIASES, self.kb)
-
-    def _shown(self, folder: Path) -> SearchedNames:
-        """Return the vectors of all names by what will run the network that was saved in `folder`."""
-        if self.backend == "torch" or self.folder is not None:
-            return self.names_index
-        ready = copy.copy(self)
-        ready.folder, ready.trained = folder, False
-        ready.forget()
-        return ready.names_file.in_memory()
-
-    @property
-    def index_files(self) -> list[Path]:
-        """The files beside the knowledge base that the names are searched in."""
-        return self.names_file.files
-
-    @classmethod
-    def load(cls, folder: Path, *, kb: KnowledgeBase | None = None, partly: bool = False) -> Self:
-        """Return the component that `save` wrote; with `partly` without aliases of concepts that `kb` lacks."""
-        loaded = super().load(folder, kb=kb, partly=partly)
-        if (folder / ALIASES).exists():
-            loaded.learned = Aliases.load(folder / ALIASES, loaded.kb, partly=partly)
-        return loaded
-
-
-def _merged(names: Found, aliases: Found, k: int, version: str) -> Candidates:
-    """Return the best concepts of those found by names and those found by aliases, a name before an equal alias."""
-    rows = np.concatenate([names.rows, aliases.rows])
-    scores = np.concatenate([names.scores, aliases.scores])
-    which = np.concatenate([names.names, np.full(len(aliases.rows), NO_NAME, np.int32)])
-    order = np.lexsort((rows, -scores))  # stable: of a concept's two entries with one score the name comes first
-    _, firsts = np.unique(rows[order], return_index=True)
-    kept = order[np.sort(firsts)][:k]
-    return Candidates(rows[kept], scores[kept], names=which[kept], kb=version)
 
 
 def _with_margin(mention: Mention) -> Mention:
