@@ -26,7 +26,7 @@ from linnet.nn.crf import NEVER, Rules, log_partition, rules_of
 from linnet.nn.encoder import Encoder
 from linnet.nn.texts import token_batches, token_budget
 from linnet.nn.weights import read_weights, write_weights
-from linnet.nn.windows import Pieces, Text, Window
+from linnet.nn.windows import Pieces, Text, Window, embed
 from linnet.pipeline.component import Component, Step, blind
 from linnet.text.tagging import CONTINUES, Chunk, Scheme
 from linnet.text.words import SHAPES, UNKNOWN, Ints, gold_chunks, labels_of
@@ -92,16 +92,7 @@ class TaggerNetwork(nn.Module):
 
     def embedded(self, batch: Pieces) -> Tensor:
         """Return the input of the encoder, (windows, tokens, d)."""
-        windows, count = batch.shapes.shape
-        known = self.shapes(batch.shapes)  # (windows, words, d)
-        if self.matches is not None and len(batch.matches):
-            places = batch.matches[:, 0] * count + batch.matches[:, 1]
-            flat = known.reshape(windows * count, -1)
-            known = flat.index_add(0, places, self.matches(batch.matches[:, 2])).reshape(windows, count, -1)
-        padded = nn.functional.pad(known, (0, 0, 0, 1))  # what stands for no word knows nothing
-        of_pieces = padded.gather(1, batch.words[:, :, None].expand(-1, -1, padded.shape[2]))
-        embedded: Tensor = self.encoder.embeddings(batch.ids) + of_pieces
-        return embedded
+        return embed(batch, self.encoder, self.shapes, self.matches)
 
     def forward(self, batch: Pieces, embedded: Tensor | None = None) -> Tensor:
         """Return the score of each label for each word, float32 (windows, words, labels)."""

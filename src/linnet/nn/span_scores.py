@@ -18,7 +18,7 @@ from linnet.nn.windows import Pieces, Text, Window
 from linnet.reporter import tell
 from linnet.text.tagging import CONTINUES, Chunk, decode
 
-__all__ = ["WordScorer", "decoded", "emissions"]
+__all__ = ["HasRules", "WordScorer", "decoded", "emissions"]
 
 CHAINS = 1 << 16  # words that are decoded at once, padding included
 SUREST = 30.0  # log odds
@@ -26,7 +26,16 @@ SUREST = 30.0  # log odds
 Floats = npt.NDArray[np.float32]
 
 
-class WordScorer(Protocol):
+class HasRules(Protocol):
+    """A network that knows what labels may follow each other."""
+
+    @property
+    def rules(self) -> Rules:
+        """What labels may follow each other, and how gladly."""
+        ...
+
+
+class WordScorer(HasRules, Protocol):
     """A network that scores labels of words."""
 
     @property
@@ -37,11 +46,6 @@ class WordScorer(Protocol):
     @property
     def device(self) -> torch.device:
         """Where the weights are."""
-        ...
-
-    @property
-    def rules(self) -> Rules:
-        """What labels may follow each other, and how gladly."""
         ...
 
     def __call__(self, batch: Pieces, /) -> Tensor:
@@ -77,7 +81,7 @@ def emissions(
 
 
 def decoded(
-    scores: Sequence[Floats], networks: Sequence[WordScorer], labels: Sequence[str]
+    scores: Sequence[Floats], networks: Sequence[HasRules], labels: Sequence[str]
 ) -> list[list[tuple[Chunk, float]]]:
     """Return the chunks of the best labels of each text with their log odds.
 

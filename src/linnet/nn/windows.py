@@ -12,13 +12,13 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from linnet.data import Document, Mention, Span
 from linnet.nn.encoder import Encoder
 from linnet.text.words import Ints, matches_of, shape_of, spans_of
 
-__all__ = ["Pieces", "Text", "Window", "read", "windows"]
+__all__ = ["Pieces", "Text", "Window", "embed", "read", "windows"]
 
 
 class Text(NamedTuple):
@@ -147,3 +147,24 @@ class Pieces:
     def to(self, device: torch.device) -> Pieces:
         """Return the same on a device."""
         return Pieces(*(getattr(self, name).to(device) for name in self.__dataclass_fields__))
+
+
+def embed(batch: Pieces, encoder: Encoder, shapes: nn.Embedding, matches: nn.Embedding | None) -> Tensor:
+    """Return the input of an encoder, (windows, tokens, d): word pieces, and what is known of the words they are of.
+
+    Args:
+        batch: the windows.
+        encoder: whose embeddings they are.
+        shapes: a vector for each of `SHAPES`.
+        matches: a vector for each feature of the dictionary's matches; None = there is no dictionary.
+    """
+    windows, count = batch.shapes.shape
+    known = shapes(batch.shapes)  # (windows, words, d)
+    if matches is not None and len(batch.matches):
+        places = batch.matches[:, 0] * count + batch.matches[:, 1]
+        flat = known.reshape(windows * count, -1)
+        known = flat.index_add(0, places, matches(batch.matches[:, 2])).reshape(windows, count, -1)
+    padded = nn.functional.pad(known, (0, 0, 0, 1))  # what stands for no word knows nothing
+    of_pieces = padded.gather(1, batch.words[:, :, None].expand(-1, -1, padded.shape[2]))
+    embedded: Tensor = encoder.embeddings(batch.ids) + of_pieces
+    return embedded

@@ -18,6 +18,7 @@ COMPONENTS = {
     "cross_encoder": "linnet.rerank.cross_encoder:CrossEncoder",
     "decide": "linnet.pipeline.decide:Decide",
     "dense": "linnet.retrieve.dense:Dense",
+    "collective": "linnet.joint.collective:Collective",
     "dictionary": "linnet.detect.dictionary:Dictionary",
     "earlier": "linnet.retrieve.earlier:Earlier",
     "exact": "linnet.retrieve.exact:Exact",

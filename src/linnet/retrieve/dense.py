@@ -14,7 +14,7 @@ Nothing here imports torch before a network is needed, so that recipes can be ch
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
@@ -23,14 +23,14 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field, NonNegativeInt, PositiveInt
 
-from linnet.data import Candidates, Document, Mention
+from linnet.data import Candidates, Document
 from linnet.errors import RecipeError
 from linnet.frozen import FrozenDict
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Allow
 from linnet.pipeline.aliases import Aliases
 from linnet.pipeline.learner import TrainingStage
-from linnet.retrieve.name_searcher import NameSearcher
+from linnet.retrieve.name_searcher import NameSearcher, with_margins
 from linnet.retrieve.queries import IndexedRetriever
 from linnet.text.contexts import InContext, in_context
 from linnet.train.args import PartArgs
@@ -240,10 +240,7 @@ class Dense(NameSearcher["BiEncoder"], IndexedRetriever):
 
     def __call__(self, docs: Sequence[Document], /, *, allow: Allow | None = None) -> list[Document]:
         """Return `docs` with candidates, and the margin of the first before the second among the signals."""
-        return [
-            replace(doc, mentions=tuple(_with_margin(mention) for mention in doc.mentions or ()))
-            for doc in super().__call__(docs, allow=allow)
-        ]
+        return [with_margins(doc) for doc in super().__call__(docs, allow=allow)]
 
     def retrieve(self, docs: Sequence[Document], /, *, allow: Allow | None = None) -> list[list[Candidates]]:
         """Return candidates for each mention of each document; equal mentions in equal contexts are looked up once."""
@@ -262,10 +259,3 @@ class Dense(NameSearcher["BiEncoder"], IndexedRetriever):
             kinds = [mention.types if allow else () for mention in doc.mentions or ()]
             asked.append(list(zip(self.contexts(doc), kinds, strict=True)))
         return asked
-
-
-def _with_margin(mention: Mention) -> Mention:
-    scores = mention.candidates.scores if mention.candidates is not None else np.empty(0, np.float32)
-    if len(scores) < 2:
-        return mention
-    return replace(mention, signals={**mention.signals, "margin": float(scores[0] - scores[1])})

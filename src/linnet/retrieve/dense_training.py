@@ -39,6 +39,7 @@ from linnet.pipeline.aliases import Aliases
 from linnet.pipeline.component import align, blind
 from linnet.retrieve.dense import ALIGN, AlignArgs, Dense, DenseArgs
 from linnet.retrieve.dense_network import BiEncoder
+from linnet.retrieve.name_searcher import NameSearcher
 from linnet.text.normalise import basic
 from linnet.train.args import TrainArgs
 from linnet.train.checkpoint import key_of
@@ -47,7 +48,16 @@ from linnet.train.loop import parameter_groups
 from linnet.train.negatives import Spared, collisions, hard, random_rows
 from linnet.train.processes import gathered, rows_before
 
-__all__ = ["Alignment", "DenseTraining", "Example", "SynonymBatch", "fit", "linked_mentions", "namesakes"]
+__all__ = [
+    "Alignment",
+    "DenseTraining",
+    "Example",
+    "NamesToLearn",
+    "SynonymBatch",
+    "fit",
+    "linked_mentions",
+    "namesakes",
+]
 
 Ints = npt.NDArray[np.int64]
 SPARED = 16  # more concepts are looked at for hard negatives than are wanted: some are right, or spared
@@ -191,7 +201,7 @@ class DenseTraining:
         self.dense, self.args, self.linked = dense, args, linked
         self.module: nn.Module = dense.network
         self.spared = Spared(dense.kb, descendants=args.spare_descendants)
-        self.names = _Names(dense)
+        self.names = NamesToLearn(dense)
         self.judge = Judge(dense, lambda: dense.names_file)
 
     @property
@@ -347,13 +357,13 @@ def _to_shares(scores: Tensor, shares: Tensor) -> Tensor:
     return -products.sum() / len(scores)
 
 
-class _Names:
+class NamesToLearn:
     """The names of a knowledge base as a component compares them: tokens, and which belong to which concept.
 
     Places number them in the order of `linnet.index.name_vectors`.
     """
 
-    def __init__(self, dense: Dense) -> None:
+    def __init__(self, dense: NameSearcher[Any]) -> None:
         names = [name for name in dense.kb.names() if dense.names == "all" or name.preferred]
         descriptions = [dense.kb[name.concept].definition for name in names] if dense.definitions else None
         self._tokens, _ = dense.templates.names([name.text for name in names], dense.network.entity, descriptions)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from linnet.data import Candidates
+from linnet.data import Candidates, Document, Mention
 from linnet.index.flat import Flat, Found
 from linnet.index.name_vectors import NameVectorsFile, SearchedNames
 from linnet.kb import KbName, KnowledgeBase, Mask
@@ -19,7 +20,7 @@ from linnet.pipeline.learner import made_once
 from linnet.reporter import warn
 from linnet.train.network import MODEL, NetworkComponent
 
-__all__ = ["ALIASES", "VECTORS", "NameSearcher"]
+__all__ = ["ALIASES", "VECTORS", "NameSearcher", "with_margins"]
 
 Floats = npt.NDArray[np.float32]
 Network = TypeVar("Network")
@@ -215,3 +216,15 @@ def _merged(names: Found, aliases: Found, k: int, version: str) -> Candidates:
     _, firsts = np.unique(rows[order], return_index=True)
     kept = order[np.sort(firsts)][:k]
     return Candidates(rows[kept], scores[kept], names=which[kept], kb=version)
+
+
+def with_margins(doc: Document) -> Document:
+    """Return a document whose mentions have the first score less the second as ``signals["margin"]``."""
+    return replace(doc, mentions=tuple(_with_margin(mention) for mention in doc.mentions or ()))
+
+
+def _with_margin(mention: Mention) -> Mention:
+    scores = mention.candidates.scores if mention.candidates is not None else np.empty(0, np.float32)
+    if len(scores) < 2:
+        return mention
+    return replace(mention, signals={**mention.signals, "margin": float(scores[0] - scores[1])})

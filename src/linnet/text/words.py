@@ -74,7 +74,7 @@ def matches_of(words: Sequence[Span], mentions: Iterable[Mention], features: dic
     found = set()
     for mention in mentions:
         for part in mention.spans:
-            first, last = _covered(words, part)
+            first, last = words_in(words, part)
             for word in range(first, last + 1):
                 place = KINDS[3 if first == last else 0 if word == first else 2 if word == last else 1]
                 kinds = mention.types or ("",)
@@ -82,7 +82,7 @@ def matches_of(words: Sequence[Span], mentions: Iterable[Mention], features: dic
     return sorted(found)
 
 
-def _covered(words: Sequence[Span], span: Span) -> tuple[int, int]:
+def words_in(words: Sequence[Span], span: Span) -> tuple[int, int]:
     """Return the first and last word that share a character with a span; last < first if none does."""
     first, last = 0, len(words)
     while first < last:
@@ -92,6 +92,17 @@ def _covered(words: Sequence[Span], span: Span) -> tuple[int, int]:
     while end < len(words) and words[end].start < span.end:
         end += 1
     return first, end - 1
+
+
+def stretch_of(words: Sequence[Span], owners: Ints, span: Span) -> tuple[int, int]:
+    """Return the word pieces ``[start, end)`` of the words that share a character with a span.
+
+    >>> stretch_of([Span(0, 3), Span(4, 9)], np.array([0, 1, 1]), Span(4, 6))
+    (1, 3)
+    """
+    first, last = words_in(words, span)
+    start, end = np.searchsorted(owners, first), np.searchsorted(owners, last, side="right")
+    return int(start), max(int(start), int(end))
 
 
 # --- labels ----------------------------------------------------------------------------------------------------------
@@ -120,7 +131,7 @@ def labels_of(doc: Document, words: Sequence[Span], names: Sequence[str], scheme
     chunks: list[Chunk] = []
     taken = np.zeros(len(words), np.bool_)
     for mention in sorted(doc.mentions or (), key=lambda one: (one.start - one.end, one.start)):
-        first, last = _covered(words, mention.span)
+        first, last = words_in(words, mention.span)
         kind = mention.types[0] if mention.types and any(mention.types[0] == name[2:] for name in names) else ""
         if first <= last and not taken[first : last + 1].any():
             taken[first : last + 1] = True
@@ -131,7 +142,7 @@ def labels_of(doc: Document, words: Sequence[Span], names: Sequence[str], scheme
     if doc.reviewed is not None:
         seen = np.zeros(len(words), np.bool_)
         for span in doc.reviewed:
-            first, last = _covered(words, span)
+            first, last = words_in(words, span)
             seen[first : last + 1] = True
         labels[~seen & (labels == 0)] = UNKNOWN
     return labels

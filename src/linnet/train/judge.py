@@ -17,7 +17,7 @@ from linnet.train.args import TrainArgs
 from linnet.train.loop import train
 from linnet.train.model import Trainable
 
-__all__ = ["FindsByVectors", "Judge", "Linked", "judged"]
+__all__ = ["CurrentVectors", "FindsByVectors", "Judge", "Linked", "judged"]
 
 
 class Linked(NamedTuple):
@@ -48,21 +48,20 @@ class FindsByVectors(Protocol):
         ...
 
 
-class Judge:
-    """Judges a component's network as it is, in the middle of its training.
+class CurrentVectors:
+    """The vectors of all names by the weights as they are, in the middle of a training.
 
     Args:
-        part: the component.
-        names: gives the file of the vectors of all names by the weights as they are.
+        names: gives their file.
     """
 
-    def __init__(self, part: FindsByVectors, names: Callable[[], NameVectorsFile]) -> None:
-        self.part, self.names = part, names
+    def __init__(self, names: Callable[[], NameVectorsFile]) -> None:
+        self.names = names
         self._begun = names().about
         self._made: tuple[dict[str, Any], NameVectors] | None = None
 
     def vectors(self) -> NameVectors:
-        """Return the vectors of all names by the weights as they are; made once for the dev score and for mining.
+        """Return the vectors; made once for the dev score and for mining.
 
         Those by the weights that training begins with are kept beside the knowledge base for the next one.
         """
@@ -71,6 +70,19 @@ class Judge:
             kept = names.searched("flat") if names.about == self._begun else None
             self._made = (names.about, kept if isinstance(kept, NameVectors) else names.in_memory())
         return self._made[1]
+
+
+class Judge(CurrentVectors):
+    """Judges a component's network as it is, in the middle of its training.
+
+    Args:
+        part: the component.
+        names: gives the file of the vectors of all names by the weights as they are.
+    """
+
+    def __init__(self, part: FindsByVectors, names: Callable[[], NameVectorsFile]) -> None:
+        super().__init__(names)
+        self.part = part
 
     def accuracy(self, linked: Sequence[Linked]) -> float:
         """Return the share of mentions whose nearest concept is right, by names and aliases."""

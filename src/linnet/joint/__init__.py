@@ -1,0 +1,1 @@
+"""Networks that find mentions and link them at once."""

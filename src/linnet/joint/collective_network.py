@@ -1,0 +1,306 @@
+"""The network of `linnet.joint.collective`: one pass over a document, a vector for each mention, a score for each span.
+
+    document  ``[CLS] pieces [SEP]``, in windows that overlap      (windows, tokens) -> (pieces, d)
+    span      w_s·h_first + w_e·h_last + the sum of w_m·h over its pieces      (pieces, 3) -> (words, widest)
+    mention   the mean of its pieces, or W[h_first; h_last] + b                (mentions, d)
+    name      ``[CLS] name [SEP]``                                             (names, tokens) -> (names, d)
+
+Scores of spans are sums of numbers that each piece has, so that all of them take one pass over the pieces.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor, nn
+
+from linnet.errors import FormatError
+from linnet.joint.collective import Found, Mode
+from linnet.nn.attention import use_plain_steps
+from linnet.nn.crf import Rules, rules_of
+from linnet.nn.device import autocast
+from linnet.nn.encoder import Encoder
+from linnet.nn.pooling import Pool, Pooling
+from linnet.nn.span_scores import decoded
+from linnet.nn.texts import token_batches, token_budget
+from linnet.nn.weights import read_weights, write_weights
+from linnet.nn.windows import Pieces, Text, Window, embed
+from linnet.text.words import SHAPES
+
+__all__ = [
+    "BIO", "CollectiveNetwork", "Places", "Words", "find_chunks", "find_spans", "pool", "read_documents",
+    "span_scores", "word_scores",
+]  # fmt: skip
+
+Ints = npt.NDArray[np.int64]
+
+BIO = ["O", "B", "I"]
+HEADS = "heads.safetensors"
+SPREAD = 0.02  # of the weights that nothing has learned
+NEVER = float("-inf")
+LEAST = -7.0  # log odds: less probable spans are not looked at
+SUREST = 30.0
+
+
+class CollectiveNetwork(nn.Module):
+    """An encoder of documents, one of names, and the layers that find mentions.
+
+    Args:
+        mention: reads documents.
+        entity: reads names; the same object if it is shared.
+        mode: what is found, see `linnet.joint.collective.Collective`.
+        pooling: ``mean`` of a mention's pieces, or its ``ends``.
+        name_pooling: of names.
+        features: how many features matches of the dictionary have; 0 = there is no dictionary.
+    """
+
+    def __init__(
+        self, mention: Encoder, entity: Encoder, *, mode: Mode, pooling: Pooling, name_pooling: Pooling, features: int
+    ) -> None:
+        super().__init__()
+        self.mention, self.entity = mention, entity
+        use_plain_steps(mention.backbone)
+        self.name_pool = Pool(name_pooling, entity.size)
+        self.ends = Pool("ends", mention.size).both if pooling == "ends" else None
+        finds = mode != "gold"
+        with torch.random.fork_rng(devices=[]):  # the same each time, whatever was drawn before
+            torch.manual_seed(13)
+            self.shapes = nn.Embedding(len(SHAPES), mention.size) if finds else None
+            self.matches = nn.Embedding(features, mention.size) if finds and features else None
+            self.head = nn.Linear(mention.size, 3) if finds else None  # start, end, inside; or O, B, I
+            for layer in (self.shapes, self.matches, self.head):
+                if layer is not None:
+                    nn.init.normal_(layer.weight, std=SPREAD)
+        if self.head is not None:
+            nn.init.zeros_(self.head.bias)
+        self.dropout = nn.Dropout(0.0)
+        self.allowed = rules_of(BIO, "BIO")
+
+    @property
+    def shared(self) -> bool:
+        """Whether one encoder serves both sides."""
+        return self.entity is self.mention
+
+    @property
+    def device(self) -> torch.device:
+        """Where the weights are."""
+        return next(self.parameters()).device
+
+    @property
+    def rules(self) -> Rules:
+        """What labels may follow each other."""
+        return Rules(*(rule.to(self.device) for rule in self.allowed))
+
+    def forward(self, batch: Pieces) -> Tensor:
+        """Return the vectors of word pieces, one window after the other, (pieces, d)."""
+        if self.shapes is None:
+            hidden = self.mention(batch.ids, batch.mask)
+        else:
+            inputs = embed(batch, self.mention, self.shapes, self.matches)
+            hidden = self.mention.backbone(inputs_embeds=inputs, attention_mask=batch.mask).last_hidden_state
+        held = batch.words < batch.shapes.shape[1]  # neither start nor end nor padding
+        found: Tensor = self.dropout(hidden[held])
+        return found
+
+    def names(self, ids: Tensor, mask: Tensor, spans: Tensor) -> Tensor:
+        """Return vectors of names, (names, tokens) -> (names, d)."""
+        vectors: Tensor = self.name_pool(self.entity(ids, mask), mask, spans)
+        return vectors
+
+    def save(self, folder: Path) -> None:
+        """Write the encoders and the layers around them."""
+        self.mention.save(folder / "mention")
+        if not self.shared:
+            self.entity.save(folder / "entity")
+        write_weights(self._around(), folder / HEADS)
+
+    def restore(self, folder: Path) -> None:
+        """Take the layers around the encoders that `save` wrote.
+
+        Raises:
+            FormatError: they are not those that are wanted.
+        """
+        path = folder / HEADS
+        found, wanted = read_weights(path), self._around()
+        if {key: value.shape for key, value in found.items()} != {key: value.shape for key, value in wanted.items()}:
+            raise FormatError(path, "holds no layers that fit: leave the options as they were when it was trained")
+        self.load_state_dict(found, strict=False)
+
+    def _around(self) -> dict[str, Tensor]:
+        encoders = ("mention.", "entity.")
+        return {key: value for key, value in self.state_dict().items() if not key.startswith(encoders)}
+
+
+# --- documents -------------------------------------------------------------------------------------------------------
+
+
+def read_documents(
+    network: CollectiveNetwork, texts: Sequence[Text], windows: Sequence[Sequence[Window]]
+) -> list[Tensor]:
+    """Return the vectors of the word pieces of each text, float32 (pieces, d).
+
+    A piece that several windows hold has the mean of what they say, in which a window counts the more, the farther the
+    piece is from an edge of it.
+    """
+    parts = [(number, window) for number, some in enumerate(windows) for window in some if window.last > window.first]
+    sums = [torch.zeros(len(text.pieces), network.mention.size) for text in texts]
+    counts = [torch.zeros(len(text.pieces), 1) for text in texts]
+    with torch.inference_mode(), autocast(network.device):
+        budget = token_budget(network.device)
+        for rows in token_batches([w.last - w.first + 2 for _, w in parts], tokens=budget):
+            some = [parts[row] for row in rows.tolist()]
+            batch = Pieces.of([(texts[number], window) for number, window in some], network.mention)
+            found = network(batch.to(network.device)).float().cpu()
+            sizes = [window.last - window.first for _, window in some]
+            for (number, window), vectors in zip(some, found.split(sizes), strict=True):
+                weight = _distance_from_edges(len(vectors))
+                sums[number][window.first : window.last] += weight * vectors
+                counts[number][window.first : window.last] += weight
+    return [total / count.clamp(min=1) for total, count in zip(sums, counts, strict=True)]
+
+
+def _distance_from_edges(count: int) -> Tensor:
+    """Return how far each of so many pieces is from the nearer edge, from 1 on, (pieces, 1).
+
+    >>> _distance_from_edges(5).ravel().tolist()
+    [1.0, 2.0, 3.0, 2.0, 1.0]
+    """
+    places = torch.arange(1.0, count + 1)
+    return torch.minimum(places, places.flip(0))[:, None]
+
+
+# --- spans -----------------------------------------------------------------------------------------------------------
+
+
+class Words(NamedTuple):
+    """The words of texts that stand one behind the other, int64 (words,).
+
+    ``first`` and ``last`` are the places of their first and last pieces, last < first for a word without any;
+    ``left`` says how many words there are to the end of the text, with the word itself.
+    """
+
+    first: Tensor
+    last: Tensor
+    left: Tensor
+
+    @classmethod
+    def of(cls, owners: Ints, count: int) -> Words:
+        """Return the words of one text: `owners` (pieces,) is the word of each piece, of `count` words."""
+        words = np.arange(count)
+        first, behind = np.searchsorted(owners, words), np.searchsorted(owners, words, side="right")
+        return cls(*(torch.from_numpy(array) for array in (first, behind - 1, count - words)))
+
+
+def span_scores(scores: Tensor, words: Words, widest: int) -> Tensor:
+    """Return the log odds of all spans of up to `widest` words, float32 (words, widest), by first word and width - 1.
+
+    Args:
+        scores: of pieces as start, as end, and inside of a mention, (pieces, 3).
+        words: whose pieces they are.
+        widest: words of the longest span.
+
+    -inf stands where there is no such span, or where it would begin or end with a word that has no pieces.
+    """
+    start, end, inside = scores.unbind(1)
+    # in float64: a difference of sums that grow with the text
+    sums = nn.functional.pad(inside.double().cumsum(0), (1, 0))
+    widths = torch.arange(widest, device=scores.device)
+    firsts = torch.arange(len(words.first), device=scores.device)[:, None]
+    lasts = (firsts + widths).clamp(max=len(words.first) - 1)
+    read = words.last >= words.first
+    there = (widths < words.left[:, None]) & read[:, None] & read[lasts]
+    first = words.first.clamp(max=len(scores) - 1)
+    last = words.last.clamp(min=0)[lasts]
+    found = start[first][:, None] + end[last] + (sums[last + 1] - sums[first][:, None]).float()
+    return found.masked_fill(~there, NEVER)
+
+
+def find_spans(
+    network: CollectiveNetwork, text: Text, hidden: Tensor, widest: int, overlaps: Literal["flat", "nested"]
+) -> list[Found]:
+    """Return the spans of a text that may be mentions, best first; of ``flat`` ones none overlaps a better one."""
+    if not len(hidden) or network.head is None:
+        return []
+    with torch.inference_mode():
+        words = Words.of(text.owners, len(text.words))
+        scores = span_scores(network.head(hidden.to(network.device)).float().cpu(), words, widest).numpy()
+    firsts, widths = np.nonzero(scores > LEAST)
+    odds = scores[firsts, widths]
+    taken = np.zeros(len(text.words), np.bool_)
+    found = []
+    for place in np.argsort(-odds, kind="stable").tolist():
+        first, last = int(firsts[place]), int(firsts[place] + widths[place])
+        if overlaps == "flat":
+            if taken[first : last + 1].any():
+                continue
+            taken[first : last + 1] = True
+        found.append(Found(first, last, float(odds[place])))
+    return found
+
+
+def find_chunks(network: CollectiveNetwork, texts: Sequence[Text], hidden: Sequence[Tensor]) -> list[list[Found]]:
+    """Return the mentions of the best labels of each text."""
+    if network.head is None:
+        return [[] for _ in texts]
+    scores = []
+    with torch.inference_mode():
+        for text, own in zip(texts, hidden, strict=True):
+            words = word_scores(
+                network.head(own.to(network.device)).float(), torch.from_numpy(text.owners), len(text.words)
+            )
+            words[np.setdiff1d(np.arange(len(text.words)), text.owners), 0] = SUREST  # nobody has read these
+            scores.append(words.cpu().numpy())
+    chunks = decoded(scores, [network], BIO)
+    return [[Found(chunk.first, chunk.last, odds) for chunk, odds in some] for some in chunks]
+
+
+def word_scores(scores: Tensor, owners: Tensor, count: int) -> Tensor:
+    """Return the scores of labels of `count` words, (words, labels): the mean of those of their pieces."""
+    owners = owners.to(scores.device)
+    sums = scores.new_zeros(count, scores.shape[1]).index_add(0, owners, scores)
+    return sums / torch.bincount(owners, minlength=count).clamp(min=1)[:, None]
+
+
+# --- mentions --------------------------------------------------------------------------------------------------------
+
+
+class Places(NamedTuple):
+    """Which pieces mentions are made of, int64 (places,): the number of the mention, and the place of the piece.
+
+    In rising order of mentions; the pieces of one in reading order.
+    """
+
+    mentions: Tensor
+    pieces: Tensor
+
+    @classmethod
+    def of(cls, mentions: Sequence[Sequence[tuple[int, int]]]) -> Places:
+        """Return those of mentions that are given as stretches ``[start, end)`` of pieces."""
+        pairs = [(number, piece) for number, parts in enumerate(mentions) for part in parts for piece in range(*part)]
+        return cls(*torch.tensor(pairs, dtype=torch.int64).reshape(-1, 2).T)
+
+
+def pool(network: CollectiveNetwork, hidden: Tensor, places: Places, count: int) -> Tensor:
+    """Return the vectors of `count` mentions, (mentions, d); one without pieces has the vector 0.
+
+    Args:
+        network: which says how.
+        hidden: vectors of pieces, (pieces, d).
+        places: the pieces of mentions.
+        count: of mentions.
+    """
+    chosen = hidden[places.pieces].float()
+    numbers = torch.bincount(places.mentions, minlength=count)
+    if network.ends is None:
+        sums = chosen.new_zeros(count, chosen.shape[1]).index_add(0, places.mentions, chosen)
+        return sums / numbers.clamp(min=1)[:, None]
+    behind = numbers.cumsum(0)
+    has = numbers > 0
+    ends = torch.cat([chosen[(behind - numbers)[has]], chosen[behind[has] - 1]], dim=1)
+    vectors = chosen.new_zeros(count, chosen.shape[1])
+    return vectors.index_put((torch.nonzero(has)[:, 0],), network.ends(ends).float())
