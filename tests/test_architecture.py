@@ -21,7 +21,7 @@ ROOT = Path(linnet.__file__).parent
 LINES = (
     "errors strict_json", "frozen", "data", "codec", "home", "checksums", "reporter", "arrays_file",
     "text", "fetch", "kb", "vocabularies", "corpora", "pipeline", "nn", "index", "train",
-    "detect retrieve rerank joint", "evaluate", "recipes", "fit", "scale", "serve", "annotate", "cli", "bench",
+    "detect retrieve rerank", "joint", "evaluate", "recipes", "fit", "scale", "serve", "annotate", "cli", "bench",
 )  # fmt: skip
 PLACE = {room: place for place, line in enumerate(LINES) for room in line.split()}
 DATA_FOLDERS = {"demo"}  # hold files, and import nothing

@@ -16,7 +16,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pytest
 from tests.tiny_models import tiny_bert, tiny_spacy, tiny_token_classifier
@@ -33,6 +33,7 @@ from linnet.detect.tagger import Tagger
 from linnet.errors import KnowledgeBaseError, LinnetWarning, PipelineError
 from linnet.evaluate.cost import cost
 from linnet.fit.plan import parts_of
+from linnet.joint.collective import Collective
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Abbreviations, Allow, Component, Fuse, Pipeline, Sentences, Stage, Union
 from linnet.pipeline.decide import Decide
@@ -48,7 +49,7 @@ from linnet.retrieve.ngram import Ngram
 from linnet.retrieve.types import Types
 
 Make = Callable[[KnowledgeBase], Component]
-Learner = TypeVar("Learner", CrossEncoder, Dense, Dictionary, Flair, Lexical, Tagger)
+Learner = TypeVar("Learner", Collective, CrossEncoder, Dense, Dictionary, Flair, Lexical, Tagger)
 
 
 @functools.cache
@@ -57,6 +58,9 @@ def folder(name: str) -> Path:
     made = Path(tempfile.mkdtemp(prefix=name))
     atexit.register(shutil.rmtree, made, ignore_errors=True)
     return made
+
+
+Taught = TypeVar("Taught", Tagger, Collective)
 
 
 @functools.cache
@@ -93,21 +97,32 @@ def trained(part: Learner, kb: KnowledgeBase, **args: object) -> Learner:
     return part
 
 
-def taught(part: Tagger, kb: KnowledgeBase) -> Tagger:
-    """Return a tagger trained to be sure about the texts of this test."""
+def taught(part: Taught, kb: KnowledgeBase, **args: object) -> Taught:
+    """Return a part trained to be sure about the mentions in the texts of this test."""
     docs = []
     for place, text in enumerate((*TEXTS, "x y")):
         spans = [found.span() for found in re.finditer("(?i)seizures?", text)]
-        mentions = tuple(Mention(*span, source="gold", types=("Sign",)) for span in spans)
+        mentions = tuple(Mention(*span, source="gold", types=("Sign",), concepts=("HP:0001250",)) for span in spans)
         docs.append(Document(f"t{place}", text, mentions=mentions))
-    list(part.fit(docs, (), before=Pipeline(), kb=kb, args={"epochs": 60, "lr": 5e-3}))
+    list(part.fit(docs, (), before=Pipeline(), kb=kb, args={"epochs": 60, "lr": 5e-3, **args}))
     return part
+
+
+def collective(kb: KnowledgeBase, **keywords: Any) -> Collective:
+    """Return a collective dual encoder trained to be sure about the mentions in the texts of this test."""
+    return taught(Collective(kb=kb, encoder=tiny(), **keywords), kb, positive="preferred", mined=0, epochs=30)
 
 
 # A component is registered in config.COMPONENTS and here, or the first test fails.
 CASES: dict[str, list[Make]] = {
     "abbreviations": [lambda kb: Abbreviations()],
     "bm25": [lambda kb: Bm25(kb=kb), lambda kb: Bm25(kb=kb, k=2, k1=0.0, definitions=False, long_forms=False)],
+    "collective": [
+        lambda kb: collective(kb, k=5),
+        lambda kb: collective(kb, mode="bio", dictionary=False, shared=False, window=16),
+        lambda kb: collective(kb, overlaps="nested", pooling="ends", names="preferred"),
+        lambda kb: trained(Collective(kb=kb, encoder=tiny(), mode="gold", name_pooling="cls"), kb, epochs=1),
+    ],
     "conjuncts": [lambda kb: Conjuncts(kb=kb)],
     "consistent": [lambda kb: Consistent(), lambda kb: Consistent(abbreviations=False, min_probability=0.0)],
     "cross_encoder": [

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -36,13 +36,12 @@ from linnet.train.args import PartArgs
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from linnet.joint.collective_network import CollectiveNetwork
+    from linnet.joint.collective_network import CollectiveNetwork, Found
     from linnet.nn.windows import Text, Window
 
-__all__ = ["Collective", "CollectiveArgs", "Found", "Mode", "Pieces"]
+__all__ = ["Collective", "CollectiveArgs", "Pieces"]
 
 Floats = npt.NDArray[np.float32]
-Mode = Literal["gold", "spans", "bio"]
 Pieces = list[tuple[int, int]]  # stretches [start, end) of word pieces that a mention is made of
 
 FEWEST_TOKENS = 8
@@ -89,14 +88,6 @@ class CollectiveArgs(PartArgs):
     encode_batch: NonNegativeInt = 0
 
 
-class Found(NamedTuple):
-    """A mention that was found: its first and last word, and the log odds that it is one."""
-
-    first: int
-    last: int
-    odds: float
-
-
 @dataclass(kw_only=True)
 class Collective(NameSearcher["CollectiveNetwork"], Joint):
     """Finds the mentions of a document and their concepts in one pass; must be trained.
@@ -130,7 +121,7 @@ class Collective(NameSearcher["CollectiveNetwork"], Joint):
 
     kb: KnowledgeBase
     k: int = 64
-    mode: Mode = "spans"
+    mode: Literal["gold", "spans", "bio"] = "spans"
     encoder: str = "minilm"
     shared: bool = True
     pooling: Literal["mean", "ends"] = "mean"
@@ -202,7 +193,7 @@ class Collective(NameSearcher["CollectiveNetwork"], Joint):
         mention = Encoder.load(reads)
         entity = mention if self.shared else Encoder.load(names)
         pools: dict[str, Any] = {"pooling": self.pooling, "name_pooling": self.name_pooling}
-        network = CollectiveNetwork(mention, entity, mode=self.mode, features=len(self.marks), **pools)
+        network = CollectiveNetwork(mention, entity, finds=self.find, features=len(self.marks), **pools)
         if max(self.window, self.name_tokens) > (window := min(mention.window, entity.window)):
             problem = f"window, name_tokens: {self.window} and {self.name_tokens} must be at most {window}"
             raise RecipeError("collective", [f"{problem}, which is what the encoder {self.encoder!r} reads"])

@@ -20,7 +20,6 @@ import torch
 from torch import Tensor, nn
 
 from linnet.errors import FormatError
-from linnet.joint.collective import Found, Mode
 from linnet.nn.attention import use_plain_steps
 from linnet.nn.crf import Rules, rules_of
 from linnet.nn.device import autocast
@@ -33,7 +32,8 @@ from linnet.nn.windows import Pieces, Text, Window, embed
 from linnet.text.words import SHAPES
 
 __all__ = [
-    "BIO", "CollectiveNetwork", "Places", "Words", "find_chunks", "find_spans", "pool", "read_documents",
+    "BIO", "CollectiveNetwork",
+    "Found", "Places", "Words", "find_chunks", "find_spans", "pool", "read_documents",
     "span_scores", "word_scores",
 ]  # fmt: skip
 
@@ -47,27 +47,34 @@ LEAST = -7.0  # log odds: less probable spans are not looked at
 SUREST = 30.0
 
 
+class Found(NamedTuple):
+    """A mention that was found: its first and last word, and the log odds that it is one."""
+
+    first: int
+    last: int
+    odds: float
+
+
 class CollectiveNetwork(nn.Module):
     """An encoder of documents, one of names, and the layers that find mentions.
 
     Args:
         mention: reads documents.
         entity: reads names; the same object if it is shared.
-        mode: what is found, see `linnet.joint.collective.Collective`.
+        finds: mentions are looked for; else those that are given are linked alone.
         pooling: ``mean`` of a mention's pieces, or its ``ends``.
         name_pooling: of names.
         features: how many features matches of the dictionary have; 0 = there is no dictionary.
     """
 
     def __init__(
-        self, mention: Encoder, entity: Encoder, *, mode: Mode, pooling: Pooling, name_pooling: Pooling, features: int
+        self, mention: Encoder, entity: Encoder, *, finds: bool, pooling: Pooling, name_pooling: Pooling, features: int
     ) -> None:
         super().__init__()
         self.mention, self.entity = mention, entity
         use_plain_steps(mention.backbone)
         self.name_pool = Pool(name_pooling, entity.size)
         self.ends = Pool("ends", mention.size).both if pooling == "ends" else None
-        finds = mode != "gold"
         with torch.random.fork_rng(devices=[]):  # the same each time, whatever was drawn before
             torch.manual_seed(13)
             self.shapes = nn.Embedding(len(SHAPES), mention.size) if finds else None

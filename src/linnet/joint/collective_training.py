@@ -23,11 +23,12 @@ from torch.nn import functional
 
 from linnet.data import Candidates, Document, Mention, Span
 from linnet.errors import DataError
-from linnet.joint.collective import NEUTRAL, Collective, CollectiveArgs, Found
+from linnet.joint.collective import NEUTRAL, Collective, CollectiveArgs
 from linnet.joint.collective import Pieces as Stretches
 from linnet.joint.collective_network import (
     BIO,
     CollectiveNetwork,
+    Found,
     Places,
     Words,
     pool,
@@ -309,14 +310,10 @@ class CollectiveTraining:
             Pieces.of([(examples[p].doc.text, examples[p].window) for p in group], self.network.mention)
             for group in groups
         ]
-        linking = [(start, one) for start, example in zip(starts, ordered, strict=True) for one in example.linking]
-        mentions = [[(s + start, e + start) for s, e in parts] for start, one in linking for parts in one.pieces]
-        asked = [number for number, (_, one) in enumerate(linking) for _ in one.pieces]
-        names, out, own = self._named([one for _, one in linking])
-        return Batch(
-            read, *self._wanted(ordered, starts), tuple(Places.of(mentions)), torch.tensor(asked, dtype=torch.int64),
-            padded(names, padding=self.network.entity.tokenizer.pad_token_id), out, own,
-        )  # fmt: skip
+        places, asked, linking = _mentions(ordered, starts)
+        names, out, own = self._named(linking)
+        shown = padded(names, padding=self.network.entity.tokenizer.pad_token_id)
+        return Batch(read, *self._wanted(ordered, starts), places, asked, shown, out, own)
 
     def _named(self, linking: Sequence[Linking]) -> tuple[list[TokenText], Tensor, Tensor]:
         """Return the names of a batch, each once, which are left out of a mention's loss, and which is right."""
@@ -420,6 +417,19 @@ class CollectiveTraining:
         vectors = [self.part.vectors(*pair) for pair in zip(hidden, pieces, strict=True)]
         found = iter(self.part.search(np.concatenate(vectors), 1))
         return [[int(one.rows[0]) if len(one.rows) else -1 for one in itertools.islice(found, len(v))] for v in vectors]
+
+
+def _mentions(examples: Sequence[Example], starts: Sequence[int]) -> tuple[Places, Tensor, list[Linking]]:
+    """Return the pieces of the mentions of windows whose pieces begin at `starts`, and which linking each is of."""
+    pieces: list[Stretches] = []
+    asked: list[int] = []
+    linking: list[Linking] = []
+    for start, example in zip(starts, examples, strict=True):
+        for one in example.linking:
+            pieces += [[(begin + start, end + start) for begin, end in parts] for parts in one.pieces]
+            asked += [len(linking)] * len(one.pieces)
+            linking.append(one)
+    return Places.of(pieces), torch.tensor(asked, dtype=torch.int64), linking
 
 
 def _spans(doc: LearnedDocument, first: int, size: int, widest: int, window: Window) -> npt.NDArray[np.float32]:

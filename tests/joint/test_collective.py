@@ -1,0 +1,268 @@
+"""The collective dual encoder: spans against a slow reference, learning by heart, chance, batches, windows."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from tests.tiny_models import tiny_bert
+from torch import Tensor
+
+from linnet.data import Concept, Document, Mention, Name
+from linnet.errors import DataError, FormatError, LinnetWarning, PipelineError, RecipeError
+from linnet.joint.collective import Collective
+from linnet.joint.collective_network import Found, Places, Words, find_spans, pool, read_documents, span_scores
+from linnet.joint.collective_training import CollectiveTraining, _best_cutoff
+from linnet.kb import KnowledgeBase
+from linnet.kb.build import build
+from linnet.pipeline import Pipeline
+
+SIGNS = ("fever", "cough", "rash", "ataxia", "seizure", "cleft palate", "short stature", "low fever")
+
+
+@pytest.fixture(scope="module")
+def encoder(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return str(tiny_bert(tmp_path_factory.mktemp("bert") / "bert", layers=1))
+
+
+@pytest.fixture(scope="module")
+def kb(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
+    concepts = [Concept(f"X:{place}", (Name(name), Name(f"{name} syndrome"))) for place, name in enumerate(SIGNS)]
+    return build(concepts, tmp_path_factory.mktemp("kb") / "signs.kb")
+
+
+def documents(count: int = 10, *, shuffle: bool = False) -> list[Document]:
+    """Return documents with two mentions each; with `shuffle` the concepts are drawn at random."""
+    rng = np.random.default_rng(3)
+    made = []
+    for number in range(count):
+        chosen = [number % len(SIGNS), (number * 3 + 1) % len(SIGNS)]
+        text, mentions = f"Patient {number} had ", []
+        for sign in chosen:
+            concept = f"X:{int(rng.integers(len(SIGNS))) if shuffle else sign}"
+            mentions.append(Mention(len(text), len(text) + len(SIGNS[sign]), source="gold", concepts=(concept,)))
+            text += f"{SIGNS[sign]} and a dog , then "
+        made.append(Document(f"d{number}", text, mentions=tuple(mentions)))
+    return made
+
+
+def fitted(part: Collective, docs: Sequence[Document], **args: Any) -> Collective:
+    told = {"epochs": 60, "batch": 5, "lr": 5e-3, "dropout": 0.0, "schedule": "constant", **args}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LinnetWarning)
+        list(part.fit(docs, docs, before=Pipeline(), kb=part.kb, args=told))
+    return part
+
+
+def bare(docs: Sequence[Document]) -> list[Document]:
+    return [Document(doc.id, doc.text) for doc in docs]
+
+
+def answers(docs: Sequence[Document]) -> list[list[tuple[int, int, str]]]:
+    """Return the spans and first concepts of documents."""
+    found = []
+    for doc in docs:
+        firsts = [
+            m.candidates.rows[0] if m.candidates is not None and len(m.candidates) else -1 for m in doc.mentions or ()
+        ]
+        found.append([(m.start, m.end, f"X:{row}") for m, row in zip(doc.mentions or (), firsts, strict=True)])
+    return found
+
+
+def gold(docs: Sequence[Document]) -> list[list[tuple[int, int, str]]]:
+    return [[(m.start, m.end, (m.concepts or ("",))[0]) for m in doc.mentions or ()] for doc in docs]
+
+
+def share_right(part: Collective, docs: Sequence[Document]) -> float:
+    """Return the share of given mentions that are linked right."""
+    found, wanted = (itertools.chain.from_iterable(each) for each in (answers(Pipeline(part)(docs)), gold(docs)))
+    return float(np.mean([one == other for one, other in zip(found, wanted, strict=True)]))
+
+
+# --- pieces of the network -------------------------------------------------------------------------------------------
+
+
+def slow_scores(scores: Tensor, pieces_of: Sequence[Sequence[int]], widest: int) -> dict[tuple[int, int], float]:
+    """Score each span by adding up what its pieces have."""
+    made = {}
+    for first, own in enumerate(pieces_of):
+        for last in range(first, min(first + widest, len(pieces_of))):
+            if own and pieces_of[last]:
+                inside = [piece for word in pieces_of[first : last + 1] for piece in word]
+                total = scores[own[0], 0] + scores[pieces_of[last][-1], 1] + sum(scores[piece, 2] for piece in inside)
+                made[first, last] = float(total)
+    return made
+
+
+def test_span_scores_are_the_sums_of_a_slow_reference() -> None:
+    owners = np.array([0, 0, 1, 3, 3, 3, 4, 6])  # words 2 and 5 have no pieces
+    scores = torch.randn(len(owners), 3, generator=torch.Generator().manual_seed(1))
+    found = span_scores(scores, Words.of(owners, 7), 3).numpy()
+    expected = slow_scores(scores, [np.flatnonzero(owners == word).tolist() for word in range(7)], 3)
+    assert {(int(f), int(f + w)) for f, w in np.argwhere(np.isfinite(found))} == expected.keys()
+    for (first, last), score in expected.items():
+        assert found[first, last - first] == pytest.approx(score, abs=1e-5)
+
+
+def test_span_scores_stay_exact_in_a_long_text() -> None:
+    scores = torch.full((200_000, 3), 1000.1)
+    scores[:, :2] = 0
+    found = span_scores(scores, Words.of(np.arange(200_000), 200_000), 2)
+    assert found[199_000, 1] == pytest.approx(2000.2, abs=1e-2)
+
+
+def test_mentions_are_the_means_of_their_pieces(kb: KnowledgeBase, encoder: str) -> None:
+    network = Collective(kb=kb, encoder=encoder, mode="gold").read_network(None)
+    hidden = torch.randn(9, network.mention.size)
+    vectors = pool(network, hidden, Places.of([[(0, 2), (4, 5)], [], [(8, 9)]]), 3)
+    assert torch.allclose(vectors[0], hidden[[0, 1, 4]].mean(dim=0), atol=1e-6)
+    assert not vectors[1].any()
+    assert torch.allclose(vectors[2], hidden[8], atol=1e-6)
+
+
+def test_ends_are_read_from_first_and_last_piece(kb: KnowledgeBase, encoder: str) -> None:
+    network = Collective(kb=kb, encoder=encoder, mode="gold", pooling="ends").read_network(None)
+    hidden = torch.randn(9, network.mention.size)
+    vectors = pool(network, hidden, Places.of([[], [(2, 5), (6, 8)]]), 2)
+    assert not vectors[0].any()
+    assert torch.allclose(vectors[1], (hidden[2] + hidden[7]) / 2, atol=1e-5)  # how W begins
+
+
+def test_windows_that_overlap_agree_with_one_that_holds_all(kb: KnowledgeBase, encoder: str) -> None:
+    part = Collective(kb=kb, encoder=encoder, mode="gold")
+    (text,) = part.read([Document("a", "fever and cough " * 12)])
+    network = part.network
+    (whole,) = read_documents(network, [text], [part.windows(text)])
+    part.window = 24
+    assert len(part.windows(text)) > 1
+    (merged,) = read_documents(network, [text], [part.windows(text)])
+    assert merged.shape == whole.shape
+    assert merged.isfinite().all()
+    assert (merged.norm(dim=1) > 0).all()  # no piece is left unread
+
+
+def test_flat_and_nested(kb: KnowledgeBase, encoder: str) -> None:
+    part = Collective(kb=kb, encoder=encoder, widest=3)
+    (text,) = part.read([Document("a", "low fever now")])
+    network = part.network
+    assert network.head is not None
+    torch.nn.init.zeros_(network.head.weight)
+    torch.nn.init.zeros_(network.head.bias)
+    hidden = torch.zeros(len(text.pieces), network.mention.size)
+    nested = find_spans(network, text, hidden, 3, "nested")
+    flat = find_spans(network, text, hidden, 3, "flat")
+    assert {(one.first, one.last) for one in nested} == {(0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)}
+    words = [word for one in flat for word in range(one.first, one.last + 1)]
+    assert len(words) == len(set(words))
+    assert flat[0] == Found(0, 0, 0.0)
+
+
+# --- learning --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", ["gold", "spans", "bio"])
+def test_ten_documents_are_learned_by_heart(mode: Any, kb: KnowledgeBase, encoder: str) -> None:
+    docs = documents()
+    part = fitted(Collective(kb=kb, encoder=encoder, mode=mode, aliases=False), docs)
+    assert answers(Pipeline(part)(docs if mode == "gold" else bare(docs))) == gold(docs)
+
+
+def test_shuffled_concepts_are_not_learned_for_other_documents(kb: KnowledgeBase, encoder: str) -> None:
+    part = fitted(Collective(kb=kb, encoder=encoder, mode="gold", aliases=False), documents(16, shuffle=True), epochs=5)
+    docs = documents(40)
+    assert share_right(part, docs) < 0.6
+
+
+@pytest.mark.parametrize("mode", ["gold", "spans", "bio"])
+def test_batches_and_orders_change_nothing(mode: Any, kb: KnowledgeBase, encoder: str) -> None:
+    docs = documents(8)
+    part = fitted(Collective(kb=kb, encoder=encoder, mode=mode), docs, epochs=30)
+    asked = docs if mode == "gold" else bare(docs)
+    ask = Pipeline(part)
+    together = answers(ask(asked))
+    assert [answers(ask([doc]))[0] for doc in asked] == together
+    assert answers(ask(asked[::-1]))[::-1] == together
+
+
+def test_published_settings_learn_too(kb: KnowledgeBase, encoder: str) -> None:
+    docs = documents()
+    told = {"similarity": "dot", "temperature": 1.0, "positive": "preferred", "mined": 5, "random": 5, "lr": 1e-3}
+    part = Collective(kb=kb, encoder=encoder, mode="gold", pooling="ends", name_pooling="cls", names="preferred")
+    fitted(part, docs, only_above=True, in_batch=False, distinct=False, **told)
+    assert share_right(part, docs) > 0.8
+
+
+def test_a_mention_is_not_told_that_its_own_concept_is_wrong(kb: KnowledgeBase, encoder: str) -> None:
+    from linnet.joint.collective import CollectiveArgs
+    from linnet.joint.collective_training import learned_documents
+
+    part = Collective(kb=kb, encoder=encoder, mode="gold")
+    part.begin()
+    training = CollectiveTraining(part, CollectiveArgs(random=3), learned_documents(part, documents()))
+    examples = training.examples((), epoch=0, rng=np.random.default_rng(1))
+    batch = training.collate(examples)
+    linking = [one for example in examples for one in example.linking]
+    assert len(batch.own) == len(linking)
+    assert not batch.out[torch.arange(len(batch.own)), batch.own].any()
+    assert all(one.rows[0] in one.spared and not set(one.rows[1:]) & one.spared for one in linking)
+
+
+def test_the_best_cutoff_is_that_of_all_cutoffs() -> None:
+    rng = np.random.default_rng(2)
+    odds, right = rng.normal(size=60), rng.random(60) < 0.4
+    f1, cutoff = _best_cutoff(odds, right, 30)
+    kept = odds >= cutoff
+    assert f1 == pytest.approx(2 * right[kept].sum() / (kept.sum() + 30))
+    assert f1 == pytest.approx(max(2 * right[odds >= at].sum() / ((odds >= at).sum() + 30) for at in odds))
+
+
+def test_an_abbreviation_is_read_where_it_is_written_out(kb: KnowledgeBase, encoder: str) -> None:
+    doc = Document("a", "Short stature (SS) was seen. SS stayed.", mentions=(Mention(29, 31, source="user"),))
+    part = Collective(kb=kb, encoder=encoder, mode="gold")
+    asked = [doc]
+    for before in Pipeline(part).front:
+        asked = before(asked)
+    (seen,) = asked
+    (text,) = part.read([seen])
+    (pieces,) = part.pieces(seen, text, [seen.mentions[0].spans])  # type: ignore[index]
+    assert len(pieces) == 2
+    assert pieces[0][0] == 0
+
+
+# --- refusals --------------------------------------------------------------------------------------------------------
+
+
+def test_gold_finds_nothing(kb: KnowledgeBase, encoder: str) -> None:
+    part = fitted(Collective(kb=kb, encoder=encoder, mode="gold"), documents(), epochs=1)
+    with pytest.raises(PipelineError, match="finds no mentions"):
+        part.detect(documents())
+
+
+def test_wrong_keywords_are_told_at_once(kb: KnowledgeBase) -> None:
+    with pytest.raises(RecipeError) as told:
+        Collective(kb=kb, k=0, widest=0, window=3, threshold=2.0)
+    assert all(name in str(told.value) for name in ("k: 0", "widest: 0", "window: 3", "threshold: 2.0"))
+
+
+def test_nothing_to_learn_from(kb: KnowledgeBase, encoder: str) -> None:
+    with pytest.raises(DataError, match="no mention"):
+        fitted(Collective(kb=kb, encoder=encoder), [Document("a", "Well.", mentions=())])
+
+
+def test_layers_of_another_mode_are_refused(kb: KnowledgeBase, encoder: str, tmp_path: Path) -> None:
+    fitted(Collective(kb=kb, encoder=encoder, mode="gold"), documents(), epochs=1).network.save(tmp_path)
+    with pytest.raises(FormatError, match="no layers that fit"):
+        Collective(kb=kb, mode="spans").read_network(tmp_path)
+
+
+def test_training_begins_with_a_trained_folder(kb: KnowledgeBase, encoder: str, tmp_path: Path) -> None:
+    part = fitted(Collective(kb=kb, encoder=encoder, mode="gold"), documents(), epochs=1)
+    part.save(tmp_path / "part")
+    other = Collective(kb=kb, encoder=str(tmp_path / "part"), mode="spans", dictionary=False)
+    assert other.network.mention.fingerprint() == part.network.mention.fingerprint()
