@@ -329,7 +329,11 @@ class Collective(NameSearcher["CollectiveNetwork"], Joint):
     def _mention(self, document: str, text: Text, found: Found) -> Mention | None:
         slope, shift = self.curve
         probability = float(1 / (1 + np.exp(-np.clip(slope * found.odds + shift, -30, 30))))
-        if found.odds < self.cutoff if self.threshold is None else probability < self.threshold:
+        if self.threshold is not None:
+            left_out = probability < self.threshold
+        else:  # the best labels are mentions, whatever their odds
+            left_out = self.mode == "spans" and found.odds < self.cutoff
+        if left_out:
             return None
         span = Span(text.words[found.first].start, text.words[found.last].end)
         return Mention(*span, id=mention_id(document, [span], ()), signals={"detect": probability})

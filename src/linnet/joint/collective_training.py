@@ -489,14 +489,12 @@ def _calibrate(
     from sklearn.linear_model import LogisticRegression  # noqa: PLC0415 - slow to import, needed for training alone
 
     _, cutoff = _best_cutoff(*_judged(docs, answers))
-    cutoff = cutoff if part.mode == "spans" else -np.inf
     kept = [
         (one.odds, (one.first, one.last) in {mention.words for mention in doc.mentions})
         for doc, found in zip(docs, answers, strict=True)
         for one, _ in found
-        if one.odds >= cutoff and doc.known[one.first : one.last + 1].all()
+        if (one.odds >= cutoff or part.mode == "bio") and doc.known[one.first : one.last + 1].all()
     ]
-    cutoff = cutoff if part.mode == "spans" else -1e6
     if len(kept) < FEW or len({right for _, right in kept}) < 2:
         logger.warning("collective: nothing to calibrate on in %d mentions, few or all alike", len(kept))
         return NEUTRAL, cutoff
