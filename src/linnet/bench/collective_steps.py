@@ -1,0 +1,181 @@
+"""The steps of ``linnet bench collective``."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from linnet.corpora.splits import split_documents
+from linnet.data import Document, Mention
+from linnet.errors import RecipeError
+from linnet.evaluate.meter import peak_resident
+from linnet.joint.collective import Collective
+from linnet.kb import KnowledgeBase
+from linnet.pipeline import Pipeline
+from linnet.recipes.config import read_recipe
+from linnet.rerank.cross_encoder import CrossEncoder
+from linnet.retrieve.dense import Dense
+from linnet.retrieve.ngram import Ngram
+from linnet.text.files import replacing
+
+__all__ = ["Row", "draw", "measure_all"]
+
+SIDE = 128  # tokens on each side of a mention that is read alone
+MIB = 2**20
+COUNTS = (1, 5, 20, 50, 100, 200)  # mentions of a document
+COLORS = ("#1b6ca8", "#c0392b")
+LONG = 100_000  # characters of the longest document
+
+
+@dataclass(frozen=True)
+class Row:
+    """How fast a network reads mentions.
+
+    Args:
+        what: the network, and what it reads.
+        documents: what they are, or how many.
+        mentions: how many there are.
+        speed: mentions a second.
+        memory: MiB, the highest of the process up to then.
+    """
+
+    what: str
+    documents: str
+    mentions: int
+    speed: float
+    memory: float
+
+    def to_record(self) -> dict[str, Any]:
+        """Return the row as JSON has it."""
+        return dataclasses.asdict(self)
+
+
+def measure_all(source: str, *, encoder: str, most: int, cross: bool, data: Path | None) -> list[Row]:
+    """Return a row of each network, then those of documents of different sizes.
+
+    Raises:
+        RecipeError: the recipe names no corpus or knowledge base.
+    """
+    recipe = read_recipe(source)
+    known = recipe.open_kb(data=data)
+    if known is None or not recipe.corpus:
+        raise RecipeError(source, ["corpus or kb: missing; name the corpus and the knowledge base"])
+    docs = [doc for doc in split_documents(recipe.corpus, split="dev", data=data) if doc.mentions][:most]
+    one_pass = Collective(kb=known, encoder=encoder, mode="gold")
+    finds = Collective(kb=known, encoder=encoder, mode="spans", dictionary=False)
+    for part in Pipeline(one_pass).front:
+        docs = part(docs)
+    alone = Dense(kb=known, encoder=encoder, tokens=2 * SIDE, long_forms=False)
+    shipped = Dense(kb=known, encoder=encoder)
+    count = str(len(docs))
+    rows = [
+        _row("collective, given mentions", count, docs, functools.partial(_read, one_pass, docs)),
+        _row("collective, spans", count, docs, functools.partial(_find, finds, docs)),
+        _row(f"the same, each mention alone, {SIDE} tokens a side", count, docs, functools.partial(_read, alone, docs)),
+        _row("dense as shipped", count, docs, functools.partial(_read, shipped, docs)),
+    ]
+    if cross:
+        rows.append(_cross(known, encoder, docs))
+    for size in COUNTS:
+        made = [_with_mentions(docs, size)]
+        for part, what in ((one_pass, rows[0].what), (shipped, rows[3].what)):
+            rows.append(_row(what, f"1 of {size} mentions", made, functools.partial(_read, part, made)))
+    long = [_with_length(docs, LONG)]
+    return [*rows, _row(rows[1].what, f"1 of {LONG:,} characters", long, functools.partial(_find, finds, long))]
+
+
+def _row(what: str, documents: str, docs: Sequence[Document], run: Callable[[], object]) -> Row:
+    """Return the speed of the better of two runs, behind one over a single document that reads the network."""
+    seconds = []
+    for _ in range(2):
+        began = time.perf_counter()
+        run()
+        seconds.append(time.perf_counter() - began)
+    mentions = sum(len(doc.mentions or ()) for doc in docs)
+    return Row(what, documents, mentions, mentions / min(seconds), peak_resident() / MIB)
+
+
+def _read(part: Collective | Dense, docs: Sequence[Document]) -> None:
+    """Make the vectors of all mentions."""
+    if isinstance(part, Dense):
+        part.encode_mentions([mention for doc in docs for mention in part.contexts(doc)])
+        return
+    texts = part.read(docs)
+    for doc, text, hidden in zip(docs, texts, part.hidden(texts), strict=True):
+        part.vectors(hidden, part.pieces(doc, text, [mention.spans for mention in doc.mentions or ()]))
+
+
+def _find(part: Collective, docs: Sequence[Document]) -> None:
+    """Score all spans."""
+    texts = part.read(docs)
+    part.spans(texts, part.hidden(texts))
+
+
+def _cross(kb: KnowledgeBase, encoder: str, docs: Sequence[Document]) -> Row:
+    """Return the speed of a cross-encoder over a few of the documents."""
+    few = docs[: max(1, len(docs) // 20)]
+    asked = Pipeline(Ngram(kb=kb, k=64))(few)
+    part = CrossEncoder(kb=kb, encoder=encoder)
+    part.trained = True  # its speed does not depend on what it has learned
+    return _row("cross-encoder, 64 candidates", str(len(few)), few, functools.partial(part, asked))
+
+
+def _with_mentions(docs: Sequence[Document], count: int) -> Document:
+    """Return a document of as many mentions: texts of others, one behind the other."""
+    text = ""
+    mentions: list[Mention] = []
+    for number in range(count):  # as often through all documents as it takes
+        doc = docs[number % len(docs)]
+        start = len(text)
+        mentions += [Mention(one.start + start, one.end + start, source="gold") for one in doc.mentions or ()]
+        text += doc.text + "\n"
+        if len(mentions) >= count:
+            break
+    return Document("joined", text, mentions=tuple(mentions[:count]), abbreviations=(), sentences=())
+
+
+def _with_length(docs: Sequence[Document], characters: int) -> Document:
+    """Return a document of at least so many characters."""
+    size = sum(len(doc.text) + 1 for doc in docs)
+    many = list(docs) * (1 + characters // size)
+    kept, length = [], 0
+    for doc in many:
+        if length >= characters:
+            break
+        kept.append(doc)
+        length += len(doc.text) + 1
+    return _with_mentions(kept, sum(len(doc.mentions or ()) for doc in kept))
+
+
+def draw(path: Path, rows: Sequence[Row]) -> None:
+    """Write a picture, SVG, of mentions a second by mentions a document, both logarithmic."""
+    sized = [row for row in rows if row.documents.endswith(" mentions")]
+    across = [math.log10(row.mentions) for row in sized]
+    up = [math.log10(row.speed) for row in sized]
+    low, high = math.floor(min(up)), math.ceil(max(up))
+
+    def at(x: float, y: float) -> str:
+        return f"{60 + 500 * x / max(across):.1f},{270 - 240 * (y - low) / max(1, high - low):.1f}"
+
+    parts = []
+    for color, what in zip(COLORS, dict.fromkeys(row.what for row in sized), strict=False):
+        own = [at(x, y) for x, y, row in zip(across, up, sized, strict=True) if row.what == what]
+        x, y = own[-1].split(",")
+        parts.append(f'<polyline points="{" ".join(own)}" fill="none" stroke="{color}" stroke-width="2"/>')
+        parts.append(f'<text x="{x}" y="{float(y) - 8}" text-anchor="end" fill="{color}">{what}</text>')
+    for power in range(low, high + 1):
+        x, y = at(0, power).split(",")
+        parts.append(f'<text x="{float(x) - 8}" y="{y}" text-anchor="end">{10**power:,}</text>')
+    for count in dict.fromkeys(row.mentions for row in sized):
+        x, _ = at(math.log10(count), low).split(",")
+        parts.append(f'<text x="{x}" y="290" text-anchor="middle">{count}</text>')
+    parts.append('<text x="310" y="310" text-anchor="middle">mentions of a document; mentions a second</text>')
+    style = 'xmlns="http://www.w3.org/2000/svg" viewBox="0 0 600 320" font-family="sans-serif" font-size="12"'
+    with replacing(path) as stream:
+        stream.write(f"<svg {style}>{''.join(parts)}</svg>\n")
