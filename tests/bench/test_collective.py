@@ -13,8 +13,8 @@ def test_the_picture_is_drawn(tmp_path: Path) -> None:
         Row(what, f"1 of {n} mentions", n, speed * n, 9.0) for what, speed in (("a", 30), ("b", 2)) for n in (1, 20)
     ]
     draw(tmp_path / "speed.svg", rows)
-    drawn = ElementTree.parse(tmp_path / "speed.svg").getroot()
-    assert len([one for one in drawn if one.tag.endswith("polyline")]) == 2
+    drawn = (tmp_path / "speed.svg").read_text()
+    assert drawn.count("<polyline") == 2
 
 
 def test_documents_are_joined_with_their_mentions() -> None:
