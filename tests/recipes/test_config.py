@@ -139,7 +139,7 @@ f1 = "good"
     for message in wanted:
         assert message in found
     assert any(
-        m.startswith("pipeline[3].use: unknown component 'zzz'; there are: abbreviations, bm25, conjuncts")
+        m.startswith("pipeline[3].use: unknown component 'zzz'; there are: abbreviations, bm25, collective, conj")
         for m in found
     )
     assert any(m.startswith("pipeline[4].use: missing; name a component: abbreviations") for m in found)
