@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from linnet.detect.tagger import Tagger
     from linnet.evaluate import Report, evaluate
     from linnet.fit.training import train
+    from linnet.joint.collective import Collective
     from linnet.kb import KnowledgeBase
     from linnet.pipeline import (
         Allow,
@@ -96,6 +97,7 @@ __all__ = [
     "Allow",
     "Bm25",
     "Candidates",
+    "Collective",
     "Component",
     "Concept",
     "Conjuncts",
