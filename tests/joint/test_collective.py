@@ -213,6 +213,31 @@ def test_a_mention_is_not_told_that_its_own_concept_is_wrong(kb: KnowledgeBase, 
     assert all(one.rows[0] in one.spared and not set(one.rows[1:]) & one.spared for one in linking)
 
 
+def test_what_each_kind_of_negatives_costs_is_watched_and_teaches_nothing(kb: KnowledgeBase, encoder: str) -> None:
+    from linnet.joint.collective import CollectiveArgs
+    from linnet.joint.collective_training import learned_documents
+
+    part = Collective(kb=kb, encoder=encoder, mode="gold")
+    part.begin()
+    training = CollectiveTraining(part, CollectiveArgs(random=3), learned_documents(part, documents()))
+    losses = training.loss(training.collate(training.examples((), epoch=0, rng=np.random.default_rng(1))))
+    assert [name for name, loss in losses.items() if loss.requires_grad] == ["nll"]
+    kinds = {name: loss.item() for name, loss in losses.items() if name != "nll"}
+    assert set(kinds) == {"nll batch", "nll mined", "nll random"}
+    assert 0 < max(kinds.values()) < losses["nll"].item()
+
+
+def test_steps_whose_documents_hold_nothing_to_link_are_learned_from_too(kb: KnowledgeBase, encoder: str) -> None:
+    text = "A dog had fever"
+    unknown = Mention(10, 15, source="gold", concepts=("Y:1",))  # a mention to find, of a concept that is not there
+    docs = [*documents(2), Document("z", text, mentions=(unknown,))]
+    steps = [step.losses for step in Collective(kb=kb, encoder=encoder, mode="spans").fit(
+        docs, docs, before=Pipeline(), kb=kb, args={"epochs": 1, "batch": 1}
+    )]  # fmt: skip
+    assert 0.0 in [losses["nll"] for losses in steps]
+    assert all(losses["detection"] > 0 for losses in steps)
+
+
 def test_the_best_cutoff_is_that_of_all_cutoffs() -> None:
     rng = np.random.default_rng(2)
     odds, right = rng.normal(size=60), rng.random(60) < 0.4

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from typing import Any
 from linnet.corpora.splits import split_documents
 from linnet.data import Document, Mention
 from linnet.errors import RecipeError
+from linnet.evaluate import curves
 from linnet.evaluate.meter import peak_resident
 from linnet.joint.collective import Collective
 from linnet.kb import KnowledgeBase
@@ -29,7 +29,6 @@ __all__ = ["Row", "draw", "measure_all"]
 SIDE = 128  # tokens on each side of a mention that is read alone
 MIB = 2**20
 COUNTS = (1, 5, 20, 50, 100, 200)  # mentions of a document
-COLORS = ("#1b6ca8", "#c0392b")
 LONG = 100_000  # characters of the longest document
 
 
@@ -155,27 +154,12 @@ def _with_length(docs: Sequence[Document], characters: int) -> Document:
 
 def draw(path: Path, rows: Sequence[Row]) -> None:
     """Write a picture, SVG, of mentions a second by mentions a document, both logarithmic."""
-    sized = [row for row in rows if row.documents.endswith(" mentions")]
-    across = [math.log10(row.mentions) for row in sized]
-    up = [math.log10(row.speed) for row in sized]
-    low, high = math.floor(min(up)), math.ceil(max(up))
-
-    def at(x: float, y: float) -> str:
-        return f"{60 + 500 * x / max(across):.1f},{270 - 240 * (y - low) / max(1, high - low):.1f}"
-
-    parts = []
-    for color, what in zip(COLORS, dict.fromkeys(row.what for row in sized), strict=False):
-        own = [at(x, y) for x, y, row in zip(across, up, sized, strict=True) if row.what == what]
-        x, y = own[-1].split(",")
-        parts.append(f'<polyline points="{" ".join(own)}" fill="none" stroke="{color}" stroke-width="2"/>')
-        parts.append(f'<text x="{x}" y="{float(y) - 8}" text-anchor="end" fill="{color}">{what}</text>')
-    for power in range(low, high + 1):
-        x, y = at(0, power).split(",")
-        parts.append(f'<text x="{float(x) - 8}" y="{y}" text-anchor="end">{10**power:,}</text>')
-    for count in dict.fromkeys(row.mentions for row in sized):
-        x, _ = at(math.log10(count), low).split(",")
-        parts.append(f'<text x="{x}" y="290" text-anchor="middle">{count}</text>')
-    parts.append('<text x="310" y="310" text-anchor="middle">mentions of a document; mentions a second</text>')
-    style = 'xmlns="http://www.w3.org/2000/svg" viewBox="0 0 600 320" font-family="sans-serif" font-size="12"'
+    lines: dict[str, list[tuple[float, float]]] = {}
+    for row in rows:
+        if row.documents.endswith(" mentions"):
+            lines.setdefault(row.what, []).append((row.mentions, row.speed))
+    title = "Mentions a second by mentions of a document"
     with replacing(path) as stream:
-        stream.write(f"<svg {style}>{''.join(parts)}</svg>\n")
+        stream.write(
+            curves.draw(lines, title=title, x="mentions of a document", y="mentions a second", log=True) + "\n"
+        )

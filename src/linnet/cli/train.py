@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import shutil
 import sys
 import time
 from collections.abc import Iterable, Iterator
@@ -18,6 +19,7 @@ from linnet.cli.times import Time, write_times
 from linnet.cli.tracking import tracking
 from linnet.corpora.splits import dev_documents, split_documents
 from linnet.errors import RecipeError
+from linnet.fit.curve import CURVE
 from linnet.fit.fitting import Done, Progress
 from linnet.fit.fitting import train as train_all
 from linnet.fit.plan import tasks
@@ -67,7 +69,8 @@ def train(
     changes = collect_changes(params, recipe, changes, corpus=corpus)
     read = read_recipe(recipe, changes=changes)
     learned = (f"{read.learns_from}/{split}.*" for split in ("train", "dev"))
-    refuse_overwriting([None if recipe in recipes() else recipe, params, *learned], [output, metrics])
+    curve = metrics and metrics.with_suffix(".curve.csv")
+    refuse_overwriting([None if recipe in recipes() else recipe, params, *learned], [output, metrics, curve])
     if read.trained_by:
         raise RecipeError(recipe, [f"trained_by: its parts come from {read.trained_by!r}; train that recipe"])
     if not read.learns_from:
@@ -92,6 +95,8 @@ def train(
             times += [news] if isinstance(news, Done) else []
     if metrics is not None and first:
         write_times(metrics, (Time("train", done.part, len(docs), done.seconds) for done in times))
+        if curve is not None and (output / CURVE).exists():
+            shutil.copyfile(output / CURVE, curve)
     told = f"{taught:,} documents" if taught == len(docs) else f"{taught:,} annotated of {len(docs):,} documents"
     logger.info("%s: trained on %s of %s", output, told, read.learns_from)
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TextIO
 
+from linnet.evaluate.curves import draw
 from linnet.evaluate.render import caption, tables
 from linnet.evaluate.report import Comparison, Report
 from linnet.text.web import asset, escape, island, page
@@ -41,9 +42,19 @@ def write_page(reports: Sequence[Report], stream: TextIO, *, comparisons: Sequen
         "heading": escape(title),
         "caption": escape(caption(reports)),
         "data": island(_data(reports, comparisons)),
+        "training": "".join(_training(report) for report in reports),
     }
     body, style, script = (asset("linnet.evaluate", f"page.{kind}") for kind in ("html", "css", "js"))
     stream.write(page(body, values, title=f"{title}: evaluation", style=style, script=script))
+
+
+def _training(report: Report) -> str:
+    """Return figures of how a system was trained."""
+    return "".join(
+        f'<figure><figcaption dir="auto">{escape(f"{report.about.system}, {title}")}</figcaption>'
+        f"{draw(lines, title=title, x='step', y=title)}</figure>"
+        for title, lines in report.training.items()
+    )
 
 
 def _data(reports: Sequence[Report], comparisons: Sequence[Comparison]) -> dict[str, Any]:

@@ -160,6 +160,7 @@ class Report(Record):
         wrong: those that are shown, at most as many as the evaluation was asked to keep.
         confusions: most frequent first.
         cost: time and memory, where they were measured.
+        training: how the pipeline was trained: title -> metric -> pairs of step and value.
 
     >>> report = Report(documents=1, measures={"in-kb.accuracy@1": Figure(value=0.5)}, about=About(split="dev"))
     >>> Report.of_json(report.to_json()) == report
@@ -180,6 +181,7 @@ class Report(Record):
     wrong: tuple[Wrong, ...] = ()
     confusions: tuple[Confusion, ...] = ()
     cost: Cost | None = None
+    training: dict[str, dict[str, tuple[tuple[float, float], ...]]] = {}
 
     @property
     def given(self) -> bool:

@@ -24,6 +24,7 @@ from typing import Any, cast
 
 from linnet.data import Document
 from linnet.errors import LinnetError
+from linnet.fit.curve import CURVE, Curve
 from linnet.fit.plan import Task, learner_at, part_at, with_part
 from linnet.fit.preflight import check_teachable
 from linnet.fit.store import Finished, corpus_version, first_process
@@ -304,6 +305,7 @@ def train(
     output = real_path(output)  # "." has no name that another folder could be called after
     kept = output.with_name(f"{output.name}.parts")
     finished = Finished(kept, key=_key(pipeline, todo, docs, dev))
+    curve = Curve(kept / CURVE)
     done: list[Task] = []
     again: Again = {}  # networks without parts of the documents, for all who ask
     for task in todo:
@@ -315,9 +317,8 @@ def train(
         else:
             unfinished = kept / f"{task.folder}.training"
             again = {where: parts for where, parts in again.items() if where[0] < task.place[0]}
-            for step in fit_part(
-                pipeline, task, docs, dev, done=done, folds=folds, checkpoints=unfinished, known=again
-            ):
+            steps = fit_part(pipeline, task, docs, dev, done=done, folds=folds, checkpoints=unfinished, known=again)
+            for step in curve.follow(task.label, steps):
                 yield Progress(task.label, step)
             save = cast("Stage", part_at(pipeline, task.place)).save
             finished.keep(task.folder, save, seconds=time.perf_counter() - start)
@@ -329,6 +330,7 @@ def train(
     lines += [f"{task.label}: trained in {finished.seconds[task.folder]:.1f} s" for task in done]
     with finished.publish(output) as folder:
         config.save(pipeline, folder)
+        curve.save(folder)
         with (folder / "card.md").open("a", encoding="utf-8") as card:
             card.writelines(f"* {line}\n" for line in lines)
 

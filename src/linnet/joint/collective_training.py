@@ -57,6 +57,8 @@ logger = logging.getLogger(__name__)
 SPARED = 16  # more concepts are looked at for hard negatives than are wanted: some are right, or spared
 FEW = 50  # mentions that nothing can be calibrated on
 
+KINDS = ("batch", "mined", "random")  # of negatives: of other mentions, the network's own errors, drawn from all names
+
 Mined = tuple[Candidates, dict[int, int]]  # what was found for a mention; right concept -> place of its nearest name
 
 
@@ -151,13 +153,15 @@ def _answers(kb: KnowledgeBase, mention: Mention) -> frozenset[int]:
 class Linking(NamedTuple):
     """A mention to be linked: its pieces in the window, spared rows, names to tell apart and their concepts.
 
-    The first name is right, the others are negatives; several mentions that say and mean the same share these.
+    The first name is right, the next `mined` ones are hard negatives, the others were drawn at random; several mentions
+    that say and mean the same share these.
     """
 
     pieces: list[Stretches]
     spared: frozenset[int]
     names: tuple[int, ...]
     rows: tuple[int, ...]
+    mined: int
 
 
 class Example(NamedTuple):
@@ -182,6 +186,7 @@ class Batch:
         asked: which linking each mention is of, int64 (mentions,).
         names: ids, mask and spans of names.
         out: bool (linkings, names), names that are left out of a mention's loss.
+        kinds: int8 (linkings, names), what a name is to a mention: a number of `KINDS`.
         own: the place of the right name, int64 (linkings,).
     """
 
@@ -194,6 +199,7 @@ class Batch:
     asked: Tensor
     names: tuple[Tensor, Tensor, Tensor]
     out: Tensor
+    kinds: Tensor
     own: Tensor
 
 
@@ -266,7 +272,7 @@ class CollectiveTraining:
         for numbers in alike.values():
             mention = doc.mentions[numbers[0]]
             spared = self.spared.of(mention.rows)
-            chosen = self._chosen(mention.rows, spared, found[numbers[0]], rng)
+            chosen, mined = self._chosen(mention.rows, spared, found[numbers[0]], rng)
             if not chosen:
                 continue
             shifted = [
@@ -274,17 +280,21 @@ class CollectiveTraining:
                  if window.first <= s < e <= window.last]
                 for n in numbers
             ]  # fmt: skip
-            yield Linking(shifted, spared, tuple(place for _, place in chosen), tuple(row for row, _ in chosen))
+            names, rows = tuple(place for _, place in chosen), tuple(row for row, _ in chosen)
+            yield Linking(shifted, spared, names, rows, mined)
 
     def _chosen(
         self, rows: frozenset[int], spared: frozenset[int], mined: Mined | None, rng: np.random.Generator
-    ) -> list[tuple[int, int]]:
-        """Return concepts and places of names: the right one, then negatives; nothing if the right one has no name."""
+    ) -> tuple[list[tuple[int, int]], int]:
+        """Return concepts and places of names, and how many are hard negatives: the right one, these, random ones.
+
+        Nothing if the right concept has no name.
+        """
         args, names = self.args, self.names
         row = sorted(rows)[int(rng.integers(len(rows)))]
         own = names.of(row)
         if not len(own):
-            return []
+            return [], 0
         if mined is not None and args.positive == "nearest":
             chosen = [(row, mined[1][row])]
         else:
@@ -292,10 +302,10 @@ class CollectiveTraining:
         if mined is not None and args.mined:
             places = hard(mined[0].rows, spared, args.mined, above=rows if args.only_above else None)
             chosen += [(int(mined[0].rows[place]), names.matched(mined[0], place)) for place in places]
+        hardest = len(chosen) - 1
         which = "preferred" if self.part.names == "preferred" else "random"
-        return chosen + [
-            (other, names.some(other, rng, which)) for other in random_rows(rng, names.concepts, spared, args.random)
-        ]
+        drawn = random_rows(rng, names.concepts, spared, args.random)
+        return [*chosen, *((other, names.some(other, rng, which)) for other in drawn)], hardest
 
     # --- batches -----------------------------------------------------------------------------------------------------
 
@@ -311,12 +321,12 @@ class CollectiveTraining:
             for group in groups
         ]
         places, asked, linking = _mentions(ordered, starts)
-        names, out, own = self._named(linking)
+        names, out, kinds, own = self._named(linking)
         shown = padded(names, padding=self.network.entity.tokenizer.pad_token_id)
-        return Batch(read, *self._wanted(ordered, starts), places, asked, shown, out, own)
+        return Batch(read, *self._wanted(ordered, starts), places, asked, shown, out, kinds, own)
 
-    def _named(self, linking: Sequence[Linking]) -> tuple[list[TokenText], Tensor, Tensor]:
-        """Return the names of a batch, each once, which are left out of a mention's loss, and which is right."""
+    def _named(self, linking: Sequence[Linking]) -> tuple[list[TokenText], Tensor, Tensor, Tensor]:
+        """Return the names of a batch, each once; which a mention's loss leaves out; their kinds; which is right."""
         concepts = {place: row for one in linking for place, row in zip(one.names, one.rows, strict=True)}
         places = {place: number for number, place in enumerate(concepts)}
         own = np.array([places[one.names[0]] for one in linking], np.int64)
@@ -326,8 +336,12 @@ class CollectiveTraining:
             for number, one in enumerate(linking):
                 out[number, [places[name] for name in one.names]] = False
         out[np.arange(len(linking)), own] = False
+        kinds = np.zeros(out.shape, np.int8)
+        for number, one in enumerate(linking):
+            kinds[number, [places[name] for name in one.names[1 + one.mined :]]] = KINDS.index("random")
+            kinds[number, [places[name] for name in one.names[1 : 1 + one.mined]]] = KINDS.index("mined")
         names = [self.names.tokens(place) for place in concepts]
-        return names, torch.from_numpy(out), torch.from_numpy(own)
+        return names, torch.from_numpy(out), torch.from_numpy(kinds), torch.from_numpy(own)
 
     def _wanted(
         self, examples: Sequence[Example], starts: Sequence[int]
@@ -355,23 +369,40 @@ class CollectiveTraining:
     # --- losses ------------------------------------------------------------------------------------------------------
 
     def loss(self, batch: Batch) -> dict[str, Tensor]:
-        """Return the loss of linking, the mean of mentions, and that of finding, per mention to be found."""
+        """Return the loss of linking, the mean of mentions, and that of finding, per mention to be found.
+
+        Beside these, without a gradient, what linking would lose to negatives of one kind alone.
+        """
         hidden = torch.cat([self.network(group) for group in batch.groups])  # (pieces, d)
-        losses = {"nll": self._link(batch, hidden)} if len(batch.own) else {}
+        losses = self._link(batch, hidden)
         if self.network.head is not None:
             losses["detection"] = self.args.detection_weight * self._find(batch, self.network.head(hidden).float())
-        return losses or {"nll": hidden.sum() * 0.0}
+        return losses
 
-    def _link(self, batch: Batch, hidden: Tensor) -> Tensor:
+    def _link(self, batch: Batch, hidden: Tensor) -> dict[str, Tensor]:
+        wanted = dict(zip(KINDS, (self.args.in_batch, self.args.mined, self.args.random), strict=True))
+        watched = [kind for kind in KINDS if wanted[kind]]
+        if not len(batch.own):
+            return dict.fromkeys(["nll", *(f"nll {kind}" for kind in watched)], hidden.sum() * 0.0)
         mentions = pool(self.network, hidden, Places(*batch.places), len(batch.asked))
         names = encode_to_learn(self.network.names, batch.names, chunk=self.args.encode_batch).float()
         if self.args.similarity == "cosine":
             mentions, names = functional.normalize(mentions, dim=-1), functional.normalize(names, dim=-1)
         scores = (mentions @ names.T) / self.args.temperature  # (mentions, names)
-        out, own = batch.out[batch.asked], batch.own[batch.asked]
-        losses = functional.cross_entropy(scores.masked_fill(out, float("-inf")), own, reduction="none")
+        own, kinds = batch.own[batch.asked], batch.kinds[batch.asked]
         shares = torch.bincount(batch.asked, minlength=len(batch.own))[batch.asked]  # those alike count as one
-        return (losses / shares).sum() / len(batch.own)
+        scores = scores.masked_fill(batch.out[batch.asked], float("-inf"))
+
+        def mean(left: Tensor) -> Tensor:
+            return (functional.cross_entropy(left, own, reduction="none") / shares).sum() / len(batch.own)
+
+        losses = {"nll": mean(scores)}
+        with torch.no_grad():
+            for kind in watched:
+                others = kinds != KINDS.index(kind)
+                others[torch.arange(len(own), device=own.device), own] = False
+                losses[f"nll {kind}"] = mean(scores.masked_fill(others, float("-inf")))
+        return losses
 
     def _find(self, batch: Batch, scores: Tensor) -> Tensor:
         """Return the loss of all spans over the number of mentions, or the mean loss of words."""

@@ -74,7 +74,7 @@ class Step:
     Args:
         step: 1 for the first.
         total: how many there will be, as far as is known.
-        losses: by name; their sum is minimised.
+        losses: by name; the sum of those with a gradient is minimised.
         score: on the dev documents, where it was taken after this step.
         epoch: 1 for the first.
         seconds_left: how long the rest will take at this pace.

@@ -49,6 +49,8 @@ class Trainable(Protocol):
     def loss(self, batch: Any) -> Mapping[str, Tensor]:
         """Return losses by name, each the mean over the batch's examples; the sum of all is minimised.
 
+        A loss without a gradient is only watched: it appears in logs and curves.
+
         With several processes or accumulated steps a batch is a part of the step's, and losses that compare the
         examples of a batch see that part alone, unless they use `linnet.train.processes.gathered`.
         """

@@ -1,0 +1,97 @@
+"""Lines over numbers as a picture (SVG): for pages, Markdown and benchmarks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+
+from linnet.text.web import escape
+
+__all__ = ["Points", "draw"]
+
+Points = Sequence[tuple[float, float]]
+
+LEFT, TOP, WIDTH, HEIGHT = 52, 12, 420, 220
+LEGEND = 16  # height of a row of the legend
+COLORS = ("#0b62a4", "#b3480a", "#00795c", "#86379b", "#857000", "#b81d4f")  # of classes s0 to s5 in page.css
+TICKS = 5
+
+
+def draw(lines: Mapping[str, Points], *, title: str, x: str, y: str, log: bool = False) -> str:
+    """Return a picture, an ``svg`` element, of lines with a legend.
+
+    Args:
+        lines: label -> points in the order of x; a label without points is left out.
+        title: what the picture shows, for those who cannot see it.
+        x: what the numbers across are.
+        y: what the numbers up are.
+        log: both axes are logarithmic; all numbers are above 0.
+
+    >>> picture = draw({"loss": [(1, 2.0), (2, 1.0)]}, title="Training", x="step", y="loss")
+    >>> picture.startswith("<svg "), picture.count("<polyline ")
+    (True, 1)
+    """
+    lines = {label: points for label, points in lines.items() if points}
+    across = _axis([u for points in lines.values() for u, _ in points], log=log)
+    up = _axis([v for points in lines.values() for _, v in points], log=log)
+    bottom = TOP + HEIGHT
+    parts = []
+    for value in up.ticks:
+        height = bottom - HEIGHT * up.place(value)
+        ends = f'x1="{LEFT}" x2="{LEFT + WIDTH}" y1="{height:.1f}" y2="{height:.1f}"'
+        parts.append(f'<line class="grid" stroke="#d0d5db" {ends}/>')
+        parts.append(_text(LEFT - 6, height + 4, _short(value), "end"))
+    parts += [_text(LEFT + WIDTH * across.place(value), bottom + 16, _short(value), "middle") for value in across.ticks]
+    parts.append(_text(LEFT + WIDTH / 2, bottom + 34, f"{x} across; {y} up", "middle"))
+    for number, (label, points) in enumerate(lines.items()):
+        color = f'class="line s{number % len(COLORS)}" stroke="{COLORS[number % len(COLORS)]}"'
+        places = " ".join(
+            f"{LEFT + WIDTH * across.place(u):.1f},{bottom - HEIGHT * up.place(v):.1f}" for u, v in points
+        )
+        parts.append(f'<polyline {color} fill="none" stroke-width="2" points="{places}"/>')
+        height = bottom + 44 + LEGEND * (number + 1)
+        parts.append(f'<line {color} stroke-width="3" x1="{LEFT}" x2="{LEFT + 20}" y1="{height}" y2="{height}"/>')
+        parts.append(_text(LEFT + 28, height + 4, label, "start"))
+    size = f"0 0 {LEFT + WIDTH + 16} {bottom + 54 + LEGEND * len(lines)}"
+    about = f'role="img" aria-label="{escape(title)}" font-family="sans-serif" font-size="12"'
+    return f'<svg xmlns="http://www.w3.org/2000/svg" class="chart" viewBox="{size}" {about}>{"".join(parts)}</svg>'
+
+
+class _Axis:
+    """Where numbers are between the ends of an axis, and which are written beside it."""
+
+    def __init__(self, low: float, high: float, ticks: Sequence[float], scale: Callable[[float], float]) -> None:
+        self.ticks, self._scale = ticks, scale
+        self._low, self._size = scale(low), (scale(high) - scale(low)) or 1.0
+
+    def place(self, value: float) -> float:
+        """Return where a number is, from 0 to 1."""
+        return (self._scale(value) - self._low) / self._size
+
+
+def _axis(values: Sequence[float], *, log: bool) -> _Axis:
+    low, high = min(values, default=0.0), max(values, default=1.0)
+    if log:
+        powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+        return _Axis(10.0 ** powers[0], 10.0 ** powers[-1], [10.0**power for power in powers], math.log10)
+    step = _round_step((high - min(low, 0.0)) / TICKS)
+    first, last = math.floor(min(low, 0.0) / step), math.ceil(high / step)
+    return _Axis(first * step, last * step, [number * step for number in range(first, last + 1)], float)
+
+
+def _round_step(step: float) -> float:
+    """Return the next of 1, 2, 5, 10, 20 …, and of their decimal fractions.
+
+    >>> _round_step(0.3), _round_step(130)
+    (0.5, 200.0)
+    """
+    power = 10.0 ** math.floor(math.log10(step)) if step > 0 else 1.0
+    return next((size * power for size in (1.0, 2.0, 5.0) if size * power >= step), 10.0 * power)
+
+
+def _short(value: float) -> str:
+    return f"{value:,.0f}" if value == round(value) else f"{value:.3g}"
+
+
+def _text(x: float, y: float, text: str, anchor: str) -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" fill="#57606a">{escape(text)}</text>'
