@@ -7,7 +7,7 @@ import json
 from linnet.evaluate import About, Figure, Report
 from linnet.evaluate.render import caption, tables, to_csv, to_json, to_markdown
 from linnet.evaluate.report import BY_TYPE, Comparison
-from linnet.evaluate.rows import REPORTS, PageTable, put_rows
+from linnet.evaluate.rows import DETAILS, REPORTS, PageTable, put_rows
 
 
 def report(system: str = "a", value: float = 0.5, corpus: str = "c:dev") -> Report:
@@ -94,6 +94,20 @@ def test_rows_are_replaced_added_and_sorted() -> None:
     one, other = put_rows(put_rows("", [report("a")]), [report("b")]), put_rows("", [report("b"), report("a")])
     assert one == other
     assert put_rows("", [report("x|`y")]).count("`x/'y`") == 1
+
+
+def test_a_second_table_holds_the_measures_of_papers() -> None:
+    measures = {"in-kb.accuracy@1": 0.5, "in-kb.map": 0.75, "strict.f1": 0.4, "overlap-maxmax.f1": 0.6}
+    made = Report(
+        about=About(system="x", corpus="c:dev"), documents=1, training_seconds=120.0,
+        measures={name: Figure(value=value) for name, value in measures.items()},
+    )  # fmt: skip
+    page = put_rows("", [made], detailed=True)
+    assert page.index(REPORTS.begin) < page.index(DETAILS.begin)
+    row = page[page.index(DETAILS.begin) :].splitlines()[3]
+    assert row == "| `x` | `c:dev` | 0.500 | 0.750 | – | – | – | – | – | – | 0.400 | – | 0.600 | – | 2 min |"
+    given = made.model_copy(update={"measures": {**made.measures, "recognition.strict.f1": Figure(value=1.0)}})
+    assert "0.400" not in put_rows("", [given], detailed=True).split(DETAILS.begin)[1]
 
 
 def test_rows_about_the_same_are_replaced_together() -> None:

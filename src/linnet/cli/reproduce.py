@@ -63,6 +63,9 @@ def reproduce(
     docs: Annotated[
         Path | None, typer.Option(help="Markdown file: writes a row for each recipe into its generated table.")
     ] = None,
+    detailed: Annotated[
+        bool, typer.Option(help="Write a second table too: MAP, recall@10, partial matches, time to link and to train.")
+    ] = False,
     fresh: Annotated[bool, typer.Option(help="Repeat everything, even finished work.")] = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
@@ -90,7 +93,7 @@ def reproduce(
             reports.append(found[0])
             verdicts += _compare(name, recipe, split, found)
             # after each, so that what was found is not lost when a later recipe fails
-            _write_rows(reports, out / "rows.md" if docs is None else docs, new=docs is None)
+            _write_rows(reports, out / "rows.md" if docs is None else docs, new=docs is None, detailed=detailed)
             if not quiet:
                 about = found[0].about
                 told = f"{about.system} on {about.corpus}: {found[0].documents:,} documents"
@@ -153,11 +156,11 @@ def _compare(name: str, recipe: Recipe, split: str, reports: Sequence[Report]) -
     return verdicts
 
 
-def _write_rows(reports: Sequence[Report], path: Path, *, new: bool) -> None:
+def _write_rows(reports: Sequence[Report], path: Path, *, new: bool, detailed: bool) -> None:
     before = read_text(path) if path.exists() else ""
     if not new and not before:
         raise LinnetError(f"--docs {path}: no such file; give an existing Markdown file")
-    text = put_rows(before, reports)
+    text = put_rows(before, reports, detailed=detailed)
     with replacing(path) as stream:
         stream.write(text)
 

@@ -161,6 +161,7 @@ class Report(Record):
         confusions: most frequent first.
         cost: time and memory, where they were measured.
         training: how the pipeline was trained: title -> metric -> pairs of step and value.
+        training_seconds: of all its parts.
 
     >>> report = Report(documents=1, measures={"in-kb.accuracy@1": Figure(value=0.5)}, about=About(split="dev"))
     >>> Report.of_json(report.to_json()) == report
@@ -182,6 +183,7 @@ class Report(Record):
     confusions: tuple[Confusion, ...] = ()
     cost: Cost | None = None
     training: dict[str, dict[str, tuple[tuple[float, float], ...]]] = {}
+    training_seconds: float | None = None
 
     @property
     def given(self) -> bool:

@@ -8,12 +8,20 @@ from dataclasses import dataclass
 from linnet.evaluate.linked import PROTOCOLS
 from linnet.evaluate.report import Report
 
-__all__ = ["END_TO_END", "NOTHING", "REPORTS", "PageTable", "put_rows"]
+__all__ = ["DETAILS", "END_TO_END", "NOTHING", "REPORTS", "PageTable", "put_rows"]
 
 ACCURACY = {f"{protocol}.accuracy@1": f"@1 {protocol}" for protocol in PROTOCOLS}
 RECALL = {f"in-kb.recall@{k}": f"@{k} in-kb" for k in (5, 20, 64)}
 END_TO_END = {"strict.f1": "strict F1", "document.f1": "document F1"}
 COST = ("documents/s", "mentions/s", "load s", "peak MiB", "index MiB")
+RANKS = {
+    "in-kb.accuracy@1": "P@1", "in-kb.map": "MAP", "in-kb.recall@10": "R@10",
+    "in-kb.normalised.accuracy@1": "P@1 normalised", "in-kb.normalised.map": "MAP normalised",
+}  # fmt: skip
+MATCHES = {
+    "recognition.strict.f1": "mentions F1", "strict.precision": "strict P", "strict.recall": "strict R",
+    "strict.f1": "strict F1", "partial.f1": "partial F1", "overlap-maxmax.f1": "proportional F1",
+}  # fmt: skip
 NOTHING = "–"
 
 
@@ -93,10 +101,18 @@ REPORTS = PageTable(
     texts=2,
     key=2,
 )
+DETAILS = PageTable(
+    by="linnet reproduce --detailed",
+    columns=("recipe", "corpus", *RANKS.values(), *MATCHES.values(), "ms/mention", "trained in"),
+    texts=2,
+    key=2,
+)
 
 
-def put_rows(text: str, reports: Sequence[Report]) -> str:
+def put_rows(text: str, reports: Sequence[Report], *, detailed: bool = False) -> str:
     """Return `text` with a row for each report in the table `REPORTS`; one of the same recipe and corpus is replaced.
+
+    With `detailed` the table `DETAILS` gets one too: what the papers on dual encoders show.
 
     >>> from linnet.evaluate.report import About
     >>> report = Report(about=About(system="bc5cdr/exact", corpus="bc5cdr:dev"), documents=500)
@@ -104,7 +120,8 @@ def put_rows(text: str, reports: Sequence[Report]) -> str:
     >>> once == put_rows(once, [report]), once.count("bc5cdr/exact")
     (True, 1)
     """
-    return REPORTS.put(text, list(map(_row, reports)))
+    text = REPORTS.put(text, list(map(_row, reports)))
+    return DETAILS.put(text, list(map(_details, reports))) if detailed else text
 
 
 def _row(report: Report) -> list[str]:
@@ -119,6 +136,21 @@ def _row(report: Report) -> list[str]:
             f"{cost.index_bytes / 2**20:,.0f}",
         ]  # fmt: skip
     return [*names, *figures, *costs]
+
+
+def _details(report: Report) -> list[str]:
+    matches = [NOTHING if report.given else _value(report, name) for name in MATCHES]
+    speed = report.cost.mentions_per_second if report.cost else 0.0
+    time = f"{1000 / speed:.1f}" if speed else NOTHING
+    trained = NOTHING if report.training_seconds is None else f"{report.training_seconds / 60:.0f} min"
+    return [
+        report.about.system, report.about.corpus, *(_value(report, name) for name in RANKS), *matches, time, trained
+    ]  # fmt: skip
+
+
+def _value(report: Report, name: str) -> str:
+    found = report.measures.get(name)
+    return NOTHING if found is None else f"{found.value:.3f}"
 
 
 def _figure(report: Report, name: str) -> str:

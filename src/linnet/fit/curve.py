@@ -16,10 +16,11 @@ from linnet.pipeline import Step
 from linnet.text.cells import quote_formula
 from linnet.text.files import replacing
 
-__all__ = ["CURVE", "SCORE", "Curve", "CurveRow", "read_curve", "training_lines"]
+__all__ = ["CURVE", "SCORE", "SECONDS", "Curve", "CurveRow", "read_curve", "training_lines"]
 
 CURVE = "curve.csv"  # in the folder of a trained pipeline
 SCORE = "dev score"
+SECONDS = "seconds"  # of a whole part, trainings for cross-fitting included
 MOST = 200  # points of a line in a picture: more are averaged
 
 
@@ -52,6 +53,11 @@ class Curve:
                 self.add(part, step)
             yield step
 
+    def finish(self, part: str, seconds: float) -> None:
+        """Append how long a whole part was trained."""
+        if first_process():
+            self._append([CurveRow(part, 0, 0, seconds, SECONDS, seconds)])
+
     def add(self, part: str, step: Step) -> None:
         """Append the losses of a step, and the dev score if there is one."""
         if part != self._part:
@@ -59,7 +65,11 @@ class Curve:
             self._part, self._began = part, time.monotonic() - max(earlier, default=0.0)
         found = {**step.losses, **({} if step.score is None else {SCORE: step.score})}
         seconds = time.monotonic() - self._began
-        rows = [CurveRow(part, step.step, step.epoch or 1, seconds, name, value) for name, value in found.items()]
+        self._append(
+            [CurveRow(part, step.step, step.epoch or 1, seconds, name, value) for name, value in found.items()]
+        )
+
+    def _append(self, rows: Sequence[CurveRow]) -> None:
         new = not self._path.exists()
         with self._path.open("a", encoding="utf-8", newline="") as stream:
             _write(stream, rows, head=new)
@@ -112,7 +122,7 @@ def read_curve(path: Path) -> list[CurveRow]:
 def training_lines(rows: Sequence[CurveRow]) -> dict[str, dict[str, Points]]:
     """Return title -> metric -> points (step, value), of parts that take several steps; losses and scores apart."""
     found: dict[str, dict[str, list[tuple[float, float]]]] = {}
-    for row in rows:
+    for row in (row for row in rows if row.metric != SECONDS):
         title = f"{row.part}: {SCORE if row.metric == SCORE else 'losses'}"
         found.setdefault(title, {}).setdefault(row.metric, []).append((row.step, row.value))
     return {

@@ -20,7 +20,7 @@ from linnet.evaluate import About, Options, Report, evaluate
 from linnet.evaluate.cost import Cost, cost
 from linnet.evaluate.evaluation import fingerprint
 from linnet.evaluate.files import write_reports
-from linnet.fit.curve import CURVE, read_curve, training_lines
+from linnet.fit.curve import CURVE, SECONDS, read_curve, training_lines
 from linnet.fit.fitting import Done
 from linnet.fit.fitting import train as fit
 from linnet.fit.plan import from_dev, learner_at, tasks
@@ -265,7 +265,9 @@ class Experiment:
             gold, predicted, kb=kb, train=self._read_train(recipe), about=about, options=Options(seed=recipe.seed)
         )
         curve = read_curve(self._model_folder(recipe) / CURVE)
-        return report.model_copy(update={"cost": measured, "training": training_lines(curve)})
+        seconds = [row.value for row in curve if row.metric == SECONDS]
+        training = {"training": training_lines(curve), "training_seconds": sum(seconds) if seconds else None}
+        return report.model_copy(update={"cost": measured, **training})
 
     def _read_train(self, recipe: Recipe) -> list[Document] | None:
         """Return the training documents, for slices of seen and unseen concepts; None where there are none."""

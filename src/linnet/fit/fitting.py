@@ -322,6 +322,7 @@ def train(
                 yield Progress(task.label, step)
             save = cast("Stage", part_at(pipeline, task.place)).save
             finished.keep(task.folder, save, seconds=time.perf_counter() - start)
+            curve.finish(task.label, finished.seconds[task.folder])
         done.append(task)
         yield Done(task.label, finished.seconds[task.folder], kept=was_kept)
     if not first_process():
