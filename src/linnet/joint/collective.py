@@ -12,8 +12,8 @@ Nothing here imports torch before a network is needed, so that recipes can be ch
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
@@ -21,16 +21,14 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field, NonNegativeInt
 
-from linnet.data import Candidates, Document, Mention, Span, mention_id
-from linnet.detect.dictionary import Dictionary
+from linnet.data import Candidates, Document, Mention, Span
 from linnet.errors import PipelineError, RecipeError
+from linnet.joint.reading import NEUTRAL, JointNetwork, masks_of, mention_at, portions, with_lists
 from linnet.kb import KnowledgeBase
-from linnet.pipeline import Allow, Joint, Pipeline
+from linnet.pipeline import Allow
 from linnet.pipeline.aliases import Aliases
-from linnet.pipeline.learner import made_once
-from linnet.retrieve.name_searcher import NameSearcher, with_margins
 from linnet.text.short_forms import ShortForms
-from linnet.text.words import KINDS, stretch_of
+from linnet.text.words import stretch_of
 from linnet.train.args import PartArgs
 
 if TYPE_CHECKING:
@@ -47,8 +45,6 @@ Pieces = list[tuple[int, int]]  # stretches [start, end) of word pieces that a m
 FEWEST_TOKENS = 8
 NARROWEST = 16  # word pieces of a window
 OVERLAP = 128  # word pieces that two windows share, at most a quarter of one
-AT_ONCE = 200_000  # characters of documents whose vectors are held at the same time
-NEUTRAL = (1.0, 0.0)  # slope and shift that leave log odds as they are
 Positive = Annotated[float, Field(ge=1e-4, le=1e4)]
 
 
@@ -89,7 +85,7 @@ class CollectiveArgs(PartArgs):
 
 
 @dataclass(kw_only=True)
-class Collective(NameSearcher["CollectiveNetwork"], Joint):
+class Collective(JointNetwork["CollectiveNetwork"]):
     """Finds the mentions of a document and their concepts in one pass; must be trained.
 
     Args:
@@ -143,7 +139,6 @@ class Collective(NameSearcher["CollectiveNetwork"], Joint):
     cutoff: float = field(default=0.0, init=False)  # log odds, the best on dev
 
     TRAINING = "linnet.joint.collective_training"
-    KEPT = frozenset({"network", "_tokens"})
     LEARNED = frozenset({"encoder", "shared", "mode", "pooling", "name_pooling", "dictionary", "long_forms"})
 
     def __post_init__(self) -> None:
@@ -164,22 +159,8 @@ class Collective(NameSearcher["CollectiveNetwork"], Joint):
 
     @property
     def needs(self) -> frozenset[str]:
-        """Mentions where none are looked for, abbreviations if they are read, and what the dictionary needs."""
-        own = super().needs | (frozenset({"abbreviations"}) if self.long_forms else frozenset())
-        return own | self._names.needs if self._asks_dictionary else own
-
-    @property
-    def _asks_dictionary(self) -> bool:
-        return self.find and self.dictionary
-
-    @made_once
-    def _names(self) -> Dictionary:
-        return Dictionary(kb=self.kb)
-
-    @property
-    def index_files(self) -> list[Path]:
-        """The vectors of names beside the knowledge base, and the table of names, if the dictionary is asked."""
-        return [*super().index_files, *(self._names.index_files if self._asks_dictionary else [])]
+        """What `JointNetwork` needs, and abbreviations if they are read."""
+        return super().needs | (frozenset({"abbreviations"}) if self.long_forms else frozenset())
 
     # --- network -----------------------------------------------------------------------------------------------------
 
@@ -189,7 +170,7 @@ class Collective(NameSearcher["CollectiveNetwork"], Joint):
         from linnet.nn.device import choose_device  # noqa: PLC0415 - imports torch
         from linnet.nn.encoder import Encoder  # noqa: PLC0415 - imports torch
 
-        reads, names = self._encoders(folder)
+        reads, names = self.encoders(folder)
         mention = Encoder.load(reads)
         entity = mention if self.shared else Encoder.load(names)
         pools: dict[str, Any] = {"pooling": self.pooling, "name_pooling": self.name_pooling}
@@ -201,45 +182,13 @@ class Collective(NameSearcher["CollectiveNetwork"], Joint):
             network.restore(folder)
         return network.to(choose_device()).eval()
 
-    def _encoders(self, folder: Path | None) -> tuple[str | Path, str | Path]:
-        """Return what the encoders of documents and of names are read from."""
-        begin = Path(self.encoder) if folder is None else folder
-        for inside in ("mention", "model/mention", "model/model-0"):
-            if (begin / inside).is_dir():
-                entity = (begin / inside).with_name("entity")
-                return begin / inside, entity if entity.is_dir() else begin / inside
-        return self.encoder, self.encoder
-
-    @made_once
-    def _tokens(self) -> Any:
-        from linnet.nn.encoder import Encoder  # noqa: PLC0415 - imports torch
-
-        return Encoder.load(self._encoders(self.folder)[0])
-
-    @property
-    def _reading(self) -> Any:
-        made = self.made.get("network")
-        return made.mention if made is not None else self._tokens
-
     # --- reading -----------------------------------------------------------------------------------------------------
-
-    def read(self, docs: Sequence[Document]) -> list[Text]:
-        """Return documents as words and word pieces, with what the dictionary says of them."""
-        from linnet.nn.windows import read  # noqa: PLC0415 - imports torch
-
-        known = None
-        if self._asks_dictionary:
-            asked = list(docs)
-            for part in Pipeline(self._names).front:
-                asked = part(asked)
-            known = self._names.detect(asked)
-        return read(docs, self._reading, known=known, features={name: place for place, name in enumerate(self.marks)})
 
     def windows(self, text: Text) -> list[Window]:
         """Return the windows that a text is read in."""
         from linnet.nn.windows import windows  # noqa: PLC0415 - imports torch
 
-        size = (self.window or self._reading.window) - 2  # start and end of a sequence
+        size = (self.window or self.reads.window) - 2  # start and end of a sequence
         return windows(text, size, min(OVERLAP, size // 4))
 
     def hidden(self, texts: Sequence[Text]) -> list[Tensor]:
@@ -293,10 +242,6 @@ class Collective(NameSearcher["CollectiveNetwork"], Joint):
 
     # --- answering ---------------------------------------------------------------------------------------------------
 
-    def __call__(self, docs: Sequence[Document], /, *, allow: Allow | None = None) -> list[Document]:
-        """Return `docs` with mentions, candidates, and the margin of the first before the second among the signals."""
-        return [with_margins(doc) for doc in super().__call__(docs, allow=allow)]
-
     def detect(self, docs: Sequence[Document], /, *, allow: Allow | None = None) -> list[list[Mention]]:
         """Return the mentions of each document, in reading order, with candidates.
 
@@ -307,44 +252,39 @@ class Collective(NameSearcher["CollectiveNetwork"], Joint):
         if not self.find:
             raise PipelineError("collective: in mode 'gold' it finds no mentions; put it behind what does")
         found: list[list[Mention]] = []
-        for some in _portions(docs):
+        for some in portions(docs):
             texts = self.read(some)
             hidden = self.hidden(texts)
             for doc, text, own, spans in zip(some, texts, hidden, self.spans(texts, hidden), strict=True):
                 mentions = [one for each in sorted(spans) if (one := self._mention(doc.id, text, each)) is not None]
                 lists = self._candidates(doc, text, own, mentions, allow)
-                found.append([replace(m, candidates=c) for m, c in zip(mentions, lists, strict=True)])
+                found.append(with_lists(mentions, lists))
         return found
 
     def retrieve(self, docs: Sequence[Document], /, *, allow: Allow | None = None) -> list[list[Candidates]]:
         """Return candidates for each mention that the documents hold."""
         self.require_trained()
         found = []
-        for some in _portions(docs):
+        for some in portions(docs):
             texts = self.read(some)
             for doc, text, own in zip(some, texts, self.hidden(texts), strict=True):
                 found.append(self._candidates(doc, text, own, doc.mentions or (), allow))
         return found
 
     def _mention(self, document: str, text: Text, found: Found) -> Mention | None:
-        slope, shift = self.curve
-        probability = float(1 / (1 + np.exp(-np.clip(slope * found.odds + shift, -30, 30))))
+        probability = self.probability(found.odds)
         if self.threshold is not None:
             left_out = probability < self.threshold
         else:  # the best labels are mentions, whatever their odds
             left_out = self.mode == "spans" and found.odds < self.cutoff
-        if left_out:
-            return None
-        span = Span(text.words[found.first].start, text.words[found.last].end)
-        return Mention(*span, id=mention_id(document, [span], ()), signals={"detect": probability})
+        return None if left_out else mention_at(document, text, (found.first, found.last), probability)
 
     def _candidates(
         self, doc: Document, text: Text, hidden: Tensor, mentions: Sequence[Mention], allow: Allow | None
     ) -> list[Candidates]:
         pieces = self.pieces(doc, text, [mention.spans for mention in mentions])
-        masks = {types: allow.mask(self.kb, types) if allow else None for types in {m.types for m in mentions}}
         vectors = self.vectors(hidden, pieces)
-        found = self.search(vectors, self.k, [masks[mention.types] for mention in mentions]) if mentions else []
+        found = self.search(vectors, self.k, masks_of(self, mentions, allow)) if mentions else []
         nothing = Candidates.none(self.kb.version)  # for a mention of control characters, say
         return [
             one if any(end > start for start, end in own) else nothing for one, own in zip(found, pieces, strict=True)
@@ -362,34 +302,17 @@ class Collective(NameSearcher["CollectiveNetwork"], Joint):
         CollectiveArgs.split(args)
 
     def begin(self) -> None:
-        """Forget what was learned beside the network; say which matches of the dictionary it will know."""
-        self.curve, self.cutoff = NEUTRAL, 0.0
-        known = sorted(self.kb.types() or ("",)) if self._asks_dictionary else ()
-        self.marks = tuple(f"{place}-{kind}" for kind in known for place in KINDS)
+        """Forget what was learned beside the network."""
+        super().begin()
+        self.cutoff = 0.0
 
     def learned_values(self) -> dict[str, Any]:
         """Return its features, and what it learned of probabilities."""
-        return {**super().learned_values(), "marks": self.marks, "curve": self.curve, "cutoff": self.cutoff}
+        return {**super().learned_values(), "cutoff": self.cutoff}
 
     def restore_values(self, values: Mapping[str, Any]) -> None:
         """Take what `learned_values` gave."""
         super().restore_values(values)
-        self.marks = tuple(map(str, values["marks"]))
-        slope, shift, cutoff = (*map(float, values["curve"]), float(values["cutoff"]))
-        if not np.isfinite([slope, shift, cutoff]).all():
-            raise ValueError(f"the curve {values['curve']} or the cutoff {values['cutoff']} is no finite number")
-        self.curve, self.cutoff = (slope, shift), cutoff
-
-
-def _portions(docs: Sequence[Document]) -> Iterator[list[Document]]:
-    """Yield documents some at a time, so that the vectors of not too many are held."""
-    portion: list[Document] = []
-    size = 0
-    for doc in docs:
-        if portion and size + len(doc.text) > AT_ONCE:
-            yield portion
-            portion, size = [], 0
-        portion.append(doc)
-        size += len(doc.text)
-    if portion:
-        yield portion
+        self.cutoff = float(values["cutoff"])
+        if not np.isfinite(self.cutoff):
+            raise ValueError(f"the cutoff {self.cutoff} is no finite number")

@@ -23,7 +23,7 @@ from torch.nn import functional
 
 from linnet.data import Candidates, Document, Mention, Span
 from linnet.errors import DataError
-from linnet.joint.collective import NEUTRAL, Collective, CollectiveArgs
+from linnet.joint.collective import Collective, CollectiveArgs
 from linnet.joint.collective import Pieces as Stretches
 from linnet.joint.collective_network import (
     BIO,
@@ -35,6 +35,7 @@ from linnet.joint.collective_network import (
     span_scores,
     word_scores,
 )
+from linnet.joint.reading import NEUTRAL
 from linnet.kb import KnowledgeBase
 from linnet.nn.texts import TokenText, padded, token_batches, token_budget
 from linnet.nn.vectors import encode_to_learn

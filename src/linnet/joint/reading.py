@@ -1,0 +1,171 @@
+"""The base of joint components: documents become words and word pieces, with marks of what the dictionary knows.
+
+Nothing here imports torch before a network is needed, so that recipes can be checked where it is not installed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from linnet.data import Candidates, Document, Mention, Span, mention_id
+from linnet.detect.dictionary import Dictionary
+from linnet.pipeline import Allow, Joint, Pipeline
+from linnet.pipeline.learner import made_once
+from linnet.retrieve.name_searcher import NameSearcher, with_margins
+from linnet.text.words import KINDS
+
+if TYPE_CHECKING:
+    from linnet.kb import Mask
+    from linnet.nn.windows import Text
+
+__all__ = ["NEUTRAL", "JointNetwork", "masks_of", "mention_at", "portions", "with_lists"]
+
+Network = TypeVar("Network")
+
+AT_ONCE = 200_000  # characters of documents whose vectors are held at the same time
+NEUTRAL = (1.0, 0.0)  # slope and shift that leave log odds as they are
+LARGEST = 30.0  # log odds
+
+
+class JointNetwork(NameSearcher[Network], Joint):
+    """A joint component whose network reads the words of documents.
+
+    Attributes:
+        encoder: what the network reads with before it has learned anything.
+        dictionary: words of names of the knowledge base are marked as such, where mentions are looked for.
+        threshold: mentions less probable are left out; None = as training found best.
+        marks: features of dictionary matches, in the order that the network knows them by.
+        curve: slope and shift that make probabilities of the log odds of mentions (Platt 1999).
+    """
+
+    encoder: str
+    dictionary: bool
+    threshold: float | None
+    marks: tuple[str, ...]
+    curve: tuple[float, float]
+
+    KEPT = frozenset({"network", "_tokens"})
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """Mentions where none are looked for, and what the dictionary needs."""
+        return super().needs | self._names.needs if self._asks_dictionary else super().needs
+
+    @property
+    def _asks_dictionary(self) -> bool:
+        return self.find and self.dictionary
+
+    @made_once
+    def _names(self) -> Dictionary:
+        return Dictionary(kb=self.kb)
+
+    @property
+    def index_files(self) -> list[Path]:
+        """The vectors of names beside the knowledge base, and the table of names, if the dictionary is asked."""
+        return [*super().index_files, *(self._names.index_files if self._asks_dictionary else [])]
+
+    def encoders(self, folder: Path | None) -> tuple[str | Path, str | Path]:
+        """Return what the encoders of documents and of names are read from.
+
+        Args:
+            folder: of a trained network; None = begin with `encoder`, which may be the folder of another trained part.
+        """
+        begin = Path(self.encoder) if folder is None else folder
+        for inside in ("mention", "model/mention", "model/model-0"):
+            if (begin / inside).is_dir():
+                entity = (begin / inside).with_name("entity")
+                return begin / inside, entity if entity.is_dir() else begin / inside
+        return self.encoder, self.encoder
+
+    @made_once
+    def _tokens(self) -> Any:
+        from linnet.nn.encoder import Encoder  # noqa: PLC0415 - imports torch
+
+        return Encoder.load(self.encoders(self.folder)[0])
+
+    @property
+    def reads(self) -> Any:
+        """What makes word pieces: the encoder of documents, of the network where there is one already."""
+        made = self.made.get("network")
+        return made.mention if made is not None else self._tokens
+
+    def read(self, docs: Sequence[Document]) -> list[Text]:
+        """Return documents as words and word pieces, with what the dictionary says of them."""
+        from linnet.nn.windows import read  # noqa: PLC0415 - imports torch
+
+        known = None
+        if self._asks_dictionary:
+            asked = list(docs)
+            for part in Pipeline(self._names).front:
+                asked = part(asked)
+            known = self._names.detect(asked)
+        return read(docs, self.reads, known=known, features={name: place for place, name in enumerate(self.marks)})
+
+    def __call__(self, docs: Sequence[Document], /, *, allow: Allow | None = None) -> list[Document]:
+        """Return `docs` with mentions, candidates, and the margin of the first before the second among the signals."""
+        return [with_margins(doc) for doc in super().__call__(docs, allow=allow)]
+
+    def probability(self, odds: float) -> float:
+        """Return how probable a mention of some log odds is."""
+        slope, shift = self.curve
+        return float(1 / (1 + np.exp(-np.clip(slope * odds + shift, -LARGEST, LARGEST))))
+
+    def begin(self) -> None:
+        """Forget what was learned beside the network; say which matches of the dictionary it will know."""
+        self.curve = NEUTRAL
+        known = sorted(self.kb.types() or ("",)) if self._asks_dictionary else ()
+        self.marks = tuple(f"{place}-{kind}" for kind in known for place in KINDS)
+
+    def learned_values(self) -> dict[str, Any]:
+        """Return its features, and what it learned of probabilities."""
+        return {**super().learned_values(), "marks": self.marks, "curve": self.curve}
+
+    def restore_values(self, values: Any) -> None:
+        """Take what `learned_values` gave.
+
+        Raises:
+            ValueError: the curve is not of finite numbers.
+        """
+        super().restore_values(values)
+        self.marks = tuple(map(str, values["marks"]))
+        slope, shift = map(float, values["curve"])
+        if not np.isfinite([slope, shift]).all():
+            raise ValueError(f"the curve {values['curve']} is not of finite numbers")
+        self.curve = (slope, shift)
+
+
+def masks_of(part: JointNetwork[Any], mentions: Sequence[Mention], allow: Allow | None) -> list[Mask | None]:
+    """Return which concepts each mention may have, by its types."""
+    masks = {types: allow.mask(part.kb, types) if allow else None for types in {m.types for m in mentions}}
+    return [masks[mention.types] for mention in mentions]
+
+
+def mention_at(document: str, text: Text, words: tuple[int, int], probability: float, *, kind: str = "") -> Mention:
+    """Return a mention from a first to a last word."""
+    span = Span(text.words[words[0]].start, text.words[words[1]].end)
+    types = (kind,) if kind else ()
+    return Mention(*span, id=mention_id(document, [span], types), types=types, signals={"detect": probability})
+
+
+def with_lists(mentions: Sequence[Mention], lists: Sequence[Candidates]) -> list[Mention]:
+    """Return mentions with candidates."""
+    return [replace(mention, candidates=found) for mention, found in zip(mentions, lists, strict=True)]
+
+
+def portions(docs: Sequence[Document]) -> Iterator[list[Document]]:
+    """Yield documents some at a time, so that the vectors of not too many are held."""
+    portion: list[Document] = []
+    size = 0
+    for doc in docs:
+        if portion and size + len(doc.text) > AT_ONCE:
+            yield portion
+            portion, size = [], 0
+        portion.append(doc)
+        size += len(doc.text)
+    if portion:
+        yield portion
