@@ -31,7 +31,10 @@ class Trainable(Protocol):
         ...
 
     def groups(self, args: TrainArgs) -> list[dict[str, Any]]:
-        """Return the parameter groups of the optimizer, as `parameter_groups` does."""
+        """Return the parameter groups of the optimizer, as `parameter_groups` does.
+
+        A group of tables whose gradients are sparse has ``"rows": True``: they are updated row by row, and not clipped.
+        """
         ...
 
     def examples(self, docs: Sequence[Document], *, epoch: int, rng: np.random.Generator) -> Sequence[Any]:

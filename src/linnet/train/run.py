@@ -26,6 +26,7 @@ from linnet.train.checkpoint import Checkpoint, copied, optimizer_state, optimiz
 from linnet.train.model import Trainable
 from linnet.train.processes import accelerator, divided, moved
 from linnet.train.randomness import Randomness
+from linnet.train.row_adamw import RowAdamW
 
 __all__ = ["Run", "Score"]
 
@@ -134,9 +135,9 @@ class Run:
         groups = model.groups(args)  # before gradients are distributed: it may freeze parameters
         self.losses = self.accelerator.prepare(_Losses(model, bf16=bf16))
         fused = self.device.type in ("cpu", "cuda")  # several times faster, where there is such an AdamW
-        self.optimizer = torch.optim.AdamW(groups, lr=args.lr, weight_decay=args.weight_decay, fused=fused)
+        self.optimizer = RowAdamW(groups, lr=args.lr, weight_decay=args.weight_decay, fused=fused)
         self.rates = [group["lr"] for group in self.optimizer.param_groups]
-        self.parameters = [parameter for group in self.optimizer.param_groups for parameter in group["params"]]
+        self.clipped = [p for group in self.optimizer.param_groups if not group.get("rows") for p in group["params"]]
         self.place, self.watch = _Place(), _Watch(min_gain=args.min_gain)
         self.best: dict[str, Tensor] = {}  # the best weights, once there is a score
         self.beginning: dict[str, Tensor] = {}  # those at the start of the epoch, of a model that mines
@@ -271,7 +272,7 @@ class Run:
         if wrong := [name for name, value in mean.items() if not math.isfinite(value)]:
             self._refuse(f"the loss {wrong[0]!r} is {mean[wrong[0]]}")
         if self.args.clip:
-            norm = float(self.accelerator.clip_grad_norm_(self.parameters, self.args.clip))
+            norm = float(self.accelerator.clip_grad_norm_(self.clipped, self.args.clip))
             if not math.isfinite(norm):
                 self._refuse(f"the norm of the gradient is {norm}")
         self.optimizer.step()
