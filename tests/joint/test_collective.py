@@ -16,9 +16,9 @@ from torch import Tensor
 
 from linnet.data import Concept, Document, Mention, Name
 from linnet.errors import DataError, FormatError, LinnetWarning, PipelineError, RecipeError
-from linnet.joint.collective import Collective
+from linnet.joint.collective import Collective, CollectiveArgs
 from linnet.joint.collective_network import Found, Places, Words, find_spans, pool, read_documents, span_scores
-from linnet.joint.collective_training import CollectiveTraining, _best_cutoff
+from linnet.joint.collective_training import CollectiveTraining, _best_cutoff, learned_documents
 from linnet.kb import KnowledgeBase
 from linnet.kb.build import build
 from linnet.pipeline import Pipeline
@@ -199,9 +199,6 @@ def test_published_settings_learn_too(kb: KnowledgeBase, encoder: str) -> None:
 
 
 def test_a_mention_is_not_told_that_its_own_concept_is_wrong(kb: KnowledgeBase, encoder: str) -> None:
-    from linnet.joint.collective import CollectiveArgs
-    from linnet.joint.collective_training import learned_documents
-
     part = Collective(kb=kb, encoder=encoder, mode="gold")
     part.begin()
     training = CollectiveTraining(part, CollectiveArgs(random=3), learned_documents(part, documents()))
@@ -214,9 +211,6 @@ def test_a_mention_is_not_told_that_its_own_concept_is_wrong(kb: KnowledgeBase, 
 
 
 def test_what_each_kind_of_negatives_costs_is_watched_and_teaches_nothing(kb: KnowledgeBase, encoder: str) -> None:
-    from linnet.joint.collective import CollectiveArgs
-    from linnet.joint.collective_training import learned_documents
-
     part = Collective(kb=kb, encoder=encoder, mode="gold")
     part.begin()
     training = CollectiveTraining(part, CollectiveArgs(random=3), learned_documents(part, documents()))
@@ -291,3 +285,24 @@ def test_training_begins_with_a_trained_folder(kb: KnowledgeBase, encoder: str, 
     part.save(tmp_path / "part")
     other = Collective(kb=kb, encoder=str(tmp_path / "part"), mode="spans", dictionary=False)
     assert other.network.mention.fingerprint() == part.network.mention.fingerprint()
+
+
+def test_names_in_the_pool_are_encoded_anew_and_others_keep_the_vectors_of_the_first_epoch(
+    kb: KnowledgeBase, encoder: str
+) -> None:
+    part = Collective(kb=kb, mode="gold", encoder=encoder)
+    part.begin()
+    docs = learned_documents(part, documents(1))
+    trainings = [CollectiveTraining(part, CollectiveArgs(mining_pool=size), docs) for size in (0, 2)]
+    queries = np.concatenate(
+        [part.vectors(part.hidden([doc.text])[0], [m.pieces for m in doc.mentions]) for doc in docs]
+    )
+    first = [training._names_near(queries).vectors for training in trainings]
+    np.testing.assert_array_equal(*first)
+    with torch.no_grad():
+        for weight in part.network.parameters():
+            weight.add_(0.01 * torch.randn(weight.shape, generator=torch.Generator().manual_seed(1)))
+    exact, few = [training._names_near(queries).vectors for training in trainings]
+    anew = (few != first[1]).any(axis=1)
+    assert 2 <= anew.sum() < len(anew)
+    np.testing.assert_allclose(few[anew], exact[anew], atol=1e-5)

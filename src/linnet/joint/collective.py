@@ -57,6 +57,8 @@ class CollectiveArgs(PartArgs):
         positive: which name of the right concept is the positive: the ``nearest`` so far, a ``random`` one, or the
             ``preferred`` one as published.
         mined: hard negatives a mention, from what the network itself ranks first, mined anew each epoch.
+        mining_pool: from the second epoch on, hard negatives are mined among the names that were nearest to any mention
+            in the first one, so many each, and only these names are encoded anew; 0 = among all names, as published.
         random: negatives a mention drawn from all concepts.
         only_above: hard negatives are only taken from above the right concept, as published.
         in_batch: the names of all mentions of a batch are negatives; else a mention's own ones alone, as published.
@@ -74,6 +76,7 @@ class CollectiveArgs(PartArgs):
     temperature: Positive = 0.05
     positive: Literal["nearest", "random", "preferred"] = "nearest"
     mined: NonNegativeInt = 3
+    mining_pool: NonNegativeInt = 0
     random: NonNegativeInt = 0
     only_above: bool = False
     in_batch: bool = True

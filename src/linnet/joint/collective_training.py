@@ -23,6 +23,7 @@ from torch.nn import functional
 
 from linnet.data import Candidates, Document, Mention, Span
 from linnet.errors import DataError
+from linnet.index.name_vectors import NameVectors
 from linnet.joint.collective import Collective, CollectiveArgs
 from linnet.joint.collective import Pieces as Stretches
 from linnet.joint.collective_network import (
@@ -38,7 +39,7 @@ from linnet.joint.collective_network import (
 from linnet.joint.reading import NEUTRAL
 from linnet.kb import KnowledgeBase
 from linnet.nn.texts import TokenText, padded, token_batches, token_budget
-from linnet.nn.vectors import encode_to_learn
+from linnet.nn.vectors import encode, encode_to_learn
 from linnet.nn.windows import Pieces, Text, Window
 from linnet.pipeline import Component, Pipeline, Step
 from linnet.pipeline.aliases import Aliases
@@ -60,6 +61,7 @@ FEW = 50  # mentions that nothing can be calibrated on
 
 KINDS = ("batch", "mined", "random")  # of negatives: of other mentions, the network's own errors, drawn from all names
 
+Floats = npt.NDArray[np.float32]
 Mined = tuple[Candidates, dict[int, int]]  # what was found for a mention; right concept -> place of its nearest name
 
 
@@ -217,6 +219,7 @@ class CollectiveTraining:
         self.spared = Spared(part.kb)
         self.names = NamesToLearn(part)
         self.current = CurrentVectors(lambda: part.names_file)
+        self._pool: tuple[NameVectors, Ints] | None = None
 
     def groups(self, args: TrainArgs) -> list[dict[str, Any]]:
         """Return the parameters in groups; the layers around the encoders learn faster."""
@@ -245,10 +248,10 @@ class CollectiveTraining:
 
     def _mined(self) -> list[list[Mined]]:
         """Return what the network finds for each mention, and its nearest name of each right concept."""
-        names = self.current.vectors()
         asked = [[mention.pieces for mention in doc.mentions] for doc in self.docs]
         hidden = self.part.hidden([doc.text for doc in self.docs])
         queries = [self.part.vectors(*pair) for pair in zip(hidden, asked, strict=True)]
+        names = self._names_near(np.concatenate(queries))
         found = iter(names.search(np.concatenate(queries), self.args.mined + SPARED))
         mined: list[list[Mined]] = []
         for doc, vectors in zip(self.docs, queries, strict=True):
@@ -259,6 +262,29 @@ class CollectiveTraining:
                 nearest = {row: int(o[int(np.argmax(names.vectors[o] @ vector))]) for row, o in own.items() if len(o)}
                 mined[-1].append((Candidates(*one[:2], names=one.names, kb=self.part.kb.version), nearest))
         return mined
+
+    def _names_near(self, queries: Floats) -> NameVectors:
+        """Return the vectors of all names by the weights as they are.
+
+        With a pool only the names in it are encoded anew; it is made when mentions are looked up for the first time.
+        """
+        if not self.args.mining_pool or self.current.are_made:
+            return self.current.vectors()
+        if self._pool is None:
+            names = self.current.vectors()
+            found = [
+                Candidates(one.rows, one.scores, names=one.names, kb=self.part.kb.version)
+                for one in names.search(queries, self.args.mining_pool)
+            ]
+            near = {self.names.matched(one, place) for one in found for place in range(len(one.rows))}
+            own = {place for doc in self.docs for m in doc.mentions for row in m.rows for place in self.names.of(row)}
+            self._pool = names, np.array(sorted(near | own), np.int64)
+            return names
+        earlier, pool = self._pool
+        vectors = np.array(earlier.vectors)
+        texts = [self.names.tokens(place) for place in pool.tolist()]
+        vectors[pool] = encode(self.network.entity, self.network.name_pool, texts, normalise=True)
+        return NameVectors(vectors, earlier.concepts, earlier.name_rows, earlier.about)
 
     def _linking(
         self, doc: LearnedDocument, window: Window, found: Sequence[Mined | None], rng: np.random.Generator
