@@ -17,8 +17,9 @@ from torch import Tensor
 from linnet.data import Concept, Document, Mention, Name
 from linnet.errors import DataError, FormatError, LinnetWarning, PipelineError, RecipeError
 from linnet.joint.collective import Collective, CollectiveArgs
-from linnet.joint.collective_network import Found, Places, Words, find_spans, pool, read_documents, span_scores
-from linnet.joint.collective_training import CollectiveTraining, _best_cutoff, learned_documents
+from linnet.joint.collective_network import Places, Words, find_spans, pool, read_documents, span_scores
+from linnet.joint.collective_training import CollectiveTraining, learned_documents
+from linnet.joint.dev_score import Found, Judgement, best_cutoff
 from linnet.kb import KnowledgeBase
 from linnet.kb.build import build
 from linnet.pipeline import Pipeline
@@ -207,7 +208,7 @@ def test_a_mention_is_not_told_that_its_own_concept_is_wrong(kb: KnowledgeBase, 
     linking = [one for example in examples for one in example.linking]
     assert len(batch.own) == len(linking)
     assert not batch.out[torch.arange(len(batch.own)), batch.own].any()
-    assert all(one.rows[0] in one.spared and not set(one.rows[1:]) & one.spared for one in linking)
+    assert all(one.chosen.rows[0] in one.spared and not set(one.chosen.rows[1:]) & one.spared for one in linking)
 
 
 def test_what_each_kind_of_negatives_costs_is_watched_and_teaches_nothing(kb: KnowledgeBase, encoder: str) -> None:
@@ -235,7 +236,7 @@ def test_steps_whose_documents_hold_nothing_to_link_are_learned_from_too(kb: Kno
 def test_the_best_cutoff_is_that_of_all_cutoffs() -> None:
     rng = np.random.default_rng(2)
     odds, right = rng.normal(size=60), rng.random(60) < 0.4
-    f1, cutoff = _best_cutoff(odds, right, 30)
+    f1, cutoff = best_cutoff(Judgement(odds, right, 30))
     kept = odds >= cutoff
     assert f1 == pytest.approx(2 * right[kept].sum() / (kept.sum() + 30))
     assert f1 == pytest.approx(max(2 * right[odds >= at].sum() / ((odds >= at).sum() + 30) for at in odds))
@@ -297,12 +298,13 @@ def test_names_in_the_pool_are_encoded_anew_and_others_keep_the_vectors_of_the_f
     queries = np.concatenate(
         [part.vectors(part.hidden([doc.text])[0], [m.pieces for m in doc.mentions]) for doc in docs]
     )
-    first = [training._names_near(queries).vectors for training in trainings]
-    np.testing.assert_array_equal(*first)
+    rows = [mention.rows for doc in docs for mention in doc.mentions]
+    first = [training.miner.names_near(queries, rows).vectors for training in trainings]
+    np.testing.assert_array_equal(first[0], first[1])
     with torch.no_grad():
         for weight in part.network.parameters():
             weight.add_(0.01 * torch.randn(weight.shape, generator=torch.Generator().manual_seed(1)))
-    exact, few = [training._names_near(queries).vectors for training in trainings]
+    exact, few = [training.miner.names_near(queries, rows).vectors for training in trainings]
     anew = (few != first[1]).any(axis=1)
     assert 2 <= anew.sum() < len(anew)
     np.testing.assert_allclose(few[anew], exact[anew], atol=1e-5)

@@ -23,18 +23,18 @@ from pydantic import Field, NonNegativeInt
 
 from linnet.data import Candidates, Document, Mention, Span
 from linnet.errors import PipelineError, RecipeError
-from linnet.joint.reading import NEUTRAL, JointNetwork, masks_of, mention_at, portions, with_lists
+from linnet.joint.reading import NEUTRAL, JointNetwork, NegativesArgs, masks_of, mention_at, portions, with_lists
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Allow
 from linnet.pipeline.aliases import Aliases
 from linnet.text.short_forms import ShortForms
 from linnet.text.words import stretch_of
-from linnet.train.args import PartArgs
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from linnet.joint.collective_network import CollectiveNetwork, Found
+    from linnet.joint.collective_network import CollectiveNetwork
+    from linnet.joint.dev_score import Found
     from linnet.nn.windows import Text, Window
 
 __all__ = ["Collective", "CollectiveArgs", "Pieces"]
@@ -48,19 +48,12 @@ OVERLAP = 128  # word pieces that two windows share, at most a quarter of one
 Positive = Annotated[float, Field(ge=1e-4, le=1e4)]
 
 
-class CollectiveArgs(PartArgs):
+class CollectiveArgs(NegativesArgs):
     """What the training of a collective dual encoder is told beside `linnet.train.args.TrainArgs`.
 
     Args:
         similarity: ``dot`` product as published, or ``cosine``.
         temperature: similarities are divided by it.
-        positive: which name of the right concept is the positive: the ``nearest`` so far, a ``random`` one, or the
-            ``preferred`` one as published.
-        mined: hard negatives a mention, from what the network itself ranks first, mined anew each epoch.
-        mining_pool: from the second epoch on, hard negatives are mined among the names that were nearest to any mention
-            in the first one, so many each, and only these names are encoded anew; 0 = among all names, as published.
-        random: negatives a mention drawn from all concepts.
-        only_above: hard negatives are only taken from above the right concept, as published.
         in_batch: the names of all mentions of a batch are negatives; else a mention's own ones alone, as published.
         distinct: mentions of a document that say the same and mean the same have one set of negatives, and count once.
         detection_weight: of the loss of finding mentions beside that of linking them.
@@ -74,11 +67,6 @@ class CollectiveArgs(PartArgs):
 
     similarity: Literal["cosine", "dot"] = "cosine"
     temperature: Positive = 0.05
-    positive: Literal["nearest", "random", "preferred"] = "nearest"
-    mined: NonNegativeInt = 3
-    mining_pool: NonNegativeInt = 0
-    random: NonNegativeInt = 0
-    only_above: bool = False
     in_batch: bool = True
     distinct: bool = True
     detection_weight: float = Field(default=1.0, ge=0, le=100)

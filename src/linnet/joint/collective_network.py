@@ -20,6 +20,7 @@ import torch
 from torch import Tensor, nn
 
 from linnet.errors import FormatError
+from linnet.joint.dev_score import Found
 from linnet.nn.attention import use_plain_steps
 from linnet.nn.crf import Rules, rules_of
 from linnet.nn.device import autocast
@@ -33,7 +34,7 @@ from linnet.text.words import SHAPES
 
 __all__ = [
     "BIO", "CollectiveNetwork",
-    "Found", "Places", "Words", "find_chunks", "find_spans", "pool", "read_documents",
+    "Places", "Words", "find_chunks", "find_spans", "pool", "read_documents",
     "span_scores", "word_scores",
 ]  # fmt: skip
 
@@ -45,14 +46,6 @@ SPREAD = 0.02  # of the weights that nothing has learned
 NEVER = float("-inf")
 LEAST = -7.0  # log odds: less probable spans are not looked at
 SUREST = 30.0
-
-
-class Found(NamedTuple):
-    """A mention that was found: its first and last word, and the log odds that it is one."""
-
-    first: int
-    last: int
-    odds: float
 
 
 class CollectiveNetwork(nn.Module):

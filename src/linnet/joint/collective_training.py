@@ -21,48 +21,39 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from linnet.data import Candidates, Document, Mention, Span
+from linnet.data import Document, Mention, Span
 from linnet.errors import DataError
-from linnet.index.name_vectors import NameVectors
 from linnet.joint.collective import Collective, CollectiveArgs
 from linnet.joint.collective import Pieces as Stretches
 from linnet.joint.collective_network import (
     BIO,
     CollectiveNetwork,
-    Found,
     Places,
     Words,
     pool,
     span_scores,
     word_scores,
 )
-from linnet.joint.reading import NEUTRAL
+from linnet.joint.dev_score import Found, best_cutoff, calibrate, judge
+from linnet.joint.mining import Chosen, Mined, Miner
 from linnet.kb import KnowledgeBase
 from linnet.nn.texts import TokenText, padded, token_batches, token_budget
-from linnet.nn.vectors import encode, encode_to_learn
+from linnet.nn.vectors import encode_to_learn
 from linnet.nn.windows import Pieces, Text, Window
 from linnet.pipeline import Component, Pipeline, Step
 from linnet.pipeline.aliases import Aliases
 from linnet.pipeline.component import blind
-from linnet.retrieve.dense_training import NamesToLearn
 from linnet.text.words import UNKNOWN, Ints, labels_of, words_in
 from linnet.train.args import TrainArgs
 from linnet.train.checkpoint import key_of
-from linnet.train.judge import CurrentVectors
 from linnet.train.loop import parameter_groups, train
-from linnet.train.negatives import Spared, collisions, hard, random_rows
+from linnet.train.negatives import collisions
 
 __all__ = ["CollectiveTraining", "Example", "LearnedDocument", "fit", "learned_documents"]
 
 logger = logging.getLogger(__name__)
 
-SPARED = 16  # more concepts are looked at for hard negatives than are wanted: some are right, or spared
-FEW = 50  # mentions that nothing can be calibrated on
-
 KINDS = ("batch", "mined", "random")  # of negatives: of other mentions, the network's own errors, drawn from all names
-
-Floats = npt.NDArray[np.float32]
-Mined = tuple[Candidates, dict[int, int]]  # what was found for a mention; right concept -> place of its nearest name
 
 
 def fit(
@@ -96,9 +87,12 @@ def fit(
     finally:
         network.requires_grad_(True).eval()
         part.hide()
-    part.show(training.current.vectors())
+    part.show(training.miner.current.vectors())
     if judged and part.find:
-        part.curve, part.cutoff = _calibrate(part, judged, training.answers(judged))
+        answers = training.answers(judged)
+        part.cutoff = best_cutoff(judge(judged, answers))[1]
+        kept = [[(one, None) for one, _ in some if part.mode == "bio" or one.odds >= part.cutoff] for some in answers]
+        part.curve = calibrate(judge(judged, kept), "collective")
 
 
 # --- what is learned from --------------------------------------------------------------------------------------------
@@ -125,6 +119,11 @@ class LearnedDocument(NamedTuple):
     spans: frozenset[tuple[int, int]]
     labels: Ints
     known: npt.NDArray[np.bool_]
+
+    @property
+    def answers(self) -> dict[tuple[int, int], frozenset[int]]:
+        """The right concepts of each mention, by its first and last word."""
+        return {mention.words: mention.rows for mention in self.mentions}
 
 
 def learned_documents(part: Collective, docs: Sequence[Document]) -> list[LearnedDocument]:
@@ -154,17 +153,14 @@ def _answers(kb: KnowledgeBase, mention: Mention) -> frozenset[int]:
 
 
 class Linking(NamedTuple):
-    """A mention to be linked: its pieces in the window, spared rows, names to tell apart and their concepts.
+    """A mention to be linked: its pieces in the window, spared rows, and the names that it learns to tell apart.
 
-    The first name is right, the next `mined` ones are hard negatives, the others were drawn at random; several mentions
-    that say and mean the same share these.
+    Several mentions that say and mean the same share these.
     """
 
     pieces: list[Stretches]
     spared: frozenset[int]
-    names: tuple[int, ...]
-    rows: tuple[int, ...]
-    mined: int
+    chosen: Chosen
 
 
 class Example(NamedTuple):
@@ -216,10 +212,7 @@ class CollectiveTraining:
         self.network: CollectiveNetwork = part.network
         self.module: nn.Module = self.network
         self.network.dropout.p = args.dropout
-        self.spared = Spared(part.kb)
-        self.names = NamesToLearn(part)
-        self.current = CurrentVectors(lambda: part.names_file)
-        self._pool: tuple[NameVectors, Ints] | None = None
+        self.miner = Miner(part, args)
 
     def groups(self, args: TrainArgs) -> list[dict[str, Any]]:
         """Return the parameters in groups; the layers around the encoders learn faster."""
@@ -238,7 +231,7 @@ class CollectiveTraining:
     def examples(self, docs: Sequence[Document], *, epoch: int, rng: np.random.Generator) -> list[Example]:  # noqa: ARG002
         """Return the windows of all documents, their mentions with negatives mined by the network as it is."""
         mined: Sequence[Sequence[Mined | None]] = [[None] * len(doc.mentions) for doc in self.docs]
-        if self.args.mined or self.args.positive == "nearest":
+        if self.miner.wanted:
             mined = self._mined()
         made = []
         for doc, found in zip(self.docs, mined, strict=True):
@@ -247,44 +240,15 @@ class CollectiveTraining:
         return made
 
     def _mined(self) -> list[list[Mined]]:
-        """Return what the network finds for each mention, and its nearest name of each right concept."""
-        asked = [[mention.pieces for mention in doc.mentions] for doc in self.docs]
+        """Return what the network finds for the mentions of each document."""
         hidden = self.part.hidden([doc.text for doc in self.docs])
-        queries = [self.part.vectors(*pair) for pair in zip(hidden, asked, strict=True)]
-        names = self._names_near(np.concatenate(queries))
-        found = iter(names.search(np.concatenate(queries), self.args.mined + SPARED))
-        mined: list[list[Mined]] = []
-        for doc, vectors in zip(self.docs, queries, strict=True):
-            mined.append([])
-            for mention, vector in zip(doc.mentions, vectors, strict=True):
-                one = next(found)
-                own = {row: self.names.of(row) for row in mention.rows}
-                nearest = {row: int(o[int(np.argmax(names.vectors[o] @ vector))]) for row, o in own.items() if len(o)}
-                mined[-1].append((Candidates(*one[:2], names=one.names, kb=self.part.kb.version), nearest))
-        return mined
-
-    def _names_near(self, queries: Floats) -> NameVectors:
-        """Return the vectors of all names by the weights as they are.
-
-        With a pool only the names in it are encoded anew; it is made when mentions are looked up for the first time.
-        """
-        if not self.args.mining_pool or self.current.are_made:
-            return self.current.vectors()
-        if self._pool is None:
-            names = self.current.vectors()
-            found = [
-                Candidates(one.rows, one.scores, names=one.names, kb=self.part.kb.version)
-                for one in names.search(queries, self.args.mining_pool)
-            ]
-            near = {self.names.matched(one, place) for one in found for place in range(len(one.rows))}
-            own = {place for doc in self.docs for m in doc.mentions for row in m.rows for place in self.names.of(row)}
-            self._pool = names, np.array(sorted(near | own), np.int64)
-            return names
-        earlier, pool = self._pool
-        vectors = np.array(earlier.vectors)
-        texts = [self.names.tokens(place) for place in pool.tolist()]
-        vectors[pool] = encode(self.network.entity, self.network.name_pool, texts, normalise=True)
-        return NameVectors(vectors, earlier.concepts, earlier.name_rows, earlier.about)
+        queries = [
+            self.part.vectors(vectors, [mention.pieces for mention in doc.mentions])
+            for vectors, doc in zip(hidden, self.docs, strict=True)
+        ]
+        rows = [mention.rows for doc in self.docs for mention in doc.mentions]
+        found = self.miner.mine(np.concatenate(queries), rows)
+        return [list(itertools.islice(found, len(doc.mentions))) for doc in self.docs]
 
     def _linking(
         self, doc: LearnedDocument, window: Window, found: Sequence[Mined | None], rng: np.random.Generator
@@ -298,41 +262,15 @@ class CollectiveTraining:
                 alike.setdefault(key, []).append(number)
         for numbers in alike.values():
             mention = doc.mentions[numbers[0]]
-            spared = self.spared.of(mention.rows)
-            chosen, mined = self._chosen(mention.rows, spared, found[numbers[0]], rng)
-            if not chosen:
+            chosen = self.miner.choose(mention.rows, found[numbers[0]], rng)
+            if chosen is None:
                 continue
             shifted = [
                 [(s - window.first, e - window.first) for s, e in doc.mentions[n].pieces
                  if window.first <= s < e <= window.last]
                 for n in numbers
             ]  # fmt: skip
-            names, rows = tuple(place for _, place in chosen), tuple(row for row, _ in chosen)
-            yield Linking(shifted, spared, names, rows, mined)
-
-    def _chosen(
-        self, rows: frozenset[int], spared: frozenset[int], mined: Mined | None, rng: np.random.Generator
-    ) -> tuple[list[tuple[int, int]], int]:
-        """Return concepts and places of names, and how many are hard negatives: the right one, these, random ones.
-
-        Nothing if the right concept has no name.
-        """
-        args, names = self.args, self.names
-        row = sorted(rows)[int(rng.integers(len(rows)))]
-        own = names.of(row)
-        if not len(own):
-            return [], 0
-        if mined is not None and args.positive == "nearest":
-            chosen = [(row, mined[1][row])]
-        else:
-            chosen = [(row, names.some(row, rng, args.positive))]
-        if mined is not None and args.mined:
-            places = hard(mined[0].rows, spared, args.mined, above=rows if args.only_above else None)
-            chosen += [(int(mined[0].rows[place]), names.matched(mined[0], place)) for place in places]
-        hardest = len(chosen) - 1
-        which = "preferred" if self.part.names == "preferred" else "random"
-        drawn = random_rows(rng, names.concepts, spared, args.random)
-        return [*chosen, *((other, names.some(other, rng, which)) for other in drawn)], hardest
+            yield Linking(shifted, self.miner.spared.of(mention.rows), chosen)
 
     # --- batches -----------------------------------------------------------------------------------------------------
 
@@ -354,20 +292,21 @@ class CollectiveTraining:
 
     def _named(self, linking: Sequence[Linking]) -> tuple[list[TokenText], Tensor, Tensor, Tensor]:
         """Return the names of a batch, each once; which a mention's loss leaves out; their kinds; which is right."""
-        concepts = {place: row for one in linking for place, row in zip(one.names, one.rows, strict=True)}
+        chosen = [one.chosen for one in linking]
+        concepts = {place: row for one in chosen for place, row in zip(one.names, one.rows, strict=True)}
         places = {place: number for number, place in enumerate(concepts)}
-        own = np.array([places[one.names[0]] for one in linking], np.int64)
+        own = np.array([places[one.names[0]] for one in chosen], np.int64)
         out = collisions([one.spared for one in linking], list(concepts.values()))
         if not self.args.in_batch:
             out[:] = True
-            for number, one in enumerate(linking):
+            for number, one in enumerate(chosen):
                 out[number, [places[name] for name in one.names]] = False
         out[np.arange(len(linking)), own] = False
         kinds = np.zeros(out.shape, np.int8)
-        for number, one in enumerate(linking):
+        for number, one in enumerate(chosen):
             kinds[number, [places[name] for name in one.names[1 + one.mined :]]] = KINDS.index("random")
             kinds[number, [places[name] for name in one.names[1 : 1 + one.mined]]] = KINDS.index("mined")
-        names = [self.names.tokens(place) for place in concepts]
+        names = [self.miner.names.tokens(place) for place in concepts]
         return names, torch.from_numpy(out), torch.from_numpy(kinds), torch.from_numpy(own)
 
     def _wanted(
@@ -448,9 +387,9 @@ class CollectiveTraining:
 
     def score(self, docs: Sequence[LearnedDocument]) -> float:
         """Return the share of given mentions that are linked right; of found ones F1 at the best cutoff."""
-        self.part.show(self.current.vectors())
+        self.part.show(self.miner.current.vectors())
         if self.part.find:
-            return _best_cutoff(*_judged(docs, self.answers(docs)))[0]
+            return best_cutoff(judge(docs, self.answers(docs)))[0]
         linked = [[mention for mention in doc.mentions if mention.rows] for doc in docs]
         hidden = self.part.hidden([doc.text for doc in docs])
         firsts = self._firsts(hidden, [[mention.pieces for mention in some] for some in linked])
@@ -503,58 +442,3 @@ def _spans(doc: LearnedDocument, first: int, size: int, widest: int, window: Win
         reach = np.array([unknown[word : word + width + 1].any() for word in range(size)])
         wanted[reach & (wanted[:, width] == 0), width] = -1
     return wanted
-
-
-# --- what is found on dev --------------------------------------------------------------------------------------------
-
-
-def _judged(
-    docs: Sequence[LearnedDocument], answers: Sequence[Sequence[tuple[Found, int]]]
-) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_], int]:
-    """Return the log odds of what was found, whether span and concept are right, and how many mentions there are."""
-    odds, right, wanted = [], [], 0
-    for doc, found in zip(docs, answers, strict=True):
-        gold = {mention.words: mention.rows for mention in doc.mentions}
-        wanted += len(gold)
-        for one, row in found:
-            if doc.known[one.first : one.last + 1].all():
-                rows = gold.get((one.first, one.last))
-                odds.append(one.odds)
-                right.append(rows is not None and (row in rows or not rows))
-    return np.array(odds), np.array(right, np.bool_), wanted
-
-
-def _best_cutoff(odds: npt.NDArray[np.float64], right: npt.NDArray[np.bool_], wanted: int) -> tuple[float, float]:
-    """Return the best F1, and the log odds from which on mentions are to be kept for it.
-
-    >>> _best_cutoff(np.array([2.0, 1.0, -1.0]), np.array([True, True, False]), 2)
-    (1.0, 0.0)
-    """
-    if not len(odds):
-        return 0.0, 0.0
-    order = np.argsort(-odds, kind="stable")
-    f1 = 2 * np.cumsum(right[order]) / (np.arange(1, len(odds) + 1) + wanted)
-    best = int(np.argmax(f1))
-    kept = odds[order]
-    behind = kept[best + 1] if best + 1 < len(kept) else kept[best] - 1
-    return float(f1[best]), float((kept[best] + behind) / 2)
-
-
-def _calibrate(
-    part: Collective, docs: Sequence[LearnedDocument], answers: Sequence[Sequence[tuple[Found, int]]]
-) -> tuple[tuple[float, float], float]:
-    """Return slope and shift such that log odds tell how often a span is right (Platt 1999), and the best cutoff."""
-    from sklearn.linear_model import LogisticRegression  # noqa: PLC0415 - slow to import, needed for training alone
-
-    _, cutoff = _best_cutoff(*_judged(docs, answers))
-    kept = [
-        (one.odds, (one.first, one.last) in {mention.words for mention in doc.mentions})
-        for doc, found in zip(docs, answers, strict=True)
-        for one, _ in found
-        if (one.odds >= cutoff or part.mode == "bio") and doc.known[one.first : one.last + 1].all()
-    ]
-    if len(kept) < FEW or len({right for _, right in kept}) < 2:
-        logger.warning("collective: nothing to calibrate on in %d mentions, few or all alike", len(kept))
-        return NEUTRAL, cutoff
-    model = LogisticRegression(C=1e3).fit(np.array([[odds] for odds, _ in kept]), [right for _, right in kept])
-    return (float(model.coef_[0, 0]), float(model.intercept_[0])), cutoff

@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
+from pydantic import NonNegativeInt
 
 from linnet.data import Candidates, Document, Mention, Span, mention_id
 from linnet.detect.dictionary import Dictionary
@@ -18,18 +19,39 @@ from linnet.pipeline import Allow, Joint, Pipeline
 from linnet.pipeline.learner import made_once
 from linnet.retrieve.name_searcher import NameSearcher, with_margins
 from linnet.text.words import KINDS
+from linnet.train.args import PartArgs
 
 if TYPE_CHECKING:
     from linnet.kb import Mask
     from linnet.nn.windows import Text
 
-__all__ = ["NEUTRAL", "JointNetwork", "masks_of", "mention_at", "portions", "with_lists"]
+__all__ = ["NEUTRAL", "JointNetwork", "NegativesArgs", "masks_of", "mention_at", "portions", "with_lists"]
 
 Network = TypeVar("Network")
 
 AT_ONCE = 200_000  # characters of documents whose vectors are held at the same time
 NEUTRAL = (1.0, 0.0)  # slope and shift that leave log odds as they are
 LARGEST = 30.0  # log odds
+
+
+class NegativesArgs(PartArgs):
+    """Which names a mention learns to tell from the right one.
+
+    Args:
+        positive: which name of the right concept is the positive: the ``nearest`` so far, a ``random`` one, or the
+            ``preferred`` one as published.
+        mined: hard negatives a mention, from what the network itself ranks first, mined anew each epoch.
+        mining_pool: from the second epoch on, hard negatives are mined among the names that were nearest to any mention
+            in the first one, so many each, and only these names are encoded anew; 0 = among all names, as published.
+        random: negatives a mention drawn from all concepts.
+        only_above: hard negatives are only taken from above the right concept, as published.
+    """
+
+    positive: Literal["nearest", "random", "preferred"] = "nearest"
+    mined: NonNegativeInt = 3
+    mining_pool: NonNegativeInt = 0
+    random: NonNegativeInt = 0
+    only_above: bool = False
 
 
 class JointNetwork(NameSearcher[Network], Joint):
