@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from linnet.evaluate import Report, evaluate
     from linnet.fit.training import train
     from linnet.joint.collective import Collective
+    from linnet.joint.hierarchical import Hierarchical
     from linnet.kb import KnowledgeBase
     from linnet.pipeline import (
         Allow,
@@ -114,6 +115,7 @@ __all__ = [
     "Fuse",
     "Gold",
     "HfTagger",
+    "Hierarchical",
     "Joint",
     "KnowledgeBase",
     "Lexical",

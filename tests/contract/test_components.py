@@ -34,6 +34,7 @@ from linnet.errors import KnowledgeBaseError, LinnetWarning, PipelineError
 from linnet.evaluate.cost import cost
 from linnet.fit.plan import parts_of
 from linnet.joint.collective import Collective
+from linnet.joint.hierarchical import Hierarchical
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Abbreviations, Allow, Component, Fuse, Pipeline, Sentences, Stage, Union
 from linnet.pipeline.decide import Decide
@@ -49,7 +50,7 @@ from linnet.retrieve.ngram import Ngram
 from linnet.retrieve.types import Types
 
 Make = Callable[[KnowledgeBase], Component]
-Learner = TypeVar("Learner", Collective, CrossEncoder, Dense, Dictionary, Flair, Lexical, Tagger)
+Learner = TypeVar("Learner", Collective, CrossEncoder, Dense, Dictionary, Flair, Hierarchical, Lexical, Tagger)
 
 
 @functools.cache
@@ -60,7 +61,7 @@ def folder(name: str) -> Path:
     return made
 
 
-Taught = TypeVar("Taught", Tagger, Collective)
+Taught = TypeVar("Taught", Tagger, Collective, Hierarchical)
 
 
 @functools.cache
@@ -111,6 +112,12 @@ def taught(part: Taught, kb: KnowledgeBase, **args: object) -> Taught:
 def collective(kb: KnowledgeBase, **keywords: Any) -> Collective:
     """Return a collective dual encoder trained to be sure about the mentions in the texts of this test."""
     return taught(Collective(kb=kb, encoder=tiny(), **keywords), kb, positive="preferred", mined=0, epochs=30)
+
+
+def hierarchical(kb: KnowledgeBase, **keywords: Any) -> Hierarchical:
+    """Return a hierarchical model trained to be sure about the mentions in the texts of this test."""
+    part = Hierarchical(kb=kb, encoder=tiny(), lstm=16, **keywords)
+    return taught(part, kb, positive="preferred", mined=0, epochs=40)
 
 
 # A component is registered in config.COMPONENTS and here, or the first test fails.
@@ -168,6 +175,15 @@ CASES: dict[str, list[Make]] = {
         lambda kb: HfTagger(model=classifier()),
         lambda kb: HfTagger(
             model=classifier(), types={"Sign": "Phenotype"}, aggregation="average", min_probability=0.2
+        ),
+    ],
+    "hierarchical": [
+        lambda kb: hierarchical(kb, k=5),
+        lambda kb: hierarchical(kb, variant="pt_single", rows="plain", context="sentences"),
+        lambda kb: hierarchical(kb, variant="pt_multi", rows="names", dictionary=False, context="none", window=16),
+        lambda kb: hierarchical(kb, variant="pt_hierarchical", decoding="labels", shortcuts=False, layers=1),
+        lambda kb: trained(
+            Hierarchical(kb=kb, encoder=tiny(), variant="pe_single", find=False, names="preferred"), kb, epochs=1
         ),
     ],
     "lexical": [lambda kb: trained(Lexical(kb=kb), kb), lambda kb: trained(Lexical(kb=kb, omit=("aliases",)), kb)],

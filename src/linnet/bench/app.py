@@ -12,7 +12,18 @@ from typing import Annotated
 
 import typer
 
-from linnet.bench import ablate, collective, dense, encode, evaluate, lexical, recognition, rerank, rerankers
+from linnet.bench import (
+    ablate,
+    collective,
+    dense,
+    encode,
+    evaluate,
+    hierarchical,
+    lexical,
+    recognition,
+    rerank,
+    rerankers,
+)
 from linnet.bench.kb import measure_kb, show, table_figures
 from linnet.cli.common import App, Quiet, Verbose, listen, table
 from linnet.corpora import read, write
@@ -35,6 +46,7 @@ def bench() -> None:
 app.command("kb")(measure_kb)
 app.command("ablation")(ablate.ablation)
 app.command("collective")(collective.collective)
+app.command("hierarchical")(hierarchical.hierarchical)
 app.command("dense")(dense.dense)
 app.command("encode")(encode.encode)
 app.command("evaluate")(evaluate.evaluate)

@@ -18,7 +18,7 @@ from linnet.data import Document, Mention, Span
 from linnet.nn.encoder import Encoder
 from linnet.text.words import Ints, matches_of, shape_of, spans_of
 
-__all__ = ["Pieces", "Text", "Window", "embed", "read", "windows"]
+__all__ = ["Pieces", "Text", "Window", "embed", "read", "sentence_windows", "windows"]
 
 
 class Text(NamedTuple):
@@ -92,6 +92,38 @@ def windows(text: Text, size: int, overlap: int) -> list[Window]:
         borders.append(int(text.owners[(first + end) // 2]))
     borders.append(words)
     return [Window(*four) for four in zip(firsts, ends, borders, borders[1:], strict=False)]
+
+
+def sentence_windows(text: Text, sentences: Sequence[Span], size: int, *, around: int) -> list[Window]:
+    """Return a window for each sentence: its words are the window's, and the sentences around it are read with it.
+
+    What is around a sentence is cut where it does not fit; a sentence that is longer itself is read in several windows.
+
+    Args:
+        text: the document.
+        sentences: code point spans in reading order; what lies between them belongs to the one before.
+        size: of a window at most, in word pieces.
+        around: how many sentences are read before it, and behind.
+    """
+    count = len(text.words)
+    starts = np.array([word.start for word in text.words], np.int64)
+    firsts = sorted({0, *np.searchsorted(starts, [sentence.start for sentence in sentences]).tolist()} - {count})
+    borders = [*firsts, count]  # of sentences, in words
+    pieces = np.searchsorted(text.owners, borders)
+    made: list[Window] = []
+    for number in range(len(firsts) if count else 0):
+        first, last = int(pieces[number]), int(pieces[number + 1])
+        if last - first > size:
+            for begin in range(first, last, size):
+                end = min(begin + size, last)
+                own = int(text.owners[begin]) if begin > first else borders[number]
+                behind = int(text.owners[end]) if end < last else borders[number + 1]
+                made.append(Window(begin, end, own, behind))
+            continue
+        left = min(first - int(pieces[max(number - around, 0)]), (size - (last - first)) // 2)
+        right = min(int(pieces[min(number + 1 + around, len(firsts))]) - last, size - (last - first) - left)
+        made.append(Window(first - left, last + right, borders[number], borders[number + 1]))
+    return made
 
 
 @dataclass

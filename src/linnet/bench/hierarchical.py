@@ -1,0 +1,46 @@
+"""``linnet bench hierarchical``: documents a second of networks that find and link, beside a bare tagger."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from linnet.cli.common import Quiet, Verbose, listen, table
+
+__all__ = ["hierarchical"]
+
+
+def hierarchical(
+    recipe: Annotated[
+        str, typer.Argument(help="Recipe that names a corpus, whose dev split is read, and a knowledge base.")
+    ] = "bc5cdr/dense",
+    encoder: Annotated[str, typer.Option(help="Encoder of all networks.")] = "minilm",
+    most: Annotated[int, typer.Option(min=1, help="Documents at most.")] = 100,
+    data: Annotated[
+        Path | None,
+        typer.Option(envvar="LINNET_DATA", help="Folder of corpora and terminologies.", show_default=False),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON Lines instead of a table.")] = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+) -> None:
+    """Compare the speed of classifying words or mentions with that of a tagger and of the collective dual encoder.
+
+    Networks are untrained, which does not change their speed: each looks for mentions, and links as many as people
+    marked.
+    """
+    from linnet.bench.hierarchical_steps import measure_all  # noqa: PLC0415 - imports PyTorch
+
+    listen(quiet=quiet, verbose=verbose)
+    rows = measure_all(recipe, encoder=encoder, most=most, data=data)
+    if as_json:
+        for row in rows:
+            print(json.dumps(row.to_record()))
+        return
+    cells = [[row.what, row.documents, f"{row.speed:.1f}", f"{row.times:.2f}", f"{row.memory:,.0f}"] for row in rows]
+    table(
+        "", ("network", "documents", "documents/s", "times as long as the tagger", "peak MiB"), cells, right=range(1, 5)
+    )

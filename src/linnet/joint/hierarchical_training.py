@@ -1,0 +1,472 @@
+"""Training of hierarchical models (`linnet.joint.hierarchical`): examples, losses and dev score.
+
+Three losses are summed: recognition of words as BILOU, typing and linking, of words or of mentions (Wiatrak and
+Iso-Sipila 2020, §2.1 and §3.1). Linking is cross-entropy over the classes present in the batch alone, so that a step
+touches as many rows of the output layer as its documents hold concepts. Beyond the paper: where rows are tied to names,
+hard negatives that the network mines itself are classes of the batch too.
+"""
+
+from __future__ import annotations
+
+import itertools
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from linnet.data import Document, Mention, Span
+from linnet.errors import DataError
+from linnet.joint.dev_score import Found, best_cutoff, calibrate, judge
+from linnet.joint.hierarchical import FEW_TYPES, Hierarchical, HierarchicalArgs
+from linnet.joint.hierarchical_network import BILOU, HierarchicalNetwork, mean_of_words, normal
+from linnet.joint.mining import Chosen, Mined, Miner
+from linnet.kb import KnowledgeBase
+from linnet.nn.texts import padded, token_batches, token_budget
+from linnet.nn.vectors import encode_to_learn
+from linnet.nn.windows import Pieces, Text, Window
+from linnet.pipeline import Component, Pipeline, Step
+from linnet.pipeline.aliases import Aliases
+from linnet.pipeline.component import blind
+from linnet.text.tagging import Chunk, encode_chunks
+from linnet.text.words import UNKNOWN, Ints, labels_of, words_in
+from linnet.train.args import TrainArgs
+from linnet.train.checkpoint import key_of
+from linnet.train.loop import parameter_groups, train
+from linnet.train.negatives import Spared, collisions
+
+__all__ = ["HierarchicalTraining", "LearnedDocument", "fit", "learned_documents"]
+
+logger = logging.getLogger(__name__)
+
+NIL = 0  # the first class of words
+
+
+def fit(
+    part: Hierarchical,
+    docs: Sequence[Document],
+    dev: Sequence[Document],
+    *,
+    before: Component,  # noqa: ARG001
+    kb: KnowledgeBase,
+    args: Mapping[str, Any],
+) -> Iterator[Step]:
+    """Train the network of a component in place; learn the types of `docs`, and with tied rows their aliases.
+
+    Raises:
+        RecipeError: wrong arguments.
+        DataError: no mention of `docs` has a concept of `kb`.
+    """
+    own, loop = HierarchicalArgs.split({key: value for key, value in args.items() if key != "checkpoints"})
+    part.begin()
+    part.types = tuple(sorted({mention.types[0] for doc in docs for mention in doc.mentions or () if mention.types}))
+    part.learned = Aliases.of(docs, kb) if part.aliases and part.rows == "tied" else Aliases.none()
+    seen = learned_documents(part, docs)
+    if not any(mention.rows for doc in seen for mention in doc.mentions):
+        raise DataError("hierarchical: no mention of the training documents has a concept of the knowledge base")
+    if lost := sum(doc.lost for doc in seen):
+        logger.warning(
+            "hierarchical: %d mentions overlap longer ones and are not learned: BILOU cannot hold them", lost
+        )
+    training = HierarchicalTraining(part, own, seen)
+    judged = learned_documents(part, dev)
+    key = key_of([part.config(), part.types, vars(own), kb.version, part.network.mention.fingerprint()], [*docs, *dev])
+    score = (lambda _: training.score(judged)) if any(doc.mentions for doc in judged) else None
+    try:
+        yield from train(training, docs, dev, score=score, args=loop, folder=args.get("checkpoints"), key=key)
+    finally:
+        part.network.requires_grad_(True).eval()
+        part.hide()
+    training.show()
+    if judged and part.find:
+        answers = training.answers(judged)
+        part.cutoff = best_cutoff(judge(judged, answers))[1]
+        kept = [[(one, None) for one, _ in some if one.odds >= part.cutoff] for some in answers]
+        part.curve = calibrate(judge(judged, kept), "hierarchical")
+
+
+# --- what is learned from --------------------------------------------------------------------------------------------
+
+
+class LearnedMention(NamedTuple):
+    """A mention of a training document: its first and last word, the right concepts, and the place of its type."""
+
+    words: tuple[int, int]
+    rows: frozenset[int]
+    type: int
+    text: str
+
+
+class LearnedDocument(NamedTuple):
+    """A training document as the network reads it.
+
+    ``recognition`` and ``typing`` (words,) are labels of words, `UNKNOWN` where nobody has looked, ``known`` bool
+    (words,) says where somebody has. ``lost`` mentions overlap longer ones.
+    """
+
+    doc: Document
+    text: Text
+    mentions: list[LearnedMention]
+    recognition: Ints
+    typing: Ints
+    known: npt.NDArray[np.bool_]
+    lost: int
+
+    @property
+    def answers(self) -> dict[tuple[int, int], frozenset[int]]:
+        """The right concepts of each mention, by its first and last word."""
+        return {mention.words: mention.rows for mention in self.mentions}
+
+
+def learned_documents(part: Hierarchical, docs: Sequence[Document]) -> list[LearnedDocument]:
+    """Return documents as a component learns from them."""
+    seen = list(docs)
+    for before in Pipeline(part).front:
+        seen = before(seen)
+    return [_learned(part, doc, text) for doc, text in zip(seen, part.read(blind(seen, part)), strict=True)]
+
+
+def _learned(part: Hierarchical, doc: Document, text: Text) -> LearnedDocument:
+    held = _held(doc.mentions or (), text.words)
+    places = {kind: place for place, kind in enumerate(part.types)}
+    mentions = [
+        LearnedMention(
+            words, _answers(part.kb, mention), places.get(next(iter(mention.types), ""), UNKNOWN), doc.surface(mention)
+        )
+        for mention, words in held
+    ]
+    recognition = labels_of(doc, text.words, BILOU, "BILOU")
+    typing = np.where(recognition == UNKNOWN, UNKNOWN, 0)
+    if part.per_token and part.type_labels:
+        names = {name: place for place, name in enumerate(part.type_labels)}
+        chunks = [Chunk(*one.words, part.types[one.type]) for one in mentions if one.type >= 0]
+        tags = encode_chunks(len(text.words), chunks, "BILOU")
+        own = [names[tag if len(part.types) <= FEW_TYPES or tag == "O" else tag[2:]] for tag in tags]
+        typing = np.where(recognition == UNKNOWN, UNKNOWN, np.array(own, np.int64))
+        for one in mentions:
+            if one.type < 0:
+                typing[one.words[0] : one.words[1] + 1] = UNKNOWN
+    lost = len(doc.mentions or ()) - len(held)
+    return LearnedDocument(doc, text, mentions, recognition, typing, recognition != UNKNOWN, lost)
+
+
+def _held(mentions: Sequence[Mention], words: Sequence[Span]) -> list[tuple[Mention, tuple[int, int]]]:
+    """Return the mentions that labels of words can hold, in reading order: the longest of those that share a word."""
+    taken = np.zeros(len(words), np.bool_)
+    held = []
+    for mention in sorted(mentions, key=lambda one: (one.start - one.end, one.start)):
+        first, last = words_in(words, mention.span)
+        if first <= last and not taken[first : last + 1].any():
+            taken[first : last + 1] = True
+            held.append((mention, (first, last)))
+    return sorted(held, key=lambda one: one[1])
+
+
+def _answers(kb: KnowledgeBase, mention: Mention) -> frozenset[int]:
+    """Return the rows of the concepts that are right alone."""
+    answers = [mention.concepts or (), *mention.alternatives]
+    return frozenset(kb.row(answer[0]) for answer in answers if len(answer) == 1 and answer[0] in kb)
+
+
+class Linking(NamedTuple):
+    """A mention of a window to be linked: the rows that are no negatives of it, and the classes that it learns from.
+
+    ``chosen`` are names with tied rows, else its concept alone; None of a mention without a concept.
+    """
+
+    mention: LearnedMention
+    spared: frozenset[int]
+    chosen: Chosen | None
+
+
+class Example(NamedTuple):
+    """A window of a document: the words from `begin` up to `end` are learned, with the mentions inside."""
+
+    doc: LearnedDocument
+    window: Window
+    begin: int
+    end: int
+    linking: list[Linking]
+
+
+@dataclass
+class Batch:
+    """Windows of a step in groups of like length, and what their own words and mentions are.
+
+    Attributes:
+        groups: the windows.
+        recognition: labels of words, int64 (words,).
+        typing: labels of words per token, int64 (words,), else of mentions, int64 (mentions,).
+        targets: per token the class of each word, 0 = Nil; else of each mention, int64.
+        owners: of which mention each word is; their number for a word of none, int64 (words,).
+        mentions: the words of each mention.
+        out: bool (mentions + 1, classes), which classes a mention's loss leaves out; the last row is of no mention.
+        classes: rows of the output layer, int64 (classes,), or ids, mask and spans of names.
+    """
+
+    groups: list[Pieces]
+    recognition: Tensor
+    typing: Tensor
+    targets: Tensor
+    owners: Tensor
+    mentions: list[Ints]
+    out: Tensor
+    classes: tuple[Tensor, ...]
+
+
+class HierarchicalTraining:
+    """What the gradient loop needs to know of a hierarchical model (`linnet.train.loop.Trainable`)."""
+
+    def __init__(self, part: Hierarchical, args: HierarchicalArgs, docs: Sequence[LearnedDocument]) -> None:
+        self.part, self.args, self.docs = part, args, docs
+        self.network: HierarchicalNetwork = part.network
+        self.module: nn.Module = self.network
+        self.network.dropout.p = args.dropout
+        self.spared = Spared(part.kb)
+        self.miner = Miner(part, args) if part.rows == "tied" else None
+        self.mines = self.miner is not None and self.miner.wanted  # examples depend on the weights
+        self.begun: Tensor | None = None
+        if part.rows == "names":
+            self.network.entity.requires_grad_(False)
+            preferred = part.name_vectors()
+            begun = torch.zeros(len(part.kb), self.network.entity.size)
+            begun[torch.from_numpy(preferred.concepts[::-1].copy()).long()] = torch.from_numpy(
+                preferred.vectors[::-1].copy()
+            )
+            self.begun = begun
+
+    def groups(self, args: TrainArgs) -> list[dict[str, Any]]:
+        """Return the parameters in groups; the layers around the encoders learn faster, rows by rows."""
+        named = list(self.module.named_parameters())
+        rows = {id(one) for name, one in named if name.startswith("rows.")}
+        encoders = {id(one) for name, one in named if name.startswith("entity.") or ".encoder." in name}
+        made: list[dict[str, Any]] = []
+        fast = args.lr * self.args.head_lr_multiplier
+        for group in parameter_groups(self.module, args):
+            divided = {
+                "slow": [one for one in group["params"] if id(one) in encoders],
+                "fast": [one for one in group["params"] if id(one) not in encoders | rows],
+                "rows": [one for one in group["params"] if id(one) in rows],
+            }
+            for kind, some in divided.items():
+                if some:
+                    about = {"lr": args.lr if kind == "slow" else fast, "rows": kind == "rows"}
+                    made.append({**group, "params": some, **about})
+        return made
+
+    # --- examples ----------------------------------------------------------------------------------------------------
+
+    def examples(self, docs: Sequence[Document], *, epoch: int, rng: np.random.Generator) -> list[Example]:  # noqa: ARG002
+        """Return the windows of all documents, their mentions with the classes that they learn to tell apart."""
+        mined: Sequence[Sequence[Mined | None]] = [[None] * len(doc.mentions) for doc in self.docs]
+        if self.mines:
+            mined = self._mined()
+        made = []
+        for doc, found in zip(self.docs, mined, strict=True):
+            linking = self._linking(doc, found, rng)
+            made += [one for window in self.part.windows(doc.doc, doc.text) for one in _example(doc, window, linking)]
+        return made
+
+    def _mined(self) -> list[list[Mined]]:
+        """Return what the network finds for the mentions of each document."""
+        assert self.miner is not None  # noqa: S101 - the caller looked
+        said = self.part.outputs([doc.doc for doc in self.docs], [doc.text for doc in self.docs], find=False)
+        queries = [
+            self.part.vectors(one, [np.arange(m.words[0], m.words[1] + 1) for m in doc.mentions])
+            for one, doc in zip(said, self.docs, strict=True)
+        ]
+        rows = [mention.rows for doc in self.docs for mention in doc.mentions]
+        found = self.miner.mine(np.concatenate(queries), rows)
+        return [list(itertools.islice(found, len(doc.mentions))) for doc in self.docs]
+
+    def _linking(self, doc: LearnedDocument, mined: Sequence[Mined | None], rng: np.random.Generator) -> list[Linking]:
+        """Return the mentions of a document; those that say and mean the same learn from the same names."""
+        alike: dict[Any, Chosen | None] = {}
+        made = []
+        for mention, found in zip(doc.mentions, mined, strict=True):
+            key = mention.text, mention.rows
+            if key not in alike:
+                alike[key] = self._choose(mention.rows, found, rng)
+            made.append(Linking(mention, self.spared.of(mention.rows), alike[key]))
+        return made
+
+    def _choose(self, rows: frozenset[int], mined: Mined | None, rng: np.random.Generator) -> Chosen | None:
+        if not rows:
+            return None
+        if self.miner is not None:
+            return self.miner.choose(rows, mined, rng)
+        row = sorted(rows)[int(rng.integers(len(rows)))]
+        return Chosen((row,), (row,), 0)
+
+    # --- batches -----------------------------------------------------------------------------------------------------
+
+    def collate(self, examples: Sequence[Example]) -> Batch:
+        """Return tensors of windows, those of like length together."""
+        lengths = [one.window.last - one.window.first + 2 for one in examples]
+        groups = [g.tolist() for g in token_batches(lengths, tokens=token_budget(self.network.device))]
+        ordered = [examples[place] for group in groups for place in group]
+        read = [
+            Pieces.of([(examples[p].doc.text, examples[p].window) for p in group], self.network.mention)
+            for group in groups
+        ]
+        linking, words, owners = _mentions(ordered)
+        recognition = np.concatenate([_labels(one, one.doc.recognition) for one in ordered])
+        classes, places, out = self._classes(linking)
+        own = np.array([UNKNOWN if one.chosen is None else places[one.chosen.names[0]] for one in linking], np.int64)
+        if self.part.per_token:
+            typing = np.concatenate([_labels(one, one.doc.typing) for one in ordered])
+            # behind the classes of mentions: that of words of none
+            targets = np.append(np.where(own >= 0, own + 1, UNKNOWN), NIL)[owners]
+            targets[recognition == UNKNOWN] = UNKNOWN
+        else:
+            typing, targets = np.array([one.mention.type for one in linking], np.int64), own
+        labels = [torch.from_numpy(array) for array in (recognition, typing, targets, owners)]
+        return Batch(read, labels[0], labels[1], labels[2], labels[3], words, out, classes)
+
+    def _classes(self, linking: Sequence[Linking]) -> tuple[tuple[Tensor, ...], dict[int, int], Tensor]:
+        """Return the classes of a batch, their places by name or row, and which are left out for which mention."""
+        rows = {
+            name: row
+            for one in linking if one.chosen is not None
+            for name, row in zip(one.chosen.names, one.chosen.rows, strict=True)
+        }  # fmt: skip
+        places = {name: place for place, name in enumerate(rows)}
+        out = collisions([*(one.spared for one in linking), frozenset()], list(rows.values()))
+        for number, one in enumerate(linking):
+            if one.chosen is not None:
+                out[number, places[one.chosen.names[0]]] = False
+        if self.miner is None:
+            classes: tuple[Tensor, ...] = (torch.tensor(list(rows), dtype=torch.int64),)
+        else:
+            names = [self.miner.names.tokens(name) for name in rows]
+            classes = padded(names, padding=self.network.entity.tokenizer.pad_token_id) if names else ()
+        return classes, places, torch.from_numpy(out)
+
+    # --- losses ------------------------------------------------------------------------------------------------------
+
+    def loss(self, batch: Batch) -> dict[str, Tensor]:
+        """Return the losses of linking, recognition and typing."""
+        said = [torch.cat(parts) for parts in zip(*(self.network(group) for group in batch.groups), strict=True)]
+        recognition, typing, linking = said
+        losses = {
+            "linking": self._link(batch, linking),
+            "recognition": self.args.recognition_weight * _mean_loss(recognition, batch.recognition),
+        }
+        if typing.shape[1]:
+            of_mentions = typing if self.part.per_token else mean_of_words(typing, batch.mentions)
+            losses["typing"] = self.args.typing_weight * _mean_loss(of_mentions, batch.typing)
+        return losses
+
+    def _link(self, batch: Batch, words: Tensor) -> Tensor:
+        """Return the mean loss of words, in which Nil weighs less, or of mentions."""
+        if not batch.out.shape[1]:
+            return words.sum() * 0.0
+        classes = self._vectors(batch.classes)
+        cosine, temperature = self.part.cosine, self.args.temperature if self.part.cosine else 1.0
+        if self.part.per_token:
+            classes = torch.cat([self.network.nil[None], classes])
+            out = functional.pad(batch.out, (1, 0))[batch.owners]  # Nil is never left out
+        else:
+            words, out = mean_of_words(words, batch.mentions), batch.out[:-1]
+        known = batch.targets != UNKNOWN
+        if not known.any():
+            return words.sum() * 0.0
+        scores = normal(words[known], cosine=cosine) @ normal(classes, cosine=cosine).T / temperature
+        lost = functional.cross_entropy(
+            scores.masked_fill(out[known], float("-inf")), batch.targets[known], reduction="none"
+        )
+        if self.part.per_token:
+            lost = torch.where(batch.targets[known] == NIL, self.args.nil_weight * lost, lost)
+        return lost.mean()
+
+    def _vectors(self, classes: tuple[Tensor, ...]) -> Tensor:
+        """Return the vectors of classes, float32 (classes, d)."""
+        if self.network.rows is None:
+            ids, mask, spans = classes
+            return encode_to_learn(self.network.names, (ids, mask, spans), chunk=self.args.encode_batch).float()
+        found: Tensor = self.network.rows(classes[0])
+        return found if self.begun is None else found + self.begun.to(found.device)[classes[0]]
+
+    # --- dev score ---------------------------------------------------------------------------------------------------
+
+    def show(self) -> None:
+        """Let the component search by the weights as they are."""
+        if self.miner is not None:
+            self.part.show(self.miner.current.vectors())
+        else:
+            self.part.hide()
+
+    def score(self, docs: Sequence[LearnedDocument]) -> float:
+        """Return the share of given mentions that are linked right; of found ones F1 at the best cutoff."""
+        self.show()
+        if self.part.find:
+            return best_cutoff(judge(docs, self.answers(docs)))[0]
+        said = self.part.outputs([doc.doc for doc in docs], [doc.text for doc in docs], find=False)
+        right = wanted = 0
+        for one, doc in zip(said, docs, strict=True):
+            linked = [mention for mention in doc.mentions if mention.rows]
+            firsts = self._firsts(one, [mention.words for mention in linked])
+            wanted += len(linked)
+            right += sum(row in mention.rows for row, mention in zip(firsts, linked, strict=True))
+        return right / max(1, wanted)
+
+    def answers(self, docs: Sequence[LearnedDocument]) -> list[list[tuple[Found, int]]]:
+        """Return what is found in documents, each with the row of its first concept, -1 for none."""
+        said = self.part.outputs([doc.doc for doc in docs], [doc.text for doc in docs])
+        found = self.part.found(said)
+        firsts = [self._firsts(one, [some[:2] for some in own]) for one, own in zip(said, found, strict=True)]
+        return [list(zip(*pair, strict=True)) for pair in zip(found, firsts, strict=True)]
+
+    def _firsts(self, said: Any, mentions: Sequence[tuple[int, int]]) -> list[int]:
+        vectors = self.part.vectors(said, [np.arange(first, last + 1) for first, last in mentions])
+        found = self.part.search(vectors, 1) if len(vectors) else []
+        return [int(one.rows[0]) if len(one.rows) else -1 for one in found]
+
+
+def _example(doc: LearnedDocument, window: Window, linking: Sequence[Linking]) -> Iterator[Example]:
+    """Yield the window as an example, if it has words of its own."""
+    if window.last <= window.first:
+        return
+    first, behind = int(doc.text.owners[window.first]), int(doc.text.owners[window.last - 1]) + 1
+    begin, end = max(window.begin, first), min(window.end, behind)
+    if begin < end:
+        inside = [one for one in linking if begin <= one.mention.words[0] and one.mention.words[1] < end]
+        yield Example(doc, window, begin, end, inside)
+
+
+def _labels(example: Example, labels: Ints) -> Ints:
+    """Return the labels of the words of a window; nothing is learned of a mention that goes beyond it."""
+    own = labels[example.begin : example.end].copy()
+    for mention in example.doc.mentions:
+        first, last = mention.words
+        if first < example.begin <= last or first < example.end <= last:
+            own[max(first - example.begin, 0) : last + 1 - example.begin] = UNKNOWN
+    return own
+
+
+def _mentions(examples: Sequence[Example]) -> tuple[list[Linking], list[Ints], Ints]:
+    """Return the mentions of windows that stand one behind the other, their words, and of which each word is."""
+    linking = [one for example in examples for one in example.linking]
+    words: list[Ints] = []
+    owners = []
+    start = 0
+    for example in examples:
+        own = np.full(example.end - example.begin, len(linking))
+        for one in example.linking:
+            first, last = (place - example.begin for place in one.mention.words)
+            own[first : last + 1] = len(words)
+            words.append(np.arange(start + first, start + last + 1))
+        owners.append(own)
+        start += len(own)
+    return linking, words, np.concatenate(owners)
+
+
+def _mean_loss(scores: Tensor, labels: Tensor) -> Tensor:
+    """Return the mean cross-entropy of those whose label is known."""
+    known = labels != UNKNOWN
+    return functional.cross_entropy(scores[known], labels[known]) if known.any() else scores.sum() * 0.0

@@ -1,0 +1,242 @@
+"""Linking as classification: five variants learn by heart, chance, batches, a slow loss, concepts never seen."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from tests.tiny_models import tiny_bert
+
+from linnet.data import Concept, Document, Mention, Name, Span
+from linnet.errors import DataError, FormatError, LinnetWarning, PipelineError, RecipeError
+from linnet.joint.hierarchical import Hierarchical, HierarchicalArgs
+from linnet.joint.hierarchical_training import HierarchicalTraining, learned_documents
+from linnet.kb import KnowledgeBase
+from linnet.kb.build import build
+from linnet.nn.windows import Text, Window, sentence_windows
+from linnet.pipeline import Pipeline
+
+SIGNS = ("fever", "cough", "rash", "ataxia", "seizure", "cleft palate", "short stature", "low fever")
+TYPES = ("Finding", "Disorder")
+VARIANTS = ("pt_single", "pt_multi", "pt_hierarchical", "pe_single", "pe_hierarchical")
+
+
+@pytest.fixture(scope="module")
+def encoder(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return str(tiny_bert(tmp_path_factory.mktemp("bert") / "bert", layers=1))
+
+
+def concepts() -> list[Concept]:
+    return [Concept(f"X:{place}", (Name(name), Name(f"{name} syndrome"))) for place, name in enumerate(SIGNS)]
+
+
+@pytest.fixture(scope="module")
+def kb(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
+    return build(concepts(), tmp_path_factory.mktemp("kb") / "signs.kb")
+
+
+def documents(count: int = 10, *, shuffle: bool = False) -> list[Document]:
+    """Return documents with two mentions each, of two types; with `shuffle` the concepts are drawn at random."""
+    rng = np.random.default_rng(3)
+    made = []
+    for number in range(count):
+        text, mentions = f"Patient {number} had ", []
+        for sign in (number % len(SIGNS), (number * 3 + 1) % len(SIGNS)):
+            concept = f"X:{int(rng.integers(len(SIGNS))) if shuffle else sign}"
+            span = (len(text), len(text) + len(SIGNS[sign]))
+            mentions.append(Mention(*span, source="gold", types=(TYPES[sign % 2],), concepts=(concept,)))
+            text += f"{SIGNS[sign]} and a dog . Then "
+        made.append(Document(f"d{number}", text, mentions=tuple(mentions)))
+    return made
+
+
+def fitted(part: Hierarchical, docs: Sequence[Document], **args: Any) -> Hierarchical:
+    loop = {"epochs": 80, "batch": 5, "lr": 2e-3, "schedule": "constant"}
+    told = {**loop, "head_lr_multiplier": 3.0, "dropout": 0.0, **args}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LinnetWarning)
+        list(part.fit(docs, docs, before=Pipeline(), kb=part.kb, args=told))
+    return part
+
+
+def small(kb: KnowledgeBase, encoder: str, **keywords: Any) -> Hierarchical:
+    return Hierarchical(kb=kb, encoder=encoder, **{"lstm": 64, "layers": 1, **keywords})
+
+
+def answers(docs: Sequence[Document]) -> list[tuple[int, int, tuple[str, ...], str]]:
+    """Return spans, types and first concepts."""
+    return [
+        (m.start, m.end, m.types, f"X:{m.candidates.rows[0] if m.candidates is not None and len(m.candidates) else -1}")
+        for doc in docs
+        for m in doc.mentions or ()
+    ]
+
+
+def gold(docs: Sequence[Document]) -> list[tuple[int, int, tuple[str, ...], str]]:
+    return [(m.start, m.end, m.types, (m.concepts or ("",))[0]) for doc in docs for m in doc.mentions or ()]
+
+
+def f1(part: Hierarchical, docs: Sequence[Document]) -> float:
+    """Return F1 of spans, types and first concepts from the text alone."""
+    bare = [Document(doc.id, doc.text) for doc in docs]
+    found, wanted = [
+        {(number, *one) for number, doc in enumerate(some) for one in read([doc])}
+        for some, read in ((Pipeline(part)(bare), answers), (docs, gold))
+    ]
+    return 2 * len(found & wanted) / max(1, len(found) + len(wanted))
+
+
+# one output layer each: what the other one changes is tested below
+@pytest.mark.parametrize(
+    ("variant", "rows"), list(zip(VARIANTS, ("plain", "tied", "plain", "names", "tied"), strict=True))
+)
+def test_ten_documents_are_learned_by_heart(variant: Any, rows: Any, kb: KnowledgeBase, encoder: str) -> None:
+    docs = documents()
+    part = fitted(small(kb, encoder, variant=variant, rows=rows), docs, epochs=120)
+    assert f1(part, docs) > 0.85  # of spans, types and concepts; the best weights are those that link best
+
+
+def test_shuffled_concepts_are_not_learned_for_other_documents(kb: KnowledgeBase, encoder: str) -> None:
+    part = fitted(small(kb, encoder, rows="plain"), documents(shuffle=True))
+    assert f1(part, documents(24)) < 0.5
+
+
+@pytest.mark.parametrize("variant", ["pt_hierarchical", "pe_single"])
+def test_batches_and_orders_change_nothing(variant: Any, kb: KnowledgeBase, encoder: str) -> None:
+    part = fitted(small(kb, encoder, variant=variant, context="sentences"), documents(), epochs=10)
+    bare = [Document(doc.id, doc.text) for doc in documents()]
+    together = Pipeline(part)(bare)
+    alone = list(itertools.chain.from_iterable(Pipeline(part)([doc]) for doc in bare))
+    assert answers(together) == answers(alone) == answers(Pipeline(part)(bare[::-1])[::-1])
+
+
+@pytest.mark.parametrize(("variant", "rows"), [("pt_multi", "plain"), ("pe_hierarchical", "names")])
+def test_the_loss_of_linking_is_that_of_a_slow_reference(
+    variant: Any, rows: Any, kb: KnowledgeBase, encoder: str
+) -> None:
+    """Classes of the batch alone, Nil in front of them where words are classified."""
+    part = small(kb, encoder, variant=variant, rows=rows)
+    part.begin()
+    part.types = TYPES
+    docs = learned_documents(part, documents(2))
+    training = HierarchicalTraining(part, HierarchicalArgs(nil_weight=0.25), docs)
+    batch = training.collate(training.examples((), epoch=0, rng=np.random.default_rng(1)))
+    loss = float(training.loss(batch)["linking"].detach())
+    said = part.outputs([doc.doc for doc in docs], [doc.text for doc in docs])
+    network = part.network
+    assert network.rows is not None
+    wanted = sorted({next(iter(mention.rows)) for doc in docs for mention in doc.mentions})
+    table = network.rows.weight.detach() if training.begun is None else network.rows.weight.detach() + training.begun
+    classes = torch.stack([network.nil.detach(), *(table[row] for row in wanted)])
+    lost = []
+    for doc, one in zip(docs, said, strict=True):
+        of_words = {word: m for m in doc.mentions for word in range(m.words[0], m.words[1] + 1)}
+        if part.per_token:
+            for word, vector in enumerate(one.linking):
+                place = 1 + wanted.index(next(iter(of_words[word].rows))) if word in of_words else 0
+                lost.append(-float((classes @ vector).log_softmax(0)[place]) * (1.0 if place else 0.25))
+        for mention in () if part.per_token else doc.mentions:
+            vector = one.linking[mention.words[0] : mention.words[1] + 1].mean(dim=0)
+            scores = torch.nn.functional.cosine_similarity(classes[1:], vector[None]) / 0.05
+            lost.append(-float(scores.log_softmax(0)[wanted.index(next(iter(mention.rows)))]))
+    assert loss == pytest.approx(np.mean(lost), rel=1e-4)
+
+
+def test_only_rows_of_the_batch_are_touched(kb: KnowledgeBase, encoder: str) -> None:
+    part = small(kb, encoder, rows="plain")
+    part.begin()
+    part.types = tuple(sorted(TYPES))
+    before = part.network.rows.weight.detach().clone()  # type: ignore[union-attr]
+    fitted(part, documents(1), epochs=2)
+    changed = (part.network.rows.weight.detach() != before).any(dim=1)  # type: ignore[union-attr]
+    assert changed.nonzero()[:, 0].tolist() == [0, 1]
+
+
+def test_recognition_and_typing_do_not_tune_the_reader(kb: KnowledgeBase, encoder: str) -> None:
+    part = small(kb, encoder)
+    part.begin()
+    part.types = TYPES
+    training = HierarchicalTraining(part, HierarchicalArgs(), learned_documents(part, documents(2)))
+    losses = training.loss(training.collate(training.examples((), epoch=0, rng=np.random.default_rng(1))))
+    reader = part.network.mention.embeddings.weight
+    (losses["recognition"] + losses["typing"]).backward(retain_graph=True)  # type: ignore[no-untyped-call]
+    assert reader.grad is None or not reader.grad.any()
+    losses["linking"].backward()  # type: ignore[no-untyped-call]
+    assert reader.grad is not None and reader.grad.any()
+
+
+@pytest.mark.parametrize(("rows", "met"), [("tied", True), ("names", True), ("plain", False)])
+def test_concepts_that_were_added_are_linked_where_rows_are_of_names(
+    rows: Any, met: bool, kb: KnowledgeBase, encoder: str, tmp_path: Path
+) -> None:
+    part = fitted(small(kb, encoder, rows=rows, find=False), documents(), epochs=5)
+    part.save(tmp_path / "part")
+    added = build([*concepts(), Concept("X:8", (Name("zebra stripes"),))], tmp_path / "more.kb")
+    moved = Hierarchical.load(tmp_path / "part", kb=added)
+    doc = Document("n", "It had zebra stripes", mentions=(Mention(7, 20, source="gold"),))
+    (mention,) = Pipeline(moved)([doc])[0].mentions or ()
+    assert mention.candidates is not None
+    assert (8 in mention.candidates.rows.tolist()) is met
+
+
+def test_mentions_that_bilou_cannot_hold_are_counted(
+    kb: KnowledgeBase, encoder: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    docs = documents()
+    inside = Mention(docs[5].text.index("palate"), docs[5].text.index("palate") + 6, concepts=("X:1",), source="gold")
+    docs[5] = replace(docs[5], mentions=(*(docs[5].mentions or ()), inside))
+    fitted(small(kb, encoder), docs, epochs=1)
+    assert "1 mentions overlap longer ones" in caplog.text
+
+
+def test_published_settings_learn_too(kb: KnowledgeBase, encoder: str) -> None:
+    docs = documents()
+    part = small(kb, encoder, variant="pt_hierarchical", rows="plain", context="sentences", window=128,
+                 decoding="labels", dictionary=False)  # fmt: skip
+    assert f1(fitted(part, docs, nil_weight=0.125, epochs=120), docs) > 0.8
+
+
+def test_sentences_are_read_with_their_neighbours() -> None:
+    words = [Span(2 * place, 2 * place + 1) for place in range(9)]
+    text = Text(words, np.zeros(9, np.int64), np.arange(9), np.zeros(9, np.int64), np.zeros((0, 2), np.int64))
+    sentences = [Span(0, 5), Span(6, 11), Span(12, 17)]
+    around = sentence_windows(text, sentences, 100, around=1)
+    assert around == [Window(0, 6, 0, 3), Window(0, 9, 3, 6), Window(3, 9, 6, 9)]
+    assert sentence_windows(text, sentences, 5, around=1) == [
+        Window(0, 5, 0, 3),
+        Window(2, 7, 3, 6),
+        Window(5, 9, 6, 9),
+    ]
+    assert sentence_windows(text, sentences, 2, around=0)[:2] == [Window(0, 2, 0, 2), Window(2, 3, 2, 3)]
+    assert sentence_windows(text, [], 100, around=1) == [Window(0, 9, 0, 9)]
+
+
+def test_wrong_keywords_are_told_at_once(kb: KnowledgeBase) -> None:
+    with pytest.raises(RecipeError, match=r"lstm: 0 must be at least 1[\s\S]*threshold[\s\S]*'labels' is of variants"):
+        Hierarchical(kb=kb, lstm=0, threshold=2.0, decoding="labels")
+
+
+def test_nothing_to_learn_from(kb: KnowledgeBase, encoder: str) -> None:
+    with pytest.raises(DataError, match="no mention of the training documents"):
+        fitted(small(kb, encoder), [Document("d", "fever", mentions=())])
+
+
+def test_without_find_it_finds_nothing(kb: KnowledgeBase, encoder: str) -> None:
+    part = fitted(small(kb, encoder, find=False), documents(), epochs=1)
+    with pytest.raises(PipelineError, match="finds no mentions"):
+        part.detect(documents())
+
+
+def test_layers_of_another_variant_are_refused(kb: KnowledgeBase, encoder: str, tmp_path: Path) -> None:
+    part = fitted(small(kb, encoder, rows="plain"), documents(), epochs=1)
+    part.save(tmp_path)
+    (tmp_path / "model" / "concepts.json").write_text("{}")
+    with pytest.raises(FormatError, match="holds no list of ids"):
+        _ = Hierarchical.load(tmp_path, kb=kb).network
