@@ -17,10 +17,11 @@ from linnet.kb.build import build as build_kb
 from linnet.reporter import warn
 from linnet.text.files import STDIO
 from linnet.vocabularies import VOCABULARIES, read_vocabulary, reader_of
-from linnet.vocabularies.hpo import HPO_CITATION, HPO_LICENCE, hpo_path
+from linnet.vocabularies.hpo import hpo_path
 from linnet.vocabularies.join import JoinReport, join
 from linnet.vocabularies.obo import read_obo_header
 from linnet.vocabularies.options import option_value
+from linnet.vocabularies.published import PUBLISHED
 
 __all__ = ["Source", "build", "build_from", "target"]
 
@@ -87,7 +88,7 @@ class Source:
         if path is not None and self.vocabulary in ("hpo", "obo"):
             found |= {"release": read_obo_header(path).get("data-version", "")}
         if self.vocabulary == "hpo":
-            found |= {"citation": HPO_CITATION, "licence": HPO_LICENCE}
+            found |= {"citation": PUBLISHED["hpo"].citation, "licence": PUBLISHED["hpo"].licence}
         return found | dict(self.about)
 
 
