@@ -20,10 +20,8 @@ import numpy.typing as npt
 
 from linnet.arrays_file import ArraysWriter, Stored, open_arrays, replaced
 from linnet.errors import FormatError
-from linnet.index.approximate import Approximate
+from linnet.index.approximate import Approximate, Hnsw, Ivf
 from linnet.index.flat import Flat, Found
-from linnet.index.hnsw import Hnsw
-from linnet.index.ivf import Ivf
 from linnet.kb import KbName, KnowledgeBase, Mask
 from linnet.kb.side_files import Earlier, SideFile, build_once
 from linnet.reporter import warn

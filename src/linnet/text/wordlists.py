@@ -1,4 +1,4 @@
-"""Tables that come with Linnet, and this package's: words treated by a rule of their own, their families, sentences' words."""
+"""Tables that come with Linnet, and this package's: words with rules of their own, word families, words of sentences."""
 
 from __future__ import annotations
 
