@@ -1,4 +1,4 @@
-"""Tables that come with Linnet, and this package's: words with rules of their own, word families, words of sentences."""
+"""Tables that come with Linnet, and this package's: words with rules of their own, word families, sentences' words."""
 
 from __future__ import annotations
 
