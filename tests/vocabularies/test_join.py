@@ -13,7 +13,7 @@ from tests.growth import LINEAR, growth
 from linnet.data import Concept, Name
 from linnet.errors import KnowledgeBaseError, LinnetError, LinnetWarning
 from linnet.kb.build import build
-from linnet.vocabularies.cycles import closing_edges, ends_of
+from linnet.kb.cycles import closing_edges, ends_of
 from linnet.vocabularies.join import JoinReport, join
 
 

@@ -32,8 +32,8 @@ import numpy as np
 
 from linnet.data import Concept, Name
 from linnet.errors import KnowledgeBaseError, LinnetError
+from linnet.kb.cycles import closing_edges, ends_of
 from linnet.reporter import warn
-from linnet.vocabularies.cycles import closing_edges, ends_of
 
 __all__ = ["JoinReport", "join"]
 

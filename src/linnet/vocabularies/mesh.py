@@ -22,8 +22,8 @@ from pathlib import Path
 
 from linnet.data import Concept
 from linnet.errors import FormatError
+from linnet.kb.cycles import closing_edges
 from linnet.text.files import STDIO, head, open_text, shown
-from linnet.vocabularies.cycles import closing_edges
 from linnet.vocabularies.malformed import Malformed, Oddities
 from linnet.vocabularies.mesh_records import MARK, UI, MeshRecord, ascii_records, xml_records
 

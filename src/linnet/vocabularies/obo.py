@@ -21,9 +21,9 @@ from typing import Literal, TypeAlias
 
 from linnet.data import Concept, Name, Scope
 from linnet.errors import FormatError, LinnetError, did_you_mean
+from linnet.kb.cycles import ends_of
 from linnet.text.files import shown
 from linnet.vocabularies.curies import curie
-from linnet.vocabularies.cycles import ends_of
 from linnet.vocabularies.malformed import Oddities
 from linnet.vocabularies.obo_lines import OTHERS, Stanza, Value, first_word, plain, quoted, read_stanzas, synonym
 

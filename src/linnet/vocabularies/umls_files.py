@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linnet.errors import FormatError
+from linnet.kb.cycles import on_circles
 from linnet.reporter import warn
 from linnet.vocabularies.release_rows import Layout, ReleaseRows, Row, whole
 
@@ -160,21 +161,15 @@ class Hierarchy:
         self._place = 0
 
     def _order(self, children: npt.NDArray[np.int32], parents: npt.NDArray[np.int32]) -> None:
-        from scipy.sparse import coo_array, csgraph  # noqa: PLC0415 - slow to import, needed here alone
-
         pairs = np.unique(children.astype(np.int64) << 32 | parents)
         children, parents = (pairs >> 32).astype(np.int32), (pairs & 0xFFFFFFFF).astype(np.int32)
-        size = int(max(children.max(initial=-1), parents.max(initial=-1))) + 1
-        if size:
-            graph = coo_array((np.ones(len(pairs), np.int8), (children, parents)), shape=(size, size))
-            component = csgraph.connected_components(graph, connection="strong")[1]
-            circular = component[children] == component[parents]
-            if circular.any():
-                first = int(np.flatnonzero(circular)[0])
-                example = f"{cui(int(children[first]))} under {cui(int(parents[first]))}"
-                told = f"{int(circular.sum()):,} parents that are descendants too, left out: for example {example}"
-                warn(f"{self.rows.name}: {told}")
-                children, parents = children[~circular], parents[~circular]
+        circular = on_circles(children, parents)
+        if circular.any():
+            first = int(np.flatnonzero(circular)[0])
+            example = f"{cui(int(children[first]))} under {cui(int(parents[first]))}"
+            told = f"{int(circular.sum()):,} parents that are descendants too, left out: for example {example}"
+            warn(f"{self.rows.name}: {told}")
+            children, parents = children[~circular], parents[~circular]
         self._children, self._parents = array("i", children.tobytes()), array("i", parents.tobytes())
 
     def parents(self, child: int) -> list[int]:
