@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 import tempfile
 from collections.abc import Iterable
@@ -193,10 +194,7 @@ def test_a_full_disk(monkeypatch: pytest.MonkeyPatch) -> None:
         def write(self, _data: bytes) -> int:
             raise OSError(28, "No space left on device")
 
-        def close(self) -> None:
-            pass
-
-    monkeypatch.setattr(tempfile, "TemporaryFile", lambda _mode: Full())
+    monkeypatch.setattr(tempfile, "TemporaryFile", lambda: contextlib.nullcontext(Full()))
     with pytest.raises(LinnetError, match=r"temporary file .*No space left on device"):
         list(join([[live("A:1")]]))
 

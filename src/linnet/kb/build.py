@@ -272,11 +272,15 @@ def _dropped_parents(connection: sqlite3.Connection) -> int:
         "WHERE parent NOT IN (SELECT id FROM concepts)) ORDER BY concept, rowid"
     )
     change = 0
+
+    def query(sql: str, *values: object) -> sqlite3.Cursor:
+        return connection.execute(sql, values)
+
     for row, pairs in itertools.groupby(connection.execute(sql).fetchall(), key=itemgetter(0)):
-        kept = read_concept(connection.execute, row)
+        kept = read_concept(query, row)
         assert kept is not None  # noqa: S101 - it was staged when it was inserted
         named = replace(kept, parents=tuple(parent for _, parent in pairs))
-        change += concept_share(connection.execute, row, kept) - concept_share(connection.execute, row, named)
+        change += concept_share(query, row, kept) - concept_share(query, row, named)
     return change
 
 
@@ -335,11 +339,11 @@ def _cycle(edges: Any) -> list[int]:
 def _describe(connection: sqlite3.Connection, digest: int, name: str, sources: Sequence[Mapping[str, Any]]) -> None:
     version = f"{digest % 2**64:016x}"
     at = datetime.now(UTC).isoformat(timespec="seconds")
-    counts = [connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in ("concepts", "names")]
+    tables = ("concepts", "names", "retired")
+    counts = [connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in tables]
     info = {"name": name, "version": version, "built": at, "sources": json.dumps([dict(s) for s in sources])}
-    info |= {"concepts": str(counts[0]), "names": str(counts[1])}
-    info["retired"] = str(connection.execute("SELECT count(*) FROM retired").fetchone()[0])
+    info |= dict(zip(tables, map(str, counts), strict=True))
     connection.executemany("INSERT INTO info VALUES (?, ?)", info.items())
-    connection.execute("INSERT INTO history VALUES (?, ?, 'built', ?, ?)", (version, at, *counts))
+    connection.execute("INSERT INTO history VALUES (?, ?, 'built', ?, ?)", (version, at, *counts[:2]))
     connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
