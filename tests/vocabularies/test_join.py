@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 import tempfile
 from collections.abc import Iterable
@@ -13,7 +14,7 @@ from tests.growth import LINEAR, growth
 from linnet.data import Concept, Name
 from linnet.errors import KnowledgeBaseError, LinnetError, LinnetWarning
 from linnet.kb.build import build
-from linnet.vocabularies.cycles import closing_edges, ends_of
+from linnet.kb.cycles import closing_edges, ends_of
 from linnet.vocabularies.join import JoinReport, join
 
 
@@ -193,10 +194,7 @@ def test_a_full_disk(monkeypatch: pytest.MonkeyPatch) -> None:
         def write(self, _data: bytes) -> int:
             raise OSError(28, "No space left on device")
 
-        def close(self) -> None:
-            pass
-
-    monkeypatch.setattr(tempfile, "TemporaryFile", lambda _mode: Full())
+    monkeypatch.setattr(tempfile, "TemporaryFile", lambda: contextlib.nullcontext(Full()))
     with pytest.raises(LinnetError, match=r"temporary file .*No space left on device"):
         list(join([[live("A:1")]]))
 

@@ -10,7 +10,11 @@ import pytest
 
 from linnet.errors import LinnetError
 from linnet.vocabularies import VOCABULARIES, reader_of
-from linnet.vocabularies.options import option_value, options_of
+from linnet.vocabularies.options import given_value, options_of
+
+
+def option_value(vocabulary: str, name: str, value: object, folder: Path | None = None) -> Any:
+    return given_value(vocabulary, options_of(vocabulary), name, value, folder=folder)
 
 
 @pytest.mark.parametrize("vocabulary", VOCABULARIES)

@@ -16,7 +16,7 @@ from linnet.data import Concept, Name
 from linnet.errors import KnowledgeBaseError
 from linnet.kb import KnowledgeBase, Mask
 from linnet.kb.build import build
-from linnet.vocabularies.stored import Edges, _Connection, concepts_by_id, edges, retired_by_id
+from linnet.vocabularies.stored import Edges, _opened, concepts_by_id, edges, retired_by_id
 from linnet.vocabularies.subset import mask_of, select, subset, widened
 
 
@@ -193,11 +193,11 @@ def test_of_concepts_without_any_parents(tmp_path: Path) -> None:
 
 
 def test_nobody_changes_the_file_while_a_stream_begins(tree: KnowledgeBase) -> None:
-    with _Connection(tree) as connection:
+    with _opened(tree) as rows:
         edit = KnowledgeBase.edit(tree.path, wait=0.05)
         with pytest.raises(KnowledgeBaseError, match="somebody else is editing or reading it"), edit as change:
             change.retire("E")
-        assert len(list(connection.rows("SELECT id FROM concepts WHERE NOT retired"))) == 5
+        assert len(list(rows("SELECT id FROM concepts WHERE NOT retired"))) == 5
 
 
 def test_streams_read_the_copy_that_is_open(tree: KnowledgeBase, tmp_path: Path) -> None:

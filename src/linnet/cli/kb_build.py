@@ -22,7 +22,7 @@ from linnet.kb import KnowledgeBase
 from linnet.vocabularies import UNTESTED, VOCABULARIES, reader_of
 from linnet.vocabularies.build import Source, build_from, target
 from linnet.vocabularies.join import JoinReport
-from linnet.vocabularies.options import option_value, options_of
+from linnet.vocabularies.options import given_value, options_of
 from linnet.vocabularies.published import PUBLISHED
 
 __all__ = ["FromOption", "ReaderOption", "ReplaceOption", "build", "finish", "read_sources"]
@@ -200,7 +200,7 @@ def _options(formats: Sequence[tuple[str, Path | None]], texts: Sequence[str]) -
         if not takers:
             raise LinnetError(f"--option {text}: {_unknown(option, dict.fromkeys(formats[at][0] for at in meant))}")
         for at in takers:
-            found[at][option] = option_value(formats[at][0], option, value)
+            found[at][option] = given_value(formats[at][0], options_of(formats[at][0]), option, value)
     return found
 
 

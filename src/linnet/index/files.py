@@ -17,6 +17,7 @@ from linnet.errors import FormatError
 
 __all__ = ["faiss", "read_index", "write_index"]
 
+DAMAGED = "a damaged index; delete it to have it built again"
 MAGIC = b"\nlinnet index 1\n"
 DIGITS = 20  # of the length of the header
 
@@ -65,7 +66,7 @@ def read_index(path: Path, about: dict[str, Any]) -> Any:
     try:
         return faiss().read_index(str(path), faiss().IO_FLAG_MMAP_IFC)
     except RuntimeError as error:
-        raise FormatError(path, "a damaged index; delete it to have it built again") from error
+        raise FormatError(path, DAMAGED) from error
 
 
 def _header(path: Path) -> dict[str, Any]:
@@ -78,14 +79,11 @@ def _header(path: Path) -> dict[str, Any]:
             if not end[:-SEAL].endswith(MAGIC):
                 raise FormatError(path, "no index, or one that is cut short; delete it to have it built again")
             if not is_sealed(file):
-                raise FormatError(path, "a damaged index; delete it to have it built again")
+                raise FormatError(path, DAMAGED)
             length = int(end[:DIGITS])
             file.seek(size - tail - length)
-            header = json.loads(file.read(length))
+            return dict(json.loads(file.read(length)))
     except OSError as error:
         raise FormatError(path, f"cannot be read: {error.strerror}") from error
-    except ValueError as error:
-        raise FormatError(path, "a damaged index; delete it to have it built again") from error
-    if not isinstance(header, dict):
-        raise FormatError(path, "a damaged index; delete it to have it built again")
-    return header
+    except (TypeError, ValueError) as error:
+        raise FormatError(path, DAMAGED) from error

@@ -13,17 +13,15 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, Any, Literal, Protocol
+from typing import IO, Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from linnet.arrays_file import ArraysWriter, Stored, open_arrays, replaced
 from linnet.errors import FormatError
-from linnet.index.approximate import Approximate
+from linnet.index.approximate import Approximate, Hnsw, Ivf
 from linnet.index.flat import Flat, Found
-from linnet.index.hnsw import Hnsw
-from linnet.index.ivf import Ivf
 from linnet.kb import KbName, KnowledgeBase, Mask
 from linnet.kb.side_files import Earlier, SideFile, build_once
 from linnet.reporter import warn
@@ -43,18 +41,6 @@ BLOCK = 16_384  # names encoded before they are written
 TELL = 10.0  # seconds between two words about progress
 MAGIC = b"linnet vectors of names 1\n"
 ARRAYS = ("vectors", "concepts", "name_rows")
-
-
-class SearchedNames(Protocol):
-    """Vectors of names that can be searched and written."""
-
-    def search(self, queries: Floats, k: int, masks: Sequence[Mask | None] | None = None) -> list[Found]:
-        """Return the nearest concepts, with name rows as names."""
-        ...
-
-    def save(self, path: Path) -> None:
-        """Write them to a file, which is there in full or not at all."""
-        ...
 
 
 class NameVectors:
@@ -167,6 +153,9 @@ class EditedVectors:
         ]
         size, about = self.base.vectors.shape[1], self.added.about
         _save(path, blocks, size, {key: value for key, value in about.items() if key != "since"})
+
+
+SearchedNames: TypeAlias = NameVectors | EditedVectors
 
 
 def _best(one: Found, other: Found, k: int) -> Found:

@@ -26,6 +26,7 @@ import numpy as np
 from linnet.data import SCOPES, Concept
 from linnet.errors import KnowledgeBaseError
 from linnet.home import MAGIC, check_output, permit, sweep, writable
+from linnet.kb.cycles import SHOWN, ends_of, on_circles, shown_circle
 from linnet.kb.file import (
     APPLICATION_ID,
     SCHEMA_VERSION,
@@ -48,7 +49,6 @@ STAGING = """
 CREATE TEMP TABLE origins (id TEXT, origin TEXT);
 CREATE TEMP TABLE staged (concept INTEGER, parent TEXT);
 """
-SHOWN = 10  # concepts of a cycle that a message names
 CACHE = 256 << 10  # KiB of pages that SQLite keeps, and of index entries that it sorts at once
 BUILD_WAIT = WAIT  # seconds for an edit of the file that is to be replaced to end
 CHUNK = 5000  # concepts a round: enough to amortise a call, small enough not to be noticed in memory
@@ -272,11 +272,15 @@ def _dropped_parents(connection: sqlite3.Connection) -> int:
         "WHERE parent NOT IN (SELECT id FROM concepts)) ORDER BY concept, rowid"
     )
     change = 0
+
+    def query(sql: str, *values: object) -> sqlite3.Cursor:
+        return connection.execute(sql, values)
+
     for row, pairs in itertools.groupby(connection.execute(sql).fetchall(), key=itemgetter(0)):
-        kept = read_concept(connection.execute, row)
+        kept = read_concept(query, row)
         assert kept is not None  # noqa: S101 - it was staged when it was inserted
         named = replace(kept, parents=tuple(parent for _, parent in pairs))
-        change += concept_share(connection.execute, row, kept) - concept_share(connection.execute, row, named)
+        change += concept_share(query, row, kept) - concept_share(query, row, named)
     return change
 
 
@@ -302,37 +306,23 @@ def _check_successors(connection: sqlite3.Connection) -> None:
             "SELECT id, successor FROM retired WHERE successor <> '' AND successor NOT IN (SELECT id FROM concepts)"
         )
     )
-    sound: set[str] = set()
-    for first, successor in successors.items():
-        seen, current = {first}, successor
-        while current in successors and current not in seen and current not in sound:
-            seen.add(current)
-            current = successors[current]
-        if current in seen:
+    ends = ends_of(successors)
+    for first in successors:
+        if ends[first] in successors:
             raise KnowledgeBaseError(f"{_origin(connection, first)}retired concept {first!r} is replaced in a circle")
-        sound |= seen
 
 
 def _check_cycles(connection: sqlite3.Connection) -> None:
     """Refuse concepts that are their own ancestors: edges inside a strongly connected component of the parent graph."""
-    from scipy.sparse import coo_array, csgraph  # noqa: PLC0415 - slow to import, needed for building alone
-
     # number by number: millions of pairs as Python tuples would take most of the memory that building needs
     pairs = connection.execute("SELECT concept, parent FROM parents")
     edges = np.fromiter(itertools.chain.from_iterable(pairs), np.int64).reshape(-1, 2)
-    if not len(edges):
-        return
-    size = int(edges.max()) + 1
-    graph = coo_array((np.ones(len(edges), np.int8), (edges[:, 0], edges[:, 1])), shape=(size, size))
-    component = csgraph.connected_components(graph, connection="strong")[1]
-    edges = edges[component[edges[:, 0]] == component[edges[:, 1]]]
+    edges = edges[on_circles(edges[:, 0], edges[:, 1])]
     if not len(edges):
         return
     cycle = _cycle(edges)
     ids = [connection.execute("SELECT id FROM concepts WHERE row = ?", (row,)).fetchone()[0] for row in cycle[:SHOWN]]
-    rest = [f"… ({len(cycle) - SHOWN} more)"] if len(cycle) > SHOWN else []
-    path = " -> ".join([*ids, *rest, ids[0]])
-    raise KnowledgeBaseError(f"{_origin(connection, ids[0])}cyclic parents: {path}")
+    raise KnowledgeBaseError(f"{_origin(connection, ids[0])}cyclic parents: {shown_circle(ids, len(cycle))}")
 
 
 def _cycle(edges: Any) -> list[int]:
@@ -349,11 +339,11 @@ def _cycle(edges: Any) -> list[int]:
 def _describe(connection: sqlite3.Connection, digest: int, name: str, sources: Sequence[Mapping[str, Any]]) -> None:
     version = f"{digest % 2**64:016x}"
     at = datetime.now(UTC).isoformat(timespec="seconds")
-    counts = [connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in ("concepts", "names")]
+    tables = ("concepts", "names", "retired")
+    counts = [connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in tables]
     info = {"name": name, "version": version, "built": at, "sources": json.dumps([dict(s) for s in sources])}
-    info |= {"concepts": str(counts[0]), "names": str(counts[1])}
-    info["retired"] = str(connection.execute("SELECT count(*) FROM retired").fetchone()[0])
+    info |= dict(zip(tables, map(str, counts), strict=True))
     connection.executemany("INSERT INTO info VALUES (?, ?)", info.items())
-    connection.execute("INSERT INTO history VALUES (?, ?, 'built', ?, ?)", (version, at, *counts))
+    connection.execute("INSERT INTO history VALUES (?, ?, 'built', ?, ?)", (version, at, *counts[:2]))
     connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")

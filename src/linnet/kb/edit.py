@@ -21,6 +21,7 @@ from typing import Any
 
 from linnet.data import Concept, Name
 from linnet.errors import KnowledgeBaseError, UnknownConceptError, did_you_mean
+from linnet.kb.cycles import SHOWN, shown_circle
 from linnet.kb.file import WAIT, begin, check_file, commit
 from linnet.kb.rows import RowWriter
 from linnet.kb.search import spellings
@@ -29,7 +30,6 @@ from linnet.reporter import warn
 __all__ = ["Edit", "edit"]
 
 NEAR = 200  # ids among which the one that was meant is looked for
-SHOWN = 10  # concepts of a circle that a message names
 DONE = ("added", "changed", "restored", "retired", "merged", "redirected")
 
 
@@ -317,9 +317,7 @@ class Edit:
     def _check_circles(self) -> None:
         if circle := self._rows.circle():
             ids = list(self._rows.ids(circle[:SHOWN]))
-            rest = [f"… ({len(circle) - SHOWN} more)"] if len(circle) > SHOWN else []
-            way = " -> ".join([*ids, *rest, ids[0]])
-            raise KnowledgeBaseError(f"{self._origin(ids[0])}cyclic parents: {way}")
+            raise KnowledgeBaseError(f"{self._origin(ids[0])}cyclic parents: {shown_circle(ids, len(circle))}")
 
     def _check_successors(self) -> None:
         sound: set[str] = set()

@@ -42,7 +42,7 @@ SCHEMA_VERSION = 2
 HEADER = 100  # bytes of the header of an SQLite file
 WAIT = 30.0  # seconds to wait for an edit to end, and for readers to finish reading
 CACHE = 256 << 10  # KiB of changed pages held back until the end; more than that keeps readers out from then on
-Query = Callable[[str, tuple[object, ...]], Iterable[Any]]
+Query = Callable[..., Iterable[Any]]  # of SQL and its values
 
 NAME_ROWS = "SELECT row AS number FROM names WHERE concept = ? ORDER BY position, row"
 TYPES = "SELECT t.name FROM types JOIN type_names t USING (type) WHERE concept = ? ORDER BY types.rowid"
@@ -56,12 +56,12 @@ COLUMNS = (
 
 def read_concept(query: Query, row: int) -> Concept | None:
     """Return the concept in `row`, None if there is none; `query` runs SQL with values."""
-    found = next(iter(query("SELECT id, definition, retired AS number FROM concepts WHERE row = ?", (row,))), None)
+    found = next(iter(query("SELECT id, definition, retired AS number FROM concepts WHERE row = ?", row)), None)
     if found is None:
         return None
     id, definition, retired = found
-    successor = next(iter(query("SELECT successor FROM retired WHERE id = ?", (id,))), None) if retired else None
-    names, types, parents, xrefs = (list(query(sql, (row,))) for sql in COLUMNS)
+    successor = next(iter(query("SELECT successor FROM retired WHERE id = ?", id)), None) if retired else None
+    names, types, parents, xrefs = (list(query(sql, row)) for sql in COLUMNS)
     return Concept(
         id=id,
         names=tuple(Name(text, SCOPES[scope], language, source) for text, scope, language, source in names),
@@ -88,25 +88,15 @@ def concept_hash(row: int, concept: Concept, names: Sequence[int] = ()) -> int:
     >>> concept_hash(0, Concept("X:1")) == concept_hash(1, Concept("X:1"))
     False
     """
-    key = _encode(
-        [
-            row,
-            concept.id,
-            [[n.text, n.scope, n.language, n.source] for n in concept.names],
-            concept.types,
-            concept.definition,
-            concept.parents,
-            concept.xrefs,
-            concept.replaced_by,
-            *names,
-        ]
-    )
+    told = [[name.text, name.scope, name.language, name.source] for name in concept.names]
+    rest = (concept.types, concept.definition, concept.parents, concept.xrefs, concept.replaced_by)
+    key = _encode([row, concept.id, told, *rest, *names])
     return int.from_bytes(hashlib.blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")
 
 
 def concept_share(query: Query, row: int, concept: Concept) -> int:
     """Return the share of the concept in `row` in the version; `query` runs SQL with values."""
-    return concept_hash(row, concept, [name for (name,) in query(NAME_ROWS, (row,))])
+    return concept_hash(row, concept, [name for (name,) in query(NAME_ROWS, row)])
 
 
 def check_file(path: Path) -> None:

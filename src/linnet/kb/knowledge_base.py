@@ -185,7 +185,7 @@ class KnowledgeBase:
     def __getitem__(self, row: int | str) -> Concept:
         """Return the concept in a row, or with an id; a retired id leads to its successor."""
         row = self._root(row) if isinstance(row, str) else row_number(row, "row or id of a concept")
-        concept = read_concept(self._query, row)
+        concept = read_concept(self._rows, row)
         if concept is None:
             raise UnknownConceptError(f"{self.path.name} has no row {row}; it has {len(self)} rows")
         return concept
@@ -355,9 +355,6 @@ class KnowledgeBase:
             if is_busy(error):
                 raise KnowledgeBaseError(f"{self.path} is being changed by somebody else; try again") from error
             raise damage_error(self.path, error) from error
-
-    def _query(self, sql: str, values: tuple[object, ...]) -> Iterator[Any]:
-        return self._rows(sql, *values)
 
     def _connection(self) -> sqlite3.Connection:
         connection: sqlite3.Connection | None = getattr(self._local, "connection", None)

@@ -60,9 +60,6 @@ class RowWriter:
             self.failed = str(damage_error(self.path, error)) if is_damage(error) else written
             raise KnowledgeBaseError(self.failed) from error
 
-    def _query(self, sql: str, values: tuple[object, ...]) -> list[Any]:
-        return self.run(sql, *values)
-
     def first(self, sql: str, *values: object) -> Any:
         """Run one statement and return its first row, None if it has none."""
         return next(iter(self.run(sql, *values)), None)
@@ -78,7 +75,7 @@ class RowWriter:
         if row in self._before:
             return None
         concept = self.concept(row)
-        self._before[row] = concept_share(self._query, row, concept)
+        self._before[row] = concept_share(self.run, row, concept)
         return concept
 
     def touch_retired(self, id: str) -> None:
@@ -94,7 +91,7 @@ class RowWriter:
         """Return the rows whose concepts differ from what they were, ascending, and the new version as a number."""
         digest, rows = self.version, []
         for row, before in self._before.items():
-            after = concept_share(self._query, row, self.concept(row))
+            after = concept_share(self.run, row, self.concept(row))
             if after != before:
                 rows.append(row)
                 digest += after - before
@@ -124,7 +121,7 @@ class RowWriter:
 
     def concept(self, row: int) -> Concept:
         """Return the concept in `row` as it is now."""
-        found = read_concept(self._query, row)
+        found = read_concept(self.run, row)
         if found is None:
             raise KnowledgeBaseError(f"{self.path} is damaged: there is no row {row}; build it again")
         return found
@@ -232,10 +229,14 @@ class RowWriter:
 
     def set_types(self, row: int, types: Sequence[str], *, kept: int = 0) -> None:
         """Give the concept these semantic types; the first `kept` of them it has, and no others."""
-        if not kept:
-            self.run("DELETE FROM types WHERE concept = ?", row)
-        for name in types[kept:]:
-            self.run("INSERT INTO types VALUES (?, ?)", row, self._type(name))
+        self._put("types", row, [self._type(name) for name in types[kept:]], anew=not kept)
+
+    def _put(self, table: str, row: int, values: Iterable[object], *, anew: bool) -> None:
+        """Add values to those of the concept in one of its tables, or put them in the place of those."""
+        if anew:
+            self.run(f"DELETE FROM {table} WHERE concept = ?", row)
+        for value in values:
+            self.run(f"INSERT INTO {table} VALUES (?, ?)", row, value)
 
     def _type(self, name: str) -> int:
         if name not in self._types:
@@ -247,10 +248,7 @@ class RowWriter:
 
     def set_xrefs(self, row: int, xrefs: Sequence[str], *, kept: int = 0) -> None:
         """Give the concept these cross-references; the first `kept` of them it has, and no others."""
-        if not kept:
-            self.run("DELETE FROM xrefs WHERE concept = ?", row)
-        for xref in xrefs[kept:]:
-            self.run("INSERT INTO xrefs VALUES (?, ?)", row, xref)
+        self._put("xrefs", row, xrefs[kept:], anew=not kept)
 
     # --- the hierarchy
 
@@ -273,10 +271,7 @@ class RowWriter:
             return
         self.touch(row)
         kept = len(had) if wanted[: len(had)] == had else 0
-        if not kept:
-            self.run("DELETE FROM parents WHERE concept = ?", row)
-        for parent in wanted[kept:]:
-            self.run("INSERT INTO parents VALUES (?, ?)", row, parent)
+        self._put("parents", row, wanted[kept:], anew=not kept)
         if (self.raised or not moved) and not set(wanted) <= set(had):
             self.raised[row] = None
 

@@ -241,7 +241,7 @@ def _word_tiers(query: Query, words: Sequence[str], allowed: _Filter) -> Iterato
     quoted = [f'"{word}"' for word in words]
     yield "all words", _among(MATCHING.format(scan=allowed.scan), allowed), [" AND ".join(quoted)]
     last = words[-1]
-    if len(last) > 1 and _is_rare(query, quoted[-1]):  # else it is a whole word, not one half typed
+    if len(last) > 1 and _count(query, quoted[-1]) <= RARE:  # else it is a whole word, not one half typed
         beginning = last if len(last) >= LONG_PREFIX else last[:INDEXED_PREFIX]
         half = " AND ".join([*quoted[:-1], f'"{beginning}" *'])
         values: list[object] = [half] if beginning == last else [half, f"% {last}%"]
@@ -277,10 +277,6 @@ def _rarest(query: Query, words: Sequence[str]) -> list[str]:
     counts = sorted((count, word) for word in words if 0 < (count := _count(query, word)) <= RARE)
     totals = itertools.accumulate(count for count, _ in counts)
     return [word for (_, word), total in zip(counts, totals, strict=True) if total <= RARE]
-
-
-def _is_rare(query: Query, word: str) -> bool:
-    return _count(query, word) <= RARE
 
 
 def _count(query: Query, word: str) -> int:

@@ -90,7 +90,7 @@ def shared_end(phrases: Sequence[Phrase], *, unknown: AbstractSet[int] = frozens
     *before, last = phrases
     if len(last.words) < 2:
         return
-    owns = [own for number, phrase in enumerate(before) for own in _ends(phrase, whole=number > 0)]
+    owns = [own for number, phrase in enumerate(before) for own in _parts(phrase, whole=number > 0, last=True)]
     owns = [own for own in owns if unknown.isdisjoint(own)]
     for cut in range(1, min(len(last.words) - 1, last.turn or OWN, OWN) + 1 if owns else 0):
         for end in range(cut + 1, min(len(last.words), cut + SHARED) + 1):
@@ -100,12 +100,12 @@ def shared_end(phrases: Sequence[Phrase], *, unknown: AbstractSet[int] = frozens
                 yield Conjunct(own, last.words[cut:end], cut == last.turn)
 
 
-def _ends(phrase: Phrase, *, whole: bool) -> list[tuple[int, ...]]:
-    """Return the last words of a phrase, or only all of it where it has borders on both sides."""
+def _parts(phrase: Phrase, *, whole: bool, last: bool) -> list[tuple[int, ...]]:
+    """Return the last or the first words of a phrase, or only all of it where it has borders on both sides."""
     words = phrase.words
     if whole:
         return [words] if len(words) <= OWN else []
-    return [words[-length:] for length in range(1, min(len(words), OWN) + 1)]
+    return [words[-length:] if last else words[:length] for length in range(1, min(len(words), OWN) + 1)]
 
 
 def _shared_before_preposition(phrases: Sequence[Phrase], unknown: AbstractSet[int]) -> Iterator[Conjunct]:
@@ -116,16 +116,9 @@ def _shared_before_preposition(phrases: Sequence[Phrase], unknown: AbstractSet[i
             return
         for number, phrase in enumerate(behind):
             if not phrase.turn:
-                for own in _beginnings(phrase, whole=number < len(behind) - 1 or phrase.ended):
+                for own in _parts(phrase, whole=number < len(behind) - 1 or phrase.ended, last=False):
                     if unknown.isdisjoint(own):
                         yield Conjunct(own, shared, turned=True)
-
-
-def _beginnings(phrase: Phrase, *, whole: bool) -> list[tuple[int, ...]]:
-    words = phrase.words
-    if whole:
-        return [words] if len(words) <= OWN else []
-    return [words[:length] for length in range(1, min(len(words), OWN) + 1)]
 
 
 def _shared_adjective(phrases: Sequence[Phrase], unknown: AbstractSet[int]) -> Iterator[Conjunct]:

@@ -14,7 +14,7 @@ Everything here is plain data: no network, no tokenizer.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
@@ -149,12 +149,11 @@ def pack(
     longest = int(TEXT_SHARE * (frame.window - 2))
     jobs = [job for text in texts for job in _jobs(text, fitting, how, longest)]
     writer = _Writer(fitting, frame, isolated=isolated)
-    if how in ("passage", "document"):
-        for group in _groups(jobs, how):
-            writer.fill(group)
-    else:
-        for job in jobs:
-            writer.fill([job])
+    groups: dict[int, list[_Job]] = {}
+    for place, job in enumerate(jobs):
+        groups.setdefault(job.group if how == "passage" else 0 if how == "document" else place, []).append(job)
+    for group in groups.values():
+        writer.fill(group)
     return writer.done
 
 
@@ -228,13 +227,6 @@ def _around(pieces: tuple[int, ...], low: int, high: int, longest: int) -> tuple
     return pieces[start : start + longest]
 
 
-def _groups(jobs: Iterable[_Job], how: Packing) -> list[list[_Job]]:
-    groups: dict[int, list[_Job]] = {}
-    for job in jobs:
-        groups.setdefault(job.group if how == "passage" else 0, []).append(job)
-    return list(groups.values())
-
-
 class _Writer:
     """Writes texts and pairs into sequences, a new one where the last is full."""
 
@@ -248,30 +240,27 @@ class _Writer:
         packed = Packed()
         for job in jobs:
             left = list(job.slots)
-            if len(packed) and len(packed) + self._size(job, left, packed) > self.frame.window:
-                packed = self._finished(packed)
+            wanted = left
             while left:
-                if len(packed) and len(packed) + self._size(job, left[:1], packed) > self.frame.window:
-                    packed = self._finished(packed)
+                if len(packed) and len(packed) + self._size(job, wanted, packed) > self.frame.window:
+                    self.done.append(packed)
+                    packed = Packed()
                 left = self._write(job, left, packed)
-        self._finished(packed)
-
-    def _finished(self, packed: Packed) -> Packed:
+                wanted = left[:1]
         if len(packed):
             self.done.append(packed)
-        return Packed()
-
-    def _head(self, packed: Packed) -> bool:
-        """Return whether a text begins with [CLS]: the first of a sequence, and isolated ones, which see no other."""
-        return self.isolated or not len(packed)
 
     def _size(self, job: _Job, slots: Sequence[Slot], packed: Packed) -> int:
         """Return how many tokens a text needs with some of its pairs."""
-        total, before = self._head(packed) + len(job.pieces) + 1, NONE
+        total, before = self._begins(packed) + len(job.pieces) + 1, NONE
         for slot in slots:
             total += self._pair_size(slot, before)
             before = slot.mention
         return total
+
+    def _begins(self, packed: Packed) -> bool:
+        """Return whether a text begins with [CLS]: the first of a sequence, and isolated ones, which see no other."""
+        return self.isolated or not len(packed)
 
     def _pair_size(self, slot: Slot, before: int) -> int:
         asked = self.asked[slot.mention]
@@ -281,7 +270,7 @@ class _Writer:
     def _write(self, job: _Job, slots: list[Slot], packed: Packed) -> list[Slot]:
         """Write a text and as many pairs as fit; return the others."""
         text, self.number = self.number, self.number + 1
-        head = [self.frame.start] if self._head(packed) else []
+        head = [self.frame.start] if self._begins(packed) else []
         begin = 0 if self.isolated else len(packed)
         packed.add([*head, *job.pieces, self.frame.end], text=text, first=begin)
         behind, before = begin + len(head) + len(job.pieces) + 1, NONE

@@ -17,6 +17,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from linnet.data import Span
+from linnet.text.wordlists import listed
 
 __all__ = ["split_sentences"]
 
@@ -45,58 +46,13 @@ LIST_NUMBER: Final = re.compile(r"\(?(?:\d{1,2}|[A-Za-z]|[ivx]{1,4})[.)]\s")
 LABEL: Final = re.compile(r"[A-Z][\w /-]{1,30}+:\s")
 BULLET: Final = re.compile(r"[-*+•·▪●◦‣–—►✓]\s")
 
-
-def _words(text: str) -> list[str]:
-    return text.split()
-
-
-# How an abbreviation behaves before the next word. NEVER: it always goes on. NUMBER: it goes on before a number
-# ("Fig. 2", "No. 5", "max. 40"). SELDOM: it ends a sentence only before a word that likes to begin one ("et al. The").
-NEVER, NUMBER, SELDOM = 1, 2, 3
-ABBREVIATIONS: Final = {
-    **dict.fromkeys(
-        _words(
-            "dr drs mr mrs ms mme prof messrs rev hon st ste mt vs v.s e.g eg i.e ie cf ca viz resp incl excl esp "
-            "www approx subsp ssp var cv subg nov sect ser suppl assoc dept univ inst lab hosp"
-        ),
-        NEVER,
-    ),
-    **dict.fromkeys(
-        _words(
-            "fig figs no nos nr eq eqs ref refs vol vols pp pg ch chap sec tab art app temp max min wt ht bp hr rr "
-            "wk wks yr yrs mo mos hrs mins secs exp ex pat pt pts par para"
-        ),
-        NUMBER,
-    ),
-    **dict.fromkeys(
-        _words(
-            "al u.s u.k u.s.a e.u ph.d m.d d.c b.sc m.sc inc co corp ltd gmbh jr sr bros "
-            "jan feb mar apr jun jul aug sept sep oct nov dec"
-        ),
-        SELDOM,
-    ),
-}
+# What each kind of word is stands at the head of sentences.tsv.
+LISTS = "sentences.tsv"
+ABBREVIATIONS: Final = {word: kind for kind in ("never", "number", "seldom") for word in listed(kind, LISTS)}
 LONGEST: Final = max(map(len, ABBREVIATIONS))
-SHOUTED: Final = frozenset(_words("DR MR MRS PROF VS FIG FIGS NO NOS AL"))  # other capitals are names: MS, HR, ST
-STARTERS: Final = frozenset(
-    _words(
-        "The We In This These Those It Its A An There Our He She They His Her Their At On For To By From With After "
-        "Before During When While If As All No Both Each One Two Three Such However Although Thus Therefore Moreover "
-        "Furthermore Here Of Results Result Methods Conclusions Conclusion Patient Patients Since Because Using Among "
-        "Most Many Some Only Other Not Also Finally Further Increased Decreased Serum Plasma Treatment "
-        "Dr Drs Mr Mrs Ms Prof"
-    )
+SHOUTED, STARTERS, LETTERED, JOINING = (
+    frozenset(listed(kind, LISTS)) for kind in ("shouted", "starter", "lettered", "joining")
 )
-# Words after which a single capital is a name of something and not the initial of somebody ("vitamin D. Serum …").
-LETTERED: Final = frozenset(
-    _words(
-        "vitamin vitamins hepatitis type types group groups class grade stage factor influenza protein cyclosporin "
-        "immunoglobulin haemophilia hemophilia apolipoprotein coenzyme arm child child-pugh phase part panel toxin "
-        "serotype subtype region exon allele = score category domain compound cohort site strain receptor"
-    )
-)
-# A line that ends or begins with one of these is not the end of anything.
-JOINING: Final = frozenset(_words("and or of with the a an to in for by from on without nor as is was are were"))
 
 WRAP_LEAST, WRAP_SURE, WRAP_MOST = 40, 60, 140  # characters; nobody wraps narrower or wider than the first and last
 REACH: Final = 32  # characters looked at before a full stop
@@ -262,10 +218,10 @@ def _judge_short(token: str, word: str, previous: str, *, at_start: bool, starte
     `previous` is the word before the token; `at_start` says that the token opens the sentence, `starter` that `word`
     is one that likes to open one.
     """
-    kind = 0 if token.isupper() and token.isalpha() and token not in SHOUTED else ABBREVIATIONS.get(token.lower(), 0)
+    kind = "" if token.isupper() and token.isalpha() and token not in SHOUTED else ABBREVIATIONS.get(token.lower())
     if kind:
         number = word[:1].isdigit() or FIGURE.fullmatch(word) is not None
-        return (kind == SELDOM and starter) or (kind == NUMBER and not number)
+        return (kind == "seldom" and starter) or (kind == "number" and not number)
     if len(token) == 1 and token.isalpha():
         if at_start or (token.islower() and word[:1].isdigit()):
             return False  # an item of an enumeration, somebody's initial, "p. 12"

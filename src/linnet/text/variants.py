@@ -127,12 +127,8 @@ def _root(word: str) -> str:
     return word
 
 
-def _roots() -> dict[str, str]:
-    """Return the listed families: root of each word -> first word of its line."""
-    return {_root(stem(word)): members[0] for members in families() for word in members}
-
-
-_FAMILIES = _roots()
+# the listed families: root of each word -> first word of its line
+_FAMILIES = {_root(stem(word)): members[0] for members in families() for word in members}
 
 
 @functools.lru_cache(maxsize=1 << 16)

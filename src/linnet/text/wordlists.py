@@ -1,28 +1,27 @@
-"""The word lists of this package: ``words.tsv`` (words treated by a rule of their own) and ``families.tsv``."""
+"""Tables that come with Linnet, and this package's: words with rules of their own, word families, sentences' words."""
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import resources
 
-__all__ = ["families", "listed"]
+__all__ = ["families", "listed", "rows"]
 
 
-def _lines(file: str) -> list[str]:
-    """Return the lines of a table of this package, comments left out."""
-    lines = (resources.files("linnet.text") / file).read_text("utf-8").splitlines()
-    return [line for line in lines if line and not line.startswith("#")]
+@cache
+def rows(package: str, name: str) -> list[list[str]]:
+    """Return the rows of a table that comes with a package of Linnet, cut at tabs, comments left out."""
+    lines = resources.files(package).joinpath(name).read_text("utf-8").splitlines()
+    return [line.split("\t") for line in lines if line and not line.startswith("#")]
 
 
-_WORDS = [line.partition("\t") for line in _lines("words.tsv")]
-
-
-def listed(kind: str) -> list[str]:
-    """Return the words of one kind; the head of ``words.tsv`` says what the kinds are.
+def listed(kind: str, file: str = "words.tsv") -> list[str]:
+    """Return the words of one kind; the head of the file says what the kinds are.
 
     >>> "without" in listed("cue")
     True
     """
-    return [word for name, _, words in _WORDS if name == kind for word in words.split()]
+    return [word for of, words in rows("linnet.text", file) if of == kind for word in words.split()]
 
 
 def families() -> list[list[str]]:
@@ -31,4 +30,4 @@ def families() -> list[list[str]]:
     >>> ["kidney", "renal", "nephric"] in families()
     True
     """
-    return [line.split() for line in _lines("families.tsv")]
+    return [members.split() for (members,) in rows("linnet.text", "families.tsv")]

@@ -7,7 +7,9 @@ mention begins or ends inside one.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
+from operator import itemgetter
 
 import numpy as np
 import numpy.typing as npt
@@ -84,14 +86,8 @@ def matches_of(words: Sequence[Span], mentions: Iterable[Mention], features: dic
 
 def words_in(words: Sequence[Span], span: Span) -> tuple[int, int]:
     """Return the first and last word that share a character with a span; last < first if none does."""
-    first, last = 0, len(words)
-    while first < last:
-        middle = (first + last) // 2
-        first, last = (middle + 1, last) if words[middle].end <= span.start else (first, middle)
-    end = first
-    while end < len(words) and words[end].start < span.end:
-        end += 1
-    return first, end - 1
+    first = bisect_right(words, span.start, key=itemgetter(1))
+    return first, bisect_left(words, span.end, lo=first, key=itemgetter(0)) - 1
 
 
 def stretch_of(words: Sequence[Span], owners: Ints, span: Span) -> tuple[int, int]:

@@ -17,10 +17,11 @@ from linnet.kb.build import build as build_kb
 from linnet.reporter import warn
 from linnet.text.files import STDIO
 from linnet.vocabularies import VOCABULARIES, read_vocabulary, reader_of
-from linnet.vocabularies.hpo import HPO_CITATION, HPO_LICENCE, hpo_path
+from linnet.vocabularies.hpo import hpo_path
 from linnet.vocabularies.join import JoinReport, join
 from linnet.vocabularies.obo import read_obo_header
-from linnet.vocabularies.options import option_value
+from linnet.vocabularies.options import given_value, options_of
+from linnet.vocabularies.published import PUBLISHED
 
 __all__ = ["Source", "build", "build_from", "target"]
 
@@ -55,9 +56,9 @@ class Source:
         name, path = table.get("from"), table.get("path")
         if not isinstance(name, str) or not isinstance(path, str | None):
             raise LinnetError(f'{dict(table)!r:.80}: expected {{from = "a format", path = "a file"}} and options')
-        reader_of(name)
+        known = options_of(name)
         options = {
-            key: option_value(name, key, value, folder=folder)
+            key: given_value(name, known, key, value, folder=folder)
             for key, value in table.items()
             if key not in ("from", "path")
         }
@@ -87,7 +88,7 @@ class Source:
         if path is not None and self.vocabulary in ("hpo", "obo"):
             found |= {"release": read_obo_header(path).get("data-version", "")}
         if self.vocabulary == "hpo":
-            found |= {"citation": HPO_CITATION, "licence": HPO_LICENCE}
+            found |= {"citation": PUBLISHED["hpo"].citation, "licence": PUBLISHED["hpo"].licence}
         return found | dict(self.about)
 
 

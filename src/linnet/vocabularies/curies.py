@@ -8,44 +8,23 @@ from __future__ import annotations
 import functools
 import re
 
-__all__ = ["REGISTERED", "curie", "known_form", "of_address"]
+from linnet.text.wordlists import rows
+
+__all__ = ["curie", "known_form", "of_address"]
 
 BEGIN = re.compile(r"https?://(?:www\.)?", re.IGNORECASE)
-# what an address without http:// and www. looks like; the group is the id
-PLACES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
-    (prefix, re.compile(pattern))
-    for prefix, pattern in (
-        ("MESH", r"id\.nlm\.nih\.gov/mesh/(?:\d{4}/)?([CDMQT]\d+)"),
-        ("MESH", r"meshb(?:-prev)?\.nlm\.nih\.gov/(?:record/ui\?(?:.*&)?ui=|#?/?record/)([CDQ]\d+)"),
-        ("MESH", r"purl\.bioontology\.org/ontology/MESH/([CDQ]\d+)"),
-        ("SNOMEDCT", r"snomed\.info/(?:id|sct)/(\d+)"),
-        ("SNOMEDCT", r"purl\.bioontology\.org/ontology/SNOMEDCT/(\d+)"),
-        ("RXNORM", r"purl\.bioontology\.org/ontology/RXNORM/(\w+)"),
-        ("LOINC", r"purl\.bioontology\.org/ontology/LNC/([\w-]+)"),
-        ("LOINC", r"loinc\.org/(?:rdf/)?([\w-]*\d[\w-]*)"),
-        ("UMLS", r"uts\.nlm\.nih\.gov/(?:uts/umls/concept|umls/concept)/(C\d+)"),
-        ("UMLS", r"linkedlifedata\.com/resource/umls(?:/id|-concept)/(C\d+)"),
-        ("EFO", r"ebi\.ac\.uk/efo/EFO_(\w+)"),
-        ("Orphanet", r"orpha\.net/ORDO/Orphanet_(\w+)"),
-        ("wikidata", r"wikidata\.org/(?:entity|wiki)/([QP]\d+)"),
-        ("NCIT", r"ncicb\.nci\.nih\.gov/xml/owl/EVS/Thesaurus\.owl#(C\d+)"),
-        ("NCBIGene", r"ncbi\.nlm\.nih\.gov/gene/(\d+)"),
-        ("DBSNP", r"ncbi\.nlm\.nih\.gov/snp/(rs\d+)"),
-        ("OMIM", r"omim\.org/entry/(\d+)"),
-        ("UniProt", r"(?:purl\.)?uniprot\.org/uniprot(?:kb)?/(\w+)"),
-    )
-)
 OBO = re.compile(r"purl\.obolibrary\.org/obo/([A-Za-z]+)_(\w+)")
 REGISTRY = re.compile(r"(?:identifiers\.org|bioregistry\.io|n2t\.net)/([A-Za-z][\w.]*)[:/](.+)")
-# what registries call vocabularies -> our prefixes; ids of an ontology may repeat its prefix
-REGISTERED = {
-    name.lower(): name
-    for name in (
-        *("CHEBI", "CL", "Cellosaurus", "DBSNP", "DOID", "EFO", "GO", "HP", "ICD10", "ICD10CM", "LOINC", "MEDDRA"),
-        *("MESH", "MONDO", "NCBIGene", "NCBITaxon", "NCIT", "OMIM", "Orphanet", "PR", "RXNORM", "SNOMEDCT", "SO"),
-        *("UBERON", "UMLS", "UniProt", "wikidata"),
-    )
-} | {"mim": "OMIM", "obi": "OBI", "orphanet.ordo": "Orphanet", "taxonomy": "NCBITaxon"}
+_TABLE = rows("linnet.vocabularies", "prefixes.tsv")
+
+
+def _prefixes(kind: str) -> dict[str, str]:
+    return {name: prefix for of, prefix, names in _TABLE if of == kind for name in names.split()}
+
+
+REGISTERED = _prefixes("registered")
+PREFIXES = REGISTERED | _prefixes("spelled")
+PLACES = [(prefix, re.compile(pattern)) for kind, prefix, pattern in _TABLE if kind == "place"]
 
 
 def of_address(address: str) -> str:
@@ -69,34 +48,6 @@ def of_address(address: str) -> str:
     return next((f"{prefix}:{match[1]}" for prefix, match in told if match), address)
 
 
-# only prefixes that mean one thing wherever they are met; compared in lower case, without blanks, "_", "-" and without
-# a release date at the end
-PREFIXES = REGISTERED | {
-    "entrez": "NCBIGene",
-    "entrezgene": "NCBIGene",
-    "entrezgeneid": "NCBIGene",
-    "geneid": "NCBIGene",
-    "hgnc": "HGNC",
-    "hpo": "HP",
-    "icd9": "ICD9",
-    "icd9cm": "ICD9CM",
-    "icdo": "ICDO",
-    "medra": "MEDDRA",
-    "msh": "MESH",
-    "ncbigeneid": "NCBIGene",
-    "ncbitaxid": "NCBITaxon",
-    "ncbitaxonomy": "NCBITaxon",
-    "nci": "NCIT",
-    "ncithesaurus": "NCIT",
-    "ordo": "Orphanet",
-    "orpha": "Orphanet",
-    "sctid": "SNOMEDCT",
-    "snomed": "SNOMEDCT",
-    "snomedctus": "SNOMEDCT",
-    "taxid": "NCBITaxon",
-    "taxon": "NCBITaxon",
-    "umlscui": "UMLS",
-}
 KNOWN = frozenset(PREFIXES.values())
 # MeSH grew from six digits to nine; a C with seven is UMLS, so that the two never meet
 BARE = re.compile(r"(?P<MESH>[DC](?:\d{6}|\d{9}))|(?P<UMLS>C\d{7})|(?P<DBSNP>rs\d+)|(?P<Cellosaurus>CVCL_\w+)")

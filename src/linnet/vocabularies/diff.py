@@ -6,10 +6,13 @@ holds one concept of each, however many there are.
 
 from __future__ import annotations
 
+import heapq
+import itertools
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from operator import itemgetter
+from typing import Any, NamedTuple
 
 from linnet.data import Concept, Name
 from linnet.errors import UnknownConceptError
@@ -60,37 +63,27 @@ def diff(old: KnowledgeBase, new: KnowledgeBase) -> Iterator[Change]:
     ...     [change.kind for change in diff(old, new)]
     ['renamed', 'names added']
     """
-    retired = _Retired(new)
-    before, after = concepts_by_id(old), concepts_by_id(new)
-    was, now = next(before, None), next(after, None)
-    while was is not None or now is not None:
-        if was is None or (now is not None and now.id < was.id):
-            assert now is not None  # noqa: S101 - one of the two is there
-            yield Change("added", now.id, now.name)
-            now = next(after, None)
-        elif now is None or was.id < now.id:
-            yield retired.change(was)
-            was = next(before, None)
-        else:
+    # what the two say of one id comes together: live in the old, live in the new, retired in the new
+    sides = (
+        _marked(side, items)
+        for side, items in enumerate((concepts_by_id(old), concepts_by_id(new), retired_by_id(new)))
+    )
+    for id, told in itertools.groupby(heapq.merge(*sides, key=itemgetter(0)), key=itemgetter(0)):
+        found = {side: item for _, side, item in told}
+        was, now = found.get(0), found.get(1)
+        if was is not None and now is not None:
             yield from _changes(was, now)
-            was, now = next(before, None), next(after, None)
+        elif now is not None:
+            yield Change("added", id, now.name)
+        elif was is not None and 2 not in found:
+            yield Change("removed", id, was.name)
+        elif was is not None:
+            successor = _leads_to(new, id)
+            yield Change("retired", id, was.name, after=(successor,) if successor else ())
 
 
-class _Retired:
-    """The retired ids of the new knowledge base, asked for in their order."""
-
-    def __init__(self, kb: KnowledgeBase) -> None:
-        self._kb, self._ids = kb, (old.id for old in retired_by_id(kb))
-        self._next = next(self._ids, None)
-
-    def change(self, was: Concept) -> Change:
-        """Return what became of a concept that is no longer live."""
-        while self._next is not None and self._next < was.id:
-            self._next = next(self._ids, None)
-        if self._next != was.id:
-            return Change("removed", was.id, was.name)
-        successor = _leads_to(self._kb, was.id)
-        return Change("retired", was.id, was.name, after=(successor,) if successor else ())
+def _marked(side: int, items: Iterable[Any]) -> Iterator[tuple[str, int, Any]]:
+    return ((item.id, side, item) for item in items)
 
 
 def _leads_to(kb: KnowledgeBase, id: str) -> str:

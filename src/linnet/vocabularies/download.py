@@ -70,7 +70,10 @@ def download(
     from_mirror = not urls and bool(mirror())
     job = _Download(name, publication, folder or downloads_folder(), from_mirror, progress, limits)
     years = [year] if year else [datetime.now(UTC).year, datetime.now(UTC).year - 1]
-    plans = dict.fromkeys(tuple(urls) or tuple(_addresses(publication, edition)) for edition in years)
+    plans = dict.fromkeys(
+        tuple(urls) or tuple(mirrored(file.url.format(year=edition), name=file.name) for file in publication.files)
+        for edition in years
+    )
     *earlier, last = plans
     for plan in earlier:
         try:
@@ -79,11 +82,6 @@ def download(
             if not error.missing:
                 raise
     return job.sources(last, sha256)
-
-
-def _addresses(publication: Publication, year: int) -> Iterator[str]:
-    for file in publication.files:
-        yield mirrored(file.url.format(year=year), name=file.name)
 
 
 @dataclass(frozen=True)

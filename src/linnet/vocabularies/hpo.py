@@ -14,17 +14,7 @@ from linnet.data import Concept
 from linnet.errors import LinnetError
 from linnet.vocabularies.obo import Types, read_obo
 
-__all__ = ["HPO_CITATION", "HPO_LICENCE", "hpo_path", "read_hpo"]
-
-HPO_CITATION = (
-    "Gargano MA, Matentzoglu N, Coleman B, et al. The Human Phenotype Ontology in 2024: phenotypes around the world. "
-    "Nucleic Acids Research 2024;52(D1):D1333-D1346. doi:10.1093/nar/gkad1005"
-)
-HPO_LICENCE = (
-    "The Human Phenotype Ontology (human-phenotype-ontology.github.io) is free to use under its own terms, "
-    "https://hpo.jax.org/app/license: cite the HPO Consortium, name the release wherever HPO data are shown, and do "
-    "not change the ontology's content or logical relations."
-)
+__all__ = ["hpo_path", "read_hpo"]
 
 
 def hpo_path() -> Path:

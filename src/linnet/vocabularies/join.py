@@ -25,40 +25,31 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from types import TracebackType
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
 import numpy as np
 
 from linnet.data import Concept, Name
 from linnet.errors import KnowledgeBaseError, LinnetError
+from linnet.kb.cycles import closing_edges, ends_of
 from linnet.reporter import warn
-from linnet.vocabularies.cycles import closing_edges, ends_of
 
 __all__ = ["JoinReport", "join"]
 
 
 class Spool:
-    """A temporary file of concepts, found again by the place where each was put; gone when closed.
+    """A temporary file of concepts, found again by the place where each was put.
 
-    >>> with Spool() as spool:
+    >>> with tempfile.TemporaryFile() as file:
+    ...     spool = Spool(file)
     ...     place = spool.put(Concept("X:1", (Name("one"),), origin="x.tsv:2"))
     ...     concept = spool.get(place)
     >>> concept.name, concept.origin
     ('one', 'x.tsv:2')
     """
 
-    def __init__(self) -> None:
-        self._file = tempfile.TemporaryFile("w+b")  # noqa: SIM115 - closed by __exit__
-        self._end = 0
-
-    def __enter__(self) -> Spool:
-        return self
-
-    def __exit__(
-        self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
-    ) -> None:
-        self._file.close()
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file, self._end = file, 0
 
     def put(self, concept: Concept) -> int:
         """Append a concept and return its place; all are put before the first is taken back.
@@ -66,17 +57,10 @@ class Spool:
         Raises:
             LinnetError: the disk is full.
         """
-        fields = [
-            concept.id,
-            [(name.text, name.scope, name.language, name.source) for name in concept.names],
-            concept.types,
-            concept.definition,
-            concept.parents,
-            concept.xrefs,
-            concept.replaced_by,
-            concept.origin,
-        ]
-        line = json.dumps(fields).encode() + b"\n"  # ASCII, so that lone surrogates survive as far as the builder
+        names = [(name.text, name.scope, name.language, name.source) for name in concept.names]
+        rest = (concept.types, concept.definition, concept.parents, concept.xrefs, concept.replaced_by, concept.origin)
+        # ASCII, so that lone surrogates survive as far as the builder
+        line = json.dumps([concept.id, names, *rest]).encode() + b"\n"
         place = self._end
         try:
             self._file.write(line)
@@ -102,17 +86,9 @@ class Spool:
 
 
 def _concept(line: bytes) -> Concept:
-    id, names, types, definition, parents, xrefs, replaced_by, origin = json.loads(line)
-    return Concept(
-        id,
-        tuple(Name(*name) for name in names),
-        tuple(types),
-        definition,
-        tuple(parents),
-        tuple(xrefs),
-        replaced_by,
-        origin,
-    )
+    id, names, types, definition, parents, xrefs, *rest = json.loads(line)
+    made = tuple(Name(*name) for name in names)
+    return Concept(id, made, tuple(types), definition, tuple(parents), tuple(xrefs), *rest)
 
 
 SHOWN = 5  # examples of a kind
@@ -189,8 +165,8 @@ def join(
     DOID:1826 ['epilepsy syndrome'] MESH:D004827
     """
     told = JoinReport() if report is None else report
-    with Spool() as spool:
-        joined = _Joined(spool, told)
+    with tempfile.TemporaryFile() as file:
+        joined = _Joined(Spool(file), told)
         for source in sources:
             joined.add(source, by_xref=by_xref)
         yield from joined.live()
@@ -324,7 +300,10 @@ class _Joined:
     def _end(self, id: str) -> str:
         """Return the id of the concept that `id` leads to; "" for none, an unknown id for one that may yet come."""
         if id not in self._number:
-            id = _end(id, self._retired)
+            seen: set[str] = set()
+            while id in self._retired and id not in seen:  # a circle ends where it closes
+                seen.add(id)
+                id = self._retired[id].successor
         return self._ids[self._number[id]] if id in self._number else id
 
     # --- telling the result
@@ -364,15 +343,6 @@ class _Joined:
         for id, place in sorted(places.items(), key=lambda pair: pair[1]):
             concept = self._spool.get(place)
             yield Concept(id, concept.names[:1], replaced_by=self._end(id), origin=concept.origin)
-
-
-def _end(id: str, retired: Mapping[str, _Old]) -> str:
-    """Return where the chain of successors that begins at `id` ends; a circle ends where it closes."""
-    seen: set[str] = set()
-    while id in retired and id not in seen:
-        seen.add(id)
-        id = retired[id].successor
-    return id
 
 
 def _same(concept: Concept) -> Iterable[str]:

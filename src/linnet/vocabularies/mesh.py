@@ -22,32 +22,20 @@ from pathlib import Path
 
 from linnet.data import Concept
 from linnet.errors import FormatError
+from linnet.kb.cycles import closing_edges
 from linnet.text.files import STDIO, head, open_text, shown
-from linnet.vocabularies.cycles import closing_edges
 from linnet.vocabularies.malformed import Malformed, Oddities
 from linnet.vocabularies.mesh_records import MARK, UI, MeshRecord, ascii_records, xml_records
 
 __all__ = ["PREFIX", "mesh_tree_types", "read_mesh", "tree_parents"]
 
 CATEGORIES = {
-    "A": "Anatomy",
-    "B": "Organism",
-    "C": "Disease",
-    "D": "Chemical",
-    "E": "Technique or Equipment",
-    "F": "Psychiatry and Psychology",
-    "F03": "Disease",
-    "G": "Phenomenon or Process",
-    "H": "Discipline or Occupation",
-    "I": "Social Phenomenon",
-    "J": "Technology, Industry and Agriculture",
-    "K": "Humanities",
-    "L": "Information Science",
-    "M": "Named Group",
-    "N": "Health Care",
-    "V": "Publication Characteristic",
-    "Z": "Geographical Location",
-}
+    "A": "Anatomy", "B": "Organism", "C": "Disease", "D": "Chemical", "E": "Technique or Equipment",
+    "F": "Psychiatry and Psychology", "F03": "Disease", "G": "Phenomenon or Process",
+    "H": "Discipline or Occupation", "I": "Social Phenomenon", "J": "Technology, Industry and Agriculture",
+    "K": "Humanities", "L": "Information Science", "M": "Named Group", "N": "Health Care",
+    "V": "Publication Characteristic", "Z": "Geographical Location",
+}  # fmt: skip
 # NLM's classes of supplementary records: substance, chemotherapy protocol, rare disease, and those added later
 CLASSES = {"1": "Chemical", "2": "Chemical", "3": "Disease", "4": "Organism", "5": "Named Group", "6": "Anatomy"}
 # UMLS semantic types of MeSH records that are diseases: anomalies, injuries, syndromes, dysfunctions, neoplasms, signs

@@ -31,10 +31,7 @@ SCOPES: dict[str, Scope] = {"EQV": "exact", "NRW": "narrow", "BRD": "broad", "RE
 INVERSE: dict[Scope, Scope] = {"narrow": "broad", "broad": "narrow"}
 # Lexical tags worth keeping, as `Name.source`; the X forms are the same in another word order.
 NAME_SOURCES = {
-    "ABB": "abbreviation",
-    "ABX": "abbreviation",
-    "ACR": "abbreviation",
-    "ACX": "abbreviation",
+    **dict.fromkeys(("ABB", "ABX", "ACR", "ACX"), "abbreviation"),
     "EPO": "eponym",
     "LAB": "laboratory number",
     "TRD": "trade name",

@@ -15,14 +15,13 @@ preferred, the rank is the type, type strains are no names.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from itertools import groupby
 from pathlib import Path
 
 from linnet.data import Concept, Name, Scope
 from linnet.errors import FormatError
-from linnet.text.files import open_text, shown
+from linnet.text.files import shown
 from linnet.vocabularies.curies import curie
-from linnet.vocabularies.release_rows import Layout, Numbers, ReleaseRows, Row, whole
+from linnet.vocabularies.release_rows import Groups, Layout, Numbers, ReleaseRows, Row, whole
 
 __all__ = ["read_ncbi_gene", "read_ncbi_taxonomy"]
 
@@ -42,6 +41,7 @@ COLUMNS = {
     "delnodes": "tax_id",
 }
 OPTIONAL = "Feature_type"  # gene_info has it since 2017
+SORT = "the rows must be sorted by tax_id, as published: sort -n"
 NONE = "-"
 NEW_ENTRY = "NEWENTRY"
 SCIENTIFIC = "scientific name"
@@ -89,12 +89,7 @@ def read_ncbi_gene(
 
 
 def _with_header(path: Path, kind: str) -> ReleaseRows:
-    expected = COLUMNS[kind].split()
-    header = next(open_text(path), "").removeprefix("#").split("\t")
-    if header not in (expected, [column for column in expected if column != OPTIONAL]):
-        problem = f"expected the columns {', '.join(expected)}, found {', '.join(header)[:200]}"
-        raise FormatError(path, problem, line=1)
-    return ReleaseRows(path, Layout(header, "\t"), header=True)
+    return ReleaseRows(path, Layout(COLUMNS[kind].split(), "\t", header=True, optional=OPTIONAL))
 
 
 def _gene(row: list[str], origin: str) -> Concept:
@@ -139,24 +134,19 @@ def read_ncbi_taxonomy(folder: str | Path) -> Iterator[Concept]:
         FormatError: a file that is missing, truncated, unsorted or malformed beyond a limit, with its line.
     """
     folder = Path(folder)
-    names = _by_taxon(_dump(folder, "names"))
-    id, texts = next(names, (-1, []))
+    names, nodes = (Groups(_dump(folder, name), _taxon, SORT, "taxon ") for name in ("names", "nodes"))
     kept = Numbers()
-    nodes = _dump(folder, "nodes")
-    for taxon, rows in _by_taxon(nodes):
-        while 0 <= id < taxon:
-            id, texts = next(names, (-1, []))
+    for taxon, rows in nodes:
         line, row = rows[0]
-        found = _taxon_names(texts) if id == taxon else ()
+        found = _taxon_names(names.take(taxon))
         if not found:
-            nodes.malformed(line, f"taxon {taxon} has no name in names.dmp")
+            nodes.rows.malformed(line, f"taxon {taxon} has no name in names.dmp")
             continue
         kept.add(taxon)
         parents = () if row[1] == row[0] else (f"NCBITaxon:{row[1]}",)  # the root is its own parent
         types = () if row[2] == "no rank" else (row[2],)
-        yield Concept(f"NCBITaxon:{taxon}", found, types, parents=parents, origin=f"{nodes.name}:{line}")
-    for _ in names:  # to the end, so that damage there is found
-        pass
+        yield Concept(f"NCBITaxon:{taxon}", found, types, parents=parents, origin=f"{nodes.rows.name}:{line}")
+    names.finish()
     yield from _retired_taxa(folder, kept)
 
 
@@ -168,20 +158,11 @@ def _dump(folder: Path, name: str) -> ReleaseRows:
     return ReleaseRows(found[0], Layout(COLUMNS[name].split(), "\t|\t", "\t|"))
 
 
-def _by_taxon(rows: ReleaseRows) -> Iterator[tuple[int, list[Row]]]:
-    before = 0
-    for id, group in groupby(rows, key=lambda row: row[1][0]):
-        lot = list(group)
-        taxon = whole(id)
-        if taxon is None:
-            for line, _ in lot:
-                rows.malformed(line, f"tax_id is {id[:40]!r}, expected a number")
-            continue
-        if taxon <= before:
-            problem = f"taxon {id} stands after {before}; the rows must be sorted by tax_id, as published: sort -n"
-            raise FormatError(rows.path, problem, line=lot[0][0])
-        before = taxon
-        yield before, lot
+def _taxon(id: str) -> int:
+    number = whole(id)
+    if number is None:
+        raise ValueError(f"tax_id is {id[:40]!r}, expected a number")
+    return number
 
 
 def _taxon_names(rows: list[Row]) -> tuple[Name, ...]:

@@ -15,15 +15,15 @@ How a file's facts become `Concept` records:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from linnet.data import Concept, Name, Scope
+from linnet.data import SCOPES, Concept, Name
 from linnet.errors import FormatError, LinnetError, did_you_mean
+from linnet.kb.cycles import ends_of
 from linnet.text.files import shown
 from linnet.vocabularies.curies import curie
-from linnet.vocabularies.cycles import ends_of
 from linnet.vocabularies.malformed import Oddities
 from linnet.vocabularies.obo_lines import OTHERS, Stanza, Value, first_word, plain, quoted, read_stanzas, synonym
 
@@ -31,12 +31,7 @@ __all__ = ["Types", "read_obo", "read_obo_header"]
 
 Types: TypeAlias = Literal["auto", "branch", "namespace", "none"]
 TYPES = ("auto", "branch", "namespace", "none")
-OLD_SYNONYMS: dict[str, Scope] = {
-    "exact_synonym": "exact",
-    "broad_synonym": "broad",
-    "narrow_synonym": "narrow",
-    "related_synonym": "related",
-}
+OLD_SYNONYMS = {f"{scope}_synonym": scope for scope in SCOPES}
 XREFS = ("xref", "xref_analog", "xref_unk")
 
 
@@ -108,7 +103,8 @@ class _Terms:
         if not self.stanzas:
             kind = f" with the prefix {', '.join(prefix)}" if prefix else ""
             raise FormatError(self.path, f"holds no [Term] stanza{kind}: is it a complete OBO file? {OTHERS}")
-        self.retired = {id for id, stanza in self.stanzas.items() if self._is_obsolete(stanza)}
+        obsolete = {id: self._word(stanza, "is_obsolete").lower() for id, stanza in self.stanzas.items()}
+        self.retired = {id for id, word in obsolete.items() if word in ("true", "1")}
         self.alternatives = self._alternatives()
         self._ends = ends_of({id: self._successor(id) for id in self.retired})
 
@@ -132,19 +128,9 @@ class _Terms:
 
     # --- tags
 
-    def _words(self, stanza: Stanza, tag: str) -> Iterator[tuple[int, str]]:
-        for line, text in stanza.tags.get(tag, ()):
-            word = first_word(text)
-            if not word:
-                raise FormatError(self.path, f"the tag {tag!r} has no value", line=line)
-            yield line, curie(word)
-
-    def _word(self, stanza: Stanza, tag: str) -> str:
-        return next((word for _, word in self._words(stanza, tag)), "")
-
-    def _texts(self, stanza: Stanza, tag: str) -> Iterator[tuple[int, str]]:
+    def _texts(self, stanza: Stanza, tag: str, read: Callable[[str], str] = plain) -> Iterator[tuple[int, str]]:
         for line, raw in stanza.tags.get(tag, ()):
-            text = plain(raw)
+            text = read(raw)
             if not text:
                 raise FormatError(self.path, f"the tag {tag!r} has no value", line=line)
             yield line, text
@@ -152,8 +138,11 @@ class _Terms:
     def _text(self, stanza: Stanza, tag: str) -> str:
         return next((text for _, text in self._texts(stanza, tag)), "")
 
-    def _is_obsolete(self, stanza: Stanza) -> bool:
-        return self._word(stanza, "is_obsolete").lower() in ("true", "1")
+    def _words(self, stanza: Stanza, tag: str) -> Iterator[tuple[int, str]]:
+        return ((line, curie(word)) for line, word in self._texts(stanza, tag, first_word))
+
+    def _word(self, stanza: Stanza, tag: str) -> str:
+        return next((word for _, word in self._words(stanza, tag)), "")
 
     # --- retired ids
 

@@ -18,18 +18,12 @@ from linnet.errors import LinnetError, did_you_mean
 from linnet.home import expanded
 from linnet.vocabularies import reader_of
 
-__all__ = ["Option", "given_value", "option_value", "options_of", "reader_options"]
+__all__ = ["Option", "given_value", "options_of", "reader_options"]
 
 YES, NO = ("true", "yes", "1"), ("false", "no", "0")
 MANY = (Collection, Iterable, Sequence)
-FLAG, NUMBER, FILE, PAIRS, LIST, TEXT = (
-    "true or false",
-    "a whole number",
-    "a path",
-    "pairs OURS=THEIRS,…",
-    "values separated by commas",
-    "a text",
-)
+FLAG, NUMBER, FILE, TEXT = "true or false", "a whole number", "a path", "a text"
+PAIRS, LIST = "pairs OURS=THEIRS,…", "values separated by commas"
 
 
 class Option(NamedTuple):
@@ -64,28 +58,24 @@ def reader_options(reader: Callable[..., object]) -> dict[str, Option]:
     }
 
 
-def option_value(vocabulary: str, name: str, value: object, *, folder: Path | None = None) -> Any:
-    """Return `value`, a text or a TOML value, as the reader of `vocabulary` takes it for its option `name`.
+def given_value(
+    format: str, known: Mapping[str, Option], name: str, value: object, *, folder: Path | None = None
+) -> Any:
+    """Return `value`, a text or a TOML value, as the reader of `format` takes it for its option `name`.
 
     Args:
-        vocabulary: the format.
-        name: one of its options.
+        format: what messages call the reader.
+        known: its options.
+        name: one of them.
         value: what a person wrote.
         folder: where relative paths begin; None leaves them as they are.
 
     Raises:
-        LinnetError: an unknown format or option, or a value that it cannot take.
+        LinnetError: an unknown option, or a value that it cannot take.
 
-    >>> option_value("umls", "languages", "ENG, GER"), option_value("ctd", "slim", "yes")
-    (('ENG', 'GER'), True)
+    >>> given_value("umls", options_of("umls"), "languages", "ENG, GER")
+    ('ENG', 'GER')
     """
-    return given_value(vocabulary, options_of(vocabulary), name, value, folder=folder)
-
-
-def given_value(
-    format: str, known: Mapping[str, Option], name: str, value: object, *, folder: Path | None = None
-) -> Any:
-    """Return `value` as a reader takes it for its option `name`; `format` is what messages call the reader."""
     if name not in known:
         there = f"its options are {', '.join(known)}" if known else "it has none"
         raise LinnetError(f"{format} has no option {name!r}; {there}{did_you_mean(name, known)}")

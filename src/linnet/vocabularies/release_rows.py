@@ -8,7 +8,8 @@ is not means that the file is truncated.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,7 +17,7 @@ from linnet.errors import FormatError
 from linnet.reporter import warn
 from linnet.text.files import open_text, shown
 
-__all__ = ["Layout", "Numbers", "ReleaseRows", "whole"]
+__all__ = ["Groups", "Layout", "Numbers", "ReleaseRows", "Row", "whole"]
 
 SHOWN = 20  # malformed rows that a warning names
 TOLERATED = 100  # malformed rows in a file of any size
@@ -38,21 +39,25 @@ def whole(text: str) -> int | None:
 
 
 class Layout(NamedTuple):
-    """How a file writes its rows: columns in order, what separates the cells and what ends the last one."""
+    """How a file writes its rows: columns in order, what separates the cells and what ends the last one.
+
+    With ``header`` the first row names the columns, the last of which may be missing if it is the ``optional`` one.
+    """
 
     columns: Sequence[str]
     separator: str
     ending: str = ""
+    header: bool = False
+    optional: str = ""
 
 
 class ReleaseRows:
-    """The rows of one file, and what was wrong in it."""
+    """The rows of one file, and what was wrong in it; `expected` is how many it should have, if that is known."""
 
-    def __init__(self, path: Path, layout: Layout, *, header: bool = False) -> None:
-        self.path, self.layout = path, layout
+    def __init__(self, path: Path, layout: Layout, expected: int | None = None) -> None:
+        self.path, self.layout, self.expected = path, layout, expected
         self.name = shown(path)
         self.count = 0  # data rows so far, malformed ones included
-        self._header = header
         self._problems: list[str] = []
         self._malformed = self._last = 0
 
@@ -63,16 +68,16 @@ class ReleaseRows:
         """Yield (line, cells) of the rows that hold one of `markers`, or of all rows; others are checked all the same.
 
         Raises:
-            FormatError: the file cannot be read, is truncated, or has too many malformed rows.
+            FormatError: the file cannot be read, is truncated, has other columns, too many malformed rows, or not as
+                many as expected.
         """
-        separator, ending = self.layout.separator, self.layout.ending
-        width = len(self.layout.columns)
-        number = 0
-        for number, line in enumerate(open_text(self.path), 1):
-            if number == 1 and self._header:
-                continue
+        columns, separator, ending, header, _ = self.layout
+        lines, number = open_text(self.path), 0
+        if header:
+            columns = self._named(next(lines, ""))
+        for number, line in enumerate(lines, 2 if header else 1):
             self.count += 1
-            whole = line.endswith(ending)
+            width, whole = len(columns), line.endswith(ending)
             if markers and whole and not any(marker in line for marker in markers):
                 # counting is several times cheaper than splitting
                 if line.count(separator) != width - (ending != separator):
@@ -82,8 +87,16 @@ class ReleaseRows:
             if len(cells) == width and whole:
                 yield number, cells
             else:
-                self.malformed(number, f"has {len(cells)} columns, expected {width}: {', '.join(self.layout.columns)}")
+                self.malformed(number, f"has {len(cells)} columns, expected {width}: {', '.join(columns)}")
         self._end(number)
+
+    def _named(self, header: str) -> list[str]:
+        """Return the columns that the first row names."""
+        columns, found = self.layout.columns, header.removeprefix("#").split(self.layout.separator)
+        if found not in (columns, [column for column in columns if column != self.layout.optional]):
+            problem = f"expected the columns {', '.join(columns)}, found {', '.join(found)[:200]}"
+            raise FormatError(self.path, problem, line=1)
+        return found
 
     def malformed(self, line: int, problem: str) -> None:
         """Count a row that cannot be used.
@@ -108,6 +121,57 @@ class ReleaseRows:
             more = f"; and {self._malformed - SHOWN:,} more" if self._malformed > SHOWN else ""
             told = f"malformed rows, left out ({self._malformed:,}): {'; '.join(self._problems)}{more}"
             warn(f"{self.name}: {told}")
+        if self.expected not in (None, self.count):
+            problem = f"has {self.count:,} rows, MRFILES says {self.expected:,}: it is truncated or of another release"
+            raise FormatError(self.path, f"{problem}; fetch it again")
+
+
+class Groups:
+    """The rows of one file by what stands in their first column, by whose number they are sorted.
+
+    Args:
+        rows: of the file.
+        number: from the first column to the number; ValueError makes the row a malformed one.
+        cure: what messages say of rows in another order, behind the two that stand so.
+        what: what the first column names, for that message.
+    """
+
+    def __init__(self, rows: ReleaseRows, number: Callable[[str], int], cure: str, what: str = "") -> None:
+        self.rows, self._number, self._cure, self._what = rows, number, cure, what
+        self._groups = iter(self)
+        self._current: tuple[int, list[Row]] | None = (-1, [])
+
+    def __iter__(self) -> Iterator[tuple[int, list[Row]]]:
+        """Yield (number, rows), in the order of the file.
+
+        Raises:
+            FormatError: the file is not sorted, or as `ReleaseRows.only`.
+        """
+        before, last = -1, ""
+        for id, group in groupby(self.rows, key=lambda row: row[1][0]):
+            rows = list(group)
+            try:
+                current = self._number(id)
+            except ValueError as error:
+                for line, _ in rows:
+                    self.rows.malformed(line, str(error))
+                continue
+            if current <= before:
+                problem = f"{self._what}{id} stands after {last}; {self._cure}"
+                raise FormatError(self.rows.path, problem, line=rows[0][0])
+            before, last = current, id
+            yield current, rows
+
+    def take(self, wanted: int) -> list[Row]:
+        """Return the rows of the number `wanted`; asked for in ascending order."""
+        while self._current is not None and self._current[0] < wanted:
+            self._current = next(self._groups, None)
+        return self._current[1] if self._current is not None and self._current[0] == wanted else []
+
+    def finish(self) -> None:
+        """Read to the end, so that damage there is found."""
+        for _ in self._groups:
+            pass
 
 
 class Numbers:

@@ -26,7 +26,7 @@ from sys import intern
 
 from linnet.data import Concept, Name
 from linnet.errors import FormatError, LinnetError
-from linnet.text.files import open_text, shown
+from linnet.text.files import shown
 from linnet.vocabularies.malformed import Oddities
 from linnet.vocabularies.release_rows import Layout, ReleaseRows, Row
 
@@ -110,11 +110,7 @@ class _Snapshot:
         path = self._path(name)
         if path is None:
             return
-        columns = FILES[name]
-        header = next(open_text(path), "").split("\t")
-        if header != columns:
-            raise FormatError(path, f"expected the columns {', '.join(columns)}, found {', '.join(header)}", line=1)
-        rows = ReleaseRows(path, Layout(columns, "\t"), header=True)
+        rows = ReleaseRows(path, Layout(FILES[name], "\t", header=True))
         for line, row in rows:
             if row[2] in ("0", "1") and row[0]:
                 yield line, row

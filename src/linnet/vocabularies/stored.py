@@ -1,14 +1,16 @@
 """What stands in a knowledge base, streamed in orders that its own interface does not give.
 
 For work on whole knowledge bases of millions of concepts in bounded memory: live concepts by id, so that two files
-can be gone through in step; retired ids; the parents of all concepts as one array.
+can be gone through in step; retired ids; the parents of all concepts as one array. Each raises a KnowledgeBaseError
+where the file is damaged, or was replaced since it was opened.
 """
 
 from __future__ import annotations
 
 import itertools
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -70,14 +72,10 @@ class Edges:
 
 
 def concepts_by_id(kb: KnowledgeBase) -> Iterator[Concept]:
-    """Yield the live concepts in the order of their ids (code points); one concept is held.
-
-    Raises:
-        KnowledgeBaseError: the file is damaged, or was replaced since it was opened.
-    """
-    with _Connection(kb) as connection:
-        columns = [_Groups(connection.rows(sql)) for sql in (NAMES, TYPES, PARENTS, XREFS)]
-        for id, definition in connection.rows(LIVE):
+    """Yield the live concepts in the order of their ids (code points); one concept is held."""
+    with _opened(kb) as rows:
+        columns = [_Groups(rows(sql)) for sql in (NAMES, TYPES, PARENTS, XREFS)]
+        for id, definition in rows(LIVE):
             names, types, parents, xrefs = (column.take(id) for column in columns)
             yield Concept(
                 id,
@@ -90,71 +88,47 @@ def concepts_by_id(kb: KnowledgeBase) -> Iterator[Concept]:
 
 
 def retired_by_id(kb: KnowledgeBase) -> Iterator[Retired]:
-    """Yield the retired ids in their order.
-
-    Raises:
-        KnowledgeBaseError: the file is damaged, or was replaced since it was opened.
-    """
-    with _Connection(kb) as connection:
-        yield from map(Retired._make, connection.rows(RETIRED))
+    """Yield the retired ids in their order."""
+    with _opened(kb) as rows:
+        yield from map(Retired._make, rows(RETIRED))
 
 
 def retired_chains(kb: KnowledgeBase) -> dict[str, str]:
-    """Return the retired ids whose successors are retired too, with these; there are few.
-
-    Raises:
-        KnowledgeBaseError: the file is damaged, or was replaced since it was opened.
-    """
-    with _Connection(kb) as connection:
-        return dict(connection.rows(CHAINS))
+    """Return the retired ids whose successors are retired too, with these; there are few."""
+    with _opened(kb) as rows:
+        return dict(rows(CHAINS))
 
 
 def edges(kb: KnowledgeBase) -> Edges:
-    """Return the parents of all live concepts: 16 bytes an edge.
-
-    Raises:
-        KnowledgeBaseError: the file is damaged, or was replaced since it was opened.
-    """
-    with _Connection(kb) as connection:
-        flat = np.fromiter(itertools.chain.from_iterable(connection.rows(EDGES)), np.int64)
+    """Return the parents of all live concepts: 16 bytes an edge."""
+    with _opened(kb) as rows:
+        flat = np.fromiter(itertools.chain.from_iterable(rows(EDGES)), np.int64)
     return Edges(flat.reshape(-1, 2))
 
 
-class _Connection:
-    """A connection of its own to the file of a knowledge base, for as long as a stream is read.
+@contextmanager
+def _opened(kb: KnowledgeBase) -> Iterator[Callable[[str], Iterator[Any]]]:
+    """Give what runs SQL on the file of a knowledge base, over a connection of its own.
 
     It is one transaction: nobody can change the file between the questions, whose answers therefore fit together.
     """
+    try:
+        connection = connect(kb.file, "ro")
+    except sqlite3.Error as error:
+        raise damage_error(kb.path, error) from error
 
-    def __init__(self, kb: KnowledgeBase) -> None:
-        self._path, self._file, self._version, self._length = kb.path, kb.file, kb.version, len(kb)
-
-    def __enter__(self) -> _Connection:
+    def rows(sql: str) -> Iterator[Any]:
         try:
-            self._connection = connect(self._file, "ro")
-        except sqlite3.Error as error:
-            raise damage_error(self._path, error) from error
-        try:
-            self._begin()
-        except BaseException:
-            self._connection.close()
-            raise
-        return self
-
-    def _begin(self) -> None:
-        list(self.rows("BEGIN"))
-        found = dict(self.rows("SELECT key, value FROM info")).get("version")
-        if found != self._version:
-            raise KnowledgeBaseError(f"{self._path} has changed: version {found}, expected {self._version}")
-
-    def __exit__(self, *_error: object) -> None:
-        self._connection.close()
-
-    def rows(self, sql: str) -> Iterator[Any]:
-        try:
-            yield from check_rows(self._connection.execute(sql), self._length)
+            yield from check_rows(connection.execute(sql), len(kb))
         except DAMAGE as error:
-            raise damage_error(self._path, error) from error
+            raise damage_error(kb.path, error) from error
+
+    with closing(connection):
+        list(rows("BEGIN"))
+        found = dict(rows("SELECT key, value FROM info")).get("version")
+        if found != kb.version:
+            raise KnowledgeBaseError(f"{kb.path} has changed: version {found}, expected {kb.version}")
+        yield rows
 
 
 class _Groups:

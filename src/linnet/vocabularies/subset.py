@@ -18,7 +18,7 @@ from linnet.errors import KnowledgeBaseError, UnknownConceptError
 from linnet.home import real_path
 from linnet.kb import KnowledgeBase, Mask
 from linnet.kb.build import build
-from linnet.vocabularies.cycles import ends_of
+from linnet.kb.cycles import ends_of
 from linnet.vocabularies.stored import Edges, edges, retired_by_id, retired_chains
 
 __all__ = ["mask_of", "select", "subset", "widened"]

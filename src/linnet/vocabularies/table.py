@@ -41,18 +41,7 @@ from linnet.vocabularies.malformed import Lines, Malformed
 
 __all__ = ["COLUMNS", "read_table"]
 
-COLUMNS = (
-    "id",
-    "name",
-    "synonyms",
-    "types",
-    "definition",
-    "parents",
-    "xrefs",
-    "replaced_by",
-    "language",
-    "scope",
-)
+COLUMNS = ("id", "name", "synonyms", "types", "definition", "parents", "xrefs", "replaced_by", "language", "scope")
 REQUIRED = ("id", "name")
 NO_SUCCESSOR = "-"
 OTHERS = ("; ", " | ")  # what else stands between synonyms, and seldom inside one

@@ -21,16 +21,16 @@ one bit a CUI and eight bytes a parent relation (some sixty for a moment at the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from linnet.data import Concept, Name, Scope
 from linnet.errors import FormatError, LinnetError, did_you_mean
 from linnet.reporter import warn
 from linnet.vocabularies.curies import curie
-from linnet.vocabularies.release_rows import Numbers, Row
-from linnet.vocabularies.umls_files import MIRRORS, Groups, Hierarchy, complete, cui, number, release_file, row_counts
+from linnet.vocabularies.release_rows import Groups, Numbers, ReleaseRows, Row
+from linnet.vocabularies.umls_files import LAYOUTS, MIRRORS, Hierarchy, cui, groups, number, release_file, row_counts
 
 __all__ = ["ST21PV_SOURCES", "ST21PV_TYPES", "read_umls"]
 
@@ -59,8 +59,6 @@ SUPPRESS = ("N", "O", "E", "Y")
 DEFINERS = ("MSH", "NCI")
 # vocabularies whose codes are known under another prefix; "" = the code is the Metathesaurus' own
 PREFIXES = {"MTH": "", "MDR": "MEDDRA", "LNC": "LOINC", "NCBI": "NCBITaxon", "HCPT": "CPT"}
-
-T = TypeVar("T")
 
 
 class _Filters(NamedTuple):
@@ -97,21 +95,6 @@ def read_umls(
         FormatError: a file that is missing, truncated, unsorted or malformed beyond a limit, with its line; a type
             that no concept has; or filters that nothing passes.
     """
-    filters = _checked(languages, sources, suppress, types, subset)
-    if unknown := [relation for relation in parents if relation not in MIRRORS]:
-        raise LinnetError(f"parents: {unknown[0]!r} is none of {', '.join(MIRRORS)}")
-    release = _Release(Path(folder), filters, parents)
-    yield from release.concepts()
-    yield from release.retired()
-
-
-def _checked(
-    languages: Sequence[str],
-    sources: Collection[str] | None,
-    suppress: Collection[str],
-    types: Collection[str] | None,
-    subset: str | None,
-) -> _Filters:
     codes = {iso: code for code, iso in LANGUAGES.items()}
     wanted = {codes.get(language.lower(), language.upper()): place for place, language in enumerate(languages)}
     if not wanted:
@@ -121,13 +104,18 @@ def _checked(
             raise LinnetError(f"suppress: {flag!r} is none of {', '.join(SUPPRESS)}")
     if subset is not None and subset.lower() not in SUBSETS:
         raise LinnetError(f"subset is {subset!r}, expected {' or '.join(SUBSETS)}{did_you_mean(subset, SUBSETS)}")
-    return _Filters(
+    filters = _Filters(
         wanted,
         None if sources is None else frozenset(sources),
         frozenset(suppress),
         None if types is None else frozenset(kind.lower() for kind in types),
         (subset or "").lower(),
     )
+    if unknown := [relation for relation in parents if relation not in MIRRORS]:
+        raise LinnetError(f"parents: {unknown[0]!r} is none of {', '.join(MIRRORS)}")
+    release = _Release(Path(folder), filters, parents)
+    yield from release.concepts()
+    yield from release.retired()
 
 
 class _Release:
@@ -136,34 +124,28 @@ class _Release:
     def __init__(self, folder: Path, filters: _Filters, parents: Sequence[str]) -> None:
         self._folder, self._filters = folder, filters
         self._counts = row_counts(folder)
-        self._atoms = self._groups("MRCONSO")
-        self._types = self._groups("MRSTY")
-        self._definitions = self._optional("MRDEF", "definitions", lambda path: self._open(path, "MRDEF"))
-        self._hierarchy = self._optional(
-            "MRREL", "parents", lambda path: Hierarchy(path, parents, filters.suppress, filters.sources)
-        )
-        if self._hierarchy:
-            complete(self._hierarchy.rows, self._counts.get("MRREL"))
-        self._history = self._optional("MRCUI", "retired concepts", lambda path: self._open(path, "MRCUI"))
+        self._atoms, self._types = groups(self._rows("MRCONSO")), groups(self._rows("MRSTY"))
+        definitions = self._optional("MRDEF", "definitions")
+        self._definitions = groups(definitions) if definitions else None
+        relations = self._optional("MRREL", "parents")
+        self._hierarchy = Hierarchy(relations, parents, filters.suppress, filters.sources) if relations else None
+        history = self._optional("MRCUI", "retired concepts")
+        self._history = groups(history) if history else None
         self._kept = Numbers()
         self._any = False
         self._met_types: dict[str, str] = {}
 
-    def _open(self, path: Path, name: str) -> Groups:
-        return Groups(path, name, self._counts.get(name))
-
-    def _groups(self, name: str) -> Groups:
+    def _rows(self, name: str) -> ReleaseRows:
         path = release_file(self._folder, name)
         if path is None:
             raise FormatError(self._folder / f"{name}.RRF", "there is no such file; give the folder of the .RRF files")
-        return self._open(path, name)
+        return ReleaseRows(path, LAYOUTS[name], self._counts.get(name))
 
-    def _optional(self, name: str, what: str, opened: Callable[[Path], T]) -> T | None:
-        path = release_file(self._folder, name)
-        if path is None:
+    def _optional(self, name: str, what: str) -> ReleaseRows | None:
+        if release_file(self._folder, name) is None:
             warn(f"{self._folder} has no {name}.RRF: there will be no {what}")
             return None
-        return opened(path)
+        return self._rows(name)
 
     def concepts(self) -> Iterator[Concept]:
         for id, rows in self._atoms:

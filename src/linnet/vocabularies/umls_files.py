@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Collection, Iterator, Sequence
-from itertools import groupby
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
-from linnet.errors import FormatError
+from linnet.kb.cycles import on_circles
 from linnet.reporter import warn
-from linnet.vocabularies.release_rows import Layout, ReleaseRows, Row, whole
+from linnet.vocabularies.release_rows import Groups, Layout, ReleaseRows, whole
 
-__all__ = ["LAYOUTS", "Groups", "Hierarchy", "complete", "cui", "number", "release_file", "row_counts"]
+__all__ = ["LAYOUTS", "MIRRORS", "Hierarchy", "cui", "groups", "number", "release_file", "row_counts"]
 
 COLUMNS = {
     "MRCONSO": "CUI LAT TS LUI STT SUI ISPREF AUI SAUI SCUI SDUI SAB TTY CODE STR SRL SUPPRESS CVF",
@@ -81,53 +80,9 @@ def row_counts(folder: Path) -> dict[str, int]:
     return counts
 
 
-class Groups:
-    """The rows of one file by concept, in the order of the file."""
-
-    def __init__(self, path: Path, name: str, expected: int | None) -> None:
-        self.rows = ReleaseRows(path, LAYOUTS[name])
-        self._expected = expected
-        self._groups = iter(self)
-        self._current: tuple[int, list[Row]] | None = (-1, [])
-
-    def __iter__(self) -> Iterator[tuple[int, list[Row]]]:
-        """Yield (concept's number, rows); a row without a CUI is malformed.
-
-        Raises:
-            FormatError: the file is not sorted, or has fewer rows than MRFILES says.
-        """
-        before = -1
-        for id, group in groupby(self.rows, key=lambda row: row[1][0]):
-            rows = list(group)
-            try:
-                current = number(id)
-            except ValueError as error:
-                for line, _ in rows:
-                    self.rows.malformed(line, str(error))
-                continue
-            if current <= before:
-                raise FormatError(self.rows.path, f"{id} stands after {cui(before)}; {SORT}", line=rows[0][0])
-            before = current
-            yield current, rows
-        complete(self.rows, self._expected)
-
-    def take(self, wanted: int) -> list[Row]:
-        """Return the rows of the concept `wanted`; asked for in ascending order."""
-        while self._current is not None and self._current[0] < wanted:
-            self._current = next(self._groups, None)
-        return self._current[1] if self._current is not None and self._current[0] == wanted else []
-
-    def finish(self) -> None:
-        """Read to the end, so that damage there is found."""
-        for _ in self._groups:
-            pass
-
-
-def complete(rows: ReleaseRows, expected: int | None) -> None:
-    """Refuse a file that has other than the `expected` number of rows."""
-    if expected is not None and rows.count != expected:
-        problem = f"has {rows.count:,} rows, MRFILES says {expected:,}: it is truncated or of another release"
-        raise FormatError(rows.path, f"{problem}; fetch it again")
+def groups(rows: ReleaseRows) -> Groups:
+    """Return the rows of one file by concept."""
+    return Groups(rows, number, SORT)
 
 
 class Hierarchy:
@@ -139,9 +94,9 @@ class Hierarchy:
     """
 
     def __init__(
-        self, path: Path, relations: Sequence[str], suppress: Collection[str], sources: Collection[str] | None
+        self, rows: ReleaseRows, relations: Sequence[str], suppress: Collection[str], sources: Collection[str] | None
     ) -> None:
-        self.rows = ReleaseRows(path, LAYOUTS["MRREL"])
+        self.rows = rows
         up, down = set(relations), {MIRRORS[relation] for relation in relations}
         children, parents = array("i"), array("i")
         for line, row in self.rows.only([f"|{relation}|" for relation in up | down]):
@@ -157,34 +112,21 @@ class Hierarchy:
             children.append(first if row[3] in up else second)
             parents.append(second if row[3] in up else first)
         self._order(np.frombuffer(children, np.int32), np.frombuffer(parents, np.int32))
-        self._place = 0
 
     def _order(self, children: npt.NDArray[np.int32], parents: npt.NDArray[np.int32]) -> None:
-        from scipy.sparse import coo_array, csgraph  # noqa: PLC0415 - slow to import, needed here alone
-
         pairs = np.unique(children.astype(np.int64) << 32 | parents)
         children, parents = (pairs >> 32).astype(np.int32), (pairs & 0xFFFFFFFF).astype(np.int32)
-        size = int(max(children.max(initial=-1), parents.max(initial=-1))) + 1
-        if size:
-            graph = coo_array((np.ones(len(pairs), np.int8), (children, parents)), shape=(size, size))
-            component = csgraph.connected_components(graph, connection="strong")[1]
-            circular = component[children] == component[parents]
-            if circular.any():
-                first = int(np.flatnonzero(circular)[0])
-                example = f"{cui(int(children[first]))} under {cui(int(parents[first]))}"
-                told = f"{int(circular.sum()):,} parents that are descendants too, left out: for example {example}"
-                warn(f"{self.rows.name}: {told}")
-                children, parents = children[~circular], parents[~circular]
-        self._children, self._parents = array("i", children.tobytes()), array("i", parents.tobytes())
+        circular = on_circles(children, parents)
+        if circular.any():
+            first = int(np.flatnonzero(circular)[0])
+            example = f"{cui(int(children[first]))} under {cui(int(parents[first]))}"
+            told = f"{int(circular.sum()):,} parents that are descendants too, left out: for example {example}"
+            warn(f"{self.rows.name}: {told}")
+            children, parents = children[~circular], parents[~circular]
+        self._children, self._parents = children, parents
 
     def parents(self, child: int) -> list[int]:
-        """Return the numbers of the parents of `child`; asked for in ascending order."""
-        children, place, end = self._children, self._place, len(self._children)
-        while place < end and children[place] < child:
-            place += 1
-        found = []
-        while place < end and children[place] == child:
-            found.append(self._parents[place])
-            place += 1
-        self._place = place
+        """Return the numbers of the parents of `child`."""
+        first, end = np.searchsorted(self._children, np.array([child, child + 1], np.int32))
+        found: list[int] = self._parents[first:end].tolist()
         return found

@@ -7,7 +7,35 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["closing_edges", "ends_of"]
+__all__ = ["SHOWN", "closing_edges", "ends_of", "on_circles", "shown_circle"]
+
+SHOWN = 10  # concepts of a circle that a message names
+
+
+def on_circles(children: npt.NDArray[np.integer], parents: npt.NDArray[np.integer]) -> npt.NDArray[np.bool_]:
+    """Return which edges, int (n,) and (n,), lie on circles: those between nodes that are each other's ancestors.
+
+    >>> on_circles(np.array([1, 2, 0, 3]), np.array([0, 1, 2, 2])).tolist()
+    [True, True, True, False]
+    """
+    from scipy.sparse import coo_array, csgraph  # noqa: PLC0415 - slow to import, and few come here
+
+    size = int(max(children.max(initial=-1), parents.max(initial=-1))) + 1
+    if not size:
+        return np.zeros(0, np.bool_)
+    graph = coo_array((np.ones(len(children), np.int32), (children, parents)), shape=(size, size))
+    component = csgraph.connected_components(graph, connection="strong")[1]
+    return np.asarray(component[children] == component[parents])
+
+
+def shown_circle(ids: Sequence[str], length: int) -> str:
+    """Return how messages show a circle of `length` concepts, of which `ids` are the first.
+
+    >>> shown_circle(["X:1", "X:2"], 2), shown_circle(["X:1", "X:2"], 3)
+    ('X:1 -> X:2 -> X:1', 'X:1 -> X:2 -> … (1 more) -> X:1')
+    """
+    rest = [f"… ({length - len(ids)} more)"] if length > len(ids) else []
+    return " -> ".join([*ids, *rest, ids[0]])
 
 
 def closing_edges(edges: Sequence[tuple[int, int]] | npt.NDArray[np.int64]) -> list[int]:
@@ -22,18 +50,10 @@ def closing_edges(edges: Sequence[tuple[int, int]] | npt.NDArray[np.int64]) -> l
     >>> closing_edges([(1, 0), (2, 1), (0, 2), (3, 2)])
     [2]
     """
-    from scipy.sparse import coo_array, csgraph  # noqa: PLC0415 - slow to import, and few readers come here
-
     array = np.asarray(edges, np.int64).reshape(-1, 2)
-    if not len(array):
-        return []
-    size = int(array.max()) + 1
-    graph = coo_array((np.ones(len(array), np.int32), (array[:, 0], array[:, 1])), shape=(size, size))
-    component = csgraph.connected_components(graph, connection="strong")[1]
-    inside = np.flatnonzero(component[array[:, 0]] == component[array[:, 1]])
     kept: dict[int, list[int]] = {}
     closing = []
-    for place in inside.tolist():
+    for place in np.flatnonzero(on_circles(array[:, 0], array[:, 1])).tolist():
         child, parent = array[place].tolist()
         if _leads(parent, child, kept):
             closing.append(place)
