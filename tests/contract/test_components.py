@@ -117,7 +117,7 @@ def collective(kb: KnowledgeBase, **keywords: Any) -> Collective:
 def hierarchical(kb: KnowledgeBase, **keywords: Any) -> Hierarchical:
     """Return a hierarchical model trained to be sure about the mentions in the texts of this test."""
     part = Hierarchical(kb=kb, encoder=tiny(), lstm=16, **keywords)
-    return taught(part, kb, positive="preferred", mined=0, epochs=40)
+    return taught(part, kb, positive="preferred", mined=0, nil_weight=1.0, epochs=40)
 
 
 # A component is registered in config.COMPONENTS and here, or the first test fails.
@@ -355,7 +355,7 @@ def test_batches_agree(component: Component, kb: KnowledgeBase, size: int) -> No
     docs = documents(component, kb)
     pieces = [docs[start : start + size] for start in range(0, len(docs), size)]
     found = [doc for piece in pieces for doc in component(piece)]
-    if isinstance(component, (Dense, CrossEncoder, Flair, Tagger)):
+    if isinstance(component, (Dense, CrossEncoder, Flair, Hierarchical, Tagger)):
         agree(found, component(docs))
     else:
         assert found == component(docs)
