@@ -9,16 +9,15 @@ the `RULES` that its entry names.
 from __future__ import annotations
 
 import dataclasses
-import importlib
 import os
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 
 from linnet.corpora.bioc_fold import like_pubtator
-from linnet.corpora.entries import ABSTRACTS, OWN
-from linnet.corpora.entry import RULES, Corpus, Counts, Download, Layout
+from linnet.corpora.entry import RULES, Corpus, Counts, Download, Layout, read_entries
 from linnet.corpora.faults import LEFT_OUT, STOP, Faults
+from linnet.corpora.formats import resolve
 from linnet.corpora.misplaced import MISPLACED
 from linnet.corpora.sources import visible
 from linnet.data import Document, FrozenDict
@@ -44,23 +43,23 @@ __all__ = [
 
 VARIABLE = "LINNET_DATA"
 READERS = {
-    "pubtator": "linnet.corpora.pubtator:read",
-    "bioc_xml": "linnet.corpora.bioc_xml:read",
-    "gsc": "linnet.corpora.gsc:read",
-    "ask_a_patient": "linnet.corpora.laypeople:read_ask_a_patient",
-    "bioid": "linnet.corpora.bioid:read",
-    "cometa_general": "linnet.corpora.laypeople:read_general",
-    "cometa_specific": "linnet.corpora.laypeople:read_specific",
-    "craft": "linnet.corpora.craft:read",
-    "craft_extended": "linnet.corpora.craft:read_extended",
-    "gnormplus": "linnet.corpora.genes:read_gnormplus",
-    "linnaeus": "linnet.corpora.species:read_linnaeus",
-    "nlm_gene": "linnet.corpora.genes:read_nlm_gene",
-    "s800": "linnet.corpora.species:read_s800",
-    "tmvar": "linnet.corpora.pubtator:read_tmvar",
+    "pubtator": "pubtator:read",
+    "bioc_xml": "bioc_xml:read",
+    "gsc": "gsc:read",
+    "ask_a_patient": "laypeople:read_ask_a_patient",
+    "bioid": "bioid:read",
+    "cometa_general": "laypeople:read_general",
+    "cometa_specific": "laypeople:read_specific",
+    "craft": "craft:read",
+    "craft_extended": "craft:read_extended",
+    "gnormplus": "genes:read_gnormplus",
+    "linnaeus": "species:read_linnaeus",
+    "nlm_gene": "genes:read_nlm_gene",
+    "s800": "species:read_s800",
+    "tmvar": "pubtator:read_tmvar",
 }
 ASKING = ("pubtator", "bioc_xml", "gsc", "tmvar")  # readers that take `Faults`; the others place annotations themselves
-CORPORA: Mapping[str, Corpus] = FrozenDict({corpus.name: corpus for corpus in (*ABSTRACTS, *OWN)})
+CORPORA = read_entries()
 
 
 def read_corpus(
@@ -197,8 +196,7 @@ def _ids(path: Path) -> frozenset[str]:
 
 
 def _documents(path: Path, layout: Layout, ids: frozenset[str] | None, faults: Faults) -> Iterator[Document]:
-    module, _, function = READERS[layout.format].partition(":")
-    read: Callable[..., Iterator[Document]] = getattr(importlib.import_module(module), function)
+    read: Callable[..., Iterator[Document]] = resolve(READERS[layout.format])
     odd = Oddities(path)
     if "repair-offsets" in layout.rules and faults.on_error == "stop":
         faults = Faults("repair", partial(_count_moved, odd))

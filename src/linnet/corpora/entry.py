@@ -1,15 +1,17 @@
-"""What the catalog of corpora says of each: its layouts, splits, terms, counts, and where it is published."""
+"""What the catalog of corpora (``corpora.toml``) says of each: layouts, splits, terms, counts, where to find it."""
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from importlib import resources
+from typing import Any, NamedTuple
 
 from linnet.data import FrozenDict
-from linnet.frozen import EMPTY
+from linnet.frozen import EMPTY, freeze
 
-__all__ = ["RULES", "Corpus", "Counts", "Download", "Layout", "by_ids", "layouts", "splits"]
+__all__ = ["RULES", "Corpus", "Counts", "Download", "Layout", "read_entries"]
 
 RULES = {
     "repair-offsets": "a mention whose offsets do not give its text is put where its text stands nearby, and counted",
@@ -42,6 +44,10 @@ class Layout:
     ids: Mapping[str, str] = EMPTY
     rules: tuple[str, ...] = ()
     untested: bool = False
+
+    def fold(self, number: int) -> Layout:
+        """Return the layout with the number of a fold in place of ``{}``."""
+        return replace(self, splits=FrozenDict({key: file.format(number) for key, file in self.splits.items()}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,20 +109,27 @@ class Corpus:
         return (self.name,) if len(found) == len(self.layouts) else tuple(f"{self.name}/{name}" for name in found)
 
 
-def splits(pattern: str, **names: str) -> Mapping[str, str]:
-    """Return the pattern of each split, made by putting its name in place of ``{}``.
+def read_entries() -> Mapping[str, Corpus]:
+    """Return the corpora of ``corpora.toml`` by name.
 
-    >>> splits("**/{}.txt", train="Train")
-    {'train': '**/Train.txt'}
+    A corpus's folder is called as it is unless the file says otherwise. ``folds = 10`` there makes of the layout
+    ``fold-{}`` the layouts fold-0 to fold-9, with the number for ``{}`` in its patterns.
     """
-    return FrozenDict({split: pattern.format(name) for split, name in names.items()})
+    text = resources.files("linnet.corpora").joinpath("corpora.toml").read_text(encoding="utf-8")
+    return FrozenDict({name: _corpus(name, freeze(table)) for name, table in tomllib.loads(text).items()})
 
 
-def by_ids(format: str, pattern: str, ids: Mapping[str, str], *rules: str, untested: bool = False) -> Layout:
-    """Return a layout whose splits are one file, told apart by the ids of their documents."""
-    return Layout(format, FrozenDict(dict.fromkeys(ids, pattern)), ids=ids, rules=rules, untested=untested)
-
-
-def layouts(**made: Layout) -> Mapping[str, Layout]:
-    """Return layouts by name."""
-    return FrozenDict(made)
+def _corpus(name: str, table: Mapping[str, Any]) -> Corpus:
+    layouts = {key: Layout(**layout) for key, layout in table["layouts"].items()}
+    if folds := table.get("folds", 0):
+        [(named, one)] = layouts.items()
+        layouts = {named.format(fold): one.fold(fold) for fold in range(folds)}
+    made = {
+        "folder": name,
+        **table,
+        "layouts": FrozenDict(layouts),
+        "counts": FrozenDict({split: Counts(*found) for split, found in table.get("counts", EMPTY).items()}),
+        "downloads": tuple(Download(**download) for download in table.get("downloads", ())),
+        "folds": tuple(layouts) if folds else (),
+    }
+    return Corpus(name, **made)
