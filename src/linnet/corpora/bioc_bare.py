@@ -8,15 +8,16 @@ is here and place it with `linnet.corpora.misplaced`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple, cast
 
 from lxml import etree
 
+from linnet.corpora.layout import lined_up
 from linnet.corpora.separated import number
 from linnet.data import Passage
 from linnet.errors import FormatError
+from linnet.frozen import EMPTY
 from linnet.text.files import shown
 from linnet.text.xml_files import elements
 
@@ -34,15 +35,14 @@ class BareAnnotation(NamedTuple):
     line: int
 
 
-@dataclass(slots=True)
-class BareDocument:
+class BareDocument(NamedTuple):
     """A document whose passages are joined by a line break each."""
 
     id: str
     infons: Mapping[str, str]
-    text: str = ""
-    passages: tuple[Passage, ...] = ()
-    annotations: list[BareAnnotation] = field(default_factory=list)
+    text: str
+    passages: tuple[Passage, ...]
+    annotations: list[BareAnnotation]
 
 
 def bare_documents(path: str | Path) -> Iterator[BareDocument]:
@@ -63,19 +63,12 @@ def _document(element: etree._Element, path: str) -> BareDocument:
     id = (element.findtext("id") or "").strip()
     if not id:
         raise FormatError(path, "this document has no id", line=_line(element))
-    made = BareDocument(id, _infons(element))
-    texts: list[str] = []
-    passages: list[Passage] = []
-    start = 0
-    for child in element.iterfind("passage"):
-        text = child.findtext("text") or ""
-        if text:
-            passages.append(Passage(start, start + len(text), _infons(child).get("type", "")))
-            texts.append(text)
-            start += len(text) + 1
-        made.annotations += _annotations(child, path)
-    made.text, made.passages = "\n".join(texts), tuple(passages)
-    return made
+    found = list(element.iterfind("passage"))
+    parts = [(_infons(one).get("type", ""), one.findtext("text") or "", EMPTY) for one in found]
+    text, passages = lined_up([part for part in parts if part[1]])
+    return BareDocument(
+        id, _infons(element), text, passages, [each for one in found for each in _annotations(one, path)]
+    )
 
 
 def _annotations(passage: etree._Element, path: str) -> Iterator[BareAnnotation]:

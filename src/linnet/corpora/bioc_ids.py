@@ -23,7 +23,7 @@ import functools
 import re
 from collections.abc import Mapping
 
-from linnet.corpora.ids import MISSING, from_curie, read_ids, to_curie
+from linnet.corpora.ids import MISSING, joined, read_ids, short, to_curie
 from linnet.data import JSON
 from linnet.frozen import EMPTY
 
@@ -104,22 +104,9 @@ def ids_out(concepts: tuple[str, ...], type: str, meta: Mapping[str, JSON] = EMP
     >>> ids_out(("NCBIGene:6528",), "Gene"), ids_out((), ""), ids_out(("a|b",), "")
     ('6528', '-1', None)
     """
-    value = _joined(concepts, meta.get("separator"))
-    written = meta.get("ids")
+    separator, written = meta.get("separator"), meta.get("ids")
+    value = joined(concepts, separator if isinstance(separator, str) and separator else "|") or "-1"
     if isinstance(written, str) and read_ids(written, type)[0] == concepts:
         value = written
-    value = SHORT.sub(lambda match: _short(match[0], type), value)
+    value = SHORT.sub(lambda match: short(match[0], type), value)
     return value if ids_in(value, type)[0] == concepts else None
-
-
-def _joined(concepts: tuple[str, ...], separator: JSON) -> str:
-    if not concepts:
-        return "-1"
-    between = separator if isinstance(separator, str) and separator else "|"
-    gaps = between if len(between) == len(concepts) - 1 else between[:1] * (len(concepts) - 1)
-    return "".join(id + gap for id, gap in zip(concepts, [*gaps, ""], strict=True))
-
-
-def _short(curie: str, type: str) -> str:
-    bare = from_curie(curie)
-    return bare if to_curie(bare, type) == curie else curie

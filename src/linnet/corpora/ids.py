@@ -8,8 +8,9 @@ a whole field with several ids and a separator.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from itertools import zip_longest
 
 from linnet.corpora.plain_text import BREAKING
 from linnet.data import JSON, FrozenDict
@@ -17,7 +18,7 @@ from linnet.errors import DataError
 from linnet.frozen import EMPTY
 from linnet.vocabularies.curies import curie, known_form
 
-__all__ = ["MISSING", "VARIANT", "from_curie", "read_ids", "to_curie", "variant", "write_ids"]
+__all__ = ["MISSING", "VARIANT", "from_curie", "joined", "read_ids", "short", "to_curie", "variant", "write_ids"]
 
 NO_GENE = "-111"  # what NLM-Gene has for a gene without an id
 MISSING = frozenset({"", "-", "-1", NO_GENE})  # what stands where an annotator found no id
@@ -162,16 +163,21 @@ def write_ids(concepts: tuple[str, ...], type: str = "", *, meta: Mapping[str, J
 def _joined(concepts: tuple[str, ...], type: str, separator: str) -> str:
     if not concepts:
         return "-1"
-    short = [_short(id, type) for id in concepts]
     expected = tuple(to_curie(id, type) for id in concepts)
     for between in (separator, *SEPARATORS):
-        gaps = between if len(between) == len(short) - 1 else between[:1] * (len(short) - 1)
-        field = short[0] + "".join(gap + id for gap, id in zip(gaps, short[1:], strict=False))
+        field = joined([short(id, type) for id in concepts], between)
         if not BREAKING.search(field) and read_ids(field, type)[0] == expected:
             return field
     raise DataError(f"the ids {', '.join(map(repr, concepts))} do not fit in one field: one of them holds a separator")
 
 
-def _short(id: str, type: str) -> str:
-    short = from_curie(id)
-    return short if to_curie(short, type) == id else id
+def joined(ids: Sequence[str], separator: str = USUAL) -> str:
+    """Return ids with a separator between: the same in all gaps, or one character for each."""
+    gaps = separator if len(separator) == len(ids) - 1 else separator[:1] * (len(ids) - 1)
+    return "".join(id + gap for id, gap in zip_longest(ids, gaps, fillvalue=""))
+
+
+def short(id: str, type: str = "") -> str:
+    """Return a CURIE without its prefix where reading gives it back."""
+    bare = from_curie(id)
+    return bare if to_curie(bare, type) == id else id
