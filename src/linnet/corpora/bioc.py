@@ -32,6 +32,7 @@ __all__ = [
     "BioCRelation",
     "BioCSentence",
     "Infons",
+    "Kind",
     "Location",
     "Node",
 ]

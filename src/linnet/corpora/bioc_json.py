@@ -199,21 +199,25 @@ class _Objects:
         others = {} if value.keys() <= known else {key: item for key, item in value.items() if key not in known}
         for key in others if kind.strict else ():
             self._odd.add("member that BioC does not have, left out", self._line, repr(key))
+        found: dict[str, Any] = {} if kind.strict else {"fields": others}
+        if kind.children:
+            found["line"] = self._line
         if name == "document":
             self._where = ""
-        found: dict[str, Any] = {} if kind.strict else {"fields": others}
         for key in (*kind.attributes, *kind.children):
-            if key == "infons":
-                found[key] = self._infons(value)
-            elif key in LISTS:
-                found[key] = self._each(value, key)
-            else:
-                found[key] = self._number(value, key) if key in NUMBERS else self._string(value, key)
+            found[key] = self._member(value, key)
             if key == kind.needs and found[key] == "":
                 raise self._fault(kind.lacks)
             if name == "document" and key == "id":
                 self._where = f"document {found[key]!r}"
-        return kind.make(**found, **({"line": self._line} if kind.children else {}))
+        return kind.make(**found)
+
+    def _member(self, value: Mapping[str, Any], key: str) -> Any:
+        if key == "infons":
+            return self._infons(value)
+        if key in LISTS:
+            return self._each(value, key)
+        return self._number(value, key) if key in NUMBERS else self._string(value, key)
 
 
 @cache

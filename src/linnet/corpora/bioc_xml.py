@@ -13,7 +13,7 @@ from typing import Any, TextIO, cast
 
 from lxml import etree
 
-from linnet.corpora.bioc import DIGITS, KINDS, LISTS, NUMBERS, BioCCollection, Infons
+from linnet.corpora.bioc import DIGITS, KINDS, LISTS, NUMBERS, BioCCollection, Infons, Kind
 from linnet.corpora.bioc_read import Reader
 from linnet.corpora.bioc_write import ILLEGAL, Writer
 from linnet.corpora.faults import STOP, Faults
@@ -111,23 +111,26 @@ class _Elements:
         for name in kind.attributes:
             value = element.get(name)
             found[name] = self._number(value, element) if name in NUMBERS else value or ""
-        for child in element if kind.children else ():
-            name = str(child.tag)
-            if name == "infon" and "infons" in kind.children:
-                self._infon(child, found.setdefault("infons", {}))
-            elif f"{name}s" in LISTS and f"{name}s" in kind.children:
-                given = [child]
-                made = (
-                    self._reader.faults.make_each(self._made, given) if name == "annotation" else map(self._made, given)
-                )
-                found.setdefault(f"{name}s", []).extend(made)
-            elif name in kind.children:
-                found[name] = self._number(child.text, child) if name in NUMBERS else self._text(child)
-            elif name != "document":
-                self._unknown(child)
+        if kind.children:
+            found["line"] = _line(element)
+            for child in element:
+                self._take(child, kind, found)
         if kind.needs and found.get(kind.needs, "") == "":
             raise self._fault(kind.lacks, element)
-        return kind.make(**found, **({"line": _line(element)} if kind.children else {}))
+        return kind.make(**found)
+
+    def _take(self, child: etree._Element, kind: Kind, found: dict[str, Any]) -> None:
+        """Put what a child of an element holds into what was `found` of it."""
+        name = str(child.tag)
+        if name == "infon" and "infons" in kind.children:
+            self._infon(child, found.setdefault("infons", {}))
+        elif f"{name}s" in LISTS and f"{name}s" in kind.children:
+            guarded = self._reader.faults.make_each if name == "annotation" else map
+            found.setdefault(f"{name}s", []).extend(guarded(self._made, [child]))
+        elif name in kind.children:
+            found[name] = self._number(child.text, child) if name in NUMBERS else self._text(child)
+        elif name != "document":
+            self._unknown(child)
 
 
 def _line(element: etree._Element) -> int | None:
