@@ -28,11 +28,10 @@ from linnet.corpora.bioc import (
     Infons,
 )
 from linnet.corpora.bioc_fold import fold
-from linnet.corpora.bioc_ids import ids_in, prefix_of
 from linnet.corpora.bioc_text import Placed, laid_out, placed
 from linnet.corpora.extras import OWN, restored
 from linnet.corpora.faults import STOP, Faults
-from linnet.corpora.ids import to_curie
+from linnet.corpora.ids import ids_in, prefix_of, to_curie
 from linnet.corpora.layout import hull
 from linnet.corpora.relations import known_ids
 from linnet.data import JSON, Document, Mention, Passage, Rows, Span

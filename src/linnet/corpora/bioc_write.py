@@ -25,9 +25,9 @@ from linnet.corpora.bioc import (
     Location,
     Node,
 )
-from linnet.corpora.bioc_ids import ids_out
 from linnet.corpora.bioc_read import Reader
 from linnet.corpora.extras import OWN, rest
+from linnet.corpora.ids import ids_out
 from linnet.corpora.layout import filler
 from linnet.corpora.relations import relations
 from linnet.data import JSON, Document, Mention, Rows

@@ -2,7 +2,7 @@
 
 How elements become documents is told in `linnet.corpora.bioc_read`, how documents become elements in
 `linnet.corpora.bioc_write`, Linnet's own infons in `linnet.corpora.bioc`, the infons with ids in
-`linnet.corpora.bioc_ids`.
+`linnet.corpora.ids`.
 """
 
 from __future__ import annotations
