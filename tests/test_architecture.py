@@ -44,12 +44,12 @@ COMPLEX = {
     ),
     "a record or a table has many optional fields": (
         "vocabularies/mesh_table.py read_mesh_table", "vocabularies/table.py _names",
-        "corpora/label_studio.py _documents", "corpora/genes.py _mention", "corpora/extras.py restored",
+        "corpora/label_studio.py _documents", "corpora/bioc_loose.py _gene", "corpora/extras.py restored",
         "corpora/craft.py _read", "corpora/texoo.py document", "corpora/brat.py _second",
         "kb/file.py check_file", "recipes/changes.py apply_change",
     ),
     "a layout or a type is guessed from many signs": (
-        "corpora/sources.py find", "corpora/reading.py read_sources", "corpora/reading.py _guess",
+        "corpora/sources.py find", "corpora/sources.py read_sources", "corpora/sources.py _guess",
         "corpora/conll_lines.py _layout", "vocabularies/options.py _from_text",
     ),
     "one loop over all mentions or names that a function call per step would slow down": (

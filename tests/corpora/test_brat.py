@@ -281,7 +281,8 @@ def test_nothing_is_lost(tmp_path_factory: pytest.TempPathFactory, doc: Document
 
     assert settled(again) == settled(doc)
     before = {path: path.read_bytes() for path in folder.rglob("*.*")}
-    write_folder([again], folder, overwrite=True)
+    shutil.rmtree(folder)
+    write_folder([again], folder)
     assert {path: path.read_bytes() for path in folder.rglob("*.*")} == before
 
 
@@ -520,27 +521,15 @@ def test_long_ids_fit(tmp_path: Path) -> None:
         write_folder([Document("/".join(["a" * 200] * 40), "x")], tmp_path / "p")
 
 
-def test_links_do_not_lead_out(tmp_path: Path) -> None:
-    (tmp_path / "o").mkdir()
-    (tmp_path / "o" / "sub").symlink_to(tmp_path)
-    (tmp_path / "o" / "a.ann").symlink_to(tmp_path / "victim")
-    for id in ("sub/x", "a"):
-        with pytest.raises(FormatError, match=r"a link leads out of .*: refused"):
-            write_folder([Document(id, "x")], tmp_path / "o", overwrite=True)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["o"]
-
-
 def test_a_folder_in_use_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("mine")
     with pytest.raises(FormatError, match=r"holds 'a.txt' already: choose a new folder"):
         write_folder([Document("a", "x")], tmp_path)
     assert (tmp_path / "a.txt").read_text() == "mine"
-    assert write_folder([Document("a", "x")], tmp_path, overwrite=True) == 1
-    assert (tmp_path / "a.txt").read_text() == "x"
     with pytest.raises(FormatError, match="cannot be written to: Not a directory"):
         write_folder([], tmp_path / "a.txt")
     with pytest.raises(FormatError, match="cannot be written"):
-        write_folder([Document("a.txt/b", "x")], tmp_path, overwrite=True)
+        write_folder([Document("a", "x"), Document("a.txt/b", "x")], tmp_path / "o")
 
 
 def test_what_brat_cannot_hold_is_refused(tmp_path: Path) -> None:

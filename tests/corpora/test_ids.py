@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linnet.corpora.bioc_ids import ids_in, ids_out
-from linnet.corpora.ids import from_curie, read_ids, to_curie, write_ids
+from linnet.corpora.ids import from_curie, ids_in, ids_out, read_ids, to_curie, write_ids
 from linnet.errors import DataError
 
 FORMS = [

@@ -230,6 +230,16 @@ def test_bioid_from_its_table(corpus: Read) -> None:
     ]
 
 
+@pytest.mark.filterwarnings("ignore::linnet.errors.LinnetWarning")
+def test_names_of_columns_in_another_case(tmp_path: Path, corpus: Read) -> None:
+    [path] = put(tmp_path / CORPORA["cometa"].folder, "cometa").rglob("stratified_general/train.csv")
+    head, rows = path.read_text().split("\n", 1)
+    path.write_text(f"{head.lower()}\n{rows}")
+    assert list(map(told, read_corpus("cometa", split="train", data=tmp_path))) == list(
+        map(told, corpus("cometa:train"))
+    )
+
+
 @pytest.mark.filterwarnings("ignore:.*put where their text is:linnet.errors.LinnetWarning")
 def test_bioid_counts_rows_without_caption(tmp_path: Path) -> None:
     put(tmp_path / CORPORA["bioid"].folder, "bioid")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -45,10 +44,23 @@ def reading(tmp_path: Path) -> Read:
     return read
 
 
-def written(docs: list[Document], **options: bool) -> str:
+def written(docs: list[Document]) -> str:
     out = io.StringIO()
-    assert pubtator.write(docs, out, **options) == len(docs)
+    assert pubtator.write(docs, out) == len(docs)
     return out.getvalue()
+
+
+def by_passage(doc: Document) -> str:
+    """Write a block for each passage, with offsets of its own, as NLM-Chem has them; relations stand in the last."""
+    blocks = []
+    for passage in doc.passages:
+        start, end = passage.start, passage.end
+        mentions = (m for m in doc.mentions or () if start <= m.start and m.end <= end)
+        inside = tuple(replace(m, start=m.start - start, end=m.end - start, parts=()) for m in mentions)
+        meta = doc.meta if passage is doc.passages[-1] else {}
+        title = (Passage(0, end - start, "title"),)
+        blocks.append(written([Document(doc.id, doc.text[start:end], title, mentions=inside, meta=meta)]))
+    return "".join(blocks)
 
 
 def test_everything_has_its_place(reading: Read) -> None:
@@ -173,7 +185,7 @@ def test_offsets_by_passage_become_offsets_of_the_document(reading: Read) -> Non
     assert doc.passages == (Passage(0, 7, "title"), Passage(8, 21, ""))
     assert [m.span for m in doc.mentions or ()] == [Span(3, 7), Span(8, 12), Span(17, 20)]
     assert other.id == "8"
-    assert written([doc, other], by_passage=True) == CHEM
+    assert by_passage(doc) + by_passage(other) == CHEM
     assert reading(written([doc, other])) == [doc, other]
 
 
@@ -192,17 +204,6 @@ def test_a_copy_of_a_document_stays_a_document_of_its_own(reading: Read) -> None
     docs = reading(twice)
     assert [doc.text for doc in docs] == ["One\nTwo", "One\nTwo"]
     assert written(docs) == twice
-
-
-def test_mentions_across_passages_have_no_place_by_passage() -> None:
-    doc = Document(
-        "1", "One\nTwo", passages=(Passage(0, 3, "title"), Passage(4, 7, "abstract")), mentions=(Mention(2, 5),)
-    )
-    out = io.StringIO()
-    with pytest.warns(LinnetWarning, match="1 mentions across passages were not written"):
-        assert pubtator.write([doc], out, by_passage=True) == 1
-    assert out.getvalue() == "1|t|One\n1|a|\n\n1|t|Two\n1|a|\n\n"
-    assert written([Document("1", "")], by_passage=True) == "1|t|\n1|a|\n\n"
 
 
 # --- faults ----------------------------------------------------------------------------------------------------------
@@ -413,9 +414,7 @@ def test_what_it_can_hold_survives(reading: Read, first: Document, second: Docum
 @given(held("1"), held("2"))
 def test_by_passage_nothing_within_a_passage_is_lost(reading: Read, first: Document, second: Document) -> None:
     docs = [first, second]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", LinnetWarning)
-        back = reading(written(docs, by_passage=True))
+    back = reading("".join(map(by_passage, docs)))
     assert [doc.id for doc in back] == ["1", "2"]
     for doc, again in zip(docs, back, strict=True):
         kinds = ["title", *[""] * (len(doc.passages) - 1)]

@@ -91,7 +91,7 @@ def _read(
     if len(docs) == len(given):
         yield from docs
         return
-    from linnet.corpora.reading import read_sources  # noqa: PLC0415 - needed where there is a file to read
+    from linnet.corpora.sources import read_sources  # noqa: PLC0415 - needed where there is a file to read
 
     yield from read_sources(given, format, options)
 

@@ -23,10 +23,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
-from linnet.corpora.bioc_text import MAX_GAP, filler
 from linnet.corpora.extras import OWN, by_ids, rest, restored
 from linnet.corpora.faults import STOP, Faults
 from linnet.corpora.ids import MISSING, VARIANT, read_ids
+from linnet.corpora.layout import MAX_GAP, filler, hull
 from linnet.corpora.names import Remembering
 from linnet.corpora.sources import stem
 from linnet.data import Document, Mention, Passage, Rows, Span
@@ -45,12 +45,6 @@ ROLES = ("arg1", "arg2")
 
 def read(path: str | Path, *, rows: Rows | None = None, name: str = "", faults: Faults = STOP) -> Iterator[Document]:
     """Yield the documents of a BigBIO-KB file, plain or gzip; its mentions are gold.
-
-    Args:
-        path: the file.
-        rows: turns the ids of stored candidates into rows; without it they stay ids.
-        name: what a document without id is called, with its number; the file's stem when empty.
-        faults: what is done about entities that cannot be read.
 
     Raises:
         FormatError: no JSON (with the line), or another schema: with the path of the member and what was expected.
@@ -173,9 +167,7 @@ def _mention(entity: Node, text: str, faults: Faults) -> Mention:
     concepts = tuple(id for one in entity.each("normalized") for id in _concepts(one, type))
     written_otherwise = normalized != [_normal(id) for id in concepts]
     return Mention(
-        spans[0].start,
-        spans[-1].end,
-        parts=tuple(spans) if len(spans) > 1 else (),
+        *hull(spans),
         id=entity.name("id", ""),
         types=(type,) if type else (),
         source="gold",

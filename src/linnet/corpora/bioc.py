@@ -12,16 +12,19 @@ What BioC has no place for is the infon ``linnet`` of an annotation or of the do
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from linnet.data import JSON
 
 __all__ = [
     "DIGITS",
     "HEADER",
+    "KINDS",
+    "LISTS",
     "NONE",
+    "NUMBERS",
     "BioCAnnotation",
     "BioCCollection",
     "BioCDocument",
@@ -29,6 +32,7 @@ __all__ = [
     "BioCRelation",
     "BioCSentence",
     "Infons",
+    "Kind",
     "Location",
     "Node",
 ]
@@ -52,79 +56,74 @@ class Node(NamedTuple):
     role: str
 
 
-@dataclass(slots=True)
-class BioCAnnotation:
-    """A stretch of text, in several locations if discontinuous; `line` is where it stands in its file.
+@dataclass(slots=True, kw_only=True)
+class Element:
+    """What all elements but locations and nodes have.
 
-    ``fields`` here and elsewhere are members of a JSON object that BioC does not have.
+    ``fields`` are members of a JSON object that BioC does not have; ``line`` is where the element stands in its file.
     """
 
-    id: str = ""
     infons: Infons = field(default_factory=dict)
-    locations: list[Location] = field(default_factory=list)
-    text: str = ""
     fields: Mapping[str, JSON] = field(default_factory=dict)
-    line: int | None = None
+    line: int | None = field(default=None, compare=False)
 
 
 @dataclass(slots=True)
-class BioCRelation:
+class BioCAnnotation(Element):
+    """A stretch of text, in several locations if discontinuous."""
+
+    id: str = ""
+    locations: list[Location] = field(default_factory=list)
+    text: str = ""
+
+
+@dataclass(slots=True)
+class BioCRelation(Element):
     """A relation between annotations or other relations."""
 
     id: str = ""
-    infons: Infons = field(default_factory=dict)
     nodes: list[Node] = field(default_factory=list)
 
 
+@dataclass(slots=True, kw_only=True)
+class _Marked(Element):
+    annotations: list[BioCAnnotation] = field(default_factory=list)
+    relations: list[BioCRelation] = field(default_factory=list)
+
+
 @dataclass(slots=True)
-class BioCSentence:
+class BioCSentence(_Marked):
     """A sentence with its own offset and text."""
 
     offset: int = 0
     text: str = ""
-    infons: Infons = field(default_factory=dict)
-    annotations: list[BioCAnnotation] = field(default_factory=list)
-    relations: list[BioCRelation] = field(default_factory=list)
-    line: int | None = None
 
 
 @dataclass(slots=True)
-class BioCPassage:
+class BioCPassage(_Marked):
     """A part of a document; ``text`` is None where only sentences give it."""
 
     offset: int = 0
     text: str | None = None
-    infons: Infons = field(default_factory=dict)
     sentences: list[BioCSentence] = field(default_factory=list)
-    annotations: list[BioCAnnotation] = field(default_factory=list)
-    relations: list[BioCRelation] = field(default_factory=list)
-    fields: Mapping[str, JSON] = field(default_factory=dict)
-    line: int | None = None
 
 
 @dataclass(slots=True)
-class BioCDocument:
+class BioCDocument(_Marked):
     """A document: passages, and the annotations and relations that stand beside them."""
 
     id: str = ""
-    infons: Infons = field(default_factory=dict)
     passages: list[BioCPassage] = field(default_factory=list)
-    annotations: list[BioCAnnotation] = field(default_factory=list)
-    relations: list[BioCRelation] = field(default_factory=list)
-    fields: Mapping[str, JSON] = field(default_factory=dict)
-    line: int | None = None
 
 
 @dataclass(slots=True)
-class BioCCollection:
+class BioCCollection(Element):
     """What stands before the documents of a collection."""
 
     source: str = ""
     date: str = ""
     key: str = ""
     version: str = ""
-    infons: Infons = field(default_factory=dict)
-    fields: Mapping[str, JSON] = field(default_factory=dict)
 
     def as_meta(self) -> dict[str, JSON]:
         """Return what a document's ``meta["collection"]`` keeps of it: everything that is not empty.
@@ -138,3 +137,41 @@ class BioCCollection:
 
 
 HEADER = BioCCollection(source="Linnet", key="linnet.key")  # of documents that came without a collection
+
+
+class Kind(NamedTuple):
+    """How elements of one name look in a file.
+
+    ``attributes`` and ``children`` are members of an object in JSON; in XML a child in the plural stands for any number
+    of elements. ``lacks`` is what to say where the first member that must be there is not. ``strict``: members that
+    BioC does not have are left out.
+    """
+
+    make: Callable[..., Any]
+    attributes: tuple[str, ...] = ()
+    children: tuple[str, ...] = ()
+    needs: str = ""
+    lacks: str = ""
+    strict: bool = False
+
+
+NUMBERS = frozenset({"offset", "length"})
+OFFSET = ("infons", "offset", "text")
+MARKS = ("annotations", "relations")
+KINDS = {
+    "collection": Kind(BioCCollection, children=("source", "date", "key", "version", "infons")),
+    "document": Kind(
+        BioCDocument, children=("id", "infons", "passages", *MARKS), needs="id", lacks="this document has no id"
+    ),
+    "passage": Kind(
+        BioCPassage, children=(*OFFSET, "sentences", *MARKS), needs="offset", lacks="this passage has no offset"
+    ),
+    "sentence": Kind(
+        BioCSentence, children=(*OFFSET, *MARKS), needs="offset", lacks="this sentence has no offset", strict=True
+    ),
+    "annotation": Kind(BioCAnnotation, ("id",), ("infons", "locations", "text")),
+    "relation": Kind(BioCRelation, ("id",), ("infons", "nodes"), strict=True),
+    "location": Kind(Location, ("offset", "length"), strict=True),
+    "node": Kind(Node, ("refid", "role"), needs="refid", lacks="a node without refid", strict=True),
+}
+LISTS = {f"{name}s": name for name in KINDS if name not in ("collection", "document")}

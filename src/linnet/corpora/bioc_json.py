@@ -11,21 +11,22 @@ one JSON text and held as a whole, about ten times its size; beyond `MAX_TEXT` b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache, partial
 from pathlib import Path
-from typing import Any, TextIO, TypeVar
+from typing import Any, TextIO
 
 from linnet.corpora.bioc import (
     DIGITS,
+    KINDS,
+    LISTS,
+    NUMBERS,
     BioCAnnotation,
     BioCCollection,
     BioCDocument,
     BioCPassage,
     BioCRelation,
-    BioCSentence,
     Infons,
-    Location,
-    Node,
 )
 from linnet.corpora.bioc_read import Reader
 from linnet.corpora.bioc_write import Writer
@@ -37,15 +38,6 @@ from linnet.text.json_files import dumps, loads, whole
 
 __all__ = ["read", "write"]
 
-T = TypeVar("T")
-COLLECTION = frozenset({"source", "date", "key", "version", "infons", "documents", "bioctype"})
-DOCUMENT = frozenset({"id", "infons", "passages", "annotations", "relations", "bioctype"})
-PASSAGE = frozenset({"offset", "infons", "text", "sentences", "annotations", "relations", "bioctype"})
-ANNOTATION = frozenset({"id", "infons", "text", "locations", "bioctype"})
-SENTENCE = frozenset({"offset", "infons", "text", "annotations", "relations", "bioctype"})
-RELATION = frozenset({"id", "infons", "nodes", "bioctype"})
-NODE = frozenset({"refid", "role", "bioctype"})
-LOCATION = frozenset({"offset", "length", "bioctype"})
 EXPECTED = "a collection (with 'documents'), a document (with 'passages') or {\"PubTator3\": [...]}"
 
 
@@ -147,7 +139,7 @@ class _Objects:
             for item in value:
                 yield from self.documents(item, line, collection)
         elif isinstance(value, dict) and "passages" in value:
-            yield self._document(value), collection or BioCCollection()
+            yield self._made("document", value), collection or BioCCollection()
         elif isinstance(value, dict) and isinstance(value.get("documents"), list):
             yield from self.documents(value["documents"], line, self.collection(value))
         elif isinstance(value, dict) and isinstance(value.get("PubTator3"), list):
@@ -158,16 +150,12 @@ class _Objects:
 
     def collection(self, value: Mapping[str, Any]) -> BioCCollection:
         """Return what stands before the documents."""
-        texts = {key: self._string(value, key) for key in ("source", "date", "key", "version")}
-        return BioCCollection(**texts, infons=self._infons(value), fields=_others(value, COLLECTION))
+        made: BioCCollection = self._made("collection", value)
+        return made
 
     def _fault(self, problem: str) -> FormatError:
         where = f"{self._where}: " if self._where else ""
         return FormatError(self._path, where + problem, line=self._line)
-
-    def _leave_out(self, value: Mapping[str, Any], known: frozenset[str]) -> None:
-        for key in value.keys() - known:
-            self._odd.add("member that BioC does not have, left out", self._line, repr(key))
 
     def _string(self, value: Mapping[str, Any], key: str) -> str:
         found = value.get(key)
@@ -195,81 +183,48 @@ class _Objects:
             raise self._fault(f"'infons': expected an object, found {found!r:.80}")
         return found
 
-    def _each(self, value: Mapping[str, Any], key: str, make: Callable[[Mapping[str, Any]], T]) -> list[T]:
+    def _each(self, value: Mapping[str, Any], key: str) -> list[Any]:
         found = value.get(key)
         if not found and (found is None or isinstance(found, list)):
             return []
         if not isinstance(found, list) or not all(isinstance(item, dict) for item in found):
             raise self._fault(f"{key!r}: expected a list of objects, found {found!r:.80}")
-        return list(self._faults.make_each(make, found)) if key == "annotations" else [make(item) for item in found]
+        make = partial(self._made, LISTS[key])
+        return list(self._faults.make_each(make, found) if key == "annotations" else map(make, found))
 
-    def _document(self, value: Mapping[str, Any]) -> BioCDocument:
-        self._where = ""
-        id = self._string(value, "id")
-        if not id:
-            raise self._fault("this document has no id")
-        self._where = f"document {id!r}"
-        return BioCDocument(
-            id,
-            self._infons(value),
-            self._each(value, "passages", self._passage),
-            self._each(value, "annotations", self._annotation),
-            self._each(value, "relations", self._relation),
-            fields=_others(value, DOCUMENT),
-            line=self._line,
-        )
+    def _made(self, name: str, value: Mapping[str, Any]) -> Any:
+        """Return the element called so, with all that is in it; of a collection without its documents."""
+        kind = KINDS[name]
+        known = _known(name)
+        others = {} if value.keys() <= known else {key: item for key, item in value.items() if key not in known}
+        for key in others if kind.strict else ():
+            self._odd.add("member that BioC does not have, left out", self._line, repr(key))
+        found: dict[str, Any] = {} if kind.strict else {"fields": others}
+        if kind.children:
+            found["line"] = self._line
+        if name == "document":
+            self._where = ""
+        for key in (*kind.attributes, *kind.children):
+            found[key] = self._member(value, key)
+            if key == kind.needs and found[key] == "":
+                raise self._fault(kind.lacks)
+            if name == "document" and key == "id":
+                self._where = f"document {found[key]!r}"
+        return kind.make(**found)
 
-    def _passage(self, value: Mapping[str, Any]) -> BioCPassage:
-        return BioCPassage(
-            self._number(value, "offset"),
-            self._string(value, "text"),
-            self._infons(value),
-            self._each(value, "sentences", self._sentence),
-            self._each(value, "annotations", self._annotation),
-            self._each(value, "relations", self._relation),
-            fields=_others(value, PASSAGE),
-            line=self._line,
-        )
-
-    def _sentence(self, value: Mapping[str, Any]) -> BioCSentence:
-        self._leave_out(value, SENTENCE)
-        return BioCSentence(
-            self._number(value, "offset"),
-            self._string(value, "text"),
-            self._infons(value),
-            self._each(value, "annotations", self._annotation),
-            self._each(value, "relations", self._relation),
-            line=self._line,
-        )
-
-    def _annotation(self, value: Mapping[str, Any]) -> BioCAnnotation:
-        return BioCAnnotation(
-            self._string(value, "id"),
-            self._infons(value),
-            self._each(value, "locations", self._location),
-            self._string(value, "text"),
-            fields=_others(value, ANNOTATION),
-            line=self._line,
-        )
-
-    def _location(self, value: Mapping[str, Any]) -> Location:
-        self._leave_out(value, LOCATION)
-        return Location(self._number(value, "offset"), self._number(value, "length"))
-
-    def _relation(self, value: Mapping[str, Any]) -> BioCRelation:
-        self._leave_out(value, RELATION)
-        return BioCRelation(self._string(value, "id"), self._infons(value), self._each(value, "nodes", self._node))
-
-    def _node(self, value: Mapping[str, Any]) -> Node:
-        self._leave_out(value, NODE)
-        refid = self._string(value, "refid")
-        if not refid:
-            raise self._fault("a node without refid")
-        return Node(refid, self._string(value, "role"))
+    def _member(self, value: Mapping[str, Any], key: str) -> Any:
+        if key == "infons":
+            return self._infons(value)
+        if key in LISTS:
+            return self._each(value, key)
+        return self._number(value, key) if key in NUMBERS else self._string(value, key)
 
 
-def _others(value: Mapping[str, Any], known: frozenset[str]) -> Mapping[str, JSON]:
-    return {} if value.keys() <= known else {key: item for key, item in value.items() if key not in known}
+@cache
+def _known(name: str) -> frozenset[str]:
+    """Return the members of an element that are its own, or not kept."""
+    beside = ("bioctype", "documents") if name == "collection" else ("bioctype",)
+    return frozenset((*beside, *KINDS[name].attributes, *KINDS[name].children))
 
 
 # --- writing ---------------------------------------------------------------------------------------------------------

@@ -28,11 +28,11 @@ from linnet.corpora.bioc import (
     Infons,
 )
 from linnet.corpora.bioc_fold import fold
-from linnet.corpora.bioc_ids import ids_in, prefix_of
 from linnet.corpora.bioc_text import Placed, laid_out, placed
 from linnet.corpora.extras import OWN, restored
 from linnet.corpora.faults import STOP, Faults
-from linnet.corpora.ids import to_curie
+from linnet.corpora.ids import ids_in, prefix_of, to_curie
+from linnet.corpora.layout import hull
 from linnet.corpora.relations import known_ids
 from linnet.data import JSON, Document, Mention, Passage, Rows, Span
 from linnet.errors import DataError, FormatError
@@ -74,7 +74,7 @@ def relation_meta(relation: BioCRelation, known: Mapping[str, str] = EMPTY) -> d
         relation: the relation.
         known: the concepts of the document's mentions, by their form without prefix.
 
-    >>> relation_meta(BioCRelation("R0", {"relation": "CID", "Chemical": "D015760"}))
+    >>> relation_meta(BioCRelation("R0", infons={"relation": "CID", "Chemical": "D015760"}))
     {'id': 'R0', 'type': 'CID', 'meta': {'Chemical': 'D015760'}}
     """
     infons = dict(relation.infons)
@@ -90,7 +90,7 @@ def relation_meta(relation: BioCRelation, known: Mapping[str, str] = EMPTY) -> d
 def unplaced_meta(annotation: BioCAnnotation) -> dict[str, JSON]:
     """Return an annotation without location as ``Document.meta["annotations"]`` has it.
 
-    >>> unplaced_meta(BioCAnnotation("1", {"type": "MeSH heading", "identifier": "MESH:D012640"}))
+    >>> unplaced_meta(BioCAnnotation("1", infons={"type": "MeSH heading", "identifier": "MESH:D012640"}))
     {'id': '1', 'infons': {'type': 'MeSH heading', 'identifier': 'MESH:D012640'}}
     """
     value: dict[str, JSON] = {"id": annotation.id, "infons": annotation.infons, "text": annotation.text}
@@ -210,15 +210,12 @@ def _whole(doc: Document, ours: Mapping[str, Any], found: Mapping[str, Any], row
 def _made(annotation: BioCAnnotation, spans: tuple[Span, ...], text: str) -> Mention:
     """Return the mention that an annotation with these spans is."""
     types, concepts, meta = _linked(annotation.infons)
-    parts = spans if len(spans) > 1 else ()
-    if parts and annotation.text and annotation.text != " ".join(text[start:end] for start, end in parts):
+    if len(spans) > 1 and annotation.text and annotation.text != " ".join(text[start:end] for start, end in spans):
         meta["text"] = annotation.text
     if annotation.fields:
         meta["fields"] = annotation.fields
     return Mention(
-        spans[0].start,
-        spans[-1].end,
-        parts=parts,
+        *hull(spans),
         id="" if annotation.id.startswith(NONE) else annotation.id,
         types=types,
         source=cast("Any", annotation.infons.get(SOURCE, "gold")),

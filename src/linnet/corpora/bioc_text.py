@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from linnet.corpora.bioc import BioCAnnotation, BioCDocument, BioCPassage, Location
+from linnet.corpora.layout import MAX_GAP, filler
 from linnet.data import Span
 from linnet.errors import FormatError
 
-__all__ = ["MAX_GAP", "NEAR", "Layout", "Placed", "filler", "laid_out", "placed"]
+__all__ = ["NEAR", "Layout", "Placed", "laid_out", "placed"]
 
-MAX_GAP = 1 << 20  # characters that may lie between the passages of one document
 NEAR = 5  # characters that an annotation may stand beside its text
 
 
@@ -30,15 +30,6 @@ class Placed(NamedTuple):
     spans: tuple[Span, ...]
     overlapped: bool = False
     moved: bool = False
-
-
-def filler(size: int) -> str:
-    r"""Return what stands for the characters between two passages.
-
-    >>> filler(0), filler(1), filler(3)
-    ('', '\n', '  \n')
-    """
-    return " " * (size - 1) + "\n" if size else ""
 
 
 def laid_out(source: BioCDocument, path: str) -> Layout:

@@ -25,10 +25,10 @@ from linnet.corpora.bioc import (
     Location,
     Node,
 )
-from linnet.corpora.bioc_ids import ids_out
 from linnet.corpora.bioc_read import Reader
-from linnet.corpora.bioc_text import filler
 from linnet.corpora.extras import OWN, rest
+from linnet.corpora.ids import ids_out
+from linnet.corpora.layout import filler
 from linnet.corpora.relations import relations
 from linnet.data import JSON, Document, Mention, Rows
 from linnet.errors import DataError
@@ -61,8 +61,8 @@ class Writer:
         """Return what stands before the documents: what the first of them was read with, else our own `HEADER`."""
         told = doc.meta.get("collection") if doc else None
         if isinstance(told, Mapping):
-            texts = {key: self._text(told.get(key)) for key in ("source", "date", "key", "version")}
-            header = BioCCollection(**texts, infons=self._infons(told), fields=self._fields(told))
+            texts = [self._text(told.get(key)) for key in ("source", "date", "key", "version")]
+            header = BioCCollection(*texts, infons=self._infons(told), fields=self._fields(told))
             self.header = header if header.as_meta() else HEADER
         return self.header
 
@@ -76,7 +76,7 @@ class Writer:
         if not doc.id:
             raise DataError(f"document {doc.id!r} has no id, and BioC has no place for such documents")
         passages = self._passages(doc)
-        source = BioCDocument(doc.id, self._infons(doc.meta), passages, fields=self._fields(doc.meta))
+        source = BioCDocument(doc.id, passages, infons=self._infons(doc.meta), fields=self._fields(doc.meta))
         source.relations = list(filter(None, map(self._relation, relations(doc))))
         order = self._place(doc, passages)
         if order != sorted(order):
@@ -123,13 +123,13 @@ class Writer:
             return None
         infons = {**relation.get("meta", {}), **({"type": relation["type"]} if relation.get("type") else {})}
         nodes = [Node(arg["ref"], arg.get("role", "")) for arg in args]
-        return BioCRelation(self._text(relation.get("id")), self._infons({"infons": infons}), nodes)
+        return BioCRelation(self._text(relation.get("id")), nodes, infons=self._infons({"infons": infons}))
 
     def _unplaced(self, told: JSON) -> list[BioCAnnotation]:
         """Return annotations without location."""
         listed: Any = told if isinstance(told, Sequence) else ()
         return [
-            BioCAnnotation(self._text(item.get("id")), self._infons(item), text=self._text(item.get("text")))
+            BioCAnnotation(self._text(item.get("id")), text=self._text(item.get("text")), infons=self._infons(item))
             for item in listed
             if isinstance(item, Mapping)
         ]
@@ -148,9 +148,8 @@ class Writer:
             end = passage.end
             infons: Infons = {"type": passage.kind} if passage.kind else {}
             infons = {**infons, **self._infons(passage.meta), **infons}
-            found.append(
-                BioCPassage(passage.start, doc.text[passage.start : end], infons, fields=self._fields(passage.meta))
-            )
+            text, fields = doc.text[passage.start : end], self._fields(passage.meta)
+            found.append(BioCPassage(passage.start, text, infons=infons, fields=fields))
         return found if end == len(doc.text) else [*found, BioCPassage(end, doc.text[end:])]
 
     def _place(self, doc: Document, passages: Sequence[BioCPassage]) -> list[int]:
@@ -172,4 +171,4 @@ class Writer:
             infons = {**infons, **self._infons(mention.meta), **infons}
         locations = [Location(start, end - start) for start, end in mention.spans]
         id, text = mention.id or f"{NONE}{number}", doc.surface(mention)
-        return BioCAnnotation(id, infons, locations, text, self._fields(mention.meta))
+        return BioCAnnotation(id, locations, text, infons=infons, fields=self._fields(mention.meta))

@@ -2,7 +2,7 @@
 
 How elements become documents is told in `linnet.corpora.bioc_read`, how documents become elements in
 `linnet.corpora.bioc_write`, Linnet's own infons in `linnet.corpora.bioc`, the infons with ids in
-`linnet.corpora.bioc_ids`.
+`linnet.corpora.ids`.
 """
 
 from __future__ import annotations
@@ -13,18 +13,7 @@ from typing import Any, TextIO, cast
 
 from lxml import etree
 
-from linnet.corpora.bioc import (
-    DIGITS,
-    BioCAnnotation,
-    BioCCollection,
-    BioCDocument,
-    BioCPassage,
-    BioCRelation,
-    BioCSentence,
-    Infons,
-    Location,
-    Node,
-)
+from linnet.corpora.bioc import DIGITS, KINDS, LISTS, NUMBERS, BioCCollection, Infons, Kind
 from linnet.corpora.bioc_read import Reader
 from linnet.corpora.bioc_write import ILLEGAL, Writer
 from linnet.corpora.faults import STOP, Faults
@@ -36,7 +25,7 @@ from linnet.text.xml_files import elements
 __all__ = ["read", "write"]
 
 HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n<!DOCTYPE collection SYSTEM "BioC.dtd">\n'
-HEADER = ("source", "date", "key", "version")
+OPTIONAL = ("version", "relation")  # what is not written where it is empty: an element, the id of another
 
 
 def read(
@@ -75,8 +64,8 @@ class _Elements:
             if element.tag == "document":
                 if element.getparent() is not root:
                     raise self._fault("a document that is not a child of the collection", element)
-                header = header or self._collection(root)
-                yield from self._reader.documents(self._document(element), header)
+                header = header or self._made(root)
+                yield from self._reader.documents(self._made(element), header)
         if root is None:
             raise FormatError(self._path, "is no BioC XML: expected the element <collection>")
 
@@ -115,99 +104,33 @@ class _Elements:
             raise self._fault("an undeclared entity, expected an element of BioC", element)
         self._odd.add("element that BioC does not have, left out", _line(element) or 0, f"<{element.tag}>")
 
-    def _collection(self, root: etree._Element) -> BioCCollection:
-        collection = BioCCollection()
-        for child in root:
-            if child.tag in HEADER:
-                setattr(collection, child.tag, self._text(child))
-            elif child.tag == "infon":
-                self._infon(child, collection.infons)
-            elif child.tag != "document":
-                self._unknown(child)
-        return collection
+    def _made(self, element: etree._Element) -> Any:
+        """Return an element with all that is in it; of a collection without its documents."""
+        kind = KINDS[str(element.tag)]
+        found: dict[str, Any] = {}
+        for name in kind.attributes:
+            value = element.get(name)
+            found[name] = self._number(value, element) if name in NUMBERS else value or ""
+        if kind.children:
+            found["line"] = _line(element)
+            for child in element:
+                self._take(child, kind, found)
+        if kind.needs and found.get(kind.needs, "") == "":
+            raise self._fault(kind.lacks, element)
+        return kind.make(**found)
 
-    def _document(self, element: etree._Element) -> BioCDocument:
-        document = BioCDocument(line=_line(element))
-        for child in element:
-            if child.tag == "id":
-                document.id = self._text(child)
-            elif child.tag == "passage":
-                document.passages.append(self._passage(child))
-            else:
-                self._common(child, document)
-        if not document.id:
-            raise self._fault("this document has no id", element)
-        return document
-
-    def _passage(self, element: etree._Element) -> BioCPassage:
-        passage = BioCPassage(offset=-1, line=_line(element))
-        for child in element:
-            if child.tag == "annotation":
-                passage.annotations += self._reader.faults.make_each(self._annotation, [child])
-            elif child.tag == "offset":
-                passage.offset = self._number(child.text, child)
-            elif child.tag == "text":
-                passage.text = self._text(child)
-            elif child.tag == "sentence":
-                passage.sentences.append(self._sentence(child))
-            else:
-                self._common(child, passage)
-        if passage.offset < 0:
-            raise self._fault("this passage has no offset", element)
-        return passage
-
-    def _sentence(self, element: etree._Element) -> BioCSentence:
-        sentence = BioCSentence(offset=-1, line=_line(element))
-        for child in element:
-            if child.tag == "offset":
-                sentence.offset = self._number(child.text, child)
-            elif child.tag == "text":
-                sentence.text = self._text(child)
-            else:
-                self._common(child, sentence)
-        if sentence.offset < 0:
-            raise self._fault("this sentence has no offset", element)
-        return sentence
-
-    def _common(self, element: etree._Element, owner: BioCDocument | BioCPassage | BioCSentence) -> None:
-        """Read what documents, passages and sentences alike may hold."""
-        if element.tag == "infon":
-            self._infon(element, owner.infons)
-        elif element.tag == "annotation":
-            owner.annotations += self._reader.faults.make_each(self._annotation, [element])
-        elif element.tag == "relation":
-            owner.relations.append(self._relation(element))
-        else:
-            self._unknown(element)
-
-    def _annotation(self, element: etree._Element) -> BioCAnnotation:
-        annotation = BioCAnnotation(element.get("id") or "", line=_line(element))
-        for child in element:
-            tag = child.tag
-            if tag == "infon":
-                self._infon(child, annotation.infons)
-            elif tag == "location":
-                offset, length = self._number(child.get("offset"), child), self._number(child.get("length"), child)
-                annotation.locations.append(Location(offset, length))
-            elif tag == "text":
-                annotation.text = self._text(child)
-            else:
-                self._unknown(child)
-        return annotation
-
-    def _relation(self, element: etree._Element) -> BioCRelation:
-        relation = BioCRelation(element.get("id") or "")
-        for child in element:
-            if child.tag == "infon":
-                self._infon(child, relation.infons)
-            elif child.tag == "node":
-                refid = child.get("refid")
-                if not refid:
-                    raise self._fault("a node without refid", child)
-                relation.nodes.append(Node(refid, child.get("role") or ""))
-            else:
-                self._unknown(child)
-        return relation
+    def _take(self, child: etree._Element, kind: Kind, found: dict[str, Any]) -> None:
+        """Put what a child of an element holds into what was `found` of it."""
+        name = str(child.tag)
+        if name == "infon" and "infons" in kind.children:
+            self._infon(child, found.setdefault("infons", {}))
+        elif f"{name}s" in LISTS and f"{name}s" in kind.children:
+            guarded = self._reader.faults.make_each if name == "annotation" else map
+            found.setdefault(f"{name}s", []).extend(guarded(self._made, [child]))
+        elif name in kind.children:
+            found[name] = self._number(child.text, child) if name in NUMBERS else self._text(child)
+        elif name != "document":
+            self._unknown(child)
 
 
 def _line(element: etree._Element) -> int | None:
@@ -229,7 +152,7 @@ def write(docs: Iterable[Document], out: TextIO, *, rows: Rows | None = None) ->
     for doc in docs:
         if not count:
             out.write(HEAD + _head(writer.begin(doc)))
-        text = "".join(_document(writer.document(doc)))
+        text = "".join(_xml("document", writer.document(doc))) + "\n"
         if ILLEGAL.search(text):
             raise _illegal(doc, text)
         out.write(text)
@@ -264,43 +187,25 @@ def _quoted(text: str) -> str:
     return _escaped(text).replace('"', "&quot;").replace("\n", "&#10;").replace("\t", "&#9;")
 
 
-def _element(tag: str, text: str) -> str:
-    return f"<{tag}>{_escaped(text)}</{tag}>"
-
-
-def _infons(infons: Infons) -> Iterator[str]:
-    for key, value in infons.items():
-        yield f'<infon key="{_quoted(key)}">{_escaped(str(value))}</infon>'
-
-
 def _head(header: BioCCollection) -> str:
-    parts = [_element("source", header.source), _element("date", header.date), _element("key", header.key)]
-    parts += [_element("version", header.version)] if header.version else []
-    return "".join(["<collection>", *parts, *_infons(header.infons), "\n"])
+    return "".join(_xml("collection", header)).removesuffix("</collection>") + "\n"
 
 
-def _document(document: BioCDocument) -> Iterator[str]:
-    yield "<document>" + _element("id", document.id)
-    yield from _infons(document.infons)
-    for passage in document.passages:
-        yield "<passage>"
-        yield from _infons(passage.infons)
-        yield f"<offset>{passage.offset}</offset>" + _element("text", passage.text or "")
-        for annotation in passage.annotations:
-            yield from _annotation(annotation)
-        yield "</passage>"
-    for relation in document.relations:
-        yield f'<relation id="{_quoted(relation.id)}">' if relation.id else "<relation>"
-        yield from _infons(relation.infons)
-        for refid, role in relation.nodes:
-            yield f'<node refid="{_quoted(refid)}" role="{_quoted(role)}"/>'
-        yield "</relation>"
-    yield "</document>\n"
-
-
-def _annotation(annotation: BioCAnnotation) -> Iterator[str]:
-    yield f'<annotation id="{_quoted(annotation.id)}">'
-    yield from _infons(annotation.infons)
-    for offset, length in annotation.locations:
-        yield f'<location offset="{offset}" length="{length}"/>'
-    yield _element("text", annotation.text) + "</annotation>"
+def _xml(tag: str, value: Any) -> Iterator[str]:
+    """Yield the pieces of an element with all that is in it."""
+    kind = KINDS[tag]
+    said = {name: str(getattr(value, name)) for name in kind.attributes}
+    attributes = [f' {name}="{_quoted(text)}"' for name, text in said.items() if text or tag not in OPTIONAL]
+    yield f"<{tag}{''.join(attributes)}{'>' if kind.children else '/>'}"
+    for name in kind.children:
+        item = getattr(value, name)
+        if name == "infons":
+            for key, infon in item.items():
+                yield f'<infon key="{_quoted(key)}">{_escaped(str(infon))}</infon>'
+        elif name in LISTS:
+            for one in item:
+                yield from _xml(LISTS[name], one)
+        elif item or name not in OPTIONAL:
+            yield f"<{name}>{_escaped('' if item is None else str(item))}</{name}>"
+    if kind.children:
+        yield f"</{tag}>"

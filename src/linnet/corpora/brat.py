@@ -47,6 +47,7 @@ from linnet.corpora.brat_write import write_folder
 from linnet.corpora.faults import STOP, Faults
 from linnet.corpora.formats import suffix
 from linnet.corpora.ids import to_curie
+from linnet.corpora.layout import hull
 from linnet.corpora.names import namer
 from linnet.corpora.sources import find, stem
 from linnet.data import Document, Mention, Rows, Span
@@ -330,13 +331,12 @@ class _Reader:
         return replace(doc, mentions=None if unseen else tuple(mentions), meta=meta)
 
     def _mention(self, own: str, entry: Entry, found: _Annotations, pointed: set[str]) -> Mention:
-        start, end = entry.spans[0].start, entry.spans[-1].end
-        parts = entry.spans if len(entry.spans) > 1 else ()
         rest = entry.rest
-        mention = Mention(start, end, parts=parts)
+        mention = Mention(*hull(entry.spans))
         if rest:
             try:
-                value = {**rest, "start": start, "end": end, "parts": [list(part) for part in parts]}
+                parts = [list(part) for part in mention.parts]
+                value = {**rest, "start": mention.start, "end": mention.end, "parts": parts}
                 [mention] = from_json({"id": "", "text": found.text, "mentions": [value]}, self._rows).mentions or ()
             except DataError as error:
                 problem = f"the {ABOUT_MENTION} of {own}: {error}"

@@ -30,7 +30,6 @@ from linnet.corpora.plain_text import BREAKS
 from linnet.data import Document, Mention, Rows
 from linnet.errors import DataError, FormatError
 from linnet.frozen import EMPTY
-from linnet.home import real_path
 from linnet.reporter import warn
 from linnet.text.files import replacing, replacing_folder
 
@@ -45,37 +44,22 @@ MENTION_TYPE = "Mention"  # of a mention without types, as brat wants one
 
 
 def write_folder(
-    docs: Iterable[Document],
-    folder: str | Path,
-    *,
-    rows: Rows | None = None,
-    overwrite: bool = False,
-    aside: Path | None = None,
+    docs: Iterable[Document], folder: str | Path, *, rows: Rows | None = None, aside: Path | None = None
 ) -> int:
     """Write each document as ``id.txt`` and ``id.ann`` below `folder` and return how many.
 
-    A ``/`` in an id makes a subfolder. A new folder is there in full or not at all. With `overwrite` the two files of a
-    document are written beside and renamed together, the annotations first: if that is cut short, reading notices that
-    they lack their text.
+    A ``/`` in an id makes a subfolder. The folder is there in full or not at all.
 
     Args:
         docs: the documents, consumed one by one.
-        folder: made if it is not there; must be empty unless `overwrite`.
+        folder: made if it is not there; must be empty.
         rows: the knowledge base of candidates, and for the names beside normalised ids.
-        overwrite: replace files of the same names; others stay.
-        aside: where a new folder is written, on the same disk, until it is complete; by default beside it.
+        aside: where the folder is written, on the same disk, until it is complete; by default beside it.
 
     Raises:
         FormatError: a folder that holds files already, or a place that cannot be written to.
         DataError: an id that is no safe path, or that stands twice; a text with NUL characters.
     """
-    if overwrite:
-        root = Path(folder)
-        try:
-            root.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise FormatError(folder, f"cannot be written to: {error.strerror}") from error
-        return _write_all(docs, root, rows)
     with replacing_folder(folder, aside=aside) as root:
         return _write_all(docs, root, rows)
 
@@ -101,7 +85,6 @@ def _write_pair(root: Path, doc: Document, lines: Sequence[str]) -> None:
     if "\0" in doc.text:
         raise DataError(f"document {doc.id!r}: its text holds NUL characters, which no text file can")
     try:
-        # the inner file takes its name first
         with replacing(f"{base}.txt") as text, replacing(f"{base}.ann") as annotations:
             text.write(BOM + doc.text if doc.text.startswith(BOM) else doc.text)  # readers drop the first
             annotations.writelines(f"{line}\n" for line in lines)
@@ -123,12 +106,8 @@ def _place(root: Path, id: str) -> Path:
     base = root.joinpath(*parts)
     try:
         base.parent.mkdir(parents=True, exist_ok=True)
-        inside = real_path(root)
-        files = [real_path(f"{base}{suffix}") for suffix in (".txt", ".ann")]
     except OSError as error:
         raise FormatError(base, f"cannot be written: {error.strerror}") from error
-    if not all(file.is_relative_to(inside) for file in files):
-        raise FormatError(base, f"a link leads out of {root}: refused")
     return base
 
 

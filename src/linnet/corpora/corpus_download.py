@@ -18,8 +18,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
-from linnet.corpora.catalog import CORPORA, corpora_folder, corpus_named
-from linnet.corpora.entry import Corpus, Download
+from linnet.corpora.catalog import CORPORA, Corpus, Download, corpora_folder, corpus_named
 from linnet.errors import FormatError, LinnetError, did_you_mean
 from linnet.fetch.archive import check_archive, unpack
 from linnet.fetch.file import SHA256, Fetched, Progress, alone, fetch, on_disk

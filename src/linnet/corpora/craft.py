@@ -36,6 +36,7 @@ from typing import NamedTuple, cast
 from lxml import etree
 
 from linnet.corpora.counting import utf16_units
+from linnet.corpora.layout import hull
 from linnet.corpora.misplaced import LOST, Places
 from linnet.corpora.separated import number
 from linnet.corpora.sources import visible
@@ -122,9 +123,7 @@ def _mention(annotation: Annotation, ontology: str, text: str, units: Sequence[i
         places.tell(LOST, annotation.line, annotation.id)
         return None
     return Mention(
-        parts[0].start,
-        parts[-1].end,
-        parts=parts if len(parts) > 1 else (),
+        *hull(parts),
         id=annotation.id,
         types=(ontology,),
         source="gold",

@@ -51,11 +51,6 @@ def read(path: str | Path, *, rows: Rows | None = None, name: str = "") -> Itera
     A document's id is the name and its number, ``train:7``, unless Linnet wrote it. Its categories stay in
     ``meta["cats"]``, values of custom attributes that are JSON in ``meta["extensions"]``.
 
-    Args:
-        path: the file.
-        rows: turns the ids of stored candidates into rows; without it they stay ids.
-        name: what ids begin with; the file's stem when empty.
-
     Raises:
         MissingExtraError: spaCy is not installed.
         FormatError: no DocBin, or what unpacks to more than `BOMB_RATIO` times its size.

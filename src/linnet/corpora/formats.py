@@ -16,9 +16,11 @@ __all__ = ["ALL", "FORMATS", "GIVEN", "READABLE", "WRITABLE", "Format", "resolve
 class Format:
     """Where a format is read and written, as "module:function" of this folder, and the suffixes its files have.
 
-    A reader is called with the path, a writer with the documents and the open text file, both with those of the
-    keywords ``rows`` (a knowledge base), ``name`` (what to call documents that have no id) and ``faults`` (what is done
-    about annotations that cannot be read) that ``options`` names.
+    A reader is called with the path of a file, plain or gzip, a writer with the documents and the open text file, both
+    with those of the keywords that ``options`` names: ``rows`` (a knowledge base that turns the ids of stored
+    candidates into rows, and back; without it they stay ids), ``name`` (what to call documents that have no id, with
+    their number where there may be several; the file's stem when empty) and ``faults`` (what is done about annotations
+    that cannot be read).
     ``alone`` tells formats that their suffix alone identifies; the others are recognised by content. ``holds`` names
     what the format can hold (`linnet.corpora.conversion_losses`), ``carry`` the function that gives a document what
     comes back of its text, passages and probabilities, where not all does; a format with ``write_folder`` makes several

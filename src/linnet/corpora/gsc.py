@@ -29,10 +29,6 @@ DIGITS = 12  # more make no offset that any file could have
 def read(path: str | Path, *, faults: Faults = STOP) -> Iterator[Document]:
     """Yield the documents of a GSC+ file; each annotation line is one gold mention with one concept.
 
-    Args:
-        path: the file, plain or gzip.
-        faults: what is done about annotations that cannot be read.
-
     Raises:
         FormatError: a block without text, an annotation with other columns, or one whose text is not what its offsets
             say; with the line.

@@ -17,6 +17,7 @@ import numpy as np
 from linnet.corpora.counting import Offsets
 from linnet.corpora.extras import restored
 from linnet.corpora.html import Concepts, write_html
+from linnet.corpora.layout import hull
 from linnet.data import Candidates, Document, Mention, Rows, Span
 from linnet.errors import DataError, FormatError
 from linnet.text.files import open_text, shown
@@ -46,10 +47,6 @@ def write(docs: Iterable[Document], out: TextIO, *, rows: Rows | None = None) ->
 
 def read(path: str | Path, *, rows: Rows | None = None) -> Iterator[Document]:
     """Yield the documents of a page that Linnet wrote, one at a time.
-
-    Args:
-        path: the file, plain or gzip.
-        rows: turns the ids of candidates into rows; without it they stay ids.
 
     Raises:
         FormatError: another page, or one that is damaged or cut off; with the line.
@@ -81,9 +78,7 @@ def _mention(node: Node, offsets: Offsets) -> Mention:
         raise node.member("s").expected("offsets")
     alternatives = [tuple(id.string() for id in answer.items()) for answer in node.each("a")]
     return Mention(
-        spans[0].start,
-        spans[-1].end,
-        parts=tuple(spans) if len(spans) > 1 else (),
+        *hull(spans),
         types=tuple(type.string() for type in node.each("t")),
         source=cast("Any", node.text("o", "pred")),  # checked by the record
         candidates=_candidates(node.each("x")),

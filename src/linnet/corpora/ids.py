@@ -3,13 +3,32 @@
 Corpora of the field leave the vocabulary out where the form or the type of the mention tells it: ``D014262`` is MeSH,
 ``C0024660`` UMLS, ``6528`` of a gene is NCBI Gene. `to_curie` and `from_curie` turn one id, `read_ids` and `write_ids`
 a whole field with several ids and a separator.
+
+BioC files keep the ids of an annotation in the infons that the field uses.
+
+===================================================================== ================================================
+infon (case, blanks, ``_``, ``-`` and a final "identifier" aside)     its ids
+===================================================================== ================================================
+``identifier``, ``concept_id``, ``ID``                                CURIEs, or bare ids whose form and type tell
+``MESH``, ``MeSH``                                                    MeSH
+``OMIM``, ``MIM``                                                     OMIM
+``NCBI Gene``, ``NCBIGene``, ``Entrez Gene``, ``Entrez``, ``GeneID``  NCBI Gene
+``NCBI Taxonomy``, ``NCBITaxon``, ``Taxonomy``, ``TaxID``             NCBI Taxonomy
+``UMLS``, ``UMLS CUI``, ``CUI``                                       UMLS
+``dbSNP``, ``RSID``                                                   dbSNP
+``HP``, ``HPO``; ``CHEBI``; ``Cellosaurus``; ``GO``; ``DOID``         the terminology they name
+===================================================================== ================================================
+
+The first such infon in the file's order gives the ids, any other stays an infon. ``-1``, ``-111``, ``-``, ``None`` and
+an empty value mean: looked for, no id.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from itertools import zip_longest
 
 from linnet.corpora.plain_text import BREAKING
 from linnet.data import JSON, FrozenDict
@@ -17,7 +36,20 @@ from linnet.errors import DataError
 from linnet.frozen import EMPTY
 from linnet.vocabularies.curies import curie, known_form
 
-__all__ = ["MISSING", "VARIANT", "from_curie", "read_ids", "to_curie", "variant", "write_ids"]
+__all__ = [
+    "MISSING",
+    "VARIANT",
+    "from_curie",
+    "ids_in",
+    "ids_out",
+    "joined",
+    "prefix_of",
+    "read_ids",
+    "short",
+    "to_curie",
+    "variant",
+    "write_ids",
+]
 
 NO_GENE = "-111"  # what NLM-Gene has for a gene without an id
 MISSING = frozenset({"", "-", "-1", NO_GENE})  # what stands where an annotator found no id
@@ -162,16 +194,103 @@ def write_ids(concepts: tuple[str, ...], type: str = "", *, meta: Mapping[str, J
 def _joined(concepts: tuple[str, ...], type: str, separator: str) -> str:
     if not concepts:
         return "-1"
-    short = [_short(id, type) for id in concepts]
     expected = tuple(to_curie(id, type) for id in concepts)
     for between in (separator, *SEPARATORS):
-        gaps = between if len(between) == len(short) - 1 else between[:1] * (len(short) - 1)
-        field = short[0] + "".join(gap + id for gap, id in zip(gaps, short[1:], strict=False))
+        field = joined([short(id, type) for id in concepts], between)
         if not BREAKING.search(field) and read_ids(field, type)[0] == expected:
             return field
     raise DataError(f"the ids {', '.join(map(repr, concepts))} do not fit in one field: one of them holds a separator")
 
 
-def _short(id: str, type: str) -> str:
-    short = from_curie(id)
-    return short if to_curie(short, type) == id else id
+def joined(ids: Sequence[str], separator: str = USUAL) -> str:
+    """Return ids with a separator between: the same in all gaps, or one character for each."""
+    gaps = separator if len(separator) == len(ids) - 1 else separator[:1] * (len(ids) - 1)
+    return "".join(id + gap for id, gap in zip_longest(ids, gaps, fillvalue=""))
+
+
+def short(id: str, type: str = "") -> str:
+    """Return a CURIE without its prefix where reading gives it back."""
+    bare = from_curie(id)
+    return bare if to_curie(bare, type) == id else id
+
+
+PREFIXES = {
+    "": "",
+    "id": "",
+    "conceptid": "",
+    "mesh": "MESH",
+    "omim": "OMIM",
+    "mim": "OMIM",
+    "ncbigene": "NCBIGene",
+    "entrezgene": "NCBIGene",
+    "entrez": "NCBIGene",
+    "geneid": "NCBIGene",
+    "ncbitaxonomy": "NCBITaxon",
+    "ncbitaxon": "NCBITaxon",
+    "taxonomy": "NCBITaxon",
+    "taxid": "NCBITaxon",
+    "umls": "UMLS",
+    "umlscui": "UMLS",
+    "cui": "UMLS",
+    "dbsnp": "DBSNP",
+    "rsid": "DBSNP",
+    "hp": "HP",
+    "hpo": "HP",
+    "chebi": "CHEBI",
+    "cellosaurus": "Cellosaurus",
+    "go": "GO",
+    "doid": "DOID",
+}
+IGNORED = re.compile(r"[\s_-]")
+BETWEEN = re.compile(r"[^|+,;]+")  # between the separators of several ids
+SHORT = re.compile(r"(?<![^|+,;])(?:NCBIGene|NCBITaxon):\d+(?![^|+,;])")
+
+
+@lru_cache(4096)
+def prefix_of(key: str) -> str | None:
+    """Return the prefix of the ids that the infon `key` holds, ``""`` if they say it themselves, None if no ids.
+
+    >>> prefix_of("MeSH"), prefix_of("NCBI Gene identifier"), prefix_of("identifier"), prefix_of("note")
+    ('MESH', 'NCBIGene', '', None)
+    """
+    plain = IGNORED.sub("", key.lower())
+    return PREFIXES.get(plain.removesuffix("identifier")) if plain else None
+
+
+@lru_cache(CACHED)
+def ids_in(value: str, type: str, prefix: str = "") -> tuple[tuple[str, ...], Mapping[str, JSON]]:
+    """Return the CURIEs in an id infon, and what the mention's ``meta`` must keep of it, as `read_ids` does.
+
+    >>> ids_in("D007674|D056486", "Disease", "MESH")
+    (('MESH:D007674', 'MESH:D056486'), {})
+    >>> ids_in("217000", "Disease", "OMIM"), ids_in("MESH:D1,MESH:D2", "Chemical")
+    ((('OMIM:217000',), {}), (('MESH:D1', 'MESH:D2'), {'separator': ','}))
+    """
+    if value == "None":
+        return (), EMPTY
+    if prefix and not ("|" in value and prefix == "DBSNP"):
+        value = BETWEEN.sub(lambda match: _prefixed(match[0].strip(), type, prefix), value)
+    return read_ids(value, type)
+
+
+def _prefixed(id: str, type: str, prefix: str) -> str:
+    return id if id in MISSING or ":" in to_curie(id, type) else f"{prefix}:{id}"
+
+
+def ids_out(concepts: tuple[str, ...], type: str, meta: Mapping[str, JSON] = EMPTY) -> str | None:
+    """Return concepts as the value of an ``identifier`` infon, in the form that `meta` remembers.
+
+    Genes and species are written as bare numbers where the type tells what they are, all others as CURIEs, as
+    PubTator's own BioC files have them. None means that the value would not be read as the same concepts.
+
+    >>> ids_out(("MESH:D1", "MESH:D2"), "Disease", {"separator": "+"})
+    'MESH:D1+MESH:D2'
+    >>> ids_out(("NCBIGene:6528",), "Gene"), ids_out((), ""), ids_out(("a|b",), "")
+    ('6528', '-1', None)
+    """
+    separator, written = meta.get("separator"), meta.get("ids")
+    value = joined(concepts, separator if isinstance(separator, str) and separator else "|") or "-1"
+    if isinstance(written, str) and read_ids(written, type)[0] == concepts:
+        value = written
+    value = SHORT.sub(lambda match: short(match[0], type), value)
+    return value if ids_in(value, type)[0] == concepts else None

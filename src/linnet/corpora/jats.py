@@ -31,8 +31,9 @@ from typing import Any
 
 from lxml import etree
 
+from linnet.corpora.layout import lined_up
 from linnet.corpora.sources import stem
-from linnet.data import Document, Passage
+from linnet.data import Document
 from linnet.errors import FormatError
 from linnet.text.files import shown
 from linnet.text.xml_files import elements
@@ -70,10 +71,6 @@ def read(path: str | Path, *, name: str = "") -> Iterator[Document]:
 
     All ids stay in ``meta["ids"]``. Articles may stand in the name space of JATS or in none.
 
-    Args:
-        path: the file.
-        name: the id of an article without any; the file's stem when empty.
-
     Raises:
         FormatError: no well-formed XML (with the line), entity declarations, or no article.
     """
@@ -98,16 +95,11 @@ def _document(article: etree._Element, name: str) -> Document:
     number = next((ids[kind] for kind in IDS if ids.get(kind)), name)
     if ids.get("pmc") == number and number.isdecimal():
         number = f"PMC{number}"
-    passages, start = [], 0
-    parts = [part for part in _parts(article) if part[1]]
-    for kind, text, meta in parts:
-        passages.append(Passage(start, start + len(text), kind, meta))
-        start += len(text) + 1
-    text = "\n".join(text for _, text, _ in parts)
+    text, passages = lined_up([part for part in _parts(article) if part[1]])
     more: dict[str, Any] = {"ids": ids} if ids else {}
     if references := list(_references(article)):
         more["references"] = references
-    return Document(number, text, passages=tuple(passages), meta=more)
+    return Document(number, text, passages=passages, meta=more)
 
 
 def _references(article: etree._Element) -> Iterator[dict[str, str]]:

@@ -29,11 +29,6 @@ BEGIN = 1 << 16  # characters of a line that tell its format
 def read(path: str | Path, *, rows: Rows | None = None, faults: Faults = STOP) -> Iterator[Document]:
     """Yield the documents of a JSON Lines file; blank lines are skipped, a file without lines holds no documents.
 
-    Args:
-        path: the file, plain or gzip.
-        rows: turns the ids of stored candidates into rows; without it they stay ids.
-        faults: whether documents that cannot be read are left out.
-
     Raises:
         FormatError: a line that is no document, with its number.
         UnknownConceptError: a candidate that `rows` does not hold.

@@ -51,11 +51,6 @@ ARGUMENTS = {"right": ("from_id", "to_id"), "left": ("to_id", "from_id"), "bi": 
 def read(path: str | Path, *, name: str = "", faults: Faults = STOP) -> Iterator[Document]:
     """Yield the documents of an export, plain or gzip: an array of tasks, one task, or one a line.
 
-    Args:
-        path: the file.
-        name: what a task without id is called, with its number; the file's stem when empty.
-        faults: what is done about regions that cannot be read.
-
     Raises:
         FormatError: no JSON (with the line), tasks without text, regions of something else than plain text, offsets
             that say another text: with the path of the member and what was expected.
@@ -299,8 +294,7 @@ def _mention(
     told = [item for key in CONCEPTS for item in _told(attributes.get(key))]
     rest = {key: item for key, item in attributes.items() if key not in CONCEPTS}
     return Mention(
-        span.start,
-        span.end,
+        *span,
         id=id,
         types=types,
         source=source,

@@ -43,10 +43,6 @@ def read(path: str | Path, *, faults: Faults = STOP) -> Iterator[Document]:
     A document's id is its name; behind colons stand its number where two have the same name, and the project's name and
     number where two have the same number too: the same document, given to several people.
 
-    Args:
-        path: the file.
-        faults: what is done about annotations that cannot be read.
-
     Raises:
         FormatError: no JSON (with the line), an export without text, offsets that say another text: with the path of
             the member and what was expected.
@@ -125,8 +121,7 @@ def _mention(annotation: Node, place: tuple[int, int, str | None], offsets: Offs
     meta |= {key: True for key in FLAGS if annotation.flag(key)}
     meta |= {key: said for key in NOTED if (said := annotation.text(key, ""))}
     return Mention(
-        span.start,
-        span.end,
+        *span,
         id=annotation.name("id", ""),
         source="gold" if checked else "pred",
         concepts=_concepts(annotation.name("cui", "")),

@@ -25,6 +25,7 @@ from typing import Any, NamedTuple, TextIO
 
 from linnet.corpora.faults import STOP, Faults
 from linnet.corpora.ids import to_curie
+from linnet.corpora.layout import hull
 from linnet.corpora.names import namer
 from linnet.data import Document, Mention, Rows, Span
 from linnet.errors import DataError, FormatError, did_you_mean
@@ -311,8 +312,8 @@ def _mention(row: _Row, text: str, path: str, faults: Faults) -> Mention:
     problem = f"the offsets {start}-{end} of document {cells['document']!r} say {surface!r}"
     another = FormatError(path, f"{problem}, the row says {said!r}; offsets count code points", line=row.line)
     spans = sorted(faults.move(another, text, said, mention.spans))
-    parts = tuple(spans) if mention.parts else ()
-    return replace(mention, start=spans[0].start, end=spans[-1].end, parts=parts)
+    start, end, parts = hull(spans)
+    return replace(mention, start=start, end=end, parts=parts)
 
 
 def _parts(cell: str) -> tuple[Span, ...]:

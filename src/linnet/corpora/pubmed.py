@@ -13,7 +13,8 @@ from typing import cast
 
 from lxml import etree
 
-from linnet.data import JSON, Document, Passage
+from linnet.corpora.layout import lined_up
+from linnet.data import JSON, Document
 from linnet.errors import FormatError
 from linnet.text.files import shown
 from linnet.text.xml_files import elements
@@ -56,12 +57,8 @@ def _document(citation: etree._Element, name: str) -> Document:
             if value := section.get(attribute):
                 meta[key] = str(value)
         parts.append(("abstract", _text(section), meta))
-    passages, start = [], 0
-    parts = [part for part in parts if part[1]]
-    for kind, text, meta in parts:
-        passages.append(Passage(start, start + len(text), kind, meta))
-        start += len(text) + 1
-    return Document(id, "\n".join(text for _, text, _ in parts), passages=tuple(passages))
+    text, passages = lined_up([part for part in parts if part[1]])
+    return Document(id, text, passages=passages)
 
 
 def _text(element: etree._Element) -> str:

@@ -32,11 +32,11 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from linnet.corpora.faults import STOP, Faults
+from linnet.corpora.ids import joined as joined_ids
 from linnet.corpora.ids import read_ids, to_curie, variant
 from linnet.corpora.plain_text import BREAKS
 from linnet.corpora.pubtator_write import joined, write
@@ -80,10 +80,6 @@ def read(path: str | Path, *, faults: Faults = STOP) -> Iterator[Document]:
 
     Relations are in ``doc.meta["relations"]``, separators and conjuncts in the ``meta`` of their mention. Blank lines
     do not count, and neither does an empty last passage (``PMID|a|``).
-
-    Args:
-        path: the file, plain or gzip.
-        faults: what is done about lines that cannot be read.
 
     Raises:
         FormatError: a line of no known form, an annotation before its text or of another document, offsets that do
@@ -290,10 +286,6 @@ VARIANT = re.compile(r"tmVar:|VariantGroup:|Va1iantGroup:|RS#:|HGVS:|[cgmnpr]?\|
 def read_tmvar(path: str | Path, *, faults: Faults = STOP) -> Iterator[Document]:
     """Yield the documents of the corpus.
 
-    Args:
-        path: the file, plain or gzip.
-        faults: what is done about lines that cannot be read.
-
     Raises:
         FormatError: as PubTator.
     """
@@ -314,9 +306,5 @@ def _variant_mention(mention: Mention) -> Mention:
 
 def _variant_field(mention: Mention) -> str:
     """Return the column that the concepts of a mention were read from."""
-    ids, separator = mention.meta.get("ids"), mention.meta.get("separator", "|")
-    concepts = mention.concepts or ()
-    if isinstance(ids, str):
-        return ids
-    gaps = str(separator) if len(str(separator)) == len(concepts) - 1 else str(separator) * (len(concepts) - 1)
-    return "".join(id + gap for id, gap in zip_longest(concepts, gaps, fillvalue=""))
+    ids = mention.meta.get("ids")
+    return ids if isinstance(ids, str) else joined_ids(mention.concepts or (), str(mention.meta.get("separator", "|")))

@@ -1,4 +1,4 @@
-"""Documents -> PubTator, as one text with its annotations or passage by passage; `linnet.corpora.pubtator` reads it."""
+"""Documents -> PubTator; `linnet.corpora.pubtator` reads it."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from functools import lru_cache
 from typing import TextIO
 
 from linnet.corpora.ids import from_curie, to_curie, write_ids
+from linnet.corpora.layout import lined_up
 from linnet.corpora.plain_text import BREAKING, BREAKS, plain
 from linnet.corpora.relations import bare, known_ids, pairs
 from linnet.data import Document, Mention, Passage
 from linnet.errors import DataError
 from linnet.frozen import EMPTY
-from linnet.reporter import warn
 
 __all__ = ["KINDS", "carried", "joined", "write"]
 
@@ -23,18 +23,12 @@ MARKS = {kind: mark for mark, kind in KINDS.items()}
 FIRST_BREAK = re.compile(r"[\r\n](?=[\s\S])")  # one at the end of the text would leave no abstract
 
 
-def write(docs: Iterable[Document], out: TextIO, *, by_passage: bool = False) -> int:
+def write(docs: Iterable[Document], out: TextIO) -> int:
     """Write documents as PubTator and return how many.
 
     Passages that follow each other with one blank or line break between keep their kinds. Any other document is written
     as a title up to its first line break and an abstract. Line breaks inside become blanks, one for one, so that
     offsets hold. Of a discontinuous mention the hull is written; of relations those between two concepts.
-
-    Args:
-        docs: the documents.
-        out: the open file.
-        by_passage: write a block for each passage, with offsets of its own, as NLM-Chem does. A mention that crosses
-            passages has no place there: it is left out, with one warning that counts them.
 
     Raises:
         DataError: an id of a document or concept that does not fit in its column, or two documents in a row that
@@ -49,30 +43,25 @@ def write(docs: Iterable[Document], out: TextIO, *, by_passage: bool = False) ->
     <BLANKLINE>
     1
     """
-    count = crossing = 0
+    count = 0
     previous = ""
     for doc in docs:
         passages = _passages(doc)
-        _check_id(doc.id, passages, previous, by_passage)
+        _check_id(doc.id, passages, previous)
         try:
-            if by_passage:
-                crossing += _write_by_passage(doc, passages, out)
-            else:
-                _write_whole(doc, passages, out)
+            _write(doc, passages, out)
         except DataError as error:
             raise DataError(f"document {doc.id!r}: {error}") from error
         previous = doc.id
         count += 1
-    if crossing:
-        warn(f"{crossing:,} mentions across passages were not written: passages have offsets of their own")
     return count
 
 
-def _check_id(id: str, passages: Sequence[tuple[str, str]], previous: str, by_passage: bool) -> None:
+def _check_id(id: str, passages: Sequence[tuple[str, str]], previous: str) -> None:
     if not id.strip() or "|" in id or BREAKING.search(id):
         raise DataError(f"document {id!r}: PubTator has no place for an id that is empty or holds |, tab or line break")
     alone = passages[0][0] != "t" or sum(bool(text) for _, text in passages) < 2
-    if id == previous and (alone or by_passage):
+    if id == previous and alone:
         raise DataError(f"document {id!r} stands twice in a row: PubTator tells documents apart by their ids")
 
 
@@ -104,12 +93,7 @@ def joined(passages: Sequence[tuple[str, str]]) -> tuple[str, tuple[Passage, ...
     count = len(passages)
     while count and not passages[count - 1][1]:
         count -= 1
-    made: list[Passage] = []
-    start = 0
-    for mark, text in passages[:count]:
-        made.append(Passage(start, start + len(text), KINDS.get(mark, mark)))
-        start += len(text) + 1
-    return "\n".join([text for _, text in passages[:count]]), tuple(made)
+    return lined_up([(KINDS.get(mark, mark), text, EMPTY) for mark, text in passages[:count]])
 
 
 def _tile(doc: Document) -> bool:
@@ -129,38 +113,18 @@ def _mark(kind: str) -> str:
     return "p" if "|" in mark or BREAKING.search(mark) else mark
 
 
-def _write_whole(doc: Document, passages: Sequence[tuple[str, str]], out: TextIO) -> None:
+def _write(doc: Document, passages: Sequence[tuple[str, str]], out: TextIO) -> None:
     text = doc.text.translate(BREAKS)
     lines = [f"{doc.id}|{mark}|{part}" for mark, part in passages]
-    lines += [_annotation(doc.id, mention, text, 0) for mention in doc.mentions or ()]
-    lines += _relations(doc, doc.mentions or ())
+    lines += [_annotation(doc.id, mention, text) for mention in doc.mentions or ()]
+    lines += _relations(doc)
     out.write(plain("\n".join(lines)) + "\n\n")
 
 
-def _write_by_passage(doc: Document, passages: Sequence[tuple[str, str]], out: TextIO) -> int:
-    """Write a block for each passage and return the number of mentions that cross passages."""
-    text = doc.text.translate(BREAKS)
-    while len(passages) > 1 and not passages[-1][1]:
-        passages = passages[:-1]
-    written: list[Mention] = []
-    start = 0
-    for number, (_, part) in enumerate(passages, 1):
-        end = start + len(part)
-        inside = [mention for mention in doc.mentions or () if start <= mention.start and mention.end <= end]
-        written += inside
-        lines = [f"{doc.id}|t|{part}", f"{doc.id}|a|"]
-        lines += [_annotation(doc.id, mention, text, start) for mention in inside]
-        if number == len(passages):
-            lines += _relations(doc, written)
-        out.write(plain("\n".join(lines)) + "\n\n")
-        start = end + 1
-    return len(doc.mentions or ()) - len(written)
-
-
-def _annotation(id: str, mention: Mention, text: str, base: int) -> str:
+def _annotation(id: str, mention: Mention, text: str) -> str:
     start, end = mention.start, mention.end
     type = _type(mention.types)
-    line = f"{id}\t{start - base}\t{end - base}\t{text[start:end]}\t{type}"
+    line = f"{id}\t{start}\t{end}\t{text[start:end]}\t{type}"
     if mention.concepts is None:
         return line
     line = f"{line}\t{write_ids(mention.concepts, type, meta=mention.meta)}"
@@ -176,13 +140,13 @@ def _type(types: tuple[str, ...]) -> str:
     return type
 
 
-def _relations(doc: Document, written: Sequence[Mention]) -> list[str]:
+def _relations(doc: Document) -> list[str]:
     """Return the lines of the relations between two concepts; others have no place in the format.
 
-    A concept is written without its prefix where one of the `written` mentions, or its form, tells it.
+    A concept is written without its prefix where a mention, or its form, tells it.
     """
     lines = []
-    known = known_ids(written) if (found := pairs(doc)) else {}
+    known = known_ids(doc.mentions or ()) if (found := pairs(doc)) else {}
     for relation in map(bare, found):
         refs = (_ref(arg["ref"], known) for arg in relation["args"])
         lines.append("\t".join([doc.id, relation["type"], *refs, *relation.get("meta", EMPTY).values()]))

@@ -49,7 +49,7 @@ def table(path: str | Path, *, wanted: Sequence[str], separator: str) -> Iterato
 
     Args:
         path: the file, plain or gzip.
-        wanted: the columns that must be there; there may be others.
+        wanted: the columns that must be there, in upper or lower case; there may be others.
         separator: between columns.
 
     Raises:
@@ -59,13 +59,13 @@ def table(path: str | Path, *, wanted: Sequence[str], separator: str) -> Iterato
     name = shown(path)
     rows = csv_rows(open_text(path, keep_ends=True), name, separator)
     _, head = next(rows, (1, []))
-    column_places(head, name, {}, known=wanted, cures=dict.fromkeys(wanted, ""))
+    places = column_places(head, name, {}, known=wanted, cures=dict.fromkeys(wanted, ""))
     for line, cells in rows:
         if not any(cell.strip() for cell in cells):
             continue
         if len(cells) != len(head):
             raise FormatError(name, f"has {len(cells)} columns, its header {len(head)}", line=line)
-        yield line, dict(zip(head, cells, strict=True))
+        yield line, dict(zip(head, cells, strict=True)) | {column: cells[place] for column, place in places.items()}
 
 
 def number(text: str, path: str | Path, line: int) -> int:

@@ -32,7 +32,7 @@ import numpy as np
 from linnet.corpora.counting import Offsets, utf16_units
 from linnet.corpora.extras import OWN, by_ids, rest, restored
 from linnet.corpora.faults import STOP, Faults
-from linnet.corpora.ids import from_curie, to_curie
+from linnet.corpora.ids import short, to_curie
 from linnet.corpora.names import Remembering
 from linnet.corpora.sources import stem
 from linnet.data import Candidates, Document, Mention, Passage, Rows, Source, Span
@@ -54,13 +54,7 @@ UNITS, POINTS = "UTF-16 units", "code points"
 
 
 def read(path: str | Path, *, rows: Rows | None = None, name: str = "", faults: Faults = STOP) -> Iterator[Document]:
-    """Yield the documents of a TeXoo data set, or of a file that is one TeXoo document.
-
-    Args:
-        path: the file, plain or gzip.
-        rows: turns the ids of candidates into rows; without it they stay ids.
-        name: what a document without id is called, with its number; the file's stem when empty.
-        faults: what is done about annotations that cannot be read; offsets are not mended.
+    """Yield the documents of a TeXoo data set, or of a file that is one TeXoo document; `faults` mend no offsets.
 
     Raises:
         FormatError: no JSON (with the line), or no TeXoo: with the path of the member and what was expected.
@@ -168,8 +162,7 @@ def _mention(span: Span, item: Node) -> Mention:
     unlinked = None if item.text("class", MENTIONS[0]) == MENTIONS[1] else ()
     origin = SOURCES.get(source, "pred")
     return Mention(
-        span.start,
-        span.end,
+        *span,
         source=origin,
         types=types,
         concepts=(to_curie(ref, *types),) if ref else unlinked,
@@ -335,7 +328,7 @@ def _annotation(mention: Mention, place: _Place) -> dict[str, Any]:
         "text": place.text[mention.start : mention.end],
         "source": mention.source.upper(),
         "confidence": 1.0 if person and mention.probability is None else mention.probability,
-        "refId": _short(mention.concepts[0], *mention.types[:1]) if mention.concepts else None,
+        "refId": short(mention.concepts[0], *mention.types[:1]) if mention.concepts else None,
         "class": MENTIONS[mention.concepts is None],
         "candidates": _listed(mention.candidates),
     }
@@ -357,10 +350,4 @@ def _listed(candidates: Candidates | None) -> list[dict[str, Any]]:
     if candidates is None:
         return []
     pairs = zip(candidates.ids, candidates.scores, strict=False)
-    return [{"refId": _short(id), "confidence": float(str(score))} for id, score in pairs if id is not None]
-
-
-def _short(id: str, type: str = "") -> str:
-    """Return an id without its prefix where reading gives it back."""
-    short = from_curie(id)
-    return short if to_curie(short, type) == id else id
+    return [{"refId": short(id), "confidence": float(str(score))} for id, score in pairs if id is not None]

@@ -18,11 +18,7 @@ __all__ = ["read", "read_lines"]
 
 
 def read(path: str | Path, *, name: str = "") -> Iterator[Document]:
-    """Yield the file as one document; an empty file is an empty document, with a warning.
-
-    Args:
-        path: the file, plain or gzip, UTF-8.
-        name: the document's id; the file's stem when empty.
+    """Yield the file as one document, its id is `name`; an empty file is an empty document, with a warning.
 
     Raises:
         FormatError: no UTF-8 text, with the byte offset and line.
@@ -34,11 +30,7 @@ def read(path: str | Path, *, name: str = "") -> Iterator[Document]:
 
 
 def read_lines(path: str | Path, *, name: str = "") -> Iterator[Document]:
-    """Yield each line that is not blank as a document; its id is the name and the line's number, ``notes:7``.
-
-    Args:
-        path: the file, plain or gzip, UTF-8.
-        name: what ids begin with; the file's stem when empty.
+    """Yield each line that is not blank as a document; its id is `name` and the line's number, ``notes:7``.
 
     Raises:
         FormatError: no UTF-8 text, with the byte offset and line.

@@ -19,9 +19,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from linnet.corpora.bioc_text import MAX_GAP, filler
 from linnet.corpora.counting import Offsets, utf16_units
 from linnet.corpora.ids import to_curie
+from linnet.corpora.layout import MAX_GAP, filler
 from linnet.corpora.sources import stem
 from linnet.data import Document, Mention, Span, by_position
 from linnet.errors import FormatError
@@ -73,11 +73,7 @@ class _Annotation:
 
 
 def read(path: str | Path, *, name: str = "") -> Iterator[Document]:
-    """Yield the one document of a WebAnno TSV file, version 3.0 to 3.3, plain or gzip.
-
-    Args:
-        path: the file.
-        name: the document's id; the file's stem when empty.
+    """Yield the one document of a WebAnno TSV file, version 3.0 to 3.3; its id is `name`.
 
     Raises:
         FormatError: another format or version, lines with other columns than the header names, offsets that run
@@ -229,6 +225,4 @@ def _mention(found: _Annotation, span: Span) -> Mention:
     type = values.pop("value", layer)
     told = [key for key, value in values.items() if key == CONCEPT or value.startswith(("http://", "https://"))]
     concepts = tuple(to_curie(values.pop(key), type) for key in told)
-    return Mention(
-        span.start, span.end, types=(type,), source="gold", concepts=concepts or None, meta={"layer": layer, **values}
-    )
+    return Mention(*span, types=(type,), source="gold", concepts=concepts or None, meta={"layer": layer, **values})
