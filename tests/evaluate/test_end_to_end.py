@@ -14,9 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linnet.data import Document, Mention, Span
-from linnet.evaluate.end_to_end import end_to_end, recognition_by_type
+from linnet.evaluate.end_to_end import end_to_end, matching_size, meeting, recognition_by_type
 from linnet.evaluate.measures import Measure
-from linnet.evaluate.overlaps import intersecting, one_to_one
 
 TEXT = "seizure and cold and short stature"
 #       0       8   12   17  21    27      words at these places
@@ -529,19 +528,19 @@ def test_token_labels(pairs: list[tuple[Document, Document]]) -> None:
 
 # ---------------------------------------------------------------- joins
 
-INTERVALS = st.lists(
-    st.tuples(st.integers(0, 12), st.integers(1, 12)).map(lambda at: (at[0], at[0] + at[1])), max_size=8
+INTERVALS = st.sets(
+    st.tuples(st.integers(0, 12), st.integers(1, 12), st.sampled_from("xy")).map(
+        lambda at: ((Span(at[0], at[0] + at[1]),), at[2])
+    ),
+    max_size=8,
 )
 
 
 @given(INTERVALS, INTERVALS)
-def test_intersecting_intervals(one: list[tuple[int, int]], other: list[tuple[int, int]]) -> None:
-    arrays = [np.array([at[edge] for at in side], np.int64) for side in (one, other) for edge in (0, 1)]
-    found = list(zip(*(column.tolist() for column in intersecting(*arrays)), strict=True))
-    expected = [
-        (i, j) for (i, (a, b)), (j, (c, d)) in itertools.product(enumerate(one), enumerate(other)) if a < d and c < b
-    ]
-    assert sorted(found) == expected
+def test_units_that_meet(one: set[Unit], other: set[Unit]) -> None:
+    found = list(meeting(one, other))
+    assert len(found) == len(set(found))
+    assert set(found) == {pair for pair in itertools.product(one, other) if touches(*pair)}
 
 
 @given(st.sets(st.tuples(st.integers(0, 4), st.integers(0, 4)), max_size=10))
@@ -552,7 +551,5 @@ def test_largest_matching(edges: set[tuple[int, int]]) -> None:
         used = [1 + most(rows[1:], free - {b}) for a, b in edges if a == rows[0] and b in free]
         return max([most(rows[1:], free), *used])
 
-    gold, predicted = (np.array([edge[at] for edge in sorted(edges)], np.int64) for at in (0, 1))
-    matched = one_to_one(gold, predicted, sizes=(5, 5))
-    assert matched.sum() == most(range(5), frozenset(range(5)))
-    assert set(matched.nonzero()[0].tolist()) <= {a for a, _ in edges}
+    places = [((Span(at, at + 1),), "x") for at in range(5)]
+    assert matching_size([(places[a], places[b]) for a, b in edges]) == most(range(5), frozenset(range(5)))

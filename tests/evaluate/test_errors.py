@@ -12,9 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linnet.data import Candidates, Document, Mention, Span
-from linnet.evaluate.errors import KINDS, NOT_IN_KB, Error, confusions, errors
+from linnet.evaluate.errors import KINDS, NOT_IN_KB, confusions, errors
 from linnet.evaluate.linked import Linked
 from linnet.evaluate.relations import Relations
+from linnet.evaluate.report import Wrong
 from linnet.kb import KnowledgeBase
 
 TEXT = "Cold came, then a tonic-clonic seizure, then cold again; " + "and so on " * 20
@@ -35,7 +36,7 @@ def said(start: int, end: int, *concepts: str, candidates: Sequence[str] | None 
 
 def found(
     theirs: Sequence[Mention], ours: Sequence[Mention], kb: KnowledgeBase | None = None, **fields: Any
-) -> list[Error]:
+) -> list[Wrong]:
     pairs = [(Document("d", TEXT, mentions=tuple(theirs), **fields), Document("d", TEXT, mentions=tuple(ours)))]
     return errors(pairs, Linked.of(pairs, kb=kb), kb=kb)
 

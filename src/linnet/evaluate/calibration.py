@@ -19,21 +19,13 @@ from linnet.errors import DataError
 from linnet.evaluate.answers import Answer, Rule
 from linnet.evaluate.linked import Linked, Protocol
 from linnet.evaluate.measures import Measure
+from linnet.evaluate.report import Bin
 from linnet.pipeline.component import is_reviewed
 
-__all__ = ["Binning", "Calibration", "ReliabilityBin", "RiskCoverage", "nil"]
+__all__ = ["Binning", "Calibration", "RiskCoverage", "nil"]
 
 Binning = Literal["mass", "width"]
 Floats = npt.NDArray[np.float64]
-
-
-@dataclass(frozen=True, slots=True)
-class ReliabilityBin:
-    """Answers of similar probability: their mean probability, the share that is right, and how many they are."""
-
-    confidence: float
-    accuracy: float
-    count: int
 
 
 class RiskCoverage(NamedTuple):
@@ -123,7 +115,7 @@ class Calibration:
     def __len__(self) -> int:
         return len(self._answers.probability)
 
-    def bins(self, *, bins: int = 15, by: Binning = "mass") -> list[ReliabilityBin]:
+    def bins(self, *, bins: int = 15, by: Binning = "mass") -> list[Bin]:
         """Return the reliability diagram: bins of rising probability, empty ones left out.
 
         Args:
@@ -144,7 +136,10 @@ class Calibration:
         else:
             edges = np.concatenate([[0], np.searchsorted(probability, np.arange(1, bins + 1) / bins, side="right")])
         kept = [(start, end) for start, end in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True) if start < end]
-        return [ReliabilityBin(float(probability[a:b].mean()), float(right[a:b].mean()), b - a) for a, b in kept]
+        return [
+            Bin(confidence=float(probability[a:b].mean()), accuracy=float(right[a:b].mean()), count=b - a)
+            for a, b in kept
+        ]
 
     def ece(self, *, bins: int = 15, by: Binning = "mass") -> float:
         """Return the expected calibration error: the mean distance of confidence from accuracy, weighted by size.

@@ -7,39 +7,34 @@ that was not linked (`concepts` is None) takes part in recognition alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+import functools
+import math
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
-from linnet.data import Document
+from linnet.data import Document, Mention, Span
 from linnet.evaluate.measures import Measure
-from linnet.evaluate.overlaps import Overlaps, one_to_one
 from linnet.evaluate.tags import token_accuracy
-from linnet.evaluate.units import NIL, AnswerRows, Corpus, Ints, Side, Spans, Units
-from linnet.frozen import FrozenDict
 
-__all__ = ["NELEVAL", "end_to_end", "recognition_by_type"]
+__all__ = ["end_to_end", "matching_size", "meeting", "recognition_by_type"]
 
 Floats = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
+Unit = tuple[tuple[Span, ...], str | None]  # where it is, and its label: a concept, `NIL`, or nothing (recognition)
+Row = tuple[float, float, float, float]  # of one document: what precision divides, and what recall divides
+Pairs = Sequence[tuple[Document, Document]]
 
-NELEVAL: Mapping[str, str] = FrozenDict(
-    {
-        "strong_link_match": "strict",
-        "strong_all_match": "strict-nil",
-        "strong_nil_match": "nil",
-        "strong_mention_match": "recognition.strict",
-        "strong_typed_mention_match": "recognition.typed",
-        "entity_match": "document",
-        "overlap-maxmax::span+kbid": "overlap-maxmax",
-    }
-)
-"""What neleval calls measures, and what they are called here."""
+NIL = None  # the label of "no concept fits"
+LINKED = (
+    "strict", "strict-parts", "strict-nil", "nil", "partial", "overlap-maxmax", "a2w-weak", "hunflair2", "mention",
+    "document",
+)  # fmt: skip
+RECOGNISED = ("recognition.strict", "recognition.partial", "recognition.typed")
 
 
-def end_to_end(pairs: Sequence[tuple[Document, Document]], *, live: Callable[[str], str]) -> list[Measure]:
+def end_to_end(pairs: Pairs, *, live: Callable[[str], str]) -> list[Measure]:
     """Return all measures of detection and linking together, and of detection alone.
 
     Args:
@@ -51,78 +46,48 @@ def end_to_end(pairs: Sequence[tuple[Document, Document]], *, live: Callable[[st
         (micro) and ``.macro-precision``, ``.macro-recall``, ``.macro-f1`` (mean over the documents that hold anything)
         of every way of counting, and accuracies.
 
-    >>> from linnet.data import Mention
     >>> gold = Document("a", "Short stature", mentions=(Mention(0, 13, concepts=("HP:0004322",)),))
     >>> near = Document("a", "Short stature", mentions=(Mention(6, 13, concepts=("HP:0004322",)),))
     >>> found = {measure.name: measure.value for measure in end_to_end([(gold, near)], live=str)}
     >>> found["strict.f1"], found["partial.f1"], found["document.f1"], found["overlap-maxmax.recall"]
     (0.0, 1.0, 1.0, 0.5384615384615384)
     """
-    corpus = Corpus.of(pairs, live=live)
-    hulls = Spans.of(corpus, parts=False)
-    broken = len(corpus.numbers.shapes) > 1
-    exact = Spans.of(corpus, parts=True) if broken else hulls
-    by_hull = _Comparison.of(corpus, hulls)
-    by_parts = _Comparison.of(corpus, exact) if broken else by_hull
-    strict = by_hull.sets(links=True)
-    return [
-        *_prf("strict", strict),
-        *_prf("strict-parts", by_parts.sets(links=True)),
-        *_prf("strict-nil", by_hull.sets(links=True, nil=True)),
-        *_prf("nil", by_hull.sets(nil=True)),
-        *_prf("partial", by_parts.partial()),
-        *_prf("overlap-maxmax", by_hull.proportional()),
-        *_prf("a2w-weak", by_hull.weak()),
-        *_prf("hunflair2", by_hull.tolerant()),
-        *_prf("mention", strict),
-        *_prf("document", by_hull.documents()),
-        *_recognition(corpus, hulls, exact),
-        *token_accuracy(pairs, corpus),
-    ]
+    rows = [_count_linked(gold, predicted, live) | _count_recognised(gold, predicted) for gold, predicted in pairs]
+    measures = [one for name in (*LINKED, *RECOGNISED) for one in _prf(name, [row[name] for row in rows])]
+    typed = np.array([_compare_types(*pair) for pair in pairs], np.float64).reshape(-1, 2)
+    anything = any(doc.mentions for pair in pairs for doc in pair)
+    typing = Measure("typing.accuracy", typed, 0.0 if anything else 1.0)
+    return [*measures, typing, *token_accuracy(pairs)]
 
 
-def recognition_by_type(pairs: Sequence[tuple[Document, Document]]) -> dict[str, list[Measure]]:
+def recognition_by_type(pairs: Pairs) -> dict[str, list[Measure]]:
     """Return ``recognition.strict`` of every type that either side names, by type; ``""`` is a mention without any.
 
-    >>> from linnet.data import Mention
     >>> doc = Document("a", "a cold", mentions=(Mention(2, 6, types=("Disease",)),))
     >>> [(type, measures[2].name, measures[2].value) for type, measures in recognition_by_type([(doc, doc)]).items()]
     [('Disease', 'recognition.strict.f1', 1.0)]
     """
-    corpus = Corpus.of(pairs, live=str)
-    spans = Spans.of(corpus, parts=False)
-    gold, predicted = _list_typed(corpus.gold, spans.gold), _list_typed(corpus.predicted, spans.predicted)
-    found = {}
-    for type in sorted(corpus.numbers.types, key=lambda name: name or ""):
-        label = corpus.numbers.types[type]
-        one, other = (_mark(spans, units.span[units.label == label]) for units in (gold, predicted))
-        if one.any() or other.any():
-            found[type or ""] = _prf("recognition.strict", _count_both(corpus, spans, one, other))
-    return found
+    sides = [tuple(map(_spans_by_type, pair)) for pair in pairs]
+    nothing: set[Span] = set()
+    return {
+        type: _prf("recognition.strict", [_both(one.get(type, nothing), two.get(type, nothing)) for one, two in sides])
+        for type in sorted({type for pair in sides for side in pair for type in side})
+    }
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Counts:
-    """Of each document, float64 (documents,): what precision divides, and what recall divides."""
-
-    found: Floats
-    predicted: Floats
-    hit: Floats
-    gold: Floats
-
-
-def _prf(name: str, counts: _Counts) -> list[Measure]:
+def _prf(name: str, rows: Sequence[Row]) -> list[Measure]:
     """Return micro and macro precision, recall and F1."""
-    columns = (counts.found, counts.predicted, counts.hit, counts.gold)
+    counts = np.array(rows, np.float64).reshape(-1, 4)
+    found, predicted, hit, gold = counts.T
     # 0/0 is 1 where nothing was there to find and nothing was found, and 0 where one side is silent
-    empty = 0.0 if counts.predicted.any() or counts.gold.any() else 1.0
-    held = ((counts.predicted > 0) | (counts.gold > 0)).astype(np.float64)
-    precision, recall = _divide(*columns[:2]), _divide(*columns[2:])
+    empty = 0.0 if predicted.any() or gold.any() else 1.0
+    held = ((predicted > 0) | (gold > 0)).astype(np.float64)
+    precision, recall = _divide(found, predicted), _divide(hit, gold)
     macro = {"precision": precision, "recall": recall, "f1": _divide(2 * precision * recall, precision + recall)}
     return [
-        Measure(f"{name}.precision", np.stack(columns[:2], axis=1), empty),
-        Measure(f"{name}.recall", np.stack(columns[2:], axis=1), empty),
-        Measure(f"{name}.f1", np.stack(columns, axis=1), empty),
+        Measure(f"{name}.precision", counts[:, :2], empty),
+        Measure(f"{name}.recall", counts[:, 2:], empty),
+        Measure(f"{name}.f1", counts, empty),
         *(Measure(f"{name}.macro-{of}", np.stack((figure, held), axis=1), empty) for of, figure in macro.items()),
     ]
 
@@ -132,178 +97,196 @@ def _divide(above: Floats, below: Floats) -> Floats:
     return quotient
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Comparison:
-    """Concepts at spans, gold and predicted, and the pairs of them that share characters."""
+def _both(wanted: Collection[object], predicted: Collection[object]) -> Row:
+    """Count what was predicted, what was wanted, and what is both."""
+    right = len(set(wanted).intersection(predicted))
+    return right, len(predicted), right, len(wanted)
 
-    corpus: Corpus
-    spans: Spans
-    gold: Units
-    predicted: Units
-    answers: AnswerRows
-    unit: Ints  # (rows of answers,): the gold unit that a row is
-    overlaps: Overlaps
 
-    @classmethod
-    def of(cls, corpus: Corpus, spans: Spans) -> _Comparison:
-        answers, other = corpus.gold.answers, corpus.predicted.answers
-        gold, unit = Units.of(spans.gold[answers.owner[answers.answer]], answers.label)
-        predicted, _ = Units.of(spans.predicted[other.owner[other.answer]], other.label)
-        return cls(corpus, spans, gold, predicted, answers, unit, Overlaps.of(corpus, spans, gold, predicted))
+# --- concepts at spans -----------------------------------------------------------------------------------------------
 
-    def paired(self, pairs: Bools) -> Bools:
-        """Return the gold units in some of the `pairs`, bool (pairs,) -> bool (gold units,)."""
-        met = np.zeros(len(self.gold), np.bool_)
-        met[self.overlaps.gold[pairs]] = True
-        return met
 
-    def wanted(self, met: Bools) -> Bools:
-        """Return the gold units that count, bool (gold units,): those of one accepted answer of each mention.
+def _count_linked(gold: Document, predicted: Document, live: Callable[[str], str]) -> dict[str, Row]:
+    hulls = _Units(gold, predicted, live, parts=False)
+    broken = any(mention.parts for doc in (gold, predicted) for mention in doc.mentions or ())
+    exact = _Units(gold, predicted, live, parts=True) if broken else hulls
+    wanted = hulls.wanted(hulls.predicted)
+    strict = _both(_linked(wanted), _linked(hulls.predicted))
+    return {
+        "strict": strict,
+        "strict-parts": _both(_linked(exact.wanted(exact.predicted)), _linked(exact.predicted)),
+        "strict-nil": _both(wanted, hulls.predicted),
+        "nil": _both(wanted - _linked(wanted), hulls.predicted - _linked(hulls.predicted)),
+        "partial": exact.partial(),
+        "overlap-maxmax": hulls.proportional(),
+        "a2w-weak": hulls.weak(),
+        "hunflair2": hulls.tolerant(),
+        "mention": strict,
+        "document": hulls.anywhere(),
+    }
 
-        Args:
-            met: bool (gold units,), which units were predicted.
-        """
-        count = len(self.answers.owner)
-        size, right = (
-            np.bincount(rows, minlength=count) for rows in (self.answers.answer, self.answers.answer[met[self.unit]])
-        )
-        kept = np.zeros(len(self.gold), np.bool_)
-        kept[self.unit[self.answers.pick(size == right)[self.answers.answer]]] = True
-        return kept
 
-    def sets(self, *, links: bool = False, nil: bool = False) -> _Counts:
-        """Count the units with the same span and label: concepts (`links`), the answer that none fits (`nil`)."""
-        one, other = (
-            ((units.label != NIL) & links) | ((units.label == NIL) & nil) for units in (self.gold, self.predicted)
-        )
-        kept = self.wanted(self.paired(self.overlaps.exact)) & one
-        right = self.overlaps.exact & kept[self.overlaps.gold]
-        tp = self.by_document(self.gold.span[self.overlaps.gold[right]])
-        return _Counts(tp, self.by_document(self.predicted.span[other]), tp, self.by_document(self.gold.span[kept]))
+def _linked(units: Iterable[Unit]) -> set[Unit]:
+    return {unit for unit in units if unit[1] is not NIL}
 
-    def overlapping(self, *, nil: bool = False) -> tuple[Bools, Bools]:
-        """Return the gold units that count, and the pairs they are in: what shares characters is right."""
-        everything = np.ones(len(self.overlaps.gold), np.bool_)
-        kept = self.wanted(self.paired(everything)) & ((self.gold.label != NIL) | nil)
-        return kept, kept[self.overlaps.gold]
 
-    def partial(self) -> _Counts:
+class _Units:
+    """The units of one document: those predicted, those of gold's answers, and the pairs of both that share characters.
+
+    A mention with two concepts makes two units.
+
+    Args:
+        gold: the document with gold mentions.
+        predicted: the same with predicted ones.
+        live: maps ids to those that are compared.
+        parts: a discontinuous mention is its parts, not its hull.
+    """
+
+    def __init__(self, gold: Document, predicted: Document, live: Callable[[str], str], *, parts: bool) -> None:
+        def units(mention: Mention, answer: Sequence[str]) -> list[Unit]:
+            spans = mention.spans if parts else (mention.span,)
+            return [(spans, label) for label in (map(live, answer) if answer else (NIL,))]
+
+        # accepted answers of each mention, the first of them first; not linked is not the answer that nothing fits
+        self.answers = [
+            [units(mention, answer) for answer in (mention.concepts, *mention.alternatives) if answer is not None]
+            for mention in gold.mentions or ()
+        ]
+        self.gold = {unit for answers in self.answers for answer in answers for unit in answer}
+        said = ((mention, mention.concepts) for mention in predicted.mentions or () if mention.concepts is not None)
+        self.predicted = {unit for mention, answer in said for unit in units(mention, answer)}
+        pairs = meeting(self.gold, self.predicted)
+        self.shared = {pair: size for pair in pairs if (size := _count_shared(*pair))}  # characters of both
+
+    def wanted(self, met: set[Unit]) -> set[Unit]:
+        """Return the gold units that count: of each mention the first answer all of which is `met`, or the first."""
+        found: set[Unit] = set()
+        for answers in filter(None, self.answers):
+            found.update(next((answer for answer in answers if met.issuperset(answer)), answers[0]))
+        return found
+
+    @functools.cached_property
+    def touched(self) -> tuple[set[Unit], dict[tuple[Unit, Unit], int]]:
+        """The gold units that count where what shares characters is right, and the pairs they are in."""
+        wanted = self.wanted({one for one, _ in self.shared})
+        return wanted, {pair: size for pair, size in self.shared.items() if pair[0] in wanted}
+
+    def partial(self) -> Row:
         """Count pairs, one to one, with the same concept and a common character."""
-        kept, fit = self.overlapping()
-        sizes = len(self.gold), len(self.predicted)
-        matched = one_to_one(self.overlaps.gold[fit], self.overlaps.predicted[fit], sizes=sizes)
-        tp = self.by_document(self.gold.span[matched])
-        predicted = self.by_document(self.predicted.span[self.predicted.label != NIL])
-        return _Counts(tp, predicted, tp, self.by_document(self.gold.span[kept]))
+        wanted, shared = self.touched
+        right = matching_size([pair for pair in shared if pair[0][1] is not NIL])
+        return right, len(_linked(self.predicted)), right, len(_linked(wanted))
 
-    def proportional(self) -> _Counts:
+    def proportional(self) -> Row:
         """Give every unit the share of its characters that the best unit of the other side covers, NIL included."""
-        kept, fit = self.overlapping(nil=True)
-        best, other_best = np.zeros(len(self.gold)), np.zeros(len(self.predicted))
-        np.maximum.at(best, self.overlaps.gold[fit], self.overlaps.shared[fit])
-        np.maximum.at(other_best, self.overlaps.predicted[fit], self.overlaps.shared[fit])
-        length = self.spans.end - self.spans.start
-        gold, predicted = self.gold.span, self.predicted.span
-        return _Counts(
-            self.by_document(predicted, other_best / length[predicted]),
-            self.by_document(predicted),
-            self.by_document(gold[kept], (best / length[gold])[kept]),
-            self.by_document(gold[kept]),
-        )
+        wanted, shared = self.touched
+        best: dict[tuple[int, Unit], float] = {}
+        for pair, size in shared.items():
+            for side, unit in enumerate(pair):
+                best[side, unit] = max(best.get((side, unit), 0.0), size / (unit[0][-1].end - unit[0][0].start))
+        hit, found = (math.fsum(share for (of, _), share in best.items() if of == side) for side in (0, 1))
+        return found, len(self.predicted), hit, len(wanted)
 
-    def weak(self) -> _Counts:
+    def weak(self) -> Row:
         """Count the predicted units that some gold unit makes right, and the gold units that none makes right."""
-        kept, fit = self.overlapping()
-        right, missed = np.zeros(len(self.predicted), np.bool_), kept.copy()
-        right[self.overlaps.predicted[fit]] = True
-        missed[self.overlaps.gold[fit]] = False
-        tp = self.by_document(self.predicted.span[right])
-        predicted = self.by_document(self.predicted.span[self.predicted.label != NIL])
-        return _Counts(tp, predicted, tp, tp + self.by_document(self.gold.span[missed]))
+        wanted, shared = self.touched
+        right = len(_linked(other for _, other in shared))
+        missed = len(_linked(wanted) - {one for one, _ in shared})
+        return right, len(_linked(self.predicted)), right, right + missed
 
-    def tolerant(self) -> _Counts:
+    def tolerant(self) -> Row:
         """Count spans with any concept in common, start or end off by one character at most."""
-        fit = (self.gold.label[self.overlaps.gold] != NIL) & (self.overlaps.apart <= 1)
-        gold, predicted = (_mark(self.spans, units.span[units.label != NIL]) for units in (self.gold, self.predicted))
-        missed = gold & ~_mark(self.spans, self.gold.span[self.overlaps.gold[fit]])
-        right = _mark(self.spans, self.predicted.span[self.overlaps.predicted[fit]])
-        tp = self.by_document(right)
-        return _Counts(tp, self.by_document(predicted), tp, tp + self.by_document(missed))
+        near = [pair for pair in self.shared if pair[0][1] is not NIL and _apart(*pair) <= 1]
+        wanted = {spans for spans, _ in _linked(self.gold)}
+        right = len({spans for _, (spans, _) in near})
+        missed = len(wanted - {spans for (spans, _), _ in near})
+        return right, len({spans for spans, _ in _linked(self.predicted)}), right, right + missed
 
-    def documents(self) -> _Counts:
-        """Count the concepts of each document, wherever they are in it."""
-        doc, other_doc = self.spans.doc[self.gold.span], self.spans.doc[self.predicted.span]
-        labels = int(max(self.gold.label.max(initial=0), self.predicted.label.max(initial=0))) + 1
-        met = np.isin(doc * labels + self.gold.label, other_doc * labels + self.predicted.label)
-        # a concept is a document's, but that none fits is said of a span
-        met = np.where(self.gold.label == NIL, self.paired(self.overlaps.exact), met)
-        kept, said = self.wanted(met) & (self.gold.label != NIL), self.predicted.label != NIL
-        gold, _ = Units.of(doc[kept], self.gold.label[kept])
-        predicted, _ = Units.of(other_doc[said], self.predicted.label[said])
-        tp, have, want = (
-            np.bincount(documents, minlength=self.corpus.documents).astype(np.float64)
-            for documents in (_intersect(gold, predicted).span, predicted.span, gold.span)
-        )
-        return _Counts(tp, have, tp, want)
-
-    def by_document(self, spans: Ints | Bools, weights: Floats | None = None) -> Floats:
-        return _by_document(self.corpus, self.spans, spans, weights)
+    def anywhere(self) -> Row:
+        """Count the concepts of the document, wherever they are in it; that none fits is said of a span."""
+        labels = {label for _, label in _linked(self.predicted)}
+        met = {unit for unit in self.gold if unit[1] in labels or unit in self.predicted}
+        return _both({label for _, label in _linked(self.wanted(met))}, labels)
 
 
-def _by_document(corpus: Corpus, spans: Spans, which: Ints | Bools, weights: Floats | None = None) -> Floats:
-    """Return how many of the spans lie in each document, float64 (documents,), or the sum of their weights."""
-    counts = np.bincount(spans.doc[which], weights, minlength=corpus.documents)
-    return counts.astype(np.float64)
+def _apart(one: Unit, other: Unit) -> int:
+    """Return by how many characters starts and ends differ, together."""
+    return abs(one[0][0].start - other[0][0].start) + abs(one[0][-1].end - other[0][-1].end)
 
 
-def _mark(spans: Spans, numbers: Ints) -> Bools:
-    """Return which spans are in a list, bool (spans,)."""
-    marked = np.zeros(len(spans.doc), np.bool_)
-    marked[numbers] = True
-    return marked
+def _count_shared(one: Unit, other: Unit) -> int:
+    return sum(max(0, min(b, d) - max(a, c)) for a, b in one[0] for c, d in other[0])
 
 
-def _count_both(corpus: Corpus, spans: Spans, gold: Bools, predicted: Bools) -> _Counts:
-    """Count the spans of either side and those of both."""
-    tp = _by_document(corpus, spans, gold & predicted)
-    return _Counts(tp, _by_document(corpus, spans, predicted), tp, _by_document(corpus, spans, gold))
+def meeting(units: Collection[Unit], others: Collection[Unit]) -> Iterator[tuple[Unit, Unit]]:
+    """Yield the pairs, a unit of each side, with the same label and hulls that share a character, each pair once.
+
+    Takes O(n log n) and what the pairs need, however deep units are nested.
+
+    >>> one, other = ((Span(0, 5),), "x"), ((Span(4, 9),), "x")
+    >>> list(meeting([one], [other, ((Span(4, 9),), "y")])) == [(one, other)]
+    True
+    """
+    ordered = [(unit[0][0].start, side, unit) for side, some in enumerate((units, others)) for unit in some]
+    opened: defaultdict[tuple[int, str | None], list[Unit]] = defaultdict(list)
+    for start, side, unit in sorted(ordered, key=lambda item: item[:2]):
+        key = 1 - side, unit[1]
+        if reaching := opened.get(key):
+            opened[key] = reaching = [other for other in reaching if other[0][-1].end > start]
+            yield from ((other, unit) if side else (unit, other) for other in reaching)
+        opened[side, unit[1]].append(unit)
 
 
-def _intersect(gold: Units, predicted: Units) -> Units:
-    """Return the units of both sides."""
-    labels = int(max(gold.label.max(initial=0), predicted.label.max(initial=0))) + 1
-    one, other = (units.span * labels + units.label for units in (gold, predicted))
-    keys = np.intersect1d(one, other, assume_unique=True)
-    return Units(keys // labels, keys % labels)
+def matching_size(pairs: Sequence[tuple[Unit, Unit]]) -> int:
+    """Return how many of some pairs can be chosen such that no unit is in two of them.
+
+    >>> one, other = ((Span(0, 5),), "x"), ((Span(6, 9),), "x")
+    >>> matching_size([(one, one), (one, other), (other, other)]), matching_size([(one, one), (other, one)])
+    (2, 1)
+    """
+    first, second = (
+        {unit: place for place, unit in enumerate(dict.fromkeys(pair[side] for pair in pairs))} for side in (0, 1)
+    )
+    if len(first) == len(second) == len(pairs):
+        return len(pairs)
+    from scipy.sparse import csgraph, csr_array  # noqa: PLC0415 - slow to import, and needed here alone
+
+    places = [first[one] for one, _ in pairs], [second[other] for _, other in pairs]
+    graph = csr_array((np.ones(len(pairs), np.int8), places), shape=(len(first), len(second)))
+    return int((csgraph.maximum_bipartite_matching(graph, perm_type="column") >= 0).sum())
 
 
-def _list_typed(side: Side, span: Ints) -> Units:
-    return Units.of(span[side.typed], side.type)[0]
+# --- spans without concepts ------------------------------------------------------------------------------------------
 
 
-def _recognition(corpus: Corpus, hulls: Spans, exact: Spans) -> list[Measure]:
-    """Return the measures of spans without concepts, and of their types."""
-    gold, predicted = _mark(hulls, hulls.gold), _mark(hulls, hulls.predicted)
-    one, other = _list_typed(corpus.gold, hulls.gold), _list_typed(corpus.predicted, hulls.predicted)
-    both = _intersect(one, other).span
-    tp = _by_document(corpus, hulls, both)
-    typed = _Counts(tp, _by_document(corpus, hulls, other.span), tp, _by_document(corpus, hulls, one.span))
-    # types agree where common, gold and predicted types are equally many
-    sizes = [np.bincount(span, minlength=len(hulls.doc)) for span in (one.span, other.span, both)]
-    found = gold & predicted
-    right = found & (sizes[0] == sizes[2]) & (sizes[1] == sizes[2])
-    accuracy = np.stack([_by_document(corpus, hulls, which) for which in (right, found)], axis=1)
-    return [
-        *_prf("recognition.strict", _count_both(corpus, hulls, gold, predicted)),
-        *_prf("recognition.partial", _partial_recognition(corpus, exact)),
-        *_prf("recognition.typed", typed),
-        Measure("typing.accuracy", accuracy, 0.0 if gold.any() or predicted.any() else 1.0),
-    ]
+def _count_recognised(gold: Document, predicted: Document) -> dict[str, Row]:
+    hulls, typed, units = [], [], []
+    for doc in (gold, predicted):
+        mentions = doc.mentions or ()
+        hulls.append({mention.span for mention in mentions})
+        typed.append({(mention.span, type) for mention in mentions for type in mention.types or ("",)})
+        units.append({(mention.spans, NIL) for mention in mentions})
+    right = matching_size([pair for pair in meeting(*units) if _count_shared(*pair)])
+    return {
+        "recognition.strict": _both(*hulls),
+        "recognition.partial": (right, len(units[1]), right, len(units[0])),
+        "recognition.typed": _both(*typed),
+    }
 
 
-def _partial_recognition(corpus: Corpus, spans: Spans) -> _Counts:
-    gold, predicted = (Units.of(span, np.zeros_like(span))[0] for span in (spans.gold, spans.predicted))
-    overlaps = Overlaps.of(corpus, spans, gold, predicted)
-    matched = one_to_one(overlaps.gold, overlaps.predicted, sizes=(len(gold), len(predicted)))
-    tp = _by_document(corpus, spans, gold.span[matched])
-    return _Counts(tp, _by_document(corpus, spans, predicted.span), tp, _by_document(corpus, spans, gold.span))
+def _spans_by_type(doc: Document) -> dict[str, set[Span]]:
+    found: dict[str, set[Span]] = {}
+    for mention in doc.mentions or ():
+        for type in mention.types or ("",):
+            found.setdefault(type, set()).add(mention.span)
+    return found
+
+
+def _compare_types(gold: Document, predicted: Document) -> tuple[int, int]:
+    """Return of how many spans both sides give the same types, and how many spans both have."""
+    sides: list[dict[Span, set[str]]] = [{}, {}]
+    for doc, found in zip((gold, predicted), sides, strict=True):
+        for mention in doc.mentions or ():
+            found.setdefault(mention.span, set()).update(mention.types or ("",))
+    common = sides[0].keys() & sides[1].keys()
+    return sum(sides[0][span] == sides[1][span] for span in common), len(common)

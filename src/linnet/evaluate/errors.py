@@ -23,83 +23,39 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Literal, get_args
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
 
 from linnet.data import Document, Mention, Span
 from linnet.evaluate.linked import Linked
 from linnet.evaluate.pairing import successor
 from linnet.evaluate.relations import Relations
+from linnet.evaluate.report import Confusion, Wrong
+from linnet.frozen import EMPTY
 from linnet.kb import KnowledgeBase
 from linnet.pipeline.component import is_reviewed
 
-__all__ = ["KINDS", "NOT_IN_KB", "ConfusedPair", "Error", "Kind", "confusions", "errors"]
+__all__ = ["KINDS", "NOT_IN_KB", "confusions", "errors"]
 
-Kind = Literal[
+KINDS = (
     "missed", "boundary", "spurious", "nil", "homonym", "parent", "child", "sibling", "type", "misranked",
     "not retrieved", "other",
-]  # fmt: skip
-KINDS: tuple[Kind, ...] = get_args(Kind)
+)  # fmt: skip
 NOT_IN_KB = "not in kb"  # a tag: the knowledge base does not hold gold's concept, so that no answer could be right
 CONTEXT = 60  # characters of text on either side
 
-
-@dataclass(frozen=True, slots=True)
-class Error:
-    """One wrong mention.
-
-    Args:
-        kind: the first of `KINDS` that holds.
-        document: the id of the document.
-        start: of the gold mention; of the prediction if that is spurious.
-        end: likewise.
-        surface: its text.
-        before: up to 60 characters of text in front of it.
-        after: up to 60 characters of text behind it.
-        gold: the ids that gold names, () for NIL or nothing.
-        predicted: the ids that were answered, () for NIL or nothing.
-        gold_names: the preferred name of each, "" where it is not known.
-        predicted_names: likewise.
-        rank: the smallest k such that the first k candidates hold an accepted answer, 0 = none do.
-        probability: of the answer, None where none is given.
-        tags: the other kinds that hold, and `NOT_IN_KB`.
-        found: the span of the prediction, None where there is none.
-        row: of the gold mention in the table; -1 if the prediction is spurious.
-    """
-
-    kind: Kind
-    document: str
-    start: int
-    end: int
-    surface: str
-    before: str
-    after: str
-    gold: tuple[str, ...]
-    predicted: tuple[str, ...]
-    gold_names: tuple[str, ...]
-    predicted_names: tuple[str, ...]
-    rank: int
-    probability: float | None
-    tags: tuple[str, ...] = ()
-    found: Span | None = None
-    row: int = -1
-
-
-@dataclass(frozen=True, slots=True)
-class ConfusedPair:
-    """How often one answer was given where gold has another; the columns are those of `Error`."""
-
-    gold: tuple[str, ...]
-    predicted: tuple[str, ...]
-    gold_names: tuple[str, ...]
-    predicted_names: tuple[str, ...]
-    count: int
+Masks = Mapping[str, npt.NDArray[np.bool_]]
 
 
 def errors(
-    pairs: Sequence[tuple[Document, Document]], linked: Linked, *, kb: KnowledgeBase | None = None
-) -> list[Error]:
+    pairs: Sequence[tuple[Document, Document]],
+    linked: Linked,
+    *,
+    kb: KnowledgeBase | None = None,
+    slices: Masks = EMPTY,
+) -> list[Wrong]:
     """Return every wrong mention, by document and place in the text.
 
     Gold mentions without a concept that were not found are no errors: there is nothing to link. Predictions without a
@@ -109,6 +65,7 @@ def errors(
         pairs: gold and predicted versions of each document.
         linked: the table of the same pairs.
         kb: knows successors, names, types and the hierarchy; without it there are no relations and no names.
+        slices: masks over the rows of the table, by name: an error is in those of its gold mention.
 
     >>> gold = Document("a", "Cold.", mentions=(Mention(0, 4, concepts=("X:1",)),))
     >>> bare = Document("a", "Cold.", mentions=())
@@ -116,19 +73,20 @@ def errors(
     >>> found.kind, found.surface, found.after, found.gold
     ('missed', 'Cold', '.', ('X:1',))
     """
-    finder = _Finder(linked, kb)
+    finder = _Finder(linked, kb, slices)
     rows: list[list[int]] = [[] for _ in linked.documents]
     for row, number in enumerate(linked.doc.tolist()):
         rows[number].append(row)
     return [error for pair, mine in zip(pairs, rows, strict=True) for error in finder.document(*pair, mine)]
 
 
-def confusions(found: Sequence[Error]) -> list[ConfusedPair]:
+def confusions(found: Sequence[Wrong]) -> list[Confusion]:
     """Return which answers were given for which, the most frequent first, then by ids.
 
     Mentions that were found at another span count too; missed and spurious ones and NIL confuse no concepts.
 
-    >>> error = Error("other", "a", 0, 4, "Cold", "", ".", ("X:1",), ("X:2",), ("Cold",), ("Common cold",), 0, None)
+    >>> error = Wrong(kind="other", document="a", start=0, end=4, surface="Cold", gold=("X:1",), predicted=("X:2",),
+    ...               gold_names=("Cold",), predicted_names=("Common cold",))
     >>> [(one.gold, one.predicted, one.count) for one in confusions([error, error])]
     [(('X:1',), ('X:2',), 2)]
     """
@@ -141,19 +99,22 @@ def confusions(found: Sequence[Error]) -> list[ConfusedPair]:
             for ids, texts in ((error.gold, error.gold_names), (error.predicted, error.predicted_names)):
                 names[tuple(sorted(ids))] = tuple(text for _, text in sorted(zip(ids, texts, strict=True)))
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    return [ConfusedPair(gold, said, names[gold], names[said], count) for (gold, said), count in ordered]
+    return [
+        Confusion(gold=gold, predicted=said, gold_names=names[gold], predicted_names=names[said], count=count)
+        for (gold, said), count in ordered
+    ]
 
 
 class _Finder:
     """Looks for errors document by document; remembers what it asked the knowledge base."""
 
-    def __init__(self, linked: Linked, kb: KnowledgeBase | None) -> None:
-        self._linked = linked
+    def __init__(self, linked: Linked, kb: KnowledgeBase | None, slices: Masks) -> None:
+        self._linked, self._slices = linked, slices
         self._live = successor(kb)
         self._relations = Relations(kb)
         self._labels = {label for mention in linked.gold for label in mention.types}
 
-    def document(self, gold: Document, predicted: Document, rows: Sequence[int]) -> Iterator[Error]:
+    def document(self, gold: Document, predicted: Document, rows: Sequence[int]) -> Iterator[Wrong]:
         """Yield the errors of one document; `rows` are the rows of its gold mentions in the table."""
         left = self._left_over(gold, predicted, rows)
         missed = [row for row in rows if self._linked.predicted[row] is None and not self._linked.nil[row]]
@@ -163,12 +124,12 @@ class _Finder:
         found += [self._error("spurious", gold, None, mention) for mention in free]
         yield from sorted(found, key=lambda error: (error.start, -error.end, KINDS.index(error.kind), error.predicted))
 
-    def _row(self, doc: Document, row: int, left: Sequence[Mention], explained: dict[int, int]) -> Error | None:
+    def _row(self, doc: Document, row: int, left: Sequence[Mention], explained: dict[int, int]) -> Wrong | None:
         mention, answer = self._linked.gold[row], self._linked.predicted[row]
         if self._linked.right[row] or (self._linked.nil[row] and not (answer and answer.concepts)):
             return None
         if answer is None:
-            kinds: list[Kind] = ["boundary" if row in explained else "missed"]
+            kinds = ["boundary" if row in explained else "missed"]
             answer = left[explained[row]] if row in explained else None
         else:
             kinds = self._kinds(doc, row, mention, answer)
@@ -181,13 +142,13 @@ class _Finder:
         ours = set(answer.types) & self._labels  # labels of another vocabulary say nothing
         return bool(ours and gold.types) and not ours & set(gold.types)
 
-    def _kinds(self, doc: Document, row: int, gold: Mention, answer: Mention) -> list[Kind]:
+    def _kinds(self, doc: Document, row: int, gold: Mention, answer: Mention) -> list[str]:
         """Return the kinds of a wrong answer at the right span, in the order of `KINDS`."""
         wanted, said = gold.concepts or (), [self._live(id) for id in answer.concepts or ()]
         accepted = set(map(self._live, itertools.chain(wanted, *gold.alternatives)))
         wrong = [id for id in said if id not in accepted]
         missing = [id for id in map(self._live, wanted) if id not in said]
-        holds: set[Kind] = set()
+        holds: set[str] = set()
         for one, other in itertools.product(missing, wrong):
             holds |= self._relations.between(one, other, surface=doc.surface(gold))
         if wrong and self._types_differ(gold, answer):
@@ -240,19 +201,19 @@ class _Finder:
 
     def _error(
         self,
-        kind: Kind,
+        kind: str,
         doc: Document,
         gold: Mention | None,
         answer: Mention | None,
         *,
         row: int = -1,
         tags: tuple[str, ...] = (),
-    ) -> Error:
+    ) -> Wrong:
         where = gold or answer
         assert where is not None  # noqa: S101 - an error has a mention
         wanted = (gold.concepts or ()) if gold else ()
         said = (answer.concepts or ()) if answer else ()
-        return Error(
+        return Wrong(
             kind=kind,
             document=doc.id,
             start=where.start,
@@ -268,5 +229,5 @@ class _Finder:
             probability=answer.probability if answer else None,
             tags=tags,
             found=answer.span if answer else None,
-            row=row,
+            slices=tuple(name for name, mask in self._slices.items() if mask[row]) if gold else (),
         )

@@ -11,7 +11,6 @@ import itertools
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,12 +21,22 @@ from linnet.errors import DataError, MismatchError
 from linnet.evaluate.answers import Rule
 from linnet.evaluate.calibration import Calibration, nil
 from linnet.evaluate.end_to_end import end_to_end, recognition_by_type
-from linnet.evaluate.errors import Error, confusions, errors
+from linnet.evaluate.errors import confusions, errors
 from linnet.evaluate.linked import PROTOCOLS, Linked, Protocol
 from linnet.evaluate.linking import linking
 from linnet.evaluate.measures import Measure
 from linnet.evaluate.pairing import pair_documents, successor
-from linnet.evaluate.report import BY_TYPE, PARTS, About, Bin, Comparison, Confusion, Figure, Reliability, Report, Wrong
+from linnet.evaluate.report import (
+    BY_TYPE,
+    PARTS,
+    About,
+    Comparison,
+    Figure,
+    Reliability,
+    Report,
+    Wrong,
+    drop_surrogates,
+)
 from linnet.evaluate.slices import slices
 from linnet.evaluate.uncertainty import Adjustment, adjust, intervals, mcnemar, paired_bootstrap
 from linnet.kb import KnowledgeBase
@@ -143,7 +152,7 @@ def measure(
     masks = slices(linked, kb=kb, train=train)
     counted = linked.mask(options.protocol)
     sliced = {key: _accuracy(linked, mask & counted) for key, mask in masks.items() if (mask & counted).any()}
-    found = errors(pairs, linked, kb=kb) if options.classify else []
+    found = errors(pairs, linked, kb=kb, slices=masks) if options.classify else []
     sizes = {"gold": len(linked)} | {str(name): int(linked.mask(name).sum()) for name in PROTOCOLS}
     report = Report(
         about=_about(about or About(), kb, pairs, rule=rule, options=options),
@@ -155,8 +164,8 @@ def measure(
         slices=_figures(sliced, options),
         reliability=_reliability(pairs, linked, live, rule=rule, protocol=options.protocol),
         kinds=dict(sorted(Counter(error.kind for error in found).items(), key=lambda item: (-item[1], item[0]))),
-        wrong=_to_errors(_sample_evenly(found, options.shown), masks),
-        confusions=_confusions(found),
+        wrong=_sample_evenly(found, options.shown),
+        confusions=tuple(confusions(found)[:CONFUSIONS]),
     )
     return Evaluation(report, measures, linked)
 
@@ -213,7 +222,7 @@ def _by_type(pairs: Sequence[tuple[Document, Document]]) -> Iterator[Measure]:
         return
     for kind, found in recognition_by_type(pairs).items():
         for part, one in zip(PARTS, found, strict=False):
-            yield replace(one, name=f"{BY_TYPE}{_drop_surrogates(kind)}.{part}")
+            yield replace(one, name=f"{BY_TYPE}{drop_surrogates(kind)}.{part}")
 
 
 def _accuracy(linked: Linked, mask: Bools) -> Measure:
@@ -265,7 +274,7 @@ def _reliability(
         brier=made.brier,
         aurc=made.aurc,
         answers=len(made),
-        bins=tuple(Bin(confidence=one.confidence, accuracy=one.accuracy, count=one.count) for one in made.bins()),
+        bins=tuple(made.bins()),
         risk_coverage=tuple(points),
     )
 
@@ -273,36 +282,10 @@ def _reliability(
 # --- errors ----------------------------------------------------------------------------------------------------------
 
 
-def _sample_evenly(found: Sequence[Error], most: int) -> list[Error]:
+def _sample_evenly(found: Sequence[Wrong], most: int) -> tuple[Wrong, ...]:
     """Return at most so many errors, evenly from the first document to the last."""
-    if len(found) <= most:
-        return list(found)
-    return [found[place * len(found) // most] for place in range(most)]
-
-
-def _to_errors(found: Sequence[Error], masks: Mapping[str, Bools]) -> tuple[Wrong, ...]:
-    """Return the errors as records, each with the slices its gold mention is in; a spurious one has none."""
-    made = []
-    for error in found:
-        inside = () if error.row < 0 else tuple(name for name, mask in masks.items() if mask[error.row])
-        values = {key: _drop_surrogates(getattr(error, key)) for key in Wrong.model_fields if key != "slices"}
-        made.append(Wrong(**values, slices=inside))
-    return tuple(made)
-
-
-def _drop_surrogates(value: Any) -> Any:
-    """Return texts without halves of characters, which JSON cannot exchange, and other values as they are."""
-    if isinstance(value, str):
-        return value.encode("utf-8", "replace").decode()
-    return tuple(map(_drop_surrogates, value)) if isinstance(value, tuple) else value
-
-
-def _confusions(found: Sequence[Error]) -> tuple[Confusion, ...]:
-    """Return the most frequent confusions as records."""
-    shown = confusions(found)[:CONFUSIONS]
-    return tuple(
-        Confusion(**{key: _drop_surrogates(getattr(one, key)) for key in Confusion.model_fields}) for one in shown
-    )
+    shown = min(most, len(found))
+    return tuple(found[place * len(found) // shown] for place in range(shown))
 
 
 # --- comparing -------------------------------------------------------------------------------------------------------

@@ -7,15 +7,34 @@ nothing else.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, FiniteFloat, ValidationError
 
 from linnet.errors import DataError, did_you_mean
 from linnet.evaluate.cost import Cost
 
-__all__ = ["BY_TYPE", "PARTS", "About", "Bin", "Comparison", "Confusion", "Figure", "Reliability", "Report", "Wrong"]
+__all__ = [
+    "BY_TYPE",
+    "PARTS",
+    "About",
+    "Bin",
+    "Comparison",
+    "Confusion",
+    "Figure",
+    "Reliability",
+    "Report",
+    "Wrong",
+    "drop_surrogates",
+]
 
+
+def drop_surrogates(value: Any) -> Any:
+    """Return a text without halves of characters, which JSON cannot exchange, and another value as it is."""
+    return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
+
+
+Text = Annotated[str, BeforeValidator(drop_surrogates)]
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
 Count = Annotated[int, Field(ge=0)]
 PARTS = ("precision", "recall", "f1")  # of every way of counting that has them
@@ -111,36 +130,52 @@ class Reliability(Record):
 
 
 class Wrong(Record):
-    """One wrong mention with its context; the fields are those of `linnet.evaluate.errors.Error`.
+    """One wrong mention with its context.
 
-    ``slices`` are the names of those that its gold mention is in, ``found`` the span of the prediction.
+    Args:
+        kind: the first of `linnet.evaluate.errors.KINDS` that holds.
+        document: the id of the document.
+        start: of the gold mention; of the prediction if that is spurious.
+        end: likewise.
+        surface: its text.
+        before: up to 60 characters of text in front of it.
+        after: up to 60 characters of text behind it.
+        gold: the ids that gold names, () for NIL or nothing.
+        predicted: the ids that were answered, () for NIL or nothing.
+        gold_names: the preferred name of each, "" where it is not known.
+        predicted_names: likewise.
+        rank: the smallest k such that the first k candidates hold an accepted answer, 0 = none do.
+        probability: of the answer, None where none is given.
+        tags: the other kinds that hold, and `linnet.evaluate.errors.NOT_IN_KB`.
+        found: the span of the prediction, None where there is none.
+        slices: the names of those that its gold mention is in; of a spurious one none.
     """
 
     kind: str
-    document: str
+    document: Text
     start: Count
     end: Count
-    surface: str
-    before: str = ""
-    after: str = ""
-    gold: tuple[str, ...] = ()
-    predicted: tuple[str, ...] = ()
-    gold_names: tuple[str, ...] = ()
-    predicted_names: tuple[str, ...] = ()
+    surface: Text
+    before: Text = ""
+    after: Text = ""
+    gold: tuple[Text, ...] = ()
+    predicted: tuple[Text, ...] = ()
+    gold_names: tuple[Text, ...] = ()
+    predicted_names: tuple[Text, ...] = ()
     rank: Count = 0
     probability: float | None = None
     tags: tuple[str, ...] = ()
     found: tuple[Count, Count] | None = None
-    slices: tuple[str, ...] = ()
+    slices: tuple[Text, ...] = ()
 
 
 class Confusion(Record):
     """How often one answer was given where gold has another; the fields are those of an error."""
 
-    gold: tuple[str, ...]
-    predicted: tuple[str, ...]
-    gold_names: tuple[str, ...] = ()
-    predicted_names: tuple[str, ...] = ()
+    gold: tuple[Text, ...]
+    predicted: tuple[Text, ...]
+    gold_names: tuple[Text, ...] = ()
+    predicted_names: tuple[Text, ...] = ()
     count: Count
 
 
