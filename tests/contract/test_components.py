@@ -355,7 +355,7 @@ def test_batches_agree(component: Component, kb: KnowledgeBase, size: int) -> No
     docs = documents(component, kb)
     pieces = [docs[start : start + size] for start in range(0, len(docs), size)]
     found = [doc for piece in pieces for doc in component(piece)]
-    if isinstance(component, (Dense, CrossEncoder, Flair, Hierarchical, Tagger)):
+    if isinstance(component, (Collective, Dense, CrossEncoder, Flair, Hierarchical, Tagger)):
         agree(found, component(docs))
     else:
         assert found == component(docs)

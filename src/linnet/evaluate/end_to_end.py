@@ -130,6 +130,12 @@ def _linked(units: Iterable[Unit]) -> set[Unit]:
     return {unit for unit in units if unit[1] is not NIL}
 
 
+def _units(mention: Mention, answer: Sequence[str], *, live: Callable[[str], str], parts: bool) -> list[Unit]:
+    """Return the spans of a mention with each concept of an answer, or with NIL."""
+    spans = mention.spans if parts else (mention.span,)
+    return [(spans, label) for label in (map(live, answer) if answer else (NIL,))]
+
+
 class _Units:
     """The units of one document: those predicted, those of gold's answers, and the pairs of both that share characters.
 
@@ -143,10 +149,7 @@ class _Units:
     """
 
     def __init__(self, gold: Document, predicted: Document, live: Callable[[str], str], *, parts: bool) -> None:
-        def units(mention: Mention, answer: Sequence[str]) -> list[Unit]:
-            spans = mention.spans if parts else (mention.span,)
-            return [(spans, label) for label in (map(live, answer) if answer else (NIL,))]
-
+        units = functools.partial(_units, live=live, parts=parts)
         # accepted answers of each mention, the first of them first; not linked is not the answer that nothing fits
         self.answers = [
             [units(mention, answer) for answer in (mention.concepts, *mention.alternatives) if answer is not None]

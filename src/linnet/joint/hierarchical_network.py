@@ -47,10 +47,14 @@ __all__ = [
     "Outputs",
     "mean_of_words",
     "normal",
+    "read_concepts",
     "read_documents",
 ]
 
-RECOGNITION, TYPING, LINKING = TASKS = ("recognition", "typing", "linking")
+RECOGNITION = "recognition"
+TYPING = "typing"
+LINKING = "linking"
+TASKS = (RECOGNITION, TYPING, LINKING)
 BILOU = ["O", "B", "I", "L", "U"]
 
 Sharing = Literal["single", "multi", "hierarchical"]
@@ -282,15 +286,30 @@ def read_documents(
         for rows in token_batches([w.last - w.first + 2 for _, w in parts], tokens=token_budget(network.device)):
             some = [parts[row] for row in rows.tolist()]
             batch = Pieces.of([(texts[number], window) for number, window in some], network.mention)
-            sizes = (batch.own[:, 1] - batch.own[:, 0]).clamp(min=0).tolist()
-            said = zip(TASKS, network(batch.to(network.device), tasks), strict=True)
-            for into, values in [
-                (TASKS.index(task), one.float().cpu().split(sizes)) for task, one in said if task in tasks
-            ]:
-                for (number, window), begin, own in zip(some, batch.own[:, 0].tolist(), values, strict=True):
-                    start = int(texts[number].owners[window.first]) + begin
-                    made[number][into][start : start + len(own)] = own
+            _put(
+                [made[number] for number, _ in some],
+                batch,
+                network(batch.to(network.device), tasks),
+                [int(texts[number].owners[window.first]) for number, window in some],
+            )
     return made
+
+
+def _put(into: Sequence[Outputs], batch: Pieces, said: Outputs, starts: Sequence[int]) -> None:
+    """Write what is said of the own words of windows to their places in texts, but for tasks that say nothing.
+
+    Args:
+        into: the texts of the windows.
+        batch: the windows.
+        said: of their own words.
+        starts: the first word of each window.
+    """
+    sizes = (batch.own[:, 1] - batch.own[:, 0]).clamp(min=0).tolist()
+    for task, values in enumerate(said):
+        if values.shape[1]:
+            places = zip(into, starts, batch.own[:, 0].tolist(), torch.split(values.float().cpu(), sizes), strict=True)
+            for text, start, begin, own in places:
+                text[task][start + begin : start + begin + len(own)] = own
 
 
 def normal(vectors: Tensor, *, cosine: bool) -> Tensor:

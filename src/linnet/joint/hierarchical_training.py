@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import itertools
 import logging
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -64,7 +65,7 @@ def fit(
     """
     own, loop = HierarchicalArgs.split({key: value for key, value in args.items() if key != "checkpoints"})
     part.begin()
-    part.types = tuple(sorted({mention.types[0] for doc in docs for mention in doc.mentions or () if mention.types}))
+    part.types = _types(docs)
     part.learned = Aliases.of(docs, kb) if part.aliases and part.rows == "tied" else Aliases.none()
     seen = learned_documents(part, docs)
     if not any(mention.rows for doc in seen for mention in doc.mentions):
@@ -84,10 +85,12 @@ def fit(
         part.hide()
     training.show()
     if judged and part.find:
-        answers = training.answers(judged)
-        part.cutoff = best_cutoff(judge(judged, answers))[1]
-        kept = [[(one, None) for one, _ in some if one.odds >= part.cutoff] for some in answers]
-        part.curve = calibrate(judge(judged, kept), "hierarchical")
+        training.calibrate(judged)
+
+
+def _types(docs: Sequence[Document]) -> tuple[str, ...]:
+    """Return the types that mentions have, in order."""
+    return tuple(sorted({mention.types[0] for doc in docs for mention in doc.mentions or () if mention.types}))
 
 
 # --- what is learned from --------------------------------------------------------------------------------------------
@@ -245,18 +248,13 @@ class HierarchicalTraining:
         named = list(self.module.named_parameters())
         rows = {id(one) for name, one in named if name.startswith("rows.")}
         encoders = {id(one) for name, one in named if name.startswith("entity.") or ".encoder." in name}
-        made: list[dict[str, Any]] = []
         fast = args.lr * self.args.head_lr_multiplier
+        made: list[dict[str, Any]] = []
         for group in parameter_groups(self.module, args):
-            divided = {
-                "slow": [one for one in group["params"] if id(one) in encoders],
-                "fast": [one for one in group["params"] if id(one) not in encoders | rows],
-                "rows": [one for one in group["params"] if id(one) in rows],
-            }
-            for kind, some in divided.items():
-                if some:
-                    about = {"lr": args.lr if kind == "slow" else fast, "rows": kind == "rows"}
-                    made.append({**group, "params": some, **about})
+            divided: dict[tuple[float, bool], list[Tensor]] = defaultdict(list)
+            for one in group["params"]:
+                divided[args.lr if id(one) in encoders else fast, id(one) in rows].append(one)
+            made += [{**group, "params": some, "lr": lr, "rows": rowed} for (lr, rowed), some in divided.items()]
         return made
 
     # --- examples ----------------------------------------------------------------------------------------------------
@@ -414,6 +412,13 @@ class HierarchicalTraining:
             wanted += len(linked)
             right += sum(row in mention.rows for row, mention in zip(firsts, linked, strict=True))
         return right / max(1, wanted)
+
+    def calibrate(self, docs: Sequence[LearnedDocument]) -> None:
+        """Let the component know the best cutoff, and how often mentions above it are right."""
+        answers = self.answers(docs)
+        self.part.cutoff = best_cutoff(judge(docs, answers))[1]
+        kept = [[(one, None) for one, _ in some if one.odds >= self.part.cutoff] for some in answers]
+        self.part.curve = calibrate(judge(docs, kept), "hierarchical")
 
     def answers(self, docs: Sequence[LearnedDocument]) -> list[list[tuple[Found, int]]]:
         """Return what is found in documents, each with the row of its first concept, -1 for none."""
