@@ -19,7 +19,8 @@ from linnet.errors import DataError, FormatError, LinnetWarning, PipelineError, 
 from linnet.joint.collective import Collective, CollectiveArgs
 from linnet.joint.collective_network import Places, Words, find_spans, pool, read_documents, span_scores
 from linnet.joint.collective_training import CollectiveTraining, learned_documents
-from linnet.joint.dev_score import Found, Judgement, best_cutoff
+from linnet.joint.reading import Found
+from linnet.joint.training import Judgement, best_cutoff
 from linnet.kb import KnowledgeBase
 from linnet.kb.build import build
 from linnet.pipeline import Pipeline

@@ -129,7 +129,7 @@ def test_the_loss_of_linking_is_that_of_a_slow_reference(
     training = HierarchicalTraining(part, HierarchicalArgs(nil_weight=0.25), docs)
     batch = training.collate(training.examples((), epoch=0, rng=np.random.default_rng(1)))
     loss = float(training.loss(batch)["linking"].detach())
-    said = part.outputs([doc.doc for doc in docs], [doc.text for doc in docs])
+    said = part.read_documents([doc.doc for doc in docs], [doc.text for doc in docs], find=True)
     network = part.network
     assert network.rows is not None
     wanted = sorted({next(iter(mention.rows)) for doc in docs for mention in doc.mentions})

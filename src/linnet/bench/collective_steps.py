@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from linnet.corpora.splits import split_documents
+from linnet.bench.measured import MIB, best_seconds, dev_documents, open_kb
 from linnet.data import Document, Mention
-from linnet.errors import RecipeError
 from linnet.evaluate import curves
 from linnet.evaluate.meter import peak_resident
 from linnet.joint.collective import Collective
@@ -27,7 +25,6 @@ from linnet.text.files import replacing
 __all__ = ["Row", "draw", "measure_all"]
 
 SIDE = 128  # tokens on each side of a mention that is read alone
-MIB = 2**20
 COUNTS = (1, 5, 20, 50, 100, 200)  # mentions of a document
 LONG = 100_000  # characters of the longest document
 
@@ -62,10 +59,8 @@ def measure_all(source: str, *, encoder: str, most: int, cross: bool, data: Path
         RecipeError: the recipe names no corpus or knowledge base.
     """
     recipe = read_recipe(source)
-    known = recipe.open_kb(data=data)
-    if known is None or not recipe.corpus:
-        raise RecipeError(source, ["corpus or kb: missing; name the corpus and the knowledge base"])
-    docs = [doc for doc in split_documents(recipe.corpus, split="dev", data=data) if doc.mentions][:most]
+    known = open_kb(recipe, source, data=data)
+    docs = dev_documents(recipe, most, data=data)
     one_pass = Collective(kb=known, encoder=encoder, mode="gold")
     finds = Collective(kb=known, encoder=encoder, mode="spans", dictionary=False)
     for part in Pipeline(one_pass).front:
@@ -90,14 +85,10 @@ def measure_all(source: str, *, encoder: str, most: int, cross: bool, data: Path
 
 
 def _row(what: str, documents: str, docs: Sequence[Document], run: Callable[[], object]) -> Row:
-    """Return the speed of the better of two runs, behind one over a single document that reads the network."""
-    seconds = []
-    for _ in range(2):
-        began = time.perf_counter()
-        run()
-        seconds.append(time.perf_counter() - began)
+    """Return the speed of the better of two runs."""
+    seconds = best_seconds(run, 2)
     mentions = sum(len(doc.mentions or ()) for doc in docs)
-    return Row(what, documents, mentions, mentions / min(seconds), peak_resident() / MIB)
+    return Row(what, documents, mentions, mentions / seconds, peak_resident() / MIB)
 
 
 def _read(part: Collective | Dense, docs: Sequence[Document]) -> None:
@@ -113,7 +104,7 @@ def _read(part: Collective | Dense, docs: Sequence[Document]) -> None:
 def _find(part: Collective, docs: Sequence[Document]) -> None:
     """Score all spans."""
     texts = part.read(docs)
-    part.spans(texts, part.hidden(texts))
+    part.find_mentions(texts, part.hidden(texts))
 
 
 def _cross(kb: KnowledgeBase, encoder: str, docs: Sequence[Document]) -> Row:

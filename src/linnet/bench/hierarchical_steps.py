@@ -4,26 +4,24 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from linnet.corpora.splits import split_documents
+from linnet.bench.measured import MIB, best_seconds, dev_documents, open_kb
 from linnet.data import Document
 from linnet.detect.tagger import Tagger
-from linnet.errors import RecipeError
 from linnet.evaluate.meter import peak_resident
 from linnet.joint.collective import Collective
 from linnet.joint.hierarchical import Hierarchical
+from linnet.joint.reading import JointNetwork
 from linnet.pipeline import Pipeline
 from linnet.recipes.config import read_recipe
 from linnet.retrieve.ngram import Ngram
 
 __all__ = ["Row", "measure_all"]
 
-MIB = 2**20
 KINDS = ("Chemical", "Disease")
 
 
@@ -57,10 +55,8 @@ def measure_all(source: str, *, encoder: str, most: int, data: Path | None) -> l
         RecipeError: the recipe names no corpus or knowledge base.
     """
     recipe = read_recipe(source)
-    kb = recipe.open_kb(data=data)
-    if kb is None or not recipe.corpus:
-        raise RecipeError(source, ["corpus or kb: missing; name the corpus and the knowledge base"])
-    docs = [doc for doc in split_documents(recipe.corpus, split="dev", data=data) if doc.mentions][:most]
+    kb = open_kb(recipe, source, data=data)
+    docs = dev_documents(recipe, most, data=data)
     tagger = Tagger(kb=kb, encoder=encoder, dictionary=False)
     tagger.types, tagger.trained = KINDS, True
     tagger.network = [tagger.fresh()]
@@ -71,29 +67,19 @@ def measure_all(source: str, *, encoder: str, most: int, data: Path | None) -> l
     runs: list[tuple[str, Callable[[], object]]] = [
         ("tagger alone", functools.partial(_tag, tagger, docs)),
         ("tagger, n-grams", functools.partial(_tag, tagger, docs, ngram)),
-        ("collective, spans", functools.partial(_collective, collective, docs)),
+        ("collective, spans", functools.partial(_read, collective, docs)),
     ]
     variants: tuple[Any, ...] = ("pt_multi", "pt_hierarchical", "pe_hierarchical", "pe_single")
     for variant in variants:
         for rows in ("plain", "tied"):
             part = Hierarchical(kb=kb, encoder=encoder, variant=variant, rows=rows, dictionary=False)
             part.types, part.trained = KINDS, True
-            runs.append((f"{variant}, {rows} rows", functools.partial(_hierarchical, part, docs)))
-    seconds = [_seconds(run) for _, run in runs]
+            runs.append((f"{variant}, {rows} rows", functools.partial(_read, part, docs)))
+    seconds = [best_seconds(run) for _, run in runs]
     return [
         Row(what, len(docs), len(docs) / took, took / seconds[0], peak_resident() / MIB)
         for (what, _), took in zip(runs, seconds, strict=True)
     ]
-
-
-def _seconds(run: Callable[[], object]) -> float:
-    """Return the shortest of three runs, the first of which reads the network."""
-    seconds = []
-    for _ in range(3):
-        began = time.perf_counter()
-        run()
-        seconds.append(time.perf_counter() - began)
-    return min(seconds)
 
 
 def _tag(part: Tagger, docs: Sequence[Document], ngram: Ngram | None = None) -> None:
@@ -103,19 +89,10 @@ def _tag(part: Tagger, docs: Sequence[Document], ngram: Ngram | None = None) -> 
         ngram.retrieve(docs)
 
 
-def _collective(part: Collective, docs: Sequence[Document]) -> None:
-    """Score all spans; link the mentions of people."""
+def _read(part: JointNetwork[Any], docs: Sequence[Document]) -> None:
+    """Look for mentions; link the mentions of people."""
     texts = part.read(docs)
-    hidden = part.hidden(texts)
-    part.spans(texts, hidden)
-    for doc, text, own in zip(docs, texts, hidden, strict=True):
-        part.search(part.vectors(own, part.pieces(doc, text, [one.spans for one in doc.mentions or ()])), part.k)
-
-
-def _hierarchical(part: Hierarchical, docs: Sequence[Document]) -> None:
-    """Look for mentions and their types; link the mentions of people."""
-    texts = part.read(docs)
-    said = part.outputs(docs, texts)
-    part.found(said)
+    said = part.read_documents(docs, texts, find=True)
+    part.find_mentions(texts, said)
     for doc, text, own in zip(docs, texts, said, strict=True):
-        part.search(part.vectors(own, [part.words(text, one) for one in doc.mentions or ()]), part.k)
+        part.search(part.mention_vectors(doc, text, own, [one.spans for one in doc.mentions or ()]), part.k)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from linnet.bench.measured import open_kb
 from linnet.corpora.splits import split_documents
 from linnet.data import Document
 from linnet.errors import RecipeError
@@ -74,9 +75,7 @@ def measure_all(
     """
     recipes = {varied: read_recipe(source, changes=[*changes, *varied.split()]) for varied in ("", *vary)}
     recipe = recipes[""]
-    kb = recipe.open_kb(data=data)
-    if kb is None or not recipe.corpus:
-        raise RecipeError(source, ["corpus or kb: missing; name the corpus and the knowledge base"])
+    kb = open_kb(recipe, source, data=data)
     pipelines = {
         varied: front_of(load(source, kb=kb, changes=[*changes, *varied.split()]), source) for varied in recipes
     }

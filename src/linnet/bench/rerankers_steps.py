@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 import numpy.typing as npt
 
+from linnet.bench.measured import open_kb
 from linnet.corpora import read, write
 from linnet.corpora.catalog import read_corpus
 from linnet.data import Document
@@ -168,9 +169,7 @@ class Bench:
                 raise RecipeError(name, ["pipeline: has no cross that is trained, which is what is measured"])
             if _before(recipe) != _before(first):
                 raise RecipeError(name, ["pipeline: the parts before cross differ from those of the first recipe"])
-        kb = first.open_kb(data=data)
-        if kb is None or not first.corpus:
-            raise RecipeError(sources[0], ["corpus or kb: missing; name the corpus and the knowledge base"])
+        kb = open_kb(first, sources[0], data=data)
         train, dev = (list(read_corpus(first.corpus, split=split, data=data)) for split in ("train", "dev"))
         named = dict(zip(recipes, sources, strict=True))
         return cls(recipes, named, kb, train, dev, folder, sample, repeats)

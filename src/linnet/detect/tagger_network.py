@@ -19,20 +19,20 @@ from torch.nn import functional
 
 from linnet.data import Document
 from linnet.detect.tagger_args import TaggerArgs
-from linnet.errors import DataError, FormatError
+from linnet.errors import DataError
 from linnet.kb import KnowledgeBase
 from linnet.nn.attention import use_plain_steps
 from linnet.nn.crf import NEVER, Rules, log_partition, rules_of
 from linnet.nn.encoder import Encoder
 from linnet.nn.texts import token_batches, token_budget
-from linnet.nn.weights import read_weights, write_weights
-from linnet.nn.windows import Pieces, Text, Window, embed
+from linnet.nn.weights import restore_layers, save_layers
+from linnet.nn.windows import Pieces, Text, Window, embed, mean_of_pieces, run_lstm
 from linnet.pipeline.component import Component, Step, blind
 from linnet.text.tagging import CONTINUES, Chunk, Scheme
 from linnet.text.words import SHAPES, UNKNOWN, Ints, gold_chunks, labels_of
 from linnet.train.args import TrainArgs
 from linnet.train.checkpoint import key_of
-from linnet.train.loop import parameter_groups, train
+from linnet.train.loop import divided_groups, train
 
 __all__ = ["TaggerInTraining", "TaggerNetwork", "fit"]
 
@@ -98,31 +98,18 @@ class TaggerNetwork(nn.Module):
         """Return the score of each label for each word, float32 (windows, words, labels)."""
         inputs = self.embedded(batch) if embedded is None else embedded
         hidden = self.encoder.backbone(inputs_embeds=inputs, attention_mask=batch.mask).last_hidden_state
-        windows, count = batch.shapes.shape
-        places = batch.words + torch.arange(windows, device=hidden.device)[:, None] * (count + 1)
-        flat = hidden.float().reshape(-1, hidden.shape[2])
-        sums = flat.new_zeros(windows * (count + 1), flat.shape[1]).index_add(0, places.reshape(-1), flat)
-        pieces = flat.new_zeros(windows * (count + 1)).index_add(0, places.reshape(-1), torch.ones_like(flat[:, 0]))
-        words = (sums / pieces.clamp(min=1)[:, None]).reshape(windows, count + 1, -1)[:, :count]
+        words = mean_of_pieces(hidden, batch)
         words = self.dropout(words)
         with torch.autocast(words.device.type, enabled=False):
             if self.lstm is not None:
-                words = self.dropout(self._around(words, batch.counts))
+                words = self.dropout(run_lstm(self.lstm, words, batch.counts))
             scores: Tensor = self.head(words)
         return scores
-
-    def _around(self, words: Tensor, counts: Tensor) -> Tensor:
-        """Return what the LSTM says of words, (windows, words, 2 lstm), which does not read padding."""
-        assert self.lstm is not None  # noqa: S101 - the caller looked
-        packed = nn.utils.rnn.pack_padded_sequence(words, counts.cpu(), batch_first=True, enforce_sorted=False)
-        read, _ = nn.utils.rnn.pad_packed_sequence(self.lstm(packed)[0], batch_first=True, total_length=words.shape[1])
-        return read
 
     def save(self, folder: Path) -> None:
         """Write the encoder and the layers around it."""
         self.encoder.save(folder)
-        weights = {key: value for key, value in self.state_dict().items() if not key.startswith("encoder.")}
-        write_weights(weights, folder / HEAD)
+        save_layers(self, folder / HEAD, encoders=[self.encoder])
 
     def restore(self, folder: Path) -> None:
         """Take the layers around the encoder that `save` wrote.
@@ -130,12 +117,7 @@ class TaggerNetwork(nn.Module):
         Raises:
             FormatError: they are not those that are wanted.
         """
-        wanted = {key: value.shape for key, value in self.state_dict().items() if not key.startswith("encoder.")}
-        path = folder / HEAD
-        found = read_weights(path)
-        if {key: value.shape for key, value in found.items()} != wanted:
-            raise FormatError(path, "holds no layers that fit: leave the options as they were when it was trained")
-        self.load_state_dict(found, strict=False)
+        restore_layers(self, folder / HEAD, encoders=[self.encoder])
 
 
 # --- losses ----------------------------------------------------------------------------------------------------------
@@ -184,14 +166,7 @@ class TaggerTraining:
 
     def groups(self, args: TrainArgs) -> list[dict[str, Any]]:
         """Return the parameters in groups; the layers around the encoder learn faster."""
-        around = {id(one) for name, one in self.module.named_parameters() if not name.startswith("encoder.")}
-        made = []
-        for group in parameter_groups(self.module, args):
-            for faster in (False, True):
-                some = [one for one in group["params"] if (id(one) in around) == faster]
-                rate = args.lr * self.args.head_lr_multiplier if faster else args.lr
-                made += [{**group, "params": some, "lr": rate}] if some else []
-        return made
+        return divided_groups(self.module, args, self.args.head_lr_multiplier, encoders=[self.network.encoder])
 
     def examples(self, docs: Sequence[Document], *, epoch: int, rng: np.random.Generator) -> list[Example]:  # noqa: ARG002
         """Return the examples, windows of documents; each epoch the same."""

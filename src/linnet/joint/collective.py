@@ -21,11 +21,10 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field, NonNegativeInt
 
-from linnet.data import Candidates, Document, Mention, Span
-from linnet.errors import PipelineError, RecipeError
-from linnet.joint.reading import NEUTRAL, JointNetwork, NegativesArgs, masks_of, mention_at, portions, with_lists
+from linnet.data import Document, Span
+from linnet.errors import RecipeError
+from linnet.joint.reading import NEUTRAL, Found, JointNetwork, NegativesArgs
 from linnet.kb import KnowledgeBase
-from linnet.pipeline import Allow
 from linnet.pipeline.aliases import Aliases
 from linnet.text.short_forms import ShortForms
 from linnet.text.words import stretch_of
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from linnet.joint.collective_network import CollectiveNetwork
-    from linnet.joint.dev_score import Found
     from linnet.nn.windows import Text, Window
 
 __all__ = ["Collective", "CollectiveArgs", "Pieces"]
@@ -207,6 +205,14 @@ class Collective(JointNetwork["CollectiveNetwork"]):
             made.append([stretch_of(text.words, text.owners, span) for span in spans])
         return made
 
+    def read_documents(self, docs: Sequence[Document], texts: Sequence[Text], *, find: bool) -> list[Tensor]:  # noqa: ARG002
+        """Return the vectors of the word pieces of documents, each (pieces, d)."""
+        return self.hidden(texts)
+
+    def mention_vectors(self, doc: Document, text: Text, said: Tensor, mentions: Sequence[Sequence[Span]]) -> Floats:
+        """Return the vectors of mentions, given as their parts, float32 (mentions, d) of length 1."""
+        return self.vectors(said, self.pieces(doc, text, mentions))
+
     def vectors(self, hidden: Tensor, mentions: Sequence[Pieces]) -> Floats:
         """Return the vectors of mentions of one text, float32 (mentions, d) of length 1; 0 for one without pieces."""
         import torch  # noqa: PLC0415 - slow to import
@@ -220,65 +226,15 @@ class Collective(JointNetwork["CollectiveNetwork"]):
             normal: Floats = torch.nn.functional.normalize(found, dim=1).cpu().numpy()
         return normal
 
-    def spans(self, texts: Sequence[Text], hidden: Sequence[Tensor]) -> list[list[Found]]:
-        """Return the mentions of texts, probable or not, best first; of overlapping ones as `overlaps` says."""
+    def find_mentions(self, texts: Sequence[Text], said: Sequence[Tensor]) -> list[list[Found]]:
+        """Return the mentions of texts, probable or not; of overlapping ones as `overlaps` says."""
         from linnet.joint.collective_network import find_chunks, find_spans  # noqa: PLC0415 - imports torch
 
         if self.mode == "bio":
-            return find_chunks(self.network, texts, hidden)
+            return find_chunks(self.network, texts, said)
         return [
             find_spans(self.network, text, own, self.widest, self.overlaps)
-            for text, own in zip(texts, hidden, strict=True)
-        ]
-
-    # --- answering ---------------------------------------------------------------------------------------------------
-
-    def detect(self, docs: Sequence[Document], /, *, allow: Allow | None = None) -> list[list[Mention]]:
-        """Return the mentions of each document, in reading order, with candidates.
-
-        Raises:
-            PipelineError: nothing has been learned, or the mode is ``gold``.
-        """
-        self.require_trained()
-        if not self.find:
-            raise PipelineError("collective: in mode 'gold' it finds no mentions; put it behind what does")
-        found: list[list[Mention]] = []
-        for some in portions(docs):
-            texts = self.read(some)
-            hidden = self.hidden(texts)
-            for doc, text, own, spans in zip(some, texts, hidden, self.spans(texts, hidden), strict=True):
-                mentions = [one for each in sorted(spans) if (one := self._mention(doc.id, text, each)) is not None]
-                lists = self._candidates(doc, text, own, mentions, allow)
-                found.append(with_lists(mentions, lists))
-        return found
-
-    def retrieve(self, docs: Sequence[Document], /, *, allow: Allow | None = None) -> list[list[Candidates]]:
-        """Return candidates for each mention that the documents hold."""
-        self.require_trained()
-        found = []
-        for some in portions(docs):
-            texts = self.read(some)
-            for doc, text, own in zip(some, texts, self.hidden(texts), strict=True):
-                found.append(self._candidates(doc, text, own, doc.mentions or (), allow))
-        return found
-
-    def _mention(self, document: str, text: Text, found: Found) -> Mention | None:
-        probability = self.probability(found.odds)
-        if self.threshold is not None:
-            left_out = probability < self.threshold
-        else:  # the best labels are mentions, whatever their odds
-            left_out = self.mode == "spans" and found.odds < self.cutoff
-        return None if left_out else mention_at(document, text, (found.first, found.last), probability)
-
-    def _candidates(
-        self, doc: Document, text: Text, hidden: Tensor, mentions: Sequence[Mention], allow: Allow | None
-    ) -> list[Candidates]:
-        pieces = self.pieces(doc, text, [mention.spans for mention in mentions])
-        vectors = self.vectors(hidden, pieces)
-        found = self.search(vectors, self.k, masks_of(self, mentions, allow)) if mentions else []
-        nothing = Candidates.none(self.kb.version)  # for a mention of control characters, say
-        return [
-            one if any(end > start for start, end in own) else nothing for one, own in zip(found, pieces, strict=True)
+            for text, own in zip(texts, said, strict=True)
         ]
 
     # --- learning ----------------------------------------------------------------------------------------------------
@@ -295,15 +251,4 @@ class Collective(JointNetwork["CollectiveNetwork"]):
     def begin(self) -> None:
         """Forget what was learned beside the network."""
         super().begin()
-        self.cutoff = 0.0
-
-    def learned_values(self) -> dict[str, Any]:
-        """Return its features, and what it learned of probabilities."""
-        return {**super().learned_values(), "cutoff": self.cutoff}
-
-    def restore_values(self, values: Mapping[str, Any]) -> None:
-        """Take what `learned_values` gave."""
-        super().restore_values(values)
-        self.cutoff = float(values["cutoff"])
-        if not np.isfinite(self.cutoff):
-            raise ValueError(f"the cutoff {self.cutoff} is no finite number")
+        self.cutoff = 0.0 if self.mode == "spans" else -np.inf  # the best labels are mentions, whatever their odds

@@ -19,8 +19,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from linnet.errors import FormatError
-from linnet.joint.dev_score import Found
+from linnet.joint.reading import Found
 from linnet.nn.attention import use_plain_steps
 from linnet.nn.crf import Rules, rules_of
 from linnet.nn.device import autocast
@@ -28,7 +27,7 @@ from linnet.nn.encoder import Encoder
 from linnet.nn.pooling import Pool, Pooling
 from linnet.nn.span_scores import decoded
 from linnet.nn.texts import token_batches, token_budget
-from linnet.nn.weights import read_weights, write_weights
+from linnet.nn.weights import restore_layers, save_layers
 from linnet.nn.windows import Pieces, Text, Window, embed
 from linnet.text.words import SHAPES
 
@@ -117,7 +116,7 @@ class CollectiveNetwork(nn.Module):
         self.mention.save(folder / "mention")
         if not self.shared:
             self.entity.save(folder / "entity")
-        write_weights(self._around(), folder / HEADS)
+        save_layers(self, folder / HEADS, encoders=[self.mention, self.entity])
 
     def restore(self, folder: Path) -> None:
         """Take the layers around the encoders that `save` wrote.
@@ -125,15 +124,7 @@ class CollectiveNetwork(nn.Module):
         Raises:
             FormatError: they are not those that are wanted.
         """
-        path = folder / HEADS
-        found, wanted = read_weights(path), self._around()
-        if {key: value.shape for key, value in found.items()} != {key: value.shape for key, value in wanted.items()}:
-            raise FormatError(path, "holds no layers that fit: leave the options as they were when it was trained")
-        self.load_state_dict(found, strict=False)
-
-    def _around(self) -> dict[str, Tensor]:
-        encoders = ("mention.", "entity.")
-        return {key: value for key, value in self.state_dict().items() if not key.startswith(encoders)}
+        restore_layers(self, folder / HEADS, encoders=[self.mention, self.entity])
 
 
 # --- documents -------------------------------------------------------------------------------------------------------

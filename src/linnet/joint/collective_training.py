@@ -21,8 +21,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from linnet.data import Document, Mention, Span
-from linnet.errors import DataError
+from linnet.data import Document
 from linnet.joint.collective import Collective, CollectiveArgs
 from linnet.joint.collective import Pieces as Stretches
 from linnet.joint.collective_network import (
@@ -34,19 +33,17 @@ from linnet.joint.collective_network import (
     span_scores,
     word_scores,
 )
-from linnet.joint.dev_score import Found, best_cutoff, calibrate, judge
 from linnet.joint.mining import Chosen, Mined, Miner
+from linnet.joint.training import read_blind, right_rows, train_joint
 from linnet.kb import KnowledgeBase
 from linnet.nn.texts import TokenText, padded, token_batches, token_budget
 from linnet.nn.vectors import encode_to_learn
 from linnet.nn.windows import Pieces, Text, Window
-from linnet.pipeline import Component, Pipeline, Step
+from linnet.pipeline import Component, Step
 from linnet.pipeline.aliases import Aliases
-from linnet.pipeline.component import blind
 from linnet.text.words import UNKNOWN, Ints, labels_of, words_in
 from linnet.train.args import TrainArgs
-from linnet.train.checkpoint import key_of
-from linnet.train.loop import parameter_groups, train
+from linnet.train.loop import divided_groups
 from linnet.train.negatives import collisions
 
 __all__ = ["CollectiveTraining", "Example", "LearnedDocument", "fit", "learned_documents"]
@@ -74,25 +71,8 @@ def fit(
     own, loop = CollectiveArgs.split({key: value for key, value in args.items() if key != "checkpoints"})
     part.begin()
     part.learned = Aliases.of(docs, kb) if part.aliases else Aliases.none()
-    seen = learned_documents(part, docs)
-    if not any(mention.rows for doc in seen for mention in doc.mentions):
-        raise DataError("collective: no mention of the training documents has a concept of the knowledge base")
-    training = CollectiveTraining(part, own, seen)
-    judged = learned_documents(part, dev)
-    network = part.network
-    key = key_of([part.config(), vars(own), kb.version, network.mention.fingerprint()], [*docs, *dev])
-    score = (lambda _: training.score(judged)) if any(doc.mentions for doc in judged) else None
-    try:
-        yield from train(training, docs, dev, score=score, args=loop, folder=args.get("checkpoints"), key=key)
-    finally:
-        network.requires_grad_(True).eval()
-        part.hide()
-    part.show(training.miner.current.vectors())
-    if judged and part.find:
-        answers = training.answers(judged)
-        part.cutoff = best_cutoff(judge(judged, answers))[1]
-        kept = [[(one, None) for one, _ in some if part.mode == "bio" or one.odds >= part.cutoff] for some in answers]
-        part.curve = calibrate(judge(judged, kept), "collective")
+    training = CollectiveTraining(part, own, learned_documents(part, docs))
+    yield from train_joint(training, learned_documents(part, dev), [*docs, *dev], loop=loop, args=args)
 
 
 # --- what is learned from --------------------------------------------------------------------------------------------
@@ -128,15 +108,12 @@ class LearnedDocument(NamedTuple):
 
 def learned_documents(part: Collective, docs: Sequence[Document]) -> list[LearnedDocument]:
     """Return documents as a component learns from them."""
-    seen = list(docs)
-    for before in Pipeline(part).front:
-        seen = before(seen)
     made = []
-    for doc, text in zip(seen, part.read(blind(seen, part)), strict=True):
+    for doc, text in read_blind(part, docs):
         mentions = doc.mentions or ()
         pieces = part.pieces(doc, text, [mention.spans for mention in mentions])
         learned = [
-            LearnedMention(words_in(text.words, mention.span), own, _answers(part.kb, mention), doc.surface(mention))
+            LearnedMention(words_in(text.words, mention.span), own, right_rows(part.kb, mention), doc.surface(mention))
             for mention, own in zip(mentions, pieces, strict=True)
         ]
         labels = labels_of(doc, text.words, BIO, "BIO")
@@ -144,12 +121,6 @@ def learned_documents(part: Collective, docs: Sequence[Document]) -> list[Learne
         spans = frozenset(one.words for one, mention in zip(learned, mentions, strict=True) if not mention.parts)
         made.append(LearnedDocument(doc, text, learned, spans, labels, labels != UNKNOWN))
     return made
-
-
-def _answers(kb: KnowledgeBase, mention: Mention) -> frozenset[int]:
-    """Return the rows of the concepts that are right alone."""
-    answers = [mention.concepts or (), *mention.alternatives]
-    return frozenset(kb.row(answer[0]) for answer in answers if len(answer) == 1 and answer[0] in kb)
 
 
 class Linking(NamedTuple):
@@ -216,15 +187,9 @@ class CollectiveTraining:
 
     def groups(self, args: TrainArgs) -> list[dict[str, Any]]:
         """Return the parameters in groups; the layers around the encoders learn faster."""
-        named = self.module.named_parameters()
-        around = {id(one) for name, one in named if not name.startswith(("mention.", "entity."))}
-        made = []
-        for group in parameter_groups(self.module, args):
-            for faster in (False, True):
-                some = [one for one in group["params"] if (id(one) in around) == faster]
-                rate = args.lr * self.args.head_lr_multiplier if faster else args.lr
-                made += [{**group, "params": some, "lr": rate}] if some else []
-        return made
+        network = self.network
+        encoders = [network.mention, network.entity]
+        return divided_groups(self.module, args, self.args.head_lr_multiplier, encoders=encoders)
 
     # --- examples ----------------------------------------------------------------------------------------------------
 
@@ -383,37 +348,9 @@ class CollectiveTraining:
         loss = functional.binary_cross_entropy_with_logits(found[known], batch.spans[known], reduction="sum")
         return loss / batch.spans[known].sum().clamp(min=1)
 
-    # --- dev score ---------------------------------------------------------------------------------------------------
-
-    def score(self, docs: Sequence[LearnedDocument]) -> float:
-        """Return the share of given mentions that are linked right; of found ones F1 at the best cutoff."""
+    def show(self) -> None:
+        """Let the component search by the weights as they are."""
         self.part.show(self.miner.current.vectors())
-        if self.part.find:
-            return best_cutoff(judge(docs, self.answers(docs)))[0]
-        linked = [[mention for mention in doc.mentions if mention.rows] for doc in docs]
-        hidden = self.part.hidden([doc.text for doc in docs])
-        firsts = self._firsts(hidden, [[mention.pieces for mention in some] for some in linked])
-        pairs = [pair for some in zip(firsts, linked, strict=True) for pair in zip(*some, strict=True)]
-        return sum(row in mention.rows for row, mention in pairs) / max(1, len(pairs))
-
-    def answers(self, docs: Sequence[LearnedDocument]) -> list[list[tuple[Found, int]]]:
-        """Return what is found in documents, each with the row of its first concept, -1 for none."""
-        texts = [doc.text for doc in docs]
-        hidden = self.part.hidden(texts)
-        found = self.part.spans(texts, hidden)
-        pieces = []
-        for doc, some in zip(docs, found, strict=True):
-            words = doc.text.words
-            spans = [[Span(words[one.first].start, words[one.last].end)] for one in some]
-            pieces.append(self.part.pieces(doc.doc, doc.text, spans))
-        firsts = self._firsts(hidden, pieces)
-        return [list(zip(*pair, strict=True)) for pair in zip(found, firsts, strict=True)]
-
-    def _firsts(self, hidden: Sequence[Tensor], pieces: Sequence[Sequence[Stretches]]) -> list[list[int]]:
-        """Return the row of the first concept of each mention, -1 for none."""
-        vectors = [self.part.vectors(*pair) for pair in zip(hidden, pieces, strict=True)]
-        found = iter(self.part.search(np.concatenate(vectors), 1))
-        return [[int(one.rows[0]) if len(one.rows) else -1 for one in itertools.islice(found, len(v))] for v in vectors]
 
 
 def _mentions(examples: Sequence[Example], starts: Sequence[int]) -> tuple[Places, Tensor, list[Linking]]:

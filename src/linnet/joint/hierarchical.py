@@ -25,13 +25,11 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
-from linnet.data import Candidates, Document, Mention
-from linnet.errors import PipelineError, RecipeError
+from linnet.data import Document, Span
+from linnet.errors import RecipeError
 from linnet.index.name_vectors import NameVectors, SearchedNames
-from linnet.joint.dev_score import Found
-from linnet.joint.reading import NEUTRAL, JointNetwork, NegativesArgs, masks_of, mention_at, portions, with_lists
+from linnet.joint.reading import NEUTRAL, Found, JointNetwork, NegativesArgs
 from linnet.kb import KnowledgeBase
-from linnet.pipeline import Allow
 from linnet.pipeline.aliases import Aliases
 from linnet.pipeline.learner import made_once
 from linnet.retrieve.name_searcher import NameSearcher
@@ -208,6 +206,7 @@ class Hierarchical(JointNetwork["HierarchicalNetwork"]):
         network = HierarchicalNetwork(
             encoders,
             Encoder.load(names) if self.rows == "names" else None,
+            name_pooling=self.name_pooling,
             sharing=sharing,  # type: ignore[arg-type]
             typing_labels=len(self.type_labels),
             features=len(self.marks),
@@ -273,7 +272,7 @@ class Hierarchical(JointNetwork["HierarchicalNetwork"]):
             return windows(text, size, min(OVERLAP, size // 4))
         return sentence_windows(text, doc.sentences or (), size, around=int(self.context == "sentences"))
 
-    def outputs(self, docs: Sequence[Document], texts: Sequence[Text], *, find: bool = True) -> list[Outputs]:
+    def read_documents(self, docs: Sequence[Document], texts: Sequence[Text], *, find: bool) -> list[Outputs]:
         """Return what the network says of the words of documents; without `find` of their concepts alone."""
         from linnet.joint.hierarchical_network import LINKING, RECOGNITION, TYPING, read_documents  # noqa: PLC0415
 
@@ -281,21 +280,15 @@ class Hierarchical(JointNetwork["HierarchicalNetwork"]):
         windows = [self.windows(doc, text) for doc, text in zip(docs, texts, strict=True)]
         return read_documents(self.network, texts, windows, tasks)
 
-    def words(self, text: Text, mention: Mention) -> npt.NDArray[np.int64]:
-        """Return the words that a mention shares a character with, in reading order."""
-        stretches = [words_in(text.words, part) for part in mention.spans]
-        return np.array(sorted({word for first, last in stretches for word in range(first, last + 1)}), np.int64)
-
-    def vectors(self, said: Outputs, mentions: Sequence[npt.NDArray[np.int64]]) -> Floats:
-        """Return the vectors of mentions that are given by their words, float32 (mentions, d)."""
+    def mention_vectors(self, doc: Document, text: Text, said: Outputs, mentions: Sequence[Sequence[Span]]) -> Floats:  # noqa: ARG002
+        """Return the vectors of mentions, given as their parts, float32 (mentions, d)."""
         from linnet.joint.hierarchical_network import mean_of_words, normal  # noqa: PLC0415 - imports torch
 
-        found: Floats = normal(mean_of_words(said.linking, mentions), cosine=self.cosine).numpy()
+        words = [_words_of(text, parts) for parts in mentions]
+        found: Floats = normal(mean_of_words(said.linking, words), cosine=self.cosine).numpy()
         return found
 
-    # --- answering ---------------------------------------------------------------------------------------------------
-
-    def found(self, said: Sequence[Outputs]) -> list[list[Found]]:
+    def find_mentions(self, texts: Sequence[Text], said: Sequence[Outputs]) -> list[list[Found]]:  # noqa: ARG002
         """Return the mentions of texts with their log odds, in reading order."""
         from linnet.joint.hierarchical_network import BILOU  # noqa: PLC0415 - imports torch
         from linnet.nn.span_scores import decoded  # noqa: PLC0415 - imports torch
@@ -323,69 +316,17 @@ class Hierarchical(JointNetwork["HierarchicalNetwork"]):
             first = last + 1
         return made
 
-    def detect(self, docs: Sequence[Document], /, *, allow: Allow | None = None) -> list[list[Mention]]:
-        """Return the mentions of each document, in reading order, with types and candidates.
-
-        Raises:
-            PipelineError: nothing has been learned, or `find` is False.
-        """
-        self.require_trained()
-        if not self.find:
-            raise PipelineError("hierarchical: with find = false it finds no mentions; put it behind what does")
-        made: list[list[Mention]] = []
-        for some in portions(docs):
-            texts = self.read(some)
-            said = self.outputs(some, texts)
-            for doc, text, own, found in zip(some, texts, said, self.found(said), strict=True):
-                kept = [one for one in found if self._is_kept(one)]
-                words = [np.arange(one.first, one.last + 1) for one in kept]
-                mentions = [
-                    mention_at(doc.id, text, (one.first, one.last), self.probability(one.odds), kind=self._type(own, w))
-                    for one, w in zip(kept, words, strict=True)
-                ]
-                made.append(with_lists(mentions, self._candidates(own, words, mentions, allow)))
-        return made
-
-    def _is_kept(self, found: Found) -> bool:
-        if self.threshold is not None:
-            return self.probability(found.odds) >= self.threshold
-        return found.odds >= self.cutoff
-
-    def _type(self, said: Outputs, words: npt.NDArray[np.int64]) -> str:
-        """Return the type of a mention that is given by its words, "" where there is one type alone."""
+    def type_of(self, said: Outputs, found: Found) -> str:
+        """Return the most probable type of a mention."""
         if not self.type_labels:
             return self.types[0] if self.types else ""
-        scores = said.typing[words]
+        scores = said.typing[found.first : found.last + 1]
         if self.per_token:  # the probability of a type is that of all its labels
             scores = scores.log_softmax(dim=1).exp()
             kinds = [label[2:] if len(self.types) <= FEW_TYPES else label for label in self.type_labels]
             of_types = [scores[:, [kind == label for label in kinds]].sum(dim=1).log().sum() for kind in self.types]
             return self.types[int(np.argmax(of_types))]
         return self.types[int(scores.mean(dim=0).argmax())]
-
-    def retrieve(self, docs: Sequence[Document], /, *, allow: Allow | None = None) -> list[list[Candidates]]:
-        """Return candidates for each mention that the documents hold."""
-        self.require_trained()
-        made = []
-        for some in portions(docs):
-            texts = self.read(some)
-            for doc, text, said in zip(some, texts, self.outputs(some, texts, find=False), strict=True):
-                mentions = doc.mentions or ()
-                words = [self.words(text, mention) for mention in mentions]
-                made.append(self._candidates(said, words, mentions, allow))
-        return made
-
-    def _candidates(
-        self,
-        said: Outputs,
-        words: Sequence[npt.NDArray[np.int64]],
-        mentions: Sequence[Mention],
-        allow: Allow | None,
-    ) -> list[Candidates]:
-        vectors = self.vectors(said, words)
-        found = self.search(vectors, self.k, masks_of(self, mentions, allow)) if mentions else []
-        nothing = Candidates.none(self.kb.version)  # for a mention of control characters, say
-        return [one if vector.any() else nothing for one, vector in zip(found, vectors, strict=True)]
 
     # --- learning ----------------------------------------------------------------------------------------------------
 
@@ -405,13 +346,15 @@ class Hierarchical(JointNetwork["HierarchicalNetwork"]):
 
     def learned_values(self) -> dict[str, Any]:
         """Return its features, types, and what it learned of probabilities."""
-        cutoff = None if np.isinf(self.cutoff) else self.cutoff
-        return {**super().learned_values(), "types": self.types, "cutoff": cutoff}
+        return {**super().learned_values(), "types": self.types}
 
     def restore_values(self, values: Mapping[str, Any]) -> None:
         """Take what `learned_values` gave."""
         super().restore_values(values)
         self.types = tuple(map(str, values["types"]))
-        self.cutoff = -np.inf if values["cutoff"] is None else float(values["cutoff"])
-        if np.isnan(self.cutoff):
-            raise ValueError(f"the cutoff {self.cutoff} is no number")
+
+
+def _words_of(text: Text, parts: Sequence[Span]) -> npt.NDArray[np.int64]:
+    """Return the words that a mention, given as its parts, shares a character with, in reading order."""
+    stretches = [words_in(text.words, part) for part in parts]
+    return np.array(sorted({word for first, last in stretches for word in range(first, last + 1)}), np.int64)

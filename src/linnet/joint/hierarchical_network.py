@@ -30,10 +30,10 @@ from linnet.nn.attention import use_plain_steps
 from linnet.nn.crf import Rules, rules_of
 from linnet.nn.device import autocast
 from linnet.nn.encoder import Encoder
-from linnet.nn.pooling import Pool
+from linnet.nn.pooling import Pool, Pooling
 from linnet.nn.texts import token_batches, token_budget
-from linnet.nn.weights import read_weights, write_weights
-from linnet.nn.windows import Pieces, Text, Window, embed
+from linnet.nn.weights import restore_layers, save_layers
+from linnet.nn.windows import Pieces, Text, Window, embed, mean_of_pieces, run_lstm
 from linnet.text.words import SHAPES
 
 __all__ = [
@@ -102,14 +102,8 @@ class Reader(nn.Module):
     def forward(self, batch: Pieces) -> Tensor:
         """Return the vectors of words, float32 (windows, words, d)."""
         inputs = embed(batch, self.encoder, self.shapes, self.matches)
-        hidden = self.encoder.backbone(inputs_embeds=inputs, attention_mask=batch.mask).last_hidden_state.float()
-        windows, count = batch.shapes.shape
-        places = batch.words + torch.arange(windows, device=hidden.device)[:, None] * (count + 1)
-        flat = hidden.reshape(-1, hidden.shape[2])
-        sums = flat.new_zeros(windows * (count + 1), flat.shape[1]).index_add(0, places.reshape(-1), flat)
-        pieces = flat.new_zeros(windows * (count + 1)).index_add(0, places.reshape(-1), torch.ones_like(flat[:, 0]))
-        means: Tensor = (sums / pieces.clamp(min=1)[:, None]).reshape(windows, count + 1, -1)[:, :count]
-        return means
+        hidden = self.encoder.backbone(inputs_embeds=inputs, attention_mask=batch.mask).last_hidden_state
+        return mean_of_pieces(hidden, batch)
 
 
 class HierarchicalNetwork(nn.Module):
@@ -117,7 +111,8 @@ class HierarchicalNetwork(nn.Module):
 
     Args:
         encoders: an encoder for each task, by its name; of all tasks but linking none if they share that of linking.
-        entity: reads names; None where no name is read.
+        entity: reads names and stays as it is; None = that of linking reads them, or nothing does.
+        name_pooling: of names.
         sharing: of the tasks.
         typing_labels: how many labels of typing; 0 = there is nothing to tell apart.
         features: of matches of the dictionary; 0 = there is no dictionary.
@@ -131,6 +126,7 @@ class HierarchicalNetwork(nn.Module):
         encoders: Mapping[str, Encoder],
         entity: Encoder | None,
         *,
+        name_pooling: Pooling,
         sharing: Sharing,
         typing_labels: int,
         features: int,
@@ -141,7 +137,7 @@ class HierarchicalNetwork(nn.Module):
         self.sharing, self.shortcuts, self.concepts = sharing, between.shortcuts, list(concepts)
         size = encoders[LINKING].size
         self.entity = encoders[LINKING] if entity is None else entity
-        self.name_pool = Pool("span", self.entity.size)
+        self.name_pool = Pool(name_pooling, self.entity.size)
         self.of_names = entity is not None or not concepts
         self.widths = {RECOGNITION: len(BILOU), TYPING: typing_labels, LINKING: self.entity.size}
         self.tasks = [task for task in TASKS if task != TYPING or typing_labels]
@@ -176,6 +172,11 @@ class HierarchicalNetwork(nn.Module):
         """The encoder that linking reads documents with."""
         encoder: Encoder = self.readers[LINKING].encoder  # type: ignore[assignment]
         return encoder
+
+    @property
+    def encoders(self) -> list[Encoder]:
+        """All of them: those that read documents, and that of names."""
+        return [*(reader.encoder for reader in self.readers.values()), self.entity]  # type: ignore[list-item]
 
     @property
     def device(self) -> torch.device:
@@ -229,11 +230,7 @@ class HierarchicalNetwork(nn.Module):
             own = words if task == LINKING else words.detach()  # the reader is tuned by linking alone
             seen = [own] if below is None else [own, below] if self.shortcuts else [below]
             with torch.autocast(self.device.type, enabled=False):
-                packed = nn.utils.rnn.pack_padded_sequence(
-                    torch.cat(seen, dim=2), lengths.clamp(min=1).cpu(), batch_first=True, enforce_sorted=False
-                )
-                said, _ = self.between[task](packed)
-                below, _ = nn.utils.rnn.pad_packed_sequence(said, batch_first=True, total_length=words.shape[1])
+                below = run_lstm(self.between[task], torch.cat(seen, dim=2), lengths.clamp(min=1))
             below = self.dropout(below)
             made[task] = below
         return made
@@ -244,7 +241,7 @@ class HierarchicalNetwork(nn.Module):
             reader.encoder.save(folder / ("mention" if task == LINKING else task))  # type: ignore[union-attr, operator]
         if self.entity is not self.mention:
             self.entity.save(folder / "entity")
-        write_weights(self._around(), folder / HEADS)
+        save_layers(self, folder / HEADS, encoders=self.encoders)
         (folder / CONCEPTS).write_text(json.dumps(self.concepts), "utf-8")
 
     def restore(self, folder: Path) -> None:
@@ -253,18 +250,7 @@ class HierarchicalNetwork(nn.Module):
         Raises:
             FormatError: they are not those that are wanted.
         """
-        path = folder / HEADS
-        found, wanted = read_weights(path), self._around()
-        if {key: value.shape for key, value in found.items()} != {key: value.shape for key, value in wanted.items()}:
-            raise FormatError(path, "holds no layers that fit: leave the options as they were when it was trained")
-        self.load_state_dict(found, strict=False)
-
-    def _around(self) -> dict[str, Tensor]:
-        held = {id(weight) for encoder in self._encoders() for weight in encoder.state_dict(keep_vars=True).values()}
-        return {key: value.detach() for key, value in self.state_dict(keep_vars=True).items() if id(value) not in held}
-
-    def _encoders(self) -> list[Encoder]:
-        return [*(reader.encoder for reader in self.readers.values()), self.entity]  # type: ignore[list-item]
+        restore_layers(self, folder / HEADS, encoders=self.encoders)
 
 
 # --- documents -------------------------------------------------------------------------------------------------------

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import itertools
 import logging
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -21,24 +20,21 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from linnet.data import Document, Mention, Span
-from linnet.errors import DataError
-from linnet.joint.dev_score import Found, best_cutoff, calibrate, judge
+from linnet.data import Document
 from linnet.joint.hierarchical import FEW_TYPES, Hierarchical, HierarchicalArgs
 from linnet.joint.hierarchical_network import BILOU, HierarchicalNetwork, mean_of_words, normal
 from linnet.joint.mining import Chosen, Mined, Miner
+from linnet.joint.training import read_blind, right_rows, spans_of, train_joint
 from linnet.kb import KnowledgeBase
 from linnet.nn.texts import padded, token_batches, token_budget
 from linnet.nn.vectors import encode_to_learn
 from linnet.nn.windows import Pieces, Text, Window
-from linnet.pipeline import Component, Pipeline, Step
+from linnet.pipeline import Component, Step
 from linnet.pipeline.aliases import Aliases
-from linnet.pipeline.component import blind
 from linnet.text.tagging import Chunk, encode_chunks
-from linnet.text.words import UNKNOWN, Ints, labels_of, words_in
+from linnet.text.words import UNKNOWN, Ints, flat_mentions, labels_of
 from linnet.train.args import TrainArgs
-from linnet.train.checkpoint import key_of
-from linnet.train.loop import parameter_groups, train
+from linnet.train.loop import divided_groups
 from linnet.train.negatives import Spared, collisions
 
 __all__ = ["HierarchicalTraining", "LearnedDocument", "fit", "learned_documents"]
@@ -68,24 +64,12 @@ def fit(
     part.types = _types(docs)
     part.learned = Aliases.of(docs, kb) if part.aliases and part.rows == "tied" else Aliases.none()
     seen = learned_documents(part, docs)
-    if not any(mention.rows for doc in seen for mention in doc.mentions):
-        raise DataError("hierarchical: no mention of the training documents has a concept of the knowledge base")
     if lost := sum(doc.lost for doc in seen):
         logger.warning(
             "hierarchical: %d mentions overlap longer ones and are not learned: BILOU cannot hold them", lost
         )
     training = HierarchicalTraining(part, own, seen)
-    judged = learned_documents(part, dev)
-    key = key_of([part.config(), part.types, vars(own), kb.version, part.network.mention.fingerprint()], [*docs, *dev])
-    score = (lambda _: training.score(judged)) if any(doc.mentions for doc in judged) else None
-    try:
-        yield from train(training, docs, dev, score=score, args=loop, folder=args.get("checkpoints"), key=key)
-    finally:
-        part.network.requires_grad_(True).eval()
-        part.hide()
-    training.show()
-    if judged and part.find:
-        training.calibrate(judged)
+    yield from train_joint(training, learned_documents(part, dev), [*docs, *dev], loop=loop, args=args)
 
 
 def _types(docs: Sequence[Document]) -> tuple[str, ...]:
@@ -128,21 +112,16 @@ class LearnedDocument(NamedTuple):
 
 def learned_documents(part: Hierarchical, docs: Sequence[Document]) -> list[LearnedDocument]:
     """Return documents as a component learns from them."""
-    seen = list(docs)
-    for before in Pipeline(part).front:
-        seen = before(seen)
-    return [_learned(part, doc, text) for doc, text in zip(seen, part.read(blind(seen, part)), strict=True)]
+    return [_learned(part, doc, text) for doc, text in read_blind(part, docs)]
 
 
 def _learned(part: Hierarchical, doc: Document, text: Text) -> LearnedDocument:
-    held = _held(doc.mentions or (), text.words)
+    held = flat_mentions(doc.mentions or (), text.words)
     places = {kind: place for place, kind in enumerate(part.types)}
-    mentions = [
-        LearnedMention(
-            words, _answers(part.kb, mention), places.get(next(iter(mention.types), ""), UNKNOWN), doc.surface(mention)
-        )
-        for mention, words in held
-    ]
+    mentions = []
+    for mention, first, last in held:
+        kind = places.get(next(iter(mention.types), ""), UNKNOWN)
+        mentions.append(LearnedMention((first, last), right_rows(part.kb, mention), kind, doc.surface(mention)))
     recognition = labels_of(doc, text.words, BILOU, "BILOU")
     typing = np.where(recognition == UNKNOWN, UNKNOWN, 0)
     if part.per_token and part.type_labels:
@@ -156,24 +135,6 @@ def _learned(part: Hierarchical, doc: Document, text: Text) -> LearnedDocument:
                 typing[one.words[0] : one.words[1] + 1] = UNKNOWN
     lost = len(doc.mentions or ()) - len(held)
     return LearnedDocument(doc, text, mentions, recognition, typing, recognition != UNKNOWN, lost)
-
-
-def _held(mentions: Sequence[Mention], words: Sequence[Span]) -> list[tuple[Mention, tuple[int, int]]]:
-    """Return the mentions that labels of words can hold, in reading order: the longest of those that share a word."""
-    taken = np.zeros(len(words), np.bool_)
-    held = []
-    for mention in sorted(mentions, key=lambda one: (one.start - one.end, one.start)):
-        first, last = words_in(words, mention.span)
-        if first <= last and not taken[first : last + 1].any():
-            taken[first : last + 1] = True
-            held.append((mention, (first, last)))
-    return sorted(held, key=lambda one: one[1])
-
-
-def _answers(kb: KnowledgeBase, mention: Mention) -> frozenset[int]:
-    """Return the rows of the concepts that are right alone."""
-    answers = [mention.concepts or (), *mention.alternatives]
-    return frozenset(kb.row(answer[0]) for answer in answers if len(answer) == 1 and answer[0] in kb)
 
 
 class Linking(NamedTuple):
@@ -245,16 +206,12 @@ class HierarchicalTraining:
 
     def groups(self, args: TrainArgs) -> list[dict[str, Any]]:
         """Return the parameters in groups; the layers around the encoders learn faster, rows by rows."""
-        named = list(self.module.named_parameters())
-        rows = {id(one) for name, one in named if name.startswith("rows.")}
-        encoders = {id(one) for name, one in named if name.startswith("entity.") or ".encoder." in name}
-        fast = args.lr * self.args.head_lr_multiplier
-        made: list[dict[str, Any]] = []
-        for group in parameter_groups(self.module, args):
-            divided: dict[tuple[float, bool], list[Tensor]] = defaultdict(list)
-            for one in group["params"]:
-                divided[args.lr if id(one) in encoders else fast, id(one) in rows].append(one)
-            made += [{**group, "params": some, "lr": lr, "rows": rowed} for (lr, rowed), some in divided.items()]
+        table = None if self.network.rows is None else self.network.rows.weight
+        made = []
+        for group in divided_groups(self.module, args, self.args.head_lr_multiplier, encoders=self.network.encoders):
+            own = [one for one in group["params"] if one is not table]
+            made += [{**group, "params": own}] if own else []
+            made += [{**group, "params": [table], "rows": True}] if len(own) < len(group["params"]) else []
         return made
 
     # --- examples ----------------------------------------------------------------------------------------------------
@@ -273,9 +230,9 @@ class HierarchicalTraining:
     def _mined(self) -> list[list[Mined]]:
         """Return what the network finds for the mentions of each document."""
         assert self.miner is not None  # noqa: S101 - the caller looked
-        said = self.part.outputs([doc.doc for doc in self.docs], [doc.text for doc in self.docs], find=False)
+        said = self.part.read_documents([doc.doc for doc in self.docs], [doc.text for doc in self.docs], find=False)
         queries = [
-            self.part.vectors(one, [np.arange(m.words[0], m.words[1] + 1) for m in doc.mentions])
+            self.part.mention_vectors(doc.doc, doc.text, one, spans_of(doc.text, [m.words for m in doc.mentions]))
             for one, doc in zip(said, self.docs, strict=True)
         ]
         rows = [mention.rows for doc in self.docs for mention in doc.mentions]
@@ -390,7 +347,7 @@ class HierarchicalTraining:
         found: Tensor = self.network.rows(classes[0])
         return found if self.begun is None else found + self.begun.to(found.device)[classes[0]]
 
-    # --- dev score ---------------------------------------------------------------------------------------------------
+    # --- searching ---------------------------------------------------------------------------------------------------
 
     def show(self) -> None:
         """Let the component search by the weights as they are."""
@@ -398,39 +355,6 @@ class HierarchicalTraining:
             self.part.show(self.miner.current.vectors())
         else:
             self.part.hide()
-
-    def score(self, docs: Sequence[LearnedDocument]) -> float:
-        """Return the share of given mentions that are linked right; of found ones F1 at the best cutoff."""
-        self.show()
-        if self.part.find:
-            return best_cutoff(judge(docs, self.answers(docs)))[0]
-        said = self.part.outputs([doc.doc for doc in docs], [doc.text for doc in docs], find=False)
-        right = wanted = 0
-        for one, doc in zip(said, docs, strict=True):
-            linked = [mention for mention in doc.mentions if mention.rows]
-            firsts = self._firsts(one, [mention.words for mention in linked])
-            wanted += len(linked)
-            right += sum(row in mention.rows for row, mention in zip(firsts, linked, strict=True))
-        return right / max(1, wanted)
-
-    def calibrate(self, docs: Sequence[LearnedDocument]) -> None:
-        """Let the component know the best cutoff, and how often mentions above it are right."""
-        answers = self.answers(docs)
-        self.part.cutoff = best_cutoff(judge(docs, answers))[1]
-        kept = [[(one, None) for one, _ in some if one.odds >= self.part.cutoff] for some in answers]
-        self.part.curve = calibrate(judge(docs, kept), "hierarchical")
-
-    def answers(self, docs: Sequence[LearnedDocument]) -> list[list[tuple[Found, int]]]:
-        """Return what is found in documents, each with the row of its first concept, -1 for none."""
-        said = self.part.outputs([doc.doc for doc in docs], [doc.text for doc in docs])
-        found = self.part.found(said)
-        firsts = [self._firsts(one, [some[:2] for some in own]) for one, own in zip(said, found, strict=True)]
-        return [list(zip(*pair, strict=True)) for pair in zip(found, firsts, strict=True)]
-
-    def _firsts(self, said: Any, mentions: Sequence[tuple[int, int]]) -> list[int]:
-        vectors = self.part.vectors(said, [np.arange(first, last + 1) for first, last in mentions])
-        found = self.part.search(vectors, 1) if len(vectors) else []
-        return [int(one.rows[0]) if len(one.rows) else -1 for one in found]
 
 
 def _example(doc: LearnedDocument, window: Window, linking: Sequence[Linking]) -> Iterator[Example]:

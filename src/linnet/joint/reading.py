@@ -5,16 +5,20 @@ Nothing here imports torch before a network is needed, so that recipes can be ch
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 from pydantic import NonNegativeInt
 
 from linnet.data import Candidates, Document, Mention, Span, mention_id
 from linnet.detect.dictionary import Dictionary
+from linnet.errors import PipelineError
+from linnet.kb import KnowledgeBase
 from linnet.pipeline import Allow, Joint, Pipeline
 from linnet.pipeline.learner import made_once
 from linnet.retrieve.name_searcher import NameSearcher, with_margins
@@ -22,16 +26,23 @@ from linnet.text.words import KINDS
 from linnet.train.args import PartArgs
 
 if TYPE_CHECKING:
-    from linnet.kb import Mask
     from linnet.nn.windows import Text
 
-__all__ = ["NEUTRAL", "JointNetwork", "NegativesArgs", "masks_of", "mention_at", "portions", "with_lists"]
+__all__ = ["NEUTRAL", "Found", "JointNetwork", "NegativesArgs"]
 
 Network = TypeVar("Network")
 
 AT_ONCE = 200_000  # characters of documents whose vectors are held at the same time
 NEUTRAL = (1.0, 0.0)  # slope and shift that leave log odds as they are
 LARGEST = 30.0  # log odds
+
+
+class Found(NamedTuple):
+    """A mention that was found: its first and last word, and the log odds that it is one."""
+
+    first: int
+    last: int
+    odds: float
 
 
 class NegativesArgs(PartArgs):
@@ -63,13 +74,17 @@ class JointNetwork(NameSearcher[Network], Joint):
         threshold: mentions less probable are left out; None = as training found best.
         marks: features of dictionary matches, in the order that the network knows them by.
         curve: slope and shift that make probabilities of the log odds of mentions (Platt 1999).
+        cutoff: log odds of the least probable mention that is kept without a threshold, the best on dev.
     """
 
+    kb: KnowledgeBase
+    k: int
     encoder: str
     dictionary: bool
     threshold: float | None
     marks: tuple[str, ...]
     curve: tuple[float, float]
+    cutoff: float
 
     KEPT = frozenset({"network", "_tokens"})
 
@@ -132,6 +147,80 @@ class JointNetwork(NameSearcher[Network], Joint):
         """Return `docs` with mentions, candidates, and the margin of the first before the second among the signals."""
         return [with_margins(doc) for doc in super().__call__(docs, allow=allow)]
 
+    # --- answering ---------------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def read_documents(self, docs: Sequence[Document], texts: Sequence[Text], *, find: bool) -> Sequence[Any]:
+        """Return what the network says of each document; without `find` it is only asked to link."""
+
+    @abstractmethod
+    def find_mentions(self, texts: Sequence[Text], said: Sequence[Any]) -> list[list[Found]]:
+        """Return the mentions that may be in each text, whatever their odds."""
+
+    @abstractmethod
+    def mention_vectors(
+        self, doc: Document, text: Text, said: Any, mentions: Sequence[Sequence[Span]]
+    ) -> npt.NDArray[np.float32]:
+        """Return the vectors of mentions, given as their parts, float32 (mentions, d); 0 for one that nobody reads."""
+
+    def type_of(self, said: Any, found: Found) -> str:  # noqa: ARG002
+        """Return the type of a mention, "" where types are not told apart."""
+        return ""
+
+    def is_kept(self, found: Found) -> bool:
+        """Return whether a mention is probable enough."""
+        if self.threshold is not None:
+            return self.probability(found.odds) >= self.threshold
+        return found.odds >= self.cutoff
+
+    def detect(self, docs: Sequence[Document], /, *, allow: Allow | None = None) -> list[list[Mention]]:
+        """Return the mentions of each document, in reading order, with candidates.
+
+        Raises:
+            PipelineError: nothing has been learned, or no mentions are looked for.
+        """
+        self.require_trained()
+        if not self.find:
+            raise PipelineError(f"{self.NAME}: it links given mentions and finds no mentions; put it behind what does")
+        made: list[list[Mention]] = []
+        for some in _portions(docs):
+            texts = self.read(some)
+            said = self.read_documents(some, texts, find=True)
+            for doc, text, own, found in zip(some, texts, said, self.find_mentions(texts, said), strict=True):
+                mentions = [self._mention(doc.id, text, own, one) for one in sorted(found) if self.is_kept(one)]
+                lists = self._candidates(doc, text, own, mentions, allow)
+                made.append([replace(one, candidates=few) for one, few in zip(mentions, lists, strict=True)])
+        return made
+
+    def retrieve(self, docs: Sequence[Document], /, *, allow: Allow | None = None) -> list[list[Candidates]]:
+        """Return candidates for each mention that the documents hold."""
+        self.require_trained()
+        made = []
+        for some in _portions(docs):
+            texts = self.read(some)
+            for doc, text, own in zip(some, texts, self.read_documents(some, texts, find=False), strict=True):
+                made.append(self._candidates(doc, text, own, doc.mentions or (), allow))
+        return made
+
+    def _mention(self, document: str, text: Text, said: Any, found: Found) -> Mention:
+        span = Span(text.words[found.first].start, text.words[found.last].end)
+        types = (kind,) if (kind := self.type_of(said, found)) else ()
+        signals = {"detect": self.probability(found.odds)}
+        return Mention(*span, id=mention_id(document, [span], types), types=types, signals=signals)
+
+    def _candidates(
+        self, doc: Document, text: Text, said: Any, mentions: Sequence[Mention], allow: Allow | None
+    ) -> list[Candidates]:
+        if not mentions:
+            return []
+        vectors = self.mention_vectors(doc, text, said, [mention.spans for mention in mentions])
+        masks = {types: allow.mask(self.kb, types) if allow else None for types in {m.types for m in mentions}}
+        found = self.search(vectors, self.k, [masks[mention.types] for mention in mentions])
+        nothing = Candidates.none(self.kb.version)  # for a mention of control characters, say
+        return [one if vector.any() else nothing for one, vector in zip(found, vectors, strict=True)]
+
+    # --- learning ----------------------------------------------------------------------------------------------------
+
     def probability(self, odds: float) -> float:
         """Return how probable a mention of some log odds is."""
         slope, shift = self.curve
@@ -145,7 +234,8 @@ class JointNetwork(NameSearcher[Network], Joint):
 
     def learned_values(self) -> dict[str, Any]:
         """Return its features, and what it learned of probabilities."""
-        return {**super().learned_values(), "marks": self.marks, "curve": self.curve}
+        cutoff = self.cutoff if np.isfinite(self.cutoff) else None
+        return {**super().learned_values(), "marks": self.marks, "curve": self.curve, "cutoff": cutoff}
 
     def restore_values(self, values: Any) -> None:
         """Take what `learned_values` gave.
@@ -159,27 +249,12 @@ class JointNetwork(NameSearcher[Network], Joint):
         if not np.isfinite([slope, shift]).all():
             raise ValueError(f"the curve {values['curve']} is not of finite numbers")
         self.curve = (slope, shift)
+        self.cutoff = -np.inf if values["cutoff"] is None else float(values["cutoff"])
+        if np.isnan(self.cutoff) or self.cutoff == np.inf:
+            raise ValueError(f"the cutoff {self.cutoff} is no finite number")
 
 
-def masks_of(part: JointNetwork[Any], mentions: Sequence[Mention], allow: Allow | None) -> list[Mask | None]:
-    """Return which concepts each mention may have, by its types."""
-    masks = {types: allow.mask(part.kb, types) if allow else None for types in {m.types for m in mentions}}
-    return [masks[mention.types] for mention in mentions]
-
-
-def mention_at(document: str, text: Text, words: tuple[int, int], probability: float, *, kind: str = "") -> Mention:
-    """Return a mention from a first to a last word."""
-    span = Span(text.words[words[0]].start, text.words[words[1]].end)
-    types = (kind,) if kind else ()
-    return Mention(*span, id=mention_id(document, [span], types), types=types, signals={"detect": probability})
-
-
-def with_lists(mentions: Sequence[Mention], lists: Sequence[Candidates]) -> list[Mention]:
-    """Return mentions with candidates."""
-    return [replace(mention, candidates=found) for mention, found in zip(mentions, lists, strict=True)]
-
-
-def portions(docs: Sequence[Document]) -> Iterator[list[Document]]:
+def _portions(docs: Sequence[Document]) -> Iterator[list[Document]]:
     """Yield documents some at a time, so that the vectors of not too many are held."""
     portion: list[Document] = []
     size = 0

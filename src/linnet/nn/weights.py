@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
-from torch import Tensor
+from torch import Tensor, nn
 
 from linnet.errors import FormatError
 
-__all__ = ["check_finite", "read_weights", "write_weights", "writing"]
+__all__ = ["check_finite", "read_weights", "restore_layers", "save_layers", "write_weights", "writing"]
 
 
 @contextmanager
@@ -54,6 +54,29 @@ def read_weights(path: Path) -> dict[str, Tensor]:
         raise FormatError(path, f"cannot be read: {error}; train the pipeline again") from error
     check_finite(weights.items(), path)
     return weights
+
+
+def save_layers(network: nn.Module, path: Path, *, encoders: Sequence[nn.Module]) -> None:
+    """Write the weights of a network but for those of its encoders, which have files of their own."""
+    write_weights(_around(network, encoders), path)
+
+
+def restore_layers(network: nn.Module, path: Path, *, encoders: Sequence[nn.Module]) -> None:
+    """Take the weights that `save_layers` wrote.
+
+    Raises:
+        FormatError: they are damaged, or not those that the network has.
+    """
+    found, wanted = read_weights(path), _around(network, encoders)
+    if {name: values.shape for name, values in found.items()} != {name: each.shape for name, each in wanted.items()}:
+        raise FormatError(path, "holds no layers that fit: leave the options as they were when it was trained")
+    network.load_state_dict(found, strict=False)
+
+
+def _around(network: nn.Module, encoders: Sequence[nn.Module]) -> dict[str, Tensor]:
+    inside = {id(values) for encoder in encoders for values in encoder.state_dict(keep_vars=True).values()}
+    named = network.state_dict(keep_vars=True).items()
+    return {name: values.detach() for name, values in named if id(values) not in inside}
 
 
 def check_finite(weights: Iterable[tuple[str, Tensor]], path: Path) -> None:

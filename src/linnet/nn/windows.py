@@ -18,7 +18,7 @@ from linnet.data import Document, Mention, Span
 from linnet.nn.encoder import Encoder
 from linnet.text.words import Ints, matches_of, shape_of, spans_of
 
-__all__ = ["Pieces", "Text", "Window", "embed", "read", "sentence_windows", "windows"]
+__all__ = ["Pieces", "Text", "Window", "embed", "mean_of_pieces", "read", "run_lstm", "sentence_windows", "windows"]
 
 
 class Text(NamedTuple):
@@ -200,3 +200,32 @@ def embed(batch: Pieces, encoder: Encoder, shapes: nn.Embedding, matches: nn.Emb
     of_pieces = padded.gather(1, batch.words[:, :, None].expand(-1, -1, padded.shape[2]))
     embedded: Tensor = encoder.embeddings(batch.ids) + of_pieces
     return embedded
+
+
+def mean_of_pieces(hidden: Tensor, batch: Pieces) -> Tensor:
+    """Return the vectors of words, the means of those of their pieces, float32 (windows, words, d).
+
+    Args:
+        hidden: what the encoder says, (windows, tokens, d).
+        batch: the windows.
+    """
+    windows, count = batch.shapes.shape
+    places = batch.words + torch.arange(windows, device=hidden.device)[:, None] * (count + 1)
+    flat = hidden.float().reshape(-1, hidden.shape[2])
+    sums = flat.new_zeros(windows * (count + 1), flat.shape[1]).index_add(0, places.reshape(-1), flat)
+    pieces = flat.new_zeros(windows * (count + 1)).index_add(0, places.reshape(-1), torch.ones_like(flat[:, 0]))
+    means: Tensor = (sums / pieces.clamp(min=1)[:, None]).reshape(windows, count + 1, -1)[:, :count]
+    return means
+
+
+def run_lstm(lstm: nn.Module, words: Tensor, lengths: Tensor) -> Tensor:
+    """Return what a bidirectional LSTM says of words, (windows, words, 2 x its size), which does not read padding.
+
+    Args:
+        lstm: with the batch first.
+        words: (windows, words, d).
+        lengths: words of each window, int64 (windows,), 1 at least.
+    """
+    packed = nn.utils.rnn.pack_padded_sequence(words, lengths.cpu(), batch_first=True, enforce_sorted=False)
+    said, _ = nn.utils.rnn.pad_packed_sequence(lstm(packed)[0], batch_first=True, total_length=words.shape[1])
+    return said

@@ -14,11 +14,10 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-from linnet.errors import FormatError
 from linnet.nn.attention import use_plain_steps
 from linnet.nn.encoder import Encoder
 from linnet.nn.sequences import Sequences, token_vectors
-from linnet.nn.weights import read_weights, write_weights
+from linnet.nn.weights import restore_layers, save_layers
 
 __all__ = ["CrossNetwork"]
 
@@ -68,8 +67,7 @@ class CrossNetwork(nn.Module):
     def save(self, folder: Path) -> None:
         """Write the encoder and the layers above it."""
         self.encoder.save(folder)
-        weights = {key: value for key, value in self.state_dict().items() if not key.startswith("encoder.")}
-        write_weights(weights, folder / HEAD)
+        save_layers(self, folder / HEAD, encoders=[self.encoder])
 
     @classmethod
     def load(cls, folder: Path, *, features: Sequence[str]) -> CrossNetwork:
@@ -79,10 +77,5 @@ class CrossNetwork(nn.Module):
             FormatError: the layers above the encoder are not those that are wanted.
         """
         network = cls(Encoder.load(folder), features=features)
-        wanted = {key: value.shape for key, value in network.state_dict().items() if not key.startswith("encoder.")}
-        path = folder / HEAD
-        found = read_weights(path)
-        if {key: value.shape for key, value in found.items()} != wanted:
-            raise FormatError(path, "holds no layers that fit: leave the options as they were when it was trained")
-        network.load_state_dict(found, strict=False)
+        restore_layers(network, folder / HEAD, encoders=[network.encoder])
         return network

@@ -23,6 +23,7 @@ __all__ = [
     "SHAPES",
     "UNKNOWN",
     "Ints",
+    "flat_mentions",
     "gold_chunks",
     "label_names",
     "labels_of",
@@ -114,24 +115,36 @@ def label_names(types: Sequence[str], scheme: Scheme) -> list[str]:
     return ["O", *(f"{mark}-{kind}" if kind else mark for kind in types for mark in marks)]
 
 
+def flat_mentions(mentions: Iterable[Mention], words: Sequence[Span]) -> list[tuple[Mention, int, int]]:
+    """Return the mentions that labels of words can hold, in reading order, with their first and last word.
+
+    A mention holds the words that it shares a character with; of mentions that share a word the longest is taken, of a
+    discontinuous one its hull.
+    """
+    taken = np.zeros(len(words), np.bool_)
+    held = []
+    for mention in sorted(mentions, key=lambda one: (one.start - one.end, one.start)):
+        first, last = words_in(words, mention.span)
+        if first <= last and not taken[first : last + 1].any():
+            taken[first : last + 1] = True
+            held.append((mention, first, last))
+    return sorted(held, key=itemgetter(1))
+
+
 def labels_of(doc: Document, words: Sequence[Span], names: Sequence[str], scheme: Scheme) -> Ints:
     """Return the label of each word, as its place in `names`, int64 (words,); `UNKNOWN` where nobody has looked.
 
     Nobody has looked at a document whose mentions are None.
 
-    A mention holds the words that it shares a character with; of mentions that share a word the longest is taken, of a
-    discontinuous one its hull. A type that is not among the labels counts as none.
+    The mentions are those of `flat_mentions`. A type that is not among the labels counts as none.
     """
     if doc.mentions is None:
         return np.full(len(words), UNKNOWN, np.int64)
-    chunks: list[Chunk] = []
-    taken = np.zeros(len(words), np.bool_)
-    for mention in sorted(doc.mentions or (), key=lambda one: (one.start - one.end, one.start)):
-        first, last = words_in(words, mention.span)
-        kind = mention.types[0] if mention.types and any(mention.types[0] == name[2:] for name in names) else ""
-        if first <= last and not taken[first : last + 1].any():
-            taken[first : last + 1] = True
-            chunks.append(Chunk(first, last, kind))
+    kinds = {name[2:] for name in names}
+    chunks = [
+        Chunk(first, last, mention.types[0] if mention.types and mention.types[0] in kinds else "")
+        for mention, first, last in flat_mentions(doc.mentions, words)
+    ]
     places = {name: place for place, name in enumerate(names)}
     tags = encode_chunks(len(words), chunks, scheme)
     labels = np.array([places.get(tag, UNKNOWN) for tag in tags], np.int64)

@@ -21,11 +21,11 @@ from linnet.data import Document
 from linnet.nn.device import choose_device
 from linnet.pipeline.component import Step
 from linnet.train.args import TrainArgs
-from linnet.train.model import Trainable, parameter_groups
+from linnet.train.model import Trainable, divided_groups, parameter_groups
 from linnet.train.randomness import Randomness
 from linnet.train.run import Run, Score
 
-__all__ = ["Score", "Trainable", "parameter_groups", "train"]
+__all__ = ["Score", "Trainable", "divided_groups", "parameter_groups", "train"]
 
 logger = logging.getLogger(__name__)
 

@@ -12,7 +12,7 @@ from linnet.data import Document
 from linnet.errors import LinnetError
 from linnet.train.args import TrainArgs
 
-__all__ = ["NO_DECAY", "Trainable", "parameter_groups"]
+__all__ = ["NO_DECAY", "Trainable", "divided_groups", "parameter_groups"]
 
 NO_DECAY = ("bias", "LayerNorm", "norm")
 
@@ -86,3 +86,16 @@ def parameter_groups(module: nn.Module, args: TrainArgs, *, no_decay: Sequence[s
         {"params": others, "lr": args.lr, "weight_decay": 0.0},
     ]
     return [group for group in made if group["params"]]
+
+
+def divided_groups(
+    module: nn.Module, args: TrainArgs, multiplier: float, *, encoders: Sequence[nn.Module]
+) -> list[dict[str, Any]]:
+    """Return the groups of `parameter_groups`, in which the layers around encoders learn `multiplier` times as fast."""
+    inside = {id(parameter) for encoder in encoders for parameter in encoder.parameters()}
+    made = []
+    for group in parameter_groups(module, args):
+        for faster in (False, True):
+            some = [one for one in group["params"] if (id(one) not in inside) == faster]
+            made += [{**group, "params": some, "lr": args.lr * multiplier if faster else args.lr}] if some else []
+    return made
