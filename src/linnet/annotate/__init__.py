@@ -1,0 +1,1 @@
+"""The annotation workbench: what people decide about mentions, kept as events that are never changed."""

@@ -1,0 +1,104 @@
+"""Who may see whose work: in a blind project nobody sees a peer's before both are done, nor what a model made of it.
+
+Every answer, event, count, hint and export of the workbench asks here. The answer is a query of stream numbers, to be
+put into others: ``event.c.stream.in_(visible_streams(db, project, user))``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import sqlalchemy as sa
+
+from linnet.annotate.people import role_of
+from linnet.annotate.tables import assignment, model_source, predicted, project, run
+
+__all__ = ["countable_streams", "may_see", "may_write", "run_for", "visible_streams"]
+
+Streams = sa.Select[Any]
+
+
+def _blind(db: sa.Connection, project_id: int) -> bool:
+    return bool(db.scalar(sa.select(project.c.blind).where(project.c.id == project_id)))
+
+
+def _work(of: sa.FromClause, *, done: bool, user_id: int | None = None) -> sa.Exists:
+    """Return whether the document of assignment `of` has annotations (of a user) that are done, or are not yet."""
+    other = assignment.alias()
+    same = sa.and_(other.c.document == of.c.document, other.c.kind == "annotate")
+    there = sa.and_(same, other.c.state == "done" if done else other.c.state != "done")
+    return sa.exists().where(there if user_id is None else sa.and_(there, other.c.user == user_id))
+
+
+def visible_streams(db: sa.Connection, project_id: int, user_id: int) -> Streams:
+    """Return the streams of a project that a user may see.
+
+    Everybody sees the own and the shared ones, and all of them where the project is not blind. Otherwise a curator or
+    admin sees all but those of documents that they have still to do themselves; an annotator those that are done, of
+    documents that they are done with; everybody else those of documents that all are done with. Who is no member sees
+    nothing.
+    """
+    role = role_of(db, project_id, user_id)
+    it = assignment.alias()
+    within = sa.select(it.c.id).where(it.c.project == project_id)
+    if role is None:
+        return within.where(sa.false())
+    if not _blind(db, project_id):
+        return within
+    own = sa.or_(it.c.user == user_id, it.c.kind == "shared")
+    mine_open = _work(it, done=False, user_id=user_id)
+    if role in ("admin", "curator"):
+        return within.where(sa.or_(own, ~mine_open))
+    over = sa.or_(_work(it, done=True, user_id=user_id), ~_work(it, done=False))
+    return within.where(sa.or_(own, sa.and_(it.c.state == "done", ~mine_open, over)))
+
+
+def countable_streams(db: sa.Connection, project_id: int, user_id: int) -> Streams:
+    """Return the streams whose concepts may be counted in hints for a user, on whatever document.
+
+    In a blind project these are the own ones and finished adjudications: a peer's choice elsewhere would tell as much.
+    """
+    it = assignment.alias()
+    seen = sa.select(it.c.id).where(it.c.id.in_(visible_streams(db, project_id, user_id)))
+    if not _blind(db, project_id):
+        return seen
+    judged = sa.and_(it.c.kind == "adjudicate", it.c.state == "done")
+    return seen.where(sa.or_(it.c.user == user_id, it.c.kind == "shared", judged))
+
+
+def may_see(db: sa.Connection, stream: int, user_id: int) -> bool:
+    """Return whether a user may see an assignment; where not, it does not exist for them."""
+    project_id = db.scalar(sa.select(assignment.c.project).where(assignment.c.id == stream))
+    if project_id is None:
+        return False
+    seen = visible_streams(db, project_id, user_id)
+    return db.scalar(sa.select(sa.literal(stream).in_(seen))) in (True, 1)
+
+
+def may_write(db: sa.Connection, stream: int, user_id: int) -> bool:
+    """Return whether a user may give commands to an assignment: the own one, or a shared one, and not as a viewer."""
+    row = db.execute(sa.select(assignment).where(assignment.c.id == stream)).mappings().first()
+    if row is None or role_of(db, row["project"], user_id) in (None, "viewer"):
+        return False
+    return bool(row["user"] == user_id or row["kind"] == "shared")
+
+
+def run_for(db: sa.Connection, stream: Mapping[str, Any]) -> str | None:
+    """Return the run whose predictions an assignment shows: of the model in use if it can, otherwise the last one.
+
+    Open blind work is not shown predictions of a model that has learned from a peer's labels of that document, nor any
+    where the assignment is made to be done without suggestions.
+    """
+    done = stream["state"] == "done"
+    if not (stream["suggestions"] or done):
+        return None
+    row = db.execute(sa.select(project.c.model, project.c.blind).where(project.c.id == stream["project"])).one()
+    there = sa.and_(predicted.c.run == run.c.id, predicted.c.document == stream["document"])
+    query = sa.select(run.c.id).join(predicted, there).where(run.c.project == stream["project"])
+    if row.blind and stream["kind"] == "annotate" and not done:
+        learned = sa.and_(model_source.c.model == run.c.model, model_source.c.document == stream["document"])
+        query = query.where(~sa.exists().where(sa.and_(learned, model_source.c.user != stream["user"])))
+    in_use = sa.case((sa.func.coalesce(run.c.model, "") == (row.model or ""), 0), else_=1)
+    found: str | None = db.scalar(query.order_by(in_use, run.c.number.desc()).limit(1))
+    return found

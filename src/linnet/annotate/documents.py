@@ -1,0 +1,152 @@
+"""Documents of a project: uploaded once, never changed, and their text erased where a patient or a court wants it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import sqlalchemy as sa
+
+from linnet.annotate.journal import append_to_project, last_number, lock
+from linnet.annotate.marks import Mark, text_hash
+from linnet.annotate.people import LONGEST_NAME, name_of, storable
+from linnet.annotate.problems import NotFoundError
+from linnet.annotate.runs import add_predictions, end_run, start_run
+from linnet.annotate.tables import assignment, comment, document
+from linnet.codec import from_json, to_json
+from linnet.data import Document, Rows
+from linnet.errors import DataError
+
+__all__ = ["Added", "add_documents", "document_of", "gold_of", "redact", "row_of"]
+
+LISTS = ("passages", "sentences", "abbreviations", "reviewed")
+
+
+@dataclass(slots=True)
+class Added:
+    """The numbers of documents that an upload brought, that were there, and that are there with other annotations."""
+
+    new: list[int] = field(default_factory=list)
+    same: list[int] = field(default_factory=list)
+    other: list[int] = field(default_factory=list)
+
+
+def add_documents(
+    db: sa.Connection, project: int, user: int, docs: Iterable[Document], *, format: str = "", rows: Rows | None = None
+) -> Added:
+    """Add documents to a project; one with the same text and id is not added again.
+
+    Mentions made by people become its GOLD layer, predicted ones a run of their own. `rows` turns candidates into ids.
+
+    Raises:
+        DataError: a text or id that cannot be stored, or candidates with rows and no `rows`.
+    """
+    lock(db)
+    added = Added()
+    n = last_number(db) + 1
+    guessed: list[tuple[int, Document]] = []
+    for doc in docs:
+        values = _values(doc, rows)
+        same = sa.and_(document.c.project == project, document.c.sha256 == values["sha256"])
+        there = db.execute(sa.select(document).where(same, document.c.ext_id == doc.id)).mappings().first()
+        if there is None:
+            made = document.insert().values(project=project, format=format, added=n, **values).returning(document.c.id)
+            added.new.append(db.execute(made).scalar_one())
+            guessed += [(added.new[-1], doc)] if any(m.source == "pred" for m in doc.mentions or ()) else []
+        else:
+            (added.same if there["gold"] == values["gold"] else added.other).append(there["id"])
+    if guessed:
+        run = start_run(db, project)
+        for id, doc in guessed:
+            add_predictions(db, run, id, replace(doc, mentions=_by(doc, people=False)), rows)
+        end_run(db, run)
+    if added.new:
+        append_to_project(db, project, name_of(db, user), "upload", {"documents": added.new})
+    return added
+
+
+def _by(doc: Document, *, people: bool) -> tuple[Any, ...]:
+    return tuple(mention for mention in doc.mentions or () if (mention.source != "pred") == people)
+
+
+def _values(doc: Document, rows: Rows | None) -> dict[str, Any]:
+    if not 0 < len(doc.id) <= LONGEST_NAME:
+        raise DataError(f"document {doc.id[:60]!r}: an id has 1 to {LONGEST_NAME} characters, this has {len(doc.id)}")
+    storable(doc.id, f"the id of document {doc.id!r}")
+    storable(doc.text, f"document {doc.id!r}")
+    people = _by(doc, people=True)
+    judged = people or (doc.mentions is not None and not _by(doc, people=False))
+    found = to_json(replace(doc, mentions=people if judged else None), rows)
+    gold = found.get("mentions")
+    if gold is not None:  # the text of a mention is that of the document, and goes when it goes
+        gold = [{key: value for key, value in mention.items() if key != "text"} for mention in gold]
+    kept = {"passages": found.get("passages", []), "meta": found.get("meta", {})}
+    kept |= {key: found.get(key) for key in ("sentences", "abbreviations", "reviewed")}
+    size = {"text": doc.text, "length": len(doc.text), "sha256": text_hash(doc.text)}
+    return {"ext_id": doc.id, "gold": gold, **kept, **size}
+
+
+def row_of(db: sa.Connection, id: int) -> dict[str, Any]:
+    """Return the row of a document.
+
+    Raises:
+        NotFoundError: there is none with this number.
+    """
+    row = db.execute(sa.select(document).where(document.c.id == id)).mappings().first()
+    if row is None:
+        raise NotFoundError(f"there is no document {id}")
+    return dict(row)
+
+
+def document_of(row: Mapping[str, Any]) -> Document:
+    """Return a document as it was uploaded, with its GOLD mentions.
+
+    Raises:
+        DataError: its text was erased.
+    """
+    if row["redacted"]:
+        raise DataError(f"the text of document {row['ext_id']!r} was erased")
+    found = {"id": row["ext_id"], "text": row["text"], "meta": row["meta"]}
+    found |= {key: row[key] for key in LISTS if row[key] is not None}
+    return from_json(found if row["gold"] is None else {**found, "mentions": row["gold"]})
+
+
+def gold_of(row: Mapping[str, Any]) -> dict[str, Mark]:
+    """Return the GOLD layer of a document by address: ``g1`` is its first mention. It outlives the text."""
+    blank = {"id": row["ext_id"], "text": " " * row["length"]}  # spans need no text
+    mentions = from_json({**blank, "mentions": row["gold"] or []}).mentions or ()
+    return {
+        f"g{number}": Mark(
+            parts=mention.spans,
+            types=mention.types,
+            concepts=mention.concepts,
+            alternatives=mention.alternatives,
+            nil=str(mention.meta.get("nil", "")),
+            unsure=mention.meta.get("unsure") is True,
+            source="gold",
+            origin=f"g{number}",
+        )
+        for number, mention in enumerate(mentions, 1)
+    }
+
+
+def redact(db: sa.Connection, id: int, user: int) -> None:
+    """Erase the text of a document, what formats noted beside it, and the comments on it.
+
+    Its events stay as they are, and so does their chain: they hold spans and concepts, no text. Its id and the hash of
+    its text stay too.
+    """
+    lock(db)
+    row = row_of(db, id)
+    if row["redacted"]:
+        return
+    kept = [{key: value for key, value in one.items() if key != "meta"} for one in row["passages"]]
+    gold = row["gold"] and [
+        {key: value for key, value in one.items() if key not in ("meta", "group", "candidates")} for one in row["gold"]
+    ]
+    erased: dict[str, Any] = {"text": "", "passages": kept, "gold": gold, "meta": {}, "redacted": True}
+    db.execute(document.update().where(document.c.id == id).values(erased))
+    streams = sa.select(assignment.c.id).where(assignment.c.document == id)
+    db.execute(comment.update().where(comment.c.stream.in_(streams)).values(text=""))
+    append_to_project(db, row["project"], name_of(db, user), "redact", {"document": id})

@@ -1,0 +1,202 @@
+"""What people decided as documents: for files, and for training, where what nobody has judged is not a negative.
+
+Both follow from events up to a number alone, not from what models say today: the same number gives the same bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import sqlalchemy as sa
+
+from linnet.annotate.acts import is_done, marks, standing_mentions
+from linnet.annotate.documents import document_of, gold_of, row_of
+from linnet.annotate.events import fold
+from linnet.annotate.journal import events_of, last_number, state_of
+from linnet.annotate.marks import DOCUMENT, Mark, Parts, Progress, State
+from linnet.annotate.problems import NotFoundError
+from linnet.annotate.tables import assignment, document, event
+from linnet.data import Document, Mention, Span, by_position
+
+__all__ = ["export", "export_project", "sources", "training_set"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """A stream up to some event: the document as it was uploaded, and what one person says of it."""
+
+    row: Mapping[str, Any]
+    state: State
+
+
+def export(db: sa.Connection, stream: int, *, to: int | None = None, unsure: bool = True) -> Document:
+    """Return the document of an assignment with its GOLD and USER mentions, as they stood after event number `to`.
+
+    ``reviewed`` are the spans that somebody has gone through: all of it when it was done or came with GOLD mentions,
+    else those that were decided on; never those that somebody is unsure of or that were left open. Unsure mentions say
+    so in ``meta``, and are left out without `unsure`.
+
+    Raises:
+        DataError: the text of the document was erased.
+        NotFoundError: there is no such assignment.
+    """
+    id = db.scalar(sa.select(assignment.c.document).where(assignment.c.id == stream))
+    if id is None:
+        raise NotFoundError(f"there is no assignment {stream}")
+    return _exported(_Work(row_of(db, id), state_of(fold(events_of(db, stream, to=to)).items())), unsure)
+
+
+def export_project(
+    db: sa.Connection, project: int, *, to: int | None = None, streams: sa.Select[Any] | None = None
+) -> list[Document]:
+    """Return the documents of a project with what its people agree on, in the order in which they were uploaded.
+
+    Where a document was adjudicated, that is its answer. Otherwise a mention counts if all who worked on the document
+    have it, and the spans of all others are not ``reviewed``. Documents nobody has begun are as they were uploaded,
+    those whose text was erased are left out. `streams` are those that the asker may see (`linnet.annotate.blind`).
+    """
+    return _documents(db, project, last_number(db) if to is None else to, streams, unsure=True)
+
+
+def training_set(db: sa.Connection, project: int, to: int) -> list[Document]:
+    """Return what can be learned from after event number `to`: documents that are begun, or have GOLD mentions.
+
+    It is as `export_project`, without unsure mentions. It depends on `to` alone: only erasing a text changes it later.
+    """
+    docs = _documents(db, project, to, None, unsure=False)
+    return [doc for doc in docs if doc.mentions is not None]
+
+
+def sources(db: sa.Connection, project: int, to: int) -> set[tuple[int, int]]:
+    """Return (document, user) for each stream that `training_set` learns from: what its model must not be shown for."""
+    query = (
+        sa.select(assignment.c.document, assignment.c.user)
+        .join(event, event.c.stream == assignment.c.id)
+        .where(assignment.c.project == project, event.c.n <= to, assignment.c.user.is_not(None))
+    )
+    return {(row.document, row.user) for row in db.execute(query.distinct())}
+
+
+def _documents(
+    db: sa.Connection, project: int, to: int, streams: sa.Select[Any] | None, *, unsure: bool
+) -> list[Document]:
+    there = sa.and_(document.c.project == project, document.c.added <= to, ~document.c.redacted)
+    rows = db.execute(sa.select(document).where(there).order_by(document.c.id)).mappings().all()
+    return [_agreed(dict(row), _works(db, dict(row), to, streams), unsure) for row in rows]
+
+
+def _works(db: sa.Connection, row: Mapping[str, Any], to: int, streams: sa.Select[Any] | None) -> list[_Work]:
+    """Return the streams that count for a document: a finished adjudication alone, or all that have begun."""
+    query = sa.select(assignment.c.id, assignment.c.kind).where(assignment.c.document == row["id"])
+    if streams is not None:
+        query = query.where(assignment.c.id.in_(streams))
+    works: list[_Work] = []
+    for id, kind in db.execute(query.order_by(assignment.c.id)).all():
+        work = _Work(row, state_of(fold(events_of(db, id, to=to)).items()))
+        if kind == "adjudicate" and is_done(work.state):
+            return [work]
+        if kind != "adjudicate" and work.state:
+            works.append(work)
+    return works
+
+
+def _agreed(row: Mapping[str, Any], works: Sequence[_Work], unsure: bool) -> Document:
+    """Return what all of `works` say of a document; where they differ, nobody has reviewed it."""
+    if not works:
+        return _exported(_Work(row, {}), unsure)
+    docs = [_exported(work, unsure) for work in works]
+    if len(docs) == 1:
+        return docs[0]
+    found = [{_said(mention): mention for mention in doc.mentions or ()} for doc in docs]
+    agreed = set.intersection(*(set(one) for one in found))
+    disputed = [mention.span for one in found for said, mention in one.items() if said not in agreed]
+    reviewed = _joined([Span(0, len(docs[0].text))])
+    for doc in docs:
+        reviewed = _without(reviewed, _without([Span(0, len(doc.text))], _reviewed(doc)))
+    kept = by_position(mention for said, mention in found[0].items() if said in agreed)
+    return _reviewing(replace(docs[0], mentions=kept), _without(reviewed, disputed))
+
+
+def _said(mention: Mention) -> tuple[object, ...]:
+    return mention.spans, mention.types, mention.concepts, mention.alternatives
+
+
+def _exported(work: _Work, unsure: bool) -> Document:
+    doc, decided = document_of(work.row), marks(work.state)
+    gold = dict(zip(gold_of(work.row), doc.mentions or (), strict=True))
+    standing = standing_mentions(gold_of(work.row), work.state)
+    made = {
+        key: gold[key] if mark.source == "gold" else _mention(key, mark)
+        for key, mark in standing.items()
+        if unsure or not mark.unsure
+    }
+    if doc.mentions is None and not work.state:
+        return doc
+    whole = [Span(0, len(doc.text))]
+    if not work.state or (doc.mentions is not None and not is_done(work.state)):
+        seen = whole if doc.reviewed is None else list(doc.reviewed)
+        seen = _joined([*seen, *(mark.hull for mark in decided.values())])
+    else:
+        seen = whole if is_done(work.state) else _joined(mark.hull for mark in decided.values())
+    doubtful = [mark.hull for mark in standing.values() if mark.unsure]
+    mentions = by_position(made.values())
+    return _reviewing(replace(doc, mentions=mentions), _without(seen, doubtful + _left_open(work.state)))
+
+
+def _mention(key: str, mark: Mark) -> Mention:
+    meta = {name: value for name, value in (("nil", mark.nil), ("unsure", mark.unsure)) if value}
+    return Mention(
+        *mark.hull,
+        parts=mark.parts if len(mark.parts) > 1 else (),
+        id=key,
+        types=mark.types,
+        source="user",
+        concepts=mark.concepts,
+        alternatives=mark.alternatives,
+        meta=meta,
+    )
+
+
+def _left_open(state: State) -> list[Span]:
+    """Return the spans of predictions that nobody had decided on when the document was given back."""
+    progress = state.get(DOCUMENT)
+    waiting: Iterable[Parts] = progress.open if isinstance(progress, Progress) else ()
+    return [Span(parts[0].start, parts[-1].end) for parts in waiting]
+
+
+def _reviewing(doc: Document, seen: Sequence[Span]) -> Document:
+    return replace(doc, reviewed=None if list(seen) == [Span(0, len(doc.text))] else tuple(seen))
+
+
+def _reviewed(doc: Document) -> Sequence[Span]:
+    return [Span(0, len(doc.text))] if doc.reviewed is None else doc.reviewed
+
+
+def _joined(spans: Iterable[Span]) -> list[Span]:
+    """Return spans in order, those that touch or overlap as one.
+
+    >>> _joined([Span(4, 6), Span(0, 2), Span(1, 4)])
+    [Span(start=0, end=6)]
+    """
+    made: list[Span] = []
+    for start, end in sorted(spans):
+        if made and start <= made[-1].end:
+            made[-1] = Span(made[-1].start, max(end, made[-1].end))
+        elif start < end:
+            made.append(Span(start, end))
+    return made
+
+
+def _without(spans: Iterable[Span], others: Iterable[Span]) -> list[Span]:
+    """Return what is left of spans without the others.
+
+    >>> _without([Span(0, 9)], [Span(2, 4), Span(8, 12)])
+    [Span(start=0, end=2), Span(start=4, end=8)]
+    """
+    left = _joined(spans)
+    for hole in _joined(others):
+        pieces = [(Span(start, min(end, hole.start)), Span(max(start, hole.end), end)) for start, end in left]
+        left = [piece for pair in pieces for piece in pair if piece.start < piece.end]
+    return left

@@ -1,0 +1,125 @@
+"""The history of a project as JSON Lines, one document a line with all its streams, and its way into another project.
+
+What comes out of it is the same: the same events with the same hashes, and so the same mentions. Numbers of the
+database (documents, assignments, ``n``) are new ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import sqlalchemy as sa
+
+from linnet.annotate.assignments import assign
+from linnet.annotate.documents import add_documents, document_of
+from linnet.annotate.events import Event, Step, fold, past
+from linnet.annotate.journal import append, events_of, lock
+from linnet.annotate.marks import NOTE, Note, text_hash, value_of
+from linnet.annotate.people import add_user, storable
+from linnet.annotate.tables import assignment, comment, document, user
+from linnet.codec import from_json, to_json
+from linnet.errors import DataError
+
+__all__ = ["history", "import_history"]
+
+VERSION = 1
+
+
+def history(db: sa.Connection, project: int, streams: sa.Select[Any] | None = None) -> Iterator[dict[str, Any]]:
+    """Yield each document with its streams, as JSON; documents whose text was erased are left out.
+
+    `streams` are those that the asker may see (`linnet.annotate.blind`).
+    """
+    there = sa.and_(document.c.project == project, ~document.c.redacted)
+    for row in db.execute(sa.select(document).where(there).order_by(document.c.id)).mappings().all():
+        works = sa.select(assignment, user.c.name).outerjoin(user).where(assignment.c.document == row["id"])
+        if streams is not None:
+            works = works.where(assignment.c.id.in_(streams))
+        found = db.execute(works.order_by(assignment.c.id)).mappings().all()
+        yield {
+            "version": VERSION,
+            "document": to_json(document_of(dict(row))),
+            "format": row["format"],
+            "streams": [_stream(db, dict(one)) for one in found],
+        }
+
+
+def _stream(db: sa.Connection, row: Mapping[str, Any]) -> dict[str, Any]:
+    notes = sa.select(comment).where(comment.c.stream == row["id"]).order_by(comment.c.at, comment.c.id)
+    return {
+        "user": row["name"],
+        "kind": row["kind"],
+        "why": row["why"],
+        "suggestions": row["suggestions"],
+        "events": [one.to_json() for one in events_of(db, row["id"])],
+        "comments": {one["id"]: one["text"] for one in db.execute(notes).mappings()},
+    }
+
+
+def import_history(db: sa.Connection, project: int, importer: int, lines: Iterable[Mapping[str, Any]]) -> int:
+    """Add documents with their streams to a project and return how many events are new.
+
+    Authors are users of the same name; those that there are not are added without a password. A stream that is there
+    with the same events is left as it is.
+
+    Raises:
+        DataError: a line is no history, or contradicts itself or what is there.
+    """
+    lock(db)
+    added = 0
+    for number, line in enumerate(lines, 1):
+        try:
+            added += _import(db, project, importer, line)
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
+            raise DataError(f"line {number} is not one of a history: {error!r}") from error
+        except DataError as error:
+            raise DataError(f"line {number} of the history: {error}") from error
+    return added
+
+
+def _import(db: sa.Connection, project: int, importer: int, line: Mapping[str, Any]) -> int:
+    if line["version"] != VERSION:
+        raise DataError(f"version {line['version']!r} is not one that can be read ({VERSION})")
+    done = add_documents(db, project, importer, [from_json(line["document"])], format=line["format"])
+    if done.other:
+        raise DataError(f"document {line['document']['id']!r} is there with other GOLD mentions")
+    [id] = done.new + done.same
+    added = 0
+    for work in line["streams"]:
+        events = [Event(**one) for one in work["events"]]
+        _check(events)
+        author = None if work["user"] is None else _author(db, work["user"])
+        stream = assign(db, id, author, kind=work["kind"], why=work["why"], suggestions=work["suggestions"])
+        there = events_of(db, stream)
+        if events[: len(there)] != there:
+            raise DataError(f"{work['user']} has done other work on document {line['document']['id']!r} here")
+        if new := events[len(there) :]:
+            _comments(db, stream, new, work["comments"])
+            append(db, project, stream, new)
+            added += len(new)
+    return added
+
+
+def _check(events: list[Event]) -> None:
+    """Refuse events that no commands could have made."""
+    fold(events)
+    steps = list(dict.fromkeys(Step(one.group, one.kind, one.actor) for one in events))
+    for actor in {step.actor for step in steps}:
+        past(steps, actor)
+
+
+def _author(db: sa.Connection, name: str) -> int:
+    there = db.scalar(sa.select(user.c.id).where(user.c.name == name))
+    return add_user(db, name) if there is None else int(there)
+
+
+def _comments(db: sa.Connection, stream: int, events: list[Event], texts: Mapping[str, str]) -> None:
+    for one in events:
+        if one.kind != "comment":
+            continue
+        note, text = value_of(one.mention, one.after), texts[one.mention]
+        if not (one.mention.startswith(NOTE) and isinstance(note, Note) and note.sha256 == text_hash(text)):
+            raise DataError(f"the text of comment {one.mention} is not the one that was written")
+        row = {"stream": stream, "id": one.mention, "mention": note.on, "text": storable(text, "a comment")}
+        db.execute(comment.insert().values(**row, sha256=note.sha256, actor=one.actor, at=one.at))

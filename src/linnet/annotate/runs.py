@@ -1,0 +1,141 @@
+"""Runs of a pipeline over documents, and what they predict. Nobody's decision is ever changed by one."""
+
+from __future__ import annotations
+
+import secrets
+from typing import Any
+
+import sqlalchemy as sa
+
+from linnet.annotate.journal import lock
+from linnet.annotate.marks import Mark, Predicted
+from linnet.annotate.problems import NotFoundError
+from linnet.annotate.tables import document, model, model_source, now, predicted, prediction, run
+from linnet.codec import to_json
+from linnet.data import Document, Mention, Rows, Span, mention_id
+from linnet.errors import DataError
+
+__all__ = ["add_model", "add_predictions", "end_run", "predictions_of", "start_run"]
+
+
+def _new_id(letter: str) -> str:
+    return letter + secrets.token_hex(6)  # events name it, also in databases that they are imported into
+
+
+def add_model(
+    db: sa.Connection,
+    project: int,
+    path: str,
+    data_to_event: int,
+    sources: set[tuple[int, int]],
+    *,
+    parent: str | None = None,
+    card: Any = None,
+    metrics: Any = None,
+) -> str:
+    """Add a trained model and return its id.
+
+    Args:
+        db: a connection that writes.
+        project: its project.
+        path: where it is saved.
+        data_to_event: the number of the last event that it has learned from.
+        sources: (document, user) for each stream that it has learned from (`linnet.annotate.exports.sources`).
+        parent: the model it began from; what that one has seen, this one has seen too.
+        card: what there is to know of it, as JSON.
+        metrics: its scores, as JSON.
+    """
+    id = _new_id("m")
+    values = {
+        "id": id,
+        "project": project,
+        "parent": parent,
+        "card": card or {},
+        "metrics": metrics or {},
+        "path": path,
+    }
+    db.execute(model.insert().values(**values, data_to_event=data_to_event, made=now(db)))
+    if parent is not None:
+        seen = sa.select(model_source.c.document, model_source.c.user).where(model_source.c.model == parent)
+        sources = sources | {(row.document, row.user) for row in db.execute(seen)}
+    if sources:
+        db.execute(model_source.insert(), [{"model": id, "document": d, "user": u} for d, u in sorted(sources)])
+    return id
+
+
+def start_run(db: sa.Connection, project: int, *, model: str | None = None, kb: str = "") -> str:
+    """Add a run and return its id; `model` is None for a pipeline that has learned from nobody here."""
+    lock(db)
+    number = (db.scalar(sa.select(sa.func.max(run.c.number)).where(run.c.project == project)) or 0) + 1
+    id = _new_id("r")
+    db.execute(run.insert().values(id=id, project=project, number=number, model=model, kb=kb, made=now(db)))
+    return id
+
+
+def end_run(db: sa.Connection, id: str, state: str = "done") -> None:
+    """Say that a run is over, and how."""
+    db.execute(run.update().where(run.c.id == id).values(state=state))
+
+
+def add_predictions(db: sa.Connection, run: str, document_id: int, doc: Document, rows: Rows | None = None) -> bool:
+    """Store what a run predicts for one document; return False, and store nothing, if it has done so before.
+
+    `doc` holds the mentions, `rows` turns their candidates into ids. A document without mentions counts as predicted.
+
+    Raises:
+        DataError: the text is not that of the document, or candidates with rows and no `rows`.
+        NotFoundError: there is no such document.
+    """
+    through = sa.select(predicted.c.run).where(predicted.c.run == run, predicted.c.document == document_id)
+    if db.execute(through).first() is not None:
+        return False
+    text = db.scalar(sa.select(document.c.text).where(document.c.id == document_id))
+    if text is None:
+        raise NotFoundError(f"there is no document {document_id}")
+    if text != doc.text:
+        raise DataError(f"document {doc.id!r}: predictions are for another text than that of document {document_id}")
+    db.execute(predicted.insert().values(run=run, document=document_id))
+    rows_of_table: dict[str, dict[str, Any]] = {}
+    for mention, found in zip(doc.mentions or (), to_json(doc, rows).get("mentions", ()), strict=True):
+        id = mention.id or mention_id(doc.id, mention.spans, mention.types)
+        while id in rows_of_table:
+            id += "'"
+        rows_of_table[id] = {"run": run, "document": document_id, "id": id, **_columns(mention, found)}
+    if rows_of_table:
+        db.execute(prediction.insert(), list(rows_of_table.values()))
+    return True
+
+
+def _columns(mention: Mention, found: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "parts": mention.spans,
+        "types": mention.types,
+        "concepts": mention.concepts,
+        "alternatives": mention.alternatives,
+        "candidates": found.get("candidates"),
+        "p": mention.probability,
+        "calibration": mention.calibration,
+        "signals": found.get("signals", {}),
+    }
+
+
+def predictions_of(db: sa.Connection, run: str, document_id: int, *, brief: bool = False) -> dict[str, Predicted]:
+    """Return what a run predicts for a document, by address: of two that say the same, the likelier one.
+
+    `brief` leaves out candidates and signals, which take longest to read.
+    """
+    wanted = [column for column in prediction.c if not brief or column.name not in ("candidates", "signals")]
+    query = sa.select(*wanted).where(prediction.c.run == run, prediction.c.document == document_id)
+    found: dict[str, Predicted] = {}
+    for row in sorted(db.execute(query).mappings(), key=lambda row: (-(row["p"] or 0), row["id"])):
+        mark = Mark(
+            parts=tuple(Span(*part) for part in row["parts"]),
+            types=tuple(row["types"]),
+            concepts=None if row["concepts"] is None else tuple(row["concepts"]),
+            alternatives=tuple(tuple(one) for one in row["alternatives"]),
+            source="pred",
+            origin=f"{run}/{row['id']}",
+        )
+        one = Predicted(row["id"], mark, row["p"], row["calibration"], row.get("candidates"), row.get("signals"))
+        found.setdefault(one.address, one)
+    return found

@@ -1,0 +1,144 @@
+"""Opening the workbench's database: SQLite in a folder or PostgreSQL, migrated when opened, and its transactions.
+
+An acknowledged write survives a crash of the process and of the machine: SQLite runs with its write-ahead log and
+``synchronous=FULL``. Everything else of this room takes a connection of `Store.read` or `Store.write`.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+from alembic.config import Config
+from alembic.runtime.environment import EnvironmentContext
+from alembic.runtime.migration import MigrationContext, MigrationStep
+from alembic.script import ScriptDirectory
+from alembic.script.revision import RevisionMap
+
+from linnet.annotate.problems import BusyError
+from linnet.annotate.tables import METADATA
+from linnet.errors import DataError, MissingExtraError
+
+__all__ = ["FILE", "Store", "migrate", "open_store"]
+
+FILE = "linnet.db"
+WAIT = 30  # seconds to wait for other writers
+MIGRATIONS = Path(__file__).parent / "migrations"
+MIGRATION_LOCK = 0x4C4E4D47  # any two numbers that nobody else uses in the same PostgreSQL database
+
+
+class Store:
+    """An open database. Threads may share it; each transaction is of one thread."""
+
+    def __init__(self, engine: sa.Engine) -> None:
+        self._engine = engine
+        self._writer = engine.execution_options(linnet_writes=True)
+        lite = engine.dialect.name == "sqlite"
+        snapshot: dict[str, Any] = {} if lite else {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
+        self._reader = engine.execution_options(**snapshot)
+        # SQLite has one writer: threads that wait here take turns at once, those that wait for its file poll
+        self._turn = threading.Lock() if lite else nullcontext()
+
+    @contextmanager
+    def read(self) -> Iterator[sa.Connection]:
+        """Yield a connection that sees one state of the database, whatever is written meanwhile."""
+        with _busy(), self._reader.connect() as db:
+            yield db
+
+    @contextmanager
+    def write(self) -> Iterator[sa.Connection]:
+        """Yield a connection whose changes are stored when the block ends, all of them, or none if it raises.
+
+        Raises:
+            BusyError: others write for longer than half a minute.
+        """
+        with self._turn, _busy(), self._writer.begin() as db:
+            yield db
+
+    def close(self) -> None:
+        """Close all connections; the store cannot be used any more."""
+        self._engine.dispose()
+
+
+@contextmanager
+def _busy() -> Iterator[None]:
+    try:
+        yield
+    except sa.exc.OperationalError as error:
+        if "database is locked" in str(error.orig) or "lock timeout" in str(error.orig):
+            raise BusyError("the database is busy: others are writing; try again") from error
+        raise
+
+
+def open_store(where: str | Path) -> Store:
+    """Return the open store in a folder, which is made if need be, or of a PostgreSQL URL; its tables are up to date.
+
+    Raises:
+        DataError: the URL is of another database, or the tables are of a later version of Linnet.
+        MissingExtraError: PostgreSQL without the extra ``postgres``.
+    """
+    engine = _postgresql(str(where)) if "://" in str(where) else _sqlite(Path(where))
+    store = Store(engine)
+    with store.write() as db:
+        migrate(db)
+    return store
+
+
+def _sqlite(folder: Path) -> sa.Engine:
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)  # what is inside may be about patients
+    engine = sa.create_engine(f"sqlite:///{folder / FILE}", connect_args={"timeout": WAIT})
+
+    @sa.event.listens_for(engine, "connect")
+    def configure(connection: Any, record: object) -> None:  # noqa: ARG001
+        connection.isolation_level = None  # transactions begin where `begin` says, not where sqlite3 guesses
+        for setting in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
+            connection.execute(f"PRAGMA {setting}")
+
+    @sa.event.listens_for(engine, "begin")
+    def begin(db: sa.Connection) -> None:
+        # a writer takes the lock at once: what it reads first is still true when it writes
+        writes = db.get_execution_options().get("linnet_writes", False)
+        db.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+    return engine
+
+
+def _postgresql(url: str) -> sa.Engine:
+    try:
+        made = sa.make_url(url)
+    except sa.exc.ArgumentError as error:
+        raise DataError(f"{url!r} is no URL of a database; expected postgresql://user@host/name") from error
+    if made.drivername not in ("postgresql", "postgres", "postgresql+psycopg"):
+        raise DataError(f"{made.drivername} is no database of the workbench: name a folder, or postgresql://...")
+    if importlib.util.find_spec("psycopg") is None:
+        raise MissingExtraError("psycopg", extra="postgres", wanted_by="a PostgreSQL database")
+    options = {"options": f"-c lock_timeout={WAIT}s -c synchronous_commit=on"}
+    return sa.create_engine(made.set(drivername="postgresql+psycopg"), connect_args=options, pool_pre_ping=True)
+
+
+def migrate(db: sa.Connection) -> None:
+    """Bring the tables up to date, in the transaction of `db`.
+
+    Raises:
+        DataError: they are of a later version of Linnet.
+    """
+    if db.dialect.name == "postgresql":  # two servers may start at once
+        db.execute(sa.select(sa.func.pg_advisory_xact_lock(MIGRATION_LOCK)))
+    scripts = ScriptDirectory(str(MIGRATIONS), version_locations=[str(MIGRATIONS)])
+    known = {script.revision for script in scripts.walk_revisions()}
+
+    def steps(now: tuple[str, ...], context: MigrationContext) -> list[MigrationStep]:  # noqa: ARG001
+        if unknown := set(now) - known:
+            raise DataError(f"the database is of a later version of Linnet ({', '.join(unknown)}): install that one")
+        missing = list(scripts.iterate_revisions("head", now[0] if now else "base"))
+        revisions: RevisionMap = scripts.revision_map
+        return [MigrationStep.upgrade_from_script(revisions, script) for script in reversed(missing)]
+
+    with EnvironmentContext(Config(), scripts) as environment:
+        environment.configure(connection=db, target_metadata=METADATA, transactional_ddl=True, fn=steps)
+        environment.run_migrations()
