@@ -119,10 +119,11 @@ def shown_predictions(sheet: Sheet, state: State) -> dict[str, Predicted]:
     return {key: one for key, one in sheet.predicted.items() if key not in hidden and one.mark.parts not in taken}
 
 
-def twin(gold: Mapping[str, Mark], state: State, mark: Mark) -> bool:
-    """Return whether a mention with the same span, types and concepts is there already."""
-    there = standing_mentions(gold, state).values()
-    return any(other.parts == mark.parts and same(replace(other, source=mark.source), mark) for other in there)
+def twin(gold: Mapping[str, Mark], state: State, key: str, mark: Mark) -> bool:
+    """Return whether a mention with the same span, types and concepts is there already, at another address."""
+    there = standing_mentions(gold, state).items()
+    alike = (other for at, other in there if at != key and other.parts == mark.parts)
+    return any(same(replace(other, source=mark.source), mark) for other in alike)
 
 
 def changes(command: Command, sheet: Sheet, state: State) -> list[Change]:
@@ -197,7 +198,7 @@ def _create(command: Command, sheet: Sheet, state: State) -> list[Change]:
         alternatives=command.alternatives,
         nil=command.nil,
     )
-    if twin(sheet.gold, state, mark):
+    if twin(sheet.gold, state, key, mark):
         return []
     if key in state:
         raise DataError(f"there is a mention {key!r} already")

@@ -161,7 +161,7 @@ class _Batch:
         """Do the commands and return the answer to each."""
         answers = {command.id: self._do(command) for command in commands}
         if self.differences:
-            raise ConflictError(self.seq, self.differences)
+            raise ConflictError(self.reading.seq, self.differences)
         for command in commands:
             row = {"key": f"command:{command.id}", "user": self.user, "answer": answers[command.id]}
             self.db.execute(idem.insert().values(**row, hash=_digest(self.reading.row["id"], command)))
@@ -261,7 +261,7 @@ class _Batch:
             return True
         if not (self.rebased and isinstance(change.after, Mark) and change.before is None):
             return False
-        return change.mention not in self.state and twin(self.reading.gold, self.state, change.after)
+        return change.mention not in self.state and twin(self.reading.gold, self.state, change.mention, change.after)
 
     def _append(self, command: Command, done: Sequence[Change]) -> None:
         at = self.db.scalar(sa.select(now(self.db))) or ""

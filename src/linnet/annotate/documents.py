@@ -9,7 +9,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from linnet.annotate.journal import append_to_project, last_number, lock
-from linnet.annotate.marks import Mark, text_hash
+from linnet.annotate.marks import Mark, canonical, text_hash
 from linnet.annotate.people import LONGEST_NAME, name_of, storable
 from linnet.annotate.problems import NotFoundError
 from linnet.annotate.runs import add_predictions, end_run, start_run
@@ -55,7 +55,7 @@ def add_documents(
             added.new.append(db.execute(made).scalar_one())
             guessed += [(added.new[-1], doc)] if any(m.source == "pred" for m in doc.mentions or ()) else []
         else:
-            (added.same if there["gold"] == values["gold"] else added.other).append(there["id"])
+            (added.same if canonical(there["gold"]) == canonical(values["gold"]) else added.other).append(there["id"])
     if guessed:
         run = start_run(db, project)
         for id, doc in guessed:

@@ -79,13 +79,17 @@ def open_store(where: str | Path) -> Store:
     """Return the open store in a folder, which is made if need be, or of a PostgreSQL URL; its tables are up to date.
 
     Raises:
-        DataError: the URL is of another database, or the tables are of a later version of Linnet.
+        DataError: it cannot be opened, is of another kind, or its tables are of a later version of Linnet.
         MissingExtraError: PostgreSQL without the extra ``postgres``.
     """
-    engine = _postgresql(str(where)) if "://" in str(where) else _sqlite(Path(where))
-    store = Store(engine)
-    with store.write() as db:
-        migrate(db)
+    try:
+        store = Store(_postgresql(str(where)) if "://" in str(where) else _sqlite(Path(where)))
+        with store.write() as db:
+            migrate(db)
+    except OSError as error:
+        raise DataError(f"the folder {where} cannot be used: {error.strerror}") from error
+    except sa.exc.DBAPIError as error:
+        raise DataError(f"the database cannot be opened: {error.orig}") from error
     return store
 
 

@@ -1,0 +1,39 @@
+"""Stores on both databases, and a desk: a project with a document that somebody works on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from linnet.annotate.store import Store, open_store
+from tests.annotate.databases import postgresql
+from tests.annotate.desk import Desk
+
+
+@pytest.fixture(scope="session")
+def url() -> Iterator[str]:
+    with postgresql() as found:
+        yield found
+
+
+@pytest.fixture(scope="session", params=["sqlite", "postgresql"])
+def where(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Each database in turn: a folder, or a URL."""
+    if request.param == "sqlite":
+        return str(tmp_path_factory.mktemp("store"))
+    found: str = request.getfixturevalue("url")
+    return found
+
+
+@pytest.fixture(scope="session")
+def store(where: str) -> Iterator[Store]:
+    """An open store that all tests share: each makes projects of its own."""
+    opened = open_store(where)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def desk(store: Store) -> Desk:
+    return Desk.open(store)
