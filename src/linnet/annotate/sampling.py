@@ -25,7 +25,19 @@ from linnet.data import Mention
 from linnet.errors import DataError, did_you_mean
 from linnet.frozen import EMPTY
 
-__all__ = ["DEFAULT", "NIL_LINKS", "STRATEGIES", "Batch", "Known", "Sample", "confidence", "draw", "order"]
+__all__ = [
+    "BY_CHANCE",
+    "DEFAULT",
+    "NIL_LINKS",
+    "STRATEGIES",
+    "STRATIFIED",
+    "Batch",
+    "Known",
+    "Sample",
+    "confidence",
+    "draw",
+    "order",
+]
 
 Floats = npt.NDArray[np.float64]
 

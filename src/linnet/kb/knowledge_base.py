@@ -27,7 +27,17 @@ from linnet.errors import KnowledgeBaseError, UnknownConceptError, did_you_mean
 from linnet.home import kb_path
 from linnet.kb.file import APPLICATION_ID, SCHEMA_VERSION, TYPES, WAIT, check_file, is_busy, read_concept, recover
 from linnet.kb.search import Hit, row_number, search, spellings
-from linnet.kb.tables import ANCESTORS, DAMAGE, DESCENDANTS, INFO, check_rows, connect, damage_error, read_info
+from linnet.kb.tables import (
+    ANCESTORS,
+    CHILDREN,
+    DAMAGE,
+    DESCENDANTS,
+    INFO,
+    check_rows,
+    connect,
+    damage_error,
+    read_info,
+)
 
 if TYPE_CHECKING:
     from linnet.kb.edit import Edit
@@ -315,6 +325,10 @@ class KnowledgeBase:
     def parents(self, row: int) -> npt.NDArray[np.int64]:
         """Return the rows of the concepts directly above `row`, in the order of the source."""
         return self._column("SELECT parent FROM parents WHERE concept = ? ORDER BY rowid", int(row))
+
+    def children(self, row: int) -> npt.NDArray[np.int64]:
+        """Return the rows of the live concepts directly below `row`, ascending."""
+        return self._column(CHILDREN, int(row))
 
     def ancestors(self, row: int) -> npt.NDArray[np.int64]:
         """Return the rows of all ancestors of `row`, itself excluded, ascending."""

@@ -78,6 +78,10 @@ DESCENDANTS = (
     "WITH RECURSIVE below(row) AS (VALUES (?) UNION SELECT concept FROM parents JOIN below ON parent = below.row) "
     "SELECT row FROM below"
 )
+CHILDREN = (
+    "SELECT p.concept FROM parents p JOIN concepts c ON c.row = p.concept "
+    "WHERE p.parent = ? AND NOT c.retired ORDER BY p.concept"
+)
 ANCESTORS = (
     "WITH RECURSIVE above(row) AS (SELECT parent FROM parents WHERE concept = ?1 UNION "
     "SELECT parent FROM parents JOIN above ON concept = above.row) SELECT row FROM above WHERE row <> ?1 ORDER BY row"

@@ -1,0 +1,1 @@
+"""The HTTP interface of the workbench, one module a resource. Needs the extra ``serve``."""

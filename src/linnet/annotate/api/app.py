@@ -1,0 +1,112 @@
+"""The application: all routes, what every request passes, and every error as problem details."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib.metadata import version
+
+try:
+    import fastapi
+    import multipart  # noqa: F401 - of python-multipart, which FastAPI imports when a route takes files
+except ModuleNotFoundError as error:
+    from linnet.errors import MissingExtraError
+
+    name = "python-multipart" if error.name == "multipart" else str(error.name)
+    raise MissingExtraError(name, extra="serve", wanted_by="the annotation workbench") from error
+
+from typing import Any
+
+from fastapi.routing import APIRoute
+
+from linnet.annotate.api import (
+    assignments,
+    candidates,
+    documents,
+    exports,
+    jobs,
+    kb,
+    projects,
+    samples,
+    session,
+    stream,
+    uploads,
+    users,
+)
+from linnet.annotate.api.access import ACCESS, PREFIX
+from linnet.annotate.api.guard import Guarded, access_of, make_router
+from linnet.annotate.api.limits import Limits
+from linnet.annotate.api.problems import handle_errors
+from linnet.annotate.api.workbench import Settings, Workbench
+from linnet.annotate.store import Store
+from linnet.errors import LinnetError
+
+__all__ = ["make_app", "routes_of"]
+
+RESOURCES = (
+    session, users, projects, uploads, documents, assignments, samples, stream, kb, candidates, jobs, exports,
+)  # fmt: skip
+LARGE = ("uploads", "history")  # the last part of paths that take files
+
+
+def make_app(store: Store, settings: Settings) -> fastapi.FastAPI:
+    """Return the application; ``app.state.workbench`` is what its requests share.
+
+    Raises:
+        LinnetError: a route that the table of access does not have, or the other way round.
+    """
+    app = fastapi.FastAPI(
+        title="Linnet",
+        version=version("linnet"),
+        summary="The annotation workbench",
+        docs_url=None,  # their pages take scripts from elsewhere
+        redoc_url=None,
+        openapi_url=None,
+    )
+    app.state.workbench = Workbench(store, settings)
+    for router in (*(resource.router for resource in RESOURCES), _description(app)):
+        # the routes themselves: a router that is included need not show what it holds
+        app.router.routes.extend(router.routes)
+    handle_errors(app)
+    _check_routes(app)
+
+    def largest(method: str, path: str) -> int:
+        large = method == "POST" and path.rpartition("/")[2] in LARGE
+        return settings.largest_upload if large else settings.largest_body
+
+    app.add_middleware(Limits, largest=largest)
+    return app
+
+
+def _description(app: fastapi.FastAPI) -> fastapi.APIRouter:
+    router = make_router()
+
+    @router.get("/openapi.json")
+    def describe() -> dict[str, Any]:
+        """Describe this interface, in the form of OpenAPI."""
+        return app.openapi()
+
+    @router.get("/ping")
+    def ping() -> dict[str, str]:
+        """Say that the server is there."""
+        return {"linnet": app.version}
+
+    return router
+
+
+def routes_of(app: fastapi.FastAPI) -> Iterator[tuple[str, APIRoute]]:
+    """Yield the method and route of everything that the application answers."""
+    for route in app.routes:
+        if not isinstance(route, APIRoute):
+            raise LinnetError(f"{route!r} is no route that asks who calls")
+        for method in sorted(route.methods):
+            yield method, route
+
+
+def _check_routes(app: fastapi.FastAPI) -> None:
+    found = set[str]()
+    for method, route in routes_of(app):
+        if not isinstance(route, Guarded) or access_of(method, route.path) is None:
+            raise LinnetError(f"nobody says who may call {method} {route.path}")
+        found.add(f"{method} {route.path.removeprefix(PREFIX)}")
+    if left := set(ACCESS) - found:
+        raise LinnetError(f"the table of access has routes that there are not: {', '.join(sorted(left))}")

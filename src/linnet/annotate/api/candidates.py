@@ -1,0 +1,58 @@
+"""Candidates for a span that somebody has just selected, from the pipeline of the project."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import sqlalchemy as sa
+from pydantic import Field
+
+from linnet.annotate import tables
+from linnet.annotate.api.guard import Asked, Bench, make_router, own
+from linnet.annotate.api.problems import Problem
+from linnet.annotate.api.projects import project_of
+from linnet.annotate.api.session import Body
+from linnet.annotate.documents import document_of, row_of
+from linnet.annotate.fresh import Candidate, candidates_of
+from linnet.annotate.marks import fit
+from linnet.data import Document
+
+__all__ = ["router"]
+
+router = make_router()
+
+
+class Selection(Body):
+    """Where something was selected, in code points, and the types that it may have."""
+
+    document: int = Field(ge=1, le=2**31 - 1)
+    parts: list[tuple[int, int]] = Field(min_length=1, max_length=100)
+    types: list[str] = Field(default=[], max_length=20)
+    limit: int = Field(default=9, ge=1, le=100)
+
+
+@router.post("/projects/{project}/candidates")
+def find(bench: Bench, asker: Asked, project: int, body: Selection) -> dict[str, Any]:
+    """Return the concepts that a span may mean, best first; ``id`` null is "none of the knowledge base"."""
+    row = project_of(bench, project)
+    if not row["kb"]:
+        raise Problem(409, "no-kb", "The project has no knowledge base", "an admin sets one in its settings")
+    with bench.store.read() as db:
+        doc: Document = document_of(own(row_of(db, body.document), asker, "document"))
+        it = tables.model.c
+        path = db.scalar(sa.select(it.path).where(it.id == row["model"], it.project == project))
+    kb = bench.kb_named(row["kb"])
+    source = row["settings"]["untrained"] if path is None else str(bench.settings.data / path)
+    linker = bench.linker(source, kb)
+    found = candidates_of(linker, kb, doc, fit(body.parts, doc.text), tuple(body.types))
+    return {
+        "kb": kb.version,
+        "model": row["model"],
+        "p": found.probability,
+        "calibration": found.calibration,
+        "candidates": [_shown(one) for one in found.candidates[: body.limit]],
+    }
+
+
+def _shown(one: Candidate) -> dict[str, Any]:
+    return {"id": one.id, "name": one.name, "types": one.types, "score": one.score}

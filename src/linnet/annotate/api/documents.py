@@ -1,0 +1,70 @@
+"""Documents: their text, which never changes, a page of them at a time, and erasing one."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import sqlalchemy as sa
+from fastapi import Header, Query, Response
+
+from linnet.annotate import tables
+from linnet.annotate.api.guard import Asked, Bench, make_router, own
+from linnet.annotate.documents import redact, row_of
+from linnet.annotate.tables import document
+
+__all__ = ["After", "Limit", "router"]
+
+router = make_router()
+After = Annotated[int, Query(ge=0, le=2**53, description="The last one of the page before.")]
+Limit = Annotated[int, Query(ge=1, le=1000, description="How many at most.")]
+AGAIN = "private, no-cache"  # a text can be erased: whoever has it asks whether it is still there
+
+
+@router.get("/projects/{project}/documents")
+def list_documents(bench: Bench, asker: Asked, project: int, after: After = 0, limit: Limit = 100) -> dict[str, Any]:
+    """List documents in the order in which they came, a page at a time; ``mine`` is my work on each."""
+    it = document.c
+    mine = sa.and_(tables.assignment.c.document == it.id, tables.assignment.c.user == asker.user)
+    columns = (it.id, it.ext_id, it.length, it.sha256, it.format, it.redacted)
+    query = sa.select(*columns, tables.assignment.c.id.label("assignment"), tables.assignment.c.state)
+    own_work = sa.and_(mine, tables.assignment.c.kind == "annotate")
+    page = query.outerjoin(tables.assignment, own_work).where(it.project == project, it.id > after)
+    with bench.store.read() as db:
+        rows = db.execute(page.order_by(it.id).limit(limit)).mappings().all()
+    shown = [
+        {
+            "document": row["id"],
+            **{key: row[key] for key in ("ext_id", "length", "sha256", "format", "redacted")},
+            "mine": None if row["assignment"] is None else {"assignment": row["assignment"], "state": row["state"]},
+        }
+        for row in rows
+    ]
+    return {"documents": shown, "next": rows[-1]["id"] if len(rows) == limit else None}
+
+
+@router.get("/projects/{project}/documents/{document}", response_model=None)
+def read_document(
+    bench: Bench,
+    asker: Asked,
+    document: int,
+    response: Response,
+    if_none_match: Annotated[str | None, Header()] = None,
+) -> dict[str, Any] | Response:
+    """Return the text of a document with its passages; offsets count code points."""
+    with bench.store.read() as db:
+        row = own(row_of(db, document), asker, "document")
+    tag = f'"{row["sha256"][:32]}{"-erased" if row["redacted"] else ""}"'
+    headers = {"ETag": tag, "Cache-Control": AGAIN}
+    if if_none_match is not None and tag in if_none_match:
+        return Response(status_code=304, headers=headers)
+    response.headers.update(headers)
+    keys = ("ext_id", "text", "length", "sha256", "passages", "sentences", "meta", "format", "redacted")
+    return {"document": row["id"], **{key: row[key] for key in keys}}
+
+
+@router.delete("/projects/{project}/documents/{document}", status_code=204)
+def erase(bench: Bench, asker: Asked, document: int) -> None:
+    """Erase the text of a document and the comments on it; decisions, which hold none of it, stay."""
+    with bench.store.write() as db:
+        own(row_of(db, document), asker, "document")
+        redact(db, document, asker.user)

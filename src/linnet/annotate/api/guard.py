@@ -1,0 +1,193 @@
+"""What every request passes: who asks, with a session or a token, and whether the table of access lets them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import sqlalchemy as sa
+from fastapi import APIRouter, Depends, Request
+from fastapi.routing import APIRoute
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import Response
+
+from linnet.annotate.api.access import ACCESS, ANYONE, PREFIX, SITE, USER, Access
+from linnet.annotate.api.idempotency import answer_once
+from linnet.annotate.api.problems import RESPONSES, Problem, not_found
+from linnet.annotate.api.workbench import Workbench
+from linnet.annotate.people import role_of
+from linnet.annotate.problems import NotFoundError
+from linnet.annotate.signing import Caller, by_session, by_token, same_secret
+from linnet.annotate.tables import assignment, job, model, project
+
+__all__ = ["COOKIES", "Asked", "Asker", "Bench", "access_of", "admit", "cookie_name", "make_router", "own"]
+
+CSRF_HEADER = "X-CSRF-Token"
+COOKIES = {True: "__Host-linnet", False: "linnet"}  # behind TLS, and without
+SAFE = ("GET", "HEAD", "OPTIONS")
+LARGEST = 2**31 - 1  # a number of a row
+
+
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """Who makes a request, and about which project, in which role; 0 and "" where it is about none."""
+
+    user: int
+    name: str
+    admin: bool
+    csrf: str
+    project: int = 0
+    role: str = ""
+    secret: str = ""  # of the session
+
+    @property
+    def leads(self) -> bool:
+        """Whether they are curator or admin of the project."""
+        return self.role in ("admin", "curator")
+
+
+NOBODY = Asker(0, "", False, "")
+
+
+def make_router() -> APIRouter:
+    """Return a router whose routes all pass `admit`."""
+    return APIRouter(prefix=PREFIX, route_class=Guarded, responses=RESPONSES)
+
+
+def access_of(method: str, path: str) -> Access | None:
+    """Return who may call the route with this path, None if the table does not know it."""
+    return ACCESS.get(f"{method} {path.removeprefix(PREFIX)}")
+
+
+class Guarded(APIRoute):
+    """A route that asks first who calls, before it reads what they send."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Return what answers a request."""
+        handle = super().get_route_handler()
+
+        async def guarded(request: Request) -> Response:
+            bench: Workbench = request.app.state.workbench
+            access = access_of(request.method, self.path)
+            if access is None:  # `make_app` has refused such routes
+                raise Problem(405)
+            asker = await run_in_threadpool(admit, bench, request, access)
+            request.state.asker = asker
+            if access.replayed and request.method == "POST" and "Idempotency-Key" in request.headers:
+                return await answer_once(bench.store, asker.user, request, handle)
+            return await handle(request)
+
+        return guarded
+
+
+def cookie_name(request: Request) -> str:
+    """Return the name of the session's cookie; behind TLS it is bound to this host."""
+    return COOKIES[request.url.scheme == "https"]
+
+
+def admit(bench: Workbench, request: Request, access: Access) -> Asker:
+    """Return who asks, if they may.
+
+    Raises:
+        Problem: 401 for who is not known, 403 for who may not, 404 where the project is none of theirs.
+    """
+    open_to_all = ANYONE in access.who
+    with bench.store.read() as db:
+        caller, secret = _caller(db, request)
+        if open_to_all:
+            _check_site(request)
+            return NOBODY
+        if caller is None:
+            raise Problem(401, detail="sign in first, or send a token", headers={"WWW-Authenticate": "Bearer"})
+        _check_csrf(request, caller)
+        if access.scope not in caller.scopes:
+            raise Problem(403, "scope", "The token does not allow this", f"it needs the scope {access.scope!r}")
+        asker = Asker(caller.user, caller.name, caller.admin, caller.csrf, secret=secret)
+        if USER in access.who:
+            return asker
+        if SITE in access.who:
+            if not caller.admin:
+                raise Problem(403, detail="only administrators of the workbench may do this")
+            return asker
+        return _member(db, request, asker, access)
+
+
+def _caller(db: sa.Connection, request: Request) -> tuple[Caller | None, str]:
+    kind, _, value = request.headers.get("Authorization", "").partition(" ")
+    if kind:
+        return (by_token(db, value.strip()) if kind.lower() == "bearer" else None), ""
+    secret = request.cookies.get(cookie_name(request), "")
+    return (by_session(db, secret) if secret else None), secret
+
+
+def _check_csrf(request: Request, caller: Caller) -> None:
+    """Refuse what another site makes a browser send: it does not know the session's second secret."""
+    if request.method in SAFE or not caller.csrf:
+        return
+    if not same_secret(request.headers.get(CSRF_HEADER, ""), caller.csrf):
+        raise Problem(403, "csrf", "The request does not come from the workbench's own pages", f"send {CSRF_HEADER}")
+
+
+def _check_site(request: Request) -> None:
+    """Refuse what browsers themselves say is sent by another site, where there is no session yet."""
+    if request.method not in SAFE and request.headers.get("Sec-Fetch-Site", "none") not in ("same-origin", "none"):
+        raise Problem(403, "csrf", "The request does not come from the workbench's own pages")
+
+
+def _member(db: sa.Connection, request: Request, asker: Asker, access: Access) -> Asker:
+    id = _project(db, request.path_params)
+    role = None if id is None else role_of(db, id, asker.user)
+    if id is None or role is None:
+        raise not_found("project, or thing of a project that you are a member of")
+    if role not in access.who:
+        needed = ", ".join(sorted(access.who))
+        raise Problem(403, "role", "Your role does not allow this", f"you are {role}; it takes {needed}")
+    archived = db.scalar(sa.select(project.c.archived).where(project.c.id == id))
+    if archived and request.method not in SAFE and request.method != "PATCH":
+        raise Problem(409, "archived", "The project is archived", "an admin can bring it back")
+    return Asker(asker.user, asker.name, asker.admin, asker.csrf, id, role, asker.secret)
+
+
+def _project(db: sa.Connection, given: Mapping[str, Any]) -> int | None:
+    """Return the project that a path is about."""
+    if "project" in given:
+        return _number(given["project"])
+    if "model" in given:
+        query = sa.select(model.c.project).where(model.c.id == str(given["model"]))
+    else:
+        of_table = assignment if "assignment" in given else job
+        id = _number(given.get("assignment", given.get("job", "")))
+        query = sa.select(of_table.c.project).where(of_table.c.id == (id or 0))
+    found: int | None = db.scalar(query)
+    return found
+
+
+def _number(value: Any) -> int | None:
+    text = str(value)
+    return int(text) if text.isascii() and text.isdecimal() and 0 < len(text) < 11 and int(text) <= LARGEST else None
+
+
+def _asked(request: Request) -> Asker:
+    asker: Asker = request.state.asker
+    return asker
+
+
+def _bench(request: Request) -> Workbench:
+    bench: Workbench = request.app.state.workbench
+    return bench
+
+
+Asked = Annotated[Asker, Depends(_asked)]
+Bench = Annotated[Workbench, Depends(_bench)]
+
+
+def own(found: Any, asker: Asker, what: str) -> Any:
+    """Return what was found if it is of the asker's project.
+
+    Raises:
+        NotFoundError: it is not.
+    """
+    if found is None or found["project"] != asker.project:
+        raise NotFoundError(f"there is no such {what}")
+    return found

@@ -1,0 +1,107 @@
+"""What all requests share: the store, the settings, the failures to sign in, and what was opened once."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+from linnet.annotate.fresh import linker_of
+from linnet.annotate.problems import NotFoundError
+from linnet.annotate.signing import Attempts
+from linnet.annotate.store import Store
+from linnet.errors import KnowledgeBaseError, LinnetError
+from linnet.fetch.archive import Room
+from linnet.kb import KnowledgeBase
+from linnet.pipeline import Pipeline
+from linnet.recipes.config import load, open_kb, recipes
+from linnet.recipes.knowledge_bases import kb_of_version
+
+__all__ = ["Settings", "Workbench"]
+
+Key = TypeVar("Key")
+Opened = TypeVar("Opened")
+MOST_LINKERS = 4  # kept open, each with its model
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What can be set of a server.
+
+    Args:
+        data: the folder of the workbench, where trained models are.
+        largest_body: bytes of an ordinary request.
+        largest_upload: bytes of an upload, or of a history that is brought in.
+        room: what an uploaded archive may unpack to.
+        poll: seconds between two looks for what others did, for streams of events.
+        ping: seconds of silence on such a stream.
+    """
+
+    data: Path
+    largest_body: int = 2 << 20
+    largest_upload: int = 64 << 20
+    room: Room = field(default_factory=lambda: Room(bytes=1 << 30, files=20_000))
+    poll: float = 0.5
+    ping: float = 15.0
+
+
+class Workbench:
+    """One for each application; threads share it."""
+
+    def __init__(self, store: Store, settings: Settings) -> None:
+        self.store, self.settings = store, settings
+        self.attempts = Attempts()
+        self.stopping = threading.Event()  # set when the server is to stop: streams end then
+        self._kbs: dict[str, KnowledgeBase] = {}
+        self._linkers: dict[tuple[str, str], Pipeline] = {}
+        self._opening = threading.Lock()
+
+    def kb_named(self, name: str) -> KnowledgeBase:
+        """Return the knowledge base with a name under LINNET_HOME, opened once.
+
+        Raises:
+            KnowledgeBaseError: there is none, or the name is a path.
+        """
+        if not name or not set(name).isdisjoint("/\\\0") or name.startswith("."):
+            raise KnowledgeBaseError(f"{name!r} is no name of a knowledge base")
+        return self._once(self._kbs, name, lambda: open_kb(name))
+
+    def kb_of(self, version: str) -> KnowledgeBase:
+        """Return the knowledge base of a version.
+
+        Raises:
+            NotFoundError: none under LINNET_HOME is of it, or was.
+        """
+        for kb in list(self._kbs.values()):
+            if kb.version == version:
+                return kb
+
+        def find() -> KnowledgeBase:
+            found = kb_of_version(version)
+            if found is None:
+                raise NotFoundError(f"there is no knowledge base of version {version!r} here")
+            return found
+
+        return self._once(self._kbs, f"version {version}", find)
+
+    def linker(self, source: str, kb: KnowledgeBase) -> Pipeline:
+        """Return what links spans, opened once: of a shipped recipe, or of the folder of a model of this workbench.
+
+        Raises:
+            LinnetError: there is none, or it does not fit the knowledge base.
+        """
+        if source not in recipes() and not Path(source).resolve().is_relative_to(self.settings.data.resolve()):
+            raise LinnetError(f"{source!r} is neither a recipe of Linnet nor a model of this workbench")
+        opened = self._once(self._linkers, (source, kb.version), lambda: linker_of(load(source, kb=kb), kb))
+        while len(self._linkers) > MOST_LINKERS:
+            self._linkers.pop(next(iter(self._linkers)), None)
+        return opened
+
+    def _once(self, opened: dict[Key, Opened], key: Key, make: Callable[[], Opened]) -> Opened:
+        if key not in opened:
+            with self._opening:
+                if key not in opened:
+                    opened[key] = make()
+        return opened[key]

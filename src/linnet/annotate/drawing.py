@@ -1,0 +1,223 @@
+"""Drawing documents for somebody to read: the strategies of `linnet.annotate.sampling` on what the store holds.
+
+A project begins cold: until its people have linked enough, documents are drawn by chance whatever strategy is wanted.
+What counts for that is what the asker may see, so that nobody learns from it how far a peer is.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Any
+
+import sqlalchemy as sa
+
+from linnet.annotate.assignments import assign
+from linnet.annotate.blind import visible_streams
+from linnet.annotate.clock import later
+from linnet.annotate.cold_start import ColdStart, cold_start
+from linnet.annotate.exports import export
+from linnet.annotate.sampling import BY_CHANCE, STRATIFIED, Batch, Known, draw
+from linnet.annotate.store import Store
+from linnet.annotate.tables import (
+    assignment,
+    document,
+    event,
+    mention_now,
+    model_source,
+    now,
+    predicted,
+    prediction,
+    project,
+    round_,
+    run,
+)
+from linnet.annotate.unread import Unread
+from linnet.annotate.work_time import Timed, fit_work_time
+from linnet.codec import from_json
+from linnet.data import Document
+
+__all__ = ["Drawn", "draw_documents"]
+
+RANDOM_NOTE = "random"  # in ``why`` of an assignment; nobody is shown it, or reading would not be the same
+MOST_SEEDS = 2**31
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """Documents that somebody is to read: the round, the strategy that was used, how cold the project is."""
+
+    round: int
+    strategy: str
+    cold: ColdStart
+    assignments: tuple[int, ...]
+
+
+def draw_documents(
+    store: Store,
+    project_id: int,
+    user: int,
+    n: int,
+    *,
+    strategy: str,
+    annotators: int = 1,
+    lease: timedelta = timedelta(days=3),
+    seed: int | None = None,
+) -> Drawn:
+    """Draw documents for a user, who has them as assignments then, kept for the time of the lease.
+
+    Args:
+        store: the store.
+        project_id: the project.
+        user: who is to read.
+        n: how many documents.
+        strategy: one of `linnet.annotate.sampling.STRATEGIES`.
+        annotators: how many people read each document.
+        lease: how long a document is kept for somebody who has not begun.
+        seed: of what is left to chance; None takes a new one.
+
+    Raises:
+        DataError: an unknown strategy, or one that the project has not predictions enough for.
+    """
+    seed = secrets.randbelow(MOST_SEEDS) if seed is None else seed
+    with store.read() as db:
+        ids = list(db.scalars(_free(db, project_id, user, annotators)))
+        used = _run_in_use(db, project_id)
+        cold = _cold(db, project_id, user)
+        wanted = strategy if cold.over or strategy in BY_CHANCE else STRATIFIED
+        batch = _batch(db, project_id, user, ids, used, (wanted, n, seed)) if ids else Batch((), wanted, seed, ())
+    why = {int(one.id): _why(batch, one.random, one.value) for one in batch.samples}
+    bare = {int(one.id) for one in batch.samples if not one.suggestions}
+    with store.write() as db:
+        still = set(db.scalars(_free(db, project_id, user, annotators)))  # others may have drawn meanwhile
+        values = {"project": project_id, "user": user, "strategy": batch.strategy, "seed": seed, "made": now(db)}
+        values["model"] = None if used is None else db.scalar(sa.select(run.c.model).where(run.c.id == used))
+        made = int(db.execute(round_.insert().values(values).returning(round_.c.id)).scalar_one())
+        until = later(db, lease)
+        given = [
+            assign(db, id, user, round=made, why=why[id], suggestions=id not in bare, lease=until)
+            for id in why
+            if id in still
+        ]
+    return Drawn(made, batch.strategy, cold, tuple(given))
+
+
+def _why(batch: Batch, random: bool, value: float | None) -> str:
+    return RANDOM_NOTE if random or value is None else f"{batch.strategy} {value:.4g}"
+
+
+def _free(db: sa.Connection, project_id: int, user: int, annotators: int) -> sa.Select[Any]:
+    """Return the documents that a user can be given: not had before, and not read by others enough."""
+    work = assignment.alias()
+    begun = sa.or_(work.c.seq > 0, work.c.state != "open", work.c.lease.is_(None), work.c.lease > now(db))
+    of_document = sa.and_(work.c.document == document.c.id, work.c.kind == "annotate")
+    readers = sa.select(sa.func.count()).where(of_document, work.c.user != user, begun).scalar_subquery()
+    had = sa.exists().where(of_document, work.c.user == user)
+    open_ones = sa.and_(document.c.project == project_id, ~document.c.redacted, ~had, readers < annotators)
+    return sa.select(document.c.id).where(open_ones).order_by(document.c.id)
+
+
+def _run_in_use(db: sa.Connection, project_id: int) -> str | None:
+    """Return the last run of the model in use, or else the last one of all."""
+    used = db.scalar(sa.select(project.c.model).where(project.c.id == project_id))
+    first = sa.case((sa.func.coalesce(run.c.model, "") == (used or ""), 0), else_=1)
+    query = sa.select(run.c.id).where(run.c.project == project_id).order_by(first, run.c.number.desc()).limit(1)
+    found: str | None = db.scalar(query)
+    return found
+
+
+def _batch(
+    db: sa.Connection, project_id: int, user: int, ids: list[int], used: str | None, asked: tuple[str, int, int]
+) -> Batch:
+    strategy, n, seed = asked
+    rows = db.execute(sa.select(document).where(document.c.project == project_id)).mappings()
+    free = set(ids)
+    texts = {row["id"]: row for row in rows if row["id"] in free}
+    now_said = _predictions(db, used, texts) if used else {}
+    earlier = _predictions(db, _run_before(db, project_id, used), texts) if strategy == "version_disagreement" else {}
+    pool = [
+        Unread(now_said.get(id) or _document(row, ()), earlier=earlier.get(id)) for id, row in sorted(texts.items())
+    ]
+    seen = visible_streams(db, project_id, user)
+    return draw(
+        pool, n, strategy=strategy, seed=seed, known=Known(time=fit_work_time(_log(db, seen)), links=_links(db, seen))
+    )
+
+
+def _run_before(db: sa.Connection, project_id: int, used: str | None) -> str | None:
+    """Return the last run of another model than that of a run."""
+    model = sa.select(run.c.model).where(run.c.id == used).scalar_subquery()
+    other = sa.func.coalesce(run.c.model, "") != sa.func.coalesce(model, "")
+    found: str | None = db.scalar(
+        sa.select(run.c.id).where(run.c.project == project_id, other).order_by(run.c.number.desc()).limit(1)
+    )
+    return found
+
+
+def _predictions(db: sa.Connection, used: str | None, texts: Mapping[int, Any]) -> dict[int, Document]:
+    """Return what a run says of documents, each with its number as id."""
+    through = set(db.scalars(sa.select(predicted.c.document).where(predicted.c.run == used)))
+    found: defaultdict[int, list[Any]] = defaultdict(list)
+    for row in db.execute(sa.select(prediction).where(prediction.c.run == used)).mappings():
+        found[row["document"]].append(row)
+    return {id: _document(texts[id], found[id]) for id in through & texts.keys()}
+
+
+def _document(row: Mapping[str, Any], mentions: Iterable[Mapping[str, Any]]) -> Document:
+    made = sorted((_mention(one) for one in mentions), key=lambda one: (one["start"], one["end"]))
+    return from_json({"id": str(row["id"]), "text": row["text"], "meta": row["meta"], "mentions": made})
+
+
+def _mention(row: Mapping[str, Any]) -> dict[str, Any]:
+    parts = row["parts"]
+    kept = {key: row[key] for key in ("types", "concepts", "alternatives", "candidates", "signals") if row[key]}
+    made = {"start": parts[0][0], "end": parts[-1][1], **kept, **({"parts": parts} if len(parts) > 1 else {})}
+    if row["concepts"] is not None:
+        made["concepts"] = row["concepts"]
+    if row["p"] is not None:
+        made |= {"probability": row["p"], "calibration": row["calibration"] or "uncalibrated"}
+    return made
+
+
+def _log(db: sa.Connection, seen: sa.Select[Any]) -> list[Timed]:
+    """Return how long finished documents took, as far as somebody may see them."""
+    query = (
+        sa.select(document.c.length, sa.func.count(sa.distinct(event.c.mention)), sa.func.sum(event.c.ms))
+        .select_from(event.join(assignment, assignment.c.id == event.c.stream).join(document))
+        .where(assignment.c.id.in_(seen), assignment.c.state == "done", event.c.ms.is_not(None))
+        .group_by(assignment.c.id, document.c.length)
+    )
+    return [Timed(length, mentions, float(ms)) for length, mentions, ms in db.execute(query)]
+
+
+def _links(db: sa.Connection, seen: sa.Select[Any]) -> Counter[str]:
+    """Return how often each concept was linked, as far as somebody may see it."""
+    query = sa.select(mention_now.c.concepts).where(mention_now.c.stream.in_(seen), mention_now.c.state == "live")
+    return Counter(id for concepts in db.scalars(query) for id in concepts or ())
+
+
+def _cold(db: sa.Connection, project_id: int, user: int) -> ColdStart:
+    seen = visible_streams(db, project_id, user)
+    work = sa.select(assignment.c.id, assignment.c.document, assignment.c.why).join(document)
+    done = work.where(assignment.c.id.in_(seen), assignment.c.state == "done", ~document.c.redacted)
+    read: dict[int, Document] = {}
+    by_chance: list[tuple[Document, Document]] = []
+    for stream, id, why in db.execute(done.order_by(assignment.c.id)).all():
+        if id in read:
+            continue
+        read[id] = replace(export(db, stream), id=str(id))
+        if why == RANDOM_NOTE and (said := _unseen_prediction(db, id)) is not None:
+            by_chance.append((read[id], said))
+    return cold_start(list(read.values()), by_chance)
+
+
+def _unseen_prediction(db: sa.Connection, id: int) -> Document | None:
+    """Return what the last model says of a document that it has not learned from."""
+    learned = sa.exists().where(model_source.c.model == run.c.model, model_source.c.document == id)
+    query = sa.select(run.c.id).join(predicted, predicted.c.run == run.c.id).where(predicted.c.document == id, ~learned)
+    used = db.scalar(query.order_by(run.c.number.desc()).limit(1))
+    row = db.execute(sa.select(document).where(document.c.id == id)).mappings().one()
+    return None if used is None else _predictions(db, used, {id: row}).get(id)
