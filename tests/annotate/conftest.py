@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from linnet.annotate.store import Store, open_store
+from tests.annotate.api import Person, Site
 from tests.annotate.databases import postgresql
 from tests.annotate.desk import Desk
 
@@ -37,3 +38,18 @@ def store(where: str) -> Iterator[Store]:
 @pytest.fixture
 def desk(store: Store) -> Desk:
     return Desk.open(store)
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """A workbench on SQLite that tests share: each makes people and projects of its own."""
+    folder = tmp_path_factory.mktemp("site")
+    opened = open_store(folder)
+    yield Site(opened, folder)
+    opened.close()
+
+
+@pytest.fixture(scope="session")
+def root(site: Site) -> Person:
+    """An administrator of the workbench."""
+    return site.person("root", admin=True)

@@ -26,6 +26,7 @@ COMMANDS = {
     "tune": "linnet.cli.tune:tune",
     "evaluate": "linnet.cli.evaluate:evaluate",
     "reproduce": "linnet.cli.reproduce:reproduce",
+    "serve": "linnet.cli.serve:serve",
     "bench": "linnet.bench.app:app",
 }
 

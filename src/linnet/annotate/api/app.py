@@ -7,11 +7,11 @@ from importlib.metadata import version
 
 try:
     import fastapi
-    import multipart  # noqa: F401 - of python-multipart, which FastAPI imports when a route takes files
+    import python_multipart  # noqa: F401 - which FastAPI imports when a route takes files
 except ModuleNotFoundError as error:
     from linnet.errors import MissingExtraError
 
-    name = "python-multipart" if error.name == "multipart" else str(error.name)
+    name = "python-multipart" if error.name == "python_multipart" else str(error.name)
     raise MissingExtraError(name, extra="serve", wanted_by="the annotation workbench") from error
 
 from typing import Any
@@ -34,7 +34,7 @@ from linnet.annotate.api import (
 )
 from linnet.annotate.api.access import ACCESS, PREFIX
 from linnet.annotate.api.guard import Guarded, access_of, make_router
-from linnet.annotate.api.limits import Limits
+from linnet.annotate.api.limits import HEADERS, PRIVATE, Limits
 from linnet.annotate.api.problems import handle_errors
 from linnet.annotate.api.workbench import Settings, Workbench
 from linnet.annotate.store import Store
@@ -66,7 +66,7 @@ def make_app(store: Store, settings: Settings) -> fastapi.FastAPI:
     for router in (*(resource.router for resource in RESOURCES), _description(app)):
         # the routes themselves: a router that is included need not show what it holds
         app.router.routes.extend(router.routes)
-    handle_errors(app)
+    handle_errors(app, {**HEADERS, "Cache-Control": PRIVATE})
     _check_routes(app)
 
     def largest(method: str, path: str) -> int:

@@ -10,7 +10,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from linnet.annotate.api.problems import Problem
 
-__all__ = ["HEADERS", "Limits"]
+__all__ = ["HEADERS", "PRIVATE", "Limits"]
 
 HEADERS = {
     # no script, style or picture from elsewhere, and none in the page itself; nobody may put it into a frame

@@ -88,11 +88,14 @@ def not_found(what: str) -> Problem:
     return Problem(404, detail=f"there is no such {what}")
 
 
-def handle_errors(app: FastAPI) -> None:
-    """Make all errors of an application such answers."""
+def handle_errors(app: FastAPI, headers: Mapping[str, str]) -> None:
+    """Make all errors of an application such answers; those to mistakes of ours get `headers` here and nowhere else."""
 
     async def problem(_request: Request, error: Exception) -> Response:
-        return _problem(error).answer()
+        answer = _problem(error).answer()
+        if answer.status_code == 500:
+            answer.headers.update(headers)
+        return answer
 
     for kind in (HTTPException, RequestValidationError, LinnetError, Exception):
         app.add_exception_handler(kind, problem)

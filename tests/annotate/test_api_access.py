@@ -1,0 +1,188 @@
+"""Who may do what: the table against the routes, and every role at every route."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from fastapi import FastAPI
+from starlette.routing import Route
+
+from linnet.annotate.api.access import ACCESS, ANYONE, PREFIX, SITE, USER
+from linnet.annotate.api.app import _check_routes, routes_of
+from linnet.annotate.api.guard import make_router
+from linnet.annotate.api.limits import HEADERS
+from linnet.annotate.people import ROLES
+from linnet.errors import LinnetError
+from tests.annotate.api import Person, Site
+
+NOBODY = "1000000"
+
+
+@pytest.fixture(scope="module")
+def people(site: Site, root: Person) -> dict[str, Any]:
+    """One of each role in a project, somebody of none, and what the project has."""
+    project = site.project(root)
+    owner = site.member(root, project, "admin")
+    made: dict[str, Any] = {role: site.member(owner, project, role) for role in ROLES}
+    doc = owner.post(f"/projects/{project}/pastes", {"text": "Seizures."})["added"][0]
+    given = {"documents": [doc], "users": [made["annotator"].user]}
+    [work] = owner.post(f"/projects/{project}/assignments", given)["assignments"]
+    job = owner.post(f"/projects/{project}/jobs", {"kind": "predict"}, 202)["id"]
+    ids = {"project": project, "document": doc, "assignment": work, "job": job, "model": "none", "user": NOBODY}
+    return {**made, "outsider": site.person(), "site": root, "ids": ids}
+
+
+def test_each_route_is_in_the_table_and_none_else(site: Site) -> None:
+    found = {f"{method} {route.path.removeprefix(PREFIX)}" for method, route in routes_of(site.app)}
+    assert found == set(ACCESS)
+
+
+def test_a_route_nobody_answers_for_is_refused() -> None:
+    app, router = FastAPI(docs_url=None, redoc_url=None, openapi_url=None), make_router()
+
+    @router.get("/secrets")
+    def secrets() -> str:
+        return "all"
+
+    app.router.routes.extend(router.routes)
+    with pytest.raises(LinnetError, match="nobody says who may call GET /api/v1/secrets"):
+        _check_routes(app)
+    app.router.routes[:] = [Route("/x", lambda _request: None)]
+    with pytest.raises(LinnetError, match="no route that asks who calls"):
+        _check_routes(app)
+    app.router.routes.clear()
+    with pytest.raises(LinnetError, match="routes that there are not"):
+        _check_routes(app)
+
+
+def path_of(route: str, ids: dict[str, Any]) -> str:
+    more = {"kb": "x", "version": "x", "concept": "x", "format": "jsonl", "token": "0" * 16}
+    return re.sub(r"{(\w+)}", lambda found: str({**more, **ids}[found[1]]), route)
+
+
+@pytest.mark.parametrize("key", [key for key in ACCESS if not key.endswith("/stream")])
+def test_role_by_route(site: Site, people: dict[str, Any], key: str) -> None:
+    """A refused role gets 403, who is no member 404, who is nobody 401; everybody else gets past the door."""
+    method, route = key.split()
+    ids, access = people["ids"], ACCESS[key]
+    sent: dict[str, Any] = {"json": {"nonsense": 1}} if method in ("POST", "PATCH", "PUT") else {}
+    # a request that cannot succeed: what comes back tells whether it was let in, and changes nothing
+    path = path_of(route, {**ids, "document": NOBODY} if method == "DELETE" else ids)
+    if ANYONE in access.who:
+        assert site.stranger().request(method, PREFIX + path, **sent).status_code in (200, 422)
+        return
+    assert site.stranger().request(method, PREFIX + path, **sent).status_code == 401
+    answers = {name: people[name].ask(method, path, None, **sent) for name in (*ROLES, "outsider")}
+    if SITE in access.who:
+        assert {answer.status_code for answer in answers.values()} == {403}
+        assert people["site"].ask(method, path, None, **sent).status_code != 403
+        return
+    if USER in access.who:
+        assert not {answer.status_code for answer in answers.values()} & {401, 403}
+        return
+    assert answers["outsider"].status_code == 404
+    if "{model}" in route:
+        return  # there is none: nobody finds it
+    refused = {name for name in ROLES if answers[name].status_code == 403 and "/problems/role" in answers[name].text}
+    assert refused == set(ROLES) - access.who
+
+
+def test_a_number_that_is_none_is_not_found(root: Person) -> None:
+    for id in ("0", "-1", "1.5", "x", "9" * 30, "%00", "٣"):
+        root.ask("GET", f"/projects/{id}/documents", 404)
+        root.ask("GET", f"/assignments/{id}", 404)
+
+
+def test_problems_are_problem_details_everywhere(site: Site, root: Person) -> None:
+    project = site.project(root)
+    cases = (
+        ("GET", "/nothing", {}, 404), ("PUT", "/me", {}, 405), ("GET", f"/projects/{NOBODY}", {}, 404),
+        ("POST", "/projects", {"json": {"name": 5}}, 422), ("POST", "/projects", {"json": {"name": ""}}, 422),
+        ("POST", "/projects", {"content": b"{", "headers": {"Content-Type": "application/json"}}, 400),
+        ("PATCH", f"/projects/{project}", {"json": {"blind": False}}, 428),
+        ("PATCH", f"/projects/{project}", {"json": {"blind": False}, "headers": {"If-Match": '"9"'}}, 412),
+        ("PATCH", f"/projects/{project}", {"json": {"blind": False}, "headers": {"If-Match": "x"}}, 400),
+        ("POST", f"/projects/{project}/pastes", {"json": {"text": "a" * 300_000}}, 413),
+        ("POST", f"/projects/{project}/history", {"content": b"\xff"}, 422),
+        ("POST", f"/projects/{project}/history", {"content": b"[1]"}, 422),
+        ("GET", f"/projects/{project}/exports/nothing", {}, 404), ("GET", "/kb/none", {}, 404),
+        ("GET", "/kb/none/search?q=a", {}, 404), ("GET", "/jobs/1000000", {}, 404),
+        ("DELETE", f"/projects/{project}/members/{root.user}", {}, 409),
+        ("PUT", f"/projects/{project}/members/nobody-here", {"json": {"role": "viewer"}}, 404),
+    )  # fmt: skip
+    for method, path, sent, status in cases:
+        answer = root.ask(method, path, status, **sent)
+        assert answer.headers["content-type"] == "application/problem+json", (path, answer.headers)
+        body = answer.json()
+        assert body["status"] == status
+        assert body["type"].startswith("/problems/")
+        assert body["title"]
+        assert all(answer.headers[name] == value for name, value in HEADERS.items())
+        assert answer.headers["cache-control"] == "no-store"
+
+
+def test_validation_points_at_the_field(root: Person) -> None:
+    [error] = root.post("/projects", {"name": "x", "settings": {"annotators": 0}}, 422)["errors"]
+    assert error["pointer"] == "/settings/annotators"
+
+
+def test_a_body_that_hides_its_size_is_cut_off(site: Site, root: Person) -> None:
+    def parts() -> Any:
+        for _ in range(100):
+            yield b" " * 10_000
+
+    path = f"/projects/{site.project(root)}/pastes"
+    root.ask("POST", path, 413, content=parts(), headers={"Content-Type": "application/json"})
+
+
+def test_a_mistake_of_ours_says_nothing_of_itself(
+    site: Site, root: Person, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    project = site.project(root)
+    monkeypatch.setattr("linnet.annotate.api.projects.project_of", lambda *_: 1 / 0)
+    answer = root.ask("GET", f"/projects/{project}", 500)
+    assert all(answer.headers[name] == value for name, value in HEADERS.items())
+    assert "ZeroDivisionError" not in answer.text
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert "ZeroDivisionError" in caplog.text
+
+
+def test_settings_are_changed_by_who_has_read_them(site: Site, root: Person) -> None:
+    project = site.project(root)
+    answer = root.ask("GET", f"/projects/{project}")
+    tag = {"If-Match": answer.headers["etag"]}
+    changed = root.ask("PATCH", f"/projects/{project}", json={"blind": False}, headers=tag)
+    assert (changed.json()["blind"], changed.headers["etag"]) == (False, '"1"')
+    root.ask("PATCH", f"/projects/{project}", 412, json={"blind": True}, headers=tag)
+    for wrong in ({"untrained": "../../etc"}, {"recipe": "dictionray"}, {"strategy": "best"}):
+        root.ask("PATCH", f"/projects/{project}", 422, json={"settings": wrong}, headers={"If-Match": '"1"'})
+    for kb in ("../x", "/etc/passwd", "no-such-kb"):
+        root.ask("PATCH", f"/projects/{project}", 422, json={"kb": kb}, headers={"If-Match": '"1"'})
+
+
+def test_archived_projects_are_read_only(site: Site, root: Person) -> None:
+    project = site.project(root)
+    root.ask("PATCH", f"/projects/{project}", json={"archived": True}, headers={"If-Match": '"0"'})
+    assert root.post(f"/projects/{project}/pastes", {"text": "a"}, 409)["type"] == "/problems/archived"
+    root.get(f"/projects/{project}/documents")
+    root.ask("PATCH", f"/projects/{project}", json={"archived": False}, headers={"If-Match": '"1"'})
+    root.post(f"/projects/{project}/pastes", {"text": "a"})
+
+
+def test_the_same_request_twice(site: Site, root: Person) -> None:
+    name = {"name": site.person().name + "-project"}
+    key = {"Idempotency-Key": "k-" + name["name"]}
+    first = root.ask("POST", "/projects", 201, json=name, headers=key)
+    again = root.ask("POST", "/projects", 201, json=name, headers=key)
+    assert again.json() == first.json()
+    assert again.headers["etag"] == first.headers["etag"]
+    assert again.headers["idempotent-replay"] == "true"
+    root.ask("POST", "/projects", 422, json={"name": "another"}, headers=key)
+    other = site.person(admin=True)  # keys are everybody's own
+    other.ask("POST", "/projects", 422, json=name, headers=key)
+    key = {"Idempotency-Key": "again-" + name["name"]}
+    root.ask("POST", "/projects", 422, json=name, headers=key)  # the name is taken: a refusal is not kept
+    root.ask("POST", "/projects", 201, json={"name": name["name"] + "2"}, headers=key)
+    root.ask("POST", "/projects", 400, json=name, headers={"Idempotency-Key": "k" * 300})

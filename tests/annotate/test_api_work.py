@@ -1,0 +1,296 @@
+"""Work over HTTP: uploads, commands with their versions, samples, candidates, streams, exports."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+
+import pytest
+
+from linnet.home import kb_folder
+from linnet.kb import KnowledgeBase
+from linnet.kb.build import build
+from tests.annotate.api import Person, Site, listen
+from tests.annotate.desk import AGAIN, DOC, FITS, GUESSES, TEXT
+from tests.conftest import CONCEPTS
+
+PUBTATOR = "7|t|Seizures\n7|a|Fits and more.\n7\t0\t8\tSeizures\tPhenotype\tHP:0001250\n\n"
+BROKEN = '{"id": "1", "text": "Seizures."}\n{"id": "2", "text": "Fits.", "mentions": [{"start": 0, "end": 90}]}\n'
+
+
+@pytest.fixture(scope="module")
+def named_kb(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
+    """The small knowledge base, by the name ``small`` under LINNET_HOME."""
+    kb_folder().mkdir(parents=True, exist_ok=True)
+    return build(CONCEPTS, kb_folder() / "small.kb", sources=[{"vocabulary": "test"}])
+
+
+def packed(**files: str) -> bytes:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return made.getvalue()
+
+
+# --- uploads ---------------------------------------------------------------------------------------------------------
+
+
+def test_good_documents_are_kept_and_faults_named(site: Site, root: Person) -> None:
+    project = site.project(root)
+    files = (("a.txt", b"Seizures."), ("b.pubtator", PUBTATOR.encode()), ("c.jsonl", BROKEN.encode()))
+    told = root.upload(project, *files, ("d.xml", b"<odd/>"), ("e.txt", b"a\0b"), ("f.txt", b""))
+    names = [one["ext_id"] for one in root.get(f"/projects/{project}/documents")["documents"]]
+    assert names[:3] == ["a", "7", "1"]
+    assert {(one["file"], one["line"]) for one in told["errors"]} >= {("c.jsonl", 2), ("d.xml", None), ("e.txt", None)}
+    assert not any("/tmp" in one["message"] for one in told["errors"])
+    assert root.get(f"/projects/{project}/uploads")["uploads"][0]["errors"] == told["errors"]
+
+
+def test_the_same_bytes_twice_add_nothing(site: Site, root: Person) -> None:
+    project = site.project(root)
+    first = root.upload(project, ("b.pubtator", PUBTATOR.encode()))
+    again = root.upload(project, ("b.pubtator", PUBTATOR.encode()))
+    assert (len(first["added"]), again["added"], again["there"]) == (1, [], 1)
+    pasted = [root.post(f"/projects/{project}/pastes", {"text": "Fits 🧠."}) for _ in range(2)]
+    assert [len(one["added"]) for one in pasted] == [1, 0]
+
+
+def test_archives_are_unpacked_with_care(site: Site, root: Person) -> None:
+    project = site.project(root)
+    archive = packed(**{"x/1.txt": "Seizures.", "y/1.txt": "Fits.", "z/2.pubtator": PUBTATOR})
+    assert len(root.upload(project, ("notes.zip", archive))["added"]) == 3
+    names = {one["ext_id"] for one in root.get(f"/projects/{project}/documents")["documents"]}
+    assert names == {"notes.zip/x/1", "notes.zip/y/1", "7"}
+    for bad in (packed(**{"../out.txt": "a"}), b"PK\x03\x04 no zip", packed(**{"bomb.txt": "a" * 10})[:-9]):
+        told = root.upload(project, ("bad.zip", bad))
+        assert (told["added"], len(told["errors"])) == ([], 1)
+
+
+def test_files_of_brat_come_in_pairs_whatever_their_names(site: Site, root: Person) -> None:
+    project = site.project(root)
+    pair = (("n.txt", b"Seizures."), ("n.ann", b"T1\tPhenotype 0 8\tSeizures\n"))
+    told = root.upload(project, *pair, ("../../etc/passwd", b"Fits."), ("a\nb.txt", b"Short stature."))
+    assert len(told["added"]) == 3, told
+
+
+def test_an_upload_in_a_format_that_is_none(site: Site, root: Person) -> None:
+    project = site.project(root)
+    root.upload(project, ("a.txt", b"Seizures."), status=422, format="pubtatr")
+    root.ask("POST", f"/projects/{project}/uploads", 422, data={"format": "text"})
+    root.upload(project, ("a.txt", b" " * 3_000_000), status=413)
+
+
+def test_documents_come_by_the_page_and_can_be_erased(site: Site, root: Person) -> None:
+    project = site.project(root)
+    for number in range(5):
+        root.post(f"/projects/{project}/pastes", {"text": f"Seizures {number}."})
+    page = root.get(f"/projects/{project}/documents?limit=3")
+    rest = root.get(f"/projects/{project}/documents?limit=3&after={page['next']}")
+    assert (len(page["documents"]), len(rest["documents"]), rest["next"]) == (3, 2, None)
+    place = f"/projects/{project}/documents/{page['documents'][0]['document']}"
+    read = root.ask("GET", place)
+    assert read.json()["text"] == "Seizures 0."
+    root.ask("GET", place, 304, headers={"If-None-Match": read.headers["etag"]})
+    root.ask("GET", f"/projects/{site.project(root)}/documents/{page['documents'][0]['document']}", 404)
+    root.ask("DELETE", place, 204)
+    erased = root.ask("GET", place, headers={"If-None-Match": read.headers["etag"]}).json()
+    assert (erased["text"], erased["redacted"], erased["sha256"]) == ("", True, read.json()["sha256"])
+
+
+# --- commands --------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def work(site: Site, root: Person) -> tuple[Person, int, int]:
+    """Alice with a document that a model has gone through: she, the project, the assignment."""
+    project = site.project(root)
+    alice = site.member(root, project, "annotator", "alice")
+    [doc] = root.post(f"/projects/{project}/pastes", {"text": TEXT, "name": DOC.id})["added"]
+    site.predict(project, doc, *GUESSES)
+    given = {"documents": [doc], "users": [alice.user]}
+    return alice, project, root.post(f"/projects/{project}/assignments", given)["assignments"][0]
+
+
+def test_commands_have_a_version(work: tuple[Person, int, int]) -> None:
+    alice, _, stream = work
+    read = alice.ask("GET", f"/assignments/{stream}")
+    assert read.headers["etag"] == '"0"'
+    pred = {tuple(one["parts"][0]): one["id"] for one in read.json()["pred"]}
+    accept = alice.made("accept", pred[tuple(FITS)])
+    alice.send(stream, None, 428, accept)
+    alice.send(stream, 99, 422, accept)
+    done = alice.send(stream, 0, 200, accept)
+    assert (done.json()["seq"], done.json()["rebased"], done.headers["etag"]) == (1, False, '"1"')
+    assert alice.send(stream, 0, 200, accept).json() == done.json()  # a replay, whatever version it says
+    other = alice.send(stream, 0, 200, alice.made("reject", pred[tuple(AGAIN)])).json()
+    assert (other["seq"], other["rebased"]) == (2, True)
+    link = alice.made("link", pred[tuple(FITS)], concepts=["HP:0004322"])
+    conflict = alice.send(stream, 0, 409, link).json()
+    assert (conflict["type"], conflict["seq"]) == ("/problems/conflict", 2)
+    [three] = conflict["conflicts"]
+    assert (three["command"], three["actor"]) == (link["id"], alice.name)
+    assert {"yours", "theirs", "base"} <= three.keys()
+    alice.send(stream, 2, 200, link)
+    refused = alice.send(stream, 3, 422, alice.made("accept", "m:none")).json()
+    assert refused["type"] == "/problems/refused"
+    alice.send(stream, 3, 422, {**accept, "op": "reject"})
+    events = alice.get(f"/assignments/{stream}/events?after=1&limit=1")
+    assert ([one["seq"] for one in events["events"]], events["next"]) == ([2], 2)
+
+
+def test_bulk_acts_are_counted_first(work: tuple[Person, int, int]) -> None:
+    alice, _, stream = work
+    all_sure = alice.made("accept_over", p=0.7)
+    assert alice.post(f"/assignments/{stream}/preview", all_sure, 200) == {"changes": 2}
+    assert alice.work(stream)["seq"] == 0
+    assert len(alice.send(stream, 0, 200, all_sure).json()["mentions"]) == 2
+    assert alice.command(stream, "undo")["seq"] == 4
+    alice.post(f"/assignments/{stream}/preview", alice.made("spread", "m:none"), 422)
+
+
+def test_nobody_writes_into_others_work(site: Site, root: Person, work: tuple[Person, int, int]) -> None:
+    alice, project, stream = work
+    curator, bob = site.member(root, project, "curator"), site.member(root, project, "annotator")
+    assert curator.send(stream, 0, 403, alice.made("done")).json()["type"] == "/problems/not-yours"
+    bob.send(stream, 0, 404, alice.made("done"))
+    bob.post(f"/assignments/{stream}/preview", alice.made("done"), 404)
+    doc = alice.work(stream)["document"]
+    given = {"documents": [doc], "kind": "shared"}
+    [shared] = curator.post(f"/projects/{project}/assignments", given)["assignments"]
+    bob.command(shared, "create", parts=[list(FITS)])
+    viewer = site.member(root, project, "viewer")
+    curator.post(f"/projects/{project}/assignments", {"documents": [doc], "users": [viewer.user]}, 422)
+    curator.post(f"/projects/{project}/assignments", {"documents": [doc]}, 422)
+    curator.post(f"/projects/{project}/assignments", {"documents": [10**6], "users": [bob.user]}, 404)
+
+
+# --- samples, knowledge bases, candidates ----------------------------------------------------------------------------
+
+
+def test_samples_are_leased(site: Site, root: Person) -> None:
+    project = site.project(root, settings={"annotators": 1})
+    alice, bob = (site.member(root, project, "annotator", name) for name in ("alice", "bob"))
+    for number in range(5):
+        [doc] = root.post(f"/projects/{project}/pastes", {"text": f"Seizures {number}."})["added"]
+        site.predict(project, doc)
+    first = alice.post(f"/projects/{project}/samples", {"n": 3, "seed": 1})
+    assert (first["strategy"], len(first["assignments"]), first["cold_start"]["links_left"]) == ("stratified", 3, 50)
+    second = bob.post(f"/projects/{project}/samples", {"n": 3})
+    assert len(second["assignments"]) == 2
+    assert bob.post(f"/projects/{project}/samples", {"n": 3})["assignments"] == []
+    bob.post(f"/projects/{project}/samples", {"strategy": "best"}, 201)  # nothing is left to be put in order
+    mine = alice.get(f"/projects/{project}/assignments")["assignments"]
+    assert [one["assignment"] for one in mine] == first["assignments"]
+    assert all(one["lease"] for one in mine)
+    assert "random" not in json.dumps([mine, alice.work(first["assignments"][0])])
+
+
+def test_two_read_what_two_should_read(site: Site, root: Person) -> None:
+    project = site.project(root, settings={"annotators": 2, "lease_hours": 1e-9})
+    alice, bob, carol = (site.member(root, project, "annotator", name) for name in ("alice", "bob", "carol"))
+    root.post(f"/projects/{project}/pastes", {"text": "Seizures."})
+    [a], [b] = (one.post(f"/projects/{project}/samples", {"n": 9})["assignments"] for one in (alice, bob))
+    for person, stream in ((alice, a), (bob, b)):
+        person.command(stream, "create", parts=[[0, 8]])
+    assert carol.post(f"/projects/{project}/samples", {"n": 9})["assignments"] == []
+
+
+def test_search_and_tree(root: Person, named_kb: KnowledgeBase) -> None:
+    version = root.get("/kb/small")["version"]
+    assert root.get(f"/kb/{version}")["types"]["Neurology"] == 2
+    found = root.ask("GET", f"/kb/{version}/search", params={"q": "seizure", "types": ["Neurology"]})
+    assert "immutable" in found.headers["cache-control"]
+    assert found.json()["hits"][0] == {
+        "id": "HP:0001250", "name": "Seizure", "matched": "Seizure", "tier": found.json()["hits"][0]["tier"],
+        "types": ["Phenotype", "Neurology"],
+    }  # fmt: skip
+    below = root.get(f"/kb/{version}/search", params={"q": "seizure", "under": ["HP:0001250"]})["hits"]
+    assert {one["id"] for one in below} == {"HP:0001250", "HP:0002069"}
+    root.ask("GET", f"/kb/{version}/search", 422, params={"q": "seizure", "types": ["Neurologie"]})
+    old = root.get(f"/kb/{version}/concepts/HP:0009999")
+    assert (old["id"], old["children"], old["parents"][0]["id"]) == ("HP:0001250", 1, "HP:0000118")
+    tree = root.get(f"/kb/{version}/concepts/HP:0000118/children", params={"limit": 2})
+    assert (len(tree["children"]), tree["next"]) == (2, 2)
+    root.ask("GET", f"/kb/{version}/concepts/X:9", 404)
+
+
+def test_candidates_of_a_fresh_span(site: Site, root: Person, named_kb: KnowledgeBase) -> None:
+    project = site.project(root, kb="small")
+    [doc] = root.post(f"/projects/{project}/pastes", {"text": "A short finger."})["added"]
+    ask = {"document": doc, "parts": [[2, 14]], "limit": 3}
+    answer = root.post(f"/projects/{project}/candidates", ask, 200)
+    assert answer["kb"] == named_kb.version
+    assert answer["candidates"][0]["id"] == "HP:0009381"
+    assert len(answer["candidates"]) <= 3
+    root.post(f"/projects/{project}/candidates", {**ask, "parts": [[2, 140]]}, 422)
+    root.post(f"/projects/{site.project(root)}/candidates", ask, 409)
+    root.post(f"/projects/{site.project(root, kb='small')}/candidates", ask, 404)
+
+
+# --- jobs, streams, files --------------------------------------------------------------------------------------------
+
+
+def test_jobs_are_asked_for_and_cancelled(site: Site, root: Person) -> None:
+    project = site.project(root)
+    job = root.post(f"/projects/{project}/jobs", {"kind": "train", "args": {"parts": "linker"}}, 202)
+    assert (job["state"], job["args"]) == ("queued", {"parts": "linker"})
+    assert root.get(f"/jobs/{job['id']}") == job
+    assert root.post(f"/jobs/{job['id']}/cancel", {}, 202)["state"] == "cancelled"
+    assert [one["id"] for one in root.get(f"/projects/{project}/jobs")] == [job["id"]]
+    root.post(f"/projects/{project}/jobs", {"kind": "mine-bitcoin"}, 422)
+    root.ask("GET", "/models/none", 404)
+
+
+def test_the_stream_tells_what_happens(site: Site, root: Person, work: tuple[Person, int, int]) -> None:
+    alice, project, stream = work
+
+    def happen() -> None:
+        alice.command(stream, "create", parts=[list(FITS)])
+        alice.command(stream, "comment", text="is this right?")
+        root.post(f"/projects/{project}/jobs", {"kind": "predict"}, 202)
+        alice.command(stream, "done")
+
+    told = listen(alice, project, 1.0, during=happen)
+    assert told.startswith("retry: 2000\n\n")
+    kinds = [line.removeprefix("event: ") for line in told.splitlines() if line.startswith("event: ")]
+    assert set(kinds) == {"mention", "comment", "job", "assignment"}
+    assert "is this right?" not in told  # events hold no text
+    numbers = [int(line[4:]) for line in told.splitlines() if line.startswith("id: ")]
+    again = listen(alice, project, 0.4, last=numbers[0])
+    assert [int(line[4:]) for line in again.splitlines() if line.startswith("id: ")] == numbers[1:]
+    assert "event: reset" in again  # somebody was done meanwhile
+    assert "event: reset" in listen(alice, project, 0.4, last=10**12)
+
+
+def test_the_stream_ends_with_the_membership(site: Site, root: Person, work: tuple[Person, int, int]) -> None:
+    alice, project, _ = work
+    told = listen(
+        alice, project, 0.6, during=lambda: root.ask("DELETE", f"/projects/{project}/members/{alice.user}", 204)
+    )
+    assert "event: member" not in told
+    alice.ask("GET", f"/projects/{project}/stream", 404)
+
+
+@pytest.mark.parametrize("format", ["jsonl", "pubtator", "bioc", "texoo", "brat"])
+def test_files_come_out_and_go_in_again(site: Site, root: Person, format: str) -> None:
+    project, other = site.project(root), site.project(root)
+    [doc] = root.upload(project, ("b.pubtator", PUBTATOR.encode()))["added"]
+    [stream] = root.post(f"/projects/{project}/assignments", {"documents": [doc], "users": [root.user]})["assignments"]
+    root.command(stream, "create", parts=[[9, 13]], types=["Phenotype"], concepts=["HP:0001250"])
+    root.command(stream, "done")
+    file = root.ask("GET", f"/projects/{project}/exports/{format}")
+    name = file.headers["content-disposition"].split('"')[1]
+    [added] = root.upload(other, (name, file.content), **({} if format == "brat" else {"format": format}))["added"]
+    [copy] = root.post(f"/projects/{other}/assignments", {"documents": [added], "users": [root.user]})["assignments"]
+    spans = sorted(tuple(one["parts"][0]) for one in root.work(copy)["gold"])
+    assert spans == [(0, 8), (9, 13)]
+    assert {one["concepts"][0] for one in root.work(copy)["gold"]} == {"HP:0001250"}
+
+
+def test_what_an_export_leaves_out_is_counted(site: Site, root: Person) -> None:
+    project = site.project(root)
+    root.post(f"/projects/{project}/pastes", {"text": "Fits."})
+    header = root.ask("GET", f"/projects/{project}/exports/gsc").headers["linnet-left-out"]
+    assert json.loads(header)
