@@ -15,14 +15,15 @@ from linnet.codec import to_json
 from linnet.data import Document, Mention, Rows, Span, mention_id
 from linnet.errors import DataError
 
-__all__ = ["add_model", "add_predictions", "end_run", "predictions_of", "start_run"]
+__all__ = ["add_model", "add_predictions", "end_run", "new_id", "predictions_of", "start_run"]
 
 
-def _new_id(letter: str) -> str:
-    return letter + secrets.token_hex(6)  # events name it, also in databases that they are imported into
+def new_id(letter: str) -> str:
+    """Return an id that nothing else has: events name it, also in databases that they are imported into."""
+    return letter + secrets.token_hex(6)
 
 
-def add_model(
+def add_model(  # noqa: PLR0913 - each is a column of its row
     db: sa.Connection,
     project: int,
     path: str,
@@ -32,6 +33,7 @@ def add_model(
     parent: str | None = None,
     card: Any = None,
     metrics: Any = None,
+    id: str | None = None,
 ) -> str:
     """Add a trained model and return its id.
 
@@ -44,8 +46,9 @@ def add_model(
         parent: the model it began from; what that one has seen, this one has seen too.
         card: what there is to know of it, as JSON.
         metrics: its scores, as JSON.
+        id: one that `new_id` has made, where the model had to have a name before it was trained.
     """
-    id = _new_id("m")
+    id = id or new_id("m")
     values = {
         "id": id,
         "project": project,
@@ -67,7 +70,7 @@ def start_run(db: sa.Connection, project: int, *, model: str | None = None, kb: 
     """Add a run and return its id; `model` is None for a pipeline that has learned from nobody here."""
     lock(db)
     number = (db.scalar(sa.select(sa.func.max(run.c.number)).where(run.c.project == project)) or 0) + 1
-    id = _new_id("r")
+    id = new_id("r")
     db.execute(run.insert().values(id=id, project=project, number=number, model=model, kb=kb, made=now(db)))
     return id
 

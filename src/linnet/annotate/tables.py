@@ -60,14 +60,18 @@ class Json(sa.types.TypeDecorator[Any]):
 
 
 CLOCKS = {
-    "sqlite": "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')",
-    "postgresql": """to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')""",
+    "sqlite": "strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '{:+.3f} seconds')",
+    "postgresql": "to_char((clock_timestamp() + interval '{:+.3f} seconds') AT TIME ZONE 'UTC', "
+    """'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')""",
 }
 
 
-def now(db: sa.Connection) -> sa.ColumnElement[str]:
-    """Return the database's clock, as in ``2026-03-01T12:30:00.250Z``: machines that share a database share it."""
-    return sa.literal_column(CLOCKS[db.dialect.name], sa.Text())
+def now(db: sa.Connection, ahead: float = 0.0) -> sa.ColumnElement[str]:
+    """Return the database's clock, as in ``2026-03-01T12:30:00.250Z``: machines that share a database share it.
+
+    `ahead` is how many seconds later than now is meant.
+    """
+    return sa.literal_column(CLOCKS[db.dialect.name].format(ahead), sa.Text())
 
 
 METADATA = sa.MetaData(

@@ -17,7 +17,7 @@ import functools
 import hashlib
 import logging
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
@@ -284,7 +284,8 @@ def train(
     output: Path,
     folds: int = FOLDS,
     about: Sequence[str] = (),
-) -> Iterator[Progress | Done]:
+    learned: Sequence[Task] = (),
+) -> Generator[Progress | Done, None, None]:
     """Train a pipeline and, in the first process, write it to a folder that `linnet.load` reads.
 
     Args:
@@ -295,6 +296,8 @@ def train(
         output: a new or empty folder.
         folds: of cross-fitting.
         about: lines for the folder's card.
+        learned: trainings of parts that stay as they are, and that may have learned from these documents: later parts
+            see them cross-fitted.
 
     Raises:
         LinnetError: the folder is not empty, no documents, a duplicate id, or no room to write.
@@ -304,7 +307,7 @@ def train(
     check_teachable(pipeline, todo, docs, dev)
     output = real_path(output)  # "." has no name that another folder could be called after
     kept = output.with_name(f"{output.name}.parts")
-    finished = Finished(kept, key=_key(pipeline, todo, docs, dev))
+    finished = Finished(kept, key=_key(pipeline, todo, docs, dev, learned))
     curve = Curve(kept / CURVE)
     done: list[Task] = []
     again: Again = {}  # networks without parts of the documents, for all who ask
@@ -317,7 +320,8 @@ def train(
         else:
             unfinished = kept / f"{task.folder}.training"
             again = {where: parts for where, parts in again.items() if where[0] < task.place[0]}
-            steps = fit_part(pipeline, task, docs, dev, done=done, folds=folds, checkpoints=unfinished, known=again)
+            known = [*learned, *done]
+            steps = fit_part(pipeline, task, docs, dev, done=known, folds=folds, checkpoints=unfinished, known=again)
             for step in curve.follow(task.label, steps):
                 yield Progress(task.label, step)
             save = cast("Stage", part_at(pipeline, task.place)).save
@@ -362,7 +366,13 @@ def _load_finished(part: Learner, folder: Path, kb: KnowledgeBase | None) -> Com
     return loaded
 
 
-def _key(pipeline: Pipeline, todo: Sequence[Task], docs: Sequence[Document], dev: Sequence[Document]) -> str:
+def _key(
+    pipeline: Pipeline,
+    todo: Sequence[Task],
+    docs: Sequence[Document],
+    dev: Sequence[Document],
+    learned: Sequence[Task],
+) -> str:
     """Return a hash of all that the result depends on: finished parts of another training are of no use."""
     kb = pipeline.kb.version if pipeline.kb else ""
     parts = [(config.name_of(part), _config(part)) for part in pipeline.parts]
@@ -370,6 +380,7 @@ def _key(pipeline: Pipeline, todo: Sequence[Task], docs: Sequence[Document], dev
     for task in todo:
         free = FREE if learner_at(pipeline, task.place).NETWORK else ()
         wanted.append((task.place, task.name, sorted((k, v) for k, v in task.args.items() if k not in free)))
+    wanted += [(task.place, task.name, []) for task in learned]
     text = repr((kb, pipeline.allow, parts, wanted, corpus_version(docs), corpus_version(dev)))
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 

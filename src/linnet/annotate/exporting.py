@@ -1,0 +1,121 @@
+"""Jobs of the kind ``export``: what people decided, as a file in any format that Linnet writes, with a manifest."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import zipfile
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+
+from linnet import __version__
+from linnet.annotate.blind import visible_streams
+from linnet.annotate.exports import export_project
+from linnet.annotate.held import Held
+from linnet.annotate.history import history
+from linnet.annotate.jobs import Export, end
+from linnet.annotate.models import kb_of, project_row
+from linnet.corpora import FORMATS, check_place, fitting, write
+from linnet.data import Document
+from linnet.text.files import replacing
+
+__all__ = ["EXPORTS", "export"]
+
+EXPORTS = "exports"  # the folder of the data that files lie in, each in the folder of its job
+HISTORY = "history"  # the name, beside those of formats, for all events
+BLOCK = 1 << 20
+
+
+def export(held: Held, data: Path) -> None:
+    """Write the file and its manifest, and end the job.
+
+    A format of many files is packed into one. The user who asked gets what this user may see.
+
+    Raises:
+        LinnetError: a format that is not written, or a document that it cannot hold.
+        OSError: the disk is full.
+    """
+    order = Export.model_validate(held.job.args)
+    folder = data / EXPORTS / str(held.job.id)
+    shutil.rmtree(folder, ignore_errors=True)  # of an attempt that was killed
+    folder.mkdir(parents=True)
+    with held.store.read() as db:
+        project = project_row(db, held.job.project)
+        seen = None if held.job.user is None else visible_streams(db, project["id"], held.job.user)
+        if order.format == HISTORY:
+            path, about = _history(held, db, seen, folder)
+        else:
+            path, about = _documents(held, db, order, seen, folder)
+    manifest = {
+        "file": path.name,
+        "sha256": _sha256(path),
+        "bytes": path.stat().st_size,
+        "project": project["name"],
+        "kb": project["kb"],
+        "linnet": __version__,
+        **order.model_dump(mode="json"),
+        **about,
+    }
+    with replacing(folder / "manifest.json") as out:
+        json.dump(manifest, out, indent=1)
+        out.write("\n")
+    result = {**manifest, "file": f"{EXPORTS}/{held.job.id}/{path.name}"}
+    with held.writing() as db:
+        end(db, held.job, "succeeded", {**held.news(), "result": result})
+
+
+def _documents(
+    held: Held, db: sa.Connection, order: Export, seen: sa.Select[Any] | None, folder: Path
+) -> tuple[Path, dict[str, Any]]:
+    """Write documents in a format, and return the file and how many there are and what the format cannot hold."""
+    project = project_row(db, held.job.project)
+    docs = export_project(db, project["id"], to=order.to, streams=seen)
+    dropped: Counter[str] = Counter()
+    known = FORMATS.get(order.format)
+    many = bool(known and known.write_folder)
+    path = folder / ("documents" if many or known is None else f"documents{known.suffixes[0]}")
+    check_place(path, order.format)
+    fitted = fitting(_counted(held, docs), order.format, dropped)
+    count = write(fitted, path, format=order.format, kb=kb_of(project))
+    return _packed(path) if many else path, {"documents": count, "dropped": dict(dropped)}
+
+
+def _counted(held: Held, docs: list[Document]) -> Iterator[Document]:
+    for number, doc in enumerate(docs, 1):
+        held.tell(step=number, of=len(docs))
+        yield doc
+
+
+def _history(held: Held, db: sa.Connection, seen: sa.Select[Any] | None, folder: Path) -> tuple[Path, dict[str, Any]]:
+    """Write all events as JSON Lines; `Export.to` has no say in it."""
+    path, count = folder / "history.jsonl", 0
+    with replacing(path) as out:
+        for line in history(db, held.job.project, seen):
+            count += 1
+            held.tell(step=count)
+            out.write(json.dumps(line) + "\n")
+    return path, {"documents": count, "to": None}
+
+
+def _packed(folder: Path) -> Path:
+    """Return one file with all of a folder, which is removed."""
+    path = folder.with_suffix(".zip")
+    with zipfile.ZipFile(path, "w") as out:
+        for file in sorted(file for file in folder.rglob("*") if file.is_file()):
+            entry = zipfile.ZipInfo(file.relative_to(folder).as_posix())  # without a time: the same bytes each time
+            out.writestr(entry, file.read_bytes(), zipfile.ZIP_DEFLATED)
+    shutil.rmtree(folder)
+    return path
+
+
+def _sha256(path: Path) -> str:
+    total = hashlib.sha256()
+    with path.open("rb") as stream:
+        while block := stream.read(BLOCK):
+            total.update(block)
+    return total.hexdigest()
