@@ -49,7 +49,8 @@ def test_blind_work_is_nowhere_before_both_are_done(site: Site, root: Person) ->
     site.predict(project, doc, *GUESSES)
     given = {"documents": [doc], "users": [alice.user, bob.user, lead.user]}
     hers, his, leads = root.post(f"/projects/{project}/assignments", given)["assignments"]
-    ids = {"project": project, "document": doc, "assignment": hers, "user": alice.user}
+    job = root.post(f"/projects/{project}/jobs", {"kind": "export"}, 202)["id"]
+    ids = {"project": project, "document": doc, "assignment": hers, "user": alice.user, "job": job, "model": "none"}
     told = listen(bob, project, 1.0, during=lambda: taint(alice, hers))
     assert TAINT not in told
     assert TAINT not in listen(bob, project, 0.4, last=0)

@@ -8,6 +8,7 @@ import zipfile
 
 import pytest
 
+from linnet.annotate.worker import Worker
 from linnet.home import kb_folder
 from linnet.kb import KnowledgeBase
 from linnet.kb.build import build
@@ -42,8 +43,11 @@ def test_good_documents_are_kept_and_faults_named(site: Site, root: Person) -> N
     files = (("a.txt", b"Seizures."), ("b.pubtator", PUBTATOR.encode()), ("c.jsonl", BROKEN.encode()))
     told = root.upload(project, *files, ("d.xml", b"<odd/>"), ("e.txt", b"a\0b"), ("f.txt", b""))
     names = [one["ext_id"] for one in root.get(f"/projects/{project}/documents")["documents"]]
-    assert names[:3] == ["a", "7", "1"]
-    assert {(one["file"], one["line"]) for one in told["errors"]} >= {("c.jsonl", 2), ("d.xml", None), ("e.txt", None)}
+    assert names == ["a", "7", "1", "f"]
+    assert {one["file"]: one["line"] for one in told["errors"]}["c.jsonl"] == 2
+    assert {one["file"]: one["done"] for one in told["errors"]} == {
+        "c.jsonl": "left out", "d.xml": "left out", "e.txt": "left out", "f.txt": "kept",
+    }  # fmt: skip
     assert not any("/tmp" in one["message"] for one in told["errors"])
     assert root.get(f"/projects/{project}/uploads")["uploads"][0]["errors"] == told["errors"]
 
@@ -235,12 +239,27 @@ def test_candidates_of_a_fresh_span(site: Site, root: Person, named_kb: Knowledg
 def test_jobs_are_asked_for_and_cancelled(site: Site, root: Person) -> None:
     project = site.project(root)
     job = root.post(f"/projects/{project}/jobs", {"kind": "train", "args": {"parts": "linker"}}, 202)
-    assert (job["state"], job["args"]) == ("queued", {"parts": "linker"})
+    assert (job["state"], job["args"]["parts"]) == ("queued", "linker")
+    root.post(f"/projects/{project}/jobs", {"kind": "train", "args": {"part": "linker"}}, 422)
+    root.ask("GET", f"/jobs/{job['id']}/file", 404)
     assert root.get(f"/jobs/{job['id']}") == job
     assert root.post(f"/jobs/{job['id']}/cancel", {}, 202)["state"] == "cancelled"
     assert [one["id"] for one in root.get(f"/projects/{project}/jobs")] == [job["id"]]
     root.post(f"/projects/{project}/jobs", {"kind": "mine-bitcoin"}, 422)
     root.ask("GET", "/models/none", 404)
+
+
+def test_an_export_is_for_who_asked_for_it(site: Site, root: Person) -> None:
+    project = site.project(root)
+    curator = site.member(root, project, "curator")
+    root.post(f"/projects/{project}/pastes", {"text": "Fits."})
+    job = curator.post(f"/projects/{project}/jobs", {"kind": "export", "args": {"format": "jsonl"}}, 202)["id"]
+    while curator.get(f"/jobs/{job}")["state"] == "queued":
+        assert Worker(site.store, site.folder, kinds=("export",)).work()
+    assert curator.get(f"/jobs/{job}")["result"]["documents"] == 1
+    assert "Fits." in curator.ask("GET", f"/jobs/{job}/file").text
+    assert root.get(f"/jobs/{job}")["result"] is None
+    root.ask("GET", f"/jobs/{job}/file", 404)
 
 
 def test_the_stream_tells_what_happens(site: Site, root: Person, work: tuple[Person, int, int]) -> None:

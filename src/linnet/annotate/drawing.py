@@ -17,7 +17,6 @@ import sqlalchemy as sa
 
 from linnet.annotate.assignments import assign
 from linnet.annotate.blind import visible_streams
-from linnet.annotate.clock import later
 from linnet.annotate.cold_start import ColdStart, cold_start
 from linnet.annotate.exports import export
 from linnet.annotate.sampling import BY_CHANCE, STRATIFIED, Batch, Known, draw
@@ -96,7 +95,7 @@ def draw_documents(
         values = {"project": project_id, "user": user, "strategy": batch.strategy, "seed": seed, "made": now(db)}
         values["model"] = None if used is None else db.scalar(sa.select(run.c.model).where(run.c.id == used))
         made = int(db.execute(round_.insert().values(values).returning(round_.c.id)).scalar_one())
-        until = later(db, lease)
+        until = str(db.scalar(sa.select(now(db, lease.total_seconds()))))
         given = [
             assign(db, id, user, round=made, why=why[id], suggestions=id not in bare, lease=until)
             for id in why
@@ -135,7 +134,7 @@ def _batch(
     strategy, n, seed = asked
     rows = db.execute(sa.select(document).where(document.c.project == project_id)).mappings()
     free = set(ids)
-    texts = {row["id"]: row for row in rows if row["id"] in free}
+    texts = {row["id"]: dict(row) for row in rows if row["id"] in free}
     now_said = _predictions(db, used, texts) if used else {}
     earlier = _predictions(db, _run_before(db, project_id, used), texts) if strategy == "version_disagreement" else {}
     pool = [
@@ -220,4 +219,4 @@ def _unseen_prediction(db: sa.Connection, id: int) -> Document | None:
     query = sa.select(run.c.id).join(predicted, predicted.c.run == run.c.id).where(predicted.c.document == id, ~learned)
     used = db.scalar(query.order_by(run.c.number.desc()).limit(1))
     row = db.execute(sa.select(document).where(document.c.id == id)).mappings().one()
-    return None if used is None else _predictions(db, used, {id: row}).get(id)
+    return None if used is None else _predictions(db, used, {id: dict(row)}).get(id)

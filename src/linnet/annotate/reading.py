@@ -22,6 +22,7 @@ from linnet.corpora.sources import Found, find, stem, texts_of_brat, unique_name
 from linnet.data import Document
 from linnet.errors import DataError, FormatError, LinnetError, did_you_mean
 from linnet.fetch.archive import ROOM, Room, unpack
+from linnet.reporter import Reporter, reporting
 
 __all__ = ["Fault", "File", "Read", "paste_id", "read_files"]
 
@@ -29,6 +30,7 @@ ARCHIVES = (".zip", ".tar", ".tgz", ".tar.gz", ".tar.bz2", ".tar.xz")
 UNSAFE = re.compile(r'[\x00-\x1f\x7f<>:"|?*\\/]')  # in a name of a file, on whatever system
 LONGEST_FILE_NAME = 200  # bytes; most disks take 255
 MOST_FAULTS = 1_000
+KEPT = "kept"  # what is odd, and read all the same
 
 
 class File(NamedTuple):
@@ -94,7 +96,8 @@ def read_files(files: Sequence[File], *, format: str | None = None, repair: bool
 
 def _placed(file: File, folder: Path, made: Read, room: Room) -> list[Found]:
     """Write a file into a new folder, unpacked if it is an archive."""
-    name = UNSAFE.sub("_", file.name).strip(". ") or "upload"
+    name = file.name.replace("\\", "/").rpartition("/")[2]  # some browsers send the folder too
+    name = UNSAFE.sub("_", name).strip(". ") or "upload"
     name = name.encode("utf-8", "replace")[-LONGEST_FILE_NAME:].decode("utf-8", "ignore").lstrip(".")
     folder.mkdir()
     path = folder / name
@@ -125,10 +128,14 @@ def _read_one(item: Found, name: str, made: Read, format: str | None, repair: bo
     def tell(error: FormatError, done: str) -> None:
         made.tell(Fault(item.relative, error.line, _said(error, item.path.parent), done))
 
+    def warn(message: str) -> None:
+        made.tell(Fault(item.relative, None, message.replace(f"{item.path.parent}/", ""), KEPT))
+
     faults = Faults("repair" if repair else "skip", tell, whole=True)
     try:
-        for doc in read([item.path], format=format or _asked(item.path), on_error=faults):
-            _add(_named(doc, stem(item.path), name), item.relative, made)
+        with reporting(Reporter(warn=warn)):
+            for doc in read([item.path], format=format or _asked(item.path), on_error=faults):
+                _add(_named(doc, stem(item.path), name), item.relative, made)
     except LinnetError as error:
         line = error.line if isinstance(error, FormatError) else None
         made.tell(Fault(item.relative, line, _said(error, item.path.parent)))

@@ -17,10 +17,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import cache
+from typing import Any
 
 import sqlalchemy as sa
 
-from linnet.annotate.clock import later
 from linnet.annotate.people import add_user, storable
 from linnet.annotate.tables import now, session, token, user
 from linnet.errors import DataError, LinnetError, MissingExtraError
@@ -199,7 +199,7 @@ def make_session(db: sa.Connection, id: int) -> tuple[str, str]:
     db.execute(session.delete().where(session.c.expires <= now(db)))
     made, hash = _secret("")
     csrf = secrets.token_urlsafe(32)
-    values = {"hash": hash, "user": id, "csrf": csrf, "made": now(db), "expires": later(db, SESSION)}
+    values = {"hash": hash, "user": id, "csrf": csrf, "made": now(db), "expires": now(db, SESSION.total_seconds())}
     db.execute(session.insert().values(values))
     return made, csrf
 
@@ -227,7 +227,7 @@ def make_token(db: sa.Connection, id: int, name: str, scopes: Iterable[str], day
     if not wanted or len(wanted) < len(given):
         raise DataError(f"scopes of a token are some of {', '.join(SCOPES)}")
     made, hash = _secret("lnt_")
-    expires = None if days is None else later(db, timedelta(days=days))
+    expires = None if days is None else now(db, timedelta(days=days).total_seconds())
     values = {"hash": hash, "user": id, "name": storable(name, "the name of the token"), "scopes": wanted}
     db.execute(token.insert().values(**values, made=now(db), expires=expires))
     return made
@@ -241,7 +241,7 @@ def by_token(db: sa.Connection, secret: str) -> Caller | None:
     return Caller(row.id, row.name, row.admin, scopes=tuple(row.scopes))
 
 
-def _of_token(db: sa.Connection, secret: str) -> sa.Row[tuple[int, str, bool, list[str]]] | None:
+def _of_token(db: sa.Connection, secret: str) -> Any:
     of_user = sa.select(user.c.id, user.c.name, user.c.admin, token.c.scopes).join(user, user.c.id == token.c.user)
     alive = sa.or_(token.c.expires.is_(None), token.c.expires > now(db))
     return db.execute(of_user.where(token.c.hash == _digest(secret), alive, ~user.c.disabled)).first()
@@ -255,7 +255,7 @@ def make_link(db: sa.Connection, id: int) -> str:
     _end_links(db, id)
     made, hash = _secret("")
     values = {"hash": hash, "user": id, "name": LINK, "scopes": (LINK,), "made": now(db)}
-    db.execute(token.insert().values(**values, expires=later(db, LINK_LASTS)))
+    db.execute(token.insert().values(**values, expires=now(db, LINK_LASTS.total_seconds())))
     return made
 
 

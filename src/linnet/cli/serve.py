@@ -25,6 +25,9 @@ def serve(
     ] = None,
     host: Annotated[str, typer.Option(help="Address to listen at; 0.0.0.0 for all of this machine.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen at.")] = 8421,
+    worker: Annotated[
+        bool, typer.Option("--worker/--no-worker", help="Train, predict and export in this process too.")
+    ] = True,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
@@ -41,6 +44,7 @@ def serve(
     from linnet.annotate.api.workbench import Settings  # noqa: PLC0415
     from linnet.annotate.signing import first_link  # noqa: PLC0415
     from linnet.annotate.store import open_store  # noqa: PLC0415
+    from linnet.annotate.worker import Worker  # noqa: PLC0415
 
     data.mkdir(parents=True, exist_ok=True, mode=0o700)  # what is inside may be about patients
     store = open_store(database or data)
@@ -63,7 +67,13 @@ def serve(
         level = "info" if verbose else "warning"
         config = uvicorn.Config(app, host=host, port=port, log_level=level, timeout_graceful_shutdown=GRACE)
         server = Server(config)
-        server.run()
+        hands = Worker(store, data)
+        if worker:
+            hands.start()
+        try:
+            server.run()
+        finally:
+            hands.stop()
         if not server.started:
             raise typer.Exit(1)
     finally:

@@ -93,6 +93,7 @@ ACCESS: Mapping[str, Access] = MappingProxyType(
         "GET /projects/{project}/jobs": _read(*MEMBERS),
         "POST /projects/{project}/jobs": _work(*LEADERS),
         "GET /jobs/{job}": _read(*MEMBERS),
+        "GET /jobs/{job}/file": _read(*LEADERS),
         "POST /jobs/{job}/cancel": _work(*LEADERS),
         "GET /projects/{project}/models": _read(*MEMBERS),
         "GET /models/{model}": _read(*MEMBERS),

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import sqlalchemy as sa
 from pydantic import Field
 
-from linnet.annotate import tables
 from linnet.annotate.api.guard import Asked, Bench, make_router, own
 from linnet.annotate.api.problems import Problem
 from linnet.annotate.api.projects import project_of
@@ -15,6 +13,7 @@ from linnet.annotate.api.session import Body
 from linnet.annotate.documents import document_of, row_of
 from linnet.annotate.fresh import Candidate, candidates_of
 from linnet.annotate.marks import fit
+from linnet.annotate.models import model_row
 from linnet.data import Document
 
 __all__ = ["router"]
@@ -39,11 +38,9 @@ def find(bench: Bench, asker: Asked, project: int, body: Selection) -> dict[str,
         raise Problem(409, "no-kb", "The project has no knowledge base", "an admin sets one in its settings")
     with bench.store.read() as db:
         doc: Document = document_of(own(row_of(db, body.document), asker, "document"))
-        it = tables.model.c
-        path = db.scalar(sa.select(it.path).where(it.id == row["model"], it.project == project))
+        model = model_row(db, project, row["model"]) if row["model"] else None
     kb = bench.kb_named(row["kb"])
-    source = row["settings"]["untrained"] if path is None else str(bench.settings.data / path)
-    linker = bench.linker(source, kb)
+    linker = bench.linker(model, row["settings"]["untrained"], kb)
     found = candidates_of(linker, kb, doc, fit(body.parts, doc.text), tuple(body.types))
     return {
         "kb": kb.version,

@@ -13,7 +13,6 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from linnet.annotate.api.problems import Problem
-from linnet.annotate.clock import later
 from linnet.annotate.store import Store
 from linnet.annotate.tables import idem, now
 
@@ -63,7 +62,7 @@ def _begin(store: Store, key: str, user: int, hash: str) -> Any:
         db.execute(idem.delete().where(ours, idem.c.expires < now(db)))
         row = db.execute(sa.select(idem.c.hash, idem.c.answer).where(ours)).first()
         if row is None:
-            values = {"key": key, "user": user, "hash": hash, "answer": {}, "expires": later(db, AT_WORK)}
+            values = {"key": key, "user": user, "hash": hash, "answer": {}, "expires": now(db, AT_WORK.total_seconds())}
             db.execute(idem.insert().values(values))
             return None
     if row.hash != hash:
@@ -76,7 +75,7 @@ def _begin(store: Store, key: str, user: int, hash: str) -> Any:
 def _keep(store: Store, key: str, user: int, answer: Any) -> None:
     ours = sa.and_(idem.c.key == key, idem.c.user == user)
     with store.write() as db:
-        db.execute(idem.update().where(ours).values(answer=answer, expires=later(db, KEPT)))
+        db.execute(idem.update().where(ours).values(answer=answer, expires=now(db, KEPT.total_seconds())))
 
 
 def _forget(store: Store, key: str, user: int) -> None:

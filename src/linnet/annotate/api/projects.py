@@ -13,10 +13,10 @@ from linnet.annotate.api.guard import Asked, Bench, make_router
 from linnet.annotate.api.problems import Problem
 from linnet.annotate.api.session import Body
 from linnet.annotate.api.workbench import Workbench
+from linnet.annotate.models import project_row, recipe_named
 from linnet.annotate.people import Role, add_guideline, add_project, change_settings, name_of, role_of, set_role
 from linnet.annotate.sampling import STRATEGIES
-from linnet.errors import DataError, did_you_mean
-from linnet.recipes.config import recipes
+from linnet.errors import DataError
 
 __all__ = ["IfMatch", "etag", "router", "sequence"]
 
@@ -95,13 +95,10 @@ def _check(bench: Workbench, kb: str | None, choices: Choices | None) -> None:
         bench.kb_named(kb)
     if choices is None:
         return
-    for what, value, known in (
-        ("recipe", choices.untrained, recipes()),
-        ("recipe", choices.recipe, recipes()),
-        ("strategy", choices.strategy, STRATEGIES),
-    ):
-        if value not in known:
-            raise DataError(f"there is no {what} {value!r}{did_you_mean(value, known)}; there are {', '.join(known)}")
+    for recipe in (choices.untrained, choices.recipe):
+        recipe_named(recipe, bench.settings.data)
+    if choices.strategy not in STRATEGIES:
+        raise DataError(f"there is no strategy {choices.strategy!r}; there are {', '.join(STRATEGIES)}")
 
 
 def _shown(bench: Workbench, row: Any, role: str) -> dict[str, Any]:
@@ -113,7 +110,7 @@ def _shown(bench: Workbench, row: Any, role: str) -> dict[str, Any]:
 def project_of(bench: Workbench, id: int) -> dict[str, Any]:
     """Return the row of a project, its settings with their defaults."""
     with bench.store.read() as db:
-        row = dict(db.execute(sa.select(tables.project).where(tables.project.c.id == id)).mappings().one())
+        row = project_row(db, id)
     return {**row, "settings": Choices.model_validate(row["settings"]).model_dump()}
 
 

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from linnet.annotate.fresh import linker_of
+from linnet.annotate.models import load_model, recipe_named
 from linnet.annotate.problems import NotFoundError
 from linnet.annotate.signing import Attempts
 from linnet.annotate.store import Store
-from linnet.errors import KnowledgeBaseError, LinnetError
+from linnet.errors import KnowledgeBaseError
 from linnet.fetch.archive import Room
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Pipeline
-from linnet.recipes.config import load, open_kb, recipes
+from linnet.recipes.config import load, open_kb
 from linnet.recipes.knowledge_bases import kb_of_version
 
 __all__ = ["Settings", "Workbench"]
@@ -86,15 +87,20 @@ class Workbench:
 
         return self._once(self._kbs, f"version {version}", find)
 
-    def linker(self, source: str, kb: KnowledgeBase) -> Pipeline:
-        """Return what links spans, opened once: of a shipped recipe, or of the folder of a model of this workbench.
+    def linker(self, model: Mapping[str, Any] | None, untrained: str, kb: KnowledgeBase) -> Pipeline:
+        """Return what links spans, opened once: of a model of this workbench, or of a recipe where there is none.
 
         Raises:
-            LinnetError: there is none, or it does not fit the knowledge base.
+            LinnetError: there is no such recipe, or it does not fit the knowledge base.
         """
-        if source not in recipes() and not Path(source).resolve().is_relative_to(self.settings.data.resolve()):
-            raise LinnetError(f"{source!r} is neither a recipe of Linnet nor a model of this workbench")
-        opened = self._once(self._linkers, (source, kb.version), lambda: linker_of(load(source, kb=kb), kb))
+
+        def make() -> Pipeline:
+            data = self.settings.data
+            whole = load(recipe_named(untrained, data), kb=kb) if model is None else load_model(model, data, kb)
+            return linker_of(whole, kb)
+
+        key = (f"recipe {untrained}" if model is None else model["id"], kb.version)
+        opened = self._once(self._linkers, key, make)
         while len(self._linkers) > MOST_LINKERS:
             self._linkers.pop(next(iter(self._linkers)), None)
         return opened
