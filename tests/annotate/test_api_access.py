@@ -97,7 +97,7 @@ def test_a_number_that_is_none_is_not_found(root: Person) -> None:
 
 def test_problems_are_problem_details_everywhere(site: Site, root: Person) -> None:
     project = site.project(root)
-    cases = (
+    cases: tuple[tuple[str, str, dict[str, Any], int], ...] = (
         ("GET", "/nothing", {}, 404), ("PUT", "/me", {}, 405), ("GET", f"/projects/{NOBODY}", {}, 404),
         ("POST", "/projects", {"json": {"name": 5}}, 422), ("POST", "/projects", {"json": {"name": ""}}, 422),
         ("POST", "/projects", {"content": b"{", "headers": {"Content-Type": "application/json"}}, 400),

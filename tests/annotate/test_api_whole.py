@@ -74,7 +74,9 @@ def test_blind_work_is_nowhere_before_both_are_done(site: Site, root: Person) ->
 
 
 def answers_of(person: Person, stream: int) -> str:
-    return person.ask("GET", f"/assignments/{stream}").text + person.ask("GET", f"/assignments/{stream}/events").text
+    return (
+        str(person.ask("GET", f"/assignments/{stream}").text) + person.ask("GET", f"/assignments/{stream}/events").text
+    )
 
 
 def test_a_project_from_beginning_to_end(site: Site, root: Person) -> None:
@@ -119,7 +121,7 @@ def test_a_project_from_beginning_to_end(site: Site, root: Person) -> None:
     assert root.ask("GET", f"/projects/{other}/exports/jsonl").text.splitlines() == exported
 
 
-def folds(person: Person, project: int) -> list[object]:
+def folds(person: Person, project: int) -> list[str]:
     """Return what stands in all assignments of a project, without numbers of the database."""
     shown = person.get(f"/projects/{project}/assignments?mine=false")["assignments"]
     works = [person.work(one["assignment"]) for one in shown]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import zipfile
+from typing import Any
 
 import pytest
 
@@ -300,8 +301,9 @@ def test_files_come_out_and_go_in_again(site: Site, root: Person, format: str) -
     root.command(stream, "create", parts=[[9, 13]], types=["Phenotype"], concepts=["HP:0001250"])
     root.command(stream, "done")
     file = root.ask("GET", f"/projects/{project}/exports/{format}")
+    said: dict[str, Any] = {} if format == "brat" else {"format": format}
     name = file.headers["content-disposition"].split('"')[1]
-    [added] = root.upload(other, (name, file.content), **({} if format == "brat" else {"format": format}))["added"]
+    [added] = root.upload(other, (name, file.content), **said)["added"]
     [copy] = root.post(f"/projects/{other}/assignments", {"documents": [added], "users": [root.user]})["assignments"]
     spans = sorted(tuple(one["parts"][0]) for one in root.work(copy)["gold"])
     assert spans == [(0, 8), (9, 13)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from pathlib import Path
+from socket import socket
 from typing import Annotated
 
 import typer
@@ -59,8 +60,8 @@ def serve(
                 bench.stopping.set()  # streams of events would go on for ever
                 super().handle_exit(sig, frame)  # type: ignore[arg-type]
 
-            async def startup(self, sockets: list[object] | None = None) -> None:
-                await super().startup(sockets)  # type: ignore[arg-type]
+            async def startup(self, sockets: list[socket] | None = None) -> None:
+                await super().startup(sockets)
                 if self.started:
                     _greet(self, host, link)
 
@@ -85,6 +86,6 @@ def _greet(server: object, host: str, link: str | None) -> None:
     sockets = [one for listening in getattr(server, "servers", ()) for one in listening.sockets]
     port = sockets[0].getsockname()[1] if sockets else 0
     shown = f"[{host}]" if ":" in host else "localhost" if host in ("127.0.0.1", "0.0.0.0") else host  # noqa: S104
-    say(f"Linnet listens at http://{shown}:{port}")
     if link is not None:
         say(f"set the first password, once and within a day: http://{shown}:{port}/#link={link}")
+    say(f"Linnet listens at http://{shown}:{port}")

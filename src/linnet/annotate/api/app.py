@@ -98,7 +98,7 @@ def routes_of(app: fastapi.FastAPI) -> Iterator[tuple[str, APIRoute]]:
     for route in app.routes:
         if not isinstance(route, APIRoute):
             raise LinnetError(f"{route!r} is no route that asks who calls")
-        for method in sorted(route.methods):
+        for method in sorted(route.methods or ()):
             yield method, route
 
 

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from linnet.annotate import tables
 from linnet.annotate.acts import Command
-from linnet.annotate.api.documents import After, Limit
+from linnet.annotate.api.documents import After, Limit, document_in
 from linnet.annotate.api.guard import Asked, Asker, Bench, make_router
 from linnet.annotate.api.problems import Problem, not_found
 from linnet.annotate.api.projects import IfMatch, etag, sequence
@@ -19,7 +19,6 @@ from linnet.annotate.api.workbench import Workbench
 from linnet.annotate.assignments import assign, read
 from linnet.annotate.blind import may_see, may_write, visible_streams
 from linnet.annotate.commands import apply, preview
-from linnet.annotate.documents import row_of
 from linnet.annotate.people import role_of
 from linnet.annotate.tables import assignment, event
 
@@ -75,15 +74,14 @@ def list_assignments(
 
 
 @router.post("/projects/{project}/assignments", status_code=201)
-def give(bench: Bench, project: int, body: Given) -> dict[str, Any]:
+def give(bench: Bench, asker: Asked, project: int, body: Given) -> dict[str, Any]:
     """Give documents to people; who has one already keeps it."""
     users: list[int | None] = [*body.users] if body.kind != "shared" else [None]
     if not users or (body.kind == "shared" and body.users):
         raise Problem(422, "users", detail=f"an assignment of the kind {body.kind!r} is for somebody, a shared one not")
     with bench.store.write() as db:
         for id in body.documents:
-            if row_of(db, id)["project"] != project:
-                raise not_found("document")
+            document_in(db, asker, id)
         for user in users:
             if user is not None and role_of(db, project, user) in (None, "viewer"):
                 raise Problem(422, "users", detail=f"user {user} does not work in this project")

@@ -6,11 +6,12 @@ from typing import Any
 
 from pydantic import Field
 
-from linnet.annotate.api.guard import Asked, Bench, make_router, own
+from linnet.annotate.api.documents import document_in
+from linnet.annotate.api.guard import Asked, Bench, make_router
 from linnet.annotate.api.problems import Problem
 from linnet.annotate.api.projects import project_of
 from linnet.annotate.api.session import Body
-from linnet.annotate.documents import document_of, row_of
+from linnet.annotate.documents import document_of
 from linnet.annotate.fresh import Candidate, candidates_of
 from linnet.annotate.marks import fit
 from linnet.annotate.models import model_row
@@ -37,7 +38,7 @@ def find(bench: Bench, asker: Asked, project: int, body: Selection) -> dict[str,
     if not row["kb"]:
         raise Problem(409, "no-kb", "The project has no knowledge base", "an admin sets one in its settings")
     with bench.store.read() as db:
-        doc: Document = document_of(own(row_of(db, body.document), asker, "document"))
+        doc: Document = document_of(document_in(db, asker, body.document))
         model = model_row(db, project, row["model"]) if row["model"] else None
     kb = bench.kb_named(row["kb"])
     linker = bench.linker(model, row["settings"]["untrained"], kb)

@@ -8,16 +8,29 @@ import sqlalchemy as sa
 from fastapi import Header, Query, Response
 
 from linnet.annotate import tables
-from linnet.annotate.api.guard import Asked, Bench, make_router, own
-from linnet.annotate.documents import redact, row_of
+from linnet.annotate.api.guard import Asked, Asker, Bench, make_router
+from linnet.annotate.api.problems import not_found
+from linnet.annotate.documents import redact
 from linnet.annotate.tables import document
 
-__all__ = ["After", "Limit", "router"]
+__all__ = ["After", "Limit", "document_in", "router"]
 
 router = make_router()
 After = Annotated[int, Query(ge=0, le=2**53, description="The last one of the page before.")]
 Limit = Annotated[int, Query(ge=1, le=1000, description="How many at most.")]
 AGAIN = "private, no-cache"  # a text can be erased: whoever has it asks whether it is still there
+
+
+def document_in(db: sa.Connection, asker: Asker, id: int) -> dict[str, Any]:
+    """Return the row of a document of the asker's project; one of another project is not there either.
+
+    Raises:
+        Problem: 404.
+    """
+    row = db.execute(sa.select(document).where(document.c.id == id)).mappings().first()
+    if row is None or row["project"] != asker.project:
+        raise not_found("document")
+    return dict(row)
 
 
 @router.get("/projects/{project}/documents")
@@ -52,7 +65,7 @@ def read_document(
 ) -> dict[str, Any] | Response:
     """Return the text of a document with its passages; offsets count code points."""
     with bench.store.read() as db:
-        row = own(row_of(db, document), asker, "document")
+        row = document_in(db, asker, document)
     tag = f'"{row["sha256"][:32]}{"-erased" if row["redacted"] else ""}"'
     headers = {"ETag": tag, "Cache-Control": AGAIN}
     if if_none_match is not None and tag in if_none_match:
@@ -66,5 +79,5 @@ def read_document(
 def erase(bench: Bench, asker: Asked, document: int) -> None:
     """Erase the text of a document and the comments on it; decisions, which hold none of it, stay."""
     with bench.store.write() as db:
-        own(row_of(db, document), asker, "document")
+        document_in(db, asker, document)
         redact(db, document, asker.user)

@@ -17,15 +17,15 @@ from linnet.annotate.api.idempotency import answer_once
 from linnet.annotate.api.problems import RESPONSES, Problem, not_found
 from linnet.annotate.api.workbench import Workbench
 from linnet.annotate.people import role_of
-from linnet.annotate.problems import NotFoundError
 from linnet.annotate.signing import Caller, by_session, by_token, same_secret
 from linnet.annotate.tables import assignment, job, model, project
 
-__all__ = ["COOKIES", "Asked", "Asker", "Bench", "access_of", "admit", "cookie_name", "make_router", "own"]
+__all__ = ["COOKIES", "Asked", "Asker", "Bench", "access_of", "admit", "cookie_name", "make_router"]
 
 CSRF_HEADER = "X-CSRF-Token"
 COOKIES = {True: "__Host-linnet", False: "linnet"}  # behind TLS, and without
 SAFE = ("GET", "HEAD", "OPTIONS")
+THINGS = ("project", "assignment", "job", "model")  # what a path is about
 LARGEST = 2**31 - 1  # a number of a row
 
 
@@ -139,7 +139,7 @@ def _member(db: sa.Connection, request: Request, asker: Asker, access: Access) -
     id = _project(db, request.path_params)
     role = None if id is None else role_of(db, id, asker.user)
     if id is None or role is None:
-        raise not_found("project, or thing of a project that you are a member of")
+        raise not_found(next(what for what in THINGS if what in request.path_params))
     if role not in access.who:
         needed = ", ".join(sorted(access.who))
         raise Problem(403, "role", "Your role does not allow this", f"you are {role}; it takes {needed}")
@@ -180,14 +180,3 @@ def _bench(request: Request) -> Workbench:
 
 Asked = Annotated[Asker, Depends(_asked)]
 Bench = Annotated[Workbench, Depends(_bench)]
-
-
-def own(found: Any, asker: Asker, what: str) -> Any:
-    """Return what was found if it is of the asker's project.
-
-    Raises:
-        NotFoundError: it is not.
-    """
-    if found is None or found["project"] != asker.project:
-        raise NotFoundError(f"there is no such {what}")
-    return found

@@ -131,8 +131,8 @@ def make_project(bench: Bench, asker: Asked, body: NewProject, response: Respons
     """Make a project, whose first admin I am."""
     _check(bench, body.kb, body.settings)
     with bench.store.write() as db:
-        given = {"kb": body.kb, "blind": body.blind, "settings": body.settings.model_dump()}
-        id = add_project(db, body.name, asker.user, **given)
+        chosen = body.settings.model_dump()
+        id = add_project(db, body.name, asker.user, kb=body.kb, blind=body.blind, settings=chosen)
     response.headers["ETag"] = etag(0)
     return _shown(bench, project_of(bench, id), "admin")
 

@@ -1,0 +1,76 @@
+"""``linnet serve`` as a process: the first link, a stream that is open when it stops, what is there afterwards."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from linnet.annotate.api.access import PREFIX
+from linnet.cli.main import app
+
+
+@contextmanager
+def serving(folder: Path) -> Iterator[tuple[subprocess.Popen[str], int, str]]:
+    """Run the command; yield the process, its port, and the secret of the link, if it printed one."""
+    command = [sys.executable, "-m", "linnet", "serve", "--data", str(folder), "--port", "0", "--no-worker"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONUNBUFFERED": "1"})
+    assert process.stdout is not None
+    try:
+        first = process.stdout.readline()
+        found = re.search(r"#link=(\S+)", first)
+        port = int((process.stdout.readline() if found else first).rpartition(":")[2])
+        assert ask(port, "GET", "/ping")["linnet"]
+        yield process, port, found[1] if found else ""
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+
+def ask(port: int, method: str, path: str, body: Any = None, **headers: str) -> Any:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    sent = None if body is None else json.dumps(body)
+    connection.request(method, PREFIX + path, sent, {"Content-Type": "application/json", **headers})
+    answer = connection.getresponse()
+    content = json.loads(answer.read())
+    cookie = (answer.getheader("Set-Cookie") or "").partition(";")[0]
+    connection.close()
+    return {**content, "cookie": cookie} if cookie else content
+
+
+@pytest.mark.slow
+def test_the_server_from_first_start_to_second(tmp_path: Path) -> None:
+    with serving(tmp_path / "site") as (process, port, link):
+        me = ask(port, "POST", "/session/password", {"link": link, "password": "correct horse battery"})
+        keys = {"Cookie": me["cookie"], "X-CSRF-Token": me["csrf"]}
+        project = ask(port, "POST", "/projects", {"name": "notes"}, **keys)["project"]
+        stream = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+        stream.request("GET", f"{PREFIX}/projects/{project}/stream", headers=keys)
+        listening = stream.getresponse()
+        assert listening.readline() == b"retry: 2000\n"
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(30) in (0, -signal.SIGTERM)  # the open stream does not hold it up
+        listening.close()
+        stream.close()
+    with serving(tmp_path / "site") as (_, port, link):
+        assert link == ""
+        assert ask(port, "GET", f"/projects/{project}", Cookie=me["cookie"])["name"] == "notes"
+    assert (tmp_path / "site").stat().st_mode & 0o077 == 0
+
+
+def test_without_the_extra_the_command_names_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    done = CliRunner().invoke(app, ["serve", "--data", str(tmp_path)])
+    assert "pip install 'linnet[serve]'" in str(done.exception)
