@@ -353,13 +353,9 @@ def test_what_people_can_mend_is_said_and_not_tried_again(error: Exception, said
 
 
 def test_a_full_disk_is_found_behind_other_errors() -> None:
-    try:
-        try:
-            raise OSError(28, "No space left on device")
-        except OSError as error:
-            raise DataError("cannot be written") from error
-    except DataError as error:
-        assert "is full" in explain(error, Path("data"))[0]
+    error = DataError("cannot be written")
+    error.__cause__ = OSError(28, "No space left on device")
+    assert "is full" in explain(error, Path("data"))[0]
 
 
 def test_a_worker_that_stops_gives_its_job_back(store: Store, project: int, run: Callable[..., Worker]) -> None:

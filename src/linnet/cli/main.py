@@ -26,6 +26,7 @@ COMMANDS = {
     "tune": "linnet.cli.tune:tune",
     "evaluate": "linnet.cli.evaluate:evaluate",
     "reproduce": "linnet.cli.reproduce:reproduce",
+    "worker": "linnet.cli.worker:worker",
     "bench": "linnet.bench.app:app",
 }
 
