@@ -28,6 +28,7 @@ from linnet.annotate.store import Store
 from linnet.annotate.tables import job as job_table
 from linnet.annotate.tables import predicted, prediction, run
 from linnet.data import Document
+from linnet.fit.fitting import Progress
 from linnet.pipeline.component import Step
 from tests.annotate.bench_of_jobs import Bench, documents, make_kb
 from tests.annotate.desk import fresh
@@ -66,7 +67,7 @@ def fake(monkeypatch: pytest.MonkeyPatch, *steps: Step) -> None:
 
     def made(*args: Any, **more: Any) -> Any:
         for step in steps:
-            yield training.Progress("part", step)
+            yield Progress("part", step)
             time.sleep(0.02)
 
     monkeypatch.setattr(training, "train_into", made)
@@ -135,7 +136,7 @@ def test_a_loss_that_is_no_number_ends_the_training(bench: Bench, monkeypatch: p
 
 def test_a_full_disk_is_said(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*args: Any, **more: Any) -> Any:
-        yield training.Progress("part", Step(1, 9))
+        yield Progress("part", Step(1, 9))
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(training, "train_into", full)

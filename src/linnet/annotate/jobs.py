@@ -251,7 +251,9 @@ def ask_to_cancel(db: sa.Connection, id: int) -> Job:
 
 
 def retry(db: sa.Connection, id: int) -> int:
-    """Ask again for a job that failed or was cancelled, and return the new one: it goes on from where that one was.
+    """Ask again for a job that failed or was cancelled, and return the new one.
+
+    It goes on from where one was that failed; what a cancelled one has left may just be being removed.
 
     Raises:
         DataError: it is not over, or has succeeded.
@@ -261,7 +263,8 @@ def retry(db: sa.Connection, id: int) -> int:
     if old.state not in ("failed", "cancelled"):
         raise DataError(f"job {id} is {old.state}: only one that failed or was cancelled is done again")
     values: dict[str, Any] = {"project": old.project, "user": old.user, "kind": old.kind, "priority": old.priority}
-    values |= {"args": old.args, "data_to_event": old.data_to_event, "checkpoint": old.checkpoint, "made": now(db)}
+    checkpoint = old.checkpoint if old.state == "failed" else None
+    values |= {"args": old.args, "data_to_event": old.data_to_event, "checkpoint": checkpoint, "made": now(db)}
     return int(db.execute(job.insert().values(values).returning(job.c.id)).scalar_one())
 
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 import logging
 import signal
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from linnet.annotate.store import open_store
-from linnet.annotate.worker import KINDS, Worker
 from linnet.cli.common import Quiet, Verbose, listen
 from linnet.errors import LinnetError
+
+if TYPE_CHECKING:
+    from linnet.annotate.worker import Worker
 
 __all__ = ["worker"]
 
@@ -25,12 +26,15 @@ def worker(
         str | None, typer.Option(help="PostgreSQL instead of the database in the folder: postgresql://user@host/name.")
     ] = None,
     only: Annotated[
-        list[str] | None, typer.Option("--only", help=f"Kinds of jobs to do: {', '.join(KINDS)}. Default: all.")
+        list[str] | None, typer.Option("--only", help="Kinds of jobs to do: train, predict, export. Default: all.")
     ] = None,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
     """Do the jobs of the annotation workbench until stopped; several workers share them."""
+    from linnet.annotate.store import open_store  # noqa: PLC0415 - all other commands do without the extra `serve`
+    from linnet.annotate.worker import KINDS, Worker  # noqa: PLC0415 - as above
+
     listen(quiet=quiet, verbose=verbose)
     kinds = tuple(only or KINDS)
     if unknown := [kind for kind in kinds if kind not in KINDS]:
