@@ -18,8 +18,9 @@ from linnet.annotate.journal import append, events_of, lock
 from linnet.annotate.marks import NOTE, Note, text_hash, value_of
 from linnet.annotate.people import add_user, storable
 from linnet.annotate.tables import assignment, comment, document, user
-from linnet.codec import from_json, to_json
+from linnet.codec import dumps, from_json
 from linnet.errors import DataError
+from linnet.strict_json import parse
 
 __all__ = ["history", "import_history"]
 
@@ -39,7 +40,7 @@ def history(db: sa.Connection, project: int, streams: sa.Select[Any] | None = No
         found = db.execute(works.order_by(assignment.c.id)).mappings().all()
         yield {
             "version": VERSION,
-            "document": to_json(document_of(dict(row))),
+            "document": parse(dumps(document_of(dict(row)))),
             "format": row["format"],
             "streams": [_stream(db, dict(one)) for one in found],
         }

@@ -1,0 +1,284 @@
+"""Exports, training sets and histories: what people agree on, and nothing that nobody has looked at."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from linnet import corpora
+from linnet.annotate.assignments import assign
+from linnet.annotate.documents import add_documents
+from linnet.annotate.exports import export, export_project, training_set
+from linnet.annotate.history import history, import_history
+from linnet.annotate.journal import check, events_of, last_number, standing
+from linnet.annotate.marks import Mark
+from linnet.annotate.people import add_project
+from linnet.annotate.tables import assignment
+from linnet.codec import dumps
+from linnet.data import Document, Mention, Span
+from linnet.errors import DataError
+from tests.annotate.desk import AGAIN, DOC, FITS, HANDS, TEXT, Desk, fresh, place
+
+PLAIN = replace(DOC, mentions=None)
+
+
+def exported(desk: Desk, **options: Any) -> Document:
+    with desk.store.read() as db:
+        return export(db, desk.stream, **options)
+
+
+def project_of(desk: Desk) -> Document:
+    with desk.store.read() as db:
+        [doc] = export_project(db, desk.project)
+    return doc
+
+
+def training(desk: Desk, to: int | None = None) -> list[Document]:
+    with desk.store.read() as db:
+        return training_set(db, desk.project, last_number(db) if to is None else to)
+
+
+def meanings(doc: Document) -> set[Any]:
+    return {(m.spans, m.types, m.concepts, m.alternatives) for m in doc.mentions or ()}
+
+
+def test_gold_and_user_mentions(desk: Desk) -> None:
+    assert exported(desk) == DOC
+    desk.do("accept", desk.guesses()[0])
+    desk.do("link", "g2", concepts=["HP:9"])
+    desk.do("reject", "g1")
+    doc = exported(desk)
+    assert [(m.span, m.source, m.concepts) for m in doc.mentions or ()] == [
+        (FITS, "user", ("HP:0001250",)),
+        (place("Short stature"), "user", ("HP:9",)),
+    ]
+    assert doc.reviewed is None
+    assert exported(desk, to=0) == DOC
+
+
+def test_what_nobody_looked_at_is_not_reviewed(desk: Desk) -> None:
+    desk = Desk.open(desk.store, PLAIN)
+    assert exported(desk) == PLAIN
+    assert training(desk) == []
+    (fits, hands, again), run = desk.guesses(), desk.read().run
+    desk.do("accept", fits)
+    desk.do("reject", hands)
+    assert exported(desk).reviewed == (FITS, HANDS)
+    desk.do("done")
+    assert exported(desk).reviewed == (Span(0, AGAIN.start), Span(AGAIN.end, len(TEXT)))
+    desk.predict(())  # what models say later does not matter
+    assert exported(desk).reviewed == (Span(0, AGAIN.start), Span(AGAIN.end, len(TEXT)))
+    desk.do("undo")
+    desk.do("accept", again, seen={"run": run})
+    desk.do("done")
+    assert exported(desk).reviewed is None
+
+
+def test_unsure_mentions_are_neither_positive_nor_negative(desk: Desk) -> None:
+    desk.do("unsure", desk.guesses()[0])
+    desk.do("link", "g1", concepts=[], nil="too general")
+    desk.do("done")
+    doc = exported(desk)
+    assert {m.span: dict(m.meta) for m in doc.mentions or () if m.source == "user"} == {
+        FITS: {"unsure": True},
+        place("Seizures"): {"nil": "too general"},
+    }
+    [learned] = training(desk)
+    assert FITS not in {m.span for m in learned.mentions or ()}
+    assert all(end <= FITS.start or start >= FITS.end for start, end in learned.reviewed or [Span(0, 99)])
+
+
+def test_where_two_differ_nobody_has_reviewed(desk: Desk) -> None:
+    bob = desk.colleague()
+    for one, concept in ((desk, "HP:1"), (bob, "HP:2")):
+        one.do("create", "x", parts=[FITS], concepts=[concept])
+        one.do("create", "y", parts=[HANDS], concepts=["HP:3"])
+        one.do("reject", one.guesses()[2])
+        one.do("done")
+    doc = project_of(desk)
+    assert {m.span for m in doc.mentions or ()} == {HANDS, place("Seizures"), place("Short stature")}
+    assert doc.reviewed == (Span(0, FITS.start), Span(FITS.end, len(TEXT)))
+    assert training(desk) == [doc]
+    with desk.store.write() as db:
+        judged = Desk(
+            desk.store,
+            desk.project,
+            desk.user,
+            "",
+            desk.document,
+            assign(db, desk.document, desk.user, kind="adjudicate"),
+        )
+    judged.do("create", "x", parts=[FITS], concepts=["HP:2"])
+    assert project_of(desk) == doc
+    judged.do("done")
+    assert (FITS, (), ("HP:2",), ()) in {(s[0], *rest) for s, *rest in meanings(project_of(desk))}
+
+
+def test_a_training_set_depends_on_the_number_alone(desk: Desk) -> None:
+    desk.do("accept", desk.guesses()[0])
+    desk.do("done")
+    with desk.store.read() as db:
+        n = last_number(db)
+    before = "\n".join(dumps(doc) for doc in training(desk))
+    desk.do("reopen")
+    desk.do("delete", "g1")
+    desk.predict(())
+    bob = desk.colleague()
+    bob.do("reject", "g2")
+    with desk.store.write() as db:
+        add_documents(
+            db, desk.project, desk.user, [Document("late", "Fits.", mentions=(Mention(0, 4, source="gold"),))]
+        )
+    assert "\n".join(dumps(doc) for doc in training(desk, n)) == before
+    assert len(training(desk)) == 2
+
+
+def elsewhere(desk: Desk, doc: Document) -> Desk:
+    """Return the same document in another project."""
+    return Desk.open(desk.store, doc, ())
+
+
+@pytest.mark.parametrize("format", ["jsonl", "pubtator", "bioc"])
+def test_what_a_format_can_hold_comes_back(desk: Desk, tmp_path: Path, format: str) -> None:
+    for guess in desk.guesses():
+        desk.do("accept", guess)
+    desk.do("reject", "g1")
+    desk.do("move", "g2", parts=[place("stature")])
+    doc = replace(exported(desk), id="123")
+    path = tmp_path / "x"
+    corpora.write([doc], path, format=format)
+    [again] = corpora.read(path, format=format)
+    other = elsewhere(desk, again)
+    assert meanings(exported(other)) == meanings(doc)
+    assert {mark.parts for mark in other.read().mentions().values()} == {m.spans for m in doc.mentions or ()}
+
+
+def worked(desk: Desk) -> Desk:
+    """Do a bit of everything."""
+    first = desk.guesses()[0]
+    desk.do("accept_over", p=0.5)
+    desk.do("undo")
+    desk.do("redo")
+    desk.do("comment", first, text="Têtes?")
+    desk.do("create", "new", parts=[[0, 3], [9, 10]], concepts=["HP:1"], ms=7, kb="9f2c")
+    desk.do("reject", "g1")
+    desk.do("comment", text="gone")
+    desk.do("undo")
+    desk.do("done")
+    return desk
+
+
+def into(desk: Desk, lines: list[Any]) -> tuple[int, int]:
+    """Import into a new project; return it and how many events are new."""
+    with desk.store.write() as db:
+        project = add_project(db, fresh("copy"), desk.user)
+        return project, import_history(db, project, desk.user, lines)
+
+
+def test_a_history_gives_the_same_events(desk: Desk) -> None:
+    worked(desk)
+    bob = desk.colleague()
+    bob.do("accept", "g1")
+    with desk.store.read() as db:
+        lines = [json.loads(json.dumps(line)) for line in history(db, desk.project)]
+    project, added = into(desk, lines)
+    assert added == len(desk.events()) + 1
+    with desk.store.read() as db:
+        streams = list(
+            db.scalars(sa.select(assignment.c.id).where(assignment.c.project == project).order_by(assignment.c.id))
+        )
+        assert [events_of(db, stream) for stream in streams] == [desk.events(), bob.events()]
+        assert standing(db, streams[0]) == standing(db, desk.stream)
+        assert check(db, project) == []
+        assert list(history(db, project)) == list(history(db, desk.project))
+        assert export(db, streams[0]) == exported(desk)
+    with desk.store.write() as db:
+        assert import_history(db, project, desk.user, lines) == 0  # the same again adds nothing
+    copy = Desk(desk.store, project, desk.user, desk.name, desk.document, streams[0])
+    copy.do("undo")
+    assert copy.read().row["state"] == "open"
+    assert copy.problems() == []
+    with desk.store.write() as db, pytest.raises(DataError, match="has done other work"):
+        import_history(db, project, desk.user, [grown(lines[0])])
+
+
+def grown(line: Any) -> Any:
+    """Return a history whose last event is another one."""
+    line = json.loads(json.dumps(line))
+    line["streams"][0]["events"][-1]["ms"] = 99
+    return line
+
+
+def test_authors_that_there_are_not_are_added(desk: Desk) -> None:
+    desk.do("accept", "g1")
+    with desk.store.read() as db:
+        [line] = history(db, desk.project)
+    line["streams"][0]["user"] = fresh("elsewhere")
+    _, added = into(desk, [line])
+    assert added == 1
+
+
+def damaged(line: Any, *path: Any, to: Any) -> Any:
+    line = json.loads(json.dumps(line))
+    inner = line
+    for key in path[:-1]:
+        inner = inner[key]
+    inner[path[-1]] = to
+    return line
+
+
+@pytest.mark.parametrize(
+    ("path", "to", "problem"),
+    [
+        (("version",), 2, "version 2"),
+        (("streams",), None, "not one of a history"),
+        (("document",), {"id": "x"}, "'text' is missing"),
+        (("streams", 0, "events", 0, "seq"), 3, "some are missing"),
+        (("streams", 0, "events", 0, "before"), {}, "does not start from"),
+        (("streams", 0, "events", 0, "after"), {"parts": 1}, "not one of the workbench"),
+        (("streams", 0, "events", 0, "kind"), "undo", "nothing to undo"),
+        (("streams", 0, "comments"), {}, "not one of a history"),
+        (("streams", 0, "events", 0, "more"), 1, "not one of a history"),
+    ],
+)
+def test_a_damaged_history_is_refused(desk: Desk, path: Any, to: Any, problem: str) -> None:
+    worked(desk)
+    with desk.store.read() as db:
+        [line] = history(db, desk.project)
+    with pytest.raises(DataError, match=problem):
+        into(desk, [damaged(line, *path, to=to)])
+
+
+def test_a_comment_that_was_changed_is_refused(desk: Desk) -> None:
+    desk.do("comment", text="Yes.")
+    with desk.store.read() as db:
+        [line] = history(db, desk.project)
+    [key] = line["streams"][0]["comments"]
+    with pytest.raises(DataError, match="not the one that was written"):
+        into(desk, [damaged(line, "streams", 0, "comments", key, to="No.")])
+
+
+def test_other_gold_is_no_place_for_a_history(desk: Desk) -> None:
+    with desk.store.read() as db:
+        lines = list(history(db, desk.project))
+    with desk.store.write() as db:
+        project = add_project(db, fresh("copy"), desk.user)
+        add_documents(db, project, desk.user, [PLAIN])
+        with pytest.raises(DataError, match="other GOLD mentions"):
+            import_history(db, project, desk.user, lines)
+
+
+def test_marks_keep_what_gold_said_of_doubt(desk: Desk) -> None:
+    doc = replace(DOC, mentions=(Mention(0, 8, source="gold", meta={"unsure": True, "nil": "?"}),))
+    other = elsewhere(desk, doc)
+    mark = other.read().gold["g1"]
+    assert isinstance(mark, Mark)
+    assert (mark.unsure, mark.nil) == (True, "?")
+    [learned] = training(other)
+    assert learned.mentions == ()
+    assert learned.reviewed == (Span(8, len(TEXT)),)
