@@ -23,7 +23,7 @@ from linnet.errors import DataError, LinnetError, wrong_field
 
 __all__ = [
     "ENDED",
-    "KINDS",
+    "ORDERS",
     "Export",
     "Job",
     "Kind",
@@ -136,7 +136,7 @@ class Export(_Order):
     to: int | None = Field(None, ge=0)
 
 
-KINDS: dict[str, type[_Order]] = {"train": Train, "predict": Predict, "export": Export}
+ORDERS: dict[str, type[_Order]] = {"train": Train, "predict": Predict, "export": Export}
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,12 +204,12 @@ def enqueue(
     Raises:
         DataError: a kind that there is not, or wrong fields, all of them named.
     """
-    if kind not in KINDS:
-        raise DataError(f"{kind!r} is no kind of job; there are {', '.join(KINDS)}")
+    if kind not in ORDERS:
+        raise DataError(f"{kind!r} is no kind of job; there are {', '.join(ORDERS)}")
     try:
-        order = KINDS[kind].model_validate(dict(args or {}))
+        order = ORDERS[kind].model_validate(dict(args or {}))
     except ValidationError as error:
-        known = KINDS[kind].model_fields
+        known = ORDERS[kind].model_fields
         said = (wrong_field(one, known, ".".join(map(str, one["loc"]))) for one in error.errors())
         raise DataError(f"{kind}: {'; '.join(said)}") from error
     if isinstance(order, Train | Export) and order.to is None:
@@ -251,7 +251,9 @@ def ask_to_cancel(db: sa.Connection, id: int) -> Job:
 
 
 def retry(db: sa.Connection, id: int) -> int:
-    """Ask again for a job that failed or was cancelled, and return the new one: it goes on from where that one was.
+    """Ask again for a job that failed or was cancelled, and return the new one.
+
+    It goes on from where one was that failed; what a cancelled one has left may just be being removed.
 
     Raises:
         DataError: it is not over, or has succeeded.
@@ -261,14 +263,15 @@ def retry(db: sa.Connection, id: int) -> int:
     if old.state not in ("failed", "cancelled"):
         raise DataError(f"job {id} is {old.state}: only one that failed or was cancelled is done again")
     values: dict[str, Any] = {"project": old.project, "user": old.user, "kind": old.kind, "priority": old.priority}
-    values |= {"args": old.args, "data_to_event": old.data_to_event, "checkpoint": old.checkpoint, "made": now(db)}
+    checkpoint = old.checkpoint if old.state == "failed" else None
+    values |= {"args": old.args, "data_to_event": old.data_to_event, "checkpoint": checkpoint, "made": now(db)}
     return int(db.execute(job.insert().values(values).returning(job.c.id)).scalar_one())
 
 
 # --- working ---------------------------------------------------------------------------------------------------------
 
 
-def claim(store: Store, worker: str, timing: Timing, kinds: Sequence[str] = tuple(KINDS)) -> Job | None:
+def claim(store: Store, worker: str, timing: Timing, kinds: Sequence[str] = tuple(ORDERS)) -> Job | None:
     """Give the oldest job of the highest priority to a worker and return it, None if there is nothing to do.
 
     Jobs whose lease has ended count as waiting, unless they were to be cancelled or were begun often enough: these are

@@ -26,12 +26,13 @@ from linnet.annotate.store import Store
 from linnet.annotate.training import train
 from linnet.errors import LinnetError
 
-__all__ = ["Worker", "explain"]
+__all__ = ["KINDS", "Worker", "explain"]
 
 logger = logging.getLogger(__name__)
 
 Work = Callable[[Held, Path], None]
 WORK: dict[str, Work] = {"train": train, "predict": predict, "export": export}
+KINDS = tuple(WORK)
 PATIENCE = 5  # seconds that a thread may take to come to its next step when the server ends
 
 
@@ -53,7 +54,7 @@ class Worker:
         *,
         name: str = "",
         timing: Timing | None = None,
-        kinds: tuple[str, ...] = tuple(WORK),
+        kinds: tuple[str, ...] = KINDS,
     ) -> None:
         self.store, self.data, self.kinds = store, Path(data), kinds
         self.timing = timing or Timing()

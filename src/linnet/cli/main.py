@@ -27,6 +27,7 @@ COMMANDS = {
     "evaluate": "linnet.cli.evaluate:evaluate",
     "reproduce": "linnet.cli.reproduce:reproduce",
     "serve": "linnet.cli.serve:serve",
+    "worker": "linnet.cli.worker:worker",
     "bench": "linnet.bench.app:app",
 }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from pathlib import Path
+from signal import SIGINT
 from socket import socket
 from typing import Annotated
 
@@ -56,9 +57,11 @@ def serve(
             link = first_link(db)
 
         class Server(uvicorn.Server):
-            def handle_exit(self, sig: int, frame: object) -> None:
+            def handle_exit(self, sig: int, frame: object) -> None:  # noqa: ARG002
+                # uvicorn would raise the signal again when all is done, as if it had not been
                 bench.stopping.set()  # streams of events would go on for ever
-                super().handle_exit(sig, frame)  # type: ignore[arg-type]
+                self.force_exit = self.should_exit and sig == SIGINT
+                self.should_exit = True
 
             async def startup(self, sockets: list[socket] | None = None) -> None:
                 await super().startup(sockets)

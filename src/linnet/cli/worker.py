@@ -1,0 +1,53 @@
+"""``linnet worker``: trainings, predictions and exports of the annotation workbench, in a process of their own."""
+
+from __future__ import annotations
+
+import logging
+import signal
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from linnet.cli.common import Quiet, Verbose, listen
+from linnet.errors import LinnetError
+
+if TYPE_CHECKING:
+    from linnet.annotate.worker import Worker
+
+__all__ = ["worker"]
+
+logger = logging.getLogger(__name__)
+
+
+def worker(
+    data: Annotated[Path, typer.Option(help="Folder of the workbench: its database, models and exports.")],
+    database: Annotated[
+        str | None, typer.Option(help="PostgreSQL instead of the database in the folder: postgresql://user@host/name.")
+    ] = None,
+    only: Annotated[
+        list[str] | None, typer.Option("--only", help="Kinds of jobs to do: train, predict, export. Default: all.")
+    ] = None,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+) -> None:
+    """Do the jobs of the annotation workbench until stopped; several workers share them."""
+    from linnet.annotate.store import open_store  # noqa: PLC0415 - all other commands do without the extra `serve`
+    from linnet.annotate.worker import KINDS, Worker  # noqa: PLC0415 - as above
+
+    listen(quiet=quiet, verbose=verbose)
+    kinds = tuple(only or KINDS)
+    if unknown := [kind for kind in kinds if kind not in KINDS]:
+        raise LinnetError(f"--only {unknown[0]}: there is no such kind of job; there are {', '.join(KINDS)}")
+    made = Worker(open_store(data if database is None else database), data, kinds=kinds)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda number, _frame: _stop(made, number))
+    logger.info("worker %s: waiting for %s", made.name, ", ".join(kinds))
+    made.run()
+
+
+def _stop(made: Worker, number: int) -> None:
+    """Leave at the next step; a second signal ends the process at once, and another worker goes on."""
+    signal.signal(number, signal.SIG_DFL)
+    logger.info("stopping at the next step; a job that is not done is queued again")
+    made.stop()
