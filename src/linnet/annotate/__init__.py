@@ -1,0 +1,1 @@
+"""The annotation workbench: which documents people read next, and when they have read enough."""
