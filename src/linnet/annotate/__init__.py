@@ -1,1 +1,1 @@
-"""The annotation workbench: which documents people read next, and when they have read enough."""
+"""The annotation workbench: what people mark and link in documents, read next, and agree on."""
