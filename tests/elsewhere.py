@@ -23,6 +23,11 @@ ROOT = Path(__file__).parents[1]
 NOBODY = 65534
 TOOLS = ("hypothesis", "pytest", "pytest-xdist", "hatchling", "obonet")  # of the tests, where no network is installed
 VERSIONS = ("3.13", "3.12")
+# what networks learn depends neither on user nor on language, and takes most of the time
+NETWORKS = (
+    "tests/joint", "tests/nn", "tests/train", "tests/detect/test_tagger.py", "tests/rerank/test_cross_encoder.py",
+    "tests/retrieve/test_dense.py", "tests/retrieve/test_generate.py",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -37,6 +42,7 @@ class Place:
         other: run by another version of Python, without the extras.
         workers: processes.
         data: whether the tests see LINNET_DATA.
+        without: files and folders of tests that are left out.
     """
 
     name: str
@@ -46,6 +52,7 @@ class Place:
     other: bool = False
     workers: int = 2
     data: bool = False
+    without: tuple[str, ...] = ()
 
 
 PLACES = (
@@ -54,6 +61,7 @@ PLACES = (
         "Größe 2/linnet",
         {"LANG": "C", "TZ": "Asia/Kolkata", "COLUMNS": "40", "OMP_NUM_THREADS": "1"},
         as_nobody=True,
+        without=NETWORKS,
     ),
     Place(
         "another Python without extras, St. John's, 200 columns, eight threads",
@@ -89,6 +97,7 @@ def begin(place: Place, home: Path) -> tuple[subprocess.Popen[bytes], Path, floa
     (home / "tmp").mkdir()
     (home / "tmp").chmod(0o1777)  # tests become another user for a moment
     command = [str(found), "-m", "pytest", "-q", "-m", "not slow", "-p", "no:cacheprovider", "-n", str(place.workers)]
+    command += [f"--ignore={path}" for path in place.without]
     user = None
     if place.as_nobody and os.geteuid() == 0:
         user = NOBODY

@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from linnet.retrieve.dense import Dense
     from linnet.retrieve.earlier import Earlier
     from linnet.retrieve.exact import Exact
+    from linnet.retrieve.generate import Generate
     from linnet.retrieve.ngram import Ngram
     from linnet.retrieve.types import Types
     from linnet.train.network import NetworkComponent
@@ -113,6 +114,7 @@ __all__ = [
     "Exact",
     "Flair",
     "Fuse",
+    "Generate",
     "Gold",
     "HfTagger",
     "Hierarchical",

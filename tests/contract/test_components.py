@@ -46,6 +46,7 @@ from linnet.retrieve.bm25 import Bm25
 from linnet.retrieve.dense import Dense
 from linnet.retrieve.earlier import Earlier
 from linnet.retrieve.exact import Exact
+from linnet.retrieve.generate import Generate
 from linnet.retrieve.ngram import Ngram
 from linnet.retrieve.types import Types
 
@@ -169,6 +170,10 @@ CASES: dict[str, list[Make]] = {
         lambda kb: Exact(kb=kb) | Ngram(kb=kb, k=3),
         lambda kb: Fuse([Bm25(kb=kb), Ngram(kb=kb)], method="weighted", weights=(0.25, 0.75)),
         lambda kb: Fuse([Exact(kb=kb), Bm25(kb=kb)], method="interleaved"),
+    ],
+    "generate": [
+        lambda kb: Generate(kb=kb, encoder=tiny(), beams=8, k=5),
+        lambda kb: Generate(kb=kb, encoder=tiny(), prompt="", context=False, plain=True, shared="fewest"),
     ],
     "gold": [lambda kb: Gold(), lambda kb: Gold(types=True)],
     "hf_tagger": [
@@ -355,7 +360,7 @@ def test_batches_agree(component: Component, kb: KnowledgeBase, size: int) -> No
     docs = documents(component, kb)
     pieces = [docs[start : start + size] for start in range(0, len(docs), size)]
     found = [doc for piece in pieces for doc in component(piece)]
-    if isinstance(component, (Collective, Dense, CrossEncoder, Flair, Hierarchical, Tagger)):
+    if isinstance(component, (Collective, CrossEncoder, Dense, Flair, Generate, Hierarchical, Tagger)):
         agree(found, component(docs))
     else:
         assert found == component(docs)

@@ -15,7 +15,7 @@ from scipy import stats
 from linnet.errors import DataError
 from linnet.evaluate import uncertainty
 from linnet.evaluate.measures import Measure
-from linnet.evaluate.uncertainty import adjust, interval, intervals, mcnemar, paired_bootstrap
+from linnet.evaluate.uncertainty import adjust, interval, intervals, mcnemar, paired_bootstrap, spread
 
 
 def accuracy(right: Sequence[float], of: Sequence[float]) -> Measure:
@@ -70,6 +70,19 @@ def test_wider_levels_are_wider_and_seeds_differ() -> None:
     assert outer[0] < inner[0] < measure.value < inner[1] < outer[1]
     assert interval(measure) == interval(measure)
     assert interval(measure) != interval(measure, seed=14)
+
+
+def test_the_spread_of_any_figure_is_that_of_a_measure() -> None:
+    right, of = np.array([1.0, 2.0, 3.0, 4.0]), np.array([4.0, 2.0, 3.0, 5.0])  # in sorted order, as they are drawn
+    expected = interval(accuracy(right.tolist(), of.tolist()), samples=50, seed=2, level=0.8)
+    assert spread(lambda weights: weights @ right / (weights @ of), 4, samples=50, seed=2, level=0.8) == expected
+
+
+def test_draws_without_a_figure_have_no_spread() -> None:
+    assert spread(lambda weights: np.full(len(weights), np.nan), 3) is None
+    assert spread(lambda weights: np.where(weights[:, 0] > 0, 0.5, np.nan), 3) == (0.5, 0.5)
+    with pytest.raises(DataError, match="level: 1"):
+        spread(lambda weights: weights[:, 0], 3, level=1.0)
 
 
 def test_the_order_of_documents_has_no_influence() -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
-from tests.tiny_models import tiny_seq2seq
+from tests.tiny_models import tiny_bert, tiny_seq2seq
 from torch import Tensor
 
 from linnet.errors import FormatError, LinnetError
@@ -157,3 +158,49 @@ def test_weights_that_are_missing_or_no_numbers_are_refused(copied: Path) -> Non
     save_file(weights, file, {"format": "pt"})
     with pytest.raises(FormatError, match="is no finite number"):
         Seq2Seq.load(copied)
+
+
+# --- pairs of one encoder --------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def pair(tmp_path: Path) -> Seq2Seq:
+    return Seq2Seq.pair(tiny_bert(tmp_path / "bert"), markers=["[MS]"])
+
+
+def test_both_sides_of_a_pair_begin_with_the_encoder_and_share_its_vocabulary(pair: Seq2Seq) -> None:
+    sides: Any = pair.backbone
+    encoder, decoder = sides.encoder.state_dict(), sides.decoder.bert.state_dict()
+    assert all(torch.equal(decoder[name], weight) for name, weight in encoder.items())
+    assert sides.decoder.cls.predictions.decoder.weight is pair.embeddings.weight
+    assert pair.marker("[MS]") < len(pair.embeddings.weight)
+    assert (pair.size, pair.window) == (32, 512)
+    assert (pair.start, pair.end) == (pair.tokenizer.cls_token_id, pair.tokenizer.sep_token_id)
+
+
+def test_a_pair_saved_and_loaded_is_the_same(pair: Seq2Seq, tmp_path: Path) -> None:
+    pair.save(tmp_path / "saved")
+    loaded = Seq2Seq.load(tmp_path / "saved")
+    assert loaded.fingerprint() == pair.fingerprint()
+    sides: Any = loaded.backbone
+    assert sides.decoder.cls.predictions.decoder.weight is loaded.embeddings.weight
+    assert len(load_file(tmp_path / "saved" / "model.safetensors")) < len(pair.backbone.state_dict())
+
+
+def test_a_pair_is_made_the_same_again_and_draws_nothing(pair: Seq2Seq, tmp_path: Path) -> None:
+    before = torch.random.get_rng_state()
+    again = Seq2Seq.pair(tmp_path / "bert", markers=["[MS]"])
+    assert torch.equal(torch.random.get_rng_state(), before)
+    assert again.fingerprint() == pair.fingerprint()
+
+
+def test_what_follows_is_as_probable_read_at_once_or_token_by_token(pair: Seq2Seq) -> None:
+    ids = torch.randint(4, 12, (3, 7), generator=torch.Generator().manual_seed(1))
+    mask, following = torch.ones_like(ids), ids[:, :4]
+    with torch.inference_mode():
+        encoded = pair.encode(ids, mask)
+        wanted = pair.logits(encoded, mask, following).log_softmax(-1)
+        shown, cache = torch.cat([torch.full((3, 1), pair.start), following], dim=1), None
+        for place in range(4):
+            logs, cache = pair.advance(encoded, mask, shown[:, place : place + 1], cache)
+            assert torch.allclose(logs, wanted[:, place], atol=1e-5)

@@ -31,10 +31,10 @@ from linnet.recipes import config
 from linnet.retrieve import dense_training
 from linnet.retrieve.dense import Dense, DenseArgs
 from linnet.retrieve.dense_network import BiEncoder
-from linnet.retrieve.dense_training import DenseTraining, fit, linked_mentions
+from linnet.retrieve.dense_training import DenseTraining, fit
 from linnet.retrieve.ngram import Ngram
 from linnet.text.contexts import in_context
-from linnet.train.judge import Linked
+from linnet.train.judge import Linked, linked_mentions
 
 NAMES = (
     ("seizure", "fit", "convulsion"),

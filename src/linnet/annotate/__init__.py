@@ -1,1 +1,1 @@
-"""The annotation workbench: what people decide about mentions, kept as events that are never changed."""
+"""The annotation workbench: what people mark and link in documents, read next, and agree on; events never change."""

@@ -18,6 +18,7 @@ from linnet.bench import (
     dense,
     encode,
     evaluate,
+    generate,
     hierarchical,
     lexical,
     recognition,
@@ -46,6 +47,7 @@ def bench() -> None:
 app.command("kb")(measure_kb)
 app.command("ablation")(ablate.ablation)
 app.command("collective")(collective.collective)
+app.command("generate")(generate.generate)
 app.command("hierarchical")(hierarchical.hierarchical)
 app.command("dense")(dense.dense)
 app.command("encode")(encode.encode)

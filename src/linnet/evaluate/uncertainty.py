@@ -6,7 +6,7 @@ are made from counts in sorted order: the order of the documents has no influenc
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Literal, get_args
 
 import numpy as np
@@ -15,7 +15,7 @@ import numpy.typing as npt
 from linnet.errors import DataError
 from linnet.evaluate.measures import Measure
 
-__all__ = ["Adjustment", "adjust", "interval", "intervals", "mcnemar", "paired_bootstrap"]
+__all__ = ["Adjustment", "adjust", "interval", "intervals", "mcnemar", "paired_bootstrap", "spread"]
 
 Adjustment = Literal["holm", "bonferroni"]
 Floats = npt.NDArray[np.float64]
@@ -76,6 +76,35 @@ def intervals(
             drawn[place].append(measure.of(mine[defined]))
     ends = ((1 - level) / 2, (1 + level) / 2)
     return [_quantiles(np.concatenate(figures), ends, m.value) for m, figures in zip(measures, drawn, strict=True)]
+
+
+def spread(
+    figure: Callable[[Floats], Floats], documents: int, *, samples: int = 1000, seed: int = 13, level: float = 0.95
+) -> tuple[float, float] | None:
+    """Return the percentile bootstrap interval of a figure that is no `Measure`, documents drawn with replacement.
+
+    Args:
+        figure: maps how often each document is drawn, float64 (draws, documents), to float64 (draws,), the figure of
+            each draw; NaN where a draw has none, which is left out.
+        documents: how many there are; the same draws for every figure over as many.
+        samples: how often the documents are drawn.
+        seed: of the draws.
+        level: the share of the draws whose value lies inside, between 0 and 1.
+
+    Returns:
+        Quantiles as in `interval`; None if no draw has the figure.
+
+    Raises:
+        DataError: fewer than one sample, or a level outside 0 … 1.
+
+    >>> spread(lambda weights: weights @ [0.5, 0.5], 2)
+    (1.0, 1.0)
+    """
+    _check(samples, level)
+    drawn = np.concatenate([figure(weights) for weights in _draws(documents, samples, seed)])
+    drawn = drawn[~np.isnan(drawn)]
+    ends = ((1 - level) / 2, (1 + level) / 2)
+    return _quantiles(drawn, ends, 0.0) if len(drawn) else None
 
 
 def _quantiles(figures: Floats, ends: tuple[float, float], otherwise: float) -> tuple[float, float]:

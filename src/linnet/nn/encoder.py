@@ -7,24 +7,18 @@ are `linnet.nn.seq2seq`.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import torch
-from tokenizers import AddedToken
 from torch import Tensor
 from transformers import AutoModel, PreTrainedModel, PreTrainedTokenizerFast
 
 from linnet.errors import LinnetError
 from linnet.nn.checkpoints import checkpoint
-from linnet.nn.quiet import quietly
 from linnet.nn.text_network import TextNetwork, first_position, has_decoder, load_parts, read_config
 
 __all__ = ["Encoder"]
-
-NOISE = 0.1  # of new embeddings, as a share of the spread of the known ones
 
 
 class Encoder(TextNetwork):
@@ -58,9 +52,7 @@ class Encoder(TextNetwork):
         """
         folder = checkpoint(str(name), download=download)
         encoder = cls(*_load(folder))
-        if markers:
-            with torch.random.fork_rng(devices=[]):  # their embeddings are drawn, though not kept
-                encoder._add(markers)
+        encoder.add_markers(markers)
         return encoder
 
     def forward(self, ids: Tensor, mask: Tensor | Mapping[str, Tensor], **extra: Any) -> Tensor:
@@ -73,24 +65,6 @@ class Encoder(TextNetwork):
         """
         hidden: Tensor = self.backbone(input_ids=ids, attention_mask=mask, **extra).last_hidden_state
         return hidden
-
-    def _add(self, markers: Sequence[str]) -> None:
-        """Add special tokens with embeddings of their own."""
-        known = self.tokenizer.get_vocab()
-        size = len(self.tokenizer)
-        tokens = [AddedToken(token, special=True, normalized=False) for token in markers]
-        self.tokenizer.add_tokens(tokens, special_tokens=True)
-        new = [token for token in dict.fromkeys(markers) if token not in known]
-        old = self.embeddings.weight.detach()
-        if len(self.tokenizer) > len(old):  # some checkpoints have rows to spare
-            with quietly():
-                self.backbone.resize_token_embeddings(len(self.tokenizer), mean_resizing=False)
-        weight = self.embeddings.weight
-        mean, spread = old[:size].mean(dim=0), old[:size].std(dim=0)
-        with torch.no_grad():
-            for token in new:
-                row = self.tokenizer.convert_tokens_to_ids(token)
-                weight[row] = mean + NOISE * spread * _noise(token, len(mean))
 
 
 def _load(folder: Path) -> tuple[PreTrainedModel, PreTrainedTokenizerFast]:
@@ -105,9 +79,3 @@ def _load(folder: Path) -> tuple[PreTrainedModel, PreTrainedTokenizerFast]:
     if getattr(backbone, "pooler", None) is not None:
         backbone.pooler = None
     return backbone, tokenizer
-
-
-def _noise(token: str, size: int) -> Tensor:
-    """Return numbers (size,) of a standard normal distribution that depend on `token` alone."""
-    seed = int.from_bytes(hashlib.blake2b(token.encode(), digest_size=7).digest(), "big")
-    return torch.randn(size, generator=torch.Generator().manual_seed(seed))

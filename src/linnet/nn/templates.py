@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from linnet.nn.encoder import Encoder
+from linnet.nn.text_network import TextNetwork
 from linnet.nn.texts import TokenText
 from linnet.text.contexts import InContext
 
@@ -46,44 +46,45 @@ class Templates:
     name_tokens: int = 50
     markers: bool = True
 
-    def mentions(self, mentions: Sequence[InContext], encoder: Encoder) -> tuple[list[TokenText], int]:
+    def mentions(self, mentions: Sequence[InContext], encoder: TextNetwork) -> tuple[list[TokenText], int]:
         """Return the tokens of mentions, and how many mentions are longer than the window.
 
         Of these the beginning and the end are kept, as many tokens of each.
         """
         pieces = encoder.pieces([part for mention in mentions for part in mention])
         start, end = ([encoder.marker(MENTION_START)], [encoder.marker(MENTION_END)]) if self.markers else ([], [])
-        first, last = encoder.tokenizer.cls_token_id, encoder.tokenizer.sep_token_id
+        first, last = encoder.frame
         made, cut = [], 0
         for left, text, right in zip(pieces[::3], pieces[1::3], pieces[2::3], strict=True):
-            most = self.tokens - 2 - len(start) - len(end)
+            most = self.tokens - len(first) - len(last) - len(start) - len(end)
             own, was_cut = _ends(text, most)
             cut += was_cut
             before, after = windowed(left, right, most - len(own))
-            head = [first, *before, *start]
-            ids = (*head, *own, *end, *after, last)
+            head = [*first, *before, *start]
+            ids = (*head, *own, *end, *after, *last)
             made.append(TokenText(ids, (len(head), len(head) + len(own))))
         return made, cut
 
     def names(
-        self, names: Sequence[str], encoder: Encoder, descriptions: Sequence[str] | None = None
+        self, names: Sequence[str], encoder: TextNetwork, descriptions: Sequence[str] | None = None
     ) -> tuple[list[TokenText], int]:
         """Return the tokens of names, each followed by its description as far as the window reaches.
 
         With them comes how many names are longer than the window, of which the beginning and the end are kept.
         """
         pieces = encoder.pieces(names)
-        first, last = encoder.tokenizer.cls_token_id, encoder.tokenizer.sep_token_id
+        first, last = encoder.frame
         further = encoder.pieces(descriptions) if descriptions is not None else [[] for _ in names]
+        room = self.name_tokens - len(first) - len(last)
         made, cut = [], 0
         for text, description in zip(pieces, further, strict=True):
-            own, was_cut = _ends(text, self.name_tokens - 2)
+            own, was_cut = _ends(text, room)
             cut += was_cut
             rest: list[int] = []
             if description and self.markers:
                 rest.append(encoder.marker(ENTITY))
-            rest = [*rest, *description][: self.name_tokens - 2 - len(own)]
-            made.append(TokenText((first, *own, *rest, last), (1, 1 + len(own))))
+            rest = [*rest, *description][: room - len(own)]
+            made.append(TokenText((*first, *own, *rest, *last), (len(first), len(first) + len(own))))
         return made, cut
 
 

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any, TypeGuard, cast
 
 import torch
-from torch import nn
+from tokenizers import AddedToken
+from torch import Tensor, nn
 from transformers import AutoConfig, AutoTokenizer, PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerFast
 
 from linnet.errors import LinnetError
@@ -27,6 +28,7 @@ __all__ = ["TextNetwork", "first_position", "has_decoder", "load_parts", "plain"
 OPTIONS: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
 CALLED = {"cls_token_id": "start", "sep_token_id": "end", "eos_token_id": "end", "pad_token_id": "padding"}
 FRAME = ("cls_token_id", "sep_token_id", "pad_token_id")
+NOISE = 0.1  # of new embeddings, as a share of the spread of the known ones
 
 
 class TextNetwork(nn.Module):
@@ -47,7 +49,7 @@ class TextNetwork(nn.Module):
     def __init__(self, backbone: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) -> None:
         super().__init__()
         self.backbone, self.tokenizer = backbone, tokenizer
-        self.size = int(backbone.config.hidden_size)
+        self.size = int(_reader(backbone).hidden_size)
         self.window = window_of(backbone, tokenizer, first=first_position(backbone))
         self.eval()
 
@@ -55,6 +57,14 @@ class TextNetwork(nn.Module):
     def embeddings(self) -> nn.Embedding:
         """The vectors of word pieces, one row each."""
         return cast("nn.Embedding", self.backbone.get_input_embeddings())
+
+    @property
+    def frame(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """The special tokens that begin and end a text; some tokenizers have none for the beginning."""
+        tokenizer = self.tokenizer
+        starts = [one for one in (tokenizer.cls_token_id, tokenizer.bos_token_id) if one is not None]
+        ends = [one for one in (tokenizer.sep_token_id, tokenizer.eos_token_id) if one is not None]
+        return tuple(starts[:1]), tuple(ends[:1])
 
     def pieces(self, texts: Sequence[str]) -> list[list[int]]:
         """Return the word pieces of each text, without special tokens and uncut, however long it is.
@@ -90,6 +100,28 @@ class TextNetwork(nn.Module):
             raise LinnetError(f"special token {token!r}: the tokenizer has none such; load the encoder with markers")
         return found
 
+    def add_markers(self, markers: Sequence[str]) -> None:
+        """Add special tokens such as ``[MS]``; those that the tokenizer has are kept.
+
+        The embedding of a new one is the mean of all, plus a little noise that depends on its text alone. PyTorch's
+        random state is left as it was.
+        """
+        known = self.tokenizer.get_vocab()
+        size = len(self.tokenizer)
+        tokens = [AddedToken(token, special=True, normalized=False) for token in markers]
+        self.tokenizer.add_tokens(tokens, special_tokens=True)
+        new = [token for token in dict.fromkeys(markers) if token not in known]
+        old = self.embeddings.weight.detach()
+        if len(self.tokenizer) > len(old):  # some checkpoints have rows to spare
+            with quietly(), torch.random.fork_rng(devices=[]):  # the new rows are drawn, though not kept
+                self.backbone.resize_token_embeddings(len(self.tokenizer), mean_resizing=False)
+        weight = self.embeddings.weight
+        mean, spread = old[:size].mean(dim=0), old[:size].std(dim=0)
+        with torch.no_grad():
+            for token in new:
+                row = self.tokenizer.convert_tokens_to_ids(token)
+                weight[row] = mean + NOISE * spread * _noise(token, len(mean))
+
     def save(self, folder: Path) -> None:
         """Write ``config.json``, ``model.safetensors`` and the tokenizer's files to `folder`, made if needed.
 
@@ -108,10 +140,23 @@ class TextNetwork(nn.Module):
         for name, tensor in sorted(self.backbone.state_dict().items()):
             digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}\n".encode())
             digest.update(tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy())
+        digest.update(self._rules())
+        return digest.hexdigest()[:32]
+
+    def tokenizer_fingerprint(self) -> str:
+        """Return a hash of the tokenizer alone (32 hexadecimal digits), to tell what word pieces were made with."""
+        return hashlib.sha256(self._rules()).hexdigest()[:32]
+
+    def _rules(self) -> bytes:
         tokenizer = json.loads(self.tokenizer.backend_tokenizer.to_str())
         rules = {key: value for key, value in tokenizer.items() if key not in ("truncation", "padding")}
-        digest.update(json.dumps(rules, sort_keys=True).encode())
-        return digest.hexdigest()[:32]
+        return json.dumps(rules, sort_keys=True).encode()
+
+
+def _noise(token: str, size: int) -> Tensor:
+    """Return numbers (size,) of a standard normal distribution that depend on `token` alone."""
+    seed = int.from_bytes(hashlib.blake2b(token.encode(), digest_size=7).digest(), "big")
+    return torch.randn(size, generator=torch.Generator().manual_seed(seed))
 
 
 def _behind_blanks(text: str, start: int, end: int) -> tuple[int, int]:
@@ -214,10 +259,15 @@ def _is_fast(tokenizer: object, needs: Sequence[str]) -> TypeGuard[PreTrainedTok
 def window_of(backbone: nn.Module, tokenizer: PreTrainedTokenizerFast, *, first: int) -> int:
     """Return the most tokens that positions and tokenizer allow."""
     limits = [int(tokenizer.model_max_length)]
-    positions = getattr(backbone.config, "max_position_embeddings", None)
+    positions = getattr(_reader(backbone), "max_position_embeddings", None)
     if positions is not None and positions > 0:
         limits.append(positions - first)
     return min(limits)
+
+
+def _reader(backbone: Any) -> Any:
+    """Return the configuration of what reads: of a pair its encoder's."""
+    return getattr(backbone.config, "encoder", backbone.config)
 
 
 def first_position(backbone: nn.Module) -> int:

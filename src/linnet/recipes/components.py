@@ -24,6 +24,7 @@ COMPONENTS = {
     "exact": "linnet.retrieve.exact:Exact",
     "flair": "linnet.detect.flair:Flair",
     "fuse": "linnet.pipeline.roles:Fuse",
+    "generate": "linnet.retrieve.generate:Generate",
     "gold": "linnet.detect.gold:Gold",
     "hf_tagger": "linnet.detect.hf_tagger:HfTagger",
     "hierarchical": "linnet.joint.hierarchical:Hierarchical",

@@ -26,13 +26,13 @@ from pydantic import Field, NonNegativeInt, PositiveInt
 from linnet.data import Candidates, Document
 from linnet.errors import RecipeError
 from linnet.frozen import FrozenDict
-from linnet.kb import KnowledgeBase
+from linnet.kb import KnowledgeBase, Mask
 from linnet.pipeline import Allow
 from linnet.pipeline.aliases import Aliases
 from linnet.pipeline.learner import TrainingStage
 from linnet.retrieve.name_searcher import NameSearcher, with_margins
-from linnet.retrieve.queries import IndexedRetriever
-from linnet.text.contexts import InContext, in_context
+from linnet.retrieve.queries import ContextRetriever
+from linnet.text.contexts import InContext
 from linnet.train.args import PartArgs
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ class AlignArgs(StageArgs):
 
 
 @dataclass(kw_only=True)
-class Dense(NameSearcher["BiEncoder"], IndexedRetriever):
+class Dense(NameSearcher["BiEncoder"], ContextRetriever):
     """Candidates are the concepts whose vectors are nearest to the mention's.
 
     Args:
@@ -232,30 +232,12 @@ class Dense(NameSearcher["BiEncoder"], IndexedRetriever):
         self.warn_of_cut(cut, "mentions", self.tokens)
         return encode(module.mention, module.pool, texts, normalise=True)[[places[mention] for mention in mentions]]
 
-    def contexts(self, doc: Document) -> list[InContext]:
-        """Return the mentions of a document as they are read."""
-        return in_context(doc, tokens=self.tokens, long_forms=self.long_forms, context=self.context)
-
     # --- looking up --------------------------------------------------------------------------------------------------
 
     def __call__(self, docs: Sequence[Document], /, *, allow: Allow | None = None) -> list[Document]:
         """Return `docs` with candidates, and the margin of the first before the second among the signals."""
         return [with_margins(doc) for doc in super().__call__(docs, allow=allow)]
 
-    def retrieve(self, docs: Sequence[Document], /, *, allow: Allow | None = None) -> list[list[Candidates]]:
-        """Return candidates for each mention of each document; equal mentions in equal contexts are looked up once."""
-        asked = self._asked(docs, allow)
-        wanted = list(dict.fromkeys(key for keys in asked for key in keys))
-        masks = {types: allow.mask(self.kb, types) if allow else None for types in dict.fromkeys(t for _, t in wanted)}
-        vectors = self.encode_mentions([mention for mention, _ in wanted])
-        found = self.search(vectors, self.k, [masks[types] for _, types in wanted])
-        known = dict(zip(wanted, found, strict=True))
-        return [[known[key] for key in keys] for keys in asked]
-
-    def _asked(self, docs: Sequence[Document], allow: Allow | None) -> list[list[tuple[InContext, tuple[str, ...]]]]:
-        """Return what each mention asks for, and its types where these decide what is allowed."""
-        asked = []
-        for doc in docs:
-            kinds = [mention.types if allow else () for mention in doc.mentions or ()]
-            asked.append(list(zip(self.contexts(doc), kinds, strict=True)))
-        return asked
+    def find(self, mentions: Sequence[InContext], masks: Sequence[Mask | None]) -> list[Candidates]:
+        """Return the concepts nearest to mentions, each among the rows of its mask (None = all)."""
+        return self.search(self.encode_mentions(mentions), self.k, masks)

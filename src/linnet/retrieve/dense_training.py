@@ -34,16 +34,15 @@ from linnet.kb import KbName, KnowledgeBase
 from linnet.nn.losses import hard_triplets, multi_similarity
 from linnet.nn.texts import TokenText, framed, padded
 from linnet.nn.vectors import encode_to_learn
-from linnet.pipeline import Component, Pipeline, Step
+from linnet.pipeline import Component, Step
 from linnet.pipeline.aliases import Aliases
-from linnet.pipeline.component import align, blind
 from linnet.retrieve.dense import ALIGN, AlignArgs, Dense, DenseArgs
 from linnet.retrieve.dense_network import BiEncoder
 from linnet.retrieve.name_searcher import NameSearcher
 from linnet.text.normalise import basic
 from linnet.train.args import TrainArgs
 from linnet.train.checkpoint import key_of
-from linnet.train.judge import Judge, Linked, judged
+from linnet.train.judge import Judge, Linked, judged, linked_mentions
 from linnet.train.loop import parameter_groups
 from linnet.train.negatives import Spared, collisions, hard, random_rows
 from linnet.train.processes import gathered, rows_before
@@ -55,7 +54,6 @@ __all__ = [
     "NamesToLearn",
     "SynonymBatch",
     "fit",
-    "linked_mentions",
     "namesakes",
 ]
 
@@ -89,28 +87,6 @@ def fit(
     dense.learned = Aliases.of(docs, kb) if dense.aliases else Aliases.none()
     _ = dense.network  # read first, whatever `before` draws at random
     yield from finetune(dense, docs, dev, before=before, args=args)
-
-
-def linked_mentions(dense: Dense, docs: Sequence[Document], before: Component | None) -> list[Linked]:
-    """Return the mentions of documents that have a concept of the knowledge base, with candidates of `before`.
-
-    Mentions that `before` does not answer as they are, such as composites that it takes apart, come without.
-    """
-    seen = list(docs)
-    for part in Pipeline(dense).front:
-        seen = part(seen)
-    answered = before(blind(docs, before)) if before is not None else []
-    linked = []
-    for number, doc in enumerate(seen):
-        pairs = align(doc, answered[number]) if before is not None else []
-        for place, (mention, context) in enumerate(zip(doc.mentions or (), dense.contexts(doc), strict=True)):
-            answers = [mention.concepts or (), *mention.alternatives]
-            ids = [answer[0] for answer in answers if len(answer) == 1 and answer[0] in dense.kb]
-            if ids:
-                partner = pairs[place][1] if pairs else None
-                found = partner.candidates if partner is not None else None
-                linked.append(Linked(context, frozenset(dense.kb.row(id) for id in ids), found))
-    return linked
 
 
 def training_key(

@@ -8,9 +8,10 @@ from collections.abc import Callable, Sequence
 from linnet.data import Candidates, Document
 from linnet.kb import KnowledgeBase, Mask
 from linnet.pipeline import Allow, Retriever
+from linnet.text.contexts import InContext, in_context
 from linnet.text.queries import query_texts
 
-__all__ = ["IndexedRetriever", "TextRetriever", "look_up"]
+__all__ = ["ContextRetriever", "IndexedRetriever", "TextRetriever", "look_up"]
 
 
 class IndexedRetriever(Retriever):
@@ -42,6 +43,41 @@ class TextRetriever(IndexedRetriever):
     @abstractmethod
     def _candidates(self, text: str, mask: Mask | None) -> Candidates:
         """Return the candidates of one text among the rows of `mask` (None = all)."""
+
+
+class ContextRetriever(IndexedRetriever):
+    """Base of retrievers that read mentions with the text around them.
+
+    Attributes:
+        tokens: word pieces of a mention with its context.
+        context: mentions are read with the text around them; else alone.
+    """
+
+    tokens: int
+    context: bool
+
+    def contexts(self, doc: Document) -> list[InContext]:
+        """Return the mentions of a document as they are read."""
+        return in_context(doc, tokens=self.tokens, long_forms=self.long_forms, context=self.context)
+
+    def retrieve(self, docs: Sequence[Document], /, *, allow: Allow | None = None) -> list[list[Candidates]]:
+        """Return candidates for each mention of each document; equal mentions in equal contexts are looked up once."""
+        asked = [
+            [
+                (one, mention.types if allow else ())
+                for one, mention in zip(self.contexts(doc), doc.mentions or (), strict=True)
+            ]
+            for doc in docs
+        ]
+        wanted = list(dict.fromkeys(key for keys in asked for key in keys))
+        masks = {types: allow.mask(self.kb, types) if allow else None for types in dict.fromkeys(t for _, t in wanted)}
+        found = self.find([mention for mention, _ in wanted], [masks[types] for _, types in wanted])
+        known = dict(zip(wanted, found, strict=True))
+        return [[known[key] for key in keys] for keys in asked]
+
+    @abstractmethod
+    def find(self, mentions: Sequence[InContext], masks: Sequence[Mask | None]) -> list[Candidates]:
+        """Return the candidates of mentions, each among the rows of its mask (None = all)."""
 
 
 def look_up(

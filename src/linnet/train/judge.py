@@ -11,13 +11,15 @@ import numpy.typing as npt
 
 from linnet.data import Candidates, Document
 from linnet.index.name_vectors import NameVectors, NameVectorsFile, SearchedNames
-from linnet.pipeline import Step
+from linnet.kb import KnowledgeBase
+from linnet.pipeline import Component, Pipeline, Step
+from linnet.pipeline.component import align, blind
 from linnet.text.contexts import InContext
 from linnet.train.args import TrainArgs
 from linnet.train.loop import train
 from linnet.train.model import Trainable
 
-__all__ = ["CurrentVectors", "FindsByVectors", "Judge", "Linked", "judged"]
+__all__ = ["CurrentVectors", "FindsByVectors", "Judge", "Linked", "ReadsMentions", "judged", "linked_mentions"]
 
 
 class Linked(NamedTuple):
@@ -26,6 +28,41 @@ class Linked(NamedTuple):
     context: InContext
     rows: frozenset[int]
     candidates: Candidates | None
+
+
+class ReadsMentions(Component, Protocol):
+    """A component on a knowledge base that reads mentions in their contexts."""
+
+    @property
+    def kb(self) -> KnowledgeBase:
+        """The knowledge base."""
+        ...
+
+    def contexts(self, doc: Document) -> list[InContext]:
+        """Return the mentions of a document as they are read."""
+        ...
+
+
+def linked_mentions(part: ReadsMentions, docs: Sequence[Document], before: Component | None = None) -> list[Linked]:
+    """Return the mentions of documents that have a concept of the knowledge base, with candidates of `before`.
+
+    Mentions that `before` does not answer as they are, such as composites that it takes apart, come without.
+    """
+    seen = list(docs)
+    for step in Pipeline(part).front:
+        seen = step(seen)
+    answered = before(blind(docs, before)) if before is not None else []
+    linked = []
+    for number, doc in enumerate(seen):
+        pairs = align(doc, answered[number]) if before is not None else []
+        for place, (mention, context) in enumerate(zip(doc.mentions or (), part.contexts(doc), strict=True)):
+            answers = [mention.concepts or (), *mention.alternatives]
+            ids = [answer[0] for answer in answers if len(answer) == 1 and answer[0] in part.kb]
+            if ids:
+                partner = pairs[place][1] if pairs else None
+                found = partner.candidates if partner is not None else None
+                linked.append(Linked(context, frozenset(part.kb.row(id) for id in ids), found))
+    return linked
 
 
 class FindsByVectors(Protocol):
