@@ -196,6 +196,20 @@ def test_no_part_sees_what_an_earlier_one_learned_of_the_same_document(
     assert first.runs[0] == len(docs)
 
 
+@pytest.mark.parametrize("kind", [Learner, Forgetful])
+def test_no_part_sees_what_one_that_stays_has_learned_of_the_same_document(
+    kb: KnowledgeBase, docs: list[Document], tmp_path: Path, kind: type[Learner]
+) -> None:
+    first, watcher = kind(kb=kb), Watcher(kb=kb)
+    first.seen = frozenset(doc.id for doc in docs)
+    stays = [Task((1,), "learner" if kind is Learner else "forgetful")]
+    todo = [Task((2,), "watcher")]
+    list(train(pipeline(kb, first, watcher), todo, docs, (), output=tmp_path / "out", folds=5, learned=stays))
+    assert watcher.leaks == 0
+    assert first.seen == {doc.id for doc in docs}
+    assert len(docs) not in first.runs
+
+
 def test_parts_that_can_leave_documents_out_are_not_trained_again(
     kb: KnowledgeBase, docs: list[Document], tmp_path: Path
 ) -> None:

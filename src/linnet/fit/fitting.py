@@ -334,10 +334,14 @@ def train(
     lines = [*about, *_note_seen(pipeline, done, docs, dev)]
     lines += [f"{task.label}: trained in {finished.seconds[task.folder]:.1f} s" for task in done]
     with finished.publish(output) as folder:
-        config.save(pipeline, folder)
-        curve.save(folder)
-        with (folder / "card.md").open("a", encoding="utf-8") as card:
-            card.writelines(f"* {line}\n" for line in lines)
+        _save(pipeline, folder, curve, lines)
+
+
+def _save(pipeline: Pipeline, folder: Path, curve: Curve, lines: Sequence[str]) -> None:
+    config.save(pipeline, folder)
+    curve.save(folder)
+    with (folder / "card.md").open("a", encoding="utf-8") as card:
+        card.writelines(f"* {line}\n" for line in lines)
 
 
 def _note_seen(
