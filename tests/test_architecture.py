@@ -172,7 +172,7 @@ def test_modules_say_what_they_are_and_what_they_offer(path: Path, tree: ast.Mod
     [names] = offered
     assert len(set(names)) == len(names)
     known = {
-        *(node.name for node in tree.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))),
+        *(node.name for node in tree.body if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))),
         *(ast.unparse(t) for node in tree.body if isinstance(node, ast.Assign) for t in node.targets),
         *(ast.unparse(node.target) for node in tree.body if isinstance(node, ast.AnnAssign)),
         *(a.asname or a.name for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for a in node.names),

@@ -73,5 +73,6 @@ def test_the_server_from_first_start_to_second(tmp_path: Path) -> None:
 
 def test_without_the_extra_the_command_names_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "uvicorn", None)
+    monkeypatch.delitem(sys.modules, "linnet.annotate.api.server", raising=False)
     done = CliRunner().invoke(app, ["serve", "--data", str(tmp_path)])
     assert "pip install 'linnet[serve]'" in str(done.exception)

@@ -74,9 +74,7 @@ def test_blind_work_is_nowhere_before_both_are_done(site: Site, root: Person) ->
 
 
 def answers_of(person: Person, stream: int) -> str:
-    return (
-        str(person.ask("GET", f"/assignments/{stream}").text) + person.ask("GET", f"/assignments/{stream}/events").text
-    )
+    return "".join(person.ask("GET", f"/assignments/{stream}{more}").text for more in ("", "/events"))
 
 
 def test_a_project_from_beginning_to_end(site: Site, root: Person) -> None:
@@ -109,6 +107,13 @@ def test_a_project_from_beginning_to_end(site: Site, root: Person) -> None:
     log = curator.get(f"/projects/{project}/events?limit=1000")["events"]
     assert {one["guideline"] for one in log if one["assignment"]} == {1}
     assert {one["actor"] for one in log} == {root.name, alice.name, bob.name, curator.name}
+
+    told = curator.get(f"/projects/{project}/agreement?samples=20")
+    figures = told["overall"]["figures"]
+    assert told["annotators"] == sorted([alice.name, bob.name])
+    assert figures["span.exact.raw"]["value"] == 1  # they differ on the concept alone
+    assert figures["link.nominal"]["value"] < 1
+    assert curator.get(f"/projects/{project}/progress") == {"documents": 3, "mine": {"done": 1}, "seen": {"done": 7}}
 
     history = curator.ask("GET", f"/projects/{project}/history")
     other = site.project(root)

@@ -14,7 +14,9 @@ from linnet.annotate.people import ROLES
 __all__ = ["ACCESS", "ANYONE", "PREFIX", "SITE", "USER", "Access"]
 
 PREFIX = "/api/v1"
-ANYONE, USER, SITE = "anyone", "user", "site"  # without signing in; signed in; an administrator of the whole workbench
+ANYONE = "anyone"  # without signing in
+USER = "user"  # signed in
+SITE = "site"  # an administrator of the whole workbench
 
 
 class Access(NamedTuple):
@@ -98,6 +100,8 @@ ACCESS: Mapping[str, Access] = MappingProxyType(
         "GET /projects/{project}/models": _read(*MEMBERS),
         "GET /models/{model}": _read(*MEMBERS),
         "POST /models/{model}/use": _work(*LEADERS),
+        "GET /projects/{project}/progress": _read(*MEMBERS),
+        "GET /projects/{project}/agreement": _read(*LEADERS),
         "GET /projects/{project}/exports/{format}": _read(*LEADERS),
         "GET /projects/{project}/history": _read(*LEADERS),
         "POST /projects/{project}/history": _manage(ADMIN, replayed=False),

@@ -26,6 +26,7 @@ from linnet.annotate.api import (
     jobs,
     kb,
     projects,
+    quality,
     samples,
     session,
     stream,
@@ -43,7 +44,8 @@ from linnet.errors import LinnetError
 __all__ = ["make_app", "routes_of"]
 
 RESOURCES = (
-    session, users, projects, uploads, documents, assignments, samples, stream, kb, candidates, jobs, exports,
+    session, users, projects, uploads, documents, assignments, samples, stream, kb, candidates, jobs, quality,
+    exports,
 )  # fmt: skip
 LARGE = ("uploads", "history")  # the last part of paths that take files
 

@@ -1,0 +1,62 @@
+"""How far a project is, and how far its people agree: of finished work, as far as the asker may see it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import replace
+from typing import Annotated, Any
+
+import sqlalchemy as sa
+from fastapi import Query
+
+from linnet.annotate import tables
+from linnet.annotate.agreement import compare_annotators
+from linnet.annotate.api.guard import Asked, Bench, make_router
+from linnet.annotate.api.projects import project_of
+from linnet.annotate.blind import visible_streams
+from linnet.annotate.exports import export
+from linnet.annotate.tables import assignment, document
+from linnet.data import Document
+
+__all__ = ["router"]
+
+router = make_router()
+
+
+@router.get("/projects/{project}/progress")
+def progress(bench: Bench, asker: Asked, project: int) -> dict[str, Any]:
+    """Count documents, and assignments by state: mine, and all that I may see."""
+    by_state = sa.select(assignment.c.state, sa.func.count()).group_by(assignment.c.state)
+    with bench.store.read() as db:
+        seen = by_state.where(assignment.c.id.in_(visible_streams(db, project, asker.user)))
+        documents = sa.select(sa.func.count()).select_from(document).where(document.c.project == project)
+        return {
+            "documents": db.scalar(documents),
+            "mine": _by_state(db, seen.where(assignment.c.user == asker.user)),
+            "seen": _by_state(db, seen),
+        }
+
+
+def _by_state(db: sa.Connection, query: sa.Select[Any]) -> dict[str, int]:
+    return {str(row[0]): int(row[1]) for row in db.execute(query)}
+
+
+@router.get("/projects/{project}/agreement")
+def agreement(
+    bench: Bench, asker: Asked, project: int, samples: Annotated[int, Query(ge=1, le=2000)] = 200
+) -> dict[str, Any]:
+    """Return how far annotators agree on documents that two or more have finished, with intervals by bootstrap."""
+    kb = project_of(bench, project)["kb"]
+    work: defaultdict[str, dict[str, Document]] = defaultdict(dict)
+    bare = set[str]()
+    done = sa.and_(assignment.c.kind == "annotate", assignment.c.state == "done", ~document.c.redacted)
+    named = sa.select(assignment.c.id, assignment.c.document, assignment.c.suggestions, tables.user.c.name)
+    finished = named.join(document).join(tables.user, tables.user.c.id == assignment.c.user).where(done)
+    with bench.store.read() as db:
+        seen = visible_streams(db, project, asker.user)
+        for row in db.execute(finished.where(assignment.c.id.in_(seen)).order_by(assignment.c.id)):
+            work[row.name][str(row.document)] = replace(export(db, row.id), id=str(row.document))
+            bare |= set() if row.suggestions else {str(row.document)}
+    suggested = {id for docs in work.values() for id in docs} - bare
+    base = bench.kb_named(kb) if kb else None
+    return compare_annotators(work, kb=base, suggested=suggested, samples=samples).to_record()
