@@ -85,7 +85,9 @@ class Site:
 
     @cached_property
     def app(self) -> fastapi.FastAPI:
-        return make_app(self.store, Settings(self.folder, largest_body=200_000, largest_upload=2_000_000, poll=0.01))
+        return make_app(
+            self.store, Settings(self.folder, largest_body=200_000, largest_upload=2_000_000, poll=0.01, ping=0.02)
+        )
 
     def person(self, name: str = "somebody", *, admin: bool = False) -> Person:
         """Return a new user of the workbench."""
@@ -118,9 +120,15 @@ class Site:
         return run
 
 
-def listen(person: Person, project: int, seconds: float = 0.4, last: int | None = None, during: Any = None) -> str:
-    """Return what the stream of a project tells within some seconds, while something is done."""
+def listen(person: Person, project: int, last: int | None = None, during: Any = None) -> str:
+    """Return what the stream of a project tells until nothing is new, while something is done."""
     told: list[bytes] = []
+
+    async def silent(times: int, listening: asyncio.Task[None]) -> None:
+        """Wait until the server has looked so often and found nothing new, or has ended the stream."""
+        wanted = b"".join(told).count(b": ping") + times
+        while b"".join(told).count(b": ping") < wanted and not listening.done():
+            await asyncio.sleep(0.01)
 
     async def run() -> None:
         gone = asyncio.Event()
@@ -143,10 +151,10 @@ def listen(person: Person, project: int, seconds: float = 0.4, last: int | None 
             "server": ("localhost", 80), "client": ("localhost", 1), "state": {},
         }  # fmt: skip
         listening = asyncio.create_task(person.site.app(scope, receive, send))
-        await asyncio.sleep(seconds / 2)
+        await silent(1, listening)
         if during is not None:
             await asyncio.to_thread(during)
-        await asyncio.sleep(seconds / 2)
+        await silent(2, listening)  # the look before the first one may have begun too early
         gone.set()
         await asyncio.wait_for(listening, 5)
 

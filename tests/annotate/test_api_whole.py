@@ -51,9 +51,9 @@ def test_blind_work_is_nowhere_before_both_are_done(site: Site, root: Person) ->
     hers, his, leads = root.post(f"/projects/{project}/assignments", given)["assignments"]
     job = root.post(f"/projects/{project}/jobs", {"kind": "export"}, 202)["id"]
     ids = {"project": project, "document": doc, "assignment": hers, "user": alice.user, "job": job, "model": "none"}
-    told = listen(bob, project, 1.0, during=lambda: taint(alice, hers))
+    told = listen(bob, project, during=lambda: taint(alice, hers))
     assert TAINT not in told
-    assert TAINT not in listen(bob, project, 0.4, last=0)
+    assert TAINT not in listen(bob, project, last=0)
     watchers = (bob, viewer, lead)  # the curator has the document to do as well
     for person in watchers:
         sampled = person.ask("POST", f"/projects/{project}/samples", None, json={"n": 3}).text

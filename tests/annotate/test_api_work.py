@@ -272,23 +272,21 @@ def test_the_stream_tells_what_happens(site: Site, root: Person, work: tuple[Per
         root.post(f"/projects/{project}/jobs", {"kind": "predict"}, 202)
         alice.command(stream, "done")
 
-    told = listen(alice, project, 1.0, during=happen)
+    told = listen(alice, project, during=happen)
     assert told.startswith("retry: 2000\n\n")
     kinds = [line.removeprefix("event: ") for line in told.splitlines() if line.startswith("event: ")]
     assert set(kinds) == {"mention", "comment", "job", "assignment"}
     assert "is this right?" not in told  # events hold no text
     numbers = [int(line[4:]) for line in told.splitlines() if line.startswith("id: ")]
-    again = listen(alice, project, 0.4, last=numbers[0])
+    again = listen(alice, project, last=numbers[0])
     assert [int(line[4:]) for line in again.splitlines() if line.startswith("id: ")] == numbers[1:]
     assert "event: reset" in again  # somebody was done meanwhile
-    assert "event: reset" in listen(alice, project, 0.4, last=10**12)
+    assert "event: reset" in listen(alice, project, last=10**12)
 
 
 def test_the_stream_ends_with_the_membership(site: Site, root: Person, work: tuple[Person, int, int]) -> None:
     alice, project, _ = work
-    told = listen(
-        alice, project, 0.6, during=lambda: root.ask("DELETE", f"/projects/{project}/members/{alice.user}", 204)
-    )
+    told = listen(alice, project, during=lambda: root.ask("DELETE", f"/projects/{project}/members/{alice.user}", 204))
     assert "event: member" not in told
     alice.ask("GET", f"/projects/{project}/stream", 404)
 
