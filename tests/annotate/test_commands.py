@@ -331,7 +331,11 @@ def test_a_command_on_what_another_run_said(desk: Desk) -> None:
     assert desk.mark(first).origin.startswith(f"{old}/")
     assert desk.events()[0].run == old
     with pytest.raises(RefusedError, match="has predicted nothing"):
-        desk.do("accept", first, seen={"run": "r0"})
+        desk.do("accept", "p0123456789abcdef", seen={"run": "r0"})
+    assert desk.do("accept_over", p=0.7).mentions == ()  # as today's run has it
+    assert len(desk.do("accept_over", p=0.7, seen={"run": old}).mentions) == 1
+    desk.do("done", seen={"run": old})
+    assert desk.read().state[DOCUMENT] == Progress("done", ((HANDS,),))
 
 
 def test_what_there_is_not(desk: Desk) -> None:
