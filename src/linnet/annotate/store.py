@@ -1,7 +1,8 @@
 """Opening the workbench's database: SQLite in a folder or PostgreSQL, migrated when opened, and its transactions.
 
-Needs the extra ``serve``. An acknowledged write survives a crash of the process and of the machine: SQLite runs with its write-ahead log and
-``synchronous=FULL``. Everything else of this room takes a connection of `Store.read` or `Store.write`.
+Needs the extra ``serve``. An acknowledged write survives a crash of the process and of the machine: SQLite runs with
+its write-ahead log and ``synchronous=FULL``. Everything else of this room takes a connection of `Store.read` or
+`Store.write`.
 """
 
 from __future__ import annotations
