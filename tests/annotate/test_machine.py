@@ -268,7 +268,7 @@ def test_the_invariants_hold(store: Store) -> None:
 
 @pytest.mark.slow
 def test_the_invariants_hold_for_long(store: Store) -> None:
-    play(store, 60, 40)
+    play(store, 40, 30)
 
 
 def test_a_document_without_mentions(store: Store) -> None:
