@@ -7,7 +7,7 @@ import pwd
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -33,7 +33,7 @@ def _programs() -> Path:
     return found[-1].parent
 
 
-def _run(command: list[str | Path], folder: Path, user: str | None) -> None:
+def _run(command: Sequence[str | Path], folder: Path, user: str | None) -> None:
     # no pipes: the server keeps what it inherits, and whoever waits for their end would wait for the server's
     quiet = subprocess.DEVNULL
     subprocess.run(command, cwd=folder, user=user, check=True, stdin=quiet, stdout=quiet, stderr=quiet)
@@ -50,10 +50,21 @@ def postgresql() -> Iterator[str]:
     try:
         if user is not None:
             shutil.chown(folder, user)
-        initdb = [programs / "initdb", "-D", folder / "data", "-A", "trust", "-U", "linnet", "-E", "UTF8", "--no-sync"]
+        initdb: list[str | Path] = [
+            programs / "initdb",
+            "-D",
+            folder / "data",
+            "-A",
+            "trust",
+            "-U",
+            "linnet",
+            "-E",
+            "UTF8",
+            "--no-sync",
+        ]
         _run([*initdb, "--locale=C"], folder, user)
         options = f"-c listen_addresses='' -c unix_socket_directories={folder} -c fsync=off -c max_connections=60"
-        control = [programs / "pg_ctl", "-D", folder / "data", "-w", "-l", folder / "log"]
+        control: list[str | Path] = [programs / "pg_ctl", "-D", folder / "data", "-w", "-l", folder / "log"]
         _run([*control, "-o", options, "start"], folder, user)
         try:
             yield f"postgresql://linnet@/postgres?host={folder}"

@@ -179,6 +179,8 @@ def test_what_cannot_be_spread(desk: Desk, parts: Any, end: str, problem: str) -
 def test_accepting_all_that_are_sure_enough(desk: Desk) -> None:
     over = command("accept_over", p=0.8)
     assert preview(desk.store, desk.stream, over) == 2
+    with pytest.raises(RefusedError, match="no mention"):
+        preview(desk.store, desk.stream, command("spread", "g9"))
     answer = desk.send(over)
     assert answer.seq == 2
     assert len(open_guesses(desk)) == 1
@@ -289,6 +291,12 @@ def test_another_result_is_a_conflict_with_three_values(desk: Desk) -> None:
     assert desk.mark("g1").concepts == ("HP:7",)
 
 
+def test_a_conflict_is_told_before_what_it_leads_to(desk: Desk) -> None:
+    desk.do("link", "g1", concepts=["HP:9"])
+    with pytest.raises(ConflictError):
+        desk.send(command("link", "g1", concepts=["HP:7"]), command("accept", "g9"), seq=0)
+
+
 def test_undo_of_what_was_not_seen_is_a_conflict(desk: Desk) -> None:
     desk.do("accept", "g1")
     desk.do("accept", "g2", seq=1)
@@ -331,7 +339,11 @@ def test_a_command_on_what_another_run_said(desk: Desk) -> None:
     assert desk.mark(first).origin.startswith(f"{old}/")
     assert desk.events()[0].run == old
     with pytest.raises(RefusedError, match="has predicted nothing"):
-        desk.do("accept", first, seen={"run": "r0"})
+        desk.do("accept", "p0123456789abcdef", seen={"run": "r0"})
+    assert desk.do("accept_over", p=0.7).mentions == ()  # as today's run has it
+    assert len(desk.do("accept_over", p=0.7, seen={"run": old}).mentions) == 1
+    desk.do("done", seen={"run": old})
+    assert desk.read().state[DOCUMENT] == Progress("done", ((HANDS,),))
 
 
 def test_what_there_is_not(desk: Desk) -> None:

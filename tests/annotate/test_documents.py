@@ -61,7 +61,7 @@ def test_the_same_again_adds_nothing(desk: Desk) -> None:
 
 def test_predicted_mentions_become_a_run(desk: Desk, kb: KnowledgeBase) -> None:
     row = kb.row("HP:0001250")
-    found = replace(guess(0, 4, "HP:0001250"), candidates=Candidates([row], [0.5], kb=kb.version))
+    found = replace(guess(0, 4, "HP:0001250"), candidates=Candidates.of({row: 0.5}, kb=kb.version))
     doc = Document("pred", "Fits.", mentions=(found, Mention(0, 4, source="gold")))
     with desk.store.write() as db:
         [id] = add_documents(db, desk.project, desk.user, [doc], rows=kb).new

@@ -216,7 +216,6 @@ class Workbench(RuleBasedStateMachine):
         waiting = [one.mark for one in shown_predictions(reading.sheet(), reading.state).values()]
         for mark in unsure + (waiting if reading.row["state"] == "done" and not self.predicted_since() else []):
             assert all(end <= mark.hull.start or start >= mark.hull.end for start, end in reviewed)
-            assert mark not in waiting or mark.parts not in {mention.spans for mention in doc.mentions or ()}
 
     def predicted_since(self) -> bool:
         """Return whether a model has spoken after the document was given back: it was not asked about that."""
@@ -269,7 +268,7 @@ def test_the_invariants_hold(store: Store) -> None:
 
 @pytest.mark.slow
 def test_the_invariants_hold_for_long(store: Store) -> None:
-    play(store, 60, 40)
+    play(store, 40, 30)
 
 
 def test_a_document_without_mentions(store: Store) -> None:

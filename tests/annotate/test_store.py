@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import subprocess
+import sys
+from collections.abc import Callable
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 
@@ -77,13 +80,20 @@ def test_what_is_no_folder_or_no_database(tmp_path: Path) -> None:
         open_store(tmp_path / FILE / "folder")
 
 
+def test_it_needs_its_extra() -> None:
+    code = "import sys; sys.modules['sqlalchemy'] = None; import linnet.annotate.store"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    said = "the annotation workbench needs sqlalchemy, which is not installed: pip install 'linnet[serve]'"
+    assert said in done.stderr
+
+
 def test_postgresql_needs_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     find = importlib.util.find_spec
 
     def without(name: str) -> ModuleSpec | None:
         return None if name == "psycopg" else find(name)
 
-    monkeypatch.setattr(module.importlib.util, "find_spec", without)
+    monkeypatch.setattr(importlib.util, "find_spec", without)
     with pytest.raises(MissingExtraError, match=r"pip install 'linnet\[postgres\]'"):
         open_store("postgresql://localhost/x")
 
@@ -174,17 +184,18 @@ def test_people_and_projects(store: Store) -> None:
         assert (row.blind, row.settings, row.seq, row.kb) == (False, {"k": 2}, 1, "mesh@9f2c")
         assert [add_guideline(db, id, zoe, text) for text in ("# One", "# Two")] == [1, 2]
         assert check(db, id) == []
-        for wrong, problem in {
-            lambda: add_user(db, name): "already",
-            lambda: add_user(db, " "): "1 to 500 characters",
-            lambda: add_user(db, "a\0b"): "NUL",
-            lambda: add_user(db, "a\ud800"): "half a surrogate pair",
-            lambda: add_project(db, title, zoe): "already",
-            lambda: set_role(db, id, zoe, "boss"): "no role",  # type: ignore[arg-type]
-            lambda: change_settings(db, id, 1, {"seq": 9}): "no setting seq",
-        }.items():
+        wrong: list[tuple[Callable[[], object], str]] = [
+            (lambda: add_user(db, name), "already"),
+            (lambda: add_user(db, " "), "1 to 500 characters"),
+            (lambda: add_user(db, "a\0b"), "NUL"),
+            (lambda: add_user(db, "a\ud800"), "half a surrogate pair"),
+            (lambda: add_project(db, title, zoe), "already"),
+            (lambda: set_role(db, id, zoe, "boss"), "no role"),  # type: ignore[arg-type]
+            (lambda: change_settings(db, id, 1, {"seq": 9}), "no setting seq"),
+        ]
+        for ask, problem in wrong:
             with pytest.raises(DataError, match=problem):
-                wrong()
+                ask()
         with pytest.raises(NotFoundError):
             name_of(db, 10**6)
 

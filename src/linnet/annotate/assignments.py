@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import sqlalchemy as sa
 
 from linnet.annotate.acts import Sheet, shown_predictions, standing_mentions
-from linnet.annotate.blind import run_for
+from linnet.annotate.blind import visible_runs
 from linnet.annotate.documents import gold_of, row_of
 from linnet.annotate.events import Standing
-from linnet.annotate.journal import standing, state_of
+from linnet.annotate.journal import lock, standing, state_of
 from linnet.annotate.marks import Mark, Predicted, State, to_json
 from linnet.annotate.problems import NotFoundError
 from linnet.annotate.runs import predictions_of
@@ -51,6 +51,7 @@ def assign(
         DataError: a shared assignment with a user, or another without one.
         NotFoundError: there is no such document.
     """
+    lock(db)
     row = row_of(db, document)
     if (user is None) != (kind == "shared"):
         raise DataError(f"an assignment of the kind {kind!r} has {'a' if user is None else 'no'} user")
@@ -127,10 +128,10 @@ def _predicted(key: str, one: Predicted) -> dict[str, Any]:
     return {"id": key, **(to_json(one.mark) or {}), **more, "signals": one.signals}
 
 
-def read(db: sa.Connection, stream: int, *, brief: bool = False) -> Reading:
+def read(db: sa.Connection, stream: int, only: Collection[str] | None = None, *, brief: bool = False) -> Reading:
     """Return an assignment with all its layers; who may see it is for `linnet.annotate.blind` to say.
 
-    `brief` leaves out the candidates of predictions.
+    `only` are the addresses of those predictions that are wanted; `brief` leaves out their candidates.
 
     Raises:
         NotFoundError: there is none with this number.
@@ -140,7 +141,7 @@ def read(db: sa.Connection, stream: int, *, brief: bool = False) -> Reading:
         raise NotFoundError(f"there is no assignment {stream}")
     row = dict(found)
     document = row_of(db, row["document"])
-    used = run_for(db, row)
+    used = db.scalar(visible_runs(db, row).limit(1))
     live = sa.select(comment).where(comment.c.stream == stream, comment.c.live).order_by(comment.c.at, comment.c.id)
     return Reading(
         row=row,
@@ -149,6 +150,6 @@ def read(db: sa.Connection, stream: int, *, brief: bool = False) -> Reading:
         held=standing(db, stream),
         run=used,
         model=None if used is None else db.scalar(sa.select(run.c.model).where(run.c.id == used)),
-        predicted={} if used is None else predictions_of(db, used, row["document"], brief=brief),
+        predicted={} if used is None else predictions_of(db, used, row["document"], only, brief=brief),
         comments=tuple(dict(one) for one in db.execute(live).mappings()),
     )

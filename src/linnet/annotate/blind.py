@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from linnet.annotate.people import role_of
 from linnet.annotate.tables import assignment, model_source, predicted, project, run
 
-__all__ = ["countable_streams", "may_see", "may_write", "run_for", "visible_streams"]
+__all__ = ["countable_streams", "may_see", "may_write", "visible_runs", "visible_streams"]
 
 Streams = sa.Select[Any]
 
@@ -84,21 +84,20 @@ def may_write(db: sa.Connection, stream: int, user_id: int) -> bool:
     return bool(row["user"] == user_id or row["kind"] == "shared")
 
 
-def run_for(db: sa.Connection, stream: Mapping[str, Any]) -> str | None:
-    """Return the run whose predictions an assignment shows: of the model in use if it can, otherwise the last one.
+def visible_runs(db: sa.Connection, stream: Mapping[str, Any]) -> Streams:
+    """Return the runs whose predictions an assignment may show, the one to show first.
 
-    Open blind work is not shown predictions of a model that has learned from a peer's labels of that document, nor any
-    where the assignment is made to be done without suggestions.
+    That is one of the model in use, otherwise the last. Open blind work is not shown predictions of a model that has
+    learned from a peer's labels of that document, nor any where it is to be done without suggestions.
     """
     done = stream["state"] == "done"
-    if not (stream["suggestions"] or done):
-        return None
     row = db.execute(sa.select(project.c.model, project.c.blind).where(project.c.id == stream["project"])).one()
     there = sa.and_(predicted.c.run == run.c.id, predicted.c.document == stream["document"])
     query = sa.select(run.c.id).join(predicted, there).where(run.c.project == stream["project"])
+    if not (stream["suggestions"] or done):
+        query = query.where(sa.false())
     if row.blind and stream["kind"] == "annotate" and not done:
         learned = sa.and_(model_source.c.model == run.c.model, model_source.c.document == stream["document"])
         query = query.where(~sa.exists().where(sa.and_(learned, model_source.c.user != stream["user"])))
     in_use = sa.case((sa.func.coalesce(run.c.model, "") == (row.model or ""), 0), else_=1)
-    found: str | None = db.scalar(query.order_by(in_use, run.c.number.desc()).limit(1))
-    return found
+    return query.order_by(in_use, run.c.number.desc())

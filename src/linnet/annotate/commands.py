@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import sqlalchemy as sa
 
 from linnet.annotate.acts import Command, Sheet, changes, is_done, twin
 from linnet.annotate.assignments import Reading, read
+from linnet.annotate.blind import visible_runs
 from linnet.annotate.events import REDO, UNDO, Change, Event, Step, past, turned
 from linnet.annotate.journal import append, events_of, lock
 from linnet.annotate.marks import NOTE, Mark, State, Value, is_mention, same, to_json
@@ -23,10 +24,12 @@ from linnet.annotate.people import name_of, storable
 from linnet.annotate.problems import ConflictError, Difference, RefusedError
 from linnet.annotate.runs import predictions_of
 from linnet.annotate.store import Store
-from linnet.annotate.tables import comment, event, guideline, idem, now, predicted, run
+from linnet.annotate.tables import comment, event, guideline, idem, now, run
 from linnet.errors import DataError
 
 __all__ = ["Answer", "apply", "preview"]
+
+OF_ALL = ("accept_over", "done")  # commands about all predictions of a document
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +67,9 @@ def apply(store: Store, stream: int, user: int, commands: Sequence[Command], seq
         raise DataError("two commands of one batch have the same id")
     with store.write() as db:
         lock(db)
-        reading = read(db, stream, brief=True)
+        # reading all predictions of a long document takes longer than all else: only those that are spoken of
+        every = any(command.op in OF_ALL for command in commands)
+        reading = read(db, stream, None if every else {command.mention for command in commands}, brief=True)
         if seq > reading.seq:
             raise DataError(f"the assignment has {reading.seq} events, event {seq} is still to come")
         if reading.document["redacted"]:
@@ -85,9 +90,23 @@ def preview(store: Store, stream: int, command: Command) -> int:
     with store.read() as db:
         reading = read(db, stream, brief=True)
         try:
-            return len(changes(command, reading.sheet(), reading.state))
+            return len(changes(command, _sheet(db, reading, reading.state, command), reading.state))
         except DataError as error:
             raise RefusedError(command.id, str(error)) from error
+
+
+def _sheet(db: sa.Connection, reading: Reading, state: State, command: Command) -> Sheet:
+    """Return what a command is given on: where its sender saw another run than today's, the predictions of that one."""
+    shown = command.seen.run if command.seen else None
+    every, key = command.op in OF_ALL, command.mention
+    known = key in state or key in reading.gold or not key
+    if shown is None or shown == reading.run or (known and not every):
+        return reading.sheet()
+    if shown not in db.scalars(visible_runs(db, reading.row)).all():
+        raise DataError(f"run {shown!r} has predicted nothing for this document")
+    older = predictions_of(db, shown, reading.row["document"], None if every else {key}, brief=True)
+    sheet = reading.sheet(older)
+    return replace(sheet, predicted=older) if every else sheet
 
 
 # --- the same command again ------------------------------------------------------------------------------------------
@@ -190,7 +209,7 @@ class _Batch:
         if command.op in (UNDO, REDO):
             wanted = self._history(command.op)
         else:
-            wanted = changes(command, self._sheet(command), self._seen())
+            wanted = changes(command, _sheet(self.db, self.reading, self.state, command), self._seen())
         new = [one for one in wanted if is_mention(one.mention) and not self._is_there(one)]
         if new and is_done(self.state):  # somebody else said so
             raise DataError("the document is done: reopen it first")
@@ -208,19 +227,6 @@ class _Batch:
             else:
                 seen[key] = before
         return seen
-
-    def _sheet(self, command: Command) -> Sheet:
-        """Return what the command is given on: predictions of another run too, if the sender saw that one."""
-        shown = command.seen.run if command.seen else None
-        if shown in (None, self.reading.run) or self.reading.run is None:
-            return self.reading.sheet()
-        row = self.reading.row
-        there = sa.and_(
-            predicted.c.run == shown, predicted.c.document == row["document"], run.c.project == row["project"]
-        )
-        if self.db.execute(sa.select(run.c.id).join(predicted).where(there)).first() is None:
-            raise DataError(f"run {shown!r} has predicted nothing for this document")
-        return self.reading.sheet(predictions_of(self.db, str(shown), row["document"]))
 
     def _history(self, op: str) -> list[Change]:
         """Return what takes back the sender's last command, or does it again; nothing if none is left."""

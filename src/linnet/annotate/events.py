@@ -16,7 +16,8 @@ from linnet.errors import DataError
 
 __all__ = ["REDO", "UNDO", "Change", "Event", "Past", "Standing", "Step", "chain", "fold", "genesis", "past", "turned"]
 
-UNDO, REDO = "undo", "redo"
+UNDO = "undo"
+REDO = "redo"
 
 
 class Change(NamedTuple):

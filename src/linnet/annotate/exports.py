@@ -124,25 +124,24 @@ def _said(mention: Mention) -> tuple[object, ...]:
 
 
 def _exported(work: _Work, unsure: bool) -> Document:
-    doc, decided = document_of(work.row), marks(work.state)
-    gold = dict(zip(gold_of(work.row), doc.mentions or (), strict=True))
-    standing = standing_mentions(gold_of(work.row), work.state)
-    made = {
-        key: gold[key] if mark.source == "gold" else _mention(key, mark)
-        for key, mark in standing.items()
-        if unsure or not mark.unsure
-    }
+    doc = document_of(work.row)
     if doc.mentions is None and not work.state:
         return doc
-    whole = [Span(0, len(doc.text))]
-    if not work.state or (doc.mentions is not None and not is_done(work.state)):
-        seen = whole if doc.reviewed is None else list(doc.reviewed)
-        seen = _joined([*seen, *(mark.hull for mark in decided.values())])
-    else:
-        seen = whole if is_done(work.state) else _joined(mark.hull for mark in decided.values())
-    doubtful = [mark.hull for mark in standing.values() if mark.unsure]
-    mentions = by_position(made.values())
-    return _reviewing(replace(doc, mentions=mentions), _without(seen, doubtful + _left_open(work.state)))
+    marks_of_gold = gold_of(work.row)
+    gold = dict(zip(marks_of_gold, doc.mentions or (), strict=True))
+    standing = standing_mentions(marks_of_gold, work.state)
+    kept = ((key, mark) for key, mark in standing.items() if unsure or not mark.unsure)
+    mentions = by_position(gold[key] if mark.source == "gold" else _mention(key, mark) for key, mark in kept)
+    doubtful = [mark.hull for mark in standing.values() if mark.unsure] + _left_open(work.state)
+    return _reviewing(replace(doc, mentions=mentions), _without(_gone_through(doc, work.state), doubtful))
+
+
+def _gone_through(doc: Document, state: State) -> list[Span]:
+    """Return the spans that whoever made the GOLD layer, or has decided since, has gone through."""
+    if is_done(state):
+        return [Span(0, len(doc.text))]
+    before = [] if doc.mentions is None else _reviewed(doc)
+    return _joined([*before, *(mark.hull for mark in marks(state).values())])
 
 
 def _mention(key: str, mark: Mark) -> Mention:

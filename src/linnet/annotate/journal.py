@@ -35,7 +35,10 @@ FIELDS = tuple(name for name in Event.__slots__ if name != "group")  # the colum
 
 
 def lock(db: sa.Connection) -> None:
-    """Wait until nobody else appends events, and keep others from it until the transaction ends."""
+    """Wait until nobody else is in a block that took this lock, and keep others out until the transaction ends.
+
+    Whoever appends events takes it, and whoever looks whether something is there before adding it.
+    """
     if db.dialect.name == "postgresql":  # SQLite has one writer anyway
         db.execute(sa.select(sa.func.pg_advisory_xact_lock(EVENT_LOCK)))
 
@@ -83,21 +86,25 @@ def _insert(db: sa.Connection, project: int, stream: int | None, events: Sequenc
 
 def _keep(db: sa.Connection, stream: int, changes: Sequence[Change], events: Sequence[Event]) -> None:
     """Store what stands after the events; the last one of each address counts."""
-    last = {change.mention: (change, one) for change, one in zip(changes, events, strict=True)}
-    for key, (change, one) in last.items():
+    last = {change.mention: (change.after, one.seq) for change, one in zip(changes, events, strict=True)}
+    values: dict[str, Any] = {"seq": events[-1].seq}
+    gone, rows = [], []
+    for key, (after, seq) in last.items():
         if key == DOCUMENT:
-            progress = change.after if isinstance(change.after, Progress) else Progress()
-            held = {"state": progress.state, "progress": to_json(change.after)}
-            db.execute(assignment.update().where(assignment.c.id == stream).values(held))
+            progress = after if isinstance(after, Progress) else Progress()
+            values |= {"state": progress.state, "progress": to_json(after)}
         elif key.startswith(NOTE):
             it = sa.and_(comment.c.stream == stream, comment.c.id == key)
-            db.execute(comment.update().where(it).values(live=change.after is not None))
+            db.execute(comment.update().where(it).values(live=after is not None))
         else:
-            db.execute(mention_now.delete().where(mention_now.c.stream == stream, mention_now.c.mention == key))
-            if change.after is not None:
-                row = {"stream": stream, "mention": key, "seq": one.seq, **(to_json(change.after) or {})}
-                db.execute(mention_now.insert().values(row))
-    db.execute(assignment.update().where(assignment.c.id == stream).values(seq=events[-1].seq))
+            gone.append({"key": key})
+            rows += [{"stream": stream, "mention": key, "seq": seq, **(to_json(after) or {})}] if after else []
+    db.execute(assignment.update().where(assignment.c.id == stream).values(values))
+    if gone:
+        held = sa.and_(mention_now.c.stream == stream, mention_now.c.mention == sa.bindparam("key"))
+        db.execute(mention_now.delete().where(held), gone)
+    if rows:
+        db.execute(mention_now.insert(), rows)
 
 
 def events_of(db: sa.Connection, stream: int, after: int = 0, *, to: int | None = None) -> list[Event]:

@@ -100,11 +100,6 @@ class Predicted:
     candidates: Mapping[str, Any] | None = None
     signals: Mapping[str, float] | None = None
 
-    @property
-    def address(self) -> str:
-        """What commands call it."""
-        return address(self.mark.parts, self.mark.concepts)
-
 
 Value: TypeAlias = Mark | Note | Progress
 State: TypeAlias = Mapping[str, Value]
@@ -129,7 +124,7 @@ def address(parts: Parts, concepts: Sequence[str] | None) -> str:
     """Return the address of a prediction: the same whatever model says that this span means these concepts.
 
     >>> address((Span(0, 8),), ("HP:0001250",))
-    'p205ff8722a84b57b'
+    'p1406139d6cccbe26'
     """
     key = canonical([parts, None if concepts is None else list(concepts)])
     return "p" + hashlib.blake2b(key.encode(), digest_size=8).hexdigest()

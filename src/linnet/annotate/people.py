@@ -7,6 +7,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import sqlalchemy as sa
 
+from linnet.annotate.journal import lock
 from linnet.annotate.problems import NotFoundError
 from linnet.annotate.tables import guideline, member, now, project, user
 from linnet.errors import DataError
@@ -58,6 +59,7 @@ def add_user(db: sa.Connection, name: str, hash: str | None = None, *, admin: bo
     Raises:
         DataError: the name is taken, empty or too long.
     """
+    lock(db)
     if db.scalar(sa.select(user.c.id).where(user.c.name == _name(name, "user"))) is not None:
         raise DataError(f"there is a user {name!r} already")
     values = {"name": name, "hash": hash, "admin": admin, "made": now(db)}
@@ -90,6 +92,7 @@ def add_project(
     Raises:
         DataError: the name is taken, empty or too long.
     """
+    lock(db)
     if db.scalar(sa.select(project.c.id).where(project.c.name == _name(name, "project"))) is not None:
         raise DataError(f"there is a project {name!r} already")
     values = {"name": name, "kb": kb, "blind": blind, "settings": dict(settings or {}), "made": now(db)}
@@ -112,6 +115,7 @@ def change_settings(db: sa.Connection, id: int, seq: int, values: Mapping[str, A
 
 def set_role(db: sa.Connection, project_id: int, user_id: int, role: Role | None) -> None:
     """Make somebody a member with a role, change it, or end the membership with None."""
+    lock(db)
     who = sa.and_(member.c.project == project_id, member.c.user == user_id)
     db.execute(member.delete().where(who))
     if role is not None:
@@ -133,6 +137,7 @@ def role_of(db: sa.Connection, project_id: int, user_id: int) -> Role | None:
 
 def add_guideline(db: sa.Connection, project_id: int, user_id: int, md: str) -> int:
     """Add the next version of the guidelines and return its number."""
+    lock(db)
     last = db.scalar(sa.select(sa.func.max(guideline.c.v)).where(guideline.c.project == project_id)) or 0
     values = {"project": project_id, "v": last + 1, "md": storable(md, "the guideline"), "user": user_id}
     db.execute(guideline.insert().values(**values, made=now(db)))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Collection
 from typing import Any
 
 import sqlalchemy as sa
 
 from linnet.annotate.journal import lock
-from linnet.annotate.marks import Mark, Predicted
+from linnet.annotate.marks import Mark, Predicted, address
 from linnet.annotate.problems import NotFoundError
 from linnet.annotate.tables import document, model, model_source, now, predicted, prediction, run
 from linnet.codec import to_json
@@ -89,6 +90,7 @@ def add_predictions(db: sa.Connection, run: str, document_id: int, doc: Document
         DataError: the text is not that of the document, or candidates with rows and no `rows`.
         NotFoundError: there is no such document.
     """
+    lock(db)
     through = sa.select(predicted.c.run).where(predicted.c.run == run, predicted.c.document == document_id)
     if db.execute(through).first() is not None:
         return False
@@ -111,6 +113,7 @@ def add_predictions(db: sa.Connection, run: str, document_id: int, doc: Document
 
 def _columns(mention: Mention, found: dict[str, Any]) -> dict[str, Any]:
     return {
+        "address": address(mention.spans, mention.concepts),
         "parts": mention.spans,
         "types": mention.types,
         "concepts": mention.concepts,
@@ -122,23 +125,31 @@ def _columns(mention: Mention, found: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def predictions_of(db: sa.Connection, run: str, document_id: int, *, brief: bool = False) -> dict[str, Predicted]:
+def predictions_of(
+    db: sa.Connection, run: str, document_id: int, only: Collection[str] | None = None, *, brief: bool = False
+) -> dict[str, Predicted]:
     """Return what a run predicts for a document, by address: of two that say the same, the likelier one.
 
-    `brief` leaves out candidates and signals, which take longest to read.
+    `only` are the addresses that are wanted; `brief` leaves out candidates and signals, which take longest to read.
     """
-    wanted = [column for column in prediction.c if not brief or column.name not in ("candidates", "signals")]
-    query = sa.select(*wanted).where(prediction.c.run == run, prediction.c.document == document_id)
+    columns = [column for column in prediction.c if not (brief and column.name in ("candidates", "signals"))]
+    query = sa.select(*columns).where(prediction.c.run == run, prediction.c.document == document_id)
+    if only is not None:
+        query = query.where(prediction.c.address.in_(only))
     found: dict[str, Predicted] = {}
     for row in sorted(db.execute(query).mappings(), key=lambda row: (-(row["p"] or 0), row["id"])):
-        mark = Mark(
-            parts=tuple(Span(*part) for part in row["parts"]),
-            types=tuple(row["types"]),
-            concepts=None if row["concepts"] is None else tuple(row["concepts"]),
-            alternatives=tuple(tuple(one) for one in row["alternatives"]),
-            source="pred",
-            origin=f"{run}/{row['id']}",
-        )
-        one = Predicted(row["id"], mark, row["p"], row["calibration"], row.get("candidates"), row.get("signals"))
-        found.setdefault(one.address, one)
+        if row["address"] not in found:
+            more = (None, None) if brief else (row["candidates"], row["signals"])
+            found[row["address"]] = Predicted(row["id"], _mark(row, run), row["p"], row["calibration"], *more)
     return found
+
+
+def _mark(row: sa.RowMapping, run: str) -> Mark:
+    return Mark(
+        parts=tuple(Span(*part) for part in row["parts"]),
+        types=tuple(row["types"]),
+        concepts=None if row["concepts"] is None else tuple(row["concepts"]),
+        alternatives=tuple(tuple(one) for one in row["alternatives"]),
+        source="pred",
+        origin=f"{run}/{row['id']}",
+    )

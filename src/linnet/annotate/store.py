@@ -1,7 +1,8 @@
 """Opening the workbench's database: SQLite in a folder or PostgreSQL, migrated when opened, and its transactions.
 
-An acknowledged write survives a crash of the process and of the machine: SQLite runs with its write-ahead log and
-``synchronous=FULL``. Everything else of this room takes a connection of `Store.read` or `Store.write`.
+Needs the extra ``serve``. An acknowledged write survives a crash of the process and of the machine: SQLite runs with
+its write-ahead log and ``synchronous=FULL``. Everything else of this room takes a connection of `Store.read` or
+`Store.write`.
 """
 
 from __future__ import annotations
@@ -13,16 +14,19 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
-import sqlalchemy as sa
-from alembic.config import Config
-from alembic.runtime.environment import EnvironmentContext
-from alembic.runtime.migration import MigrationContext, MigrationStep
-from alembic.script import ScriptDirectory
-from alembic.script.revision import RevisionMap
-
 from linnet.annotate.problems import BusyError
-from linnet.annotate.tables import METADATA
 from linnet.errors import DataError, MissingExtraError
+
+try:
+    import sqlalchemy as sa
+    from alembic.config import Config
+    from alembic.runtime.environment import EnvironmentContext
+    from alembic.runtime.migration import MigrationContext, MigrationStep
+    from alembic.script import ScriptDirectory
+    from alembic.script.revision import RevisionMap
+except ModuleNotFoundError as error:
+    raise MissingExtraError(str(error.name), extra="serve", wanted_by="the annotation workbench") from error
+from linnet.annotate.tables import METADATA
 
 __all__ = ["FILE", "Store", "migrate", "open_store"]
 

@@ -1,4 +1,4 @@
-"""The tables of the workbench, the same in SQLite and PostgreSQL. Needs the extra ``serve``.
+"""The tables of the workbench, the same in SQLite and PostgreSQL.
 
 They are made by the files in ``migrations/``, which are only ever added to; a test compares the two. Times are texts
 in UTC of one form (`now`), so that they sort; JSON is text with one form for each value, so that it can be hashed.
@@ -9,13 +9,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from linnet.annotate.marks import canonical
-from linnet.errors import MissingExtraError
+import sqlalchemy as sa
 
-try:
-    import sqlalchemy as sa
-except ModuleNotFoundError as error:
-    raise MissingExtraError("sqlalchemy", extra="serve", wanted_by="the annotation workbench") from error
+from linnet.annotate.marks import canonical
 
 __all__ = [
     "METADATA",
@@ -217,7 +213,7 @@ predicted = sa.Table(
 )  # fmt: skip
 prediction = sa.Table(
     "prediction", METADATA, sa.Column("run", sa.Text, sa.ForeignKey("run.id"), primary_key=True),
-    _of("document", primary_key=True), _text("id", primary_key=True), _json("parts"), _json("types"),
+    _of("document", primary_key=True), _text("id", primary_key=True), _text("address"), _json("parts"), _json("types"),
     _json("concepts", null=True), _json("alternatives"), _json("candidates", null=True),
     sa.Column("p", sa.Double, nullable=True), _text("calibration", default=""), _json("signals"),
 )  # fmt: skip

@@ -155,7 +155,8 @@ def _models() -> None:
     )  # fmt: skip
     op.create_table(
         "prediction", sa.Column("run", sa.Text, sa.ForeignKey("run.id"), primary_key=True),
-        _of("document", primary_key=True), _text("id", primary_key=True), _text("parts"), _text("types"),
+        _of("document", primary_key=True), _text("id", primary_key=True), _text("address"), _text("parts"),
+        _text("types"),
         _text("concepts", null=True), _text("alternatives"), _text("candidates", null=True),
         sa.Column("p", sa.Double, nullable=True), _text("calibration", default=""), _text("signals"),
     )  # fmt: skip
