@@ -227,7 +227,7 @@ def test_an_interrupted_training_goes_on(kb: KnowledgeBase, tmp_path: Path, name
             if isinstance(one, Done):
                 done.append(one)
                 if stop and one.part == name:
-                    news.close()  # type: ignore[attr-defined]
+                    news.close()
                     break
         return done
 

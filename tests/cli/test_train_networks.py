@@ -120,7 +120,7 @@ def test_a_deadline_does_not_begin_a_training_anew(small: Path) -> None:
 
     def key(*changes: str) -> str:
         recipe = read_recipe(small, changes=changes)
-        return fitting._key(pipeline, tasks(pipeline, recipe.train, source="r", seed=recipe.seed), [], [])
+        return fitting._key(pipeline, tasks(pipeline, recipe.train, source="r", seed=recipe.seed), [], [], [])
 
     assert key() == key("train.dense.max_minutes=5") == key("train.dense.checkpoint_every=7")
     assert len({key(), key("seed=14"), key("train.dense.lr=1e-3")}) == 3

@@ -209,7 +209,7 @@ def test_both_stages_are_trained_kept_and_resumed(kb: KnowledgeBase, bert: str, 
     for one in halted:
         if isinstance(one, Done):
             break
-    halted.close()  # type: ignore[attr-defined]
+    halted.close()
     news = list(train(pipeline_of(kb, bert), todo, docs, (), output=tmp_path / "halted"))
     assert [(one.part, one.kept) for one in news if isinstance(one, Done)] == [("dense", True), ("dense-2", False)]
     trained = [config.load(tmp_path / name).parts[1] for name in ("whole", "halted")]
