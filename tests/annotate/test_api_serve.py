@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import importlib
 import json
 import os
 import re
@@ -18,7 +19,6 @@ import pytest
 from typer.testing import CliRunner
 
 from linnet.annotate.api.access import PREFIX
-from linnet.cli.main import app
 
 
 @contextmanager
@@ -74,5 +74,5 @@ def test_the_server_from_first_start_to_second(tmp_path: Path) -> None:
 def test_without_the_extra_the_command_names_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     monkeypatch.delitem(sys.modules, "linnet.annotate.api.server", raising=False)
-    done = CliRunner().invoke(app, ["serve", "--data", str(tmp_path)])
+    done = CliRunner().invoke(importlib.import_module("linnet.cli.main").app, ["serve", "--data", str(tmp_path)])
     assert "pip install 'linnet[serve]'" in str(done.exception)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import signal
 import subprocess
 import sys
@@ -14,12 +15,13 @@ from typer.testing import CliRunner
 from linnet.annotate.jobs import enqueue, find
 from linnet.annotate.people import add_project, add_user
 from linnet.annotate.store import open_store
-from linnet.cli.main import app
 from linnet.errors import LinnetError
 
 
 def test_kinds_of_jobs_that_there_are_not(tmp_path: Path) -> None:
-    found = CliRunner().invoke(app, ["worker", "--data", str(tmp_path), "--only", "trian"])
+    found = CliRunner().invoke(
+        importlib.import_module("linnet.cli.main").app, ["worker", "--data", str(tmp_path), "--only", "trian"]
+    )
     assert isinstance(found.exception, LinnetError)
     assert "there are train, predict, export" in str(found.exception)
 

@@ -25,19 +25,10 @@ import numpy.typing as npt
 from linnet.data import SCOPES, Concept, Name, Scope
 from linnet.errors import KnowledgeBaseError, UnknownConceptError, did_you_mean
 from linnet.home import kb_path
+from linnet.kb import tables
 from linnet.kb.file import APPLICATION_ID, SCHEMA_VERSION, TYPES, WAIT, check_file, is_busy, read_concept, recover
 from linnet.kb.search import Hit, row_number, search, spellings
-from linnet.kb.tables import (
-    ANCESTORS,
-    CHILDREN,
-    DAMAGE,
-    DESCENDANTS,
-    INFO,
-    check_rows,
-    connect,
-    damage_error,
-    read_info,
-)
+from linnet.kb.tables import ANCESTORS, DAMAGE, DESCENDANTS, INFO, check_rows, connect, damage_error, read_info
 
 if TYPE_CHECKING:
     from linnet.kb.edit import Edit
@@ -328,7 +319,7 @@ class KnowledgeBase:
 
     def children(self, row: int) -> npt.NDArray[np.int64]:
         """Return the rows of the live concepts directly below `row`, ascending."""
-        return self._column(CHILDREN, int(row))
+        return self._column(tables.CHILDREN, int(row))
 
     def ancestors(self, row: int) -> npt.NDArray[np.int64]:
         """Return the rows of all ancestors of `row`, itself excluded, ascending."""
