@@ -7,7 +7,11 @@ from collections.abc import Generator
 
 import pytest
 
-EXTRAS = ("torch", "transformers", "tokenizers", "safetensors", "accelerate", "spacy", "optuna", "onnx", "onnxruntime")
+EXTRAS = (
+    "accelerate", "alembic", "argon2", "fastapi", "httpx2", "onnx", "onnxruntime", "optuna", "psycopg",
+    "python_multipart", "safetensors", "spacy", "sqlalchemy", "starlette", "tokenizers", "torch", "transformers",
+    "uvicorn",
+)  # fmt: skip
 MISSING = [name for name in EXTRAS if importlib.util.find_spec(name) is None]
 FLAIR = ["src/linnet/detect/flair_model.py"]
 
@@ -18,8 +22,9 @@ def _skip(report: pytest.CollectReport | pytest.TestReport, path: object) -> Non
     """Turn a failure for want of an extra into a skip."""
     told = str(report.longrepr)
     lacks = [name for name in MISSING if f"No module named '{name}" in told or f"needs {name}, which is not" in told]
-    if "torch" in MISSING and "ImportError: cannot import name" in told and "from 'linnet.nn." in told:
-        lacks.append("torch")  # a module that was left half imported when it was not there
+    for name, room in (("torch", "nn"), ("sqlalchemy", "annotate")):
+        if name in MISSING and "ImportError: cannot import name" in told and f"from 'linnet.{room}." in told:
+            lacks.append(name)  # a module that was left half imported when it was not there
     if report.failed and (name := next(iter(lacks), None)):
         report.outcome, report.longrepr = "skipped", (str(path), 0, f"Skipped: {name} is not installed")
 

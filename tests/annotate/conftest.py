@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import pytest
 
-from linnet.annotate.store import Store, open_store
-from tests.annotate.api import Person, Site
-from tests.annotate.databases import postgresql
-from tests.annotate.desk import Desk
+if TYPE_CHECKING:  # what counts and draws is tested where the extra "serve" is not installed, too
+    from linnet.annotate.store import Store
+    from tests.annotate.api import Person, Site
+    from tests.annotate.desk import Desk
 
 
 @pytest.fixture(scope="session")
 def url() -> Iterator[str]:
+    from tests.annotate.databases import postgresql
+
     with postgresql() as found:
         yield found
 
@@ -30,6 +33,8 @@ def where(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 @pytest.fixture(scope="session")
 def store(where: str) -> Iterator[Store]:
     """An open store that all tests share: each makes projects of its own."""
+    from linnet.annotate.store import open_store
+
     opened = open_store(where)
     yield opened
     opened.close()
@@ -37,12 +42,17 @@ def store(where: str) -> Iterator[Store]:
 
 @pytest.fixture
 def desk(store: Store) -> Desk:
+    from tests.annotate.desk import Desk
+
     return Desk.open(store)
 
 
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """A workbench on SQLite that tests share: each makes people and projects of its own."""
+    from linnet.annotate.store import open_store
+    from tests.annotate.api import Site
+
     folder = tmp_path_factory.mktemp("site")
     opened = open_store(folder)
     yield Site(opened, folder)

@@ -323,7 +323,7 @@ class KnowledgeBase:
 
     def ancestors(self, row: int) -> npt.NDArray[np.int64]:
         """Return the rows of all ancestors of `row`, itself excluded, ascending."""
-        return self._column(ANCESTORS, int(row))
+        return self._column(ANCESTORS, int(row), int(row))
 
     # --- SQL ---------------------------------------------------------------------------------------------------------
 

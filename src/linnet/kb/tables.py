@@ -83,8 +83,8 @@ CHILDREN = (
     "WHERE p.parent = ? AND NOT c.retired ORDER BY p.concept"
 )
 ANCESTORS = (
-    "WITH RECURSIVE above(row) AS (SELECT parent FROM parents WHERE concept = ?1 UNION "
-    "SELECT parent FROM parents JOIN above ON concept = above.row) SELECT row FROM above WHERE row <> ?1 ORDER BY row"
+    "WITH RECURSIVE above(row) AS (SELECT parent FROM parents WHERE concept = ? UNION "
+    "SELECT parent FROM parents JOIN above ON concept = above.row) SELECT row FROM above WHERE row <> ? ORDER BY row"
 )
 # what SQLite answers to who may not write, when an interrupted edit must be undone before anything is read
 MUST_WRITE = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_PERM)
