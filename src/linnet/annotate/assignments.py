@@ -99,8 +99,10 @@ class Reading:
     def to_json(self) -> dict[str, Any]:
         """Return all layers as JSON: ``gold`` and ``pred`` as they came, what is ``decided``, what is still ``open``.
 
-        A mention of ``gold`` or ``pred`` whose id ``decided`` has too is to be drawn as that says.
+        Predictions and what is open stand in the order of the text. A mention of ``gold`` or ``pred`` whose id
+        ``decided`` has too is to be drawn as that says.
         """
+        predicted = sorted(self.predicted.items(), key=lambda item: (item[1].mark.parts, item[0]))
         shown = shown_predictions(self.sheet(), self.state)
         return {
             "id": self.row["id"],
@@ -117,8 +119,8 @@ class Reading:
                 for key, one in sorted(self.held.items())
                 if isinstance(one.value, Mark)
             ],
-            "pred": [_predicted(key, one) for key, one in self.predicted.items()],
-            "open": sorted(shown),
+            "pred": [_predicted(key, one) for key, one in predicted],
+            "open": [key for key, _ in predicted if key in shown],
             "comments": [{key: row[key] for key in ("id", "mention", "text", "actor", "at")} for row in self.comments],
         }
 
