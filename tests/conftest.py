@@ -66,6 +66,12 @@ def data() -> Path:
 
 
 @pytest.fixture
+def float32(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No bfloat16, which processors have or not: what small networks learn, and digits of losses, depend on it."""
+    monkeypatch.setattr("linnet.nn.device.bf16_gain", lambda: 0.0)
+
+
+@pytest.fixture
 def pool() -> Iterator[ThreadPoolExecutor]:
     """Eight threads, started in turn: two that install coverage's trace function at once fail (CPython 3.11)."""
     free = threading.Event()

@@ -14,7 +14,6 @@ import pytest
 import torch
 from tests.tiny_models import tiny_bert
 
-import linnet.nn.device
 from linnet.data import Concept, Document, Mention, Name, Span
 from linnet.detect.tagger import Tagger
 from linnet.errors import DataError, FormatError, PipelineError, RecipeError
@@ -25,6 +24,8 @@ from linnet.nn.span_scores import decoded, emissions
 from linnet.nn.windows import Pieces
 from linnet.pipeline import Pipeline
 from linnet.text.words import gold_chunks, spans_of
+
+pytestmark = pytest.mark.usefixtures("float32")
 
 THINGS = (
     ("Disease", "cold fever"),
@@ -41,12 +42,6 @@ WORDS = sorted({word for _, name in THINGS for word in name.split()} | set(FILLE
 @pytest.fixture(scope="module")
 def bert(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(tiny_bert(tmp_path_factory.mktemp("bert") / "tiny", words=WORDS, layers=1, size=32))
-
-
-@pytest.fixture(autouse=True)
-def exact(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Numbers of 32 bits, so that what has to be equal is."""
-    monkeypatch.setattr(linnet.nn.device, "has_bf16", lambda _: False)
 
 
 @pytest.fixture(scope="module")

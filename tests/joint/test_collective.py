@@ -25,6 +25,8 @@ from linnet.kb import KnowledgeBase
 from linnet.kb.build import build
 from linnet.pipeline import Pipeline
 
+pytestmark = pytest.mark.usefixtures("float32")
+
 SIGNS = ("fever", "cough", "rash", "ataxia", "seizure", "cleft palate", "short stature", "low fever")
 
 

@@ -23,6 +23,8 @@ from linnet.kb.build import build
 from linnet.nn.windows import Text, Window, sentence_windows
 from linnet.pipeline import Pipeline
 
+pytestmark = pytest.mark.usefixtures("float32")
+
 SIGNS = ("fever", "cough", "rash", "ataxia", "seizure", "cleft palate", "short stature", "low fever")
 TYPES = ("Finding", "Disorder")
 VARIANTS = ("pt_single", "pt_multi", "pt_hierarchical", "pe_single", "pe_hierarchical")
@@ -58,7 +60,7 @@ def documents(count: int = 10, *, shuffle: bool = False) -> list[Document]:
 
 
 def fitted(part: Hierarchical, docs: Sequence[Document], **args: Any) -> Hierarchical:
-    loop = {"epochs": 80, "batch": 5, "lr": 2e-3, "schedule": "constant"}
+    loop = {"epochs": 80, "batch": 5, "lr": 2e-3, "schedule": "constant", "evaluate_every": 10}
     told = {**loop, "head_lr_multiplier": 3.0, "dropout": 0.0, **args}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LinnetWarning)
@@ -196,6 +198,7 @@ def test_mentions_that_bilou_cannot_hold_are_counted(
     assert "1 mentions overlap longer ones" in caplog.text
 
 
+@pytest.mark.slow
 def test_published_settings_learn_too(kb: KnowledgeBase, encoder: str) -> None:
     docs = documents()
     part = small(kb, encoder, variant="pt_hierarchical", rows="plain", context="sentences", window=128,

@@ -103,6 +103,7 @@ def test_a_bi_encoder_is_trained_by_pytorch_and_linked_with_either(bert: str, tm
     assert len(list((tmp_path / "again").rglob("model.safetensors"))) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.data
 @pytest.mark.filterwarnings("ignore::linnet.errors.LinnetWarning")
 def test_on_real_vectors_it_costs_less_than_half_a_point(data: Path, tmp_path: Path) -> None:

@@ -21,7 +21,6 @@ from .test_cross_encoder import (
     WORDS,
     answered,
     close,
-    exact,
     fitted,
     front,
     kb,
@@ -31,7 +30,9 @@ from .test_cross_encoder import (
     scores,
 )  # fmt: skip
 
-__all__ = ["exact", "kb"]
+__all__ = ["kb"]
+
+pytestmark = pytest.mark.usefixtures("float32")
 
 LONG = 1024
 

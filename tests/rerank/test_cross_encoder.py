@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 import torch
 
-import linnet.nn.device
 from linnet.data import Candidates, Concept, Document, Mention, Name
 from linnet.errors import DataError, FormatError, LinnetWarning, PipelineError, RecipeError
 from linnet.kb import KnowledgeBase
@@ -26,6 +25,8 @@ from linnet.retrieve.ngram import Ngram
 from linnet.text.packing import PACKINGS, Packing
 from tests.tiny_models import tiny_bert
 
+pytestmark = pytest.mark.usefixtures("float32")
+
 NAMES = ("cold wind", "cold sickness", "cold water", "warm wind", "warm sickness", "warm water")
 HINTS = ("blew", "patient", "river")
 SENTENCE = "The {hint} had a {word} here."
@@ -35,12 +36,6 @@ WORDS = sorted({word for name in NAMES for word in name.split()} | {*HINTS, "the
 @pytest.fixture(scope="module")
 def bert(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(tiny_bert(tmp_path_factory.mktemp("bert") / "tiny", words=WORDS, layers=2))
-
-
-@pytest.fixture(autouse=True)
-def exact(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Numbers of 32 bits, so that what has to be equal is."""
-    monkeypatch.setattr(linnet.nn.device, "has_bf16", lambda _: False)
 
 
 @pytest.fixture

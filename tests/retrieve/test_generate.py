@@ -33,6 +33,8 @@ WORDS = sorted(
     {word for texts in (*NAMES, SURFACES) for text in texts for word in text.split()} | {"and", "patient", "is", "had"}
 )
 
+pytestmark = pytest.mark.usefixtures("float32")
+
 
 @pytest.fixture(scope="module")
 def bert(tmp_path_factory: pytest.TempPathFactory) -> str:
