@@ -74,7 +74,7 @@ def first(part: Generate, docs: list[Document]) -> list[int]:
     return [int(found.rows[0]) for [found] in part.retrieve(docs)]
 
 
-QUICK = {"batch": 6, "lr": 1e-2, "bf16": False, "schedule": "constant", "epochs": 50, "label_smoothing": 0.0}
+QUICK = {"batch": 6, "lr": 5e-3, "bf16": False, "schedule": "constant", "epochs": 60, "label_smoothing": 0.0}
 
 
 def taught(part: Generate, docs: list[Document], **args: Any) -> Generate:
