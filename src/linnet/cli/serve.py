@@ -1,4 +1,4 @@
-"""``linnet serve``: the annotation workbench as a server."""
+"""``linnet serve``: the annotation workbench as a server, and below it what is done to one as a whole."""
 
 from __future__ import annotations
 
@@ -8,14 +8,24 @@ from typing import Annotated
 
 import typer
 
-from linnet.cli.common import Quiet, Verbose, listen
+from linnet.cli.common import App, Group, Quiet, Verbose, listen
+from linnet.cli.serve_backup import backup, restore
 from linnet.cli.terminal import say
+from linnet.errors import LinnetError
 
-__all__ = ["serve"]
+__all__ = ["app"]
+
+app = App(cls=Group, subcommand_metavar="[backup | restore]", add_completion=False)
+app.command("backup")(backup)
+app.command("restore")(restore)
 
 
+@app.callback(invoke_without_command=True)
 def serve(
-    data: Annotated[Path, typer.Option("--data", help="Folder of the workbench: its database, models and exports.")],
+    context: typer.Context,
+    data: Annotated[
+        Path | None, typer.Option(help="Folder of the workbench: its database, models and exports. Must be given.")
+    ] = None,
     database: Annotated[
         str | None, typer.Option(help="PostgreSQL instead of the database in the folder: postgresql://user@host/name.")
     ] = None,
@@ -31,6 +41,12 @@ def serve(
 
     Behind a proxy that ends TLS, let it send X-Forwarded-Proto, so that cookies are kept to TLS.
     """
+    if context.invoked_subcommand is not None:
+        if data is not None or database is not None:
+            raise LinnetError(f"options stand behind the command: linnet serve {context.invoked_subcommand} --data ...")
+        return
+    if data is None:
+        raise LinnetError("name the folder of the workbench: linnet serve --data FOLDER")
     listen(quiet=quiet, verbose=verbose)
     from linnet.annotate.api.app import make_app  # noqa: PLC0415 - all other commands do without the extra `serve`
     from linnet.annotate.api.server import Server  # noqa: PLC0415 - as above
