@@ -8,15 +8,14 @@ import shutil
 import sys
 import threading
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from click.testing import Result
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from linnet.annotate import dumps
 from linnet.annotate.backup import MANIFEST, Manifest, back_up
@@ -93,14 +92,12 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
 
 
-def repacked(archive: Path, to: Path, *, without: str = "", **changed: bytes) -> Path:
-    """Copy an archive with other contents; its sums are right, as those of whoever writes one are."""
+def repacked(archive: Path, to: Path, changed: Mapping[str, bytes | None]) -> Path:
+    """Copy an archive with other contents, None for what is left out; its own sums are right."""
     with zipfile.ZipFile(archive) as old, zipfile.ZipFile(to, "w", zipfile.ZIP_DEFLATED) as new:
-        for name in old.namelist():
-            if name != without:
-                new.writestr(name, changed.pop(name, None) or old.read(name))
-        for name, content in changed.items():
-            new.writestr(name, content)
+        for name, content in {**{name: old.read(name) for name in old.namelist()}, **changed}.items():
+            if content is not None:
+                new.writestr(name, content)
     return to
 
 
@@ -226,35 +223,26 @@ def test_folders_that_are_gone_are_named(
 def forged(name: str, archive: Path, to: Path) -> Path:
     """Damage a backup, or write one as somebody might who wants to do harm."""
     content = bytearray(archive.read_bytes())
-    made = json.loads(manifest_of(archive).model_dump_json())
-    if name == "cut":
-        to.write_bytes(content[:-200])
-    elif name == "bits":
+    if name in ("cut", "bits"):
         content[len(content) // 3] ^= 0xFF
-        to.write_bytes(content)
-    elif name == "other weights":
-        repacked(archive, to, **{"data/models/m1/0-dictionary/weights.npy": b"x"})
-    elif name == "one missing":
-        repacked(archive, to, without="data/recipes/mine.toml")
-    elif name == "one more":
-        repacked(archive, to, **{"data/recipes/more.toml": b"x"})
-    elif name == "out of the folder":
-        repacked(archive, to, **{"data/../../out.toml": b"x"})
-    elif name == "absolute":
-        repacked(archive, to, **{"/tmp/out.toml": b"x"})
-    elif name == "no manifest":
-        repacked(archive, to, without=MANIFEST)
-    elif name == "later":
-        repacked(archive, to, **{MANIFEST: json.dumps({**made, "version": 2}).encode()})
-    elif name == "no JSON":
-        repacked(archive, to, **{MANIFEST: b"{"})
-    elif name == "no database":
-        [database] = [one for one in made["files"] if one.startswith("database/")]
-        del made["files"][database]
-        repacked(archive, to, without=database, **{MANIFEST: json.dumps(made).encode()})
-    else:
-        repacked(archive, to, **{MANIFEST: json.dumps({**made, "events": 99}).encode()})
-    return to
+        to.write_bytes(archive.read_bytes()[:-200] if name == "cut" else content)
+        return to
+    made = manifest_of(archive).model_dump()
+    database = next(one for one in made["files"] if one.startswith("database/"))
+    no_database = {name: one for name, one in made["files"].items() if name != database}
+    changes: dict[str, dict[str, bytes | None]] = {
+        "other weights": {"data/models/m1/0-dictionary/weights.npy": b"x"},
+        "one missing": {"data/recipes/mine.toml": None},
+        "one more": {"data/recipes/more.toml": b"x"},
+        "out of the folder": {"data/../../out.toml": b"x"},
+        "absolute": {"/tmp/out.toml": b"x"},
+        "no manifest": {MANIFEST: None},
+        "later": {MANIFEST: json.dumps({**made, "version": 2}).encode()},
+        "no JSON": {MANIFEST: b"{"},
+        "no database": {database: None, MANIFEST: json.dumps({**made, "files": no_database}).encode()},
+        "other events": {MANIFEST: json.dumps({**made, "events": 99}).encode()},
+    }
+    return repacked(archive, to, changes[name])
 
 
 FORGED = {
@@ -316,10 +304,10 @@ def test_rows_that_name_what_is_not_in_it(
         add_model(db, desk.project, name, 1, set(), id="m2")
     with reporting(Reporter(lambda *_: None, lambda _: None)):
         made = back_up(tmp_path / "b.zip", place.data, place.database)
-    said = json.dumps({**json.loads(made.model_dump_json()), "missing": []}).encode()
+    said = json.dumps({**made.model_dump(), "missing": []}).encode()
     new = new_place("new")
     with pytest.raises(LinnetError, match="is named, but not in the backup"):
-        restore(repacked(tmp_path / "b.zip", tmp_path / "c.zip", **{MANIFEST: said}), new.data, new.database)
+        restore(repacked(tmp_path / "b.zip", tmp_path / "c.zip", {MANIFEST: said}), new.data, new.database)
 
 
 def test_a_database_that_is_another_one(old: tuple[Place, Desk], tmp_path: Path, request: Any) -> None:
@@ -336,7 +324,7 @@ def test_a_database_that_is_another_one(old: tuple[Place, Desk], tmp_path: Path,
         with pytest.raises(FormatError, match="choose a new folder"):
             restore(archive, tmp_path / "used")
         other = another(request.getfixturevalue("url"))
-        with pytest.raises(DataError, match="is a backup of a database in the folder .* leave --database out"):
+        with pytest.raises(DataError, match=r"is a backup of a database in the folder .* leave --database out"):
             restore(archive, tmp_path / "new", other)
         with desk.store.write() as db:
             db.execute(sa.text("UPDATE alembic_version SET version_num = '9999'"))

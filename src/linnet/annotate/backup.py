@@ -32,7 +32,19 @@ from linnet.home import kb_path, real_path
 from linnet.kb import KnowledgeBase
 from linnet.reporter import warn
 
-__all__ = ["DATA", "DATABASE", "KBS", "MANIFEST", "Manifest", "Packed", "back_up", "digest", "folders_of", "holds", "kb_version"]
+__all__ = [
+    "DATA",
+    "DATABASE",
+    "KBS",
+    "MANIFEST",
+    "Manifest",
+    "Packed",
+    "back_up",
+    "digest",
+    "folders_of",
+    "holds",
+    "kb_version",
+]
 
 MANIFEST = "manifest.json"
 DATABASE, DATA, KBS = "database", "data", "kb"  # the folders of the archive
@@ -119,7 +131,7 @@ def _new_file(archive: str | Path) -> Iterator[IO[bytes]]:
     except OSError as error:
         raise FormatError(archive, f"cannot be written: {error.strerror}") from error
     try:
-        with open(handle, "w+b") as out:
+        with os.fdopen(handle, "w+b") as out:
             yield out
             out.flush()
             os.fsync(handle)

@@ -1,7 +1,7 @@
 """The whole database in one file, as it is at one moment while others write, and a database from such a file.
 
-SQLite writes the file itself (``VACUUM INTO``), without what was erased and still lies in free pages. PostgreSQL does it
-by its programs ``pg_dump`` and ``pg_restore``.
+SQLite writes the file itself (``VACUUM INTO``), without what was erased and still lies in free pages. PostgreSQL does
+it by its programs ``pg_dump`` and ``pg_restore``.
 """
 
 from __future__ import annotations
