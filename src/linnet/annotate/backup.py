@@ -47,7 +47,9 @@ __all__ = [
 ]
 
 MANIFEST = "manifest.json"
-DATABASE, DATA, KBS = "database", "data", "kb"  # the folders of the archive
+DATABASE = "database"  # a folder of the archive, as are the next two
+DATA = "data"
+KBS = "kb"
 BLOCK = 1 << 20
 
 
