@@ -25,7 +25,7 @@ from linnet.annotate.api.access import PREFIX
 from linnet.annotate.oidc import Provider, ProviderError, read_settings
 from linnet.annotate.people import add_user
 from linnet.annotate.signing import disable, first_link, make_link
-from linnet.annotate.store import open_store
+from linnet.annotate.store import Store, open_store
 from linnet.annotate.tables import identity, session, user
 from linnet.errors import FormatError, LinnetError, MissingExtraError, RecipeError
 from tests.annotate.api import Person, Site
@@ -37,6 +37,14 @@ from tests.annotate.provider import DISCOVERY, SECRET, FakeProvider, provider
 def there() -> Iterator[FakeProvider]:
     with provider() as made:
         yield made
+
+
+@pytest.fixture(scope="module")
+def nobody(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    """A workbench where nobody gets in."""
+    store = open_store(tmp_path_factory.mktemp("nobody"))
+    yield store
+    store.close()
 
 
 def opened(site: Site, there: FakeProvider, **more: Any) -> Site:
@@ -239,10 +247,9 @@ WRONG = {
 
 @pytest.mark.filterwarnings("ignore::jwt.warnings.InsecureKeyLengthWarning")
 @pytest.mark.parametrize("name", WRONG)
-def test_tokens_that_prove_nothing(tmp_path: Path, there: FakeProvider, name: str) -> None:
+def test_tokens_that_prove_nothing(nobody: Store, tmp_path: Path, there: FakeProvider, name: str) -> None:
     change, said = WRONG[name]
-    store = open_store(tmp_path)
-    browser = Site(store, tmp_path, there.settings(create=True)).stranger()
+    browser = Site(nobody, tmp_path, there.settings(create=True)).stranger()
     url = start(browser)
     change(there)
     if name == "signature":
@@ -251,9 +258,8 @@ def test_tokens_that_prove_nothing(tmp_path: Path, there: FakeProvider, name: st
     assert answer.status_code == 401
     assert said in answer.json()["detail"]
     assert "linnet" not in browser.cookies
-    with store.read() as db:
+    with nobody.read() as db:
         assert [db.scalar(sa.select(sa.func.count()).select_from(one)) for one in (user, identity, session)] == [0] * 3
-    store.close()
 
 
 @pytest.mark.parametrize("alg", ["RS256", "PS256", "ES384", "EdDSA"])
