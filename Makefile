@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constr
 OUT := demo/out
 export LINNET_HOME ?= $(CURDIR)/.linnet
 
-.PHONY: demo test test-all test-elsewhere test-flair lint docs bench fuzz clean
+.PHONY: demo test test-all test-elsewhere test-flair debian-packages lint docs bench fuzz clean
 
 # Two stamps: what running needs, and what developing needs on top of it.
 $(VENV)/run.stamp: pyproject.toml constraints.txt
@@ -56,6 +56,9 @@ $(FLAIR)/stamp: pyproject.toml constraints-flair.txt
 test-flair: $(FLAIR)/stamp  ## the detector flair, in an environment of its own: trains a small tagger and links with it
 	@OMP_NUM_THREADS=1 $(FLAIR)/bin/python -m pytest --quiet --log-cli-level=INFO tests/detect/test_flair.py src/linnet/detect/flair.py
 	@OMP_NUM_THREADS=1 $(FLAIR)/bin/python -m pytest --quiet tests/contract -k flair
+
+debian-packages:  ## the browser and the PostgreSQL that tests use and skip without, from Debian or Ubuntu; as root
+	@apt-get install --yes --no-install-recommends chromium postgresql
 
 lint: $(VENV)/dev.stamp  ## ruff, format, mypy strict, generated docs up to date
 	@$(BIN)/ruff check .

@@ -8,9 +8,9 @@ from collections.abc import Generator
 import pytest
 
 EXTRAS = (
-    "accelerate", "alembic", "argon2", "fastapi", "httpx2", "onnx", "onnxruntime", "optuna", "psycopg",
-    "python_multipart", "safetensors", "spacy", "sqlalchemy", "starlette", "tokenizers", "torch", "transformers",
-    "uvicorn",
+    "accelerate", "alembic", "argon2", "cryptography", "fastapi", "httpx2", "jwt", "onnx", "onnxruntime", "optuna",
+    "psycopg", "python_multipart", "safetensors", "spacy", "sqlalchemy", "starlette", "tokenizers", "torch",
+    "transformers", "uvicorn",
 )  # fmt: skip
 MISSING = [name for name in EXTRAS if importlib.util.find_spec(name) is None]
 FLAIR = ["src/linnet/detect/flair_model.py"]

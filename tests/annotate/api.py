@@ -17,6 +17,7 @@ from starlette.testclient import TestClient
 from linnet.annotate.api.access import PREFIX
 from linnet.annotate.api.app import make_app
 from linnet.annotate.api.workbench import Settings
+from linnet.annotate.oidc import OidcSettings
 from linnet.annotate.people import add_user
 from linnet.annotate.runs import add_predictions, end_run, start_run
 from linnet.annotate.signing import make_token
@@ -82,12 +83,12 @@ class Site:
 
     store: Store
     folder: Path
+    oidc: OidcSettings | None = None
 
     @cached_property
     def app(self) -> fastapi.FastAPI:
-        return make_app(
-            self.store, Settings(self.folder, largest_body=200_000, largest_upload=2_000_000, poll=0.01, ping=0.02)
-        )
+        limits: dict[str, Any] = {"largest_body": 200_000, "largest_upload": 2_000_000, "poll": 0.01, "ping": 0.02}
+        return make_app(self.store, Settings(self.folder, oidc=self.oidc, **limits))
 
     def person(self, name: str = "somebody", *, admin: bool = False) -> Person:
         """Return a new user of the workbench."""

@@ -47,14 +47,15 @@ def desk(store: Store) -> Desk:
     return Desk.open(store)
 
 
-@pytest.fixture(scope="session")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """A workbench on SQLite that tests share: each makes people and projects of its own."""
+@pytest.fixture(scope="session", params=["sqlite", "postgresql"])
+def site(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """A workbench on each database in turn, which tests share: each makes people and projects of its own."""
     from linnet.annotate.store import open_store
     from tests.annotate.api import Site
+    from tests.annotate.databases import another
 
     folder = tmp_path_factory.mktemp("site")
-    opened = open_store(folder)
+    opened = open_store(folder if request.param == "sqlite" else another(request.getfixturevalue("url")))
     yield Site(opened, folder)
     opened.close()
 

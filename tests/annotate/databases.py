@@ -7,11 +7,13 @@ import pwd
 import shutil
 import subprocess
 import tempfile
+import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 
 PACKAGES = Path("/usr/lib/postgresql")
 
@@ -72,3 +74,13 @@ def postgresql() -> Iterator[str]:
             _run([*control, "-m", "immediate", "stop"], folder, user)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def another(url: str) -> str:
+    """Make another database in the server of the one at `url` and return its URL."""
+    made = sa.make_url(url).set(database=f"linnet_{uuid.uuid4().hex}")
+    engine = sa.create_engine(sa.make_url(url).set(drivername="postgresql+psycopg"), isolation_level="AUTOCOMMIT")
+    with engine.connect() as db:
+        db.exec_driver_sql(f"CREATE DATABASE {made.database}")
+    engine.dispose()
+    return made.render_as_string(hide_password=False)

@@ -71,6 +71,26 @@ def test_the_server_from_first_start_to_second(tmp_path: Path) -> None:
     assert (tmp_path / "site").stat().st_mode & 0o077 == 0
 
 
+@pytest.mark.slow
+def test_a_backup_while_the_server_runs(tmp_path: Path) -> None:
+    archive = tmp_path / "b.zip"
+    words = [sys.executable, "-m", "linnet", "serve"]
+    with serving(tmp_path / "site") as (_, port, link):
+        me = ask(port, "POST", "/session/password", {"link": link, "password": "correct horse battery"})
+        keys = {"Cookie": me["cookie"], "X-CSRF-Token": me["csrf"]}
+        project = ask(port, "POST", "/projects", {"name": "notes"}, **keys)["project"]
+        doc = ask(port, "POST", f"/projects/{project}/pastes", {"text": "Seizures."}, **keys)["added"][0]
+        subprocess.run([*words, "backup", archive, "--data", tmp_path / "site"], check=True)
+        ask(port, "POST", f"/projects/{project}/pastes", {"text": "Later."}, **keys)
+    subprocess.run([*words, "restore", archive, "--data", tmp_path / "again"], check=True)
+    with serving(tmp_path / "again") as (_, port, link):
+        assert link == ""
+        assert ask(port, "GET", "/me", Cookie=me["cookie"])["status"] == 401
+        me = ask(port, "POST", "/session", {"name": "admin", "password": "correct horse battery"})
+        found = ask(port, "GET", f"/projects/{project}/documents", Cookie=me["cookie"])["documents"]
+        assert [one["document"] for one in found] == [doc]
+
+
 def test_without_the_extra_the_command_names_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     monkeypatch.delitem(sys.modules, "linnet.annotate.api.server", raising=False)

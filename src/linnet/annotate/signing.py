@@ -22,7 +22,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from linnet.annotate.people import add_user, storable
-from linnet.annotate.tables import now, session, token, user
+from linnet.annotate.tables import identity, now, session, token, user
 from linnet.errors import DataError, LinnetError, MissingExtraError
 
 try:
@@ -49,6 +49,7 @@ __all__ = [
     "same_secret",
     "sign_in",
     "sign_out",
+    "take_link",
     "use_link",
 ]
 
@@ -265,25 +266,39 @@ def _end_links(db: sa.Connection, id: int) -> None:
     db.execute(token.delete().where(token.c.hash.in_(ended)))
 
 
+def take_link(db: sa.Connection, secret: str) -> int:
+    """Use a link up, and return the number of its user.
+
+    Raises:
+        UnknownCallerError: the link is not good, or was used before.
+    """
+    row = _of_token(db, secret)
+    if row is None or LINK not in row.scopes:
+        raise UnknownCallerError("this link was used before or is too old: ask for another one")
+    _end_links(db, row.id)
+    return int(row.id)
+
+
 def use_link(db: sa.Connection, secret: str, password: str) -> int:
     """Set the password of a link's user, whose number is returned; the link is used up, open sessions end.
 
     Raises:
         UnknownCallerError: the link is not good, or was used before.
-        DataError: the password is too short or too long.
+        DataError: the password is too short or too long; the transaction must not go on.
     """
-    row = _of_token(db, secret)
-    if row is None or LINK not in row.scopes:
-        raise UnknownCallerError("this link was used before or is too old: ask for another one")
-    _set_password(db, row.id, password)
-    _end_links(db, row.id)
-    return int(row.id)
+    id = take_link(db, secret)
+    _set_password(db, id, password)
+    return id
 
 
-def first_link(db: sa.Connection) -> str | None:
-    """Return the secret of the link that sets the first password; None once an administrator has one."""
+def first_link(db: sa.Connection, issuer: str = "") -> str | None:
+    """Return the secret of the link that sets the first password; None once an administrator can sign in.
+
+    That is with a password, or at the provider `issuer`.
+    """
     able = sa.and_(user.c.admin, ~user.c.disabled)
-    if db.execute(sa.select(user.c.id).where(able, user.c.hash.is_not(None))).first() is not None:
+    theirs = user.c.id.in_(sa.select(identity.c.user).where(identity.c.issuer == issuer))
+    if db.execute(sa.select(user.c.id).where(able, user.c.hash.is_not(None) | theirs)).first() is not None:
         return None
     id = db.scalar(sa.select(user.c.id).where(able).order_by(user.c.id).limit(1))
     return make_link(db, add_user(db, FIRST_USER, admin=True) if id is None else int(id))

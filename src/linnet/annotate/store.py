@@ -28,7 +28,7 @@ except ModuleNotFoundError as error:
     raise MissingExtraError(str(error.name), extra="serve", wanted_by="the annotation workbench") from error
 from linnet.annotate.tables import METADATA
 
-__all__ = ["FILE", "Store", "migrate", "open_store"]
+__all__ = ["FILE", "Store", "connect", "migrate", "open_store"]
 
 FILE = "linnet.db"
 WAIT = 30  # seconds to wait for other writers
@@ -87,7 +87,7 @@ def open_store(where: str | Path) -> Store:
         MissingExtraError: PostgreSQL without the extra ``postgres``.
     """
     try:
-        store = Store(_postgresql(str(where)) if "://" in str(where) else _sqlite(Path(where)))
+        store = connect(where)
         with store.write() as db:
             migrate(db)
     except OSError as error:
@@ -95,6 +95,16 @@ def open_store(where: str | Path) -> Store:
     except sa.exc.DBAPIError as error:
         raise DataError(f"the database cannot be opened: {error.orig}") from error
     return store
+
+
+def connect(where: str | Path) -> Store:
+    """Return the store in a folder or of a PostgreSQL URL, its tables as they are.
+
+    Raises:
+        DataError: it is of another kind.
+        MissingExtraError: PostgreSQL without the extra ``postgres``.
+    """
+    return Store(_postgresql(str(where)) if "://" in str(where) else _sqlite(Path(where)))
 
 
 def _sqlite(folder: Path) -> sa.Engine:

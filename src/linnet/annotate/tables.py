@@ -22,6 +22,7 @@ __all__ = [
     "event",
     "guideline",
     "idem",
+    "identity",
     "job",
     "member",
     "mention_now",
@@ -119,6 +120,11 @@ token = sa.Table(
 )  # fmt: skip
 session = sa.Table(
     "session", METADATA, _text("hash", primary_key=True), _of("user"), _text("csrf"), _text("made"), _text("expires"),
+)  # fmt: skip
+# who somebody is at a provider of sign-ins
+identity = sa.Table(
+    "identity", METADATA, _text("issuer", primary_key=True), _text("subject", primary_key=True), _of("user"),
+    _text("made"),
 )  # fmt: skip
 # `model` is the one in use, `seq` the version of the settings
 project = sa.Table(

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import typer
-from typer.core import TyperCommand, TyperOption
+from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from linnet import __version__
 from linnet.cli.terminal import clean
@@ -22,6 +22,7 @@ from linnet.reporter import Reporter
 __all__ = [
     "TERMINAL",
     "App",
+    "Group",
     "Metrics",
     "Quiet",
     "Verbose",
@@ -55,12 +56,25 @@ class App(typer.Typer):
 
 class _Once(TyperCommand):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        values, _rest, order = self.make_parser(ctx).parse_args(list(args))
-        for option, count in Counter(order).items():
-            if count > 1 and isinstance(option, TyperOption) and not (option.multiple or option.is_flag):
-                many = f"was given {count}, the last {values[option.name]!r}"
-                raise LinnetError(f"{option.opts[0]} takes one value but {many}: give it once")
+        _refuse_twice(self, ctx, args)
         return super().parse_args(ctx, args)
+
+
+class Group(TyperGroup):
+    """The same for a command that does something itself and has others below it."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the options before the name of a command below."""
+        _refuse_twice(self, ctx, args)
+        return super().parse_args(ctx, args)
+
+
+def _refuse_twice(command: Any, ctx: Any, args: list[str]) -> None:
+    values, _rest, order = command.make_parser(ctx).parse_args(list(args))
+    for option, count in Counter(order).items():
+        if count > 1 and isinstance(option, TyperOption) and not (option.multiple or option.is_flag):
+            many = f"was given {count}, the last {values[option.name]!r}"
+            raise LinnetError(f"{option.opts[0]} takes one value but {many}: give it once")
 
 
 def show_version(value: bool) -> None:

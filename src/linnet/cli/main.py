@@ -26,7 +26,7 @@ COMMANDS = {
     "tune": "linnet.cli.tune:tune",
     "evaluate": "linnet.cli.evaluate:evaluate",
     "reproduce": "linnet.cli.reproduce:reproduce",
-    "serve": "linnet.cli.serve:serve",
+    "serve": "linnet.cli.serve:app",
     "worker": "linnet.cli.worker:worker",
     "bench": "linnet.bench.app:app",
 }

@@ -1,21 +1,35 @@
-"""``linnet serve``: the annotation workbench as a server."""
+"""``linnet serve``: the annotation workbench as a server, and below it what is done to one as a whole."""
 
 from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from linnet.cli.common import Quiet, Verbose, listen
+from linnet.cli.common import App, Group, Quiet, Verbose, listen
+from linnet.cli.serve_backup import backup, restore
 from linnet.cli.terminal import say
+from linnet.errors import LinnetError
 
-__all__ = ["serve"]
+if TYPE_CHECKING:
+    from linnet.annotate.api.workbench import Settings
+    from linnet.annotate.oidc import OidcSettings
+
+__all__ = ["app"]
+
+app = App(cls=Group, subcommand_metavar="[backup | restore]", add_completion=False)
+app.command("backup")(backup)
+app.command("restore")(restore)
 
 
+@app.callback(invoke_without_command=True)
 def serve(
-    data: Annotated[Path, typer.Option("--data", help="Folder of the workbench: its database, models and exports.")],
+    context: typer.Context,
+    data: Annotated[
+        Path | None, typer.Option(help="Folder of the workbench: its database, models and exports. Must be given.")
+    ] = None,
     database: Annotated[
         str | None, typer.Option(help="PostgreSQL instead of the database in the folder: postgresql://user@host/name.")
     ] = None,
@@ -24,6 +38,16 @@ def serve(
     worker: Annotated[
         bool, typer.Option("--worker/--no-worker", help="Train, predict and export in this process too.")
     ] = True,
+    oidc: Annotated[
+        Path | None,
+        typer.Option(
+            help="TOML file of a provider that people sign in at (OpenID Connect): issuer, client_id, url of this "
+            "workbench; client_secret there or in LINNET_OIDC_SECRET."
+        ),
+    ] = None,
+    oidc_create: Annotated[
+        bool, typer.Option("--oidc-create", help="Let in who was not invited, as users without rights.")
+    ] = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
@@ -31,21 +55,43 @@ def serve(
 
     Behind a proxy that ends TLS, let it send X-Forwarded-Proto, so that cookies are kept to TLS.
     """
+    if context.invoked_subcommand is not None:
+        if data is not None or database is not None:
+            raise LinnetError(f"options stand behind the command: linnet serve {context.invoked_subcommand} --data ...")
+        return
+    if data is None:
+        raise LinnetError("name the folder of the workbench: linnet serve --data FOLDER")
+    if oidc_create and oidc is None:
+        raise LinnetError("--oidc-create says whom a provider may let in: name its file with --oidc")
     listen(quiet=quiet, verbose=verbose)
+    from linnet.annotate.api.workbench import Settings  # noqa: PLC0415 - all other commands do without the extra
+
+    settings = Settings(data, oidc=None if oidc is None else _provider(oidc, oidc_create))
+    _serve(settings, database, host, port, worker=worker, verbose=verbose)
+
+
+def _provider(path: Path, create: bool) -> OidcSettings:
+    from linnet.annotate.oidc import read_settings  # noqa: PLC0415 - as above
+
+    return read_settings(path, create=create)
+
+
+def _serve(settings: Settings, database: str | None, host: str, port: int, *, worker: bool, verbose: bool) -> None:
+    """Serve until a signal comes."""
     from linnet.annotate.api.app import make_app  # noqa: PLC0415 - all other commands do without the extra `serve`
     from linnet.annotate.api.server import Server  # noqa: PLC0415 - as above
-    from linnet.annotate.api.workbench import Settings  # noqa: PLC0415 - as above
     from linnet.annotate.signing import first_link  # noqa: PLC0415 - as above
     from linnet.annotate.store import open_store  # noqa: PLC0415 - as above
     from linnet.annotate.worker import Worker  # noqa: PLC0415 - as above
 
+    data, issuer = settings.data, "" if settings.oidc is None else settings.oidc.issuer
     data.mkdir(parents=True, exist_ok=True, mode=0o700)  # what is inside may be about patients
     store = open_store(database or data)
     hands = Worker(store, data)
     try:
         with store.write() as db:
-            link = first_link(db)
-        server = Server(make_app(store, Settings(data)), host, port, partial(_greet, host, link), chatty=verbose)
+            link = first_link(db, issuer)
+        server = Server(make_app(store, settings), host, port, partial(_greet, host, link), chatty=verbose)
         if worker:
             hands.start()
         server.run()

@@ -26,9 +26,10 @@ from typing import IO, Any, cast
 from linnet import __version__
 from linnet.errors import LinnetError
 
-__all__ = ["LIMITS", "Limits", "PassingError", "WebError", "ask", "check_url", "receive"]
+__all__ = ["LIMITS", "Limits", "PassingError", "WebError", "ask", "check_url", "post", "receive"]
 
 USER_AGENT = f"linnet/{__version__}"
+USUAL = {"User-Agent": USER_AGENT, "Accept": "*/*", "Accept-Encoding": "identity"}
 ANSWERS = (200, 206, 304, 416)  # what the caller's conditions and ranges can lead to
 MISSING = (404, 410)
 PASSING = (408, 429, 500, 502, 503, 504)
@@ -55,10 +56,13 @@ LIMITS = Limits()
 
 
 class WebError(LinnetError):
-    """A file that could not be fetched; `missing` where the server says there is no such file."""
+    """A file that could not be fetched; `missing` where the server says there is no such file.
 
-    def __init__(self, message: str, *, missing: bool = False) -> None:
-        self.missing = missing
+    `refused` where it says that the request itself is wrong (status 400).
+    """
+
+    def __init__(self, message: str, *, missing: bool = False, refused: bool = False) -> None:
+        self.missing, self.refused = missing, refused
         super().__init__(message)
 
 
@@ -129,6 +133,13 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
         return cast("http.client.HTTPResponse | None", answer)
 
     http_error_301 = http_error_303 = http_error_307 = http_error_308 = http_error_302
+
+
+class _Stays(urllib.request.HTTPRedirectHandler):
+    """Follows no redirect: what is sent is for one server."""
+
+    def redirect_request(self, *_: Any) -> None:
+        """Leave it to the caller."""
 
 
 def _scheme(url: str) -> str:
@@ -218,11 +229,41 @@ def ask(url: str, headers: Mapping[str, str] | None = None, *, limits: Limits = 
         PassingError: the server is busy or broken, or the connection timed out or was cut.
         WebError: everything else that keeps the answer from coming.
     """
-    usual = {"User-Agent": USER_AGENT, "Accept": "*/*", "Accept-Encoding": "identity"}
-    request = urllib.request.Request(check_url(url), headers={**usual, **(headers or {})})  # noqa: S310 - checked
+    request = urllib.request.Request(check_url(url), headers={**USUAL, **(headers or {})})  # noqa: S310 - checked
+    # the opener also knows files and FTP, which neither `check_url` nor `_Redirects` lets through
+    return _answer(request, _Redirects, ANSWERS, limits)
+
+
+def post(
+    url: str, fields: Mapping[str, str], headers: Mapping[str, str] | None = None, *, limits: Limits = LIMITS
+) -> http.client.HTTPResponse:
+    """Send the fields of a form and return the open answer, whose status is 200; it is not sent on to elsewhere.
+
+    Args:
+        url: see `check_url`.
+        fields: names and values.
+        headers: beside the usual ones.
+        limits: of these, the timeout is used.
+
+    Raises:
+        PassingError: the server is busy or broken, or the connection timed out or was cut.
+        WebError: everything else that keeps the answer from coming.
+    """
+    body = urllib.parse.urlencode(fields).encode()
+    request = urllib.request.Request(check_url(url), body, {**USUAL, **(headers or {})})  # noqa: S310 - checked
+    return _answer(request, _Stays, (200,), limits)
+
+
+def _answer(
+    request: urllib.request.Request,
+    redirects: type[urllib.request.HTTPRedirectHandler],
+    answers: tuple[int, ...],
+    limits: Limits,
+) -> http.client.HTTPResponse:
+    """Send a request and return the open answer, if its status is one of `answers`."""
+    url = request.full_url
     try:
-        # it also knows files and FTP, which neither `check_url` nor `_Redirects` lets through
-        opener = urllib.request.build_opener(_Http, _Https, _Redirects, _Statuses)
+        opener = urllib.request.build_opener(_Http, _Https, redirects, _Statuses)
         response: http.client.HTTPResponse = opener.open(request, timeout=limits.timeout)
     except urllib.error.HTTPError as error:  # raised for redirects that lead nowhere, and for nothing else
         error.close()
@@ -234,7 +275,7 @@ def ask(url: str, headers: Mapping[str, str] | None = None, *, limits: Limits = 
         raise WebError(f"{url}: {problem}") from error
     except http.client.HTTPException as error:
         raise _explained(url, error, limits) from error
-    if response.status in ANSWERS:
+    if response.status in answers:
         return response
     with response:
         raise _refused(url, response, limits)
@@ -259,7 +300,7 @@ def _refused(url: str, response: http.client.HTTPResponse, limits: Limits) -> We
     if status in (401, 403):
         return WebError(f"{url}: the server does not give it to a program ({said})")
     if status not in PASSING:
-        return WebError(f"{url}: the server answered {said}")
+        return WebError(f"{url}: the server answered {said}", refused=status == 400)
     asked = response.headers.get("Retry-After", "").strip()  # a date is passed over
     wait = float(asked[:12]) if asked.isascii() and asked.isdigit() else None
     if wait is not None and wait > limits.patience:

@@ -25,6 +25,7 @@ from linnet.annotate.api import (
     exports,
     jobs,
     kb,
+    oidc,
     projects,
     quality,
     samples,
@@ -44,7 +45,7 @@ from linnet.errors import LinnetError
 __all__ = ["make_app", "routes_of"]
 
 RESOURCES = (
-    session, users, projects, uploads, documents, assignments, samples, stream, kb, candidates, jobs, quality,
+    session, oidc, users, projects, uploads, documents, assignments, samples, stream, kb, candidates, jobs, quality,
     exports,
 )  # fmt: skip
 LARGE = ("uploads", "history")  # the last part of paths that take files

@@ -12,6 +12,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
+from linnet.annotate.oidc import ProviderError
 from linnet.annotate.problems import BusyError, ConflictError, NotFoundError, RefusedError
 from linnet.annotate.signing import TooManyAttemptsError, UnknownCallerError
 from linnet.errors import LinnetError, MissingExtraError, UnknownConceptError
@@ -24,6 +25,7 @@ MEDIA_TYPE = "application/problem+json"
 STATUS: dict[tuple[type[LinnetError], ...], int] = {
     (UnknownCallerError,): 401,
     (NotFoundError, UnknownConceptError): 404,
+    (ProviderError,): 502,
     (MissingExtraError,): 503,
 }
 # what any route may answer, for the description of the interface

@@ -12,7 +12,7 @@ from linnet.annotate.api.workbench import Workbench
 from linnet.annotate.people import name_of
 from linnet.annotate.signing import change_password, make_session, sign_in, sign_out, use_link
 
-__all__ = ["router"]
+__all__ = ["Body", "begin", "router"]
 
 router = make_router()
 
@@ -44,7 +44,7 @@ class NewPassword(Body):
     new: str = Field(max_length=1000)
 
 
-def _begin(bench: Workbench, request: Request, response: Response, user: int) -> dict[str, Any]:
+def begin(bench: Workbench, request: Request, response: Response, user: int) -> dict[str, Any]:
     """Open a session in this browser."""
     with bench.store.write() as db:
         secret, csrf = make_session(db, user)
@@ -59,7 +59,7 @@ def begin_session(bench: Bench, request: Request, response: Response, body: Sign
     """Sign in; ``csrf`` goes into the header X-CSRF-Token of every request that changes something."""
     with bench.store.read() as db:  # a password takes long to check: nobody else is to wait for it
         user = sign_in(db, body.name, body.password, bench.attempts)
-    return _begin(bench, request, response, user)
+    return begin(bench, request, response, user)
 
 
 @router.post("/session/password", status_code=201)
@@ -67,7 +67,7 @@ def set_password(bench: Bench, request: Request, response: Response, body: First
     """Set a password by a link, which is used up, and sign in."""
     with bench.store.write() as db:
         user = use_link(db, body.link, body.password)
-    return _begin(bench, request, response, user)
+    return begin(bench, request, response, user)
 
 
 @router.delete("/session", status_code=204)

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from linnet.annotate.fresh import linker_of
 from linnet.annotate.models import load_model, recipe_named
+from linnet.annotate.oidc import OidcSettings, Provider
 from linnet.annotate.problems import NotFoundError
 from linnet.annotate.signing import Attempts
 from linnet.annotate.store import Store
@@ -38,6 +39,7 @@ class Settings:
         room: what an uploaded archive may unpack to.
         poll: seconds between two looks for what others did, for streams of events.
         ping: seconds of silence on such a stream.
+        oidc: a provider that people sign in at.
     """
 
     data: Path
@@ -46,6 +48,7 @@ class Settings:
     room: Room = field(default_factory=lambda: Room(bytes=1 << 30, files=20_000))
     poll: float = 0.5
     ping: float = 15.0
+    oidc: OidcSettings | None = None
 
 
 class Workbench:
@@ -54,6 +57,7 @@ class Workbench:
     def __init__(self, store: Store, settings: Settings) -> None:
         self.store, self.settings = store, settings
         self.attempts = Attempts()
+        self.oidc = None if settings.oidc is None else Provider(settings.oidc)
         self.stopping = threading.Event()  # set when the server is to stop: streams end then
         self._kbs: dict[str, KnowledgeBase] = {}
         self._linkers: dict[tuple[str, str], Pipeline] = {}
