@@ -9,10 +9,13 @@ from typing import Any
 
 import pytest
 
+from linnet.annotate.models import use
+from linnet.annotate.runs import add_model
 from linnet.annotate.worker import Worker
 from linnet.home import kb_folder
 from linnet.kb import KnowledgeBase
 from linnet.kb.build import build
+from linnet.recipes.config import load, save
 from tests.annotate.api import Person, Site, listen
 from tests.annotate.desk import AGAIN, DOC, FITS, GUESSES, TEXT
 from tests.conftest import CONCEPTS
@@ -232,6 +235,26 @@ def test_candidates_of_a_fresh_span(site: Site, root: Person, named_kb: Knowledg
     root.post(f"/projects/{project}/candidates", {**ask, "parts": [[2, 140]]}, 422)
     root.post(f"/projects/{site.project(root)}/candidates", ask, 409)
     root.post(f"/projects/{site.project(root, kb='small')}/candidates", ask, 404)
+
+
+def test_a_model_that_learned_from_a_peer_gives_no_candidates(
+    site: Site, root: Person, named_kb: KnowledgeBase
+) -> None:
+    project = site.project(root, kb="small")
+    alice, bob = (site.member(root, project, "annotator", name) for name in ("alice", "bob"))
+    [doc] = root.post(f"/projects/{project}/pastes", {"text": "A short finger."})["added"]
+    given = {"documents": [doc], "users": [alice.user, bob.user]}
+    hers, his = root.post(f"/projects/{project}/assignments", given)["assignments"]
+    save(load("dictionary", kb=named_kb), site.folder / "models" / "learned")
+    with site.store.write() as db:
+        model = add_model(db, project, "models/learned", 0, {(doc, bob.user)})
+        use(db, project, model)
+    ask, path = {"document": doc, "parts": [[2, 14]]}, f"/projects/{project}/candidates"
+    assert bob.post(path, ask, 200)["model"] == model
+    assert alice.post(path, ask, 200)["model"] is None
+    for one, stream in ((alice, hers), (bob, his)):
+        one.command(stream, "done")
+    assert alice.post(path, ask, 200)["model"] == model
 
 
 # --- jobs, streams, files --------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from linnet.annotate.people import role_of
 from linnet.annotate.tables import assignment, model_source, predicted, project, run
 
-__all__ = ["countable_streams", "may_see", "may_write", "visible_runs", "visible_streams"]
+__all__ = ["countable_streams", "may_ask", "may_see", "may_write", "visible_runs", "visible_streams"]
 
 Streams = sa.Select[Any]
 
@@ -94,6 +94,15 @@ def may_write(db: sa.Connection, stream: int, user_id: int) -> bool:
     if row is None or role_of(db, row["project"], user_id) in (None, "viewer"):
         return False
     return bool(row["user"] == user_id or row["kind"] == "shared")
+
+
+def may_ask(db: sa.Connection, project_id: int, model: str, document: int, user_id: int) -> bool:
+    """Return whether a model may answer a user about a document: not if it learned there from work hidden from them."""
+    same = sa.and_(model_source.c.document == assignment.c.document, model_source.c.user == assignment.c.user)
+    learned = sa.select(assignment.c.id).join(model_source, same)
+    learned = learned.where(model_source.c.model == model, assignment.c.document == document)
+    hidden = learned.where(assignment.c.id.not_in(visible_streams(db, project_id, user_id)))
+    return db.execute(hidden.limit(1)).first() is None
 
 
 def visible_runs(db: sa.Connection, stream: Mapping[str, Any]) -> Streams:
