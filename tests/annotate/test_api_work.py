@@ -188,7 +188,7 @@ def test_samples_are_leased(site: Site, root: Person) -> None:
     second = bob.post(f"/projects/{project}/samples", {"n": 3})
     assert len(second["assignments"]) == 2
     assert bob.post(f"/projects/{project}/samples", {"n": 3})["assignments"] == []
-    bob.post(f"/projects/{project}/samples", {"strategy": "best"}, 201)  # nothing is left to be put in order
+    bob.post(f"/projects/{project}/samples", {"strategy": "best"}, 422)
     mine = alice.get(f"/projects/{project}/assignments")["assignments"]
     assert [one["assignment"] for one in mine] == first["assignments"]
     assert all(one["lease"] for one in mine)
