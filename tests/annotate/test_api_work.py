@@ -286,6 +286,19 @@ def test_an_export_is_for_who_asked_for_it(site: Site, root: Person) -> None:
     root.ask("GET", f"/jobs/{job}/file", 404)
 
 
+def test_files_with_an_erased_text_are_gone(site: Site, root: Person) -> None:
+    project = site.project(root)
+    [doc] = root.post(f"/projects/{project}/pastes", {"text": "Fits."})["added"]
+    job = root.post(f"/projects/{project}/jobs", {"kind": "export"}, 202)["id"]
+    while root.get(f"/jobs/{job}")["state"] == "queued":
+        assert Worker(site.store, site.folder, kinds=("export",)).work()
+    file = site.folder / root.get(f"/jobs/{job}")["result"]["file"]
+    assert file.is_file()
+    root.ask("DELETE", f"/projects/{project}/documents/{doc}", 204)
+    root.ask("GET", f"/jobs/{job}/file", 404)
+    assert not file.parent.exists()
+
+
 def test_the_stream_tells_what_happens(site: Site, root: Person, work: tuple[Person, int, int]) -> None:
     alice, project, stream = work
 

@@ -15,8 +15,9 @@ import pytest
 import sqlalchemy as sa
 
 import linnet
-from linnet.annotate import training
+from linnet.annotate import exporting, training
 from linnet.annotate.assignments import assign
+from linnet.annotate.documents import redact
 from linnet.annotate.exports import export_project
 from linnet.annotate.jobs import Job, ask_to_cancel
 from linnet.annotate.journal import check
@@ -311,6 +312,22 @@ def test_a_file_and_its_manifest(bench: Bench, format: str) -> None:
         with bench.store.read() as db:
             ours = export_project(db, bench.project)
         assert [doc.text for doc in linnet.read(path)] == [doc.text for doc in ours]
+
+
+def test_a_text_that_is_erased_meanwhile_is_in_no_file(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    [id] = bench.upload([Document("open", "He has heart pain.")])
+    real = exporting.write
+
+    def slow(*args: Any, **more: Any) -> Any:
+        count = real(*args, **more)
+        with bench.store.write() as db:
+            redact(db, id, bench.user)
+        return count
+
+    monkeypatch.setattr(exporting, "write", slow)
+    job = bench.do("export")
+    assert (job.state, "was erased while" in job.log_tail) == ("failed", True)
+    assert not (bench.data / "exports" / str(job.id)).exists()
 
 
 def test_a_format_that_there_is_not(bench: Bench) -> None:

@@ -186,9 +186,7 @@ def _mention(row: Mapping[str, Any]) -> dict[str, Any]:
 
 def _log(db: sa.Connection, seen: sa.Select[Any]) -> list[Timed]:
     """Return how long finished documents took, as far as somebody may see them."""
-    taken = sa.func.sum(
-        sa.cast(event.c.ms, sa.Double)
-    )  # whole numbers may add up to too large ones
+    taken = sa.func.sum(sa.cast(event.c.ms, sa.Double))  # whole numbers may add up to too large ones
     query = (
         sa.select(document.c.length, sa.func.count(sa.distinct(event.c.mention)), taken)
         .select_from(event.join(assignment, assignment.c.id == event.c.stream).join(document))
