@@ -79,6 +79,12 @@ def test_what_nobody_looked_at_is_not_reviewed(desk: Desk) -> None:
     assert exported(desk).reviewed is None
 
 
+def test_what_lies_between_the_parts_of_a_mention_is_not_reviewed(desk: Desk) -> None:
+    desk = Desk.open(desk.store, PLAIN)
+    desk.do("create", "ours", parts=[FITS, HANDS], concepts=["HP:1"])
+    assert exported(desk).reviewed == (FITS, HANDS)
+
+
 def test_unsure_mentions_are_neither_positive_nor_negative(desk: Desk) -> None:
     desk.do("unsure", desk.guesses()[0])
     desk.do("link", "g1", concepts=[], nil="too general")
@@ -117,6 +123,24 @@ def test_where_two_differ_nobody_has_reviewed(desk: Desk) -> None:
     assert project_of(desk) == doc
     judged.do("done")
     assert (FITS, (), ("HP:2",), ()) in {(s[0], *rest) for s, *rest in meanings(project_of(desk))}
+
+
+def test_a_comment_takes_nothing_from_the_work_of_others(desk: Desk) -> None:
+    bob = desk.colleague()
+    desk.do("link", "g2", concepts=["HP:9"])
+    desk.do("done")
+    said = project_of(desk)
+    bob.do("comment", text="is this right?")
+    assert project_of(desk) == said
+
+
+def test_the_order_of_concepts_is_no_difference(desk: Desk) -> None:
+    bob = desk.colleague()
+    desk.do("link", "g2", concepts=["HP:8", "HP:9"], alternatives=[["HP:7"]])
+    bob.do("link", "g2", concepts=["HP:7"], alternatives=[["HP:9", "HP:8"]])
+    for one in (desk, bob):
+        one.do("done")
+    assert [m.concepts for m in project_of(desk).mentions or ()] == [("HP:0001250",), ("HP:8", "HP:9")]
 
 
 def test_a_training_set_depends_on_the_number_alone(desk: Desk) -> None:
