@@ -22,7 +22,7 @@ from linnet.annotate.exports import export_project
 from linnet.annotate.jobs import Job, ask_to_cancel
 from linnet.annotate.journal import check
 from linnet.annotate.models import model_row, models_of, project_row, use
-from linnet.annotate.people import add_user
+from linnet.annotate.people import add_user, change_settings
 from linnet.annotate.problems import NotFoundError
 from linnet.annotate.runs import add_model
 from linnet.annotate.store import Store
@@ -185,6 +185,17 @@ def test_a_model_is_not_used_if_it_is_worse_beyond_the_interval(
         assert (project_row(db, bench.project)["model"] == old) is not used
         row = model_row(db, bench.project, job.result["model"])
     assert row["metrics"]["in_use"]["model"] == old
+
+
+def test_a_model_takes_the_place_of_one_that_its_knowledge_base_has_left(bench: Bench, tmp_path: Path) -> None:
+    first = bench.do("train").result["model"]
+    release = make_kb(tmp_path / "ills.kb", more=("syndrome",))
+    with bench.store.write() as db:
+        assert change_settings(db, bench.project, project_row(db, bench.project)["seq"], {"kb": str(release)})
+    job = bench.do("train")
+    assert job.state == "succeeded", job.log_tail
+    assert f"{first}, in use, cannot be measured" in job.log_tail
+    assert job.result["used"]
 
 
 def killed_and_resumed(bench: Bench, kill: int) -> tuple[Job, dict[str, str]]:
