@@ -12,13 +12,13 @@ import sqlalchemy as sa
 
 from linnet import corpora
 from linnet.annotate.assignments import assign
-from linnet.annotate.documents import add_documents
+from linnet.annotate.documents import add_documents, redact
 from linnet.annotate.exports import export, export_project, training_set
 from linnet.annotate.history import history, import_history
 from linnet.annotate.journal import check, events_of, last_number, standing
 from linnet.annotate.marks import Mark
 from linnet.annotate.people import add_project
-from linnet.annotate.tables import assignment
+from linnet.annotate.tables import assignment, document
 from linnet.codec import dumps
 from linnet.data import Document, Mention, Span
 from linnet.errors import DataError
@@ -265,6 +265,9 @@ def damaged(line: Any, *path: Any, to: Any) -> Any:
         (("streams", 0, "events", 0, "seq"), 3, "some are missing"),
         (("streams", 0, "events", 0, "before"), {}, "does not start from"),
         (("streams", 0, "events", 0, "after"), {"parts": 1}, "not one of the workbench"),
+        (("streams", 0, "events", 0, "after", "parts"), [[0, 10**6]], "outside the text"),
+        (("streams", 0, "events", 0, "after", "parts"), [[9, 12], [0, 8]], "in disorder"),
+        (("streams", 0, "events", 0, "after", "parts"), [], "outside the text"),
         (("streams", 0, "events", 0, "kind"), "undo", "nothing to undo"),
         (("streams", 0, "comments"), {}, "not one of a history"),
         (("streams", 0, "events", 0, "more"), 1, "not one of a history"),
@@ -276,6 +279,19 @@ def test_a_damaged_history_is_refused(desk: Desk, path: Any, to: Any, problem: s
         [line] = history(db, desk.project)
     with pytest.raises(DataError, match=problem):
         into(desk, [damaged(line, *path, to=to)])
+
+
+def test_a_history_brings_no_comments_back_on_an_erased_text(desk: Desk) -> None:
+    with desk.store.read() as db:
+        [before] = history(db, desk.project)
+    project, _ = into(desk, [before])
+    desk.do("comment", text="He is known here.")
+    with desk.store.read() as db:
+        [line] = history(db, desk.project)
+    with desk.store.write() as db:
+        id = db.scalar(sa.select(document.c.id).where(document.c.project == project)) or 0
+        redact(db, id, desk.user)
+        assert import_history(db, project, desk.user, [line]) == 0
 
 
 def test_a_comment_that_was_changed_is_refused(desk: Desk) -> None:
