@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 import sqlalchemy as sa
 
@@ -164,7 +166,9 @@ def test_an_erased_text_is_in_no_file_of_a_database_in_use(tmp_path: Path) -> No
 
 def test_what_quotes_an_erased_text_goes_with_it(desk: Desk) -> None:
     found = guess(0, 8, "HP:0001250")
-    named = Candidates([-1], [1.0], ids=("HP:0001250",), labels=("an alias that was learned",))
+    named = Candidates(
+        np.array([-1], np.int32), np.ones(1, np.float32), ids=("HP:0001250",), labels=("an alias that was learned",)
+    )
     run = desk.predict((replace(found, candidates=named),))
     with desk.store.write() as db:
         id = enqueue(db, desk.project, "predict", user=desk.user)
@@ -174,7 +178,7 @@ def test_what_quotes_an_erased_text_goes_with_it(desk: Desk) -> None:
         db.execute(upload.insert().values(**values, errors=errors, made=""))
         redact(db, desk.document, desk.user)
     with desk.store.read() as db:
-        told = db.scalar(sa.select(upload.c.errors).where(upload.c.project == desk.project))
+        told: Any = db.scalar(sa.select(upload.c.errors).where(upload.c.project == desk.project))
         assert [(one["line"], "Seizures" in one["message"]) for one in told] == [(1, False)]
         assert find(db, id).log_tail == ""
         assert set(db.scalars(sa.select(prediction.c.candidates).where(prediction.c.run == run))) == {None}
