@@ -11,6 +11,7 @@ import pytest
 
 from linnet.annotate.models import use
 from linnet.annotate.runs import add_model
+from linnet.annotate.tables import job as jobs
 from linnet.annotate.worker import Worker
 from linnet.home import kb_folder
 from linnet.kb import KnowledgeBase
@@ -271,6 +272,22 @@ def test_jobs_are_asked_for_and_cancelled(site: Site, root: Person) -> None:
     assert [one["id"] for one in root.get(f"/projects/{project}/jobs")] == [job["id"]]
     root.post(f"/projects/{project}/jobs", {"kind": "mine-bitcoin"}, 422)
     root.ask("GET", "/models/none", 404)
+
+
+def test_how_much_a_model_has_learned_from_is_not_for_blind_annotators(site: Site, root: Person) -> None:
+    project = site.project(root)
+    alice = site.member(root, project, "annotator")
+    job = root.post(f"/projects/{project}/jobs", {"kind": "train"}, 202)["id"]
+    card, metrics = {"recipe": "x", "documents": {"train": 4711}}, {"mentions": 4711, "in_use": {"mentions": 4711}}
+    with site.store.write() as db:
+        model = add_model(db, project, "models/m", 0, set(), card=card, metrics=metrics)
+        db.execute(jobs.update().where(jobs.c.id == job).values(log_tail="4711 documents to learn from"))
+    paths = [f"/projects/{project}/jobs", f"/jobs/{job}", f"/projects/{project}/models", f"/models/{model}"]
+    assert all("4711" in root.ask("GET", path).text for path in paths)
+    assert not any("4711" in alice.ask("GET", path).text for path in paths)
+    assert alice.get(f"/models/{model}")["card"] == {"recipe": "x"}
+    root.ask("PATCH", f"/projects/{project}", json={"blind": False}, headers={"If-Match": '"0"'})
+    assert all("4711" in alice.ask("GET", path).text for path in paths)
 
 
 def test_an_export_is_for_who_asked_for_it(site: Site, root: Person) -> None:
