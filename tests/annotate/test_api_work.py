@@ -13,6 +13,7 @@ from linnet.annotate.models import use
 from linnet.annotate.runs import add_model
 from linnet.annotate.tables import job as jobs
 from linnet.annotate.worker import Worker
+from linnet.data import Concept, Name
 from linnet.home import kb_folder
 from linnet.kb import KnowledgeBase
 from linnet.kb.build import build
@@ -236,6 +237,23 @@ def test_candidates_of_a_fresh_span(site: Site, root: Person, named_kb: Knowledg
     root.post(f"/projects/{project}/candidates", {**ask, "parts": [[2, 140]]}, 422)
     root.post(f"/projects/{site.project(root)}/candidates", ask, 409)
     root.post(f"/projects/{site.project(root, kb='small')}/candidates", ask, 404)
+
+
+def test_a_knowledge_base_that_was_edited_is_opened_again(site: Site, root: Person) -> None:
+    made = build([Concept("X:8", (Name("Ague"),))], kb_folder() / "edited.kb")
+    project = site.project(root, kb="edited")
+    [doc] = root.post(f"/projects/{project}/pastes", {"text": "Acute gout."})["added"]
+    before = root.get("/kb/edited")["version"]
+    with KnowledgeBase.edit(made.path) as change:
+        change.add(Concept("X:4711", (Name("Gout"),)))
+    after = root.get("/kb/edited")["version"]
+    assert after != before
+    for version in (before, after):
+        assert root.get(f"/kb/{version}/concepts/X:4711")["name"] == "Gout"
+    ask = {"document": doc, "parts": [[6, 10]]}
+    assert root.post(f"/projects/{project}/candidates", ask, 200)["candidates"][0]["id"] == "X:4711"
+    made.close()
+    made.path.unlink()
 
 
 def test_a_model_that_learned_from_a_peer_gives_no_candidates(
