@@ -51,9 +51,10 @@ while not worker.work():
 """
 
 
-def make_kb(path: Path) -> Path:
-    """Build a knowledge base of 32 concepts."""
-    names = [f"{organ} {ill}" for organ in ORGANS for ill in ILLS]
+def make_kb(path: Path, more: tuple[str, ...] = ()) -> Path:
+    """Build a knowledge base of 32 concepts, and of some `more` with other ills."""
+    names = [f"{organ} {ill}" for ill in more for organ in ORGANS]
+    names = [f"{organ} {ill}" for organ in ORGANS for ill in ILLS] + names
     concepts = [
         Concept(f"X:{n}", (Name(name), Name(f"{name.split()[1]} of the {name.split()[0]}")))
         for n, name in enumerate(names)

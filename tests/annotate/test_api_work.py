@@ -9,10 +9,15 @@ from typing import Any
 
 import pytest
 
+from linnet.annotate.models import use
+from linnet.annotate.runs import add_model
+from linnet.annotate.tables import job as jobs
 from linnet.annotate.worker import Worker
+from linnet.data import Concept, Name
 from linnet.home import kb_folder
 from linnet.kb import KnowledgeBase
 from linnet.kb.build import build
+from linnet.recipes.config import load, save
 from tests.annotate.api import Person, Site, listen
 from tests.annotate.desk import AGAIN, DOC, FITS, GUESSES, TEXT
 from tests.conftest import CONCEPTS
@@ -185,7 +190,7 @@ def test_samples_are_leased(site: Site, root: Person) -> None:
     second = bob.post(f"/projects/{project}/samples", {"n": 3})
     assert len(second["assignments"]) == 2
     assert bob.post(f"/projects/{project}/samples", {"n": 3})["assignments"] == []
-    bob.post(f"/projects/{project}/samples", {"strategy": "best"}, 201)  # nothing is left to be put in order
+    bob.post(f"/projects/{project}/samples", {"strategy": "best"}, 422)
     mine = alice.get(f"/projects/{project}/assignments")["assignments"]
     assert [one["assignment"] for one in mine] == first["assignments"]
     assert all(one["lease"] for one in mine)
@@ -234,6 +239,43 @@ def test_candidates_of_a_fresh_span(site: Site, root: Person, named_kb: Knowledg
     root.post(f"/projects/{site.project(root, kb='small')}/candidates", ask, 404)
 
 
+def test_a_knowledge_base_that_was_edited_is_opened_again(site: Site, root: Person) -> None:
+    made = build([Concept("X:8", (Name("Ague"),))], kb_folder() / "edited.kb")
+    project = site.project(root, kb="edited")
+    [doc] = root.post(f"/projects/{project}/pastes", {"text": "Acute gout."})["added"]
+    before = root.get("/kb/edited")["version"]
+    with KnowledgeBase.edit(made.path) as change:
+        change.add(Concept("X:4711", (Name("Gout"),)))
+    after = root.get("/kb/edited")["version"]
+    assert after != before
+    for version in (before, after):
+        assert root.get(f"/kb/{version}/concepts/X:4711")["name"] == "Gout"
+    ask = {"document": doc, "parts": [[6, 10]]}
+    assert root.post(f"/projects/{project}/candidates", ask, 200)["candidates"][0]["id"] == "X:4711"
+    made.close()
+    made.path.unlink()
+
+
+def test_a_model_that_learned_from_a_peer_gives_no_candidates(
+    site: Site, root: Person, named_kb: KnowledgeBase
+) -> None:
+    project = site.project(root, kb="small")
+    alice, bob = (site.member(root, project, "annotator", name) for name in ("alice", "bob"))
+    [doc] = root.post(f"/projects/{project}/pastes", {"text": "A short finger."})["added"]
+    given = {"documents": [doc], "users": [alice.user, bob.user]}
+    hers, his = root.post(f"/projects/{project}/assignments", given)["assignments"]
+    save(load("dictionary", kb=named_kb), site.folder / "models" / "learned")
+    with site.store.write() as db:
+        model = add_model(db, project, "models/learned", 0, {(doc, bob.user)})
+        use(db, project, model)
+    ask, path = {"document": doc, "parts": [[2, 14]]}, f"/projects/{project}/candidates"
+    assert bob.post(path, ask, 200)["model"] == model
+    assert alice.post(path, ask, 200)["model"] is None
+    for one, stream in ((alice, hers), (bob, his)):
+        one.command(stream, "done")
+    assert alice.post(path, ask, 200)["model"] == model
+
+
 # --- jobs, streams, files --------------------------------------------------------------------------------------------
 
 
@@ -250,6 +292,22 @@ def test_jobs_are_asked_for_and_cancelled(site: Site, root: Person) -> None:
     root.ask("GET", "/models/none", 404)
 
 
+def test_how_much_a_model_has_learned_from_is_not_for_blind_annotators(site: Site, root: Person) -> None:
+    project = site.project(root)
+    alice = site.member(root, project, "annotator")
+    job = root.post(f"/projects/{project}/jobs", {"kind": "train"}, 202)["id"]
+    card, metrics = {"recipe": "x", "documents": {"train": 4711}}, {"mentions": 4711, "in_use": {"mentions": 4711}}
+    with site.store.write() as db:
+        model = add_model(db, project, "models/m", 0, set(), card=card, metrics=metrics)
+        db.execute(jobs.update().where(jobs.c.id == job).values(log_tail="4711 documents to learn from"))
+    paths = [f"/projects/{project}/jobs", f"/jobs/{job}", f"/projects/{project}/models", f"/models/{model}"]
+    assert all("4711" in root.ask("GET", path).text for path in paths)
+    assert not any("4711" in alice.ask("GET", path).text for path in paths)
+    assert alice.get(f"/models/{model}")["card"] == {"recipe": "x"}
+    root.ask("PATCH", f"/projects/{project}", json={"blind": False}, headers={"If-Match": '"0"'})
+    assert all("4711" in alice.ask("GET", path).text for path in paths)
+
+
 def test_an_export_is_for_who_asked_for_it(site: Site, root: Person) -> None:
     project = site.project(root)
     curator = site.member(root, project, "curator")
@@ -261,6 +319,19 @@ def test_an_export_is_for_who_asked_for_it(site: Site, root: Person) -> None:
     assert "Fits." in curator.ask("GET", f"/jobs/{job}/file").text
     assert root.get(f"/jobs/{job}")["result"] is None
     root.ask("GET", f"/jobs/{job}/file", 404)
+
+
+def test_files_with_an_erased_text_are_gone(site: Site, root: Person) -> None:
+    project = site.project(root)
+    [doc] = root.post(f"/projects/{project}/pastes", {"text": "Fits."})["added"]
+    job = root.post(f"/projects/{project}/jobs", {"kind": "export"}, 202)["id"]
+    while root.get(f"/jobs/{job}")["state"] == "queued":
+        assert Worker(site.store, site.folder, kinds=("export",)).work()
+    file = site.folder / root.get(f"/jobs/{job}")["result"]["file"]
+    assert file.is_file()
+    root.ask("DELETE", f"/projects/{project}/documents/{doc}", 204)
+    root.ask("GET", f"/jobs/{job}/file", 404)
+    assert not file.parent.exists()
 
 
 def test_the_stream_tells_what_happens(site: Site, root: Person, work: tuple[Person, int, int]) -> None:

@@ -65,6 +65,17 @@ def test_roles(desk: Desk) -> None:
         assert not may_write(db, 10**6, viewer)
 
 
+def test_who_may_be_the_next_reader_is_blind_already(desk: Desk) -> None:
+    next_one, viewer = join(desk, "annotator"), join(desk, "viewer")
+    with desk.store.write() as db:
+        assert change_settings(db, desk.project, 0, {"settings": {"annotators": 2}})
+    desk.do("done")
+    assert seen(desk, next_one) == set()  # nobody else has the document, and it can still be drawn
+    assert seen(desk, viewer) == {desk.stream}
+    desk.colleague().do("done")
+    assert len(seen(desk, next_one)) == 2
+
+
 def test_open_projects_hide_nothing_from_members(desk: Desk) -> None:
     bob, stranger = desk.colleague(), join(desk, None)
     with desk.store.write() as db:

@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
-from linnet.annotate.acts import shown_predictions
+from linnet.annotate.acts import MOST_SPREAD, Command, shown_predictions
 from linnet.annotate.assignments import assign
 from linnet.annotate.commands import preview
 from linnet.annotate.marks import DOCUMENT, Note, Progress, address
 from linnet.annotate.problems import ConflictError, NotFoundError, RefusedError
 from linnet.data import Document
 from linnet.errors import DataError
-from tests.annotate.desk import AGAIN, FITS, HANDS, Desk, command, guess
+from tests.annotate.desk import AGAIN, FITS, HANDS, Desk, command, fresh, guess
 
 
 def open_guesses(desk: Desk) -> set[str]:
@@ -113,6 +114,19 @@ def test_what_makes_no_sense_is_refused(desk: Desk, op: str, mention: str, field
     assert desk.send(good).seq == 1
 
 
+def test_a_mention_that_a_command_with_a_long_id_has_made_can_be_edited(desk: Desk) -> None:
+    id = fresh("c").ljust(64, "c")
+    desk.send(Command.model_validate({"id": id, "op": "create", "parts": [FITS]}))
+    desk.do("link", f"m:{id}", concepts=["HP:1"])
+    assert desk.mark(f"m:{id}").concepts == ("HP:1",)
+
+
+@pytest.mark.parametrize("fields", [{"nil": "\0"}, {"kb": "\0"}, {"types": ["\0"]}])
+def test_words_without_nul_alone_are_taken(fields: Any) -> None:  # PostgreSQL holds none
+    with pytest.raises(ValidationError, match="should match pattern"):
+        command("link", "g1", concepts=[], **fields)
+
+
 def test_an_address_is_used_once(desk: Desk) -> None:
     desk.do("create", "new", parts=[[0, 8]], concepts=["HP:1"])
     with pytest.raises(RefusedError, match="there is a mention 'new' already"):
@@ -161,6 +175,19 @@ def test_spreading(desk: Desk) -> None:
     assert desk.read().state == after
 
 
+def test_words_are_not_found_before_a_combining_mark(desk: Desk) -> None:
+    desk = Desk.open(desk.store, Document("sjo", "Sjo and Sjo\u0308gren and Sjo"), ())
+    desk.do("create", "one", parts=[[0, 3]])
+    assert [one["value"]["parts"] for one in desk.do("spread", "one").mentions] == [[[21, 24]]]
+
+
+def test_too_many_places_are_refused(desk: Desk) -> None:
+    desk = Desk.open(desk.store, Document("a", "a " * (MOST_SPREAD + 2)), ())
+    desk.do("create", "one", parts=[[0, 1]])
+    with pytest.raises(RefusedError, match="in more than 5000 places"):
+        desk.do("spread", "one")
+
+
 def test_spreading_a_prediction_accepts_it(desk: Desk) -> None:
     first = desk.guesses()[0]
     assert [one["id"] for one in desk.do("spread", first).mentions] == [first]
@@ -179,6 +206,8 @@ def test_what_cannot_be_spread(desk: Desk, parts: Any, end: str, problem: str) -
 def test_accepting_all_that_are_sure_enough(desk: Desk) -> None:
     over = command("accept_over", p=0.8)
     assert preview(desk.store, desk.stream, over) == 2
+    with pytest.raises(RefusedError, match="what undo changes"):
+        preview(desk.store, desk.stream, command("undo"))
     with pytest.raises(RefusedError, match="no mention"):
         preview(desk.store, desk.stream, command("spread", "g9"))
     answer = desk.send(over)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 import sqlalchemy as sa
 
@@ -11,11 +14,13 @@ from linnet.annotate.acts import shown_predictions
 from linnet.annotate.assignments import assign, read
 from linnet.annotate.documents import Added, add_documents, document_of, redact, row_of
 from linnet.annotate.exports import export, export_project, training_set
+from linnet.annotate.jobs import enqueue, find
 from linnet.annotate.journal import last_number
+from linnet.annotate.people import add_project, add_user
 from linnet.annotate.problems import NotFoundError
 from linnet.annotate.runs import add_predictions, start_run
-from linnet.annotate.store import Store
-from linnet.annotate.tables import comment
+from linnet.annotate.store import Store, open_store
+from linnet.annotate.tables import comment, job, prediction, upload
 from linnet.data import Abbreviation, Candidates, Document, Mention, Passage, Span
 from linnet.errors import DataError
 from linnet.kb import KnowledgeBase
@@ -144,6 +149,39 @@ def test_assignments(desk: Desk) -> None:
             assign(db, desk.document, desk.user, kind="shared")
         with pytest.raises(NotFoundError):
             assign(db, 10**6, desk.user)
+
+
+def test_an_erased_text_is_in_no_file_of_a_database_in_use(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    with store.write() as db:
+        user = add_user(db, "alice")
+        project = add_project(db, "notes", user)
+        [id] = add_documents(db, project, user, [Document("n", "Wolfeschlegelstein has fits. " * 200)]).new
+    with store.write() as db:
+        redact(db, id, user)
+    store.forget()
+    assert not any(b"Wolfeschlegelstein" in path.read_bytes() for path in tmp_path.iterdir())
+    store.close()
+
+
+def test_what_quotes_an_erased_text_goes_with_it(desk: Desk) -> None:
+    found = guess(0, 8, "HP:0001250")
+    named = Candidates(
+        np.array([-1], np.int32), np.ones(1, np.float32), ids=("HP:0001250",), labels=("an alias that was learned",)
+    )
+    run = desk.predict((replace(found, candidates=named),))
+    with desk.store.write() as db:
+        id = enqueue(db, desk.project, "predict", user=desk.user)
+        db.execute(job.update().where(job.c.id == id).values(log_tail="the line says 'Seizures'"))
+        errors = [{"file": "a.ann", "line": 1, "message": "the text says 'Seizures'", "done": "left out"}]
+        values = {"project": desk.project, "user": desk.user, "name": "a.ann", "sha256": "", "state": "done"}
+        db.execute(upload.insert().values(**values, errors=errors, made=""))
+        redact(db, desk.document, desk.user)
+    with desk.store.read() as db:
+        told: Any = db.scalar(sa.select(upload.c.errors).where(upload.c.project == desk.project))
+        assert [(one["line"], "Seizures" in one["message"]) for one in told] == [(1, False)]
+        assert find(db, id).log_tail == ""
+        assert set(db.scalars(sa.select(prediction.c.candidates).where(prediction.c.run == run))) == {None}
 
 
 def test_an_erased_text_leaves_the_chain_whole(desk: Desk) -> None:

@@ -12,13 +12,13 @@ import sqlalchemy as sa
 
 from linnet import corpora
 from linnet.annotate.assignments import assign
-from linnet.annotate.documents import add_documents
+from linnet.annotate.documents import add_documents, redact
 from linnet.annotate.exports import export, export_project, training_set
 from linnet.annotate.history import history, import_history
 from linnet.annotate.journal import check, events_of, last_number, standing
 from linnet.annotate.marks import Mark
 from linnet.annotate.people import add_project
-from linnet.annotate.tables import assignment
+from linnet.annotate.tables import assignment, document
 from linnet.codec import dumps
 from linnet.data import Document, Mention, Span
 from linnet.errors import DataError
@@ -79,6 +79,12 @@ def test_what_nobody_looked_at_is_not_reviewed(desk: Desk) -> None:
     assert exported(desk).reviewed is None
 
 
+def test_what_lies_between_the_parts_of_a_mention_is_not_reviewed(desk: Desk) -> None:
+    desk = Desk.open(desk.store, PLAIN)
+    desk.do("create", "ours", parts=[FITS, HANDS], concepts=["HP:1"])
+    assert exported(desk).reviewed == (FITS, HANDS)
+
+
 def test_unsure_mentions_are_neither_positive_nor_negative(desk: Desk) -> None:
     desk.do("unsure", desk.guesses()[0])
     desk.do("link", "g1", concepts=[], nil="too general")
@@ -117,6 +123,24 @@ def test_where_two_differ_nobody_has_reviewed(desk: Desk) -> None:
     assert project_of(desk) == doc
     judged.do("done")
     assert (FITS, (), ("HP:2",), ()) in {(s[0], *rest) for s, *rest in meanings(project_of(desk))}
+
+
+def test_a_comment_takes_nothing_from_the_work_of_others(desk: Desk) -> None:
+    bob = desk.colleague()
+    desk.do("link", "g2", concepts=["HP:9"])
+    desk.do("done")
+    said = project_of(desk)
+    bob.do("comment", text="is this right?")
+    assert project_of(desk) == said
+
+
+def test_the_order_of_concepts_is_no_difference(desk: Desk) -> None:
+    bob = desk.colleague()
+    desk.do("link", "g2", concepts=["HP:8", "HP:9"], alternatives=[["HP:7"]])
+    bob.do("link", "g2", concepts=["HP:7"], alternatives=[["HP:9", "HP:8"]])
+    for one in (desk, bob):
+        one.do("done")
+    assert [m.concepts for m in project_of(desk).mentions or ()] == [("HP:0001250",), ("HP:8", "HP:9")]
 
 
 def test_a_training_set_depends_on_the_number_alone(desk: Desk) -> None:
@@ -241,6 +265,9 @@ def damaged(line: Any, *path: Any, to: Any) -> Any:
         (("streams", 0, "events", 0, "seq"), 3, "some are missing"),
         (("streams", 0, "events", 0, "before"), {}, "does not start from"),
         (("streams", 0, "events", 0, "after"), {"parts": 1}, "not one of the workbench"),
+        (("streams", 0, "events", 0, "after", "parts"), [[0, 10**6]], "outside the text"),
+        (("streams", 0, "events", 0, "after", "parts"), [[9, 12], [0, 8]], "in disorder"),
+        (("streams", 0, "events", 0, "after", "parts"), [], "outside the text"),
         (("streams", 0, "events", 0, "kind"), "undo", "nothing to undo"),
         (("streams", 0, "comments"), {}, "not one of a history"),
         (("streams", 0, "events", 0, "more"), 1, "not one of a history"),
@@ -252,6 +279,19 @@ def test_a_damaged_history_is_refused(desk: Desk, path: Any, to: Any, problem: s
         [line] = history(db, desk.project)
     with pytest.raises(DataError, match=problem):
         into(desk, [damaged(line, *path, to=to)])
+
+
+def test_a_history_brings_no_comments_back_on_an_erased_text(desk: Desk) -> None:
+    with desk.store.read() as db:
+        [before] = history(db, desk.project)
+    project, _ = into(desk, [before])
+    desk.do("comment", text="He is known here.")
+    with desk.store.read() as db:
+        [line] = history(db, desk.project)
+    with desk.store.write() as db:
+        id = db.scalar(sa.select(document.c.id).where(document.c.project == project)) or 0
+        redact(db, id, desk.user)
+        assert import_history(db, project, desk.user, [line]) == 0
 
 
 def test_a_comment_that_was_changed_is_refused(desk: Desk) -> None:

@@ -99,6 +99,8 @@ def test_a_job_remembers_the_last_event_there_was(store: Store, project: int) ->
         ("trian", {}, "no kind of job; there are train, predict, export"),
         ("train", {"parts": "all"}, "parts: expected 'ner', 'linker' or 'both', found 'all'"),
         ("train", {"epoch": 3}, "epoch: unknown field"),
+        ("train", {"to": 10**30}, "is still to come"),
+        ("export", {"to": 10**9}, "event 1000000000 is still to come"),
     ],
 )
 def test_wrong_orders_are_refused(store: Store, project: int, kind: str, args: dict[str, Any], said: str) -> None:

@@ -59,10 +59,9 @@ def test_the_folder_is_private_and_writes_reach_the_disk(tmp_path: Path) -> None
     assert (tmp_path / "new").stat().st_mode & 0o077 == 0
     assert (tmp_path / "new" / FILE).is_file()
     with store.read() as db:
-        settings = [
-            db.exec_driver_sql(f"PRAGMA {name}").scalar() for name in ("journal_mode", "synchronous", "foreign_keys")
-        ]
-    assert settings == ["wal", 2, 1]
+        names = ("journal_mode", "synchronous", "foreign_keys", "secure_delete")
+        settings = [db.exec_driver_sql(f"PRAGMA {name}").scalar() for name in names]
+    assert settings == ["wal", 2, 1, 1]
     store.close()
 
 

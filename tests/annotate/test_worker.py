@@ -15,13 +15,14 @@ import pytest
 import sqlalchemy as sa
 
 import linnet
-from linnet.annotate import training
+from linnet.annotate import exporting, training
 from linnet.annotate.assignments import assign
+from linnet.annotate.documents import redact
 from linnet.annotate.exports import export_project
 from linnet.annotate.jobs import Job, ask_to_cancel
 from linnet.annotate.journal import check
 from linnet.annotate.models import model_row, models_of, project_row, use
-from linnet.annotate.people import add_user
+from linnet.annotate.people import add_user, change_settings
 from linnet.annotate.problems import NotFoundError
 from linnet.annotate.runs import add_model
 from linnet.annotate.store import Store
@@ -186,6 +187,17 @@ def test_a_model_is_not_used_if_it_is_worse_beyond_the_interval(
     assert row["metrics"]["in_use"]["model"] == old
 
 
+def test_a_model_takes_the_place_of_one_that_its_knowledge_base_has_left(bench: Bench, tmp_path: Path) -> None:
+    first = bench.do("train").result["model"]
+    release = make_kb(tmp_path / "ills.kb", more=("syndrome",))
+    with bench.store.write() as db:
+        assert change_settings(db, bench.project, project_row(db, bench.project)["seq"], {"kb": str(release)})
+    job = bench.do("train")
+    assert job.state == "succeeded", job.log_tail
+    assert f"{first}, in use, cannot be measured" in job.log_tail
+    assert job.result["used"]
+
+
 def killed_and_resumed(bench: Bench, kill: int) -> tuple[Job, dict[str, str]]:
     job = bench.ask("train", {"use": False})
     first = bench.process(kill)
@@ -311,6 +323,21 @@ def test_a_file_and_its_manifest(bench: Bench, format: str) -> None:
         with bench.store.read() as db:
             ours = export_project(db, bench.project)
         assert [doc.text for doc in linnet.read(path)] == [doc.text for doc in ours]
+
+
+def test_a_text_that_is_erased_meanwhile_is_in_no_file(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    [id] = bench.upload([Document("open", "He has heart pain.")])
+
+    def slow(*args: Any, **more: Any) -> Any:
+        count = linnet.write(*args, **more)
+        with bench.store.write() as db:
+            redact(db, id, bench.user)
+        return count
+
+    monkeypatch.setattr(exporting, "write", slow)
+    job = bench.do("export")
+    assert (job.state, "was erased while" in job.log_tail) == ("failed", True)
+    assert not (bench.data / "exports" / str(job.id)).exists()
 
 
 def test_a_format_that_there_is_not(bench: Bench) -> None:

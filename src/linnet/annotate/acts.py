@@ -8,6 +8,7 @@ address, about the same span and concepts, or has put another mention on the sam
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
@@ -41,8 +42,9 @@ Op = Literal[
 ]  # fmt: skip
 Key = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._:-]{1,64}$")]
 Label = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x20\x7f]{1,200}$")]
-Words = Annotated[str, StringConstraints(max_length=200)]
+Words = Annotated[str, StringConstraints(pattern=r"^[^\x00]*$", max_length=200)]
 MOST_PARTS, MOST_LABELS = 100, 64
+MOST_SPREAD = 5_000  # mentions by one command: while it is done nobody else can write
 OURS = re.compile(r"p[0-9a-f]{16}|g[0-9]+")  # addresses of predictions and of the GOLD layer
 
 
@@ -67,7 +69,8 @@ class Command(BaseModel):
 
     id: Key
     op: Op
-    mention: Annotated[str, StringConstraints(pattern=r"^#?[A-Za-z0-9._:-]{0,64}$")] = ""
+    # longer than `Key`: the address of a new mention may hold the id of the command that made it
+    mention: Annotated[str, StringConstraints(pattern=r"^#?[A-Za-z0-9._:-]{0,80}$")] = ""
     parts: Annotated[tuple[tuple[int, int], ...] | None, Field(max_length=MOST_PARTS)] = None
     surface: Annotated[str | None, Field(max_length=100_000)] = None
     types: Annotated[tuple[Words, ...] | None, Field(max_length=MOST_LABELS)] = None
@@ -146,6 +149,8 @@ def changes(command: Command, sheet: Sheet, state: State) -> list[Change]:
     Raises:
         DataError: a field is missing or wrong, the mention does not exist, or the document is done.
     """
+    if command.op not in ACTS:
+        raise DataError(f"what {command.op} changes depends on what was done, not on the document")
     if is_done(state) and command.op not in ("reopen", "comment", "done"):
         raise DataError("the document is done: reopen it first")
     return [one for one in ACTS[command.op](command, sheet, state) if not same(one.before, one.after)]
@@ -261,9 +266,11 @@ def _reopen(_command: Command, _sheet: Sheet, state: State) -> list[Change]:
 
 
 def _occurrences(text: str, words: str) -> Iterator[Span]:
-    """Yield where `words` stand, not within other words."""
+    """Yield where `words` stand, not within other words: not before a combining mark either, which changes a letter."""
     alone = re.compile(rf"(?<!\w){re.escape(words)}(?!\w)")
-    yield from (Span(*found.span()) for found in alone.finditer(text))
+    for found in alone.finditer(text):
+        if not unicodedata.category(text[found.end() : found.end() + 1] or " ").startswith("M"):
+            yield Span(*found.span())
 
 
 def _spread(command: Command, sheet: Sheet, state: State) -> list[Change]:
@@ -272,14 +279,16 @@ def _spread(command: Command, sheet: Sheet, state: State) -> list[Change]:
         raise DataError(f"mention {command.mention!r} has several parts: it cannot be looked for elsewhere")
     if not mark.live:
         raise DataError(f"mention {command.mention!r} is {mark.state}: accept it first")
-    taken = sorted(one.hull for one in standing_mentions(sheet.gold, state).values())
+    taken = bytearray(len(sheet.text))
+    for one in standing_mentions(sheet.gold, state).values():
+        taken[slice(*one.hull)] = b"\1" * (one.hull.end - one.hull.start)
     refused = {one.parts for one in marks(state).values() if not one.live}
     made = [] if command.mention in state or command.mention in sheet.gold else _accept(command, sheet, state)
-    places = list(_occurrences(sheet.text, sheet.text[slice(*mark.hull)]))
-    for number, place in enumerate(places):
-        free = not any(start < place.end and place.start < end for start, end in taken)
-        if not free or (place,) in refused or place == mark.hull:
+    for number, place in enumerate(_occurrences(sheet.text, sheet.text[slice(*mark.hull)])):
+        if taken.find(1, *place) >= 0 or (place,) in refused or place == mark.hull:
             continue
+        if len(made) >= MOST_SPREAD:
+            raise DataError(f"mention {command.mention!r}: its words stand in more than {MOST_SPREAD} places")
         key = address((place,), mark.concepts)
         key = f"m:{command.id}:{number}" if key in state else key
         here = replace(mark, parts=(place,), source="user", origin=command.mention, unsure=False)

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from linnet.annotate.people import role_of
 from linnet.annotate.tables import assignment, model_source, predicted, project, run
 
-__all__ = ["countable_streams", "may_see", "may_write", "visible_runs", "visible_streams"]
+__all__ = ["countable_streams", "may_ask", "may_see", "may_write", "visible_runs", "visible_streams"]
 
 Streams = sa.Select[Any]
 
@@ -31,13 +31,22 @@ def _work(of: sa.FromClause, *, done: bool, user_id: int | None = None) -> sa.Ex
     return sa.exists().where(there if user_id is None else sa.and_(there, other.c.user == user_id))
 
 
+def _settled(db: sa.Connection, project_id: int, of: sa.FromClause) -> sa.ColumnElement[bool]:
+    """Return whether as many have done the document of assignment `of` as are to read each: it is drawn no more."""
+    settings = db.scalar(sa.select(project.c.settings).where(project.c.id == project_id)) or {}
+    other = assignment.alias()
+    done = sa.and_(other.c.document == of.c.document, other.c.kind == "annotate", other.c.state == "done")
+    readers = sa.select(sa.func.count()).select_from(other).where(done).scalar_subquery()
+    return readers >= int(settings.get("annotators", 1))
+
+
 def visible_streams(db: sa.Connection, project_id: int, user_id: int) -> Streams:
     """Return the streams of a project that a user may see.
 
     Everybody sees the own and the shared ones, and all of them where the project is not blind. Otherwise a curator or
     admin sees all but those of documents that they have still to do themselves; an annotator those that are done, of
-    documents that they are done with; everybody else those of documents that all are done with. Who is no member sees
-    nothing.
+    documents that they are done with; everybody else those of documents that all are done with, an annotator only once
+    these are as many as are to read each: the document may be theirs next. Who is no member sees nothing.
     """
     role = role_of(db, project_id, user_id)
     it = assignment.alias()
@@ -50,7 +59,10 @@ def visible_streams(db: sa.Connection, project_id: int, user_id: int) -> Streams
     mine_open = _work(it, done=False, user_id=user_id)
     if role in ("admin", "curator"):
         return within.where(sa.or_(own, ~mine_open))
-    over = sa.or_(_work(it, done=True, user_id=user_id), ~_work(it, done=False))
+    over = ~_work(it, done=False)
+    if role == "annotator":
+        over = sa.and_(over, _settled(db, project_id, it))
+    over = sa.or_(_work(it, done=True, user_id=user_id), over)
     return within.where(sa.or_(own, sa.and_(it.c.state == "done", ~mine_open, over)))
 
 
@@ -82,6 +94,15 @@ def may_write(db: sa.Connection, stream: int, user_id: int) -> bool:
     if row is None or role_of(db, row["project"], user_id) in (None, "viewer"):
         return False
     return bool(row["user"] == user_id or row["kind"] == "shared")
+
+
+def may_ask(db: sa.Connection, project_id: int, model: str, document: int, user_id: int) -> bool:
+    """Return whether a model may answer a user about a document: not if it learned there from work hidden from them."""
+    same = sa.and_(model_source.c.document == assignment.c.document, model_source.c.user == assignment.c.user)
+    learned = sa.select(assignment.c.id).join(model_source, same)
+    learned = learned.where(model_source.c.model == model, assignment.c.document == document)
+    hidden = learned.where(assignment.c.id.not_in(visible_streams(db, project_id, user_id)))
+    return db.execute(hidden.limit(1)).first() is None
 
 
 def visible_runs(db: sa.Connection, stream: Mapping[str, Any]) -> Streams:

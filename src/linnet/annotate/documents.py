@@ -13,13 +13,14 @@ from linnet.annotate.marks import Mark, canonical, text_hash
 from linnet.annotate.people import LONGEST_NAME, name_of, storable
 from linnet.annotate.problems import NotFoundError
 from linnet.annotate.runs import add_predictions, end_run, start_run
-from linnet.annotate.tables import assignment, comment, document
+from linnet.annotate.tables import assignment, comment, document, job, prediction, upload
 from linnet.codec import from_json, to_json
 from linnet.data import Document, Rows, Span
 from linnet.errors import DataError
 
 __all__ = ["Added", "add_documents", "document_of", "gold_of", "redact", "row_of"]
 
+ERASED = "erased with a text that it may have quoted"
 LISTS = ("passages", "sentences", "abbreviations", "reviewed")
 
 
@@ -133,10 +134,11 @@ def _gold(found: Mapping[str, Any], key: str) -> Mark:
 
 
 def redact(db: sa.Connection, id: int, user: int) -> None:
-    """Erase the text of a document, what formats noted beside it, and the comments on it.
+    """Erase the text of a document, what formats and models noted beside it, and the comments on it.
 
-    Its events stay as they are, and so does their chain: they hold spans and concepts, no text. Its id and the hash of
-    its text stay too.
+    What uploads and jobs of the project have said may quote it, and goes too. Events stay as they are, and so does
+    their chain: they hold spans and concepts, no text. The document's id and the hash of its text stay as well. Files
+    of exports are for `linnet.annotate.exporting.erase`, the database's log for `linnet.annotate.store.Store.forget`.
     """
     lock(db)
     row = row_of(db, id)
@@ -150,4 +152,16 @@ def redact(db: sa.Connection, id: int, user: int) -> None:
     db.execute(document.update().where(document.c.id == id).values(erased))
     streams = sa.select(assignment.c.id).where(assignment.c.document == id)
     db.execute(comment.update().where(comment.c.stream.in_(streams)).values(text=""))
+    # the names of candidates may be aliases that were learned from the text
+    db.execute(prediction.update().where(prediction.c.document == id).values(candidates=None))
+    db.execute(job.update().where(job.c.project == row["project"]).values(log_tail=""))
+    _forget_errors(db, row["project"])
     append_to_project(db, row["project"], name_of(db, user), "redact", {"document": id})
+
+
+def _forget_errors(db: sa.Connection, project: int) -> None:
+    """Leave of what was wrong with uploads only where it was."""
+    for id, errors in db.execute(sa.select(upload.c.id, upload.c.errors).where(upload.c.project == project)).all():
+        if errors:
+            kept = [{**one, "message": ERASED} for one in errors]
+            db.execute(upload.update().where(upload.c.id == id).values(errors=kept))

@@ -19,7 +19,8 @@ from linnet.annotate.assignments import assign
 from linnet.annotate.blind import visible_streams
 from linnet.annotate.cold_start import ColdStart, cold_start
 from linnet.annotate.exports import export
-from linnet.annotate.sampling import BY_CHANCE, STRATIFIED, Batch, Known, draw
+from linnet.annotate.journal import lock
+from linnet.annotate.sampling import BY_CHANCE, STRATIFIED, Batch, Known, check_strategy, draw
 from linnet.annotate.store import Store
 from linnet.annotate.tables import (
     assignment,
@@ -81,6 +82,7 @@ def draw_documents(
     Raises:
         DataError: an unknown strategy, or one that the project has not predictions enough for.
     """
+    check_strategy(strategy)  # a cold project would draw by chance whatever is wanted
     seed = secrets.randbelow(MOST_SEEDS) if seed is None else seed
     with store.read() as db:
         ids = list(db.scalars(_free(db, project_id, user, annotators)))
@@ -91,6 +93,7 @@ def draw_documents(
     why = {int(one.id): _why(batch, one.random, one.value) for one in batch.samples}
     bare = {int(one.id) for one in batch.samples if not one.suggestions}
     with store.write() as db:
+        lock(db)
         still = set(db.scalars(_free(db, project_id, user, annotators)))  # others may have drawn meanwhile
         values = {"project": project_id, "user": user, "strategy": batch.strategy, "seed": seed, "made": now(db)}
         values["model"] = None if used is None else db.scalar(sa.select(run.c.model).where(run.c.id == used))
@@ -183,8 +186,9 @@ def _mention(row: Mapping[str, Any]) -> dict[str, Any]:
 
 def _log(db: sa.Connection, seen: sa.Select[Any]) -> list[Timed]:
     """Return how long finished documents took, as far as somebody may see them."""
+    taken = sa.func.sum(sa.cast(event.c.ms, sa.Double))  # whole numbers may add up to too large ones
     query = (
-        sa.select(document.c.length, sa.func.count(sa.distinct(event.c.mention)), sa.func.sum(event.c.ms))
+        sa.select(document.c.length, sa.func.count(sa.distinct(event.c.mention)), taken)
         .select_from(event.join(assignment, assignment.c.id == event.c.stream).join(document))
         .where(assignment.c.id.in_(seen), assignment.c.state == "done", event.c.ms.is_not(None))
         .group_by(assignment.c.id, document.c.length)

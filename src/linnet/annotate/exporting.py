@@ -18,13 +18,16 @@ from linnet.annotate.blind import visible_streams
 from linnet.annotate.exports import export_project
 from linnet.annotate.held import Held
 from linnet.annotate.history import history
-from linnet.annotate.jobs import Export, end
+from linnet.annotate.jobs import ENDED, Export, end
+from linnet.annotate.journal import last_number, lock
 from linnet.annotate.models import kb_of, project_row
+from linnet.annotate.tables import event, job
 from linnet.corpora import FORMATS, check_place, fitting, write
 from linnet.data import Document
+from linnet.errors import LinnetError
 from linnet.text.files import replacing
 
-__all__ = ["EXPORTS", "export"]
+__all__ = ["EXPORTS", "erase", "export"]
 
 EXPORTS = "exports"  # the folder of the data that files lie in, each in the folder of its job
 HISTORY = "history"  # the name, beside those of formats, for all events
@@ -45,7 +48,7 @@ def export(held: Held, data: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)  # of an attempt that was killed
     folder.mkdir(parents=True)
     with held.store.read() as db:
-        project = project_row(db, held.job.project)
+        project, snapshot = project_row(db, held.job.project), last_number(db)
         seen = None if held.job.user is None else visible_streams(db, project["id"], held.job.user)
         if order.format == HISTORY:
             path, about = _history(held, db, seen, folder)
@@ -66,7 +69,23 @@ def export(held: Held, data: Path) -> None:
         out.write("\n")
     result = {**manifest, "file": f"{EXPORTS}/{held.job.id}/{path.name}"}
     with held.writing() as db:
+        if _erased_since(db, project["id"], snapshot):
+            shutil.rmtree(folder, ignore_errors=True)
+            raise LinnetError("a text was erased while the file was written: ask for the file again")
         end(db, held.job, "succeeded", {**held.news(), "result": result})
+
+
+def erase(db: sa.Connection, project: int, data: Path) -> None:
+    """Remove all files that were made for a project: one of them may hold a text that is to be erased."""
+    made = sa.select(job.c.id).where(job.c.project == project, job.c.kind == "export")
+    for id in db.scalars(made.where(job.c.state.in_(ENDED))):
+        shutil.rmtree(data / EXPORTS / str(id), ignore_errors=True)
+
+
+def _erased_since(db: sa.Connection, project: int, number: int) -> bool:
+    lock(db)
+    erased = sa.and_(event.c.project == project, event.c.n > number, event.c.kind == "redact")
+    return db.execute(sa.select(event.c.n).where(erased).limit(1)).first() is not None
 
 
 def _documents(

@@ -97,9 +97,14 @@ def _works(db: sa.Connection, row: Mapping[str, Any], to: int, streams: sa.Selec
         work = _Work(row, state_of(fold(events_of(db, id, to=to)).items()))
         if kind == "adjudicate" and is_done(work.state):
             return [work]
-        if kind != "adjudicate" and work.state:
+        if kind != "adjudicate" and _decided(work.state):
             works.append(work)
     return works
+
+
+def _decided(state: State) -> bool:
+    """Return whether somebody has said anything of a document's mentions: a comment on it is no answer yet."""
+    return bool(marks(state)) or is_done(state)
 
 
 def _agreed(row: Mapping[str, Any], works: Sequence[_Work], unsure: bool) -> Document:
@@ -120,7 +125,11 @@ def _agreed(row: Mapping[str, Any], works: Sequence[_Work], unsure: bool) -> Doc
 
 
 def _said(mention: Mention) -> tuple[object, ...]:
-    return mention.spans, mention.types, mention.concepts, mention.alternatives
+    """Return what a mention says, whatever the order of its types, concepts and alternatives."""
+    if mention.concepts is None:
+        return mention.spans, frozenset(mention.types), None
+    answers = frozenset(map(frozenset, (mention.concepts, *mention.alternatives)))
+    return mention.spans, frozenset(mention.types), answers
 
 
 def _exported(work: _Work, unsure: bool) -> Document:
@@ -141,7 +150,7 @@ def _gone_through(doc: Document, state: State) -> list[Span]:
     if is_done(state):
         return [Span(0, len(doc.text))]
     before = [] if doc.mentions is None else _reviewed(doc)
-    return _joined([*before, *(mark.hull for mark in marks(state).values())])
+    return _joined([*before, *(part for mark in marks(state).values() for part in mark.parts)])
 
 
 def _mention(key: str, mark: Mark) -> Mention:

@@ -12,10 +12,10 @@ from typing import Any
 import sqlalchemy as sa
 
 from linnet.annotate.assignments import assign
-from linnet.annotate.documents import add_documents, document_of
+from linnet.annotate.documents import add_documents, document_of, row_of
 from linnet.annotate.events import Event, Step, fold, past
 from linnet.annotate.journal import append, events_of, lock
-from linnet.annotate.marks import NOTE, Note, text_hash, value_of
+from linnet.annotate.marks import NOTE, Mark, Note, Parts, text_hash, value_of
 from linnet.annotate.people import add_user, storable
 from linnet.annotate.tables import assignment, comment, document, user
 from linnet.codec import dumps, from_json
@@ -83,13 +83,15 @@ def _import(db: sa.Connection, project: int, importer: int, line: Mapping[str, A
     if line["version"] != VERSION:
         raise DataError(f"version {line['version']!r} is not one that can be read ({VERSION})")
     done = add_documents(db, project, importer, [from_json(line["document"])], format=line["format"])
+    [id] = done.new + done.same + done.other
+    if row_of(db, id)["redacted"]:  # what was erased here, comments among it, does not come back
+        return 0
     if done.other:
         raise DataError(f"document {line['document']['id']!r} is there with other GOLD mentions")
-    [id] = done.new + done.same
     added = 0
     for work in line["streams"]:
         events = [Event(**one) for one in work["events"]]
-        _check(events)
+        _check(events, line["document"]["text"])
         author = None if work["user"] is None else _author(db, work["user"])
         stream = assign(db, id, author, kind=work["kind"], why=work["why"], suggestions=work["suggestions"])
         there = events_of(db, stream)
@@ -102,12 +104,21 @@ def _import(db: sa.Connection, project: int, importer: int, line: Mapping[str, A
     return added
 
 
-def _check(events: list[Event]) -> None:
-    """Refuse events that no commands could have made."""
+def _check(events: list[Event], text: str) -> None:
+    """Refuse events that no commands could have made on a text."""
+    for one in events:
+        if isinstance(mark := value_of(one.mention, one.after), Mark) and not _lies_in(mark.parts, text):
+            raise DataError(f"event {one.seq}: the parts of {one.mention!r} are outside the text, or in disorder")
     fold(events)
     steps = list(dict.fromkeys(Step(one.group, one.kind, one.actor) for one in events))
     for actor in {step.actor for step in steps}:
         past(steps, actor)
+
+
+def _lies_in(parts: Parts, text: str) -> bool:
+    places = [0, *(place for part in parts for place in part), len(text)]
+    whole = all(type(place) is int for place in places) and places == sorted(places)
+    return whole and bool(parts) and all(start < end for start, end in parts)
 
 
 def _author(db: sa.Connection, name: str) -> int:

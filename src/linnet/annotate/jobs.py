@@ -202,7 +202,7 @@ def enqueue(
         priority: jobs with a higher one come first.
 
     Raises:
-        DataError: a kind that there is not, or wrong fields, all of them named.
+        DataError: a kind that there is not, wrong fields, all of them named, or an event that is still to come.
     """
     if kind not in ORDERS:
         raise DataError(f"{kind!r} is no kind of job; there are {', '.join(ORDERS)}")
@@ -212,8 +212,11 @@ def enqueue(
         known = ORDERS[kind].model_fields
         said = (wrong_field(one, known, ".".join(map(str, one["loc"]))) for one in error.errors())
         raise DataError(f"{kind}: {'; '.join(said)}") from error
-    if isinstance(order, Train | Export) and order.to is None:
-        order = order.model_copy(update={"to": last_number(db)})
+    if isinstance(order, Train | Export):
+        last = last_number(db)
+        if order.to is not None and order.to > last:  # what it learned from would depend on when it is done
+            raise DataError(f"{kind}: to: event {order.to} is still to come, the last one is {last}")
+        order = order.model_copy(update={"to": last if order.to is None else order.to})
     values: dict[str, Any] = {"project": project, "user": user, "kind": kind, "priority": priority, "made": now(db)}
     values |= {"args": order.model_dump(mode="json"), "data_to_event": getattr(order, "to", None)}
     return int(db.execute(job.insert().values(values).returning(job.c.id)).scalar_one())

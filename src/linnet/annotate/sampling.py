@@ -34,6 +34,7 @@ __all__ = [
     "Batch",
     "Known",
     "Sample",
+    "check_strategy",
     "confidence",
     "draw",
     "order",
@@ -266,6 +267,17 @@ STRATEGIES: Mapping[str, Picker] = MappingProxyType(
 )
 
 
+def check_strategy(name: str) -> None:
+    """Refuse a strategy that there is not.
+
+    Raises:
+        DataError: it is none of `STRATEGIES`.
+    """
+    if name not in STRATEGIES:
+        hint = did_you_mean(name, STRATEGIES) or f"; there are {', '.join(STRATEGIES)}"
+        raise DataError(f"sampling: unknown strategy {name!r}{hint}")
+
+
 def order(pool: Sequence[Unread], *, strategy: str = DEFAULT, seed: int, known: Known | None = None) -> list[str]:
     """Return the ids of all documents as a strategy orders them, with no random ones between.
 
@@ -346,9 +358,7 @@ def _check_numbers(n: int, *shares: float) -> None:
 
 def _checked(pool: Sequence[Unread], strategy: str, seed: int) -> list[Unread]:
     """Return the documents in the order that decides ties."""
-    if strategy not in STRATEGIES:
-        hint = did_you_mean(strategy, STRATEGIES) or f"; there are {', '.join(STRATEGIES)}"
-        raise DataError(f"sampling: unknown strategy {strategy!r}{hint}")
+    check_strategy(strategy)
     ids = [unread.id for unread in pool]
     if len(set(ids)) < len(ids):
         twice = next(id for id in ids if ids.count(id) > 1)

@@ -32,6 +32,7 @@ __all__ = ["FILE", "Store", "connect", "migrate", "open_store"]
 
 FILE = "linnet.db"
 WAIT = 30  # seconds to wait for other writers
+PATIENCE = 1000  # milliseconds to wait for readers before the log is emptied
 MIGRATIONS = Path(__file__).parent / "migrations"
 MIGRATION_LOCK = 0x4C4E4D47  # any two numbers that nobody else uses in the same PostgreSQL database
 
@@ -63,6 +64,18 @@ class Store:
         """
         with self._turn, _busy(), self._writer.begin() as db:
             yield db
+
+    def forget(self) -> None:
+        """Remove from SQLite's log what has been erased, unless somebody reads for long; PostgreSQL has ``VACUUM``."""
+        if self._engine.dialect.name != "sqlite":
+            return
+        connection = self._engine.raw_connection()
+        try:
+            with self._turn:  # whoever reads for long is not waited for: writers wait here
+                for said in (f"busy_timeout={PATIENCE}", "wal_checkpoint(TRUNCATE)", f"busy_timeout={WAIT * 1000}"):
+                    connection.cursor().execute(f"PRAGMA {said}").fetchall()
+        finally:
+            connection.close()
 
     def close(self) -> None:
         """Close all connections; the store cannot be used any more."""
@@ -114,7 +127,7 @@ def _sqlite(folder: Path) -> sa.Engine:
     @sa.event.listens_for(engine, "connect")
     def configure(connection: Any, record: object) -> None:  # noqa: ARG001
         connection.isolation_level = None  # transactions begin where `begin` says, not where sqlite3 guesses
-        for setting in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
+        for setting in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "secure_delete=ON"):
             connection.execute(f"PRAGMA {setting}")
 
     @sa.event.listens_for(engine, "begin")

@@ -172,8 +172,8 @@ def _register(held: Held, plan: _Plan, data: Path, id: str) -> None:
         project = project_row(db, held.job.project)
         in_use = model_row(db, project["id"], project["model"]) if project["model"] else None
     before = None
-    if measured and in_use is not None:
-        before = _score(held, load_model(in_use, data, plan.kb), plan, f"{in_use['id']}, in use")
+    if measured and in_use is not None and (rival := _rival(held, in_use, data, plan.kb)) is not None:
+        before = _score(held, rival, plan, f"{in_use['id']}, in use")
     worse = bool(measured and before and is_worse(measured, before, name))
     metrics = {**measured, "measure": name, "in_use": in_use and {"model": in_use["id"], **(before or {})}}
     value = measured.get("measures", {}).get(name, {}).get("value")
@@ -184,6 +184,15 @@ def _register(held: Held, plan: _Plan, data: Path, id: str) -> None:
             result |= {"used": True, "predict": use(db, held.job.project, id, held.job.user)}
         held.say(f"{id}: " + ("in use" if result["used"] else "worse than the model in use" if worse else "kept"))
         end(db, held.job, "succeeded", {**held.news(), "score": value, "result": result})
+
+
+def _rival(held: Held, row: dict[str, Any], data: Path, kb: KnowledgeBase | None) -> Pipeline | None:
+    """Return the model in use; None, and say so, if it works no more: it must not keep others from taking its place."""
+    try:
+        return load_model(row, data, kb)
+    except LinnetError as error:
+        held.say(f"{row['id']}, in use, cannot be measured: {error}")
+        return None
 
 
 def _score(held: Held, pipeline: Pipeline, plan: _Plan, who: str) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from linnet.annotate.api.guard import Asked, Bench, make_router
 from linnet.annotate.api.problems import Problem
 from linnet.annotate.api.projects import project_of
 from linnet.annotate.api.session import Body
+from linnet.annotate.blind import may_ask
 from linnet.annotate.documents import document_of
 from linnet.annotate.fresh import Candidate, candidates_of
 from linnet.annotate.marks import fit
@@ -33,19 +34,25 @@ class Selection(Body):
 
 @router.post("/projects/{project}/candidates")
 def find(bench: Bench, asker: Asked, project: int, body: Selection) -> dict[str, Any]:
-    """Return the concepts that a span may mean, best first; ``id`` null is "none of the knowledge base"."""
+    """Return the concepts that a span may mean, best first; ``id`` null is "none of the knowledge base".
+
+    Where the model in use has learned from a peer's hidden work on this document, the untrained recipe answers.
+    """
     row = project_of(bench, project)
     if not row["kb"]:
         raise Problem(409, "no-kb", "The project has no knowledge base", "an admin sets one in its settings")
     with bench.store.read() as db:
         doc: Document = document_of(document_in(db, asker, body.document))
-        model = model_row(db, project, row["model"]) if row["model"] else None
+        used = row["model"]
+        if used and not may_ask(db, project, used, body.document, asker.user):
+            used = None
+        model = model_row(db, project, used) if used else None
     kb = bench.kb_named(row["kb"])
     linker = bench.linker(model, row["settings"]["untrained"], kb)
     found = candidates_of(linker, kb, doc, fit(body.parts, doc.text), tuple(body.types))
     return {
         "kb": kb.version,
-        "model": row["model"],
+        "model": used,
         "p": found.probability,
         "calibration": found.calibration,
         "candidates": [_shown(one) for one in found.candidates[: body.limit]],

@@ -11,6 +11,7 @@ from linnet.annotate import tables
 from linnet.annotate.api.guard import Asked, Asker, Bench, make_router
 from linnet.annotate.api.problems import not_found
 from linnet.annotate.documents import redact
+from linnet.annotate.exporting import erase as remove_exports
 from linnet.annotate.tables import document
 
 __all__ = ["After", "Limit", "document_in", "router"]
@@ -77,7 +78,12 @@ def read_document(
 
 @router.delete("/projects/{project}/documents/{document}", status_code=204)
 def erase(bench: Bench, asker: Asked, document: int) -> None:
-    """Erase the text of a document and the comments on it; decisions, which hold none of it, stay."""
+    """Erase the text of a document and the comments on it; decisions, which hold none of it, stay.
+
+    Files that were exported from the project are removed: they can be asked for again, without this text.
+    """
     with bench.store.write() as db:
         document_in(db, asker, document)
         redact(db, document, asker.user)
+        remove_exports(db, asker.project, bench.settings.data)
+    bench.store.forget()

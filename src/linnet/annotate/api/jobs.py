@@ -10,6 +10,7 @@ from starlette.responses import FileResponse
 from linnet.annotate.api.guard import Asked, Asker, Bench, make_router
 from linnet.annotate.api.problems import not_found
 from linnet.annotate.api.session import Body
+from linnet.annotate.api.workbench import Workbench
 from linnet.annotate.jobs import Job, ask_to_cancel, enqueue, find, jobs_of
 from linnet.annotate.models import model_row, models_of, project_row, use
 
@@ -17,6 +18,7 @@ __all__ = ["router"]
 
 router = make_router()
 HIDDEN = ("project", "worker", "checkpoint", "lease_until", "not_before")  # how it is done is nobody's business
+COUNTS = ("documents", "mentions", "versions")  # in cards and metrics: what a model has learned from
 MODEL = ("id", "parent", "card", "metrics", "data_to_event", "made")
 
 
@@ -27,8 +29,16 @@ class Order(Body):
     args: dict[str, JsonValue] = Field(default={}, max_length=20)
 
 
-def _job(job: Job, asker: Asker) -> dict[str, Any]:
+def _tells_all(bench: Workbench, asker: Asker) -> bool:
+    """Return whether somebody may hear how much was learned from: in a blind project it tells how far peers are."""
+    with bench.store.read() as db:
+        return asker.leads or not project_row(db, asker.project)["blind"]
+
+
+def _job(job: Job, asker: Asker, *, all: bool) -> dict[str, Any]:
     shown = {key: value for key, value in job.to_json().items() if key not in HIDDEN}
+    if not all:
+        shown["log_tail"] = ""
     if not _may_have(job, asker):
         shown["result"] = None
     return shown
@@ -42,29 +52,31 @@ def _may_have(job: Job, asker: Asker) -> bool:
 @router.get("/projects/{project}/jobs")
 def list_jobs(bench: Bench, asker: Asked, project: int) -> list[dict[str, Any]]:
     """List the last jobs, the newest first."""
+    all = _tells_all(bench, asker)
     with bench.store.read() as db:
-        return [_job(job, asker) for job in jobs_of(db, project)]
+        return [_job(job, asker, all=all) for job in jobs_of(db, project)]
 
 
 @router.post("/projects/{project}/jobs", status_code=202)
 def order(bench: Bench, asker: Asked, project: int, body: Order) -> dict[str, Any]:
     """Ask for a training, predictions or an export; a worker does it, of what is decided up to now."""
     with bench.store.write() as db:
-        return _job(find(db, enqueue(db, project, body.kind, body.args, user=asker.user)), asker)
+        return _job(find(db, enqueue(db, project, body.kind, body.args, user=asker.user)), asker, all=True)
 
 
 @router.get("/jobs/{job}")
 def read_job(bench: Bench, asker: Asked, job: int) -> dict[str, Any]:
     """Return a job: how far it is, or what came of it."""
+    all = _tells_all(bench, asker)
     with bench.store.read() as db:
-        return _job(find(db, job), asker)
+        return _job(find(db, job), asker, all=all)
 
 
 @router.post("/jobs/{job}/cancel", status_code=202)
 def cancel(bench: Bench, asker: Asked, job: int) -> dict[str, Any]:
     """Cancel a job; one that is over stays as it is."""
     with bench.store.write() as db:
-        return _job(ask_to_cancel(db, job), asker)
+        return _job(ask_to_cancel(db, job), asker, all=True)
 
 
 @router.get("/jobs/{job}/file", response_class=FileResponse)
@@ -81,25 +93,34 @@ def file(bench: Bench, asker: Asked, job: int) -> FileResponse:
 
 
 @router.get("/projects/{project}/models")
-def list_models(bench: Bench, project: int) -> dict[str, Any]:
+def list_models(bench: Bench, asker: Asked, project: int) -> dict[str, Any]:
     """List the models of a project, the newest first, and the one in use."""
+    all = _tells_all(bench, asker)
     with bench.store.read() as db:
-        return {"models": [_model(row) for row in models_of(db, project)], "in_use": project_row(db, project)["model"]}
+        shown = [_model(row, all=all) for row in models_of(db, project)]
+        return {"models": shown, "in_use": project_row(db, project)["model"]}
 
 
 @router.get("/models/{model}")
 def read_model(bench: Bench, asker: Asked, model: str) -> dict[str, Any]:
     """Return a model with its card and metrics."""
+    all = _tells_all(bench, asker)
     with bench.store.read() as db:
-        return _model(model_row(db, asker.project, model))
+        return _model(model_row(db, asker.project, model), all=all)
 
 
 @router.post("/models/{model}/use", status_code=202)
 def use_model(bench: Bench, asker: Asked, model: str) -> dict[str, Any]:
     """Take a model into use, a new one or an older one again, and ask for its predictions; no decision changes."""
     with bench.store.write() as db:
-        return _job(find(db, use(db, asker.project, model, asker.user)), asker)
+        return _job(find(db, use(db, asker.project, model, asker.user)), asker, all=True)
 
 
-def _model(row: dict[str, Any]) -> dict[str, Any]:
-    return {key: row[key] for key in MODEL}
+def _model(row: dict[str, Any], *, all: bool) -> dict[str, Any]:
+    shown = {key: row[key] for key in MODEL}
+    if not all:
+        for part in ("card", "metrics"):
+            shown[part] = {key: value for key, value in row[part].items() if key not in COUNTS}
+        if in_use := shown["metrics"].get("in_use"):
+            shown["metrics"]["in_use"] = {key: value for key, value in in_use.items() if key not in COUNTS}
+    return shown

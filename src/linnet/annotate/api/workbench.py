@@ -59,19 +59,19 @@ class Workbench:
         self.attempts = Attempts()
         self.oidc = None if settings.oidc is None else Provider(settings.oidc)
         self.stopping = threading.Event()  # set when the server is to stop: streams end then
-        self._kbs: dict[str, KnowledgeBase] = {}
+        self._kbs: dict[str, tuple[KnowledgeBase, tuple[int, ...]]] = {}  # with the state of the file
         self._linkers: dict[tuple[str, str], Pipeline] = {}
         self._opening = threading.Lock()
 
     def kb_named(self, name: str) -> KnowledgeBase:
-        """Return the knowledge base with a name under LINNET_HOME, opened once.
+        """Return the knowledge base with a name under LINNET_HOME, opened once, and again if it was edited.
 
         Raises:
             KnowledgeBaseError: there is none, or the name is a path.
         """
         if not name or not set(name).isdisjoint("/\\\0") or name.startswith("."):
             raise KnowledgeBaseError(f"{name!r} is no name of a knowledge base")
-        return self._once(self._kbs, name, lambda: open_kb(name))
+        return self._current(name, lambda: open_kb(name))
 
     def kb_of(self, version: str) -> KnowledgeBase:
         """Return the knowledge base of a version.
@@ -79,8 +79,8 @@ class Workbench:
         Raises:
             NotFoundError: none under LINNET_HOME is of it, or was.
         """
-        for kb in list(self._kbs.values()):
-            if kb.version == version:
+        for kb, state in list(self._kbs.values()):
+            if kb.version == version and state == _state(kb.path):
                 return kb
 
         def find() -> KnowledgeBase:
@@ -89,7 +89,16 @@ class Workbench:
                 raise NotFoundError(f"there is no knowledge base of version {version!r} here")
             return found
 
-        return self._once(self._kbs, f"version {version}", find)
+        return self._current(f"version {version}", find)
+
+    def _current(self, key: str, find: Callable[[], KnowledgeBase]) -> KnowledgeBase:
+        """Return what was opened under a key, anew if its file has changed: an open one answers nothing any more."""
+        held = self._kbs.get(key)
+        if held is None or held[1] != _state(held[0].path):
+            with self._opening:
+                found = find()
+                held = self._kbs[key] = found, _state(found.path)
+        return held[0]
 
     def linker(self, model: Mapping[str, Any] | None, untrained: str, kb: KnowledgeBase) -> Pipeline:
         """Return what links spans, opened once: of a model of this workbench, or of a recipe where there is none.
@@ -115,3 +124,12 @@ class Workbench:
                 if key not in opened:
                     opened[key] = make()
         return opened[key]
+
+
+def _state(path: Path) -> tuple[int, ...]:
+    """Return what changes whenever a file does, () if it is gone."""
+    try:
+        found = path.stat()
+    except OSError:
+        return ()
+    return found.st_ino, found.st_mtime_ns, found.st_size

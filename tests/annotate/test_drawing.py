@@ -1,0 +1,51 @@
+"""Drawing documents from the store: each for so many readers, whatever others do at the same moment."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from linnet.annotate.documents import add_documents
+from linnet.annotate.drawing import draw_documents
+from linnet.annotate.people import add_user, set_role
+from linnet.data import Document
+from linnet.errors import DataError
+from tests.annotate.desk import Desk, command, fresh
+
+LONGEST = 2**53 - 1  # milliseconds that a command may name
+
+
+def test_two_who_draw_at_once_get_different_documents(desk: Desk) -> None:
+    with desk.store.write() as db:
+        readers = [add_user(db, fresh("reader")) for _ in range(2)]
+        for user in readers:
+            set_role(db, desk.project, user, "annotator")
+        add_documents(db, desk.project, desk.user, [Document(f"n{at}", f"Text {at}.") for at in range(6)])
+    given: list[int] = []
+    begin = threading.Barrier(2)
+
+    def draw(user: int) -> None:
+        begin.wait()
+        given.extend(draw_documents(desk.store, desk.project, user, 6, strategy="random").assignments)
+
+    threads = [threading.Thread(target=draw, args=(user,)) for user in readers]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(given) == 6
+
+
+def test_a_strategy_that_there_is_not_is_refused_in_a_cold_project_too(desk: Desk) -> None:
+    with pytest.raises(DataError, match="unknown strategy 'trainy'"):
+        draw_documents(desk.store, desk.project, desk.user, 1, strategy="trainy")
+
+
+def test_no_times_are_too_long_to_be_summed(desk: Desk) -> None:
+    for _ in range(3):
+        desk.send(*(command("comment", text="?", ms=LONGEST) for _ in range(400)))
+    desk.do("done")
+    with desk.store.write() as db:
+        add_documents(db, desk.project, desk.user, [Document("more", "More.")])
+    assert len(draw_documents(desk.store, desk.project, desk.user, 1, strategy="random").assignments) == 1
