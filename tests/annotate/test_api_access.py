@@ -58,8 +58,9 @@ def test_a_route_nobody_answers_for_is_refused() -> None:
 
 
 def path_of(route: str, ids: dict[str, Any]) -> str:
-    more = {"kb": "x", "version": "x", "concept": "x", "format": "jsonl", "token": "0" * 16}
-    return re.sub(r"{(\w+)}", lambda found: str({**more, **ids}[found[1]]), route)
+    more = {"kb": "x", "version": "x", "concept": "x", "format": "jsonl", "token": "0" * 16, "proposal": "x"}
+    asked = f"?project={ids['project']}" if route.endswith("/propose") else ""
+    return re.sub(r"{(\w+)}", lambda found: str({**more, **ids}[found[1]]), route) + asked
 
 
 @pytest.mark.parametrize("key", [key for key in ACCESS if not key.endswith("/stream")])

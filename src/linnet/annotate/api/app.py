@@ -26,6 +26,7 @@ from linnet.annotate.api import (
     jobs,
     kb,
     projects,
+    proposals,
     quality,
     samples,
     session,
@@ -44,8 +45,8 @@ from linnet.errors import LinnetError
 __all__ = ["make_app", "routes_of"]
 
 RESOURCES = (
-    session, users, projects, uploads, documents, assignments, samples, stream, kb, candidates, jobs, quality,
-    exports,
+    session, users, projects, uploads, documents, assignments, samples, stream, kb, proposals, candidates, jobs,
+    quality, exports,
 )  # fmt: skip
 LARGE = ("uploads", "history")  # the last part of paths that take files
 
