@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linnet.annotate.api.workbench import Settings, Workbench
-from linnet.annotate.assignments import assign
-from linnet.annotate.documents import add_documents, redact
-from linnet.annotate.people import add_user, change_settings, set_role
+from linnet.annotate.documents import redact
+from linnet.annotate.people import change_settings
 from linnet.annotate.searching import LATE, TIERS, Hit, Search, Sources, search
-from linnet.annotate.store import open_store
 from linnet.annotate.uses import KEPT, Use, Uses, concepts_for
-from linnet.data import Concept, Document, Mention, Name
+from linnet.data import Concept, Name
 from linnet.errors import KnowledgeBaseError, UnknownConceptError
 from linnet.home import kb_folder
 from linnet.kb import KnowledgeBase
@@ -26,7 +21,7 @@ from linnet.retrieve.ngram_file import NgramFile
 from linnet.retrieve.ngram_index import NgramIndex
 from linnet.retrieve.ngram_text import Analysis
 from tests.annotate.api import Person, Site
-from tests.annotate.desk import AGAIN, DOC, FITS, HANDS, Desk, fresh
+from tests.annotate.desk import AGAIN, FITS, HANDS, Desk
 
 
 def concept(id: str, *names: str, types: tuple[str, ...] = (), parents: tuple[str, ...] = ()) -> Concept:
@@ -64,7 +59,13 @@ def arrest(_text: str, count: int) -> list[tuple[int, int]]:
 @pytest.fixture(scope="module")
 def full(index: NgramIndex) -> Sources:
     """Everything that can be searched: uses, new concepts, similar names, a meaning."""
-    uses = {Use("X:7", "heart attack"): 2, Use("X:0", "mi"): 1, Use("X:1", ""): 1, Use("NEW:1", "x"): 4, Use("Y", ""): 1}
+    uses = {
+        Use("X:7", "heart attack"): 2,
+        Use("X:0", "mi"): 1,
+        Use("X:1", ""): 1,
+        Use("NEW:1", "x"): 4,
+        Use("Y", ""): 1,
+    }
     new = (concept("NEW:1", "Heart attack of the week", parents=("X:9",)), Concept("NEW:2", (), replaced_by="X:1"))
     return Sources(uses=uses, new=new, similar=index, nearest=arrest)
 
@@ -76,7 +77,7 @@ def found(kb: KnowledgeBase, sources: Sources, text: str, **more: Any) -> list[t
 def test_tiers_stand_in_order(hearts: KnowledgeBase, full: Sources) -> None:
     assert found(hearts, full, "heart attack") == [
         ("X:1", "exact"), ("X:7", "used here"), ("X:2", "prefix"), ("X:6", "prefix"), ("NEW:1", "prefix"),
-        ("X:3", "all words"), ("X:4", "similar"), ("X:9", "any word"), ("X:5", "any word"),
+        ("X:3", "all words"), ("X:4", "similar"), ("X:5", "any word"), ("X:9", "any word"),
     ]  # fmt: skip
     assert found(hearts, full, "x:0") == [("X:1", "id"), ("X:7", "by meaning")]
     assert found(hearts, full, "new:1", late=False) == [("NEW:1", "id")]
@@ -101,7 +102,7 @@ def test_what_is_misspelt_is_found(hearts: KnowledgeBase, full: Sources) -> None
 
 def test_filters_hold_in_all_tiers(hearts: KnowledgeBase, full: Sources) -> None:
     diseases = found(hearts, full, "heart attack", types=["Disease"])
-    assert [id for id, _ in diseases] == ["X:1", "X:7", "X:3", "X:9", "X:5"]
+    assert [id for id, _ in diseases] == ["X:1", "X:7", "X:3", "X:5", "X:9"]
     below = found(hearts, full, "heart attack", under=["X:9"])
     assert [id for id, _ in below] == ["X:1", "X:2", "NEW:1", "X:9"]
     assert found(hearts, full, "heart attack", under=["X:9"], types=["Finding"]) == [("X:2", "prefix")]
@@ -121,9 +122,7 @@ def test_expected_types_come_first_in_their_tier(hearts: KnowledgeBase, full: So
 
 
 @given(text=st.text("heartck mipx:0 ", min_size=1, max_size=14), limit=st.integers(1, 9), first=st.booleans())
-def test_late_tiers_are_appended(
-    hearts: KnowledgeBase, full: Sources, text: str, limit: int, first: bool
-) -> None:
+def test_late_tiers_are_appended(hearts: KnowledgeBase, full: Sources, text: str, limit: int, first: bool) -> None:
     options: dict[str, Any] = {"limit": limit, "first": ["Finding"] if first else []}
     whole, quick = found(hearts, full, text, **options), found(hearts, full, text, late=False, **options)
     assert whole[: len(quick)] == quick

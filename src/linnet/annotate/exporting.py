@@ -20,8 +20,9 @@ from linnet.annotate.held import Held
 from linnet.annotate.history import history
 from linnet.annotate.jobs import Export, end
 from linnet.annotate.models import kb_of, project_row
+from linnet.annotate.proposals import new_concepts
 from linnet.corpora import FORMATS, check_place, fitting, write
-from linnet.data import Document
+from linnet.data import Concept, Document
 from linnet.text.files import replacing
 
 __all__ = ["EXPORTS", "export"]
@@ -48,9 +49,10 @@ def export(held: Held, data: Path) -> None:
         project = project_row(db, held.job.project)
         seen = None if held.job.user is None else visible_streams(db, project["id"], held.job.user)
         if order.format == HISTORY:
-            path, about = _history(held, db, seen, folder)
+            path, about = _history(held, db, order, seen, folder)
         else:
             path, about = _documents(held, db, order, seen, folder)
+        new = [_new(concept) for concept in new_concepts(db, project["id"])]
     manifest = {
         "file": path.name,
         "sha256": _sha256(path),
@@ -60,6 +62,7 @@ def export(held: Held, data: Path) -> None:
         "linnet": __version__,
         **order.model_dump(mode="json"),
         **about,
+        "new_concepts": new,
     }
     with replacing(folder / "manifest.json") as out:
         json.dump(manifest, out, indent=1)
@@ -67,6 +70,12 @@ def export(held: Held, data: Path) -> None:
     result = {**manifest, "file": f"{EXPORTS}/{held.job.id}/{path.name}"}
     with held.writing() as db:
         end(db, held.job, "succeeded", {**held.news(), "result": result})
+
+
+def _new(concept: Concept) -> dict[str, Any]:
+    """Return a concept that mentions may be linked to and the knowledge base lacks, as JSON."""
+    kept = {"id": concept.id, "name": concept.name, "types": list(concept.types), "parents": list(concept.parents)}
+    return {**kept, "definition": concept.definition, "replaced_by": concept.replaced_by}
 
 
 def _documents(
@@ -91,15 +100,17 @@ def _counted(held: Held, docs: list[Document]) -> Iterator[Document]:
         yield doc
 
 
-def _history(held: Held, db: sa.Connection, seen: sa.Select[Any] | None, folder: Path) -> tuple[Path, dict[str, Any]]:
-    """Write all events as JSON Lines; `Export.to` has no say in it."""
+def _history(
+    held: Held, db: sa.Connection, order: Export, seen: sa.Select[Any] | None, folder: Path
+) -> tuple[Path, dict[str, Any]]:
+    """Write all events as JSON Lines."""
     path, count = folder / "history.jsonl", 0
     with replacing(path) as out:
-        for line in history(db, held.job.project, seen):
+        for line in history(db, held.job.project, seen, to=order.to):
             count += 1
             held.tell(step=count)
             out.write(json.dumps(line) + "\n")
-    return path, {"documents": count, "to": None}
+    return path, {"documents": count}
 
 
 def _packed(folder: Path) -> Path:

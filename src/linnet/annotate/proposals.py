@@ -81,7 +81,7 @@ def propose(
             return dict(row)
     values = {"id": new_id("c"), "project": project_id, "user": user_id, "kb": kb, "types": list(types)}
     values |= {"name": storable(name.strip(), "the name"), "note": storable(note, "the note"), "parent": parent}
-    db.execute(proposal.insert().values(values, made=now(db)))
+    db.execute(proposal.insert().values(**values, made=now(db)))
     return _row(db, project_id, str(values["id"]))
 
 

@@ -26,7 +26,7 @@ SIMILAR, MEANING, ANY_WORD = "similar", "by meaning", "any word"
 TIERS = (ID, EXACT, USED, PREFIX, ALL_WORDS, SIMILAR, MEANING, ANY_WORD)
 LATE = (SIMILAR, MEANING, ANY_WORD)
 SHORTEST = 3  # letters of what similar names are looked up for
-LIKE = 0.5  # cosine that a similar name reaches: names below have a syllable in common
+LIKE = 0.4  # cosine that a similar name reaches: names below have a syllable in common
 POOL = 100  # similar concepts that are looked through for those that pass a filter
 NAMES_KEPT = 1 << 14  # concepts whose names are kept in their normalised form
 
@@ -155,13 +155,14 @@ def _match(wanted: Search, norm: str) -> str | None:
 
 
 class _Names(NamedTuple):
-    """A concept with its names, normalised and as they are."""
+    """A concept with its names, normalised and as they are; ``begun`` are all of the former, a blank before each."""
 
     row: int
     id: str
     name: str
     types: tuple[str, ...]
     names: tuple[tuple[str, str], ...]
+    begun: str
 
 
 @functools.lru_cache(NAMES_KEPT)
@@ -172,7 +173,9 @@ def _names(kb: KnowledgeBase, id: str) -> _Names | None:
     except UnknownConceptError:
         return None
     concept = kb[row]
-    return _Names(row, concept.id, concept.name, concept.types, tuple((basic(n.text), n.text) for n in concept.names))
+    names = tuple((basic(name.text), name.text) for name in concept.names)
+    begun = "".join(f" {norm}" for norm, _ in names)
+    return _Names(row, concept.id, concept.name, concept.types, names, begun)
 
 
 @dataclass(slots=True)
@@ -197,10 +200,16 @@ def _grouped(kb: KnowledgeBase, uses: Mapping[Use, int]) -> dict[str, _Used]:
 
 def _used(kb: KnowledgeBase, wanted: Search, uses: Mapping[str, _Used]) -> list[Hit]:
     """Return the concepts that are in use and match by a name or by words they were chosen for; most used first."""
+    begun = [f" {word}" for word in wanted.norm.split()]
     hits: list[tuple[int, Hit]] = []
     for one in uses.values():
         known = one.known
-        if known is None or (text := _best(wanted, (*known.names, *((words, words) for words in one.words)))) is None:
+        if known is None:
+            continue
+        there = known.begun + "".join(f" {words}" for words in one.words)
+        if not all(word in there for word in begun):
+            continue  # next to all: the names of all that are used take long to look at one by one
+        if (text := _best(wanted, (*known.names, *((words, words) for words in one.words)))) is None:
             continue
         if _passes(kb, wanted, known.row, known.types):
             hits.append((one.count, Hit(known.row, known.id, known.name, text, USED, known.types)))
