@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from linnet.annotate.api.aside import Aside
+from linnet.annotate.blind import may_hint
 from linnet.annotate.documents import redact
 from linnet.annotate.people import change_settings
+from linnet.annotate.runs import add_model
 from linnet.annotate.searching import LATE, TIERS, Hit, Search, Sources, search
 from linnet.annotate.uses import KEPT, Use, Uses, concepts_for
 from linnet.data import Concept, Name
+from linnet.detect.gold import Gold
 from linnet.errors import KnowledgeBaseError, UnknownConceptError
 from linnet.home import kb_folder
 from linnet.kb import KnowledgeBase
@@ -250,3 +255,59 @@ def test_a_project_adds_what_its_people_chose(site: Site, root: Person, named: K
 def test_parents_of_a_hit(root: Person, named: KnowledgeBase) -> None:
     hits = {one["id"]: one["above"] for one in asked(root, named, "heart attack").json()["hits"]}
     assert (hits["X:2"], hits["X:1"], hits["X:9"]) == (["Heart attack", "Heart disease"], ["Heart disease"], [])
+
+
+def test_what_cannot_be_opened_is_done_without(caplog: pytest.LogCaptureFixture) -> None:
+    def fail() -> int:
+        raise KnowledgeBaseError("no room")
+
+    aside = Aside(fail)
+    assert aside.ready.wait(5)
+    assert aside.value is None
+    assert "no room" in caplog.text
+
+
+def test_hints_for_words(site: Site, root: Person, named: KnowledgeBase) -> None:
+    project = site.project(root, kb="hearts")
+    [doc] = root.post(f"/projects/{project}/pastes", {"text": "An MI, then another MI."})["added"]
+    given = {"documents": [doc], "users": [root.user]}
+    [work] = root.post(f"/projects/{project}/assignments", given)["assignments"]
+    for parts, id in (([[3, 5]], "X:7"), ([[20, 22]], "Y:1")):
+        root.command(work, "create", parts=parts, concepts=[id])
+    told = root.post(f"/projects/{project}/candidates", {"document": doc, "parts": [[3, 5]]}, 200)
+    assert told["used"] == [
+        {"id": "X:7", "name": "Cardiac arrest", "count": 1}, {"id": "Y:1", "name": "Y:1", "count": 1},
+    ]  # fmt: skip
+
+
+# --- by meaning ------------------------------------------------------------------------------------------------------
+
+
+def test_meaning_needs_vectors_that_are_there(hearts: KnowledgeBase, tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    from linnet.annotate.nearest import nearest_of
+    from linnet.pipeline import Pipeline
+    from linnet.retrieve.dense import Dense
+    from tests.tiny_models import tiny_bert
+
+    bert = str(tiny_bert(tmp_path / "bert", layers=1))
+    pipeline = Pipeline(Dense(kb=hearts, encoder=bert), kb=hearts)
+    assert nearest_of(Pipeline(Gold(), kb=hearts)) is None
+    assert nearest_of(pipeline) is None
+    pipeline.parts[0].names_index  # noqa: B018 - which makes them
+    nearest = nearest_of(pipeline)
+    assert nearest is not None
+    found_rows = search(hearts, Search(text="heart attack"), Sources(nearest=nearest))
+    assert [hit.tier for hit in found_rows][-1] in LATE
+    assert list(nearest("heart attack", 1)) == [(0, 0)]
+
+
+def test_a_model_that_learned_from_peers_gives_no_hints(desk: Desk) -> None:
+    bob = desk.colleague()
+    with desk.store.write() as db:
+        mine = add_model(db, desk.project, "models/a", 0, {(desk.document, desk.user)})
+        ours = add_model(db, desk.project, "models/b", 0, {(desk.document, desk.user), (desk.document, bob.user)})
+        assert may_hint(db, desk.project, mine, desk.user)
+        assert not may_hint(db, desk.project, ours, desk.user)
+        change_settings(db, desk.project, 0, {"blind": False})
+        assert may_hint(db, desk.project, ours, desk.user)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from linnet.annotate.api.aside import Aside
+from linnet.annotate.api.watch import Watch
 from linnet.annotate.fresh import linker_of
 from linnet.annotate.models import load_model, recipe_named
 from linnet.annotate.nearest import nearest_of
@@ -61,6 +62,7 @@ class Workbench:
     def __init__(self, store: Store, settings: Settings) -> None:
         self.store, self.settings = store, settings
         self.attempts, self.uses = Attempts(), Uses()
+        self.watch = Watch(store, settings.poll / 2)  # so that who asks every `poll` seconds has none that is older
         self.stopping = threading.Event()  # set when the server is to stop: streams end then
         self._kbs: dict[str, KnowledgeBase] = {}
         self._linkers: dict[tuple[str, str], Pipeline] = {}
