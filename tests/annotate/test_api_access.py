@@ -197,8 +197,7 @@ def digest(content: bytes, name: str = "sha256") -> str:
 
 def test_a_body_that_changed_on_the_way_is_refused(site: Site, root: Person) -> None:
     path = f"/projects/{site.project(root)}/uploads"
-    file = {"files": [("files", ("a.txt", b"Seizures."))]}
-    sent = root.client.build_request("POST", PREFIX + path, **file)
+    sent = root.client.build_request("POST", PREFIX + path, files=[("files", ("a.txt", b"Seizures."))])
     content, kind = sent.read(), {"Content-Type": sent.headers["content-type"]}
     right, longer = f"sha-256=:{digest(content)}:", f"sha-512=:{digest(content, 'sha512')}:"
     wrong = f"sha-256=:{digest(content + b' ')}:"

@@ -208,7 +208,8 @@ def test_search_and_tree(root: Person, named_kb: KnowledgeBase) -> None:
     found = root.get(f"/kb/{version}/search", params={"q": "seizure", "types": ["Neurology"]})
     assert found["hits"][0] == {
         "id": "HP:0001250", "name": "Seizure", "matched": "Seizure", "tier": "exact",
-        "types": ["Phenotype", "Neurology"], "used": 0, "above": ["Phenotypic abnormality"], "definition": "",
+        "types": ["Phenotype", "Neurology"], "used": 0, "above": ["Phenotypic abnormality"],
+        "definition": "An event of abnormal electrical activity in the brain.",
     }  # fmt: skip
     below = root.get(f"/kb/{version}/search", params={"q": "seizure", "under": ["HP:0001250"]})["hits"]
     assert {one["id"] for one in below} == {"HP:0001250", "HP:0002069"}

@@ -283,6 +283,7 @@ def test_hints_for_words(site: Site, root: Person, named: KnowledgeBase) -> None
 # --- by meaning ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_meaning_needs_vectors_that_are_there(hearts: KnowledgeBase, tmp_path: Path) -> None:
     pytest.importorskip("torch")
     from linnet.annotate.nearest import nearest_of
@@ -291,10 +292,11 @@ def test_meaning_needs_vectors_that_are_there(hearts: KnowledgeBase, tmp_path: P
     from tests.tiny_models import tiny_bert
 
     bert = str(tiny_bert(tmp_path / "bert", layers=1))
-    pipeline = Pipeline(Dense(kb=hearts, encoder=bert), kb=hearts)
+    dense = Dense(kb=hearts, encoder=bert)
+    pipeline = Pipeline(dense, kb=hearts)
     assert nearest_of(Pipeline(Gold(), kb=hearts)) is None
     assert nearest_of(pipeline) is None
-    pipeline.parts[0].names_index  # noqa: B018 - which makes them
+    assert dense.names_index.search  # which makes them
     nearest = nearest_of(pipeline)
     assert nearest is not None
     found_rows = search(hearts, Search(text="heart attack"), Sources(nearest=nearest))
