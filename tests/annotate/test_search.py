@@ -20,6 +20,7 @@ from linnet.data import Concept, Name
 from linnet.detect.gold import Gold
 from linnet.errors import KnowledgeBaseError, UnknownConceptError
 from linnet.home import kb_folder
+from linnet.index.name_vectors import NameVectors
 from linnet.kb import KnowledgeBase
 from linnet.kb.build import build
 from linnet.retrieve.ngram_file import NgramFile
@@ -296,7 +297,7 @@ def test_meaning_needs_vectors_that_are_there(hearts: KnowledgeBase, tmp_path: P
     pipeline = Pipeline(dense, kb=hearts)
     assert nearest_of(Pipeline(Gold(), kb=hearts)) is None
     assert nearest_of(pipeline) is None
-    assert dense.names_index.search  # which makes them
+    assert isinstance(dense.names_index, NameVectors)  # which makes them
     nearest = nearest_of(pipeline)
     assert nearest is not None
     found_rows = search(hearts, Search(text="heart attack"), Sources(nearest=nearest))
