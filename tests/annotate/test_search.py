@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linnet.annotate.api.aside import Aside
+from linnet.annotate.api.workbench import MOST_LINKERS, Settings, Workbench
 from linnet.annotate.blind import may_hint
 from linnet.annotate.documents import redact
 from linnet.annotate.people import change_settings
@@ -23,6 +24,7 @@ from linnet.home import kb_folder
 from linnet.index.name_vectors import NameVectors
 from linnet.kb import KnowledgeBase
 from linnet.kb.build import build
+from linnet.pipeline import Pipeline
 from linnet.retrieve.ngram_file import NgramFile
 from linnet.retrieve.ngram_index import NgramIndex
 from linnet.retrieve.ngram_text import Analysis
@@ -281,6 +283,13 @@ def test_hints_for_words(site: Site, root: Person, named: KnowledgeBase) -> None
     ]  # fmt: skip
 
 
+def test_a_project_without_this_knowledge_base_has_words_alone(site: Site, root: Person, named: KnowledgeBase) -> None:
+    ready(site, named)
+    answer = asked(root, named, "heart", project=site.project(root)).json()
+    assert answer["missing"] == []
+    assert {one["used"] for one in answer["hits"]} == {0}
+
+
 # --- by meaning ------------------------------------------------------------------------------------------------------
 
 
@@ -288,7 +297,6 @@ def test_hints_for_words(site: Site, root: Person, named: KnowledgeBase) -> None
 def test_meaning_needs_vectors_that_are_there(hearts: KnowledgeBase, tmp_path: Path) -> None:
     pytest.importorskip("torch")
     from linnet.annotate.nearest import nearest_of
-    from linnet.pipeline import Pipeline
     from linnet.retrieve.dense import Dense
     from tests.tiny_models import tiny_bert
 
@@ -314,3 +322,33 @@ def test_a_model_that_learned_from_peers_gives_no_hints(desk: Desk) -> None:
         assert not may_hint(db, desk.project, ours, desk.user)
         change_settings(db, desk.project, 0, {"blind": False})
         assert may_hint(db, desk.project, ours, desk.user)
+
+
+def test_meaning_is_searched_when_it_is_open(
+    site: Site, root: Person, named: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench = Workbench(site.store, Settings(site.folder))
+    monkeypatch.setattr(site.app.state, "workbench", bench)
+    monkeypatch.setattr("linnet.annotate.api.workbench.nearest_of", lambda _pipeline: arrest)
+    project = site.project(root, kb="hearts")
+    asked(root, named, "zzyzx", project=project)
+    opened = bench.nearest(None, "dictionary", bench.kb_of(named.version))
+    assert opened.ready.wait(30)
+    assert bench.similar(bench.kb_of(named.version)).ready.wait(30)
+    answer = asked(root, named, "zzyzx", project=project).json()
+    assert answer["missing"] == []
+    assert [(one["id"], one["tier"]) for one in answer["hits"]] == [("X:7", "by meaning"), ("X:1", "by meaning")]
+    assert asked(root, named, "zzyzx", project=project, late=False).json()["hits"] == []
+
+
+def test_only_so_many_are_kept_open(site: Site, named: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = Workbench(site.store, Settings(site.folder))
+    monkeypatch.setattr(bench, "linker", lambda *_: Pipeline(Gold()))
+    first = bench.nearest(None, "recipe 0", named)
+    assert bench.nearest(None, "recipe 0", named) is first
+    for number in range(1, MOST_LINKERS + 1):
+        bench.nearest(None, f"recipe {number}", named)
+    again = bench.nearest(None, "recipe 0", named)
+    assert again is not first
+    assert again.ready.wait(5)
+    assert again.value is None
