@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import re
 from typing import Any
 
@@ -58,8 +60,9 @@ def test_a_route_nobody_answers_for_is_refused() -> None:
 
 
 def path_of(route: str, ids: dict[str, Any]) -> str:
-    more = {"kb": "x", "version": "x", "concept": "x", "format": "jsonl", "token": "0" * 16}
-    return re.sub(r"{(\w+)}", lambda found: str({**more, **ids}[found[1]]), route)
+    more = {"kb": "x", "version": "x", "concept": "x", "format": "jsonl", "token": "0" * 16, "proposal": "x"}
+    asked = f"?project={ids['project']}" if route.endswith("/propose") else ""
+    return re.sub(r"{(\w+)}", lambda found: str({**more, **ids}[found[1]]), route) + asked
 
 
 @pytest.mark.parametrize("key", [key for key in ACCESS if not key.endswith("/stream")])
@@ -189,3 +192,40 @@ def test_the_same_request_twice(site: Site, root: Person) -> None:
     root.ask("POST", "/projects", 422, json=name, headers=key)  # the name is taken: a refusal is not kept
     root.ask("POST", "/projects", 201, json={"name": name["name"] + "2"}, headers=key)
     root.ask("POST", "/projects", 400, json=name, headers={"Idempotency-Key": "k" * 300})
+
+
+def digest(content: bytes, name: str = "sha256") -> str:
+    return base64.b64encode(hashlib.new(name, content).digest()).decode()
+
+
+def test_a_body_that_changed_on_the_way_is_refused(site: Site, root: Person) -> None:
+    path = f"/projects/{site.project(root)}/uploads"
+    sent = root.client.build_request("POST", PREFIX + path, files=[("files", ("a.txt", b"Seizures."))])
+    content, kind = sent.read(), {"Content-Type": sent.headers["content-type"]}
+    right, longer = f"sha-256=:{digest(content)}:", f"sha-512=:{digest(content, 'sha512')}:"
+    wrong = f"sha-256=:{digest(content + b' ')}:"
+    for header in (wrong, f"{longer}, {wrong}", "sha-256=:AAAA:"):
+        problem = root.ask("POST", path, 400, content=content, headers={**kind, "Content-Digest": header}).json()
+        assert problem["type"] == "/problems/content-digest"
+    for header in ("sha-256", "sha-256=:A:", "sha-256=abc", f"{right}, md5"):
+        root.ask("POST", path, 400, content=content, headers={**kind, "Content-Digest": header})
+    assert root.get(path)["uploads"] == []
+    assert root.get(path.replace("uploads", "documents"))["documents"] == []
+    for header in (right, f"{right}, {longer}", "md5=:AAAA:", ""):
+        root.ask("POST", path, 201, content=content, headers={**kind, "Content-Digest": header})
+    once = {**kind, "Content-Digest": wrong, "Idempotency-Key": "digest"}
+    root.ask("POST", path, 400, content=content, headers=once)
+    root.ask("POST", path, 201, content=content, headers={**once, "Content-Digest": right})
+
+
+def test_the_digest_of_a_body_that_comes_in_pieces(site: Site, root: Person) -> None:
+    path = f"/projects/{site.project(root)}/pastes"
+    whole = b'{"text": "Seizures."}'
+
+    def pieces() -> Any:
+        yield whole[:5]
+        yield whole[5:]
+
+    kind = {"Content-Type": "application/json"}
+    root.ask("POST", path, 400, content=pieces(), headers={**kind, "Content-Digest": f"sha-256=:{digest(b'')}:"})
+    root.ask("POST", path, 201, content=pieces(), headers={**kind, "Content-Digest": f"sha-256=:{digest(whole)}:"})

@@ -322,3 +322,23 @@ def test_marks_keep_what_gold_said_of_doubt(desk: Desk) -> None:
     [learned] = training(other)
     assert learned.mentions == ()
     assert learned.reviewed == (Span(8, len(TEXT)),)
+
+
+def test_a_history_up_to_an_event_stays_the_same(desk: Desk) -> None:
+    bob = desk.colleague()
+    desk.do("create", "a", parts=[FITS], concepts=["HP:1"])
+    desk.do("comment", "a", text="sure?")
+    with desk.store.read() as db:
+        n = last_number(db)
+        before = list(history(db, desk.project, to=n))
+        assert len(next(iter(history(db, desk.project)))["streams"]) == 2
+        assert list(history(db, desk.project, to=0)) == []
+    [line] = before
+    assert [(one["user"], len(one["events"]), len(one["comments"])) for one in line["streams"]] == [(desk.name, 2, 1)]
+    desk.do("comment", "a", text="yes")
+    bob.do("done")
+    with desk.store.write() as db:
+        add_documents(db, desk.project, desk.user, [Document("later", "Fits.")])
+    with desk.store.read() as db:
+        assert list(history(db, desk.project, to=n)) == before
+        assert len(list(history(db, desk.project))) == 2

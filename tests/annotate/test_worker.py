@@ -16,7 +16,9 @@ import sqlalchemy as sa
 
 import linnet
 from linnet.annotate import exporting, training
+from linnet.annotate.acts import Command
 from linnet.annotate.assignments import assign
+from linnet.annotate.commands import apply
 from linnet.annotate.documents import redact
 from linnet.annotate.exports import export_project
 from linnet.annotate.jobs import Job, ask_to_cancel
@@ -347,8 +349,9 @@ def test_a_format_that_there_is_not(bench: Bench) -> None:
 def test_who_may_see_nothing_of_others_gets_nothing_of_them(bench: Bench) -> None:
     ids = bench.upload([Document("open", "He has heart pain.")])
     with bench.store.write() as db:
-        assign(db, ids[0], bench.user)
+        work = assign(db, ids[0], bench.user)
         stranger = add_user(db, fresh("stranger"))
+    apply(bench.store, work, bench.user, [Command(id=fresh("c"), op="create", parts=((7, 17),))], 0)
     mine, theirs = (
         bench.do("export", {"format": "history"}, user=user).result["sha256"] for user in (bench.user, stranger)
     )

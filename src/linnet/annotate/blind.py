@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from linnet.annotate.people import role_of
 from linnet.annotate.tables import assignment, model_source, predicted, project, run
 
-__all__ = ["countable_streams", "may_ask", "may_see", "may_write", "visible_runs", "visible_streams"]
+__all__ = ["countable_streams", "may_ask", "may_hint", "may_see", "may_write", "visible_runs", "visible_streams"]
 
 Streams = sa.Select[Any]
 
@@ -77,6 +77,12 @@ def countable_streams(db: sa.Connection, project_id: int, user_id: int) -> Strea
         return seen
     judged = sa.and_(it.c.kind == "adjudicate", it.c.state == "done")
     return seen.where(sa.or_(it.c.user == user_id, it.c.kind == "shared", judged))
+
+
+def may_hint(db: sa.Connection, project_id: int, model: str, user_id: int) -> bool:
+    """Return whether a model may give a user hints on whatever document: not if it has learned from blind peers."""
+    others = sa.and_(model_source.c.model == model, model_source.c.user != user_id)
+    return not _blind(db, project_id) or not db.scalar(sa.select(sa.exists().where(others)))
 
 
 def may_see(db: sa.Connection, stream: int, user_id: int) -> bool:

@@ -21,9 +21,10 @@ from linnet.annotate.history import history
 from linnet.annotate.jobs import ENDED, Export, end
 from linnet.annotate.journal import last_number, lock
 from linnet.annotate.models import kb_of, project_row
+from linnet.annotate.proposals import new_concepts
 from linnet.annotate.tables import event, job
 from linnet.corpora import FORMATS, check_place, fitting, write
-from linnet.data import Document
+from linnet.data import Concept, Document
 from linnet.errors import LinnetError
 from linnet.text.files import replacing
 
@@ -51,9 +52,10 @@ def export(held: Held, data: Path) -> None:
         project, snapshot = project_row(db, held.job.project), last_number(db)
         seen = None if held.job.user is None else visible_streams(db, project["id"], held.job.user)
         if order.format == HISTORY:
-            path, about = _history(held, db, seen, folder)
+            path, about = _history(held, db, order, seen, folder)
         else:
             path, about = _documents(held, db, order, seen, folder)
+        new = [_new(concept) for concept in new_concepts(db, project["id"])]
     manifest = {
         "file": path.name,
         "sha256": _sha256(path),
@@ -63,6 +65,7 @@ def export(held: Held, data: Path) -> None:
         "linnet": __version__,
         **order.model_dump(mode="json"),
         **about,
+        "new_concepts": new,
     }
     with replacing(folder / "manifest.json") as out:
         json.dump(manifest, out, indent=1)
@@ -88,6 +91,12 @@ def _erased_since(db: sa.Connection, project: int, number: int) -> bool:
     return db.execute(sa.select(event.c.n).where(erased).limit(1)).first() is not None
 
 
+def _new(concept: Concept) -> dict[str, Any]:
+    """Return a concept that mentions may be linked to and the knowledge base lacks, as JSON."""
+    kept = {"id": concept.id, "name": concept.name, "types": list(concept.types), "parents": list(concept.parents)}
+    return {**kept, "definition": concept.definition, "replaced_by": concept.replaced_by}
+
+
 def _documents(
     held: Held, db: sa.Connection, order: Export, seen: sa.Select[Any] | None, folder: Path
 ) -> tuple[Path, dict[str, Any]]:
@@ -110,15 +119,17 @@ def _counted(held: Held, docs: list[Document]) -> Iterator[Document]:
         yield doc
 
 
-def _history(held: Held, db: sa.Connection, seen: sa.Select[Any] | None, folder: Path) -> tuple[Path, dict[str, Any]]:
-    """Write all events as JSON Lines; `Export.to` has no say in it."""
+def _history(
+    held: Held, db: sa.Connection, order: Export, seen: sa.Select[Any] | None, folder: Path
+) -> tuple[Path, dict[str, Any]]:
+    """Write all events as JSON Lines."""
     path, count = folder / "history.jsonl", 0
     with replacing(path) as out:
-        for line in history(db, held.job.project, seen):
+        for line in history(db, held.job.project, seen, to=order.to):
             count += 1
             held.tell(step=count)
             out.write(json.dumps(line) + "\n")
-    return path, {"documents": count, "to": None}
+    return path, {"documents": count}
 
 
 def _packed(folder: Path) -> Path:

@@ -27,34 +27,45 @@ __all__ = ["history", "import_history"]
 VERSION = 1
 
 
-def history(db: sa.Connection, project: int, streams: sa.Select[Any] | None = None) -> Iterator[dict[str, Any]]:
+def history(
+    db: sa.Connection, project: int, streams: sa.Select[Any] | None = None, *, to: int | None = None
+) -> Iterator[dict[str, Any]]:
     """Yield each document with its streams, as JSON; documents whose text was erased are left out.
 
-    `streams` are those that the asker may see (`linnet.annotate.blind`).
+    Args:
+        db: a connection that reads.
+        project: its number.
+        streams: those that the asker may see (`linnet.annotate.blind`).
+        to: the number of the last event that counts. Documents that came later, and streams that had no event yet, are
+            left out, so that only erasing a text changes what comes out.
     """
     there = sa.and_(document.c.project == project, ~document.c.redacted)
+    if to is not None:
+        there = sa.and_(there, document.c.added <= to)
     for row in db.execute(sa.select(document).where(there).order_by(document.c.id)).mappings().all():
         works = sa.select(assignment, user.c.name).outerjoin(user).where(assignment.c.document == row["id"])
         if streams is not None:
             works = works.where(assignment.c.id.in_(streams))
-        found = db.execute(works.order_by(assignment.c.id)).mappings().all()
+        found = [_stream(db, dict(one), to) for one in db.execute(works.order_by(assignment.c.id)).mappings().all()]
         yield {
             "version": VERSION,
             "document": parse(dumps(document_of(dict(row)))),
             "format": row["format"],
-            "streams": [_stream(db, dict(one)) for one in found],
+            "streams": [one for one in found if to is None or one["events"]],
         }
 
 
-def _stream(db: sa.Connection, row: Mapping[str, Any]) -> dict[str, Any]:
+def _stream(db: sa.Connection, row: Mapping[str, Any], to: int | None) -> dict[str, Any]:
+    events = events_of(db, row["id"], to=to)
+    written = {one.mention for one in events}
     notes = sa.select(comment).where(comment.c.stream == row["id"]).order_by(comment.c.at, comment.c.id)
     return {
         "user": row["name"],
         "kind": row["kind"],
         "why": row["why"],
         "suggestions": row["suggestions"],
-        "events": [one.to_json() for one in events_of(db, row["id"])],
-        "comments": {one["id"]: one["text"] for one in db.execute(notes).mappings()},
+        "events": [one.to_json() for one in events],
+        "comments": {one["id"]: one["text"] for one in db.execute(notes).mappings() if one["id"] in written},
     }
 
 

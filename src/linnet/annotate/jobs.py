@@ -67,6 +67,7 @@ class Timing:
         idle: between two looks for work.
         backoff: after the first failure; it is three times as long after each further one.
         attempts: how often a job is begun at most.
+        tidy: between two looks for what nobody needs any more.
     """
 
     lease: float = 30.0
@@ -77,6 +78,7 @@ class Timing:
     idle: float = 1.0
     backoff: float = 5.0
     attempts: int = 3
+    tidy: float = 3600.0
 
 
 # --- what is asked for -----------------------------------------------------------------------------------------------

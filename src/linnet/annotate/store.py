@@ -48,6 +48,8 @@ class Store:
         self._reader = engine.execution_options(**snapshot)
         # SQLite has one writer: threads that wait here take turns at once, those that wait for its file poll
         self._turn = threading.Lock() if lite else nullcontext()
+        self._watch: Any = None  # a connection to SQLite that never writes
+        self._looking = threading.Lock()
 
     @contextmanager
     def read(self) -> Iterator[sa.Connection]:
@@ -77,8 +79,25 @@ class Store:
         finally:
             connection.close()
 
+    def state(self) -> str:
+        """Return a text that is another one after anybody, in whatever process, has written to the database.
+
+        It costs next to nothing; it may change although nothing was written.
+        """
+        if self._engine.dialect.name != "sqlite":
+            with self.read() as db:  # the transactions under way and the next one
+                return str(db.scalar(sa.text("SELECT CAST(pg_current_snapshot() AS text)")))
+        with self._looking, _busy():
+            if self._watch is None:
+                self._watch = self._engine.raw_connection()
+                self._watch.detach()  # from the others: it would not see its own writes
+            return str(self._watch.cursor().execute("PRAGMA data_version").fetchone()[0])
+
     def close(self) -> None:
         """Close all connections; the store cannot be used any more."""
+        with self._looking:
+            if self._watch is not None:
+                self._watch.close()
         self._engine.dispose()
 
 

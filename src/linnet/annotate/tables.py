@@ -32,6 +32,7 @@ __all__ = [
     "predicted",
     "prediction",
     "project",
+    "proposal",
     "round_",
     "run",
     "session",
@@ -189,6 +190,15 @@ mention_now = sa.Table(
 comment = sa.Table(
     "comment", METADATA, _of("assignment", primary_key=True, name="stream"), _text("id", primary_key=True),
     _text("mention"), _text("text"), _text("sha256"), _text("actor"), _text("at"), _flag("live", True),
+)  # fmt: skip
+# concepts that somebody misses in the knowledge base; `number` is given when a curator accepts one, in that order, and
+# `concept` is the one of the knowledge base that is meant
+proposal = sa.Table(
+    "proposal", METADATA, _text("id", primary_key=True), _of("project"), _of("user"), _text("kb"), _text("name"),
+    _json("types"), _text("parent", default=""), _text("note", default=""), _text("made"),
+    _text("state", default="open"), _int("number", null=True), _text("concept", default=""),
+    _text("why", default=""), _of("user", null=True, name="curator"), _text("decided", null=True),
+    sa.UniqueConstraint("project", "number"),
 )  # fmt: skip
 # answers that a repeated request gets again; those of commands never expire
 idem = sa.Table(

@@ -19,6 +19,7 @@ import sqlalchemy as sa
 from linnet import __version__
 from linnet.annotate.exports import sources, training_set
 from linnet.annotate.held import CancelledError, Held
+from linnet.annotate.housekeeping import PARTS
 from linnet.annotate.jobs import Train, end
 from linnet.annotate.models import MODELS, kb_of, load_model, model_row, project_row, recipe_named, use
 from linnet.annotate.runs import add_model, new_id
@@ -75,7 +76,7 @@ def train(held: Held, data: Path) -> None:
 
 def _parts(folder: Path) -> Path:
     """Return where a training keeps what is finished."""
-    return folder.with_name(f"{folder.name}.parts")
+    return folder.with_name(f"{folder.name}{PARTS}")
 
 
 def _plan(held: Held) -> _Plan:

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import errno
 import logging
+import math
 import os
 import secrets
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -19,6 +21,7 @@ import sqlalchemy as sa
 
 from linnet.annotate.exporting import export
 from linnet.annotate.held import CancelledError, Held, StoppedError
+from linnet.annotate.housekeeping import tidy
 from linnet.annotate.jobs import LostError, Timing, claim, end, fail, give_back
 from linnet.annotate.predicting import predict
 from linnet.annotate.problems import BusyError
@@ -64,8 +67,12 @@ class Worker:
 
     def run(self) -> None:
         """Do jobs until `stop` is called, from another thread or by a signal."""
+        tidied = -math.inf
         while not self._stop.is_set():
             try:
+                if time.monotonic() - tidied >= self.timing.tidy:
+                    tidy(self.store, self.data)
+                    tidied = time.monotonic()
                 busy = self.work()
             except (BusyError, sa.exc.DBAPIError) as error:  # the lease of the job ends, if there was one
                 logger.warning("the database cannot be used: %s; trying again", error)

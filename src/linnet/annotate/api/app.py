@@ -27,6 +27,7 @@ from linnet.annotate.api import (
     kb,
     oidc,
     projects,
+    proposals,
     quality,
     samples,
     session,
@@ -45,8 +46,8 @@ from linnet.errors import LinnetError
 __all__ = ["make_app", "routes_of"]
 
 RESOURCES = (
-    session, oidc, users, projects, uploads, documents, assignments, samples, stream, kb, candidates, jobs, quality,
-    exports,
+    session, oidc, users, projects, uploads, documents, assignments, samples, stream, kb, proposals, candidates, jobs,
+    quality, exports,
 )  # fmt: skip
 LARGE = ("uploads", "history")  # the last part of paths that take files
 

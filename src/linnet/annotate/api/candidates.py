@@ -16,6 +16,7 @@ from linnet.annotate.documents import document_of
 from linnet.annotate.fresh import Candidate, candidates_of
 from linnet.annotate.marks import fit
 from linnet.annotate.models import model_row
+from linnet.annotate.uses import concepts_for
 from linnet.data import Document
 
 __all__ = ["router"]
@@ -37,24 +38,29 @@ def find(bench: Bench, asker: Asked, project: int, body: Selection) -> dict[str,
     """Return the concepts that a span may mean, best first; ``id`` null is "none of the knowledge base".
 
     Where the model in use has learned from a peer's hidden work on this document, the untrained recipe answers.
+    ``used`` are the concepts chosen for the same words in this project, as far as I may know, the most frequent first.
     """
     row = project_of(bench, project)
     if not row["kb"]:
         raise Problem(409, "no-kb", "The project has no knowledge base", "an admin sets one in its settings")
     with bench.store.read() as db:
         doc: Document = document_of(document_in(db, asker, body.document))
-        used = row["model"]
-        if used and not may_ask(db, project, used, body.document, asker.user):
-            used = None
-        model = model_row(db, project, used) if used else None
+        chosen = row["model"]
+        if chosen and not may_ask(db, project, chosen, body.document, asker.user):
+            chosen = None
+        model = model_row(db, project, chosen) if chosen else None
+        uses = bench.uses.count(db, project, asker.user)
     kb = bench.kb_named(row["kb"])
     linker = bench.linker(model, row["settings"]["untrained"], kb)
-    found = candidates_of(linker, kb, doc, fit(body.parts, doc.text), tuple(body.types))
+    parts = fit(body.parts, doc.text)
+    found = candidates_of(linker, kb, doc, parts, tuple(body.types))
+    used = concepts_for(uses, " ".join(doc.text[start:end] for start, end in parts))[: body.limit]
     return {
         "kb": kb.version,
-        "model": used,
+        "model": chosen,
         "p": found.probability,
         "calibration": found.calibration,
+        "used": [{"id": id, "name": kb[id].name if id in kb else id, "count": count} for id, count in used],
         "candidates": [_shown(one) for one in found.candidates[: body.limit]],
     }
 

@@ -32,6 +32,7 @@ from linnet.errors import DataError
 __all__ = ["router"]
 
 router = make_router()
+UpTo = Annotated[int | None, Query(ge=0, le=2**53, description="The number of the last event that counts.")]
 NO_NAME = re.compile(r"[^A-Za-z0-9._-]+")
 HISTORY = "application/x-ndjson"
 
@@ -42,7 +43,7 @@ def export(
     asker: Asked,
     project: int,
     format: str,
-    to: Annotated[int | None, Query(ge=0, le=2**53, description="The number of the last event that counts.")] = None,
+    to: UpTo = None,
 ) -> FileResponse:
     """Return what the project's people agree on, as far as I may see their work; a folder comes as a zip file.
 
@@ -76,15 +77,15 @@ def _written(docs: list[Document], folder: Path, name: str, format: str) -> tupl
 
 
 @router.get("/projects/{project}/history", response_class=StreamingResponse)
-def export_history(bench: Bench, asker: Asked, project: int) -> StreamingResponse:
+def export_history(bench: Bench, asker: Asked, project: int, to: UpTo = None) -> StreamingResponse:
     """Return all documents with all events that I may see, one document a line."""
     headers = {"Content-Disposition": 'attachment; filename="history.jsonl"'}
-    return StreamingResponse(_lines(bench, asker, project), media_type=HISTORY, headers=headers)
+    return StreamingResponse(_lines(bench, asker, project, to), media_type=HISTORY, headers=headers)
 
 
-def _lines(bench: Workbench, asker: Asker, project: int) -> Iterator[str]:
+def _lines(bench: Workbench, asker: Asker, project: int, to: int | None) -> Iterator[str]:
     with bench.store.read() as db:
-        for line in history(db, project, visible_streams(db, project, asker.user)):
+        for line in history(db, project, visible_streams(db, project, asker.user), to=to):
             yield json.dumps(line, ensure_ascii=False) + "\n"
 
 

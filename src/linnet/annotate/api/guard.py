@@ -20,7 +20,7 @@ from linnet.annotate.people import role_of
 from linnet.annotate.signing import Caller, by_session, by_token, same_secret
 from linnet.annotate.tables import assignment, job, model, project
 
-__all__ = ["COOKIES", "Asked", "Asker", "Bench", "access_of", "admit", "cookie_name", "make_router"]
+__all__ = ["COOKIES", "LARGEST", "Asked", "Asker", "Bench", "access_of", "admit", "cookie_name", "make_router"]
 
 CSRF_HEADER = "X-CSRF-Token"
 COOKIES = {True: "__Host-linnet", False: "linnet"}  # behind TLS, and without
@@ -136,10 +136,13 @@ def _check_site(request: Request) -> None:
 
 
 def _member(db: sa.Connection, request: Request, asker: Asker, access: Access) -> Asker:
-    id = _project(db, request.path_params)
+    given = request.path_params
+    thing = next((what for what in THINGS if what in given), "project")
+    # what is about a knowledge base names its project behind the question mark
+    id = _project(db, given if thing in given else {"project": request.query_params.get("project", "")})
     role = None if id is None else role_of(db, id, asker.user)
     if id is None or role is None:
-        raise not_found(next(what for what in THINGS if what in request.path_params))
+        raise not_found(thing)
     if role not in access.who:
         needed = ", ".join(sorted(access.who))
         raise Problem(403, "role", "Your role does not allow this", f"you are {role}; it takes {needed}")

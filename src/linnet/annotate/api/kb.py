@@ -2,11 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Annotated, Any
 
+import sqlalchemy as sa
 from fastapi import Query, Response
+from pydantic import Field
 
-from linnet.annotate.api.guard import Bench, make_router
+from linnet.annotate.api.aside import Aside
+from linnet.annotate.api.guard import LARGEST, Asked, Asker, Bench, make_router
+from linnet.annotate.api.problems import not_found
+from linnet.annotate.api.projects import Choices
+from linnet.annotate.api.session import Body
+from linnet.annotate.api.workbench import Workbench
+from linnet.annotate.blind import may_hint
+from linnet.annotate.models import model_row, project_row
+from linnet.annotate.people import role_of
+from linnet.annotate.proposals import new_concepts
+from linnet.annotate.searching import Hit, Nearest, Search, Sources
+from linnet.annotate.searching import search as find
+from linnet.data import Concept
 from linnet.errors import KnowledgeBaseError
 from linnet.kb import KnowledgeBase
 
@@ -14,9 +30,29 @@ __all__ = ["router"]
 
 router = make_router()
 IMMUTABLE = "private, max-age=31536000, immutable"
-Words = Annotated[str, Query(min_length=1, max_length=500)]
-Filter = Annotated[list[str], Query(max_length=50)]
+MOST = 50  # values of a filter
+Project = Annotated[int, Field(ge=1, le=LARGEST)]
 SHOWN_PARENTS = 20
+SHOWN_ABOVE = 2  # of a hit: its parent and the parent of that
+SHOWN_DEFINITION = 300  # characters
+
+
+class Wanted(Body):
+    """What is searched for: see `linnet.annotate.searching.Search`."""
+
+    q: str = Field(min_length=1, max_length=500)
+    types: list[str] = Field(default=[], max_length=MOST)
+    under: list[str] = Field(default=[], max_length=MOST)
+    first: list[str] = Field(default=[], max_length=MOST)
+    limit: int = Field(default=20, ge=1, le=200)
+    late: bool = True
+    project: Project | None = None
+
+    def search(self) -> Search:
+        """Return what is to be looked for."""
+        return Search(
+            text=self.q, types=self.types, under=self.under, first=self.first, limit=self.limit, late=self.late
+        )
 
 
 @router.get("/kb/{kb}")
@@ -33,43 +69,95 @@ def describe(bench: Bench, kb: str) -> dict[str, Any]:
 @router.get("/kb/{version}/search")
 def search(
     bench: Bench,
+    asker: Asked,
     version: str,
     response: Response,
-    q: Words,
-    types: Filter = [],  # noqa: B006 - FastAPI copies it
-    under: Filter = [],  # noqa: B006
-    limit: Annotated[int, Query(ge=1, le=200)] = 20,
+    wanted: Annotated[Wanted, Query()],
 ) -> dict[str, Any]:
-    """Find concepts by id, exact name, beginning of a name, all words, any word; best first, one row a concept."""
+    """Find concepts by id, exact name, use, beginning of a name, all words, similar name, meaning, any word.
+
+    Best first, one row a concept. With a project, what its people have chosen (as far as I may know) stands before mere
+    beginnings of names, its own concepts are found, and ``used`` counts. ``late=false`` leaves out the tiers behind
+    "all words", which take longest: the list is the beginning of the whole one. ``missing`` are tiers that can be asked
+    for in a moment, when their index is open.
+    """
     kb = bench.kb_of(version)
-    hits = kb.search(q, types=types, under=under, limit=limit)
-    response.headers["Cache-Control"] = IMMUTABLE
-    return {
-        "hits": [
-            {"id": hit.id, "name": hit.name, "matched": hit.matched, "tier": hit.tier, "types": kb.types_of(hit.row)}
-            for hit in hits
-        ]
-    }
+    similar, sources, missing = bench.similar(kb), Sources(), list[str]()
+    nearest = None
+    if wanted.project is not None:
+        sources, nearest = _of_project(bench, asker, kb, wanted.project)
+    if wanted.late:
+        sources = replace(sources, similar=similar.value, nearest=nearest.value if nearest else None)
+        opening = (("similar", similar), ("by meaning", nearest))
+        missing = [tier for tier, one in opening if one is not None and not one.ready.is_set()]
+    if wanted.project is None and not missing:
+        response.headers["Cache-Control"] = IMMUTABLE
+    return {"hits": [_hit(kb, hit) for hit in find(kb, wanted.search(), sources)], "missing": missing}
+
+
+def _of_project(
+    bench: Workbench, asker: Asker, kb: KnowledgeBase, project: int
+) -> tuple[Sources, Aside[Nearest | None] | None]:
+    """Return what a project has to search in, as far as the asker may know of it."""
+    with bench.store.read() as db:
+        _check_member(db, project, asker)
+        row = project_row(db, project)
+        model = model_row(db, project, row["model"]) if row["model"] else None
+        hinting = model if model is None or may_hint(db, project, model["id"], asker.user) else None
+        sources = Sources(uses=bench.uses.count(db, project, asker.user), new=new_concepts(db, project))
+    if row["kb"] and bench.kb_named(row["kb"]).version == kb.version:
+        return sources, bench.nearest(hinting, Choices.model_validate(row["settings"]).untrained, kb)
+    return sources, None  # its pipelines are of another knowledge base
+
+
+def _hit(kb: KnowledgeBase, hit: Hit) -> dict[str, Any]:
+    shown = {"id": hit.id, "name": hit.name, "matched": hit.matched, "tier": hit.tier, "types": hit.types}
+    above, row = list[str](), hit.row
+    definition = "" if row is None else kb[row].definition
+    while row is not None and len(above) < SHOWN_ABOVE:
+        row = next(iter(kb.parents(row).tolist()), None)
+        above += [] if row is None else [kb[row].name]
+    return {**shown, "used": hit.used, "above": above, "definition": definition[:SHOWN_DEFINITION]}
 
 
 @router.get("/kb/{version}/concepts/{concept}")
-def read_concept(bench: Bench, version: str, concept: str, response: Response) -> dict[str, Any]:
-    """Return a concept with its names, parents and children; an id that was retired leads to its successor."""
-    kb = bench.kb_of(version)
-    row = kb.row(concept)
-    found = kb[row]
-    response.headers["Cache-Control"] = IMMUTABLE
+def read_concept(
+    bench: Bench, asker: Asked, version: str, concept: str, response: Response, project: Project | None = None
+) -> dict[str, Any]:
+    """Return a concept with its names, parents and children; an id that was retired leads to its successor.
+
+    With a project its own concepts are there, too: those that the knowledge base lacks.
+    """
+    kb, own = bench.kb_of(version), None
+    if project is not None:
+        with bench.store.read() as db:
+            _check_member(db, project, asker)
+            own = next((one for one in new_concepts(db, project) if one.id == concept), None)
+    if own is None:
+        response.headers["Cache-Control"] = IMMUTABLE
+    if own is not None and own.replaced_by is None:
+        return _shown(kb, concept, own, [kb.row(id) for id in own.parents if id in kb], 0)
+    row = kb.row(concept if own is None else own.replaced_by or "")
+    return _shown(kb, concept, kb[row], kb.parents(row)[:SHOWN_PARENTS].tolist(), len(kb.children(row)))
+
+
+def _shown(kb: KnowledgeBase, asked: str, found: Concept, parents: Sequence[int], children: int) -> dict[str, Any]:
     return {
         "id": found.id,
-        "asked": concept,
+        "asked": asked,
         "name": found.name,
         "names": [{"text": name.text, "scope": name.scope, "language": name.language} for name in found.names],
         "types": found.types,
         "definition": found.definition,
         "xrefs": found.xrefs,
-        "parents": [_brief(kb, int(parent)) for parent in kb.parents(row)[:SHOWN_PARENTS]],
-        "children": len(kb.children(row)),
+        "parents": [_brief(kb, parent) for parent in parents],
+        "children": children,
     }
+
+
+def _check_member(db: sa.Connection, project: int, asker: Asker) -> None:
+    if role_of(db, project, asker.user) is None:
+        raise not_found("project")
 
 
 @router.get("/kb/{version}/concepts/{concept}/children")

@@ -17,8 +17,9 @@ from linnet.annotate.models import project_row, recipe_named
 from linnet.annotate.people import Role, add_guideline, add_project, change_settings, name_of, role_of, set_role
 from linnet.annotate.sampling import STRATEGIES
 from linnet.errors import DataError
+from linnet.kb import KnowledgeBase
 
-__all__ = ["IfMatch", "etag", "router", "sequence"]
+__all__ = ["IfMatch", "etag", "kb_of_project", "project_of", "router", "sequence"]
 
 router = make_router()
 IfMatch = Annotated[str | None, Header(alias="If-Match", description="The number of the last event, in quotes.")]
@@ -112,6 +113,13 @@ def project_of(bench: Workbench, id: int) -> dict[str, Any]:
     with bench.store.read() as db:
         row = project_row(db, id)
     return {**row, "settings": Choices.model_validate(row["settings"]).model_dump()}
+
+
+def kb_of_project(bench: Workbench, id: int) -> KnowledgeBase | None:
+    """Return the knowledge base of a project, None if it has none."""
+    with bench.store.read() as db:
+        name = project_row(db, id)["kb"]
+    return bench.kb_named(name) if name else None
 
 
 @router.get("/projects")

@@ -147,20 +147,27 @@ def _members(db: sa.Connection, project: int) -> dict[Any, Any]:
 
 
 async def _texts(bench: Workbench, asker: Asker, feed: Feed) -> AsyncIterator[str]:
-    """Yield what is new until the listener goes, may no longer listen, or the server stops."""
+    """Yield what is new until the listener goes, may no longer listen, or the server stops.
+
+    The database is asked when something was written to it, and before each ping: sessions end without a word.
+    """
     yield RETRY
-    spoken = time.monotonic()
+    spoken, known = time.monotonic(), ""
     while not bench.stopping.is_set():
-        messages = await run_in_threadpool(_poll, bench, asker, feed)
-        if messages is None:
-            return
-        for message in messages:
-            yield message.text()
-        if messages:
-            spoken = time.monotonic()
-        elif time.monotonic() - spoken >= bench.settings.ping:
-            yield PING
-            spoken = time.monotonic()
+        # looked at before the database is asked: what is written in between is found the next time
+        state = await run_in_threadpool(bench.watch.look) if bench.watch.due else bench.watch.last
+        silent = time.monotonic() - spoken >= bench.settings.ping
+        if state != known or silent:
+            messages = await run_in_threadpool(_poll, bench, asker, feed)
+            if messages is None:
+                return
+            for message in messages:
+                yield message.text()
+            if silent and not messages:
+                yield PING
+            if messages or silent:
+                spoken = time.monotonic()
+            known = state
         await asyncio.sleep(bench.settings.poll)
 
 

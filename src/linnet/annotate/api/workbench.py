@@ -8,18 +8,26 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
+from linnet.annotate.api.aside import Aside
+from linnet.annotate.api.watch import Watch
 from linnet.annotate.fresh import linker_of
 from linnet.annotate.models import load_model, recipe_named
+from linnet.annotate.nearest import nearest_of
 from linnet.annotate.oidc import OidcSettings, Provider
 from linnet.annotate.problems import NotFoundError
+from linnet.annotate.searching import Nearest
 from linnet.annotate.signing import Attempts
 from linnet.annotate.store import Store
+from linnet.annotate.uses import Uses
 from linnet.errors import KnowledgeBaseError
 from linnet.fetch.archive import Room
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Pipeline
 from linnet.recipes.config import load, open_kb
 from linnet.recipes.knowledge_bases import kb_of_version
+from linnet.retrieve.ngram_file import NgramFile
+from linnet.retrieve.ngram_index import NgramIndex
+from linnet.retrieve.ngram_text import Analysis
 
 __all__ = ["Settings", "Workbench"]
 
@@ -56,11 +64,14 @@ class Workbench:
 
     def __init__(self, store: Store, settings: Settings) -> None:
         self.store, self.settings = store, settings
-        self.attempts = Attempts()
+        self.attempts, self.uses = Attempts(), Uses()
         self.oidc = None if settings.oidc is None else Provider(settings.oidc)
+        self.watch = Watch(store, settings.poll / 2)  # so that who asks every `poll` seconds has none that is older
         self.stopping = threading.Event()  # set when the server is to stop: streams end then
         self._kbs: dict[str, tuple[KnowledgeBase, tuple[int, ...]]] = {}  # with the state of the file
         self._linkers: dict[tuple[str, str], Pipeline] = {}
+        self._similar: dict[str, Aside[NgramIndex]] = {}
+        self._nearest: dict[tuple[str, str], Aside[Nearest | None]] = {}
         self._opening = threading.Lock()
 
     def kb_named(self, name: str) -> KnowledgeBase:
@@ -112,10 +123,34 @@ class Workbench:
             whole = load(recipe_named(untrained, data), kb=kb) if model is None else load_model(model, data, kb)
             return linker_of(whole, kb)
 
-        key = (f"recipe {untrained}" if model is None else model["id"], kb.version)
-        opened = self._once(self._linkers, key, make)
+        opened = self._once(self._linkers, _key(model, untrained, kb), make)
         while len(self._linkers) > MOST_LINKERS:
             self._linkers.pop(next(iter(self._linkers)), None)
+        return opened
+
+    def similar(self, kb: KnowledgeBase) -> Aside[NgramIndex]:
+        """Return the index of a knowledge base's names by n-grams, which is opened aside, and made where it must be."""
+
+        def make() -> NgramIndex:
+            index = NgramFile(kb, Analysis()).current()
+            index.search("first", 1)  # which is slower than all others
+            return index
+
+        return self._once(self._similar, kb.version, lambda: Aside(make))
+
+    def nearest(self, model: Mapping[str, Any] | None, untrained: str, kb: KnowledgeBase) -> Aside[Nearest | None]:
+        """Return what finds names by meaning, if the pipeline of `linker` has vectors already; opened aside too."""
+
+        def make() -> Nearest | None:
+            found = nearest_of(self.linker(model, untrained, kb))
+            if found is not None:
+                found("first", 1)
+            return found
+
+        key = _key(model, untrained, kb)
+        opened = self._once(self._nearest, key, lambda: Aside(make))
+        while len(self._nearest) > MOST_LINKERS:
+            self._nearest.pop(next(iter(self._nearest)), None)
         return opened
 
     def _once(self, opened: dict[Key, Opened], key: Key, make: Callable[[], Opened]) -> Opened:
@@ -133,3 +168,7 @@ def _state(path: Path) -> tuple[int, ...]:
     except OSError:
         return ()
     return found.st_ino, found.st_mtime_ns, found.st_size
+
+
+def _key(model: Mapping[str, Any] | None, untrained: str, kb: KnowledgeBase) -> tuple[str, str]:
+    return (f"recipe {untrained}" if model is None else model["id"], kb.version)

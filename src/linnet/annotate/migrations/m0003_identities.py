@@ -8,7 +8,7 @@ from alembic import op
 __all__ = ["branch_labels", "depends_on", "down_revision", "revision", "upgrade"]
 
 revision = "0003"
-down_revision = "0001"
+down_revision = "0002"
 branch_labels = None
 depends_on = None
 

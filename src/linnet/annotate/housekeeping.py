@@ -1,0 +1,55 @@
+"""What nobody needs any more: answers kept for requests that are not repeated, and what killed trainings have left."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import sqlalchemy as sa
+
+from linnet.annotate.models import MODELS
+from linnet.annotate.store import Store
+from linnet.annotate.tables import idem, job, now
+
+__all__ = ["PARTS", "forget_answers", "sweep_parts", "tidy"]
+
+PARTS = ".parts"  # the end of the name of a folder that a training keeps what is finished in
+RETRY = timedelta(days=7)  # for so long a training that failed can be asked for again and goes on where it was
+
+
+def tidy(store: Store, data: Path) -> None:
+    """Remove all of it; workers do so when they start, and now and then."""
+    forget_answers(store)
+    sweep_parts(store, data)
+
+
+def forget_answers(store: Store) -> int:
+    """Remove the answers whose time is over, and return how many; those of commands stay for ever."""
+    with store.write() as db:
+        return db.execute(idem.delete().where(idem.c.expires < now(db))).rowcount
+
+
+def sweep_parts(store: Store, data: Path) -> list[Path]:
+    """Remove the folders that trainings work in and no job will go on with, and return them.
+
+    A training that ends removes its own; one that was killed cannot. Those of jobs that wait or run stay, and for a
+    week those of jobs that failed.
+    """
+    found = list((data / MODELS).glob(f"*{PARTS}"))
+    if not found:
+        return []
+    with store.read() as db:
+        needed = set(_needed(db))
+    left = [path for path in found if path.name.removesuffix(PARTS) not in needed]
+    for path in left:
+        shutil.rmtree(path, ignore_errors=True)  # another worker may be at it too
+    return left
+
+
+def _needed(db: sa.Connection) -> Iterator[str]:
+    """Yield the checkpoints that a job may go on with."""
+    failed = sa.and_(job.c.state == "failed", job.c.ended > now(db, -RETRY.total_seconds()))
+    wanted = sa.or_(job.c.state.in_(("queued", "running")), failed)
+    yield from db.scalars(sa.select(job.c.checkpoint).where(job.c.checkpoint.is_not(None), wanted))

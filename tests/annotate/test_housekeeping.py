@@ -1,0 +1,93 @@
+"""What is removed because nobody needs it any more, and what stays."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from linnet.annotate.api.watch import Watch
+from linnet.annotate.housekeeping import forget_answers, sweep_parts
+from linnet.annotate.jobs import Timing, enqueue
+from linnet.annotate.store import Store
+from linnet.annotate.tables import idem, job, now
+from linnet.annotate.worker import Worker
+from tests.annotate.desk import FITS, Desk, fresh
+
+
+def keys(desk: Desk) -> set[str]:
+    with desk.store.read() as db:
+        return set(db.scalars(sa.select(idem.c.key).where(idem.c.user == desk.user)))
+
+
+def keep(desk: Desk, seconds: float) -> str:
+    """Keep an answer for so long."""
+    key = fresh("post:")
+    with desk.store.write() as db:
+        row: dict[str, Any] = {"key": key, "user": desk.user, "hash": "", "answer": {}, "expires": now(db, seconds)}
+        db.execute(idem.insert().values(row))
+    return key
+
+
+def test_answers_whose_time_is_over_are_forgotten(desk: Desk) -> None:
+    desk.do("create", "a", parts=[FITS])
+    [command] = keys(desk)
+    late, early = keep(desk, -1), keep(desk, 60)
+    assert keys(desk) == {command, late, early}
+    assert forget_answers(desk.store) >= 1
+    assert keys(desk) == {command, early}
+
+
+def left(desk: Desk, data: Path, state: str, *, days: float = 0) -> Path:
+    """Leave the folder of a training in a state, which has ended so long ago."""
+    checkpoint = fresh("m")
+    with desk.store.write() as db:
+        id = enqueue(db, desk.project, "train")
+        ended = None if state in ("queued", "running") else now(db, -86_400 * days)
+        # one that runs is somebody's: no other test's worker takes it
+        values: dict[str, Any] = {"state": state, "checkpoint": checkpoint, "ended": ended, "worker": "somebody"}
+        values |= {"lease_until": now(db, 3600), "not_before": now(db, 86_400)}
+        db.execute(job.update().where(job.c.id == id).values(values))
+    parts = data / "models" / f"{checkpoint}.parts"
+    (parts / "1").mkdir(parents=True)
+    return parts
+
+
+def test_parts_that_no_job_goes_on_with_are_swept(desk: Desk, tmp_path: Path) -> None:
+    assert sweep_parts(desk.store, tmp_path) == []
+    stay = [left(desk, tmp_path, state) for state in ("queued", "running", "failed")]
+    go = [left(desk, tmp_path, state) for state in ("cancelled", "succeeded")] + [
+        left(desk, tmp_path, "failed", days=8),
+        tmp_path / "models" / "stranger.parts",
+    ]
+    go[-1].mkdir()
+    model = tmp_path / "models" / "m1"
+    model.mkdir()
+    assert set(sweep_parts(desk.store, tmp_path)) == set(go)
+    assert [path.exists() for path in (*stay, *go, model)] == [True] * 3 + [False] * 4 + [True]
+
+
+def test_a_worker_tidies_when_it_starts(desk: Desk, tmp_path: Path) -> None:
+    late, parts = keep(desk, -1), left(desk, tmp_path, "cancelled")
+    worker = Worker(desk.store, tmp_path, timing=Timing(idle=0.01), kinds=("none",))
+    worker.start()
+    for _ in range(500):
+        if not parts.exists():
+            break
+        threading.Event().wait(0.01)
+    worker.stop()
+    assert not parts.exists()
+    assert late not in keys(desk)
+
+
+def test_one_look_serves_all_who_ask(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    looks = iter("abc")
+    monkeypatch.setattr(store, "state", lambda: next(looks))
+    watch = Watch(store, 3600)
+    assert watch.due
+    assert [watch.look() for _ in range(50)] == ["a"] * 50
+    assert (watch.due, watch.last) == (False, "a")
+    assert [Watch(store, 0).look() for _ in range(2)] == ["b", "c"]
