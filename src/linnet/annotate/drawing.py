@@ -19,7 +19,7 @@ from linnet.annotate.assignments import assign
 from linnet.annotate.blind import visible_streams
 from linnet.annotate.cold_start import ColdStart, cold_start
 from linnet.annotate.exports import export
-from linnet.annotate.sampling import BY_CHANCE, STRATIFIED, Batch, Known, draw
+from linnet.annotate.sampling import BY_CANDIDATES, BY_CHANCE, STRATIFIED, Batch, Known, draw
 from linnet.annotate.store import Store
 from linnet.annotate.tables import (
     assignment,
@@ -43,6 +43,7 @@ __all__ = ["Drawn", "draw_documents"]
 
 RANDOM_NOTE = "random"  # in ``why`` of an assignment; nobody is shown it, or reading would not be the same
 MOST_SEEDS = 2**31
+MOST_NAMED = 500  # documents that a query names; of more it reads all
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +136,8 @@ def _batch(
     rows = db.execute(sa.select(document).where(document.c.project == project_id)).mappings()
     free = set(ids)
     texts = {row["id"]: dict(row) for row in rows if row["id"] in free}
-    now_said = _predictions(db, used, texts) if used else {}
+    brief = strategy not in BY_CANDIDATES  # reading candidates takes longer than all else
+    now_said = _predictions(db, used, texts, brief=brief) if used and strategy not in BY_CHANCE else {}
     earlier = _predictions(db, _run_before(db, project_id, used), texts) if strategy == "version_disagreement" else {}
     pool = [
         Unread(now_said.get(id) or _document(row, ()), earlier=earlier.get(id)) for id, row in sorted(texts.items())
@@ -156,11 +158,18 @@ def _run_before(db: sa.Connection, project_id: int, used: str | None) -> str | N
     return found
 
 
-def _predictions(db: sa.Connection, used: str | None, texts: Mapping[int, Any]) -> dict[int, Document]:
-    """Return what a run says of documents, each with its number as id."""
-    through = set(db.scalars(sa.select(predicted.c.document).where(predicted.c.run == used)))
+def _predictions(
+    db: sa.Connection, used: str | None, texts: Mapping[int, Any], *, brief: bool = False
+) -> dict[int, Document]:
+    """Return what a run says of documents, each with its number as id; `brief` tells of candidates that there are some."""
+    which = (lambda column: column.in_(list(texts))) if len(texts) <= MOST_NAMED else lambda _: sa.true()
+    there = sa.and_(predicted.c.run == used, which(predicted.c.document))
+    through = set(db.scalars(sa.select(predicted.c.document).where(there)))
+    columns = [column for column in prediction.c if not (brief and column.name == "candidates")]
+    looked_up = prediction.c.candidates.is_not(None).label("looked_up")
     found: defaultdict[int, list[Any]] = defaultdict(list)
-    for row in db.execute(sa.select(prediction).where(prediction.c.run == used)).mappings():
+    query = sa.select(*columns, looked_up).where(prediction.c.run == used, which(prediction.c.document))
+    for row in db.execute(query).mappings():
         found[row["document"]].append(row)
     return {id: _document(texts[id], found[id]) for id in through & texts.keys()}
 
@@ -172,8 +181,10 @@ def _document(row: Mapping[str, Any], mentions: Iterable[Mapping[str, Any]]) -> 
 
 def _mention(row: Mapping[str, Any]) -> dict[str, Any]:
     parts = row["parts"]
-    kept = {key: row[key] for key in ("types", "concepts", "alternatives", "candidates", "signals") if row[key]}
+    kept = {key: row[key] for key in ("types", "concepts", "alternatives", "signals") if row[key]}
     made = {"start": parts[0][0], "end": parts[-1][1], **kept, **({"parts": parts} if len(parts) > 1 else {})}
+    if row["looked_up"]:
+        made["candidates"] = row.get("candidates") or {"ids": [], "scores": []}
     if row["concepts"] is not None:
         made["concepts"] = row["concepts"]
     if row["p"] is not None:

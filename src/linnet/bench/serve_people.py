@@ -19,7 +19,9 @@ __all__ = ["Desk", "Log", "annotate", "listen", "look_up"]
 
 WORD = re.compile(r"\w{4,}")
 ACCEPT, REJECT, SEARCH = 0.55, 0.65, 0.85  # up to these: what becomes of a prediction; above, a new mention is made
-SHARE_OF_TYPED = 20  # hits that a picker asks for
+SHOWN = 20  # hits that a picker asks for
+DRAWN = 10  # documents that somebody takes at a time
+LATEST = 0.1  # of the time, by which all have begun: not all at once
 
 
 @dataclass
@@ -74,7 +76,7 @@ class Desk:
 
     async def search(self) -> list[str]:
         """Type something into the picker and return the concepts found."""
-        asked = urlencode({"q": self.rng.choice(self.queries), "limit": SHARE_OF_TYPED})
+        asked = urlencode({"q": self.rng.choice(self.queries), "limit": SHOWN})
         found = await self.ask(f"search in {self.kind}", "GET", f"/kb/{self.kb}/search?{asked}")
         return [hit["id"] for hit in found.get("hits", ())]
 
@@ -101,9 +103,10 @@ class Desk:
 
 async def annotate(desk: Desk, until: float) -> None:
     """Work through one document after the other until a time of ``time.monotonic``, or until the server is gone."""
+    await asyncio.sleep(desk.rng.uniform(0, LATEST * max(0.0, until - time.monotonic())))
     with suppress(OSError, asyncio.IncompleteReadError):
         while time.monotonic() < until:
-            drawn = await desk.ask("sample", "POST", f"/projects/{desk.project}/samples", {"n": 3})
+            drawn = await desk.ask("sample", "POST", f"/projects/{desk.project}/samples", {"n": DRAWN})
             for stream in drawn.get("assignments", ()):
                 await _read(desk, stream, until)
             if not drawn.get("assignments"):

@@ -16,7 +16,7 @@ from typing import NamedTuple, Self
 
 __all__ = ["Memory", "Meter", "memory", "mib", "peak_resident"]
 
-STATUS = "/proc/{}/status"
+STATUS = Path("/proc/self/status")
 EVERY = 0.01  # seconds between two looks at the memory: what lives shorter is missed
 
 
@@ -32,7 +32,7 @@ def memory(process: int | None = None) -> Memory | None:
 
     A process that is gone has none, either.
     """
-    path = Path(STATUS.format("self" if process is None else process))
+    path = STATUS if process is None else Path(f"/proc/{process}/status")
     try:
         lines = path.read_text(encoding="ascii", errors="replace").splitlines()
     except OSError:

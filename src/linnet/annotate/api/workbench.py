@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
+from linnet.annotate.api.watch import Look, Watch
 from linnet.annotate.fresh import linker_of
 from linnet.annotate.models import load_model, recipe_named
 from linnet.annotate.problems import NotFoundError
@@ -58,6 +59,11 @@ class Workbench:
         self._kbs: dict[str, KnowledgeBase] = {}
         self._linkers: dict[tuple[str, str], Pipeline] = {}
         self._opening = threading.Lock()
+        self._watches: dict[int, Watch] = {}
+
+    def look(self, project: int) -> Look:
+        """Return how a project is, for those who listen to it: asked once for all of them, and hardly older than now."""
+        return self._watches.setdefault(project, Watch(project)).look(self.store, self.settings.poll / 2)
 
     def kb_named(self, name: str) -> KnowledgeBase:
         """Return the knowledge base with a name under LINNET_HOME, opened once.
