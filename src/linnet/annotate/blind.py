@@ -12,7 +12,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from linnet.annotate.people import role_of
-from linnet.annotate.tables import assignment, model_source, predicted, project, run
+from linnet.annotate.tables import assignment, member, model_source, predicted, project, run, user
 
 __all__ = ["countable_streams", "may_see", "may_write", "visible_runs", "visible_streams"]
 
@@ -69,19 +69,32 @@ def countable_streams(db: sa.Connection, project_id: int, user_id: int) -> Strea
 
 def may_see(db: sa.Connection, stream: int, user_id: int) -> bool:
     """Return whether a user may see an assignment; where not, it does not exist for them."""
-    project_id = db.scalar(sa.select(assignment.c.project).where(assignment.c.id == stream))
-    if project_id is None:
+    found = _stream(db, stream, user_id)
+    if found is None or found.role is None:
         return False
-    seen = visible_streams(db, project_id, user_id)
+    if found.user == user_id or found.kind == "shared":  # as `visible_streams` says, and asked most often
+        return True
+    seen = visible_streams(db, found.project, user_id)
     return db.scalar(sa.select(sa.literal(stream).in_(seen))) in (True, 1)
 
 
 def may_write(db: sa.Connection, stream: int, user_id: int) -> bool:
-    """Return whether a user may give commands to an assignment: the own one, or a shared one, and not as a viewer."""
-    row = db.execute(sa.select(assignment).where(assignment.c.id == stream)).mappings().first()
-    if row is None or role_of(db, row["project"], user_id) in (None, "viewer"):
+    """Return whether a user may give commands to an assignment: the own one, or a shared one, and not as a viewer.
+
+    Whoever may write it may see it.
+    """
+    found = _stream(db, stream, user_id)
+    if found is None or found.role in (None, "viewer"):
         return False
-    return bool(row["user"] == user_id or row["kind"] == "shared")
+    return bool(found.user == user_id or found.kind == "shared")
+
+
+def _stream(db: sa.Connection, stream: int, user_id: int) -> sa.Row[Any] | None:
+    """Return what an assignment is, and the role of a user in its project."""
+    able = sa.select(user.c.id).where(user.c.id == user_id, ~user.c.disabled)
+    who = sa.and_(member.c.project == assignment.c.project, member.c.user.in_(able))
+    query = sa.select(assignment.c.project, assignment.c.user, assignment.c.kind, member.c.role)
+    return db.execute(query.select_from(assignment.outerjoin(member, who)).where(assignment.c.id == stream)).first()
 
 
 def visible_runs(db: sa.Connection, stream: Mapping[str, Any]) -> Streams:

@@ -31,7 +31,8 @@ from linnet.annotate.tables import METADATA
 __all__ = ["FILE", "Store", "migrate", "open_store"]
 
 FILE = "linnet.db"
-WAIT = 30  # seconds to wait for other writers
+WAIT = 30  # seconds to wait for other writers, or for a connection
+CONNECTIONS = 50  # at once: more than threads that serve requests
 MIGRATIONS = Path(__file__).parent / "migrations"
 MIGRATION_LOCK = 0x4C4E4D47  # any two numbers that nobody else uses in the same PostgreSQL database
 
@@ -73,6 +74,8 @@ class Store:
 def _busy() -> Iterator[None]:
     try:
         yield
+    except sa.exc.TimeoutError as error:
+        raise BusyError("the database is busy: no connection is free; try again") from error
     except sa.exc.OperationalError as error:
         if "database is locked" in str(error.orig) or "lock timeout" in str(error.orig):
             raise BusyError("the database is busy: others are writing; try again") from error
@@ -99,7 +102,7 @@ def open_store(where: str | Path) -> Store:
 
 def _sqlite(folder: Path) -> sa.Engine:
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)  # what is inside may be about patients
-    engine = sa.create_engine(f"sqlite:///{folder / FILE}", connect_args={"timeout": WAIT})
+    engine = sa.create_engine(f"sqlite:///{folder / FILE}", connect_args={"timeout": WAIT}, **_pool())
 
     @sa.event.listens_for(engine, "connect")
     def configure(connection: Any, record: object) -> None:  # noqa: ARG001
@@ -116,6 +119,11 @@ def _sqlite(folder: Path) -> sa.Engine:
     return engine
 
 
+def _pool() -> dict[str, Any]:
+    """Return how many connections are kept: to open one takes longer than most requests."""
+    return {"pool_size": CONNECTIONS // 2, "max_overflow": CONNECTIONS - CONNECTIONS // 2, "pool_timeout": WAIT}
+
+
 def _postgresql(url: str) -> sa.Engine:
     try:
         made = sa.make_url(url)
@@ -126,7 +134,7 @@ def _postgresql(url: str) -> sa.Engine:
     if importlib.util.find_spec("psycopg") is None:
         raise MissingExtraError("psycopg", extra="postgres", wanted_by="a PostgreSQL database")
     options = {"options": f"-c lock_timeout={WAIT}s -c synchronous_commit=on"}
-    return sa.create_engine(made.set(drivername="postgresql+psycopg"), connect_args=options, pool_pre_ping=True)
+    return sa.create_engine(made.set(drivername="postgresql+psycopg"), connect_args=options, pool_pre_ping=True, **_pool())
 
 
 def migrate(db: sa.Connection) -> None:

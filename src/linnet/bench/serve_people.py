@@ -30,7 +30,7 @@ class Log:
 
     seconds: defaultdict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
     errors: Counter[str] = field(default_factory=Counter)
-    acknowledged: list[str] = field(default_factory=list)  # ids of commands
+    acknowledged: list[tuple[str, int]] = field(default_factory=list)  # ids of commands, and how many events they made
     messages: int = 0  # of streams
 
     def note(self, kind: str, answer: Answer) -> Any:
@@ -97,7 +97,7 @@ class Desk:
         )
         answer = self.log.note("decision", sent)
         if sent.status == 200:
-            self.log.acknowledged.append(id)
+            self.log.acknowledged.append((id, len(answer["mentions"])))
         return int(answer.get("seq", seq))
 
 

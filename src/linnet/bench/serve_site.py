@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -49,7 +50,7 @@ class Place:
 class Stored:
     """What the database holds when all is over."""
 
-    commands: set[str]
+    events: Counter[str]  # of each command
     problems: list[str]
 
 
@@ -105,7 +106,7 @@ def serving(folder: Path) -> Iterator[tuple[int, int]]:
 
 
 def stored(folder: Path, projects: Sequence[int]) -> Stored:
-    """Return the commands that are stored, and what is wrong with the journals."""
+    """Return how many events of each command are stored, and what is wrong with the journals."""
     with _opened(folder) as store, store.read() as db:
-        ids = set(db.scalars(sa.select(event.c.command).where(event.c.command.is_not(None))))
-        return Stored(ids, [f"project {id}: {said}" for id in projects for said in check(db, id)])
+        groups = Counter(db.scalars(sa.select(event.c.grp).where(event.c.stream.is_not(None))))
+        return Stored(groups, [f"project {id}: {said}" for id in projects for said in check(db, id)])

@@ -28,7 +28,7 @@ class Look(NamedTuple):
 
     Args:
         newest: the number of the last event of the database.
-        roles: of the members, by their numbers.
+        roles: of the members who may still sign in, by their numbers.
         sight: another value whenever somebody may see more than before, or less, but for their own role.
         watched: what has no numbered events: kind of message -> key -> data.
         events: the last ones of the project, in order.
@@ -73,17 +73,18 @@ class Watch:
         work = tables.assignment.c
         count = sa.select(sa.func.count(), sa.func.max(work.id)).where(work.project == self.project)
         members = tables.member.c
-        roles = sa.select(members.user, members.role).where(members.project == self.project)
-        known = {row.user: row.role for row in db.execute(roles)}
+        query = sa.select(members.user, members.role, tables.user.c.disabled).join(tables.user)
+        known = db.execute(query.where(members.project == self.project)).all()
         watched = {
             "job": _jobs(db, self.project),
             "prediction": _runs(db, self.project),
             "model": {self.project: {"model": row.model, "settings": row.seq}},
-            "member": {user: {"user": user, "role": role} for user, role in known.items()},
+            "member": {one.user: {"user": one.user, "role": one.role} for one in known},
         }
         # who sees what depends on roles, on who has which assignments, and on which of them are done
         sight = (row.blind, *db.execute(count).one(), self._moved)
-        return Look(newest, known, sight, watched, list(self._events), self._since)
+        roles = {one.user: one.role for one in known if not one.disabled}
+        return Look(newest, roles, sight, watched, list(self._events), self._since)
 
     def _take_events(self, db: sa.Connection, newest: int) -> None:
         """Add the events since the last look, and forget old ones."""
