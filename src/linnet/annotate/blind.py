@@ -6,24 +6,26 @@ put into others: ``event.c.stream.in_(visible_streams(db, project, user))``.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 import sqlalchemy as sa
 
-from linnet.annotate.people import role_of
+from linnet.annotate.people import Role, role_of
 from linnet.annotate.tables import assignment, member, model_source, predicted, project, run, user
 
-__all__ = ["countable_streams", "may_see", "may_write", "visible_runs", "visible_streams"]
+__all__ = ["countable_streams", "may_see", "may_write", "seen_streams", "visible_runs", "visible_streams"]
 
 Streams = sa.Select[Any]
+Number: TypeAlias = "int | sa.BindParameter[int]"
 
 
 def _blind(db: sa.Connection, project_id: int) -> bool:
     return bool(db.scalar(sa.select(project.c.blind).where(project.c.id == project_id)))
 
 
-def _work(of: sa.FromClause, *, done: bool, user_id: int | None = None) -> sa.Exists:
+def _work(of: sa.FromClause, *, done: bool, user_id: Number | None = None) -> sa.Exists:
     """Return whether the document of assignment `of` has annotations (of a user) that are done, or are not yet."""
     other = assignment.alias()
     same = sa.and_(other.c.document == of.c.document, other.c.kind == "annotate")
@@ -39,12 +41,27 @@ def visible_streams(db: sa.Connection, project_id: int, user_id: int) -> Streams
     documents that they are done with; everybody else those of documents that all are done with. Who is no member sees
     nothing.
     """
-    role = role_of(db, project_id, user_id)
+    return _visible(role_of(db, project_id, user_id), _blind(db, project_id), project_id, user_id)
+
+
+def seen_streams(db: sa.Connection, project_id: int, user_id: int) -> set[int]:
+    """Return the same as numbers: what listeners ask often, so that the query is made once."""
+    query = _prepared(role_of(db, project_id, user_id), _blind(db, project_id))
+    return set(db.scalars(query, {"project_id": project_id, "user_id": user_id}))
+
+
+@functools.cache
+def _prepared(role: Role | None, blind: bool) -> Streams:
+    whole = sa.Integer()
+    return _visible(role, blind, sa.bindparam("project_id", type_=whole), sa.bindparam("user_id", type_=whole))
+
+
+def _visible(role: Role | None, blind: bool, project_id: Number, user_id: Number) -> Streams:
     it = assignment.alias()
     within = sa.select(it.c.id).where(it.c.project == project_id)
     if role is None:
         return within.where(sa.false())
-    if not _blind(db, project_id):
+    if not blind:
         return within
     own = sa.or_(it.c.user == user_id, it.c.kind == "shared")
     mine_open = _work(it, done=False, user_id=user_id)
@@ -89,7 +106,7 @@ def may_write(db: sa.Connection, stream: int, user_id: int) -> bool:
     return bool(found.user == user_id or found.kind == "shared")
 
 
-def _stream(db: sa.Connection, stream: int, user_id: int) -> sa.Row[Any] | None:
+def _stream(db: sa.Connection, stream: int, user_id: int) -> sa.Row[int, int | None, str, str | None] | None:
     """Return what an assignment is, and the role of a user in its project."""
     able = sa.select(user.c.id).where(user.c.id == user_id, ~user.c.disabled)
     who = sa.and_(member.c.project == assignment.c.project, member.c.user.in_(able))

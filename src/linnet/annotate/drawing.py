@@ -133,7 +133,8 @@ def _batch(
     db: sa.Connection, project_id: int, user: int, ids: list[int], used: str | None, asked: tuple[str, int, int]
 ) -> Batch:
     strategy, n, seed = asked
-    rows = db.execute(sa.select(document).where(document.c.project == project_id)).mappings()
+    columns = (document.c.id, document.c.text, document.c.meta)
+    rows = db.execute(sa.select(*columns).where(document.c.project == project_id)).mappings()
     free = set(ids)
     texts = {row["id"]: dict(row) for row in rows if row["id"] in free}
     brief = strategy not in BY_CANDIDATES  # reading candidates takes longer than all else

@@ -24,7 +24,7 @@ def serve(
     seconds: Annotated[
         float, typer.Option(min=0, help="Seconds without a training, and again as many with one; 0 = not at all.")
     ] = 300.0,
-    pause: Annotated[float, typer.Option(min=0, help="Mean seconds of thought before each act.")] = 1.0,
+    pause: Annotated[float, typer.Option(min=0, help="Mean seconds of thought before each act.")] = 2.0,
     documents: Annotated[int, typer.Option(min=1, help="Documents of each project.")] = 400,
     streams: Annotated[
         bool, typer.Option("--streams/--no-streams", help="Each annotator listens to what happens, as browsers do.")
@@ -71,7 +71,7 @@ def serve(
 def _show(report: Report, annotators: int) -> None:
     if report.times:
         rows = [
-            (one.phase, one.what, f"{one.count:,}", *(f"{value:,.1f}" for value in (one.p50, one.p95, one.max)),
+            (one.phase, one.what, f"{one.requests:,}", *(f"{value:,.1f}" for value in (one.p50, one.p95, one.max)),
              "" if one.target is None else f"≤ {one.target:,.0f}", one.verdict)
             for one in report.times
         ]  # fmt: skip
@@ -83,7 +83,10 @@ def _show(report: Report, annotators: int) -> None:
 
 
 def _write(path: Path, report: Report) -> None:
-    rows = [*report.times, *report.gauges]
-    measured = {"measured": [row._asdict() | {"verdict": row.verdict} for row in rows], "errors": report.errors}
+    measured = {
+        "times": [row._asdict() | {"verdict": row.verdict} for row in report.times],
+        "figures": [row._asdict() | {"verdict": row.verdict} for row in report.gauges],
+        "errors": report.errors,
+    }
     with replacing(path) as out:
         out.write(json.dumps(measured, indent=1, ensure_ascii=False) + "\n")

@@ -40,8 +40,15 @@ class Client:
             OSError: the server is gone.
         """
         started = time.perf_counter()
-        reader = await self._send(method, path, body, headers or {})
-        status, told = await _head(reader)
+        again = self._reader is not None  # the server closes a connection on which nobody has asked for seconds
+        try:
+            reader = await self._send(method, path, body, headers or {})
+            status, told = await _head(reader)
+        except OSError:
+            await self.close()
+            if not again:
+                raise
+            return await self.ask(method, path, body, headers=headers)
         content = await reader.readexactly(int(told.get("content-length", "0")))
         seconds = time.perf_counter() - started
         if told.get("connection") == "close":

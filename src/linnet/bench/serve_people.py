@@ -108,7 +108,8 @@ async def annotate(desk: Desk, until: float) -> None:
         while time.monotonic() < until:
             drawn = await desk.ask("sample", "POST", f"/projects/{desk.project}/samples", {"n": DRAWN})
             for stream in drawn.get("assignments", ()):
-                await _read(desk, stream, until)
+                if time.monotonic() < until:
+                    await _read(desk, stream, until)
             if not drawn.get("assignments"):
                 await desk.think()
 

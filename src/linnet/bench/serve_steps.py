@@ -57,7 +57,7 @@ class Plan:
 
     annotators: int = 50
     seconds: float = 300.0
-    pause: float = 1.0
+    pause: float = 2.0
     documents: int = 400
     streams: bool = True
     large: bool = False
@@ -70,7 +70,7 @@ class Times(NamedTuple):
 
     phase: str
     what: str
-    count: int
+    requests: int
     p50: float
     p95: float
     max: float

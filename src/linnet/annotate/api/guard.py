@@ -147,7 +147,7 @@ def _member(db: sa.Connection, request: Request, asker: Asker, access: Access) -
     return Asker(asker.user, asker.name, asker.admin, asker.csrf, id, role, asker.secret)
 
 
-def _found(db: sa.Connection, given: Mapping[str, Any], user: int) -> sa.Row[Any] | None:
+def _found(db: sa.Connection, given: Mapping[str, Any], user: int) -> sa.Row[int, str, bool] | None:
     """Return the project that a path is about, the role of a user in it, and whether it is archived."""
     query = sa.select(project.c.id, member.c.role, project.c.archived).join(member, member.c.project == project.c.id)
     mine = query.where(member.c.user == user)  # who was disabled comes no further than `by_session` and `by_token`

@@ -19,7 +19,7 @@ from linnet.annotate.api.assignments import shown_event
 from linnet.annotate.api.guard import Asked, Asker, Bench, make_router
 from linnet.annotate.api.watch import FARTHEST, Look
 from linnet.annotate.api.workbench import Workbench
-from linnet.annotate.blind import visible_streams
+from linnet.annotate.blind import seen_streams
 from linnet.annotate.marks import DOCUMENT, NOTE
 from linnet.annotate.signing import by_session
 from linnet.annotate.store import Store
@@ -83,7 +83,7 @@ class Feed:
         self.last = look.newest  # what is seen only later is told by `_uncovered`
         return made
 
-    def _older(self, store: Store, last: int, newest: int) -> Sequence[Mapping[str, Any]]:
+    def _older(self, store: Store, last: int, newest: int) -> Sequence[sa.RowMapping]:
         """Return events that are no longer looked at for all."""
         new = sa.and_(event.c.project == self.project, event.c.n > last, event.c.n <= newest)
         with store.read() as db:
@@ -97,7 +97,7 @@ class Feed:
         it = tables.assignment.c
         own = sa.or_(it.user == self.user, it.user.is_(None))
         with store.read() as db:
-            now = set(db.scalars(visible_streams(db, self.project, self.user)))
+            now = seen_streams(db, self.project, self.user)
             mine = set(db.scalars(sa.select(it.id).where(it.project == self.project, own)))
         before, self.streams, self.sight = self.streams, now, sight
         if before is None or before == now:

@@ -39,7 +39,7 @@ class Look(NamedTuple):
     roles: Mapping[int, str]
     sight: tuple[Any, ...]
     watched: Mapping[str, Mapping[Any, Any]]
-    events: Sequence[Mapping[str, Any]]
+    events: Sequence[sa.RowMapping]
     since: int
 
 
@@ -48,7 +48,7 @@ class Watch:
 
     def __init__(self, project: int) -> None:
         self.project = project
-        self._events: deque[Mapping[str, Any]] = deque()
+        self._events: deque[sa.RowMapping] = deque()
         self._newest: int | None = None
         self._since = self._moved = 0
         self._look: Look | None = None
