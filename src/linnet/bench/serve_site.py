@@ -84,12 +84,12 @@ def _opened(folder: Path) -> Iterator[Store]:
 
 
 @contextmanager
-def serving(folder: Path) -> Iterator[tuple[int, int]]:
+def serving(folder: Path, *options: str) -> Iterator[tuple[int, int]]:
     """Run ``linnet serve`` on a folder, as anybody would, and yield its port and the number of the process.
 
     It is killed at the end, without a chance to tidy up: what it has acknowledged must be stored by then.
     """
-    command = [sys.executable, "-m", "linnet", "serve", "--data", str(folder), "--port", "0"]
+    command = [sys.executable, "-m", "linnet", "serve", "--data", str(folder), "--port", "0", *options]
     process = subprocess.Popen(  # noqa: S603 - ourselves
         command, stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONUNBUFFERED": "1"}, start_new_session=True
     )
