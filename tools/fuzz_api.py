@@ -71,7 +71,9 @@ def make_site(folder: Path) -> tuple[str, str]:
     store = open_store(folder)
     with store.write() as db:
         run = start_run(db, 1)
-        add_predictions(db, run, 1, Document("d", TEXT, mentions=(Mention(15, 19, concepts=("X:1",), probability=0.5),)))
+        add_predictions(
+            db, run, 1, Document("d", TEXT, mentions=(Mention(15, 19, concepts=("X:1",), probability=0.5),))
+        )
         end_run(db, run)
         streams = [assign(db, id, place.admin.user) for id in (1, 2)]
     create = Command.model_validate({"id": "c-1", "op": "create", "parts": [[0, 8]], "concepts": ["X:1"]})

@@ -25,7 +25,17 @@ from linnet.annotate.api.access import PREFIX
 @contextmanager
 def serving(folder: Path, *options: str) -> Iterator[tuple[subprocess.Popen[str], int, str]]:
     """Run the command; yield the process, its port, and the secret of the link, if it printed one."""
-    command = [sys.executable, "-m", "linnet", "serve", "--data", str(folder), "--port", "0", *(options or ["--no-worker"])]
+    command = [
+        sys.executable,
+        "-m",
+        "linnet",
+        "serve",
+        "--data",
+        str(folder),
+        "--port",
+        "0",
+        *(options or ["--no-worker"]),
+    ]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONUNBUFFERED": "1"})
     assert process.stdout is not None
     try:

@@ -134,7 +134,9 @@ def _postgresql(url: str) -> sa.Engine:
     if importlib.util.find_spec("psycopg") is None:
         raise MissingExtraError("psycopg", extra="postgres", wanted_by="a PostgreSQL database")
     options = {"options": f"-c lock_timeout={WAIT}s -c synchronous_commit=on"}
-    return sa.create_engine(made.set(drivername="postgresql+psycopg"), connect_args=options, pool_pre_ping=True, **_pool())
+    return sa.create_engine(
+        made.set(drivername="postgresql+psycopg"), connect_args=options, pool_pre_ping=True, **_pool()
+    )
 
 
 def migrate(db: sa.Connection) -> None:

@@ -1,4 +1,4 @@
-"""The smallest client of HTTP that many simulated annotators can share one process with: a connection each, kept open."""
+"""A small client of HTTP, so that many simulated annotators fit into one process: a connection each, kept open."""
 
 from __future__ import annotations
 
@@ -33,7 +33,9 @@ class Client:
         self._reader: asyncio.StreamReader | None = None
         self._writer: asyncio.StreamWriter | None = None
 
-    async def ask(self, method: str, path: str, body: Any = None, *, headers: Mapping[str, str] | None = None) -> Answer:
+    async def ask(
+        self, method: str, path: str, body: Any = None, *, headers: Mapping[str, str] | None = None
+    ) -> Answer:
         """Send a request and return the answer.
 
         Raises:
@@ -72,7 +74,11 @@ class Client:
 
     async def _send(self, method: str, path: str, body: Any, more: Mapping[str, str]) -> asyncio.StreamReader:
         content = b"" if body is None else json.dumps(body).encode()
-        lines = [f"{method} {PREFIX}{path} HTTP/1.1", f"Host: {HOST}:{self.port}", f"Authorization: Bearer {self.token}"]
+        lines = [
+            f"{method} {PREFIX}{path} HTTP/1.1",
+            f"Host: {HOST}:{self.port}",
+            f"Authorization: Bearer {self.token}",
+        ]
         lines += [f"{name}: {value}" for name, value in more.items()]
         lines += [] if body is None else ["Content-Type: application/json", f"Content-Length: {len(content)}"]
         if self._reader is None or self._writer is None:

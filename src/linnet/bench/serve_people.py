@@ -92,9 +92,7 @@ class Desk:
         self.made += 1
         id = f"{self.client.token[-12:]}.{self.made}"
         body = {"commands": [{"id": id, "op": op, "ms": int(self.pause * 1000), **fields}]}
-        sent = await self.client.ask(
-            "POST", f"/assignments/{stream}/commands", body, headers={"If-Match": f'"{seq}"'}
-        )
+        sent = await self.client.ask("POST", f"/assignments/{stream}/commands", body, headers={"If-Match": f'"{seq}"'})
         answer = self.log.note("decision", sent)
         if sent.status == 200:
             self.log.acknowledged.append((id, len(answer["mentions"])))

@@ -19,7 +19,7 @@ from linnet.bench.kb import Gauge
 from linnet.bench.queries import draw
 from linnet.bench.serve_http import Client
 from linnet.bench.serve_people import Desk, Log, annotate, listen, look_up
-from linnet.bench.serve_site import Member, Place, add_members, add_place, serving, stored
+from linnet.bench.serve_site import Place, add_members, add_place, serving, stored
 from linnet.bench.steps import fresh
 from linnet.corpora.splits import split_documents
 from linnet.data import Document
@@ -181,10 +181,14 @@ async def _phases(
         if plan.large:
             log = await _look_up(desks, kbs[LARGE[0]], min(plan.seconds, 60.0))
             _add(report, "searching", log, {"search": LARGE[2]})
-    report.gauges += [
-        Gauge("server: most memory of its own", max(one.anonymous for one in with_memory) / 2**20, "MiB"),
-        Gauge("server: most of mapped files", max(one.mapped for one in with_memory) / 2**20, "MiB"),
-    ] if with_memory else []
+    report.gauges += (
+        [
+            Gauge("server: most memory of its own", max(one.anonymous for one in with_memory) / 2**20, "MiB"),
+            Gauge("server: most of mapped files", max(one.mapped for one in with_memory) / 2**20, "MiB"),
+        ]
+        if with_memory
+        else []
+    )
     return report, acknowledged
 
 
@@ -303,8 +307,8 @@ async def _train_on(port: int, place: Place, recipe: str, running: list[tuple[fl
         running[-1] = (begun, time.monotonic())
 
 
-async def _train(port: int, place: Place, recipe: str) -> tuple[float, float, dict[str, Any]]:
-    """Train a model and have it predict; return the seconds of both, and the training."""
+async def _train(port: int, place: Place, recipe: str) -> tuple[float, float]:
+    """Train a model and have it predict; return the seconds of both."""
     started = time.perf_counter()
     job = await _job(port, place, "train", {"recipe": recipe})
     trained = time.perf_counter()
@@ -312,7 +316,7 @@ async def _train(port: int, place: Place, recipe: str) -> tuple[float, float, di
         client = Client(port, place.admin.token)
         await _over(client, job["result"]["predict"])
         await client.close()
-    return trained - started, time.perf_counter() - trained, job
+    return trained - started, time.perf_counter() - trained
 
 
 def measure_retraining(plan: Plan, recipes: Sequence[str], say: Callable[[str], object]) -> list[Gauge]:
@@ -330,7 +334,7 @@ def measure_retraining(plan: Plan, recipes: Sequence[str], say: Callable[[str], 
             site = Path(folder)
             place = add_place(site, "retrain", add_members(site, 1, "lead"), _mesh(plan.data), [*gold, *bare])
             with serving(site) as (port, _):
-                fit, predicted, job = asyncio.run(_train(port, place, recipe))
+                fit, predicted = asyncio.run(_train(port, place, recipe))
         target = 60.0 if recipe == plan.recipe else None
         gauges += [
             Gauge(f"{recipe}: learns from {len(gold)} documents", fit, "s"),

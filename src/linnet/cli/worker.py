@@ -34,7 +34,8 @@ def worker(
         list[str] | None, typer.Option("--only", help="Kinds of jobs to do: train, predict, export. Default: all.")
     ] = None,
     beside: Annotated[
-        bool, typer.Option("--beside", hidden=True, help="Stop when standard input ends, and let the server come first.")
+        bool,
+        typer.Option("--beside", hidden=True, help="Stop when standard input ends, and let the server come first."),
     ] = False,
     quiet: Quiet = False,
     verbose: Verbose = False,

@@ -59,7 +59,7 @@ def list_documents(bench: Bench, asker: Asked, project: int, after: After = 0, l
 def read_document(
     bench: Bench,
     asker: Asked,
-    project: int,
+    project: int,  # noqa: ARG001 - the description has to name it
     document: int,
     response: Response,
     if_none_match: Annotated[str | None, Header()] = None,
@@ -77,7 +77,7 @@ def read_document(
 
 
 @router.delete("/projects/{project}/documents/{document}", status_code=204)
-def erase(bench: Bench, asker: Asked, project: int, document: int) -> None:
+def erase(bench: Bench, asker: Asked, project: int, document: int) -> None:  # noqa: ARG001 - the description has to name it
     """Erase the text of a document and the comments on it; decisions, which hold none of it, stay."""
     with bench.store.write() as db:
         document_in(db, asker, document)

@@ -62,7 +62,7 @@ class Workbench:
         self._watches: dict[int, Watch] = {}
 
     def look(self, project: int) -> Look:
-        """Return how a project is, for those who listen to it: asked once for all of them, and hardly older than now."""
+        """Return how a project is, for those who listen to it: asked once for all, and hardly older than now."""
         return self._watches.setdefault(project, Watch(project)).look(self.store, self.settings.poll / 2)
 
     def kb_named(self, name: str) -> KnowledgeBase:
