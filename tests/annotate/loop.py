@@ -97,7 +97,7 @@ class Reader:
 def said(doc: Document) -> set[Said]:
     """Return the mentions of a document without their ids and sources."""
     return {
-        (tuple(tuple(part) for part in mention.spans), mention.types, tuple(mention.concepts or ()))
+        (tuple((part.start, part.end) for part in mention.spans), mention.types, tuple(mention.concepts or ()))
         for mention in doc.mentions or ()
     }
 

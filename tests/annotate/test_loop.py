@@ -124,7 +124,8 @@ def loop(tmp_path: Path, data: Path) -> Any:
         Reader(person, project, known, number < 2, random.Random(number), concepts)
         for number, person in enumerate(people)
     ]
-    yield Loop(site, root, project, *readers, added["added"])
+    alice, bob, carol = readers
+    yield Loop(site, root, project, alice, bob, carol, added["added"])
     store.close()
 
 

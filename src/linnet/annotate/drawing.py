@@ -162,7 +162,7 @@ def _run_before(db: sa.Connection, project_id: int, used: str | None) -> str | N
 def _predictions(
     db: sa.Connection, used: str | None, texts: Mapping[int, Any], *, brief: bool = False
 ) -> dict[int, Document]:
-    """Return what a run says of documents, each with its number as id; `brief` says of candidates that there are some."""
+    """Return what a run says of documents, each with its number as id; `brief` says only that there are candidates."""
     which = (lambda column: column.in_(list(texts))) if len(texts) <= MOST_NAMED else lambda _: sa.true()
     there = sa.and_(predicted.c.run == used, which(predicted.c.document))
     through = set(db.scalars(sa.select(predicted.c.document).where(there)))
