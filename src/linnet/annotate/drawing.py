@@ -231,4 +231,4 @@ def _unseen_prediction(db: sa.Connection, id: int) -> Document | None:
     query = sa.select(run.c.id).join(predicted, predicted.c.run == run.c.id).where(predicted.c.document == id, ~learned)
     used = db.scalar(query.order_by(run.c.number.desc()).limit(1))
     row = db.execute(sa.select(document).where(document.c.id == id)).mappings().one()
-    return None if used is None else _predictions(db, used, {id: dict(row)}).get(id)
+    return None if used is None else _predictions(db, used, {id: dict(row)}, brief=True).get(id)
