@@ -6,6 +6,7 @@ import asyncio
 import json
 import time
 from collections.abc import AsyncIterator, Mapping
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from linnet.errors import LinnetError
@@ -68,9 +69,11 @@ class Client:
 
     async def close(self) -> None:
         """Close the connection; the next request opens one."""
-        if self._writer is not None:
-            self._writer.close()
-        self._reader = self._writer = None
+        writer, self._reader, self._writer = self._writer, None, None
+        if writer is not None:
+            writer.close()
+            with suppress(OSError):
+                await writer.wait_closed()
 
     async def _send(self, method: str, path: str, body: Any, more: Mapping[str, str]) -> asyncio.StreamReader:
         content = b"" if body is None else json.dumps(body).encode()

@@ -142,9 +142,12 @@ async def _act(desk: Desk, work: Any, key: str, words: Sequence[tuple[int, int]]
 
 async def listen(desk: Desk) -> None:
     """Keep a stream of events open, as each browser does, and count what it tells."""
-    with suppress(OSError, asyncio.IncompleteReadError):
-        async for line in desk.client.lines(f"/projects/{desk.project}/stream"):
-            desk.log.messages += line.startswith(b"event:")
+    try:
+        with suppress(OSError, asyncio.IncompleteReadError):
+            async for line in desk.client.lines(f"/projects/{desk.project}/stream"):
+                desk.log.messages += line.startswith(b"event:")
+    finally:
+        await desk.client.close()
 
 
 async def look_up(desk: Desk, until: float) -> None:

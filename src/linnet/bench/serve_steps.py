@@ -170,7 +170,7 @@ async def _phases(
         running: list[tuple[float, float]] = []
         teacher = asyncio.create_task(_train_on(port, places["MeSH"], plan.recipe, running))
         log = await _work(desks, plan.seconds)
-        teacher.cancel()
+        await _ended([teacher])
         _add(report, "with a training", log, dict.fromkeys(TARGETS, BUSY))
         acknowledged += log.acknowledged
         trained = sum(min(end, time.monotonic()) - begun for begun, end in running)
@@ -181,6 +181,8 @@ async def _phases(
         if plan.large:
             log = await _look_up(desks, kbs[LARGE[0]], min(plan.seconds, 60.0))
             _add(report, "searching", log, {"search": LARGE[2]})
+    for desk in desks:
+        await desk.client.close()
     report.gauges += (
         [
             Gauge("server: most memory of its own", max(one.anonymous for one in with_memory) / 2**20, "MiB"),
@@ -303,8 +305,10 @@ async def _train_on(port: int, place: Place, recipe: str, running: list[tuple[fl
     for _ in itertools.count():
         begun = time.monotonic()
         running.append((begun, float("inf")))
-        await _train(port, place, recipe)
-        running[-1] = (begun, time.monotonic())
+        try:
+            await _train(port, place, recipe)
+        finally:  # no longer than that if it has failed, or the time is over
+            running[-1] = (begun, time.monotonic())
 
 
 async def _train(port: int, place: Place, recipe: str) -> tuple[float, float]:
@@ -314,8 +318,10 @@ async def _train(port: int, place: Place, recipe: str) -> tuple[float, float]:
     trained = time.perf_counter()
     if job["result"]["predict"] is not None:
         client = Client(port, place.admin.token)
-        await _over(client, job["result"]["predict"])
-        await client.close()
+        try:
+            await _over(client, job["result"]["predict"])
+        finally:
+            await client.close()
     return trained - started, time.perf_counter() - trained
 
 
