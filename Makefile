@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constr
 OUT := demo/out
 export LINNET_HOME ?= $(CURDIR)/.linnet
 
-.PHONY: demo test test-all test-elsewhere test-flair debian-packages lint docs bench fuzz clean
+.PHONY: demo test test-all test-elsewhere test-flair debian-packages lint docs bench fuzz fuzz-api clean
 
 # Two stamps: what running needs, and what developing needs on top of it.
 $(VENV)/run.stamp: pyproject.toml constraints.txt
@@ -76,6 +76,17 @@ bench: $(VENV)/run.stamp  ## speed on real text (needs LINNET_DATA)
 fuzz: $(VENV)/dev.stamp  ## 10,000 damaged files and some large ones for every reader (with LINNET_DATA: of real ones too); FUZZ="--mutations 100 kb/mesh"
 	@OMP_NUM_THREADS=1 $(BIN)/python -m tools.fuzz $(FUZZ)
 
+# Schemathesis holds other libraries than ours at its own versions: an environment of its own.
+FUZZ_API := .venv-fuzz-api
+$(FUZZ_API)/stamp:
+	@test -x $(FUZZ_API)/bin/python || $(PYTHON) -m venv $(FUZZ_API)
+	@echo "installing Schemathesis ..."
+	@$(FUZZ_API)/bin/python -m pip --disable-pip-version-check install --quiet 'schemathesis>=4.32,<5'
+	@touch $@
+
+fuzz-api: $(VENV)/dev.stamp $(FUZZ_API)/stamp  ## ask a workbench what its OpenAPI description allows, and what not; FUZZ="--seconds 60"
+	@OMP_NUM_THREADS=1 $(BIN)/python -m tools.fuzz_api --with $(FUZZ_API)/bin/schemathesis $(FUZZ)
+
 clean:  ## remove everything that make made
-	rm -rf $(VENV) $(FLAIR) .linnet $(OUT) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage .coverage.*
+	rm -rf $(VENV) $(FLAIR) $(FUZZ_API) .linnet $(OUT) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage .coverage.*
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -10,6 +10,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,9 +23,19 @@ from linnet.annotate.api.access import PREFIX
 
 
 @contextmanager
-def serving(folder: Path) -> Iterator[tuple[subprocess.Popen[str], int, str]]:
+def serving(folder: Path, *options: str) -> Iterator[tuple[subprocess.Popen[str], int, str]]:
     """Run the command; yield the process, its port, and the secret of the link, if it printed one."""
-    command = [sys.executable, "-m", "linnet", "serve", "--data", str(folder), "--port", "0", "--no-worker"]
+    command = [
+        sys.executable,
+        "-m",
+        "linnet",
+        "serve",
+        "--data",
+        str(folder),
+        "--port",
+        "0",
+        *(options or ["--no-worker"]),
+    ]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONUNBUFFERED": "1"})
     assert process.stdout is not None
     try:
@@ -96,3 +107,38 @@ def test_without_the_extra_the_command_names_it(tmp_path: Path, monkeypatch: pyt
     monkeypatch.delitem(sys.modules, "linnet.annotate.api.server", raising=False)
     done = CliRunner().invoke(importlib.import_module("linnet.cli.main").app, ["serve", "--data", str(tmp_path)])
     assert "pip install 'linnet[serve]'" in str(done.exception)
+
+
+@pytest.mark.slow
+def test_a_worker_beside_the_server_works_and_goes_with_it(tmp_path: Path) -> None:
+    with serving(tmp_path / "site", "--worker") as (process, port, link):
+        me = ask(port, "POST", "/session/password", {"link": link, "password": "correct horse battery"})
+        keys = {"Cookie": me["cookie"], "X-CSRF-Token": me["csrf"]}
+        project = ask(port, "POST", "/projects", {"name": "notes"}, **keys)["project"]
+        ask(port, "POST", f"/projects/{project}/pastes", {"text": "Fits."}, **keys)
+        first = worker_of(process.pid)
+        os.kill(first, signal.SIGKILL)
+        job = ask(port, "POST", f"/projects/{project}/jobs", {"kind": "export"}, **keys)["id"]
+        until = time.monotonic() + 60
+        while ask(port, "GET", f"/jobs/{job}", **keys)["state"] != "succeeded" and time.monotonic() < until:
+            time.sleep(0.1)
+        assert ask(port, "GET", f"/jobs/{job}", **keys)["state"] == "succeeded"
+        second = worker_of(process.pid)
+        assert second != first
+        process.kill()  # without a chance to say so
+        process.wait()
+        while Path(f"/proc/{second}/exe").exists() and time.monotonic() < until:
+            time.sleep(0.05)
+        assert not Path(f"/proc/{second}/exe").exists()
+
+
+def worker_of(server: int) -> int:
+    """Return the process that a server has started."""
+    until = time.monotonic() + 60
+    children = Path(f"/proc/{server}/task")
+    while time.monotonic() < until:
+        found = [pid for task in children.iterdir() for pid in (task / "children").read_text().split()]
+        if found:
+            return int(found[0])
+        time.sleep(0.05)
+    raise AssertionError("no worker was started")

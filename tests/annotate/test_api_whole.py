@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 from linnet.annotate.api.access import ACCESS, PREFIX
@@ -143,3 +144,11 @@ def test_the_description_names_every_route(site: Site) -> None:
         for method in methods
     }
     assert found == set(ACCESS)
+
+
+def test_the_description_names_what_is_in_each_path(site: Site) -> None:
+    described = site.stranger().get(PREFIX + "/openapi.json").json()
+    for path, methods in described["paths"].items():
+        wanted = set(re.findall(r"{(\w+)}", path))
+        for method, what in methods.items():
+            assert {one["name"] for one in what.get("parameters", ()) if one["in"] == "path"} == wanted, (method, path)

@@ -6,13 +6,10 @@ import threading
 from pathlib import Path
 from typing import Any
 
-import pytest
 import sqlalchemy as sa
 
-from linnet.annotate.api.watch import Watch
 from linnet.annotate.housekeeping import forget_answers, sweep_parts
 from linnet.annotate.jobs import Timing, enqueue
-from linnet.annotate.store import Store
 from linnet.annotate.tables import idem, job, now
 from linnet.annotate.worker import Worker
 from tests.annotate.desk import FITS, Desk, fresh
@@ -81,13 +78,3 @@ def test_a_worker_tidies_when_it_starts(desk: Desk, tmp_path: Path) -> None:
     worker.stop()
     assert not parts.exists()
     assert late not in keys(desk)
-
-
-def test_one_look_serves_all_who_ask(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    looks = iter("abc")
-    monkeypatch.setattr(store, "state", lambda: next(looks))
-    watch = Watch(store, 3600)
-    assert watch.due
-    assert [watch.look() for _ in range(50)] == ["a"] * 50
-    assert (watch.due, watch.last) == (False, "a")
-    assert [Watch(store, 0).look() for _ in range(2)] == ["b", "c"]

@@ -203,26 +203,3 @@ def test_a_disabled_user_has_no_role(desk: Desk) -> None:
     with desk.store.write() as db:
         db.execute(user.update().where(user.c.id == desk.user).values(disabled=True))
         assert role_of(db, desk.project, desk.user) is None
-
-
-def test_the_state_changes_when_anybody_writes(store: Store, where: str) -> None:
-    before = store.state()
-    with store.write() as db:
-        add_user(db, fresh("writer"))
-    after = store.state()
-    assert after != before
-    other = open_store(where)
-    with other.write() as db:
-        add_user(db, fresh("writer"))
-    assert store.state() != after
-    assert other.state()
-    other.close()
-
-
-def test_reading_leaves_the_state_as_it_is(tmp_path: Path) -> None:
-    store = open_store(tmp_path)
-    before = store.state()
-    with store.read() as db:
-        assert db.scalar(sa.select(sa.func.count()).select_from(user)) == 0
-    assert store.state() == before
-    store.close()

@@ -133,7 +133,7 @@ def _predicted(key: str, one: Predicted) -> dict[str, Any]:
 def read(db: sa.Connection, stream: int, only: Collection[str] | None = None, *, brief: bool = False) -> Reading:
     """Return an assignment with all its layers; who may see it is for `linnet.annotate.blind` to say.
 
-    `only` are the addresses of those predictions that are wanted; `brief` leaves out their candidates.
+    `only` are the addresses of those predictions that are wanted; `brief` leaves out their candidates, and comments.
 
     Raises:
         NotFoundError: there is none with this number.
@@ -144,7 +144,6 @@ def read(db: sa.Connection, stream: int, only: Collection[str] | None = None, *,
     row = dict(found)
     document = row_of(db, row["document"])
     used = db.scalar(visible_runs(db, row).limit(1))
-    live = sa.select(comment).where(comment.c.stream == stream, comment.c.live).order_by(comment.c.at, comment.c.id)
     return Reading(
         row=row,
         document=document,
@@ -153,5 +152,10 @@ def read(db: sa.Connection, stream: int, only: Collection[str] | None = None, *,
         run=used,
         model=None if used is None else db.scalar(sa.select(run.c.model).where(run.c.id == used)),
         predicted={} if used is None else predictions_of(db, used, row["document"], only, brief=brief),
-        comments=tuple(dict(one) for one in db.execute(live).mappings()),
+        comments=() if brief else _comments(db, stream),
     )
+
+
+def _comments(db: sa.Connection, stream: int) -> tuple[Mapping[str, Any], ...]:
+    live = sa.select(comment).where(comment.c.stream == stream, comment.c.live).order_by(comment.c.at, comment.c.id)
+    return tuple(dict(one) for one in db.execute(live).mappings())

@@ -6,24 +6,41 @@ put into others: ``event.c.stream.in_(visible_streams(db, project, user))``.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 import sqlalchemy as sa
 
-from linnet.annotate.people import role_of
-from linnet.annotate.tables import assignment, model_source, predicted, project, run
+from linnet.annotate.people import Role, role_of
+from linnet.annotate.tables import assignment, member, model_source, predicted, project, run, user
 
-__all__ = ["countable_streams", "may_ask", "may_hint", "may_see", "may_write", "visible_runs", "visible_streams"]
+__all__ = [
+    "countable_streams",
+    "may_ask",
+    "may_hint",
+    "may_see",
+    "may_write",
+    "seen_streams",
+    "visible_runs",
+    "visible_streams",
+]
 
 Streams = sa.Select[Any]
+Number: TypeAlias = "int | sa.BindParameter[int]"
 
 
 def _blind(db: sa.Connection, project_id: int) -> bool:
     return bool(db.scalar(sa.select(project.c.blind).where(project.c.id == project_id)))
 
 
-def _work(of: sa.FromClause, *, done: bool, user_id: int | None = None) -> sa.Exists:
+def _readers(db: sa.Connection, project_id: int) -> int:
+    """Return how many people are to read each document."""
+    settings = db.scalar(sa.select(project.c.settings).where(project.c.id == project_id)) or {}
+    return int(settings.get("annotators", 1))
+
+
+def _work(of: sa.FromClause, *, done: bool, user_id: Number | None = None) -> sa.Exists:
     """Return whether the document of assignment `of` has annotations (of a user) that are done, or are not yet."""
     other = assignment.alias()
     same = sa.and_(other.c.document == of.c.document, other.c.kind == "annotate")
@@ -31,13 +48,11 @@ def _work(of: sa.FromClause, *, done: bool, user_id: int | None = None) -> sa.Ex
     return sa.exists().where(there if user_id is None else sa.and_(there, other.c.user == user_id))
 
 
-def _settled(db: sa.Connection, project_id: int, of: sa.FromClause) -> sa.ColumnElement[bool]:
+def _settled(of: sa.FromClause, readers: int) -> sa.ColumnElement[bool]:
     """Return whether as many have done the document of assignment `of` as are to read each: it is drawn no more."""
-    settings = db.scalar(sa.select(project.c.settings).where(project.c.id == project_id)) or {}
     other = assignment.alias()
     done = sa.and_(other.c.document == of.c.document, other.c.kind == "annotate", other.c.state == "done")
-    readers = sa.select(sa.func.count()).select_from(other).where(done).scalar_subquery()
-    return readers >= int(settings.get("annotators", 1))
+    return sa.select(sa.func.count()).select_from(other).where(done).scalar_subquery() >= readers
 
 
 def visible_streams(db: sa.Connection, project_id: int, user_id: int) -> Streams:
@@ -48,12 +63,28 @@ def visible_streams(db: sa.Connection, project_id: int, user_id: int) -> Streams
     documents that they are done with; everybody else those of documents that all are done with, an annotator only once
     these are as many as are to read each: the document may be theirs next. Who is no member sees nothing.
     """
-    role = role_of(db, project_id, user_id)
+    rules = role_of(db, project_id, user_id), _blind(db, project_id), _readers(db, project_id)
+    return _visible(*rules, project_id, user_id)
+
+
+def seen_streams(db: sa.Connection, project_id: int, user_id: int) -> set[int]:
+    """Return the same as numbers: what listeners ask often, so that the query is made once."""
+    query = _prepared(role_of(db, project_id, user_id), _blind(db, project_id), _readers(db, project_id))
+    return set(db.scalars(query, {"project_id": project_id, "user_id": user_id}))
+
+
+@functools.cache
+def _prepared(role: Role | None, blind: bool, readers: int) -> Streams:
+    whole = sa.Integer()
+    return _visible(role, blind, readers, sa.bindparam("project_id", type_=whole), sa.bindparam("user_id", type_=whole))
+
+
+def _visible(role: Role | None, blind: bool, readers: int, project_id: Number, user_id: Number) -> Streams:
     it = assignment.alias()
     within = sa.select(it.c.id).where(it.c.project == project_id)
     if role is None:
         return within.where(sa.false())
-    if not _blind(db, project_id):
+    if not blind:
         return within
     own = sa.or_(it.c.user == user_id, it.c.kind == "shared")
     mine_open = _work(it, done=False, user_id=user_id)
@@ -61,7 +92,7 @@ def visible_streams(db: sa.Connection, project_id: int, user_id: int) -> Streams
         return within.where(sa.or_(own, ~mine_open))
     over = ~_work(it, done=False)
     if role == "annotator":
-        over = sa.and_(over, _settled(db, project_id, it))
+        over = sa.and_(over, _settled(it, readers))
     over = sa.or_(_work(it, done=True, user_id=user_id), over)
     return within.where(sa.or_(own, sa.and_(it.c.state == "done", ~mine_open, over)))
 
@@ -87,19 +118,32 @@ def may_hint(db: sa.Connection, project_id: int, model: str, user_id: int) -> bo
 
 def may_see(db: sa.Connection, stream: int, user_id: int) -> bool:
     """Return whether a user may see an assignment; where not, it does not exist for them."""
-    project_id = db.scalar(sa.select(assignment.c.project).where(assignment.c.id == stream))
-    if project_id is None:
+    found = _stream(db, stream, user_id)
+    if found is None or found.role is None:
         return False
-    seen = visible_streams(db, project_id, user_id)
+    if found.user == user_id or found.kind == "shared":  # as `visible_streams` says, and asked most often
+        return True
+    seen = visible_streams(db, found.project, user_id)
     return db.scalar(sa.select(sa.literal(stream).in_(seen))) in (True, 1)
 
 
 def may_write(db: sa.Connection, stream: int, user_id: int) -> bool:
-    """Return whether a user may give commands to an assignment: the own one, or a shared one, and not as a viewer."""
-    row = db.execute(sa.select(assignment).where(assignment.c.id == stream)).mappings().first()
-    if row is None or role_of(db, row["project"], user_id) in (None, "viewer"):
+    """Return whether a user may give commands to an assignment: the own one, or a shared one, and not as a viewer.
+
+    Whoever may write it may see it.
+    """
+    found = _stream(db, stream, user_id)
+    if found is None or found.role in (None, "viewer"):
         return False
-    return bool(row["user"] == user_id or row["kind"] == "shared")
+    return bool(found.user == user_id or found.kind == "shared")
+
+
+def _stream(db: sa.Connection, stream: int, user_id: int) -> sa.Row[int, int | None, str, str | None] | None:
+    """Return what an assignment is, and the role of a user in its project."""
+    able = sa.select(user.c.id).where(user.c.id == user_id, ~user.c.disabled)
+    who = sa.and_(member.c.project == assignment.c.project, member.c.user.in_(able))
+    query = sa.select(assignment.c.project, assignment.c.user, assignment.c.kind, member.c.role)
+    return db.execute(query.select_from(assignment.outerjoin(member, who)).where(assignment.c.id == stream)).first()
 
 
 def may_ask(db: sa.Connection, project_id: int, model: str, document: int, user_id: int) -> bool:

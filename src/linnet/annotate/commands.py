@@ -272,7 +272,9 @@ class _Batch:
     def _append(self, command: Command, done: Sequence[Change]) -> None:
         at = self.db.scalar(sa.select(now(self.db))) or ""
         seen_run = (command.seen.run if command.seen else None) or self.reading.run
-        model = None if seen_run is None else self.db.scalar(sa.select(run.c.model).where(run.c.id == seen_run))
+        model = self.reading.model
+        if seen_run != self.reading.run:
+            model = self.db.scalar(sa.select(run.c.model).where(run.c.id == seen_run))
         events = [
             Event(
                 seq=self.seq + number,

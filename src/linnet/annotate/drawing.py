@@ -20,7 +20,7 @@ from linnet.annotate.blind import visible_streams
 from linnet.annotate.cold_start import ColdStart, cold_start
 from linnet.annotate.exports import export
 from linnet.annotate.journal import lock
-from linnet.annotate.sampling import BY_CHANCE, STRATIFIED, Batch, Known, check_strategy, draw
+from linnet.annotate.sampling import BY_CANDIDATES, BY_CHANCE, STRATIFIED, Batch, Known, check_strategy, draw
 from linnet.annotate.store import Store
 from linnet.annotate.tables import (
     assignment,
@@ -44,6 +44,7 @@ __all__ = ["Drawn", "draw_documents"]
 
 RANDOM_NOTE = "random"  # in ``why`` of an assignment; nobody is shown it, or reading would not be the same
 MOST_SEEDS = 2**31
+MOST_NAMED = 500  # documents that a query names; of more it reads all
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,10 +136,12 @@ def _batch(
     db: sa.Connection, project_id: int, user: int, ids: list[int], used: str | None, asked: tuple[str, int, int]
 ) -> Batch:
     strategy, n, seed = asked
-    rows = db.execute(sa.select(document).where(document.c.project == project_id)).mappings()
+    columns = (document.c.id, document.c.text, document.c.meta)
+    rows = db.execute(sa.select(*columns).where(document.c.project == project_id)).mappings()
     free = set(ids)
     texts = {row["id"]: dict(row) for row in rows if row["id"] in free}
-    now_said = _predictions(db, used, texts) if used else {}
+    brief = strategy not in BY_CANDIDATES  # reading candidates takes longer than all else
+    now_said = _predictions(db, used, texts, brief=brief) if used and strategy not in BY_CHANCE else {}
     earlier = _predictions(db, _run_before(db, project_id, used), texts) if strategy == "version_disagreement" else {}
     pool = [
         Unread(now_said.get(id) or _document(row, ()), earlier=earlier.get(id)) for id, row in sorted(texts.items())
@@ -159,11 +162,18 @@ def _run_before(db: sa.Connection, project_id: int, used: str | None) -> str | N
     return found
 
 
-def _predictions(db: sa.Connection, used: str | None, texts: Mapping[int, Any]) -> dict[int, Document]:
-    """Return what a run says of documents, each with its number as id."""
-    through = set(db.scalars(sa.select(predicted.c.document).where(predicted.c.run == used)))
+def _predictions(
+    db: sa.Connection, used: str | None, texts: Mapping[int, Any], *, brief: bool = False
+) -> dict[int, Document]:
+    """Return what a run says of documents, each with its number as id; `brief` says only that there are candidates."""
+    which = (lambda column: column.in_(list(texts))) if len(texts) <= MOST_NAMED else lambda _: sa.true()
+    there = sa.and_(predicted.c.run == used, which(predicted.c.document))
+    through = set(db.scalars(sa.select(predicted.c.document).where(there)))
+    columns = [column for column in prediction.c if not (brief and column.name == "candidates")]
+    looked_up = prediction.c.candidates.is_not(None).label("looked_up")
     found: defaultdict[int, list[Any]] = defaultdict(list)
-    for row in db.execute(sa.select(prediction).where(prediction.c.run == used)).mappings():
+    query = sa.select(*columns, looked_up).where(prediction.c.run == used, which(prediction.c.document))
+    for row in db.execute(query).mappings():
         found[row["document"]].append(row)
     return {id: _document(texts[id], found[id]) for id in through & texts.keys()}
 
@@ -175,8 +185,10 @@ def _document(row: Mapping[str, Any], mentions: Iterable[Mapping[str, Any]]) -> 
 
 def _mention(row: Mapping[str, Any]) -> dict[str, Any]:
     parts = row["parts"]
-    kept = {key: row[key] for key in ("types", "concepts", "alternatives", "candidates", "signals") if row[key]}
+    kept = {key: row[key] for key in ("types", "concepts", "alternatives", "signals") if row[key]}
     made = {"start": parts[0][0], "end": parts[-1][1], **kept, **({"parts": parts} if len(parts) > 1 else {})}
+    if row["looked_up"]:
+        made["candidates"] = row.get("candidates") or {"ids": [], "scores": []}
     if row["concepts"] is not None:
         made["concepts"] = row["concepts"]
     if row["p"] is not None:
@@ -223,4 +235,4 @@ def _unseen_prediction(db: sa.Connection, id: int) -> Document | None:
     query = sa.select(run.c.id).join(predicted, predicted.c.run == run.c.id).where(predicted.c.document == id, ~learned)
     used = db.scalar(query.order_by(run.c.number.desc()).limit(1))
     row = db.execute(sa.select(document).where(document.c.id == id)).mappings().one()
-    return None if used is None else _predictions(db, used, {id: dict(row)}).get(id)
+    return None if used is None else _predictions(db, used, {id: dict(row)}, brief=True).get(id)

@@ -26,6 +26,7 @@ from linnet.errors import DataError, did_you_mean
 from linnet.frozen import EMPTY
 
 __all__ = [
+    "BY_CANDIDATES",
     "BY_CHANCE",
     "DEFAULT",
     "NIL_LINKS",
@@ -46,6 +47,9 @@ DEFAULT = "expected_error"
 RANDOM = "random"
 STRATIFIED = "stratified"
 BY_CHANCE = frozenset({RANDOM, STRATIFIED})
+BY_CANDIDATES = frozenset(
+    {"trainx", "margin", "entropy", "version_disagreement"}
+)  # others ask no more than probabilities
 NIL_LINKS = "NIL"  # what decisions that no concept fits are counted under
 RANDOM_SHARE, FEWEST_RANDOM = 0.2, 2
 BARE_SHARE = 0.1

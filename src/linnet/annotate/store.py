@@ -31,7 +31,8 @@ from linnet.annotate.tables import METADATA
 __all__ = ["FILE", "Store", "connect", "migrate", "open_store"]
 
 FILE = "linnet.db"
-WAIT = 30  # seconds to wait for other writers
+WAIT = 30  # seconds to wait for other writers, or for a connection
+CONNECTIONS = 50  # at once: more than threads that serve requests
 PATIENCE = 1000  # milliseconds to wait for readers before the log is emptied
 MIGRATIONS = Path(__file__).parent / "migrations"
 MIGRATION_LOCK = 0x4C4E4D47  # any two numbers that nobody else uses in the same PostgreSQL database
@@ -48,8 +49,6 @@ class Store:
         self._reader = engine.execution_options(**snapshot)
         # SQLite has one writer: threads that wait here take turns at once, those that wait for its file poll
         self._turn = threading.Lock() if lite else nullcontext()
-        self._watch: Any = None  # a connection to SQLite that never writes
-        self._looking = threading.Lock()
 
     @contextmanager
     def read(self) -> Iterator[sa.Connection]:
@@ -79,25 +78,8 @@ class Store:
         finally:
             connection.close()
 
-    def state(self) -> str:
-        """Return a text that is another one after anybody, in whatever process, has written to the database.
-
-        It costs next to nothing; it may change although nothing was written.
-        """
-        if self._engine.dialect.name != "sqlite":
-            with self.read() as db:  # the transactions under way and the next one
-                return str(db.scalar(sa.text("SELECT CAST(pg_current_snapshot() AS text)")))
-        with self._looking, _busy():
-            if self._watch is None:
-                self._watch = self._engine.raw_connection()
-                self._watch.detach()  # from the others: it would not see its own writes
-            return str(self._watch.cursor().execute("PRAGMA data_version").fetchone()[0])
-
     def close(self) -> None:
         """Close all connections; the store cannot be used any more."""
-        with self._looking:
-            if self._watch is not None:
-                self._watch.close()
         self._engine.dispose()
 
 
@@ -105,6 +87,8 @@ class Store:
 def _busy() -> Iterator[None]:
     try:
         yield
+    except sa.exc.TimeoutError as error:
+        raise BusyError("the database is busy: no connection is free; try again") from error
     except sa.exc.OperationalError as error:
         if "database is locked" in str(error.orig) or "lock timeout" in str(error.orig):
             raise BusyError("the database is busy: others are writing; try again") from error
@@ -141,7 +125,7 @@ def connect(where: str | Path) -> Store:
 
 def _sqlite(folder: Path) -> sa.Engine:
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)  # what is inside may be about patients
-    engine = sa.create_engine(f"sqlite:///{folder / FILE}", connect_args={"timeout": WAIT})
+    engine = sa.create_engine(f"sqlite:///{folder / FILE}", connect_args={"timeout": WAIT}, **_pool())
 
     @sa.event.listens_for(engine, "connect")
     def configure(connection: Any, record: object) -> None:  # noqa: ARG001
@@ -158,6 +142,11 @@ def _sqlite(folder: Path) -> sa.Engine:
     return engine
 
 
+def _pool() -> dict[str, Any]:
+    """Return how many connections are kept: to open one takes longer than most requests."""
+    return {"pool_size": CONNECTIONS // 2, "max_overflow": CONNECTIONS - CONNECTIONS // 2, "pool_timeout": WAIT}
+
+
 def _postgresql(url: str) -> sa.Engine:
     try:
         made = sa.make_url(url)
@@ -168,7 +157,9 @@ def _postgresql(url: str) -> sa.Engine:
     if importlib.util.find_spec("psycopg") is None:
         raise MissingExtraError("psycopg", extra="postgres", wanted_by="a PostgreSQL database")
     options = {"options": f"-c lock_timeout={WAIT}s -c synchronous_commit=on"}
-    return sa.create_engine(made.set(drivername="postgresql+psycopg"), connect_args=options, pool_pre_ping=True)
+    return sa.create_engine(
+        made.set(drivername="postgresql+psycopg"), connect_args=options, pool_pre_ping=True, **_pool()
+    )
 
 
 def migrate(db: sa.Connection) -> None:

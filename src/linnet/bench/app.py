@@ -24,6 +24,7 @@ from linnet.bench import (
     recognition,
     rerank,
     rerankers,
+    serve,
 )
 from linnet.bench.kb import measure_kb, show, table_figures
 from linnet.cli.common import App, Quiet, Verbose, listen, table
@@ -56,6 +57,7 @@ app.command("lexical")(lexical.lexical)
 app.command("recognition")(recognition.recognition)
 app.command("rerank")(rerank.rerank)
 app.command("rerankers")(rerankers.rerankers)
+app.command("serve")(serve.serve)
 
 
 @app.command("dictionary")

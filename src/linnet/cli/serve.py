@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import logging
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -23,6 +29,11 @@ app = App(cls=Group, subcommand_metavar="[backup | restore]", add_completion=Fal
 app.command("backup")(backup)
 app.command("restore")(restore)
 
+logger = logging.getLogger(__name__)
+
+PATIENCE = 5  # seconds that a worker may take to come to its next step when the server ends
+AGAIN = 1.0  # seconds until a worker that died is replaced
+
 
 @app.callback(invoke_without_command=True)
 def serve(
@@ -36,7 +47,7 @@ def serve(
     host: Annotated[str, typer.Option(help="Address to listen at; 0.0.0.0 for all of this machine.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen at.")] = 8421,
     worker: Annotated[
-        bool, typer.Option("--worker/--no-worker", help="Train, predict and export in this process too.")
+        bool, typer.Option("--worker/--no-worker", help="Train, predict and export too, in a process beside it.")
     ] = True,
     oidc: Annotated[
         Path | None,
@@ -67,7 +78,9 @@ def serve(
     from linnet.annotate.api.workbench import Settings  # noqa: PLC0415 - all other commands do without the extra
 
     settings = Settings(data, oidc=None if oidc is None else _provider(oidc, oidc_create))
-    _serve(settings, database, host, port, worker=worker, verbose=verbose)
+    said = ["--quiet"] * quiet + ["--verbose"] * verbose + ([] if database is None else ["--database", database])
+    hands = _worker(["--data", str(data), *said]) if worker else nullcontext()
+    _serve(settings, database, host, port, hands, verbose=verbose)
 
 
 def _provider(path: Path, create: bool) -> OidcSettings:
@@ -76,30 +89,75 @@ def _provider(path: Path, create: bool) -> OidcSettings:
     return read_settings(path, create=create)
 
 
-def _serve(settings: Settings, database: str | None, host: str, port: int, *, worker: bool, verbose: bool) -> None:
-    """Serve until a signal comes."""
+def _serve(
+    settings: Settings,
+    database: str | None,
+    host: str,
+    port: int,
+    hands: AbstractContextManager[None],
+    *,
+    verbose: bool,
+) -> None:
+    """Serve until a signal comes, with a worker beside."""
     from linnet.annotate.api.app import make_app  # noqa: PLC0415 - all other commands do without the extra `serve`
     from linnet.annotate.api.server import Server  # noqa: PLC0415 - as above
     from linnet.annotate.signing import first_link  # noqa: PLC0415 - as above
     from linnet.annotate.store import open_store  # noqa: PLC0415 - as above
-    from linnet.annotate.worker import Worker  # noqa: PLC0415 - as above
 
     data, issuer = settings.data, "" if settings.oidc is None else settings.oidc.issuer
     data.mkdir(parents=True, exist_ok=True, mode=0o700)  # what is inside may be about patients
     store = open_store(database or data)
-    hands = Worker(store, data)
     try:
         with store.write() as db:
             link = first_link(db, issuer)
         server = Server(make_app(store, settings), host, port, partial(_greet, host, link), chatty=verbose)
-        if worker:
-            hands.start()
-        server.run()
+        with hands:
+            server.run()
         if not server.started:
             raise typer.Exit(1)
     finally:
-        hands.stop()
         store.close()
+
+
+@contextmanager
+def _worker(options: Sequence[str]) -> Iterator[None]:
+    """Keep a worker beside the server: in the same process, a training would hold up every request.
+
+    Its standard input ends with this process, however that ends, and it stops then.
+    """
+    stopping, running = threading.Event(), list[subprocess.Popen[bytes]]()
+    starting = threading.Lock()
+
+    def keep() -> None:
+        while not stopping.is_set():
+            with starting:
+                if stopping.is_set():
+                    return
+                command = [sys.executable, "-m", "linnet", "worker", "--beside", *options]
+                running[:] = [subprocess.Popen(command, stdin=subprocess.PIPE)]  # noqa: S603 - ourselves
+            code = running[0].wait()
+            if not stopping.wait(AGAIN):
+                logger.warning("the worker has ended with exit code %d: starting another one", code)
+
+    thread = threading.Thread(target=keep, name="worker", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        stopping.set()
+        with starting:
+            for process in running:
+                _end(process)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    if process.stdin is not None:
+        process.stdin.close()
+    try:
+        process.wait(PATIENCE)
+    except subprocess.TimeoutExpired:  # another worker goes on with its job
+        process.kill()
+        process.wait()
 
 
 def _greet(host: str, link: str | None, port: int) -> None:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import logging
+import os
 import signal
+import sys
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,6 +22,8 @@ __all__ = ["worker"]
 
 logger = logging.getLogger(__name__)
 
+NICE = 10  # how much others come first
+
 
 def worker(
     data: Annotated[Path, typer.Option(help="Folder of the workbench: its database, models and exports.")],
@@ -28,6 +33,10 @@ def worker(
     only: Annotated[
         list[str] | None, typer.Option("--only", help="Kinds of jobs to do: train, predict, export. Default: all.")
     ] = None,
+    beside: Annotated[
+        bool,
+        typer.Option("--beside", hidden=True, help="Stop when standard input ends, and let the server come first."),
+    ] = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
@@ -42,8 +51,22 @@ def worker(
     made = Worker(open_store(data if database is None else database), data, kinds=kinds)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda number, _frame: _stop(made, number))
+    if beside:
+        _stay_beside(made)
     logger.info("worker %s: waiting for %s", made.name, ", ".join(kinds))
     made.run()
+
+
+def _stay_beside(made: Worker) -> None:
+    """Stop when the server beside it is gone, and take no processor time that it needs."""
+
+    def wait() -> None:
+        sys.stdin.buffer.read()
+        made.stop()
+
+    threading.Thread(target=wait, name="server", daemon=True).start()
+    if hasattr(os, "nice"):
+        os.nice(NICE)
 
 
 def _stop(made: Worker, number: int) -> None:

@@ -27,10 +27,14 @@ class Memory(NamedTuple):
     mapped: int
 
 
-def memory() -> Memory | None:
-    """Return what this process has in memory now, None where the system does not tell the two kinds apart."""
+def memory(process: int | None = None) -> Memory | None:
+    """Return what this process, or another one, has in memory now; None where the system does not tell the kinds apart.
+
+    A process that is gone has none, either.
+    """
+    path = STATUS if process is None else Path(f"/proc/{process}/status")
     try:
-        lines = STATUS.read_text(encoding="ascii", errors="replace").splitlines()
+        lines = path.read_text(encoding="ascii", errors="replace").splitlines()
     except OSError:
         return None
     sizes = {key: value.split()[0] for key, _, value in (line.partition(":") for line in lines) if value.split()}

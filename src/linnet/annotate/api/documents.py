@@ -60,6 +60,7 @@ def list_documents(bench: Bench, asker: Asked, project: int, after: After = 0, l
 def read_document(
     bench: Bench,
     asker: Asked,
+    project: int,  # noqa: ARG001 - the description has to name it
     document: int,
     response: Response,
     if_none_match: Annotated[str | None, Header()] = None,
@@ -77,7 +78,7 @@ def read_document(
 
 
 @router.delete("/projects/{project}/documents/{document}", status_code=204)
-def erase(bench: Bench, asker: Asked, document: int) -> None:
+def erase(bench: Bench, asker: Asked, project: int, document: int) -> None:  # noqa: ARG001 - the description has to name it
     """Erase the text of a document and the comments on it; decisions, which hold none of it, stay.
 
     Files that were exported from the project are removed: they can be asked for again, without this text.

@@ -16,9 +16,8 @@ from linnet.annotate.api.access import ACCESS, ANYONE, PREFIX, SITE, USER, Acces
 from linnet.annotate.api.idempotency import answer_once
 from linnet.annotate.api.problems import RESPONSES, Problem, not_found
 from linnet.annotate.api.workbench import Workbench
-from linnet.annotate.people import role_of
 from linnet.annotate.signing import Caller, by_session, by_token, same_secret
-from linnet.annotate.tables import assignment, job, model, project
+from linnet.annotate.tables import assignment, job, member, model, project
 
 __all__ = ["COOKIES", "LARGEST", "Asked", "Asker", "Bench", "access_of", "admit", "cookie_name", "make_router"]
 
@@ -139,31 +138,30 @@ def _member(db: sa.Connection, request: Request, asker: Asker, access: Access) -
     given = request.path_params
     thing = next((what for what in THINGS if what in given), "project")
     # what is about a knowledge base names its project behind the question mark
-    id = _project(db, given if thing in given else {"project": request.query_params.get("project", "")})
-    role = None if id is None else role_of(db, id, asker.user)
-    if id is None or role is None:
+    named = given if thing in given else {"project": request.query_params.get("project", "")}
+    found = _found(db, named, asker.user)
+    if found is None:
         raise not_found(thing)
+    id, role, archived = found
     if role not in access.who:
         needed = ", ".join(sorted(access.who))
         raise Problem(403, "role", "Your role does not allow this", f"you are {role}; it takes {needed}")
-    archived = db.scalar(sa.select(project.c.archived).where(project.c.id == id))
     if archived and request.method not in SAFE and request.method != "PATCH":
         raise Problem(409, "archived", "The project is archived", "an admin can bring it back")
     return Asker(asker.user, asker.name, asker.admin, asker.csrf, id, role, asker.secret)
 
 
-def _project(db: sa.Connection, given: Mapping[str, Any]) -> int | None:
-    """Return the project that a path is about."""
+def _found(db: sa.Connection, given: Mapping[str, Any], user: int) -> sa.Row[int, str, bool] | None:
+    """Return the project that a path is about, the role of a user in it, and whether it is archived."""
+    query = sa.select(project.c.id, member.c.role, project.c.archived).join(member, member.c.project == project.c.id)
+    mine = query.where(member.c.user == user)  # who was disabled comes no further than `by_session` and `by_token`
     if "project" in given:
-        return _number(given["project"])
+        return db.execute(mine.where(project.c.id == (_number(given["project"]) or 0))).first()
     if "model" in given:
-        query = sa.select(model.c.project).where(model.c.id == str(given["model"]))
-    else:
-        of_table = assignment if "assignment" in given else job
-        id = _number(given.get("assignment", given.get("job", "")))
-        query = sa.select(of_table.c.project).where(of_table.c.id == (id or 0))
-    found: int | None = db.scalar(query)
-    return found
+        return db.execute(mine.join(model).where(model.c.id == str(given["model"]))).first()
+    of_table = assignment if "assignment" in given else job
+    id = _number(given.get("assignment", given.get("job", ""))) or 0
+    return db.execute(mine.join(of_table, of_table.c.project == project.c.id).where(of_table.c.id == id)).first()
 
 
 def _number(value: Any) -> int | None:

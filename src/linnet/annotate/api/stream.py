@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple
 
 import sqlalchemy as sa
@@ -17,22 +17,20 @@ from starlette.responses import StreamingResponse
 from linnet.annotate import tables
 from linnet.annotate.api.assignments import shown_event
 from linnet.annotate.api.guard import Asked, Asker, Bench, make_router
+from linnet.annotate.api.watch import FARTHEST, Look
 from linnet.annotate.api.workbench import Workbench
-from linnet.annotate.blind import visible_streams
-from linnet.annotate.journal import last_number
+from linnet.annotate.blind import seen_streams
 from linnet.annotate.marks import DOCUMENT, NOTE
-from linnet.annotate.people import role_of
 from linnet.annotate.signing import by_session
+from linnet.annotate.store import Store
 from linnet.annotate.tables import event
+from linnet.frozen import EMPTY
 
 __all__ = ["Feed", "router"]
 
 router = make_router()
 RETRY = "retry: 2000\n\n"  # milliseconds until a browser asks again
 PING = ": ping\n\n"
-FARTHEST = 5_000  # events that are sent after an interruption; after more, all is to be read again
-JOBS = 50  # the last ones
-JOB = ("kind", "state", "step", "of", "loss", "score", "attempt")
 
 
 class Message(NamedTuple):
@@ -50,67 +48,72 @@ class Message(NamedTuple):
 
 @dataclass(slots=True)
 class Feed:
-    """What one listener was told. All it tells was asked of `linnet.annotate.blind` at that very moment."""
+    """What one listener was told. What they may see was asked of `linnet.annotate.blind` since it last changed."""
 
     project: int
     user: int
     last: int | None = None  # the number of the last event; None = begin with what comes next
     resumed: bool = False
-    known: dict[str, dict[Any, Any]] = field(default_factory=dict)
+    known: Mapping[str, Mapping[Any, Any]] = EMPTY
     streams: set[int] | None = None
+    sight: tuple[Any, ...] = ()
 
-    def poll(self, db: sa.Connection) -> list[Message] | None:
+    def poll(self, store: Store, look: Look) -> list[Message] | None:
         """Return what is new, None for who may no longer listen."""
-        role = role_of(db, self.project, self.user)
-        if role is None:
+        if self.user not in look.roles:
             return None
-        newest = last_number(db)
+        newest = look.newest
         if self.last is None or self.last > newest:  # of another database
             reset, self.last = self.last is not None, newest
-            return self._watched(db) + ([Message("reset", {}, newest)] if reset else [])
+            return self._watched(look) + ([Message("reset", {}, newest)] if reset else [])
         if newest - self.last > FARTHEST:
             self.last = newest
-            return [*self._watched(db), Message("reset", {}, newest)]
-        return self._uncovered(db) + self._events(db) + self._watched(db)
+            return [*self._watched(look), Message("reset", {}, newest)]
+        return self._uncovered(store, look) + self._events(store, look) + self._watched(look)
 
-    def _events(self, db: sa.Connection) -> list[Message]:
+    def _events(self, store: Store, look: Look) -> list[Message]:
         """Return the events since the last one."""
-        seen = sa.or_(event.c.stream.is_(None), event.c.stream.in_(visible_streams(db, self.project, self.user)))
-        new = sa.and_(event.c.project == self.project, event.c.n > self.last, seen)
-        rows = db.execute(sa.select(event).where(new).order_by(event.c.n)).mappings().all()
+        last, seen = self.last or 0, self.streams or set()
+        found = look.events if last >= look.since else self._older(store, last, look.newest)
+        rows = [row for row in found if row["n"] > last and (row["stream"] is None or row["stream"] in seen)]
         made = [Message(_kind(row), shown_event(row), row["n"]) for row in rows]
         if made and self.resumed and any(row["mention"] == DOCUMENT and row["stream"] for row in rows):
             made.insert(0, Message("reset", {}))  # somebody was done: more may be seen than what is new
         self.resumed = False
-        self.last = rows[-1]["n"] if rows else self.last
+        self.last = look.newest  # what is seen only later is told by `_uncovered`
         return made
 
-    def _uncovered(self, db: sa.Connection) -> list[Message]:
+    def _older(self, store: Store, last: int, newest: int) -> Sequence[sa.RowMapping]:
+        """Return events that are no longer looked at for all."""
+        new = sa.and_(event.c.project == self.project, event.c.n > last, event.c.n <= newest)
+        with store.read() as db:
+            return db.execute(sa.select(event).where(new).order_by(event.c.n)).mappings().all()
+
+    def _uncovered(self, store: Store, look: Look) -> list[Message]:
         """Return what to do about assignments that are seen now and were not, or the other way round."""
-        now = set(db.scalars(visible_streams(db, self.project, self.user)))
-        before, self.streams = self.streams, now
-        if before is None or before == now:
+        sight = (*look.sight, look.roles[self.user])
+        if self.streams is not None and sight == self.sight:
             return []
         it = tables.assignment.c
         own = sa.or_(it.user == self.user, it.user.is_(None))
-        mine = set(db.scalars(sa.select(it.id).where(it.project == self.project, own)))
+        with store.read() as db:
+            now = seen_streams(db, self.project, self.user)
+            mine = set(db.scalars(sa.select(it.id).where(it.project == self.project, own)))
+        before, self.streams, self.sight = self.streams, now, sight
+        if before is None or before == now:
+            return []
         told = [Message("assignment", {"assignment": id}) for id in sorted((now - before) & mine)]
         return told if now - mine == before - mine else [*told, Message("reset", {})]
 
-    def _watched(self, db: sa.Connection) -> list[Message]:
+    def _watched(self, look: Look) -> list[Message]:
         """Return what has changed of what has no numbered events."""
         told: list[Message] = []
-        for kind, found in (
-            ("job", _jobs(db, self.project)),
-            ("prediction", _runs(db, self.project)),
-            ("model", _settings(db, self.project)),
-            ("member", _members(db, self.project)),
-        ):
+        for kind, found in look.watched.items():
             before = self.known.get(kind)
-            self.known[kind] = found
-            if before is not None:
+            if before is not None and before is not found:
                 told += [Message(kind, value) for key, value in found.items() if before.get(key) != value]
                 told += [Message(kind, {**before[key], "gone": True}) for key in before if key not in found]
+        self.known = look.watched
         return told
 
 
@@ -122,60 +125,30 @@ def _kind(row: Any) -> str:
     return "comment" if row["mention"].startswith(NOTE) else "mention"
 
 
-def _jobs(db: sa.Connection, project: int) -> dict[Any, Any]:
-    it = tables.job
-    rows = db.execute(sa.select(it).where(it.c.project == project).order_by(it.c.id.desc()).limit(JOBS)).mappings()
-    return {row["id"]: {"job": row["id"], **{key: row[key] for key in JOB}} for row in rows}
-
-
-def _runs(db: sa.Connection, project: int) -> dict[Any, Any]:
-    it = tables.run.c
-    rows = db.execute(sa.select(it.id, it.model, it.state).where(it.project == project))
-    return {row.id: {"run": row.id, "model": row.model, "state": row.state} for row in rows}
-
-
-def _settings(db: sa.Connection, project: int) -> dict[Any, Any]:
-    it = tables.project.c
-    row = db.execute(sa.select(it.seq, it.model).where(it.id == project)).one()
-    return {project: {"model": row.model, "settings": row.seq}}
-
-
-def _members(db: sa.Connection, project: int) -> dict[Any, Any]:
-    it = tables.member.c
-    rows = db.execute(sa.select(it.user, it.role).where(it.project == project))
-    return {row.user: {"user": row.user, "role": row.role} for row in rows}
-
-
 async def _texts(bench: Workbench, asker: Asker, feed: Feed) -> AsyncIterator[str]:
-    """Yield what is new until the listener goes, may no longer listen, or the server stops.
-
-    The database is asked when something was written to it, and before each ping: sessions end without a word.
-    """
+    """Yield what is new until the listener goes, may no longer listen, or the server stops."""
     yield RETRY
-    spoken, known = time.monotonic(), ""
+    spoken = time.monotonic()
     while not bench.stopping.is_set():
-        # looked at before the database is asked: what is written in between is found the next time
-        state = await run_in_threadpool(bench.watch.look) if bench.watch.due else bench.watch.last
-        silent = time.monotonic() - spoken >= bench.settings.ping
-        if state != known or silent:
-            messages = await run_in_threadpool(_poll, bench, asker, feed)
-            if messages is None:
-                return
-            for message in messages:
-                yield message.text()
-            if silent and not messages:
-                yield PING
-            if messages or silent:
-                spoken = time.monotonic()
-            known = state
+        messages = await run_in_threadpool(_poll, bench, asker, feed)
+        if messages is None:
+            return
+        for message in messages:
+            yield message.text()
+        if messages:
+            spoken = time.monotonic()
+        elif time.monotonic() - spoken >= bench.settings.ping:
+            yield PING
+            spoken = time.monotonic()
         await asyncio.sleep(bench.settings.poll)
 
 
 def _poll(bench: Workbench, asker: Asker, feed: Feed) -> list[Message] | None:
-    with bench.store.read() as db:
-        if asker.secret and by_session(db, asker.secret) is None:  # signed out
-            return None
-        return feed.poll(db)
+    if asker.secret:
+        with bench.store.read() as db:
+            if by_session(db, asker.secret) is None:  # signed out
+                return None
+    return feed.poll(bench.store, bench.look(feed.project))
 
 
 @router.get("/projects/{project}/stream", response_class=StreamingResponse)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from linnet.annotate.api.aside import Aside
-from linnet.annotate.api.watch import Watch
+from linnet.annotate.api.watch import Look, Watch
 from linnet.annotate.fresh import linker_of
 from linnet.annotate.models import load_model, recipe_named
 from linnet.annotate.nearest import nearest_of
@@ -66,13 +66,17 @@ class Workbench:
         self.store, self.settings = store, settings
         self.attempts, self.uses = Attempts(), Uses()
         self.oidc = None if settings.oidc is None else Provider(settings.oidc)
-        self.watch = Watch(store, settings.poll / 2)  # so that who asks every `poll` seconds has none that is older
         self.stopping = threading.Event()  # set when the server is to stop: streams end then
         self._kbs: dict[str, tuple[KnowledgeBase, tuple[int, ...]]] = {}  # with the state of the file
         self._linkers: dict[tuple[str, str], Pipeline] = {}
         self._similar: dict[str, Aside[NgramIndex]] = {}
         self._nearest: dict[tuple[str, str], Aside[Nearest | None]] = {}
         self._opening = threading.Lock()
+        self._watches: dict[int, Watch] = {}
+
+    def look(self, project: int) -> Look:
+        """Return how a project is, for those who listen to it: asked once for all, and hardly older than now."""
+        return self._watches.setdefault(project, Watch(project)).look(self.store, self.settings.poll / 2)
 
     def kb_named(self, name: str) -> KnowledgeBase:
         """Return the knowledge base with a name under LINNET_HOME, opened once, and again if it was edited.
