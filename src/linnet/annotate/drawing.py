@@ -40,7 +40,7 @@ from linnet.annotate.work_time import Timed, fit_work_time
 from linnet.codec import from_json
 from linnet.data import Document
 
-__all__ = ["Drawn", "draw_documents"]
+__all__ = ["RANDOM_NOTE", "Drawn", "begun", "draw_documents", "predicted_documents"]
 
 RANDOM_NOTE = "random"  # in ``why`` of an assignment; nobody is shown it, or reading would not be the same
 MOST_SEEDS = 2**31
@@ -87,6 +87,7 @@ def draw_documents(
     seed = secrets.randbelow(MOST_SEEDS) if seed is None else seed
     with store.read() as db:
         ids = list(db.scalars(_free(db, project_id, user, annotators)))
+        unread = list(db.scalars(_free(db, project_id, user, 1)))
         used = _run_in_use(db, project_id)
         cold = _cold(db, project_id, user)
         wanted = strategy if cold.over or strategy in BY_CHANCE else STRATIFIED
@@ -97,6 +98,7 @@ def draw_documents(
         lock(db)
         still = set(db.scalars(_free(db, project_id, user, annotators)))  # others may have drawn meanwhile
         values = {"project": project_id, "user": user, "strategy": batch.strategy, "seed": seed, "made": now(db)}
+        values |= {"pool": _ranges(unread), "run": used}
         values["model"] = None if used is None else db.scalar(sa.select(run.c.model).where(run.c.id == used))
         made = int(db.execute(round_.insert().values(values).returning(round_.c.id)).scalar_one())
         until = str(db.scalar(sa.select(now(db, lease.total_seconds()))))
@@ -112,12 +114,31 @@ def _why(batch: Batch, random: bool, value: float | None) -> str:
     return RANDOM_NOTE if random or value is None else f"{batch.strategy} {value:.4g}"
 
 
+def begun(db: sa.Connection, work: sa.FromClause) -> sa.ColumnElement[bool]:
+    """Return whether an assignment counts: somebody has begun it, or it is still kept for them."""
+    return sa.or_(work.c.seq > 0, work.c.state != "open", work.c.lease.is_(None), work.c.lease > now(db))
+
+
+def _ranges(ids: Iterable[int]) -> list[tuple[int, int]]:
+    """Return numbers in ascending order as ranges, both ends included.
+
+    >>> _ranges([1, 2, 3, 7])
+    [(1, 3), (7, 7)]
+    """
+    made: list[tuple[int, int]] = []
+    for id in ids:
+        if made and id == made[-1][1] + 1:
+            made[-1] = (made[-1][0], id)
+        else:
+            made.append((id, id))
+    return made
+
+
 def _free(db: sa.Connection, project_id: int, user: int, annotators: int) -> sa.Select[Any]:
     """Return the documents that a user can be given: not had before, and not read by others enough."""
     work = assignment.alias()
-    begun = sa.or_(work.c.seq > 0, work.c.state != "open", work.c.lease.is_(None), work.c.lease > now(db))
     of_document = sa.and_(work.c.document == document.c.id, work.c.kind == "annotate")
-    readers = sa.select(sa.func.count()).where(of_document, work.c.user != user, begun).scalar_subquery()
+    readers = sa.select(sa.func.count()).where(of_document, work.c.user != user, begun(db, work)).scalar_subquery()
     had = sa.exists().where(of_document, work.c.user == user)
     open_ones = sa.and_(document.c.project == project_id, ~document.c.redacted, ~had, readers < annotators)
     return sa.select(document.c.id).where(open_ones).order_by(document.c.id)
@@ -141,8 +162,10 @@ def _batch(
     free = set(ids)
     texts = {row["id"]: dict(row) for row in rows if row["id"] in free}
     brief = strategy not in BY_CANDIDATES  # reading candidates takes longer than all else
-    now_said = _predictions(db, used, texts, brief=brief) if used and strategy not in BY_CHANCE else {}
-    earlier = _predictions(db, _run_before(db, project_id, used), texts) if strategy == "version_disagreement" else {}
+    now_said = predicted_documents(db, used, texts, brief=brief) if used and strategy not in BY_CHANCE else {}
+    earlier = (
+        predicted_documents(db, _run_before(db, project_id, used), texts) if strategy == "version_disagreement" else {}
+    )
     pool = [
         Unread(now_said.get(id) or _document(row, ()), earlier=earlier.get(id)) for id, row in sorted(texts.items())
     ]
@@ -162,7 +185,7 @@ def _run_before(db: sa.Connection, project_id: int, used: str | None) -> str | N
     return found
 
 
-def _predictions(
+def predicted_documents(
     db: sa.Connection, used: str | None, texts: Mapping[int, Any], *, brief: bool = False
 ) -> dict[int, Document]:
     """Return what a run says of documents, each with its number as id; `brief` says only that there are candidates."""
@@ -235,4 +258,4 @@ def _unseen_prediction(db: sa.Connection, id: int) -> Document | None:
     query = sa.select(run.c.id).join(predicted, predicted.c.run == run.c.id).where(predicted.c.document == id, ~learned)
     used = db.scalar(query.order_by(run.c.number.desc()).limit(1))
     row = db.execute(sa.select(document).where(document.c.id == id)).mappings().one()
-    return None if used is None else _predictions(db, used, {id: dict(row)}, brief=True).get(id)
+    return None if used is None else predicted_documents(db, used, {id: dict(row)}, brief=True).get(id)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib.util
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -102,14 +102,17 @@ def open_store(where: str | Path) -> Store:
         DataError: it cannot be opened, is of another kind, or its tables are of a later version of Linnet.
         MissingExtraError: PostgreSQL without the extra ``postgres``.
     """
-    try:
-        store = connect(where)
-        with store.write() as db:
-            migrate(db)
-    except OSError as error:
-        raise DataError(f"the folder {where} cannot be used: {error.strerror}") from error
-    except sa.exc.DBAPIError as error:
-        raise DataError(f"the database cannot be opened: {error.orig}") from error
+    with ExitStack() as failed:
+        try:
+            store = connect(where)
+            failed.callback(store.close)
+            with store.write() as db:
+                migrate(db)
+        except OSError as error:
+            raise DataError(f"the folder {where} cannot be used: {error.strerror}") from error
+        except sa.exc.DBAPIError as error:
+            raise DataError(f"the database cannot be opened: {error.orig}") from error
+        failed.pop_all()
     return store
 
 

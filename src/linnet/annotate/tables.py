@@ -154,9 +154,10 @@ document = sa.Table(
     _json("reviewed", null=True), _json("meta"), _text("format", default=""), _flag("redacted", False), _int("added"),
     sa.UniqueConstraint("project", "sha256", "ext_id"),
 )  # fmt: skip
+# `pool` are the documents that nobody had begun, as ranges of their numbers, `run` the one that predicted them
 round_ = sa.Table(
     "round", METADATA, _key(), _of("project"), _of("user"), _text("strategy"), _int("seed"), _text("model", null=True),
-    _text("made"),
+    _text("made"), _json("pool", null=True), _text("run", null=True),
 )  # fmt: skip
 # `user` is NULL for a stream that all members share; its number is what events call `stream`
 assignment = sa.Table(

@@ -126,7 +126,7 @@ def measure_serving(plan: Plan) -> Report:
 
 
 def _documents(data: Path | None, count: int) -> list[Document]:
-    docs = [doc.bare() for doc in split_documents("bc5cdr", split="dev", data=data)][:count]
+    docs = [Document(doc.id, doc.text) for doc in split_documents("bc5cdr", split="dev", data=data)][:count]
     if len(docs) < count:
         raise LinnetError(f"BC5CDR's development set has {len(docs)} documents; ask for so many at most")
     return docs

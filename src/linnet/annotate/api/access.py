@@ -108,6 +108,7 @@ ACCESS: Mapping[str, Access] = MappingProxyType(
         "POST /models/{model}/use": _work(*LEADERS),
         "GET /projects/{project}/progress": _read(*MEMBERS),
         "GET /projects/{project}/agreement": _read(*LEADERS),
+        "GET /projects/{project}/stopping": _read(*LEADERS),
         "GET /projects/{project}/exports/{format}": _read(*LEADERS),
         "GET /projects/{project}/history": _read(*LEADERS),
         "POST /projects/{project}/history": _manage(ADMIN, replayed=False),

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from math import isfinite
 from typing import Annotated, Any
 
 import sqlalchemy as sa
@@ -15,6 +17,7 @@ from linnet.annotate.api.guard import Asked, Bench, make_router
 from linnet.annotate.api.projects import project_of
 from linnet.annotate.blind import visible_streams
 from linnet.annotate.exports import export
+from linnet.annotate.outlook import outlook
 from linnet.annotate.tables import assignment, document
 from linnet.data import Document
 
@@ -35,6 +38,34 @@ def progress(bench: Bench, asker: Asked, project: int) -> dict[str, Any]:
             "mine": _by_state(db, seen.where(assignment.c.user == asker.user)),
             "seen": _by_state(db, seen),
         }
+
+
+@router.get("/projects/{project}/stopping")
+def stopping(
+    bench: Bench,
+    asker: Asked,
+    project: int,
+    gain: Annotated[float, Query(gt=0, le=1, description="The gain in score that an hour of work is worth.")] = 0.005,
+) -> dict[str, Any]:
+    """Say what is known about stopping: errors left in unread documents with an interval, signals, what readers missed.
+
+    Nothing stops by itself. Ends of the interval are null where too few documents that were drawn by chance are read.
+    """
+    with bench.store.read() as db:
+        found = outlook(db, project, asker.user, gain=gain)
+    return {
+        "errors_left": None if found.left is None else _finite(found.left._asdict()),
+        "unread": found.unread,
+        "signals": [_finite({**asdict(one), "numbers": _finite(one.numbers)}) for one in found.signals],
+        "missed_by_both": [
+            {"annotators": one.annotators, "documents": one.documents, **one.missed._asdict()} for one in found.pairs
+        ],
+    }
+
+
+def _finite(found: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what JSON can hold."""
+    return {key: None if isinstance(value, float) and not isfinite(value) else value for key, value in found.items()}
 
 
 def _by_state(db: sa.Connection, query: sa.Select[Any]) -> dict[str, int]:

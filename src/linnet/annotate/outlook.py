@@ -1,0 +1,226 @@
+"""Whether reading on still pays: errors left, stable predictions, the learning curve, what readers missed.
+
+All of it rests on finished work that the asker may see. It shows numbers; people decide.
+"""
+
+from __future__ import annotations
+
+import itertools
+import zlib
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import sqlalchemy as sa
+
+from linnet.annotate.blind import visible_streams
+from linnet.annotate.drawing import RANDOM_NOTE, begun, predicted_documents
+from linnet.annotate.errors_left import ErrorsLeft, Missed, Round, count_errors, errors_left, missed_by_both
+from linnet.annotate.exports import export
+from linnet.annotate.stopping import ROUNDS, Signal, errors_signal, gain_signal, kappa, stability_signal
+from linnet.annotate.tables import assignment, document, event, model, round_, run, user
+from linnet.annotate.unread import Unread
+from linnet.data import Document
+
+__all__ = ["Outlook", "Pair", "outlook"]
+
+STOP_SET = 100  # unread documents that models are compared on
+MINUTE = 60_000.0  # milliseconds
+
+
+class Pair(NamedTuple):
+    """Two readers of the same ``documents``, and the mentions that both missed."""
+
+    annotators: tuple[str, str]
+    documents: int
+    missed: Missed
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """What is known about stopping.
+
+    Args:
+        left: the errors that readers would still find; None = no document of the last rounds that was drawn by chance
+            has been read.
+        unread: how many documents that is about: those that nobody has begun.
+        signals: none of them stops anything.
+        pairs: for each two readers of the same documents.
+    """
+
+    left: ErrorsLeft | None
+    unread: int
+    signals: Sequence[Signal]
+    pairs: Sequence[Pair]
+
+
+def outlook(db: sa.Connection, project_id: int, user_id: int, *, gain: float) -> Outlook:
+    """Return what is known about stopping, from what a user may see.
+
+    Errors left are those of the model that was in use when the last documents were drawn. Models are compared on up to
+    100 unread documents, the same ones as long as nobody reads them. The learning curve holds the score of each model
+    on its dev documents over the minutes of work that it learned from.
+
+    Args:
+        db: a connection that reads.
+        project_id: the project.
+        user_id: who asks.
+        gain: the gain in the models' score that an hour of work is worth.
+    """
+    work = _finished(db, project_id, user_id)
+    read = {id: next(iter(by_reader.values())) for id, by_reader in work.items()}
+    rounds, used, unread = _rounds(db, project_id, user_id, read)
+    left = errors_left(rounds) if any(one.random for one in rounds) else None
+    signals = [
+        stability_signal(_kappas(db, project_id, unread)),
+        gain_signal(_curve(db, project_id, user_id), limit=gain),
+    ]
+    if left is not None:
+        signals.insert(0, errors_signal(left, _count_mentions(db, project_id, read, used, unread)))
+    return Outlook(left, len(unread), signals, _pairs(work))
+
+
+def _finished(db: sa.Connection, project_id: int, user_id: int) -> dict[int, dict[str, Document]]:
+    """Return the documents that were read, by number and reader."""
+    query = sa.select(assignment.c.id, assignment.c.document, user.c.name).join(document).join(user, _reader())
+    done = sa.and_(assignment.c.kind == "annotate", assignment.c.state == "done", ~document.c.redacted)
+    seen = assignment.c.id.in_(visible_streams(db, project_id, user_id))
+    found: defaultdict[int, dict[str, Document]] = defaultdict(dict)
+    for row in db.execute(query.where(done, seen).order_by(assignment.c.id)):
+        found[row.document][row.name] = export(db, row.id)
+    return found
+
+
+def _reader() -> sa.ColumnElement[bool]:
+    return user.c.id == assignment.c.user
+
+
+def _rounds(
+    db: sa.Connection, project_id: int, user_id: int, read: Mapping[int, Document]
+) -> tuple[list[Round], str | None, set[int]]:
+    """Return the last rounds that left the same documents unread, the run of the last one, and these documents.
+
+    A document that somebody is reading now is neither read nor unread: it is left out of all of them.
+    """
+    open_now = _taken(db, project_id) - read.keys()
+    query = sa.select(round_).where(
+        round_.c.project == project_id, round_.c.pool.is_not(None), round_.c.run.is_not(None)
+    )
+    pools = {
+        row["id"]: (row["run"], _ids(row["pool"]) - open_now)
+        for row in db.execute(query.order_by(round_.c.id)).mappings()
+    }
+    if not pools:
+        return [], None, set()
+    used, last = list(pools.values())[-1]
+    unread = last - read.keys()
+    alike = {id: one for id, one in pools.items() if one[1] - read.keys() == unread}
+    by_chance = _drawn_by_chance(db, project_id, user_id)
+    rounds = [_round(db, project_id, *one, read, by_chance.get(id, set())) for id, one in alike.items()]
+    return rounds, used, unread
+
+
+def _taken(db: sa.Connection, project_id: int) -> set[int]:
+    """Return the documents that cannot be drawn any more, or that somebody reads or has read."""
+    mine = sa.and_(assignment.c.project == project_id, assignment.c.kind == "annotate", begun(db, assignment))
+    erased = sa.select(document.c.id).where(document.c.project == project_id, document.c.redacted)
+    return {*db.scalars(sa.select(assignment.c.document).where(mine)), *db.scalars(erased)}
+
+
+def _ids(ranges: Iterable[tuple[int, int]]) -> set[int]:
+    return {id for first, last in ranges for id in range(first, last + 1)}
+
+
+def _drawn_by_chance(db: sa.Connection, project_id: int, user_id: int) -> dict[int, set[int]]:
+    """Return the documents of each round that were drawn by chance and are done."""
+    it = assignment.c
+    chance = sa.and_(it.project == project_id, it.kind == "annotate", it.why == RANDOM_NOTE, it.state == "done")
+    seen = it.id.in_(visible_streams(db, project_id, user_id))
+    found: defaultdict[int, set[int]] = defaultdict(set)
+    for row in db.execute(sa.select(it.round, it.document).where(chance, seen)):
+        found[row.round].add(row.document)
+    return found
+
+
+def _round(
+    db: sa.Connection, project_id: int, used: str, pool: Set[int], read: Mapping[int, Document], by_chance: Set[int]
+) -> Round:
+    said = _said(db, project_id, used, pool)
+    found = {str(id): float(count_errors(read[id], said[id].document)) for id in pool & read.keys()}
+    expected = {str(id): one.expected_errors for id, one in said.items()}
+    return Round(expected, found, [str(id) for id in by_chance & pool & read.keys()])
+
+
+def _said(db: sa.Connection, project_id: int, used: str | None, ids: Set[int]) -> dict[int, Unread]:
+    """Return what a run says of documents, nothing of those that it has not predicted."""
+    texts = _texts(db, project_id, ids)
+    found = predicted_documents(db, used, texts, brief=True)
+    return {id: Unread(found.get(id) or Document(str(id), row["text"])) for id, row in texts.items()}
+
+
+def _texts(db: sa.Connection, project_id: int, ids: Set[int]) -> dict[int, dict[str, Any]]:
+    columns = (document.c.id, document.c.text, document.c.meta)
+    rows = db.execute(sa.select(*columns).where(document.c.project == project_id)).mappings()
+    return {row["id"]: dict(row) for row in rows if row["id"] in ids}
+
+
+def _count_mentions(
+    db: sa.Connection, project_id: int, read: Mapping[int, Document], used: str | None, unread: Set[int]
+) -> int:
+    """Return how many mentions people found, and a model predicts where nobody has read."""
+    found = sum(len(doc.mentions or ()) for doc in read.values())
+    return found + sum(len(one.mentions) for one in _said(db, project_id, used, unread).values())
+
+
+# --- models ----------------------------------------------------------------------------------------------------------
+
+
+def _kappas(db: sa.Connection, project_id: int, unread: Set[int]) -> list[float]:
+    """Return κ of each model and the one before on the stop set, the last one last."""
+    stop_set = sorted(unread, key=_place)[:STOP_SET]
+    it = run.c
+    query = sa.select(sa.func.max(it.number)).where(it.project == project_id, it.model.is_not(None)).group_by(it.model)
+    numbers = sorted(db.scalars(query))[-ROUNDS - 1 :]
+    last = sa.select(it.id).where(it.project == project_id, it.number.in_(numbers)).order_by(it.number)
+    texts = _texts(db, project_id, set(stop_set))
+    said = [predicted_documents(db, id, texts, brief=True) for id in db.scalars(last).all()]
+    kappas: list[float] = []
+    for before, after in itertools.pairwise(said):
+        both = [id for id in stop_set if id in before and id in after and before[id].text.strip()]
+        if both:
+            kappas.append(kappa([before[id] for id in both], [after[id] for id in both]))
+    return kappas
+
+
+def _place(id: int) -> int:
+    return zlib.crc32(str(id).encode())
+
+
+def _curve(db: sa.Connection, project_id: int, user_id: int) -> list[tuple[float, float]]:
+    """Return the minutes of work that each model learned from, and its score."""
+    points: list[tuple[float, float]] = []
+    seen = event.c.stream.in_(visible_streams(db, project_id, user_id))
+    taken = sa.func.sum(sa.cast(event.c.ms, sa.Double))
+    query = sa.select(model.c.metrics, model.c.data_to_event).where(model.c.project == project_id)
+    for row in db.execute(query.order_by(model.c.data_to_event)):
+        score = row.metrics.get("measures", {}).get(row.metrics.get("measure"), {}).get("value")
+        of_project = sa.and_(event.c.project == project_id, event.c.n <= row.data_to_event, seen)
+        minutes = float(db.scalar(sa.select(taken).where(of_project)) or 0.0) / MINUTE
+        if score is not None and minutes > 0:
+            points.append((minutes, float(score)))
+    return points
+
+
+# --- readers ---------------------------------------------------------------------------------------------------------
+
+
+def _pairs(work: Mapping[int, Mapping[str, Document]]) -> list[Pair]:
+    """Return how much each two readers of the same documents missed."""
+    counts: defaultdict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0, 0, 0])
+    for by_reader in work.values():
+        spans = {name: {mention.spans for mention in doc.mentions or ()} for name, doc in sorted(by_reader.items())}
+        for one, other in itertools.combinations(spans, 2):
+            new = (1, len(spans[one]), len(spans[other]), len(spans[one] & spans[other]))
+            counts[one, other] = [old + more for old, more in zip(counts[one, other], new, strict=True)]
+    return [Pair(who, documents, missed_by_both(*found)) for who, (documents, *found) in sorted(counts.items())]
