@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import importlib.util
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import Any, BinaryIO
 
 from linnet.annotate.problems import BusyError
 from linnet.errors import DataError, MissingExtraError
@@ -28,10 +30,18 @@ except ModuleNotFoundError as error:
     raise MissingExtraError(str(error.name), extra="serve", wanted_by="the annotation workbench") from error
 from linnet.annotate.tables import METADATA
 
+fcntl: ModuleType | None
+try:
+    import fcntl
+except ModuleNotFoundError:  # Windows
+    fcntl = None
+
 __all__ = ["FILE", "Store", "connect", "migrate", "open_store"]
 
 FILE = "linnet.db"
 WAIT = 30  # seconds to wait for other writers, or for a connection
+TURNS = "-turns"  # behind the name of the database: what writers lock
+LOOK = 0.001  # seconds until a writer looks again whether it is its turn
 CONNECTIONS = 50  # at once: more than threads that serve requests
 PATIENCE = 1000  # milliseconds to wait for readers before the log is emptied
 MIGRATIONS = Path(__file__).parent / "migrations"
@@ -47,8 +57,7 @@ class Store:
         lite = engine.dialect.name == "sqlite"
         snapshot: dict[str, Any] = {} if lite else {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
         self._reader = engine.execution_options(**snapshot)
-        # SQLite has one writer: threads that wait here take turns at once, those that wait for its file poll
-        self._turn = threading.Lock() if lite else nullcontext()
+        self._turn = _Turns(Path(str(engine.url.database) + TURNS)) if lite else nullcontext()
 
     @contextmanager
     def read(self) -> Iterator[sa.Connection]:
@@ -81,6 +90,54 @@ class Store:
     def close(self) -> None:
         """Close all connections; the store cannot be used any more."""
         self._engine.dispose()
+        if isinstance(self._turn, _Turns):
+            self._turn.close()
+
+
+class _Turns:
+    """Whose turn it is to write to SQLite, which has one writer: threads first, then processes.
+
+    SQLite's own waiting looks again after up to a tenth of a second, and whoever writes often is there first: a worker
+    that stores predictions would hold up every decision.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._thread = threading.Lock()
+        self._file = path.open("ab")
+
+    def __enter__(self) -> None:
+        self._thread.acquire()
+        try:
+            self._wait()
+        except BaseException:
+            self._thread.release()
+            raise
+
+    def _wait(self) -> None:
+        until = time.monotonic() + WAIT
+        while not _locked(self._file):
+            if time.monotonic() > until:
+                raise BusyError("the database is busy: others are writing; try again")
+            time.sleep(LOOK)
+
+    def __exit__(self, *_: object) -> None:
+        if fcntl is not None:
+            fcntl.flock(self._file, fcntl.LOCK_UN)
+        self._thread.release()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+def _locked(file: BinaryIO) -> bool:
+    """Lock a file if nobody else has; where files cannot be locked so, SQLite's own lock is the only one."""
+    try:
+        if fcntl is not None:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 @contextmanager

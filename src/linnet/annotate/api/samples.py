@@ -6,11 +6,13 @@ from dataclasses import asdict
 from datetime import timedelta
 from typing import Any
 
+from anyio import to_thread
 from pydantic import Field
 
-from linnet.annotate.api.guard import Asked, Bench, make_router
+from linnet.annotate.api.guard import Asked, Asker, Bench, make_router
 from linnet.annotate.api.projects import project_of
 from linnet.annotate.api.session import Body
+from linnet.annotate.api.workbench import Workbench
 from linnet.annotate.drawing import draw_documents
 
 __all__ = ["router"]
@@ -27,11 +29,16 @@ class Wish(Body):
 
 
 @router.post("/projects/{project}/samples", status_code=201)
-def draw(bench: Bench, asker: Asked, project: int, body: Wish) -> dict[str, Any]:
+async def draw(bench: Bench, asker: Asked, project: int, body: Wish) -> dict[str, Any]:
     """Give me the next documents to read; they are mine until the lease ends, and for good once I have begun.
 
     While the project is cold, documents are drawn by chance; ``cold_start`` says how far off that is.
     """
+    # one after the other: drawing takes long, and a team that begins its day would hold up all other requests
+    return await to_thread.run_sync(_draw, bench, asker, project, body, limiter=bench.drawing)
+
+
+def _draw(bench: Workbench, asker: Asker, project: int, body: Wish) -> dict[str, Any]:
     chosen = project_of(bench, project)["settings"]
     drawn = draw_documents(
         bench.store,

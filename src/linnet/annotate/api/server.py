@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import sys
 from collections.abc import Callable
 from signal import SIGINT
 
@@ -17,6 +18,7 @@ except ModuleNotFoundError as error:
 
 __all__ = ["GRACE", "Server"]
 
+SWITCH = 0.001  # seconds that a thread may compute before another one has a turn: answers are short
 GRACE = 10  # seconds that requests under way have when the server is to stop
 
 
@@ -46,6 +48,7 @@ class Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Begin to listen."""
+        sys.setswitchinterval(SWITCH)
         await super().startup(sockets)
         if self.started:
             self._greet(self.servers[0].sockets[0].getsockname()[1])

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
+from anyio import CapacityLimiter
+
 from linnet.annotate.api.aside import Aside
 from linnet.annotate.api.watch import Look, Watch
 from linnet.annotate.fresh import linker_of
@@ -72,6 +74,7 @@ class Workbench:
         self._similar: dict[str, Aside[NgramIndex]] = {}
         self._nearest: dict[tuple[str, str], Aside[Nearest | None]] = {}
         self._opening = threading.Lock()
+        self.drawing = CapacityLimiter(1)
         self._watches: dict[int, Watch] = {}
 
     def look(self, project: int) -> Look:
