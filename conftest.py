@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 from collections.abc import Generator
 
 import pytest
 
 EXTRAS = (
-    "accelerate", "alembic", "argon2", "cryptography", "fastapi", "httpx2", "jwt", "onnx", "onnxruntime", "optuna",
-    "psycopg", "python_multipart", "safetensors", "spacy", "sqlalchemy", "starlette", "tokenizers", "torch",
+    "accelerate", "alembic", "anyio", "argon2", "cryptography", "fastapi", "httpx2", "jwt", "onnx", "onnxruntime",
+    "optuna", "psycopg", "python_multipart", "safetensors", "spacy", "sqlalchemy", "starlette", "tokenizers", "torch",
     "transformers", "uvicorn",
 )  # fmt: skip
 MISSING = [name for name in EXTRAS if importlib.util.find_spec(name) is None]
+# modules that are left half imported when one is not there
+HALF = {"torch": r"linnet\.nn\.", "sqlalchemy": r"(linnet|tests)\.annotate\.|linnet\.bench\.serve"}
 FLAIR = ["src/linnet/detect/flair_model.py"]
 
 collect_ignore = [] if importlib.util.find_spec("flair") else FLAIR
@@ -22,9 +25,9 @@ def _skip(report: pytest.CollectReport | pytest.TestReport, path: object) -> Non
     """Turn a failure for want of an extra into a skip."""
     told = str(report.longrepr)
     lacks = [name for name in MISSING if f"No module named '{name}" in told or f"needs {name}, which is not" in told]
-    for name, room in (("torch", "nn"), ("sqlalchemy", "annotate")):
-        if name in MISSING and "ImportError: cannot import name" in told and f"from 'linnet.{room}." in told:
-            lacks.append(name)  # a module that was left half imported when it was not there
+    for name, modules in HALF.items():
+        if name in MISSING and "ImportError: cannot import name" in told and re.search(rf"from '{modules}", told):
+            lacks.append(name)
     if report.failed and (name := next(iter(lacks), None)):
         report.outcome, report.longrepr = "skipped", (str(path), 0, f"Skipped: {name} is not installed")
 
