@@ -388,7 +388,7 @@ def test_a_program_that_fails_says_why(url: str, tmp_path: Path) -> None:
 
 def run(*arguments: object) -> Result:
     app = importlib.import_module("linnet.cli.main").app
-    return CliRunner().invoke(app, ["serve", *map(str, arguments)])
+    return CliRunner().invoke(app, ["serve", *map(str, arguments)], env={"COLUMNS": "100"})
 
 
 def test_the_commands(tmp_path: Path) -> None:
