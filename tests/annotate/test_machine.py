@@ -219,7 +219,7 @@ class Workbench(RuleBasedStateMachine):
 
     def predicted_since(self) -> bool:
         """Return whether a model has spoken after the document was given back: it was not asked about that."""
-        done = [event for event in self.desk.events() if event.mention == ""]
+        done = [event for event in self.desk.events() if event.kind == "done"]  # redone, nobody was asked anew
         return bool(done) and done[-1].run != self.desk.read().run
 
     def teardown(self) -> None:
