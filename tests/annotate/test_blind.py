@@ -7,7 +7,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from linnet.annotate.assignments import assign
+from linnet.annotate.assignments import assign, read
 from linnet.annotate.blind import countable_streams, may_see, may_write, visible_streams
 from linnet.annotate.exports import export_project, sources
 from linnet.annotate.history import history
@@ -144,6 +144,25 @@ def test_a_model_that_learned_from_a_peer_is_silent_until_one_is_done(desk: Desk
     with desk.store.write() as db:
         assert change_settings(db, desk.project, 1, {"model": model})  # rolled back
     assert (desk.read().run, desk.read().model) == (told, model)
+
+
+def test_shared_work_tells_nothing_of_what_somebody_still_reads(desk: Desk) -> None:
+    bob = desk.colleague()
+    bob.do("link", "g1", concepts=["HP:6"])
+    bob.do("done")
+    first = desk.read().run
+    with desk.store.write() as db:
+        learned = sources(db, desk.project, last_number(db))
+        model = add_model(db, desk.project, f"models/{desk.project}", last_number(db), learned)
+        shared = assign(db, desk.document, None, kind="shared")
+    told = desk.predict((guess(*FITS, "HP:6"),), model)
+    with desk.store.write() as db:
+        assert change_settings(db, desk.project, 0, {"model": model})
+    with desk.store.read() as db:
+        assert read(db, shared).run == first
+    desk.do("done")
+    with desk.store.read() as db:
+        assert read(db, shared).run == told
 
 
 def test_work_without_suggestions_has_none(desk: Desk) -> None:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import threading
 
 import pytest
+import sqlalchemy as sa
 
+from linnet.annotate import drawing
 from linnet.annotate.documents import add_documents
 from linnet.annotate.drawing import draw_documents
+from linnet.annotate.exports import export
 from linnet.annotate.people import add_user, set_role
 from linnet.data import Document
 from linnet.errors import DataError
@@ -49,3 +52,26 @@ def test_no_times_are_too_long_to_be_summed(desk: Desk) -> None:
     with desk.store.write() as db:
         add_documents(db, desk.project, desk.user, [Document("more", "More.")])
     assert len(draw_documents(desk.store, desk.project, desk.user, 1, strategy="random").assignments) == 1
+
+
+def test_a_long_project_is_not_read_whole_for_each_draw(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Links are counted until there are enough, and only the last documents drawn by chance are judged."""
+    monkeypatch.setattr(drawing, "MOST_JUDGED", 3)
+    with desk.store.write() as db:
+        made = add_documents(db, desk.project, desk.user, [Document(f"n{at}", f"{at} ague gout") for at in range(30)])
+    streams = draw_documents(desk.store, desk.project, desk.user, 20, strategy="random").assignments
+    for stream in streams:
+        work = Desk(desk.store, desk.project, desk.user, desk.name, made.new[0], stream)
+        for at in range(6):
+            work.do("create", parts=[(at, at + 4)] if at else [(3, 7)], concepts=["HP:1"])
+        work.do("done")
+    exported: list[int] = []
+
+    def note(db: sa.Connection, stream: int) -> Document:
+        exported.append(stream)
+        return export(db, stream)
+
+    monkeypatch.setattr(drawing, "export", note)
+    cold = draw_documents(desk.store, desk.project, desk.user, 1, strategy="random").cold
+    assert (cold.links_left, cold.documents_left) == (0, 0)
+    assert len(exported) < len(streams)

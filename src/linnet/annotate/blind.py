@@ -159,7 +159,8 @@ def visible_runs(db: sa.Connection, stream: Mapping[str, Any]) -> Streams:
     """Return the runs whose predictions an assignment may show, the one to show first.
 
     That is one of the model in use, otherwise the last. Open blind work is not shown predictions of a model that has
-    learned from a peer's labels of that document, nor any where it is to be done without suggestions.
+    learned from a peer's labels of that document, nor any where it is to be done without suggestions. Shared work and
+    adjudications are not shown those of a model that has learned from anybody's while somebody still reads it blindly.
     """
     done = stream["state"] == "done"
     row = db.execute(sa.select(project.c.model, project.c.blind).where(project.c.id == stream["project"])).one()
@@ -167,8 +168,15 @@ def visible_runs(db: sa.Connection, stream: Mapping[str, Any]) -> Streams:
     query = sa.select(run.c.id).join(predicted, there).where(run.c.project == stream["project"])
     if not (stream["suggestions"] or done):
         query = query.where(sa.false())
-    if row.blind and stream["kind"] == "annotate" and not done:
+    if row.blind and not done and (stream["kind"] == "annotate" or _is_read(db, stream["document"])):
         learned = sa.and_(model_source.c.model == run.c.model, model_source.c.document == stream["document"])
-        query = query.where(~sa.exists().where(sa.and_(learned, model_source.c.user != stream["user"])))
+        peers = model_source.c.user != stream["user"] if stream["kind"] == "annotate" else sa.true()
+        query = query.where(~sa.exists().where(learned, peers))
     in_use = sa.case((sa.func.coalesce(run.c.model, "") == (row.model or ""), 0), else_=1)
     return query.order_by(in_use, run.c.number.desc())
+
+
+def _is_read(db: sa.Connection, document: int) -> bool:
+    """Return whether somebody has a document to annotate and is not done with it."""
+    work = sa.and_(assignment.c.document == document, assignment.c.kind == "annotate", assignment.c.state != "done")
+    return db.execute(sa.select(assignment.c.id).where(work).limit(1)).first() is not None

@@ -44,6 +44,7 @@ __all__ = ["RANDOM_NOTE", "Drawn", "begun", "draw_documents", "predicted_documen
 
 RANDOM_NOTE = "random"  # in ``why`` of an assignment; nobody is shown it, or reading would not be the same
 MOST_SEEDS = 2**31
+MOST_JUDGED = 50  # of the last documents that were drawn by chance: the calibration of today is wanted, and at once
 MOST_NAMED = 500  # documents that a query names; of more it reads all
 
 
@@ -238,18 +239,23 @@ def _links(db: sa.Connection, seen: sa.Select[Any]) -> Counter[str]:
 
 
 def _cold(db: sa.Connection, project_id: int, user: int) -> ColdStart:
+    """Return how cold a project is; links are counted, from the last documents back, until there are enough."""
     seen = visible_streams(db, project_id, user)
     work = sa.select(assignment.c.id, assignment.c.document, assignment.c.why).join(document)
     done = work.where(assignment.c.id.in_(seen), assignment.c.state == "done", ~document.c.redacted)
-    read: dict[int, Document] = {}
-    by_chance: list[tuple[Document, Document]] = []
-    for stream, id, why in db.execute(done.order_by(assignment.c.id)).all():
-        if id in read:
+    counted, read, by_chance = ColdStart(0, 0, None), set[int](), list[tuple[Document, Document]]()
+    for stream, id, why in db.execute(done.order_by(assignment.c.id.desc())).all():
+        judged = why == RANDOM_NOTE and len(by_chance) < MOST_JUDGED and id not in read
+        said = _unseen_prediction(db, id) if judged else None
+        if id in read or not (said or counted.links_left or counted.documents_left):
             continue
-        read[id] = replace(export(db, stream), id=str(id))
-        if why == RANDOM_NOTE and (said := _unseen_prediction(db, id)) is not None:
-            by_chance.append((read[id], said))
-    return cold_start(list(read.values()), by_chance)
+        read.add(id)
+        doc = replace(export(db, stream), id=str(id))
+        one = cold_start([doc], [])
+        counted = ColdStart(counted.links + one.links, counted.documents + one.documents, None)
+        if said is not None:
+            by_chance.append((doc, said))
+    return replace(counted, ece=cold_start([], by_chance).ece)
 
 
 def _unseen_prediction(db: sa.Connection, id: int) -> Document | None:

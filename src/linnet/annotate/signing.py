@@ -21,6 +21,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from linnet.annotate.journal import lock
 from linnet.annotate.people import add_user, storable
 from linnet.annotate.tables import identity, now, session, token, user
 from linnet.errors import DataError, LinnetError, MissingExtraError
@@ -272,6 +273,7 @@ def take_link(db: sa.Connection, secret: str) -> int:
     Raises:
         UnknownCallerError: the link is not good, or was used before.
     """
+    lock(db)  # two who use it at once: one of them
     row = _of_token(db, secret)
     if row is None or LINK not in row.scopes:
         raise UnknownCallerError("this link was used before or is too old: ask for another one")

@@ -22,6 +22,8 @@ from linnet.reporter import Reporter
 __all__ = [
     "TERMINAL",
     "App",
+    "DataFolder",
+    "Database",
     "Group",
     "Metrics",
     "Quiet",
@@ -43,6 +45,10 @@ EVERY = 10.0  # seconds between lines of progress
 
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show errors only.")]
 Metrics = Annotated[Path | None, typer.Option(help="Also write the seconds of each step and part as CSV.")]
+DataFolder = Annotated[Path, typer.Option("--data", help="Folder of the workbench: its database, models and exports.")]
+Database = Annotated[
+    str | None, typer.Option(help="PostgreSQL instead of the database in the folder: postgresql://user@host/name.")
+]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Show more messages.")]
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from linnet.cli.common import App, Group, Quiet, Verbose, listen
+from linnet.cli.common import App, Database, Group, Quiet, Verbose, listen
 from linnet.cli.serve_backup import backup, restore
 from linnet.cli.terminal import say
 from linnet.errors import LinnetError
@@ -41,9 +41,7 @@ def serve(
     data: Annotated[
         Path | None, typer.Option(help="Folder of the workbench: its database, models and exports. Must be given.")
     ] = None,
-    database: Annotated[
-        str | None, typer.Option(help="PostgreSQL instead of the database in the folder: postgresql://user@host/name.")
-    ] = None,
+    database: Database = None,
     host: Annotated[str, typer.Option(help="Address to listen at; 0.0.0.0 for all of this machine.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen at.")] = 8421,
     worker: Annotated[

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from linnet.cli.common import Quiet, Verbose, file_size, listen
+from linnet.cli.common import Database, DataFolder, Quiet, Verbose, file_size, listen
 from linnet.cli.terminal import say
 
 __all__ = ["backup", "restore"]
@@ -16,10 +16,8 @@ __all__ = ["backup", "restore"]
 
 def backup(
     archive: Annotated[Path, typer.Argument(metavar="FILE", help="Zip file to make; it must not be there.")],
-    data: Annotated[Path, typer.Option(help="Folder of the workbench: its database, models and exports.")],
-    database: Annotated[
-        str | None, typer.Option(help="PostgreSQL instead of the database in the folder: postgresql://user@host/name.")
-    ] = None,
+    data: DataFolder,
+    database: Database = None,
     with_kb: Annotated[
         bool, typer.Option("--with-kb", help="Take the projects' knowledge bases too, not only names and versions.")
     ] = False,
@@ -36,7 +34,7 @@ def backup(
 
     made = back_up(archive, data, database, kbs=with_kb)
     if not quiet:
-        say(f"{archive}: {file_size(archive)}, {len(made.files)} files, up to event {made.events:,} of {made.made}")
+        say(f"{archive}: {file_size(archive)}, files: {len(made.files):,}, up to event {made.events:,} of {made.made}")
 
 
 def restore(

@@ -7,12 +7,11 @@ import os
 import signal
 import sys
 import threading
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from linnet.cli.common import Quiet, Verbose, listen
+from linnet.cli.common import Database, DataFolder, Quiet, Verbose, listen
 from linnet.errors import LinnetError
 
 if TYPE_CHECKING:
@@ -26,10 +25,8 @@ NICE = 10  # how much others come first
 
 
 def worker(
-    data: Annotated[Path, typer.Option(help="Folder of the workbench: its database, models and exports.")],
-    database: Annotated[
-        str | None, typer.Option(help="PostgreSQL instead of the database in the folder: postgresql://user@host/name.")
-    ] = None,
+    data: DataFolder,
+    database: Database = None,
     only: Annotated[
         list[str] | None, typer.Option("--only", help="Kinds of jobs to do: train, predict, export. Default: all.")
     ] = None,

@@ -13,6 +13,7 @@ from linnet.annotate.api.guard import Asked, Bench, make_router
 from linnet.annotate.api.problems import Problem
 from linnet.annotate.api.session import Body
 from linnet.annotate.api.workbench import Workbench
+from linnet.annotate.journal import lock
 from linnet.annotate.models import project_row, recipe_named
 from linnet.annotate.people import Role, add_guideline, add_project, change_settings, name_of, role_of, set_role
 from linnet.annotate.sampling import STRATEGIES
@@ -215,6 +216,7 @@ def _user(db: sa.Connection, named: str) -> int:
 
 
 def _keep_an_admin(db: sa.Connection, project: int, user: int, role: Literal["admin"] | str | None) -> None:
+    lock(db)  # two admins who leave at once: one of them
     others = sa.and_(tables.member.c.role == "admin", tables.member.c.project == project, tables.member.c.user != user)
     left = db.scalar(sa.select(sa.func.count()).select_from(tables.member).where(others))
     if role != "admin" and not left and role_of(db, project, user) == "admin":
