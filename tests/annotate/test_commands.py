@@ -340,6 +340,15 @@ def test_done_meanwhile(desk: Desk) -> None:
     assert desk.do("done", seq=0).seq == 1
 
 
+def test_what_waits_at_done_is_what_waits_then_whatever_the_window_saw(desk: Desk) -> None:
+    fits, again, _ = desk.guesses()
+    desk.do("accept", fits)
+    desk.do("unsure", again)
+    desk.do("undo")  # in another window
+    desk.do("done", seq=2)
+    assert desk.read().state[DOCUMENT] == Progress("done", ((HANDS,), (AGAIN,)))
+
+
 def test_everybody_undoes_the_own_commands(desk: Desk) -> None:
     with desk.store.write() as db:
         stream = assign(db, desk.document, None, kind="shared")

@@ -209,7 +209,9 @@ class _Batch:
         if command.op in (UNDO, REDO):
             wanted = self._history(command.op)
         else:
-            wanted = changes(command, _sheet(self.db, self.reading, self.state, command), self._seen())
+            # what waits for a decision when a document is given back is what waits now, whatever the sender saw
+            seen = self.state if command.op == "done" else self._seen()
+            wanted = changes(command, _sheet(self.db, self.reading, self.state, command), seen)
         new = [one for one in wanted if is_mention(one.mention) and not self._is_there(one)]
         if new and is_done(self.state):  # somebody else said so
             raise DataError("the document is done: reopen it first")
