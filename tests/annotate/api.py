@@ -121,8 +121,11 @@ class Site:
         return run
 
 
-def listen(person: Person, project: int, last: int | None = None, during: Any = None) -> str:
-    """Return what the stream of a project tells until nothing is new, while something is done."""
+def listen(person: Person, project: int, last: int | None = None, during: Any = None, cookie: str = "") -> str:
+    """Return what the stream of a project tells until nothing is new, while something is done.
+
+    Who has a cookie shows it instead of the person's token.
+    """
     told: list[bytes] = []
 
     async def silent(times: int, listening: asyncio.Task[None]) -> None:
@@ -143,7 +146,7 @@ def listen(person: Person, project: int, last: int | None = None, during: Any = 
             if message["type"] == "http.response.start":
                 assert message["status"] == 200
 
-        headers = [(b"authorization", f"Bearer {person.token}".encode())]
+        headers = [(b"cookie", cookie.encode()) if cookie else (b"authorization", f"Bearer {person.token}".encode())]
         headers += [] if last is None else [(b"last-event-id", str(last).encode())]
         path = f"{PREFIX}/projects/{project}/stream"
         scope = {

@@ -16,7 +16,7 @@ from linnet.annotate.people import add_user
 from linnet.annotate.signing import Attempts, TooManyAttemptsError, UnknownCallerError, first_link, make_link
 from linnet.annotate.store import open_store
 from linnet.annotate.tables import session, token, user
-from tests.annotate.api import Person, Site
+from tests.annotate.api import Person, Site, listen
 from tests.annotate.desk import fresh
 
 PASSWORD = "correct horse battery"
@@ -111,6 +111,25 @@ def test_signing_out_ends_the_session(site: Site, member: tuple[str, TestClient,
     again = site.stranger().get(PREFIX + "/me", headers={"Cookie": f"linnet={stolen}"})
     assert again.status_code == 401
     assert again.headers["www-authenticate"] == "Bearer"
+
+
+def test_signing_out_ends_what_is_listened_to(
+    site: Site, root: Person, member: tuple[str, TestClient, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name, browser, csrf = member
+    project = site.project(root)
+    user = browser.get(PREFIX + "/me").json()["user"]
+    root.ask("PUT", f"/projects/{project}/members/{user}", json={"role": "viewer"})
+    bench = site.app.state.workbench
+    looks = [bench.look(project)]
+    monkeypatch.setattr(bench, "held_look", lambda _: looks.pop() if looks else None)
+    again = post(site.stranger(), "/session", {"name": name, "password": PASSWORD}, 201)
+    other = f"linnet={again.cookies['linnet']}"  # newer than what the stream looks at first
+    assert listen(root, project, cookie=other).count(": ping") > 1
+    out = {"X-CSRF-Token": csrf}
+    mine = f"linnet={browser.cookies['linnet']}"
+    told = listen(root, project, during=lambda: browser.delete(PREFIX + "/session", headers=out), cookie=mine)
+    assert told.count(": ping") == 1  # none after it
 
 
 def test_five_failures_a_minute(site: Site, member: tuple[str, TestClient, str]) -> None:

@@ -12,7 +12,7 @@ import hmac
 import secrets
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -23,7 +23,7 @@ import sqlalchemy as sa
 
 from linnet.annotate.journal import lock
 from linnet.annotate.people import add_user, storable
-from linnet.annotate.tables import identity, now, session, token, user
+from linnet.annotate.tables import identity, member, now, session, token, user
 from linnet.errors import DataError, LinnetError, MissingExtraError
 
 try:
@@ -44,10 +44,12 @@ __all__ = [
     "change_password",
     "disable",
     "first_link",
+    "has_session",
     "make_link",
     "make_session",
     "make_token",
     "same_secret",
+    "sessions_of",
     "sign_in",
     "sign_out",
     "take_link",
@@ -212,6 +214,18 @@ def by_session(db: sa.Connection, secret: str) -> Caller | None:
     good = sa.and_(session.c.hash == _digest(secret), session.c.expires > now(db), ~user.c.disabled)
     row = db.execute(of_user.where(good)).first()
     return None if row is None else Caller(row.id, row.name, row.admin, csrf=row.csrf)
+
+
+def sessions_of(db: sa.Connection, project: int) -> frozenset[str]:
+    """Return the hashes of the sessions that the members of a project have; `has_session` asks for one."""
+    it = session.c
+    of_members = sa.select(it.hash).join(member, member.c.user == it.user)
+    return frozenset(db.scalars(of_members.where(member.c.project == project, it.expires > now(db))))
+
+
+def has_session(sessions: Collection[str], secret: str) -> bool:
+    """Return whether a session is one of those with these hashes."""
+    return _digest(secret) in sessions
 
 
 def sign_out(db: sa.Connection, secret: str) -> None:

@@ -45,8 +45,8 @@ from linnet.errors import LinnetError
 
 __all__ = ["make_app", "routes_of"]
 
-RESOURCES = (
-    session, oidc, users, projects, uploads, documents, assignments, samples, stream, kb, proposals, candidates, jobs,
+RESOURCES = (  # the first route that fits answers: those that are asked for most often come first
+    assignments, candidates, kb, documents, samples, session, oidc, users, projects, uploads, stream, proposals, jobs,
     quality, exports,
 )  # fmt: skip
 LARGE = ("uploads", "history")  # the last part of paths that take files

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -60,7 +62,13 @@ def access_of(method: str, path: str) -> Access | None:
 
 
 class Guarded(APIRoute):
-    """A route that asks first who calls, before it reads what they send."""
+    """A route that asks first who calls, before it reads what they send.
+
+    What answers runs in a thread and nothing else does: each change of threads waits for one that is computing.
+    """
+
+    def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
+        super().__init__(path, _in_thread(endpoint), **options)
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """Return what answers a request."""
@@ -78,6 +86,17 @@ class Guarded(APIRoute):
             return await handle(request)
 
         return guarded
+
+
+def _in_thread(endpoint: Callable[..., Any]) -> Callable[..., Any]:
+    if inspect.iscoroutinefunction(endpoint):
+        return endpoint
+
+    @functools.wraps(endpoint)
+    async def answer(**given: Any) -> Any:
+        return await run_in_threadpool(endpoint, **given)
+
+    return answer
 
 
 def cookie_name(request: Request) -> str:
@@ -169,12 +188,12 @@ def _number(value: Any) -> int | None:
     return int(text) if text.isascii() and text.isdecimal() and 0 < len(text) < 11 and int(text) <= LARGEST else None
 
 
-def _asked(request: Request) -> Asker:
+async def _asked(request: Request) -> Asker:
     asker: Asker = request.state.asker
     return asker
 
 
-def _bench(request: Request) -> Workbench:
+async def _bench(request: Request) -> Workbench:
     bench: Workbench = request.app.state.workbench
     return bench
 

@@ -33,7 +33,7 @@ class Start(Body):
     link: str = Field(default="", max_length=200, pattern="^[A-Za-z0-9_-]*$")
 
 
-def _provider(bench: Bench) -> Provider:
+async def _provider(bench: Bench) -> Provider:
     if bench.oidc is None:
         raise Problem(404)
     return bench.oidc

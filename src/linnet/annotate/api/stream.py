@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
+from bisect import bisect_right
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple
@@ -21,7 +22,7 @@ from linnet.annotate.api.watch import FARTHEST, Look
 from linnet.annotate.api.workbench import Workbench
 from linnet.annotate.blind import seen_streams
 from linnet.annotate.marks import DOCUMENT, NOTE
-from linnet.annotate.signing import by_session
+from linnet.annotate.signing import by_session, has_session
 from linnet.annotate.store import Store
 from linnet.annotate.tables import event
 from linnet.frozen import EMPTY
@@ -71,11 +72,22 @@ class Feed:
             return [*self._watched(look), Message("reset", {}, newest)]
         return self._uncovered(store, look) + self._events(store, look) + self._watched(look)
 
+    def asks(self, look: Look) -> bool:
+        """Return whether `poll` has to ask the database."""
+        return not self._sees_as_before(look) or (self.last or 0) < look.since
+
+    def _sight(self, look: Look) -> tuple[Any, ...]:
+        return (*look.sight, look.roles.get(self.user))
+
+    def _sees_as_before(self, look: Look) -> bool:
+        return self.streams is not None and self._sight(look) == self.sight
+
     def _events(self, store: Store, look: Look) -> list[Message]:
         """Return the events since the last one."""
         last, seen = self.last or 0, self.streams or set()
         found = look.events if last >= look.since else self._older(store, last, look.newest)
-        rows = [row for row in found if row["n"] > last and (row["stream"] is None or row["stream"] in seen)]
+        new = bisect_right(found, last, key=lambda row: row["n"])
+        rows = [row for row in found[new:] if row["stream"] is None or row["stream"] in seen]
         made = [Message(_kind(row), shown_event(row), row["n"]) for row in rows]
         if made and self.resumed and any(row["mention"] == DOCUMENT and row["stream"] for row in rows):
             made.insert(0, Message("reset", {}))  # somebody was done: more may be seen than what is new
@@ -91,9 +103,9 @@ class Feed:
 
     def _uncovered(self, store: Store, look: Look) -> list[Message]:
         """Return what to do about assignments that are seen now and were not, or the other way round."""
-        sight = (*look.sight, look.roles[self.user])
-        if self.streams is not None and sight == self.sight:
+        if self._sees_as_before(look):
             return []
+        sight = self._sight(look)
         it = tables.assignment.c
         own = sa.or_(it.user == self.user, it.user.is_(None))
         with store.read() as db:
@@ -125,12 +137,29 @@ def _kind(row: Any) -> str:
     return "comment" if row["mention"].startswith(NOTE) else "mention"
 
 
+async def _is_signed_in(bench: Workbench, secret: str, look: Look) -> bool:
+    return has_session(look.sessions, secret) or await run_in_threadpool(_has_signed_in, bench.store, secret)
+
+
+def _has_signed_in(store: Store, secret: str) -> bool:
+    """Return whether a session that a look does not know is newer than the look."""
+    with store.read() as db:
+        return by_session(db, secret) is not None
+
+
 async def _texts(bench: Workbench, asker: Asker, feed: Feed) -> AsyncIterator[str]:
     """Yield what is new until the listener goes, may no longer listen, or the server stops."""
     yield RETRY
     spoken = time.monotonic()
     while not bench.stopping.is_set():
-        messages = await run_in_threadpool(_poll, bench, asker, feed)
+        # most looks are those of another listener and need no thread, which would wait for one that is computing
+        look = bench.held_look(feed.project)
+        if look is None:
+            look = await run_in_threadpool(bench.look, feed.project)
+        if asker.secret and not await _is_signed_in(bench, asker.secret, look):
+            return
+        asks = feed.asks(look)
+        messages = await run_in_threadpool(feed.poll, bench.store, look) if asks else feed.poll(bench.store, look)
         if messages is None:
             return
         for message in messages:
@@ -141,14 +170,6 @@ async def _texts(bench: Workbench, asker: Asker, feed: Feed) -> AsyncIterator[st
             yield PING
             spoken = time.monotonic()
         await asyncio.sleep(bench.settings.poll)
-
-
-def _poll(bench: Workbench, asker: Asker, feed: Feed) -> list[Message] | None:
-    if asker.secret:
-        with bench.store.read() as db:
-            if by_session(db, asker.secret) is None:  # signed out
-                return None
-    return feed.poll(bench.store, bench.look(feed.project))
 
 
 @router.get("/projects/{project}/stream", response_class=StreamingResponse)

@@ -79,7 +79,14 @@ class Workbench:
 
     def look(self, project: int) -> Look:
         """Return how a project is, for those who listen to it: asked once for all, and hardly older than now."""
-        return self._watches.setdefault(project, Watch(project)).look(self.store, self.settings.poll / 2)
+        return self._watch(project).look(self.store, self.settings.poll / 2)
+
+    def held_look(self, project: int) -> Look | None:
+        """Return how a project was a moment ago, if somebody has just asked."""
+        return self._watch(project).held(self.settings.poll / 2)
+
+    def _watch(self, project: int) -> Watch:
+        return self._watches.setdefault(project, Watch(project))
 
     def kb_named(self, name: str) -> KnowledgeBase:
         """Return the knowledge base with a name under LINNET_HOME, opened once, and again if it was edited.
