@@ -26,6 +26,7 @@ from linnet.annotate.tables import document
 from linnet.data import Document, Mention
 from tests.annotate.desk import fresh
 
+DONE = b": done\n\n"  # a comment in the stream
 numbers = itertools.count()
 
 
@@ -124,7 +125,7 @@ class Site:
 def listen(person: Person, project: int, last: int | None = None, during: Any = None, cookie: str = "") -> str:
     """Return what the stream of a project tells until nothing is new, while something is done.
 
-    Who has a cookie shows it instead of the person's token.
+    Who has a cookie shows it instead of the person's token. `DONE` stands where that something was done.
     """
     told: list[bytes] = []
 
@@ -158,6 +159,7 @@ def listen(person: Person, project: int, last: int | None = None, during: Any = 
         await silent(1, listening)
         if during is not None:
             await asyncio.to_thread(during)
+            told.append(DONE)
         await silent(2, listening)  # the look before the first one may have begun too early
         gone.set()
         await asyncio.wait_for(listening, 5)
