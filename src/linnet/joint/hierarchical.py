@@ -62,6 +62,7 @@ class HierarchicalArgs(NegativesArgs):
         dropout: share of numbers that are forgotten in training, of the words that readers and BiLSTMs give.
         head_lr_multiplier: how many times the learning rate of the encoder the layers around it have, which begin with
             nothing.
+        row_lr_multiplier: the same for the rows of the output layer, each of which few steps change.
         encode_batch: names that are encoded at once; a batch of any size needs memory for so many alone (0 = all).
 
     `mined`, `random` and `positive` are of ``rows = "tied"``: classes beside those of the batch, and the names that
@@ -76,6 +77,7 @@ class HierarchicalArgs(NegativesArgs):
     typing_weight: float = Field(default=1.0, ge=0, le=100)
     dropout: float = Field(default=0.1, ge=0, le=0.9)
     head_lr_multiplier: float = Field(default=10.0, ge=0, le=1000)
+    row_lr_multiplier: float = Field(default=10.0, ge=0, le=10_000)
     encode_batch: int = Field(default=0, ge=0)
 
 

@@ -211,7 +211,8 @@ class HierarchicalTraining:
         for group in divided_groups(self.module, args, self.args.head_lr_multiplier, encoders=self.network.encoders):
             own = [one for one in group["params"] if one is not table]
             made += [{**group, "params": own}] if own else []
-            made += [{**group, "params": [table], "rows": True}] if len(own) < len(group["params"]) else []
+            if len(own) < len(group["params"]):
+                made.append({**group, "params": [table], "lr": args.lr * self.args.row_lr_multiplier, "rows": True})
         return made
 
     # --- examples ----------------------------------------------------------------------------------------------------
