@@ -65,8 +65,8 @@ class HierarchicalArgs(NegativesArgs):
         row_lr_multiplier: the same for the rows of the output layer, each of which few steps change.
         encode_batch: names that are encoded at once; a batch of any size needs memory for so many alone (0 = all).
 
-    `mined`, `random` and `positive` are of ``rows = "tied"``: classes beside those of the batch, and the names that
-    stand for classes.
+    `mined` and `positive` are of ``rows = "tied"``: classes beside those of the batch, and the names that stand for
+    classes. `random` classes are drawn from all concepts; where rows are learned, from those of the documents.
     """
 
     SOURCE: ClassVar[str] = "hierarchical"

@@ -117,8 +117,7 @@ class HierarchicalNetwork(nn.Module):
         typing_labels: how many labels of typing; 0 = there is nothing to tell apart.
         features: of matches of the dictionary; 0 = there is no dictionary.
         between: the BiLSTMs of a ``hierarchical`` network.
-        concepts: ids of the concepts that have a row of their own; rows of them are all 0 in the beginning if there is
-            an `entity`, drawn at random if there is none.
+        concepts: ids of the concepts that have a row of their own, which is all 0 in the beginning.
     """
 
     def __init__(
@@ -153,7 +152,7 @@ class HierarchicalNetwork(nn.Module):
             self.nil = nn.Parameter(torch.randn(self.entity.size) * SPREAD)
             self.rows = nn.Embedding(len(concepts), self.entity.size, sparse=True) if concepts else None
             if self.rows is not None:
-                nn.init.normal_(self.rows.weight, std=SPREAD if entity is None else 0.0)
+                nn.init.zeros_(self.rows.weight)  # one that no step moves is no rival of those that have learned
         self.dropout = nn.Dropout(0.0)
         self.allowed = rules_of(BILOU, "BILOU")
 

@@ -2,8 +2,8 @@
 
 Three losses are summed: recognition of words as BILOU, typing and linking, of words or of mentions (Wiatrak and
 Iso-Sipila 2020, §2.1 and §3.1). Linking is cross-entropy over the classes present in the batch alone, so that a step
-touches as many rows of the output layer as its documents hold concepts. Beyond the paper: where rows are tied to names,
-hard negatives that the network mines itself are classes of the batch too.
+touches as many rows of the output layer as its documents hold concepts. Beyond the paper: other classes may join those of
+the batch, hard negatives that the network mines itself where rows are tied to names, and random ones.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from linnet.text.tagging import Chunk, encode_chunks
 from linnet.text.words import UNKNOWN, Ints, flat_mentions, labels_of
 from linnet.train.args import TrainArgs
 from linnet.train.loop import divided_groups
-from linnet.train.negatives import Spared, collisions
+from linnet.train.negatives import Spared, collisions, random_rows
 
 __all__ = ["HierarchicalTraining", "LearnedDocument", "fit", "learned_documents"]
 
@@ -140,7 +140,7 @@ def _learned(part: Hierarchical, doc: Document, text: Text) -> LearnedDocument:
 class Linking(NamedTuple):
     """A mention of a window to be linked: the rows that are no negatives of it, and the classes that it learns from.
 
-    ``chosen`` are names with tied rows, else its concept alone; None of a mention without a concept.
+    ``chosen`` are names with tied rows, else concepts; None of a mention without a concept.
     """
 
     mention: LearnedMention
@@ -194,6 +194,8 @@ class HierarchicalTraining:
         self.spared = Spared(part.kb)
         self.miner = Miner(part, args) if part.rows == "tied" else None
         self.mines = self.miner is not None and self.miner.wanted  # examples depend on the weights
+        met = {row for doc in docs for mention in doc.mentions for row in mention.rows}
+        self.met = np.array(sorted(met), np.int32)  # no other row learns anything
         self.begun: Tensor | None = None
         if part.rows == "names":
             self.network.entity.requires_grad_(False)
@@ -257,7 +259,8 @@ class HierarchicalTraining:
         if self.miner is not None:
             return self.miner.choose(rows, mined, rng)
         row = sorted(rows)[int(rng.integers(len(rows)))]
-        return Chosen((row,), (row,), 0)
+        chosen = (row, *random_rows(rng, self.met, self.spared.of(rows), self.args.random))
+        return Chosen(chosen, chosen, 0)
 
     # --- batches -----------------------------------------------------------------------------------------------------
 
