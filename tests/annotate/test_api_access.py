@@ -162,10 +162,16 @@ def test_settings_are_changed_by_who_has_read_them(site: Site, root: Person) -> 
     changed = root.ask("PATCH", f"/projects/{project}", json={"blind": False}, headers=tag)
     assert (changed.json()["blind"], changed.headers["etag"]) == (False, '"1"')
     root.ask("PATCH", f"/projects/{project}", 412, json={"blind": True}, headers=tag)
+    change = {"settings": {"annotators": 3}}
+    root.ask("PATCH", f"/projects/{project}", json=change, headers={"If-Match": '"1"'})
+    kept = root.ask(
+        "PATCH", f"/projects/{project}", json={"settings": {"strategy": "margin"}}, headers={"If-Match": '"2"'}
+    )
+    assert kept.json()["settings"]["annotators"] == 3
     for wrong in ({"untrained": "../../etc"}, {"recipe": "dictionray"}, {"strategy": "best"}):
-        root.ask("PATCH", f"/projects/{project}", 422, json={"settings": wrong}, headers={"If-Match": '"1"'})
+        root.ask("PATCH", f"/projects/{project}", 422, json={"settings": wrong}, headers={"If-Match": '"3"'})
     for kb in ("../x", "/etc/passwd", "no-such-kb"):
-        root.ask("PATCH", f"/projects/{project}", 422, json={"kb": kb}, headers={"If-Match": '"1"'})
+        root.ask("PATCH", f"/projects/{project}", 422, json={"kb": kb}, headers={"If-Match": '"3"'})
 
 
 def test_archived_projects_are_read_only(site: Site, root: Person) -> None:

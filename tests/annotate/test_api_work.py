@@ -13,7 +13,7 @@ from linnet.annotate.models import use
 from linnet.annotate.runs import add_model
 from linnet.annotate.tables import job as jobs
 from linnet.annotate.worker import Worker
-from linnet.data import Concept, Name
+from linnet.data import Concept, Mention, Name
 from linnet.home import kb_folder
 from linnet.kb import KnowledgeBase
 from linnet.kb.build import build
@@ -237,6 +237,95 @@ def test_candidates_of_a_fresh_span(site: Site, root: Person, named_kb: Knowledg
     root.post(f"/projects/{project}/candidates", {**ask, "parts": [[2, 140]]}, 422)
     root.post(f"/projects/{site.project(root)}/candidates", ask, 409)
     root.post(f"/projects/{site.project(root, kb='small')}/candidates", ask, 404)
+
+
+def test_mentions_have_the_types_of_their_concepts(site: Site, root: Person, named_kb: KnowledgeBase) -> None:
+    """Who accepts a suggestion and who marks the same by hand agree."""
+    project = site.project(root, kb="small", settings={"annotators": 2})
+    alice, bob = (site.member(root, project, "annotator", name) for name in ("alice", "bob"))
+    [doc] = root.post(f"/projects/{project}/pastes", {"text": "Seizure."})["added"]
+    types = tuple(named_kb["HP:0001250"].types)
+    site.predict(project, doc, Mention(0, 7, types=types, concepts=("HP:0001250",), probability=0.9))
+    given = {"documents": [doc], "users": [alice.user, bob.user]}
+    hers, his = root.post(f"/projects/{project}/assignments", given)["assignments"]
+    alice.command(hers, "accept", mention=alice.work(hers)["open"][0])
+    bob.command(his, "create", parts=[[0, 7]])
+    bob.command(his, "link", mention=bob.work(his)["decided"][0]["id"], concepts=["HP:0001250"])
+    for person, stream in ((alice, hers), (bob, his)):
+        assert [one["types"] for one in person.work(stream)["decided"]] == [list(types)]
+        person.command(stream, "done")
+    [line] = root.ask("GET", f"/projects/{project}/exports/jsonl").text.splitlines()
+    assert [one["types"] for one in json.loads(line)["mentions"]] == [list(types)]
+
+
+def test_concepts_that_nobody_has_are_refused(site: Site, root: Person, named_kb: KnowledgeBase) -> None:
+    project = site.project(root, kb="small")
+    docs = root.upload(project, ("a.pubtator", PUBTATOR.replace("HP:0001250", "X:7").encode()))["added"]
+    [stream] = root.post(f"/projects/{project}/assignments", {"documents": docs, "users": [root.user]})["assignments"]
+    told = root.command(stream, "create", status=422, parts=[[0, 8]], concepts=["HP:9999999"])
+    assert "no concept 'HP:9999999'" in told["detail"]
+    root.command(stream, "create", status=422, parts=[[0, 8]], concepts=["HP:0001250"], alternatives=[["HP:9999999"]])
+    root.command(stream, "create", status=422, parts=[[0, 8]], concepts=["HP:0001250"], nil="not in the knowledge base")
+    root.command(stream, "create", parts=[[9, 13]], concepts=["X:7"])  # as in GOLD
+    new = root.post(f"/kb/{named_kb.version}/propose?project={project}", {"name": "Hitchhiker toe"})["id"]
+    root.post(f"/projects/{project}/proposals/{new}/decision", {"state": "accepted"}, 200)
+    root.command(stream, "create", parts=[[14, 17]], concepts=["NEW:1"])
+    (kb_folder() / "small.kb").rename(kb_folder() / "away.kb")
+    try:
+        root.command(stream, "create", parts=[[18, 22]], concepts=["HP:0001250"])  # nobody's work waits for a file
+    finally:
+        (kb_folder() / "away.kb").rename(kb_folder() / "small.kb")
+
+
+def test_an_adjudication_begins_with_what_all_say(site: Site, root: Person) -> None:
+    project = site.project(root, settings={"annotators": 2})
+    alice, bob = (site.member(root, project, "annotator", name) for name in ("alice", "bob"))
+    curator = site.member(root, project, "curator")
+    docs = root.upload(project, ("a.pubtator", PUBTATOR.encode()))["added"]
+    given = {"documents": docs, "users": [alice.user, bob.user]}
+    streams = root.post(f"/projects/{project}/assignments", given)["assignments"]
+    judged = {"documents": docs, "users": [curator.user], "kind": "adjudicate"}
+    root.post(f"/projects/{project}/assignments", judged, 422)  # nobody is done
+    for person, stream, concept in zip((alice, bob), streams, ("HP:1", "HP:2"), strict=True):
+        person.command(stream, "delete", mention="g1")
+        person.command(stream, "create", parts=[[9, 13]], concepts=["HP:7"])
+        person.command(stream, "create", parts=[[18, 22]], concepts=[concept])
+        person.command(stream, "done")
+    root.post(f"/projects/{project}/assignments", {**judged, "users": [alice.user]}, 422)  # no curator
+    [work] = root.post(f"/projects/{project}/assignments", judged)["assignments"]
+    assert root.post(f"/projects/{project}/assignments", judged)["assignments"] == [work]
+    decided = curator.work(work)["decided"]
+    assert [(one["parts"], one["concepts"], one["state"]) for one in decided] == [
+        ([[0, 8]], ["HP:0001250"], "deleted"), ([[9, 13]], ["HP:7"], "live"),
+    ]  # fmt: skip
+    curator.command(work, "undo")  # nothing of the curator's own
+    assert curator.work(work)["decided"] == decided
+    curator.command(work, "create", parts=[[18, 22]], concepts=["HP:2"])
+    curator.command(work, "undo")
+    curator.command(work, "redo")
+    curator.command(work, "done")
+    [line] = root.ask("GET", f"/projects/{project}/exports/jsonl").text.splitlines()
+    assert [one["concepts"] for one in json.loads(line)["mentions"]] == [["HP:7"], ["HP:2"]]
+    events = root.ask("GET", f"/projects/{project}/history").content
+    elsewhere = site.project(root)
+    root.ask("POST", f"/projects/{elsewhere}/history", None, content=events)
+    assert root.ask("GET", f"/projects/{elsewhere}/exports/jsonl").text.splitlines() == [line]
+
+
+def test_gold_that_nobody_touched_is_no_agreement(site: Site, root: Person) -> None:
+    project = site.project(root, settings={"annotators": 2})
+    alice, bob = (site.member(root, project, "annotator", name) for name in ("alice", "bob"))
+    docs = root.upload(project, ("a.pubtator", PUBTATOR.encode()))["added"]
+    given = {"documents": docs, "users": [alice.user, bob.user]}
+    for person, stream, part in zip(
+        (alice, bob), root.post(f"/projects/{project}/assignments", given)["assignments"], ([9, 13], [18, 22]),
+        strict=True,
+    ):  # fmt: skip
+        person.command(stream, "create", parts=[part], concepts=["HP:7"])
+        person.command(stream, "done")
+    found = root.get(f"/projects/{project}/agreement")
+    assert found["overall"]["figures"]["span.exact.raw"]["value"] == 0
+    assert root.get(f"/projects/{project}/stopping")["missed_by_both"][0]["missed"] == 1  # 2 · 2 / 1 - 1 - 2
 
 
 def test_a_knowledge_base_that_was_edited_is_opened_again(site: Site, root: Person) -> None:

@@ -271,12 +271,13 @@ def test_what_cannot_be_opened_is_done_without(caplog: pytest.LogCaptureFixture)
 
 
 def test_hints_for_words(site: Site, root: Person, named: KnowledgeBase) -> None:
-    project = site.project(root, kb="hearts")
+    project = site.project(root)
     [doc] = root.post(f"/projects/{project}/pastes", {"text": "An MI, then another MI."})["added"]
     given = {"documents": [doc], "users": [root.user]}
     [work] = root.post(f"/projects/{project}/assignments", given)["assignments"]
     for parts, id in (([[3, 5]], "X:7"), ([[20, 22]], "Y:1")):
         root.command(work, "create", parts=parts, concepts=[id])
+    root.ask("PATCH", f"/projects/{project}", json={"kb": "hearts"}, headers={"If-Match": '"0"'})  # which has no Y:1
     told = root.post(f"/projects/{project}/candidates", {"document": doc, "parts": [[3, 5]]}, 200)
     assert told["used"] == [
         {"id": "X:7", "name": "Cardiac arrest", "count": 1}, {"id": "Y:1", "name": "Y:1", "count": 1},
@@ -328,7 +329,7 @@ def test_meaning_is_searched_when_it_is_open(
     site: Site, root: Person, named: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bench = Workbench(site.store, Settings(site.folder))
-    monkeypatch.setattr(site.app.state, "workbench", bench)
+    monkeypatch.setitem(vars(site.app.state)["_state"], "workbench", bench)
     monkeypatch.setattr("linnet.annotate.api.workbench.nearest_of", lambda _pipeline: arrest)
     project = site.project(root, kb="hearts")
     asked(root, named, "zzyzx", project=project)

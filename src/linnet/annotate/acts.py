@@ -133,9 +133,10 @@ def changes(command: Command, sheet: Sheet, state: State) -> list[Change]:
     """Return what a command other than undo and redo changes; nothing where all is as it wants.
 
     ======================== ==========================================================================================
-    ``create``               ``parts``; also ``mention`` (its address), ``types``, ``concepts``, ``alternatives``
+    ``create``               ``parts``; also ``mention`` (its address), ``types``, and those of ``link``
     ``move``                 ``mention``, ``parts``
-    ``link``                 ``mention``, ``concepts`` (empty: NIL, ``nil`` says why), ``alternatives``
+    ``link``                 ``mention``, ``concepts`` (empty: NIL, ``nil`` says why), ``alternatives``; ``types``, if
+                             the mention has none
     ``type``                 ``mention``, ``types``
     ``accept`` ``reject``    ``mention``; of whatever layer
     ``delete``               ``mention``; the same as ``reject``, and called otherwise in the history
@@ -192,6 +193,12 @@ def _needed(command: Command, name: str) -> Any:
     return value
 
 
+def _nil(command: Command) -> str:
+    if command.nil and (command.concepts or command.alternatives):
+        raise DataError(f"{command.op} says that no concept fits (nil), and names one: send one of both")
+    return command.nil
+
+
 def _create(command: Command, sheet: Sheet, state: State) -> list[Change]:
     key = command.mention or f"m:{command.id}"
     if OURS.fullmatch(key) or key.startswith(NOTE):
@@ -201,7 +208,7 @@ def _create(command: Command, sheet: Sheet, state: State) -> list[Change]:
         types=command.types or (),
         concepts=command.concepts,
         alternatives=command.alternatives,
-        nil=command.nil,
+        nil=_nil(command),
     )
     if twin(sheet.gold, state, key, mark):
         return []
@@ -216,11 +223,13 @@ def _move(command: Command, sheet: Sheet, state: State) -> list[Change]:
 
 
 def _link(command: Command, sheet: Sheet, state: State) -> list[Change]:
+    mark = _mark(sheet, state, command.mention)
     linked = replace(
-        _mark(sheet, state, command.mention),
+        mark,
+        types=mark.types or command.types or (),
         concepts=tuple(_needed(command, "concepts")),
         alternatives=command.alternatives,
-        nil=command.nil,
+        nil=_nil(command),
         unsure=False,
     )
     return _put(sheet, state, command.mention, linked)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any
 
 import sqlalchemy as sa
@@ -22,10 +23,12 @@ from linnet.annotate.journal import append, events_of, lock
 from linnet.annotate.marks import NOTE, Mark, State, Value, is_mention, same, to_json
 from linnet.annotate.people import name_of, storable
 from linnet.annotate.problems import ConflictError, Difference, RefusedError
+from linnet.annotate.proposals import new_concepts
 from linnet.annotate.runs import predictions_of
 from linnet.annotate.store import Store
 from linnet.annotate.tables import comment, event, guideline, idem, now, run
 from linnet.errors import DataError
+from linnet.kb import KnowledgeBase
 
 __all__ = ["Answer", "apply", "preview"]
 
@@ -50,11 +53,14 @@ class Answer:
         return {"seq": self.seq, "applied": self.applied, "rebased": self.rebased, "mentions": self.mentions}
 
 
-def apply(store: Store, stream: int, user: int, commands: Sequence[Command], seq: int) -> Answer:
+def apply(
+    store: Store, stream: int, user: int, commands: Sequence[Command], seq: int, *, kb: KnowledgeBase | None = None
+) -> Answer:
     """Do a batch of commands of a user, who read the assignment when its last event was `seq`, and return the answer.
 
     Commands that were done before, by this user, give their first answer again and do nothing. Who may give commands
-    to whose assignment is for `linnet.annotate.blind` to say.
+    to whose assignment is for `linnet.annotate.blind` to say. With the knowledge base of the project, concepts that
+    neither it nor the project has are refused, and mentions get the types of their concepts where none are sent.
 
     Raises:
         ConflictError: somebody else has changed the same mention, with another result.
@@ -76,7 +82,7 @@ def apply(store: Store, stream: int, user: int, commands: Sequence[Command], seq
             raise DataError(f"the text of document {reading.document['ext_id']!r} was erased")
         known = _known(db, reading, user, commands)
         new = [command for command in commands if command.id not in known]
-        made = _Batch.open(db, reading, user, seq, {command.id for command in commands}).run(new) if new else {}
+        made = _Batch.open(db, reading, user, seq, {command.id for command in commands}, kb).run(new) if new else {}
         return _answer(commands, known | made, reading.seq)
 
 
@@ -162,19 +168,22 @@ class _Batch:
     foreign: dict[str, list[Event]]  # by others, or from another window, since the sender read the assignment
     state: dict[str, Value]
     seq: int
+    kb: KnowledgeBase | None
     rebased: bool = False
     differences: list[Difference] = field(default_factory=list)
     steps: list[Step] | None = None
 
     @classmethod
-    def open(cls, db: sa.Connection, reading: Reading, user: int, seq: int, own: set[str]) -> _Batch:
+    def open(
+        cls, db: sa.Connection, reading: Reading, user: int, seq: int, own: set[str], kb: KnowledgeBase | None
+    ) -> _Batch:
         foreign: dict[str, list[Event]] = {}
         for one in events_of(db, reading.row["id"], seq) if seq < reading.seq else ():
             if one.group not in own:  # what the batch itself did, the first time that it was sent
                 foreign.setdefault(one.mention, []).append(one)
         version = sa.select(sa.func.max(guideline.c.v)).where(guideline.c.project == reading.row["project"])
         known = (db, reading, user, name_of(db, user), db.scalar(version))
-        return cls(*known, foreign, dict(reading.state), reading.seq, rebased=bool(foreign))
+        return cls(*known, foreign, dict(reading.state), reading.seq, kb, rebased=bool(foreign))
 
     def run(self, commands: Sequence[Command]) -> dict[str, Any]:
         """Do the commands and return the answer to each."""
@@ -188,6 +197,7 @@ class _Batch:
 
     def _do(self, command: Command) -> dict[str, Any]:
         try:
+            command = self._typed(command)
             wanted = self._wanted(command)
         except DataError as error:
             if self.differences:  # it may build on a command that is in conflict, which is told instead
@@ -216,6 +226,30 @@ class _Batch:
         if new and is_done(self.state):  # somebody else said so
             raise DataError("the document is done: reopen it first")
         return wanted
+
+    def _typed(self, command: Command) -> Command:
+        """Return a command that names concepts with their types, if it has none: two who mean the same then agree.
+
+        Raises:
+            DataError: there is no such concept.
+        """
+        if self.kb is None or not command.concepts:
+            return command
+        found = [self._types_of(concept) for concept in (*command.concepts, *chain(*command.alternatives))]
+        if command.types is not None:
+            return command
+        return command.model_copy(update={"types": tuple(dict.fromkeys(chain(*found[: len(command.concepts)])))})
+
+    def _types_of(self, concept: str) -> Sequence[str]:
+        assert self.kb is not None  # noqa: S101 - the caller looked
+        if concept in self.kb:
+            return self.kb.types_of(self.kb.row(concept))
+        own = next((one for one in new_concepts(self.db, self.reading.row["project"]) if one.id == concept), None)
+        if own is not None:
+            return own.types
+        if not any(concept in chain(mark.concepts or (), *mark.alternatives) for mark in self.reading.gold.values()):
+            raise DataError(f"there is no concept {concept!r} in the knowledge base of the project, nor in GOLD")
+        return ()
 
     def _seen(self) -> State:
         """Return the state without what others changed since the sender read it."""

@@ -14,10 +14,25 @@ from typing import Any, NamedTuple
 from linnet.annotate.marks import Value, canonical, to_json, value_of
 from linnet.errors import DataError
 
-__all__ = ["REDO", "UNDO", "Change", "Event", "Past", "Standing", "Step", "chain", "fold", "genesis", "past", "turned"]
+__all__ = [
+    "AGREED",
+    "REDO",
+    "UNDO",
+    "Change",
+    "Event",
+    "Past",
+    "Standing",
+    "Step",
+    "chain",
+    "fold",
+    "genesis",
+    "past",
+    "turned",
+]
 
 UNDO = "undo"
 REDO = "redo"
+AGREED = "agreed"  # what all readers say, put into an adjudication when it is given: nobody's command
 
 
 class Change(NamedTuple):
@@ -124,7 +139,7 @@ def past(steps: Iterable[Step], actor: str) -> Past:
     """
     own = Past()
     for step in steps:
-        if step.actor != actor:
+        if step.actor != actor or step.kind == AGREED:
             continue
         if step.kind in (UNDO, REDO) and not (own.done if step.kind == UNDO else own.undone):
             raise DataError(f"command {step.group}: there is nothing to {step.kind}")

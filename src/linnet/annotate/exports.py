@@ -20,7 +20,7 @@ from linnet.annotate.problems import NotFoundError
 from linnet.annotate.tables import assignment, document, event
 from linnet.data import Document, Mention, Span, by_position
 
-__all__ = ["export", "export_project", "sources", "training_set"]
+__all__ = ["export", "export_project", "sources", "training_set", "without_common_gold"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +58,23 @@ def export_project(
     those whose text was erased are left out. `streams` are those that the asker may see (`linnet.annotate.blind`).
     """
     return _documents(db, project, last_number(db) if to is None else to, streams, unsure=True)
+
+
+def without_common_gold(docs: Mapping[str, Document]) -> dict[str, Document]:
+    """Return readers' documents without the GOLD mentions that all of them left as they are.
+
+    These came with the document: they say nothing of how far readers agree, or of what they miss.
+
+    Args:
+        docs: one document as each of its readers has it, as `export` gives it.
+    """
+    unchanged = [{_said(one) for one in doc.mentions or () if one.source == "gold"} for doc in docs.values()]
+    common = set.intersection(*unchanged) if len(unchanged) > 1 else set()
+
+    def kept(mention: Mention) -> bool:
+        return mention.source != "gold" or _said(mention) not in common
+
+    return {who: replace(doc, mentions=tuple(filter(kept, doc.mentions or ()))) for who, doc in docs.items()}
 
 
 def training_set(db: sa.Connection, project: int, to: int) -> list[Document]:

@@ -17,7 +17,7 @@ import sqlalchemy as sa
 from linnet.annotate.blind import visible_streams
 from linnet.annotate.drawing import RANDOM_NOTE, begun, predicted_documents
 from linnet.annotate.errors_left import ErrorsLeft, Missed, Round, count_errors, errors_left, missed_by_both
-from linnet.annotate.exports import export
+from linnet.annotate.exports import export, without_common_gold
 from linnet.annotate.stopping import ROUNDS, Signal, errors_signal, gain_signal, kappa, stability_signal
 from linnet.annotate.tables import assignment, document, event, model, round_, run, user
 from linnet.annotate.unread import Unread
@@ -44,13 +44,13 @@ class Outlook:
     Args:
         left: the errors that readers would still find; None = no document of the last rounds that was drawn by chance
             has been read.
-        unread: how many documents that is about: those that nobody has begun.
+        unread: how many documents that is about: those that nobody has begun; None = none were drawn from predictions.
         signals: none of them stops anything.
         pairs: for each two readers of the same documents.
     """
 
     left: ErrorsLeft | None
-    unread: int
+    unread: int | None
     signals: Sequence[Signal]
     pairs: Sequence[Pair]
 
@@ -78,7 +78,7 @@ def outlook(db: sa.Connection, project_id: int, user_id: int, *, gain: float) ->
     ]
     if left is not None:
         signals.insert(0, errors_signal(left, _count_mentions(db, project_id, read, used, unread)))
-    return Outlook(left, len(unread), signals, _pairs(work))
+    return Outlook(left, None if used is None else len(unread), signals, _pairs(work))
 
 
 def _finished(db: sa.Connection, project_id: int, user_id: int) -> dict[int, dict[str, Document]]:
@@ -219,7 +219,8 @@ def _pairs(work: Mapping[int, Mapping[str, Document]]) -> list[Pair]:
     """Return how much each two readers of the same documents missed."""
     counts: defaultdict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0, 0, 0])
     for by_reader in work.values():
-        spans = {name: {mention.spans for mention in doc.mentions or ()} for name, doc in sorted(by_reader.items())}
+        docs = sorted(without_common_gold(by_reader).items())
+        spans = {name: {mention.spans for mention in doc.mentions or ()} for name, doc in docs}
         for one, other in itertools.combinations(spans, 2):
             new = (1, len(spans[one]), len(spans[other]), len(spans[one] & spans[other]))
             counts[one, other] = [old + more for old, more in zip(counts[one, other], new, strict=True)]

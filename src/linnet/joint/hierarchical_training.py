@@ -2,8 +2,8 @@
 
 Three losses are summed: recognition of words as BILOU, typing and linking, of words or of mentions (Wiatrak and
 Iso-Sipila 2020, §2.1 and §3.1). Linking is cross-entropy over the classes present in the batch alone, so that a step
-touches as many rows of the output layer as its documents hold concepts. Beyond the paper: other classes may join those of
-the batch, hard negatives that the network mines itself where rows are tied to names, and random ones.
+touches as many rows of the output layer as its documents hold concepts. Beyond the paper: other classes may join those
+of the batch, hard negatives that the network mines itself where rows are tied to names, and random ones.
 """
 
 from __future__ import annotations

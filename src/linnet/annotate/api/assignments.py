@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Annotated, Any, Literal
 
 import sqlalchemy as sa
@@ -10,10 +11,11 @@ from pydantic import Field
 
 from linnet.annotate import tables
 from linnet.annotate.acts import Command
+from linnet.annotate.adjudication import give_to_judge
 from linnet.annotate.api.documents import After, Limit, document_in
 from linnet.annotate.api.guard import Asked, Asker, Bench, make_router
 from linnet.annotate.api.problems import Problem, not_found
-from linnet.annotate.api.projects import IfMatch, etag, sequence
+from linnet.annotate.api.projects import IfMatch, etag, kb_of_project, sequence
 from linnet.annotate.api.session import Body
 from linnet.annotate.api.workbench import Workbench
 from linnet.annotate.assignments import assign, read
@@ -21,6 +23,7 @@ from linnet.annotate.blind import may_see, may_write, visible_streams
 from linnet.annotate.commands import apply, preview
 from linnet.annotate.people import role_of
 from linnet.annotate.tables import assignment, event
+from linnet.errors import KnowledgeBaseError
 
 __all__ = ["router", "shown_event"]
 
@@ -75,7 +78,10 @@ def list_assignments(
 
 @router.post("/projects/{project}/assignments", status_code=201)
 def give(bench: Bench, asker: Asked, project: int, body: Given) -> dict[str, Any]:
-    """Give documents to people; who has one already keeps it."""
+    """Give documents to people; who has one already keeps it.
+
+    An adjudication is a curator's, of a document that somebody is done with; it begins with what all readers say.
+    """
     users: list[int | None] = [*body.users] if body.kind != "shared" else [None]
     if not users or (body.kind == "shared" and body.users):
         raise Problem(422, "users", detail=f"an assignment of the kind {body.kind!r} is for somebody, a shared one not")
@@ -85,12 +91,14 @@ def give(bench: Bench, asker: Asked, project: int, body: Given) -> dict[str, Any
         for user in users:
             if user is not None and role_of(db, project, user) in (None, "viewer"):
                 raise Problem(422, "users", detail=f"user {user} does not work in this project")
-        made = [
-            assign(db, id, user, kind=body.kind, suggestions=body.suggestions)
-            for id in body.documents
-            for user in users
-        ]
+        made = [_assigned(db, id, user, body, asker) for id in body.documents for user in users]
     return {"assignments": made}
+
+
+def _assigned(db: sa.Connection, document: int, user: int | None, body: Given, asker: Asker) -> int:
+    if body.kind == "adjudicate" and user is not None:
+        return give_to_judge(db, document, user, asker.user)
+    return assign(db, document, user, kind=body.kind, suggestions=body.suggestions)
 
 
 @router.get("/assignments/{assignment}")
@@ -124,7 +132,10 @@ def command(
     """
     seq = sequence(if_match)
     _check_writer(bench, asker, assignment)
-    answer = apply(bench.store, assignment, asker.user, body.commands, seq)
+    kb = None
+    with contextlib.suppress(KnowledgeBaseError):  # decisions are kept while its file is away
+        kb = kb_of_project(bench, asker.project)
+    answer = apply(bench.store, assignment, asker.user, body.commands, seq, kb=kb)
     response.headers["ETag"] = etag(answer.seq)
     return answer.to_json()
 

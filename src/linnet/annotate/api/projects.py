@@ -158,11 +158,13 @@ def read_project(bench: Bench, asker: Asked, project: int, response: Response) -
 def change_project(
     bench: Bench, asker: Asked, project: int, body: ProjectChange, response: Response, if_match: IfMatch = None
 ) -> dict[str, Any]:
-    """Change the settings of a project, or archive it; 412 if somebody has changed them since you read them."""
+    """Change what is named, settings one by one, or archive it; 412 if somebody has changed it since you read it."""
     seq = sequence(if_match)
     _check(bench, body.kb, body.settings)
-    values = {key: value for key, value in body.model_dump().items() if value is not None}
+    values = {key: value for key, value in body.model_dump(exclude_unset=True).items() if value is not None}
     with bench.store.write() as db:
+        if "settings" in values:  # those that are not named stay
+            values["settings"] = project_row(db, project)["settings"] | values["settings"]
         if "name" in values:
             _check_name(db, project, values["name"])
         if not change_settings(db, project, seq, values):

@@ -16,7 +16,7 @@ from linnet.annotate.agreement import compare_annotators
 from linnet.annotate.api.guard import Asked, Bench, make_router
 from linnet.annotate.api.projects import project_of
 from linnet.annotate.blind import visible_streams
-from linnet.annotate.exports import export
+from linnet.annotate.exports import export, without_common_gold
 from linnet.annotate.outlook import outlook
 from linnet.annotate.tables import assignment, document
 from linnet.data import Document
@@ -76,9 +76,12 @@ def _by_state(db: sa.Connection, query: sa.Select[Any]) -> dict[str, int]:
 def agreement(
     bench: Bench, asker: Asked, project: int, samples: Annotated[int, Query(ge=1, le=2000)] = 200
 ) -> dict[str, Any]:
-    """Return how far annotators agree on documents that two or more have finished, with intervals by bootstrap."""
+    """Return how far annotators agree on documents that two or more have finished, with intervals by bootstrap.
+
+    GOLD mentions that all readers of a document left as they are do not count.
+    """
     kb = project_of(bench, project)["kb"]
-    work: defaultdict[str, dict[str, Document]] = defaultdict(dict)
+    read: defaultdict[str, dict[str, Document]] = defaultdict(dict)
     bare = set[str]()
     done = sa.and_(assignment.c.kind == "annotate", assignment.c.state == "done", ~document.c.redacted)
     named = sa.select(assignment.c.id, assignment.c.document, assignment.c.suggestions, tables.user.c.name)
@@ -86,8 +89,12 @@ def agreement(
     with bench.store.read() as db:
         seen = visible_streams(db, project, asker.user)
         for row in db.execute(finished.where(assignment.c.id.in_(seen)).order_by(assignment.c.id)):
-            work[row.name][str(row.document)] = replace(export(db, row.id), id=str(row.document))
+            read[str(row.document)][row.name] = replace(export(db, row.id), id=str(row.document))
             bare |= set() if row.suggestions else {str(row.document)}
-    suggested = {id for docs in work.values() for id in docs} - bare
+    work: defaultdict[str, dict[str, Document]] = defaultdict(dict)
+    for id, docs in read.items():
+        for name, doc in without_common_gold(docs).items():
+            work[name][id] = doc
+    suggested = read.keys() - bare
     base = bench.kb_named(kb) if kb else None
     return compare_annotators(work, kb=base, suggested=suggested, samples=samples).to_record()

@@ -1,0 +1,68 @@
+"""Adjudication: a curator settles what readers of a document say differently, beginning from what they all say."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+import sqlalchemy as sa
+
+from linnet.annotate.acts import marks
+from linnet.annotate.assignments import assign
+from linnet.annotate.events import AGREED, Event
+from linnet.annotate.journal import append, standing, state_of
+from linnet.annotate.marks import Mark, to_json
+from linnet.annotate.people import name_of, role_of
+from linnet.annotate.tables import assignment, guideline, now
+from linnet.errors import DataError
+
+__all__ = ["give_to_judge"]
+
+
+def give_to_judge(db: sa.Connection, document: int, judge: int, giver: int) -> int:
+    """Give a document that was read to a curator who settles it, and return the assignment.
+
+    It holds from its beginning what all readers who are done with it say: mentions, and what they ruled out. Whoever
+    has it already keeps the one there is.
+
+    Args:
+        db: a connection that writes.
+        document: its number.
+        judge: a curator or admin of its project.
+        giver: who gives it: the author of its first events.
+
+    Raises:
+        DataError: nobody is done with the document, or the judge is no curator.
+    """
+    stream = assign(db, document, judge, kind="adjudicate")
+    row = db.execute(sa.select(assignment.c.project, assignment.c.seq).where(assignment.c.id == stream)).one()
+    if role_of(db, row.project, judge) not in ("curator", "admin"):
+        raise DataError(f"user {judge} is no curator: adjudication is a curator's")
+    it = assignment.c
+    done = sa.and_(it.document == document, it.kind != "adjudicate", it.state == "done")
+    works = [
+        marks(state_of(standing(db, id).items())) for id in db.scalars(sa.select(it.id).where(done).order_by(it.id))
+    ]
+    if not works:
+        raise DataError(f"nobody is done with document {document}: there is nothing to settle yet")
+    agreed = _agreed(works)
+    if agreed and not row.seq:
+        rules = db.scalar(sa.select(sa.func.max(guideline.c.v)).where(guideline.c.project == row.project))
+        at, actor, group = db.scalar(sa.select(now(db))) or "", name_of(db, giver), f"{AGREED}-{stream}"
+        events = [
+            Event(seq, at, actor, AGREED, key, None, to_json(mark), None, group, guideline=rules)
+            for seq, (key, mark) in enumerate(agreed.items(), 1)
+        ]
+        append(db, row.project, stream, events)
+    return stream
+
+
+def _agreed(works: list[dict[str, Mark]]) -> dict[str, Mark]:
+    """Return the marks of the first reader that all others have, too, at whatever address."""
+    first, *others = works
+    said = [{_said(mark) for mark in own.values()} for own in others]
+    return {key: mark for key, mark in first.items() if not mark.unsure and all(_said(mark) in own for own in said)}
+
+
+def _said(mark: Mark) -> Hashable:
+    answers = None if mark.concepts is None else frozenset(map(frozenset, (mark.concepts, *mark.alternatives)))
+    return mark.parts, frozenset(mark.types), answers, mark.nil, mark.unsure, mark.live
