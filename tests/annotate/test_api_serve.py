@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import http.client
 import importlib
 import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -20,6 +22,8 @@ import pytest
 from typer.testing import CliRunner
 
 from linnet.annotate.api.access import PREFIX
+from linnet.annotate.api.server import bind
+from linnet.errors import LinnetError
 
 
 @contextmanager
@@ -107,6 +111,62 @@ def test_without_the_extra_the_command_names_it(tmp_path: Path, monkeypatch: pyt
     monkeypatch.delitem(sys.modules, "linnet.annotate.api.server", raising=False)
     done = CliRunner().invoke(importlib.import_module("linnet.cli.main").app, ["serve", "--data", str(tmp_path)])
     assert "pip install 'linnet[serve]'" in str(done.exception)
+
+
+@pytest.mark.parametrize("module", ["sqlalchemy", "fastapi", "anyio"])
+def test_without_the_extra_at_all(tmp_path: Path, module: str) -> None:
+    hidden = f"import sys; sys.modules[{module!r}] = None; from linnet.cli.main import run; run()"
+    command = [sys.executable, "-c", hidden, "serve", "--data", str(tmp_path / "new")]
+    done = subprocess.run(command, stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+    assert f"needs {module}, which is not installed: pip install 'linnet[serve]'" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("host", "problem"),
+    [
+        ("127.0.0.1", "port {} of 127.0.0.1 is in use: choose another one with --port"),
+        ("256.1.1.1", "there is no address '256.1.1.1': choose another one with --host"),
+    ],
+)
+def test_where_it_cannot_listen_nothing_is_made_or_started(tmp_path: Path, host: str, problem: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = str(other.getsockname()[1])
+        with pytest.raises(LinnetError, match=re.escape(problem.format(port))):
+            serve("--data", str(tmp_path / "site"), "--host", host, "--port", port)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_addresses_that_this_machine_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
+    def named(host: str, port: int, **_: Any) -> list[Any]:
+        addresses = ["192.0.2.1", "127.0.0.1"] if host == "both" else ["192.0.2.1"]
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port)) for address in addresses]
+
+    def create(address: tuple[str, int], **more: Any) -> socket.socket:
+        if address[0] == "192.0.2.1":
+            raise OSError(errno.EADDRNOTAVAIL, "Cannot assign requested address")
+        return made(address, **more)
+
+    made = socket.create_server
+    monkeypatch.setattr(socket, "getaddrinfo", named)
+    monkeypatch.setattr(socket, "create_server", create)
+    with bind("both", 0) as sockets:
+        assert [one.getsockname()[0] for one in sockets] == ["127.0.0.1"]
+    with pytest.raises(LinnetError, match="one is no address of this machine"), bind("one", 0):
+        pass
+
+
+def test_a_file_is_no_folder_for_a_workbench(tmp_path: Path) -> None:
+    (tmp_path / "notes.tsv").write_text("x")
+    with pytest.raises(LinnetError, match=r"notes\.tsv is a file: name the folder of a workbench"):
+        serve("--data", str(tmp_path / "notes.tsv"), "--port", "0")
+
+
+def serve(*options: str) -> None:
+    """Run the command in this process, where it is to fail."""
+    done = CliRunner().invoke(importlib.import_module("linnet.cli.main").app, ["serve", *options])
+    assert done.exception is not None
+    raise done.exception
 
 
 @pytest.mark.slow

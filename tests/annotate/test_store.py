@@ -73,7 +73,7 @@ def test_other_databases_are_refused(url: str) -> None:
 
 def test_what_is_no_folder_or_no_database(tmp_path: Path) -> None:
     (tmp_path / FILE).write_text("not SQLite, but long enough to be looked at, and without its header" * 20)
-    with pytest.raises(DataError, match="cannot be opened: file is not a database"):
+    with pytest.raises(DataError, match=r"linnet\.db: the database cannot be opened: file is not a database"):
         open_store(tmp_path)
     with pytest.raises(DataError, match="cannot be used"):
         open_store(tmp_path / FILE / "folder")

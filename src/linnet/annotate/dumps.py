@@ -16,7 +16,7 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from linnet.annotate.store import FILE, WAIT, connect
+from linnet.annotate.store import FILE, WAIT, check_there, connect
 from linnet.errors import DataError, LinnetError
 
 __all__ = ["dumped", "empty", "fill", "is_empty"]
@@ -51,8 +51,7 @@ def dumped(where: str | Path, folder: Path) -> Iterator[tuple[Path, sa.Connectio
 
 
 def _copy(path: Path, to: Path) -> None:
-    if not path.is_file():
-        raise DataError(f"there is no workbench in {path.parent}: it has no file {FILE}")
+    check_there(path.parent)
     try:
         address = f"{path.absolute().as_uri()}?mode=rw"  # it must be there
         with closing(sqlite3.connect(address, uri=True, timeout=WAIT, isolation_level=None)) as db:

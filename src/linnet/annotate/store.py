@@ -36,7 +36,7 @@ try:
 except ModuleNotFoundError:  # Windows
     fcntl = None
 
-__all__ = ["FILE", "Store", "connect", "migrate", "open_store"]
+__all__ = ["FILE", "Store", "check_there", "connect", "make_folder", "migrate", "open_store"]
 
 FILE = "linnet.db"
 WAIT = 30  # seconds to wait for other writers, or for a connection
@@ -168,9 +168,33 @@ def open_store(where: str | Path) -> Store:
         except OSError as error:
             raise DataError(f"the folder {where} cannot be used: {error.strerror}") from error
         except sa.exc.DBAPIError as error:
-            raise DataError(f"the database cannot be opened: {error.orig}") from error
+            at = "" if "://" in str(where) else f"{Path(where) / FILE}: "  # a URL may hold a password
+            raise DataError(f"{at}the database cannot be opened: {error.orig}") from error
         failed.pop_all()
     return store
+
+
+def make_folder(folder: Path) -> None:
+    """Make the folder of a workbench unless it is there.
+
+    Raises:
+        DataError: it is a file.
+        OSError: it cannot be made.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)  # what is inside may be about patients
+    except FileExistsError as error:
+        raise DataError(f"{folder} is a file: name the folder of a workbench, or a new one") from error
+
+
+def check_there(folder: Path) -> None:
+    """Refuse a folder in which no workbench is, which `open_store` would make one of.
+
+    Raises:
+        DataError: it has no database.
+    """
+    if not (folder / FILE).is_file():
+        raise DataError(f"there is no workbench in {folder}: it has no file {FILE}")
 
 
 def connect(where: str | Path) -> Store:
@@ -184,7 +208,7 @@ def connect(where: str | Path) -> Store:
 
 
 def _sqlite(folder: Path) -> sa.Engine:
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)  # what is inside may be about patients
+    make_folder(folder)
     engine = sa.create_engine(f"sqlite:///{folder / FILE}", connect_args={"timeout": WAIT}, **_pool())
 
     @sa.event.listens_for(engine, "connect")

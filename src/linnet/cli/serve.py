@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import logging
+import socket
 import subprocess
 import sys
 import threading
@@ -73,12 +75,16 @@ def serve(
     if oidc_create and oidc is None:
         raise LinnetError("--oidc-create says whom a provider may let in: name its file with --oidc")
     listen(quiet=quiet, verbose=verbose)
-    from linnet.annotate.api.workbench import Settings  # noqa: PLC0415 - all other commands do without the extra
+    for module in ("linnet.annotate.store", "linnet.annotate.api.app"):  # say which part of the extra is missing
+        importlib.import_module(module)
+    from linnet.annotate.api.server import bind  # noqa: PLC0415 - all other commands do without the extra
+    from linnet.annotate.api.workbench import Settings  # noqa: PLC0415 - as above
 
     settings = Settings(data, oidc=None if oidc is None else _provider(oidc, oidc_create))
     said = ["--quiet"] * quiet + ["--verbose"] * verbose + ([] if database is None else ["--database", database])
     hands = _worker(["--data", str(data), *said]) if worker else nullcontext()
-    _serve(settings, database, host, port, hands, verbose=verbose)
+    with bind(host, port) as sockets:  # before anything is made or started
+        _serve(settings, database, host, sockets, hands, verbose=verbose)
 
 
 def _provider(path: Path, create: bool) -> OidcSettings:
@@ -91,7 +97,7 @@ def _serve(
     settings: Settings,
     database: str | None,
     host: str,
-    port: int,
+    sockets: list[socket.socket],
     hands: AbstractContextManager[None],
     *,
     verbose: bool,
@@ -100,17 +106,17 @@ def _serve(
     from linnet.annotate.api.app import make_app  # noqa: PLC0415 - all other commands do without the extra `serve`
     from linnet.annotate.api.server import Server  # noqa: PLC0415 - as above
     from linnet.annotate.signing import first_link  # noqa: PLC0415 - as above
-    from linnet.annotate.store import open_store  # noqa: PLC0415 - as above
+    from linnet.annotate.store import make_folder, open_store  # noqa: PLC0415 - as above
 
     data, issuer = settings.data, "" if settings.oidc is None else settings.oidc.issuer
-    data.mkdir(parents=True, exist_ok=True, mode=0o700)  # what is inside may be about patients
+    make_folder(data)
     store = open_store(database or data)
     try:
         with store.write() as db:
             link = first_link(db, issuer)
-        server = Server(make_app(store, settings), host, port, partial(_greet, host, link), chatty=verbose)
+        server = Server(make_app(store, settings), partial(_greet, host, link), chatty=verbose)
         with hands:
-            server.run()
+            server.run(sockets)
         if not server.started:
             raise typer.Exit(1)
     finally:

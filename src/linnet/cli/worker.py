@@ -38,13 +38,15 @@ def worker(
     verbose: Verbose = False,
 ) -> None:
     """Do the jobs of the annotation workbench until stopped; several workers share them."""
-    from linnet.annotate.store import open_store  # noqa: PLC0415 - all other commands do without the extra `serve`
+    from linnet.annotate.store import check_there, open_store  # noqa: PLC0415 - all others do without the extra
     from linnet.annotate.worker import KINDS, Worker  # noqa: PLC0415 - as above
 
     listen(quiet=quiet, verbose=verbose)
     kinds = tuple(only or KINDS)
     if unknown := [kind for kind in kinds if kind not in KINDS]:
         raise LinnetError(f"--only {unknown[0]}: there is no such kind of job; there are {', '.join(KINDS)}")
+    if database is None:
+        check_there(data)
     made = Worker(open_store(data if database is None else database), data, kinds=kinds)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda number, _frame: _stop(made, number))
@@ -58,7 +60,8 @@ def _stay_beside(made: Worker) -> None:
     """Stop when the server beside it is gone, and take no processor time that it needs."""
 
     def wait() -> None:
-        sys.stdin.buffer.read()
+        while os.read(sys.stdin.fileno(), 1):  # not by sys.stdin, whose lock would be held when Python ends
+            pass
         made.stop()
 
     threading.Thread(target=wait, name="server", daemon=True).start()

@@ -2,42 +2,78 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import socket
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from signal import SIGINT
+from typing import Any
 
 import fastapi
 
-from linnet.errors import MissingExtraError
+from linnet.errors import LinnetError, MissingExtraError
 
 try:
     import uvicorn
 except ModuleNotFoundError as error:
     raise MissingExtraError("uvicorn", extra="serve", wanted_by="linnet serve") from error
 
-__all__ = ["GRACE", "Server"]
+__all__ = ["GRACE", "Server", "bind"]
 
 SWITCH = 0.001  # seconds that a thread may compute before another one has a turn: answers are short
 GRACE = 10  # seconds that requests under way have when the server is to stop
+NOT_HERE = (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT)  # of one address of a name, such as ::1 without IPv6
+
+
+@contextmanager
+def bind(host: str, port: int) -> Iterator[list[socket.socket]]:
+    """Yield sockets at every address that a host has here; they are closed at the end. Port 0 takes a free one.
+
+    Raises:
+        LinnetError: there is no such address here, or the port is in use.
+    """
+    made, lacking = list[socket.socket](), OSError()
+    with ExitStack() as opened:
+        for family, address in _addresses(host, port):
+            try:
+                made.append(opened.enter_context(socket.create_server(address, family=family)))
+            except OSError as error:
+                if error.errno not in NOT_HERE:
+                    raise LinnetError(_refused(host, port, error)) from error
+                lacking = error
+        if not made:
+            raise LinnetError(f"{host} is no address of this machine: choose another one with --host") from lacking
+        yield made
+
+
+def _addresses(host: str, port: int) -> list[tuple[int, Any]]:
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    except (OSError, UnicodeError) as error:  # UnicodeError: what cannot be the name of a host
+        raise LinnetError(f"there is no address {host!r}: choose another one with --host") from error
+    return list(dict.fromkeys((one[0], one[4]) for one in found))
+
+
+def _refused(host: str, port: int, error: OSError) -> str:
+    if error.errno == errno.EADDRINUSE:
+        return f"port {port} of {host} is in use: choose another one with --port"
+    return f"cannot listen at port {port} of {host}: {os.strerror(error.errno or 0)}; choose another one with --port"
 
 
 class Server(uvicorn.Server):
-    """Serves an application until a signal comes; ``started`` says whether it ever did.
+    """Serves an application at sockets (`bind`) until a signal comes; ``started`` says whether it ever did.
 
     Args:
         app: from `linnet.annotate.api.app.make_app`.
-        host: the address to listen at.
-        port: the port; 0 takes a free one.
         greet: is called with the port as soon as it listens.
         chatty: log every request.
     """
 
-    def __init__(
-        self, app: fastapi.FastAPI, host: str, port: int, greet: Callable[[int], object], *, chatty: bool = False
-    ) -> None:
+    def __init__(self, app: fastapi.FastAPI, greet: Callable[[int], object], *, chatty: bool = False) -> None:
         level = "info" if chatty else "warning"
-        super().__init__(uvicorn.Config(app, host=host, port=port, log_level=level, timeout_graceful_shutdown=GRACE))
+        super().__init__(uvicorn.Config(app, log_level=level, timeout_graceful_shutdown=GRACE))
         self._greet, self._stopping = greet, app.state.workbench.stopping
 
     def handle_exit(self, sig: int, frame: object) -> None:  # noqa: ARG002 - uvicorn's signature
