@@ -473,3 +473,12 @@ def test_what_an_export_leaves_out_is_counted(site: Site, root: Person) -> None:
     root.post(f"/projects/{project}/pastes", {"text": "Fits."})
     header = root.ask("GET", f"/projects/{project}/exports/gsc").headers["linnet-left-out"]
     assert json.loads(header)
+
+
+def test_names_that_are_no_file_names_do_not_hold_up_brat(site: Site, root: Person) -> None:
+    project = site.project(root)
+    root.post(f"/projects/{project}/pastes", {"text": "Fits.", "name": "ü/../x"})
+    file = root.ask("GET", f"/projects/{project}/exports/brat")
+    other = site.project(root)
+    root.upload(other, ("notes.zip", file.content))
+    assert [one["ext_id"] for one in root.get(f"/projects/{other}/documents")["documents"]] == ["ü/../x"]

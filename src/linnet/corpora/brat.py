@@ -20,8 +20,9 @@ one, ``meta["brat_ids"]`` of its mention keeps their ids.
 
 What has no line of its own is written as JSON (the names are those of `linnet.codec`), of a mention or relation in a
 note of type ``LinnetNote``, of the document in one of type ``LinnetDocument``; brat shows them as comments and keeps
-them. A mention without a note of that type is gold. An id such as ``ward/1``, which makes a folder, is in that note,
-and is the document's as long as its files are called so: a copy under another name has that name.
+them. A mention without a note of that type is gold. An id such as ``ward/1``, which makes a folder, or ``../1``, whose
+files are called ``%2E./1``, is in that note, and is the document's as long as its files are called so: a copy under
+another name has that name.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ from linnet.corpora.brat_lines import (
     ANNOTATOR,
     Entry,
     dangling,
+    file_name,
     id_of,
     is_word,
     references,
@@ -313,7 +315,7 @@ class _Reader:
         found.read(open_text(path, may_be_empty=True))
         self._unordered += found.unordered
         unseen = found.document.pop("mentions", ()) is None and not found.entries
-        id = _longer(id, found.document.pop("id", ""), path)
+        id = _noted(id, found.document.pop("id", None), path)
         try:
             doc = from_json({**found.document, "id": id, "text": text})
         except DataError as error:
@@ -377,11 +379,12 @@ class _Reader:
             warn(f"{path}: {problem}")
 
 
-def _longer(name: str, noted: object, path: Path) -> str:
-    """Return the id that Linnet's note gives, where `name` is the end of it and the file still has it, else `name`."""
-    if not isinstance(noted, str) or not noted.endswith(f"/{name}"):
+def _noted(name: str, noted: object, path: Path) -> str:
+    """Return the id that Linnet's note gives, where `name` ends its path and the file still has it, else `name`."""
+    if not isinstance(noted, str) or not f"/{file_name(noted)}".endswith(f"/{name}"):
         return name
-    return noted if path.absolute().with_name(stem(path)).as_posix().endswith(f"/{noted}") else name
+    place = path.absolute().with_name(stem(path)).as_posix()
+    return noted if place.endswith(f"/{file_name(noted)}") else name
 
 
 def _renamed(relation: dict[str, Any], names: Mapping[str, str]) -> dict[str, Any]:

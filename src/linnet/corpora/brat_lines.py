@@ -1,7 +1,8 @@
-"""What a line of a brat ``.ann`` file may look like, and how lines that lack an id are numbered (`brat`)."""
+"""How brat files are called, what a line may look like, and how lines that lack an id are numbered (`brat`)."""
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
@@ -20,6 +21,7 @@ __all__ = [
     "are_notes",
     "are_relations",
     "dangling",
+    "file_name",
     "id_of",
     "is_line",
     "is_word",
@@ -33,6 +35,28 @@ ABOUT_DOCUMENT = "LinnetDocument"  # the same of the whole document; its target 
 WORD = re.compile(r"[^\s\0]+")
 LINE = re.compile(r"[^\n\0]*(?<!\r)")
 ANNOTATION_ID = re.compile(r"(?:[TREAMN]|#)\d+[^\s:]*")
+LONGEST = 200  # bytes of one part of a path: room for suffixes within the 255 that file systems allow
+UNSAFE = re.compile(r"^\.|[\\\0-\x1f\x7f\ud800-\udfff]|%(?=[0-9A-Fa-f]{2}|~)")  # in one part of a path
+MARK = "%~"  # in front of the hash of a part that is too long, and the name of an empty part
+
+
+def file_name(id: str) -> str:
+    """Return the path, without suffix, of a document's files: its id, with escapes where that would be no safe path.
+
+    No two ids have the same one.
+
+    >>> file_name("ward/1"), file_name("../x"), file_name("a//b")
+    ('ward/1', '%2E./x', 'a/%~/b')
+    """
+    return "/".join(_safe(part) for part in id.split("/"))
+
+
+def _safe(part: str) -> str:
+    safe = UNSAFE.sub(lambda found: "".join(f"%{one:02X}" for one in found[0].encode("utf-8", "surrogatepass")), part)
+    if len(safe.encode()) <= LONGEST:
+        return safe or MARK
+    end = MARK + hashlib.sha256(safe.encode()).hexdigest()[:32]
+    return safe.encode()[: LONGEST - len(end)].decode("utf-8", "ignore") + end
 
 
 def is_word(value: object) -> TypeGuard[str]:

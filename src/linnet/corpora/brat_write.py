@@ -19,6 +19,7 @@ from linnet.corpora.brat_lines import (
     are_lines,
     are_notes,
     are_relations,
+    file_name,
     id_of,
     is_line,
     is_word,
@@ -36,7 +37,6 @@ from linnet.text.files import replacing, replacing_folder
 __all__ = ["annotation_lines", "write_folder"]
 
 BOM = "\ufeff"
-LONGEST = 200  # bytes of one part of a path: room for suffixes within the 255 that file systems allow
 T_ID = re.compile(r"T\d+[^\s:\0]*")
 R_ID = re.compile(r"R\d+[^\s:\0]*")
 LINE_IDS = re.compile(r"[TNAM]\d+[^\s:\0]*|#\d+[^\s:\0]*")
@@ -48,7 +48,8 @@ def write_folder(
 ) -> int:
     """Write each document as ``id.txt`` and ``id.ann`` below `folder` and return how many.
 
-    A ``/`` in an id makes a subfolder. The folder is there in full or not at all.
+    A ``/`` in an id makes a subfolder; what would be no file name is escaped (`linnet.corpora.brat_lines.file_name`),
+    and the id is in the file. The folder is there in full or not at all.
 
     Args:
         docs: the documents, consumed one by one.
@@ -58,7 +59,7 @@ def write_folder(
 
     Raises:
         FormatError: a folder that holds files already, or a place that cannot be written to.
-        DataError: an id that is no safe path, or that stands twice; a text with NUL characters.
+        DataError: an id that stands twice; a text with NUL characters.
     """
     with replacing_folder(folder, aside=aside) as root:
         return _write_all(docs, root, rows)
@@ -95,15 +96,7 @@ def _write_pair(root: Path, doc: Document, lines: Sequence[str]) -> None:
 
 def _place(root: Path, id: str) -> Path:
     """Return where below `root` the document `id` belongs, without suffix, its folder made."""
-    where = f"document {id!r}: its id must be a file name to be written as brat"
-    parts = id.split("/")
-    if any(part in ("", ".", "..") or part.startswith(".") for part in parts):
-        raise DataError(f"{where}: no part between '/' may be empty or begin with a full stop")
-    if re.search(r"[\\\0-\x1f\x7f\ud800-\udfff]", id):
-        raise DataError(f"{where}: no backslash or control characters")
-    if any(len(part.encode()) > LONGEST for part in parts):
-        raise DataError(f"{where}: no part of it may be longer than {LONGEST} bytes")
-    base = root.joinpath(*parts)
+    base = root / file_name(id)
     try:
         base.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -267,8 +260,8 @@ class _Lines:
         doc = replace(self._doc, mentions=None, meta=self._meta or EMPTY)
         value = to_json(doc)
         del value["text"]
-        if "/" not in self._doc.id:
-            del value["id"]  # else files of one folder below are read by their name alone
+        if "/" not in self._doc.id and file_name(self._doc.id) == self._doc.id:
+            del value["id"]  # else the name of the file does not tell it
         if self._doc.mentions is None:
             value["mentions"] = None
         if value:
