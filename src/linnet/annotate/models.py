@@ -13,12 +13,24 @@ from linnet.annotate.journal import append_to_project, lock
 from linnet.annotate.people import name_of
 from linnet.annotate.problems import NotFoundError
 from linnet.annotate.tables import model, project
-from linnet.errors import DataError
+from linnet.errors import DataError, KnowledgeBaseError
+from linnet.home import kb_path
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Pipeline
 from linnet.recipes.config import load, open_kb, recipes
 
-__all__ = ["MODELS", "kb_of", "load_model", "model_row", "models_of", "project_row", "recipe_named", "use"]
+__all__ = [
+    "MODELS",
+    "RECIPES",
+    "kb_called",
+    "kb_of",
+    "load_model",
+    "model_row",
+    "models_of",
+    "project_row",
+    "recipe_named",
+    "use",
+]
 
 MODELS = "models"  # the folder of the data that trained pipelines lie in
 RECIPES = "recipes"  # the folder of the data for recipes of one's own
@@ -84,7 +96,7 @@ def load_model(row: Mapping[str, Any], data: Path, kb: KnowledgeBase | None) -> 
     """
     folder = data / row["path"]
     if not folder.is_dir():
-        raise NotFoundError(f"the folder {folder} of model {row['id']} is gone: restore it, or train again")
+        raise NotFoundError(f"the folder {row['path']} of model {row['id']} is gone: restore it, or train again")
     return load(folder, kb=kb)
 
 
@@ -94,7 +106,21 @@ def kb_of(row: Mapping[str, Any]) -> KnowledgeBase | None:
     Raises:
         KnowledgeBaseError: there is none of this name.
     """
-    return open_kb(row["kb"]) if row["kb"] else None
+    return kb_called(row["kb"]) if row["kb"] else None
+
+
+def kb_called(name: str) -> KnowledgeBase:
+    """Open the knowledge base with a name; who is told that it cannot be opened reads the name, and no path of ours.
+
+    Raises:
+        KnowledgeBaseError: there is none of this name, or its file is damaged.
+    """
+    try:
+        return open_kb(name)
+    except KnowledgeBaseError as error:
+        path = kb_path(name)
+        said = str(error).replace(str(path.absolute()), name).replace(str(path), name)
+        raise KnowledgeBaseError(said) from error
 
 
 def recipe_named(name: str, data: Path) -> str:
@@ -110,5 +136,6 @@ def recipe_named(name: str, data: Path) -> str:
     own = data / RECIPES
     found = {path.stem: path for path in sorted(own.glob("*.toml"))}
     if name not in found:
-        raise DataError(f"there is no recipe {name!r}: it neither comes with Linnet nor is it a file in {own}")
+        where = f"in the folder {RECIPES} of the workbench"
+        raise DataError(f"there is no recipe {name!r}: it neither comes with Linnet nor is it a file {where}")
     return str(found[name])

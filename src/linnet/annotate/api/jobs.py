@@ -13,6 +13,7 @@ from linnet.annotate.api.session import Body
 from linnet.annotate.api.workbench import Workbench
 from linnet.annotate.jobs import Job, ask_to_cancel, enqueue, find, jobs_of
 from linnet.annotate.models import model_row, models_of, project_row, use
+from linnet.annotate.orders import check_order
 
 __all__ = ["router"]
 
@@ -61,7 +62,9 @@ def list_jobs(bench: Bench, asker: Asked, project: int) -> list[dict[str, Any]]:
 def order(bench: Bench, asker: Asked, project: int, body: Order) -> dict[str, Any]:
     """Ask for a training, predictions or an export; a worker does it, of what is decided up to now."""
     with bench.store.write() as db:
-        return _job(find(db, enqueue(db, project, body.kind, body.args, user=asker.user)), asker, all=True)
+        job = find(db, enqueue(db, project, body.kind, body.args, user=asker.user))
+        check_order(db, job, bench.settings.data)
+    return _job(job, asker, all=True)
 
 
 @router.get("/jobs/{job}")

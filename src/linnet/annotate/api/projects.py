@@ -17,7 +17,7 @@ from linnet.annotate.journal import lock
 from linnet.annotate.models import project_row, recipe_named
 from linnet.annotate.people import Role, add_guideline, add_project, change_settings, name_of, role_of, set_role
 from linnet.annotate.sampling import STRATEGIES
-from linnet.errors import DataError
+from linnet.errors import DataError, KnowledgeBaseError
 from linnet.kb import KnowledgeBase
 
 __all__ = ["IfMatch", "etag", "kb_of_project", "project_of", "router", "sequence"]
@@ -84,7 +84,7 @@ def sequence(given: str | None) -> int:
         Problem: 428 without one, 400 for what is none.
     """
     if given is None:
-        raise Problem(428, detail='say which version you have read: If-Match: "41"')
+        raise Problem(428, detail="say which version you have read: send its ETag in the header If-Match")
     bare = given.strip().removeprefix("W/").strip('"')
     if not (bare.isascii() and bare.isdecimal() and len(bare) < 18):
         raise Problem(400, "if-match", detail=f"If-Match is a number in quotes, not {given[:50]!r}")
@@ -105,8 +105,13 @@ def _check(bench: Workbench, kb: str | None, choices: Choices | None) -> None:
 
 def _shown(bench: Workbench, row: Any, role: str) -> dict[str, Any]:
     keys = ("name", "kb", "blind", "settings", "model", "archived", "seq", "made")
-    version = bench.kb_named(row["kb"]).version if row["kb"] else ""
-    return {"project": row["id"], "role": role, **{key: row[key] for key in keys}, "kb_version": version}
+    version, problem = "", ""
+    try:
+        version = bench.kb_named(row["kb"]).version if row["kb"] else ""
+    except KnowledgeBaseError as error:  # which another name in the settings mends
+        problem = str(error)
+    shown = {key: row[key] for key in keys}
+    return {"project": row["id"], "role": role, **shown, "kb_version": version, "kb_problem": problem}
 
 
 def project_of(bench: Workbench, id: int) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from anyio import CapacityLimiter
 from linnet.annotate.api.aside import Aside
 from linnet.annotate.api.watch import Look, Watch
 from linnet.annotate.fresh import linker_of
-from linnet.annotate.models import load_model, recipe_named
+from linnet.annotate.models import kb_called, load_model, recipe_named
 from linnet.annotate.nearest import nearest_of
 from linnet.annotate.oidc import OidcSettings, Provider
 from linnet.annotate.problems import NotFoundError
@@ -25,7 +25,7 @@ from linnet.errors import KnowledgeBaseError
 from linnet.fetch.archive import Room
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Pipeline
-from linnet.recipes.config import load, open_kb
+from linnet.recipes.config import load
 from linnet.recipes.knowledge_bases import kb_of_version
 from linnet.retrieve.ngram_file import NgramFile
 from linnet.retrieve.ngram_index import NgramIndex
@@ -96,7 +96,7 @@ class Workbench:
         """
         if not name or not set(name).isdisjoint("/\\\0") or name.startswith("."):
             raise KnowledgeBaseError(f"{name!r} is no name of a knowledge base")
-        return self._current(name, lambda: open_kb(name))
+        return self._current(name, lambda: kb_called(name))
 
     def kb_of(self, version: str) -> KnowledgeBase:
         """Return the knowledge base of a version.
