@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import logging
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from linnet.data import Document, Mention
+from linnet.data import Concept, Document, Mention, Name
 from linnet.detect.gold import Gold
 from linnet.errors import LinnetError
 from linnet.fit.plan import Task
 from linnet.fit.preflight import check_teachable
 from linnet.kb import KnowledgeBase
+from linnet.kb.build import build
 from linnet.pipeline import Pipeline
 from linnet.pipeline.decide import Decide
 from linnet.retrieve.ngram import Ngram
@@ -50,6 +53,19 @@ DECIDE = [Task((2,), "decide")]
 def test_refused(pipeline: Pipeline, docs: list[Document], dev: list[Document], problem: str) -> None:
     with pytest.raises(LinnetError, match=problem):
         check_teachable(pipeline, DECIDE, docs, dev)
+
+
+@pytest.mark.parametrize(
+    ("ids", "problem"),
+    [
+        (["D01", "D02", "D03", "D04"], "its ids are such as D01, D02, D03; are"),
+        (["A:1", "B:1", "C:1", "D:1", "D02"], 'its ids begin with "A", "B", "C", ...; are'),
+    ],
+)
+def test_ids_of_a_large_knowledge_base_are_not_listed(tmp_path: Path, ids: list[str], problem: str) -> None:
+    made = build([Concept(id, (Name(f"name of {id}"),)) for id in ids], tmp_path / "x.kb")
+    with pytest.raises(LinnetError, match=re.escape(problem)):
+        check_teachable(Pipeline(Gold(), Ngram(kb=made), Decide(kb=made), kb=made), DECIDE, [FOREIGN], [FOREIGN])
 
 
 def test_few_known_concepts_are_warned_of(pipeline: Pipeline, caplog: pytest.LogCaptureFixture) -> None:

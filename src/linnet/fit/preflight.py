@@ -73,11 +73,21 @@ def _check_concepts(kb: KnowledgeBase, docs: Sequence[Document], split: str) -> 
         return
     others = Counter(id for id in itertools.chain.from_iterable(linked) if not known[id])
     named = ", ".join(id for id, _ in others.most_common(SHOWN))
-    prefixes = ", ".join(sorted({f'"{kb.id(row).partition(":")[0]}"' for row in range(min(len(kb), SAMPLE))}))
     problem = (
         f"{right:,} of {len(linked):,} linked mentions of the {split} documents have concepts that the knowledge base "
-        f"{kb.path} holds; it lacks {named}, its ids begin with {prefixes}"
+        f"{kb.path} holds; it lacks {named}, {_its_ids(kb)}"
     )
     if not right:
         raise LinnetError(f"{problem}; are the documents annotated with another one?")
     logger.warning("%s", problem)
+
+
+def _its_ids(kb: KnowledgeBase) -> str:
+    """Say what ids a knowledge base has: how they begin, or some of them where they have no prefix."""
+    ids = [kb.id(row) for row in range(min(len(kb), SAMPLE))]
+    prefixes = sorted({id.partition(":")[0] for id in ids if ":" in id})
+    if not prefixes:
+        return f"its ids are such as {', '.join(ids[:SHOWN])}"
+    shown = ", ".join(f'"{one}"' for one in prefixes[:SHOWN])
+    more = ", ..." if len(prefixes) > SHOWN else ""
+    return f"its ids begin with {shown}{more}"
