@@ -248,6 +248,8 @@ def test_authors_that_there_are_not_are_added(desk: Desk) -> None:
 
 
 def damaged(line: Any, *path: Any, to: Any) -> Any:
+    if not path:
+        return to
     line = json.loads(json.dumps(line))
     inner = line
     for key in path[:-1]:
@@ -262,6 +264,8 @@ def damaged(line: Any, *path: Any, to: Any) -> Any:
         (("version",), 2, "version 2"),
         (("streams",), None, "not one of a history"),
         (("document",), {"id": "x"}, "'text' is missing"),
+        ((), {"a": 1}, "line 1 is not one of a history: it lacks the field 'version'"),
+        (("streams", 0, "events", 0), {"at": "x"}, "it lacks the field 'seq'"),
         (("streams", 0, "events", 0, "seq"), 3, "some are missing"),
         (("streams", 0, "events", 0, "before"), {}, "does not start from"),
         (("streams", 0, "events", 0, "after"), {"parts": 1}, "not one of the workbench"),

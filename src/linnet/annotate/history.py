@@ -7,6 +7,7 @@ database (documents, assignments, ``n``) are new ones.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import MISSING, fields
 from typing import Any
 
 import sqlalchemy as sa
@@ -83,7 +84,9 @@ def import_history(db: sa.Connection, project: int, importer: int, lines: Iterab
     for number, line in enumerate(lines, 1):
         try:
             added += _import(db, project, importer, line)
-        except (KeyError, TypeError, AttributeError, ValueError) as error:
+        except KeyError as error:
+            raise DataError(f"line {number} is not one of a history: it lacks the field {error}") from error
+        except (TypeError, AttributeError, ValueError) as error:
             raise DataError(f"line {number} is not one of a history: {error!r}") from error
         except DataError as error:
             raise DataError(f"line {number} of the history: {error}") from error
@@ -101,7 +104,7 @@ def _import(db: sa.Connection, project: int, importer: int, line: Mapping[str, A
         raise DataError(f"document {line['document']['id']!r} is there with other GOLD mentions")
     added = 0
     for work in line["streams"]:
-        events = [Event(**one) for one in work["events"]]
+        events = [_event(one) for one in work["events"]]
         _check(events, line["document"]["text"])
         author = None if work["user"] is None else _author(db, work["user"])
         stream = assign(db, id, author, kind=work["kind"], why=work["why"], suggestions=work["suggestions"])
@@ -113,6 +116,13 @@ def _import(db: sa.Connection, project: int, importer: int, line: Mapping[str, A
             append(db, project, stream, new)
             added += len(new)
     return added
+
+
+def _event(found: Mapping[str, Any]) -> Event:
+    for item in fields(Event):
+        if item.default is MISSING and item.name not in found:
+            raise KeyError(item.name)
+    return Event(**found)
 
 
 def _check(events: list[Event], text: str) -> None:
