@@ -19,13 +19,15 @@ from typer.testing import CliRunner, Result
 
 from linnet.annotate import dumps
 from linnet.annotate.backup import MANIFEST, Manifest, back_up
+from linnet.annotate.documents import redact
+from linnet.annotate.exporting import erase
 from linnet.annotate.jobs import enqueue
 from linnet.annotate.migrations import m0004_pools as newest
 from linnet.annotate.restore import restore
 from linnet.annotate.runs import add_model
 from linnet.annotate.signing import make_session
 from linnet.annotate.store import FILE, Store, connect, open_store
-from linnet.annotate.tables import project, round_, session
+from linnet.annotate.tables import document, project, round_, session
 from linnet.annotate.worker import Worker
 from linnet.errors import DataError, FormatError, LinnetError
 from linnet.home import kb_folder
@@ -214,6 +216,24 @@ def test_folders_that_are_gone_are_named(
     with reporting(Reporter(lambda *_: None, told.append)):
         assert back_up(tmp_path / "b.zip", place.data, place.database).missing == ["models/m1"]
     assert "models/m1" in told[0]
+    new = new_place("new")
+    restore(tmp_path / "b.zip", new.data, new.database)
+
+
+def test_exports_that_an_erasing_removed_are_not_missed(
+    old: tuple[Place, Desk], new_place: Callable[[str], Place], tmp_path: Path
+) -> None:
+    place, desk = old
+    with desk.store.write() as db:
+        id = db.scalar(sa.select(document.c.id).where(document.c.project == desk.project)) or 0
+        redact(db, id, desk.user)
+        erase(db, desk.project, place.data)
+    assert Worker(desk.store, place.data).work()  # the export that was waiting is done after it
+    told: list[str] = []
+    with reporting(Reporter(lambda *_: None, told.append)):
+        made = back_up(tmp_path / "b.zip", place.data, place.database)
+    assert (made.missing, told) == ([], [])
+    assert len([name for name in made.files if "/exports/" in name]) == 2  # the later one and its manifest
     new = new_place("new")
     restore(tmp_path / "b.zip", new.data, new.database)
 

@@ -26,7 +26,7 @@ from linnet import __version__
 from linnet.annotate.dumps import dumped
 from linnet.annotate.journal import last_number
 from linnet.annotate.models import RECIPES
-from linnet.annotate.tables import job, model, now, project
+from linnet.annotate.tables import event, job, model, now, project
 from linnet.errors import DataError, FormatError, LinnetError
 from linnet.home import kb_path, real_path
 from linnet.kb import KnowledgeBase
@@ -162,8 +162,13 @@ def _about(db: sa.Connection, data: Path) -> tuple[Manifest, list[str]]:
 
 
 def folders_of(db: sa.Connection) -> list[str]:
-    """Return the folders of the data that rows name: of models, and of exports that are done."""
-    done = sa.select(job.c.result).where(job.c.kind == "export", job.c.state == "succeeded").order_by(job.c.id)
+    """Return the folders of the data that rows name: of models, and of exports since the last text was erased.
+
+    Erasing a text removes the exports of its project that are done (`linnet.annotate.exporting.erase`).
+    """
+    erased = sa.select(sa.func.max(event.c.at)).where(event.c.project == job.c.project, event.c.kind == "redact")
+    kept = job.c.ended >= sa.func.coalesce(erased.scalar_subquery(), "")
+    done = sa.select(job.c.result).where(job.c.kind == "export", job.c.state == "succeeded", kept).order_by(job.c.id)
     exports = [str(result["file"]).rpartition("/")[0] for result in db.scalars(done) if result]
     return [*db.scalars(sa.select(model.c.path).order_by(model.c.id)), *exports]
 
