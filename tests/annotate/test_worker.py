@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import random
 import threading
 import time
@@ -21,6 +22,7 @@ from linnet.annotate.assignments import assign
 from linnet.annotate.commands import apply
 from linnet.annotate.documents import redact
 from linnet.annotate.exports import export_project
+from linnet.annotate.held import Held
 from linnet.annotate.jobs import Job, ask_to_cancel
 from linnet.annotate.journal import check
 from linnet.annotate.models import model_row, models_of, project_row, use
@@ -30,6 +32,7 @@ from linnet.annotate.runs import add_model
 from linnet.annotate.store import Store
 from linnet.annotate.tables import job as job_table
 from linnet.annotate.tables import predicted, prediction, run
+from linnet.annotate.worker import WORK
 from linnet.data import Document
 from linnet.fit.fitting import Progress
 from linnet.pipeline.component import Step
@@ -162,6 +165,24 @@ def test_a_training_is_cancelled_in_the_middle(bench: Bench, monkeypatch: pytest
     thread.join(2)
     assert bench.job(job).state == "cancelled"
     assert not parts.exists()
+
+
+def test_what_is_cancelled_between_two_steps_is_said_to_be(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def work(held: Held, _data: Path) -> None:
+        with held.store.write() as db:
+            ask_to_cancel(db, held.job.id)
+        finished(bench, held.job.id)  # longer than a cancelled job is waited for
+        with held.writing():
+            pass
+
+    monkeypatch.setitem(WORK, "train", work)
+    with caplog.at_level(logging.INFO):
+        job = bench.do("train")
+    assert job.state == "cancelled"
+    assert f"job {job.id} was cancelled" in caplog.text
+    assert "no longer that of" not in caplog.text
 
 
 @pytest.mark.parametrize(("low", "used"), [(1.01, False), (0.9, True)])

@@ -65,6 +65,11 @@ class Held:
         self._over.set()
         self._watch.join()
 
+    @property
+    def cancelled(self) -> bool:
+        """Whether somebody has cancelled it, as far as is known here."""
+        return self._cancelled.is_set()
+
     # --- for the work ------------------------------------------------------------------------------------------------
 
     def check(self) -> None:

@@ -108,24 +108,31 @@ class Worker:
                 held.check()
                 WORK[job.kind](held, self.data)
         except LostError as error:
-            logger.warning("%s", error)
+            _say_lost(held, error)
         except CancelledError:
-            self._write(lambda db: end(db, job, "cancelled", held.news()))
+            self._write(held, lambda db: end(db, job, "cancelled", held.news()))
         except StoppedError:
-            self._write(lambda db: give_back(db, job))
+            self._write(held, lambda db: give_back(db, job))
         except Exception as error:
             said, again = explain(error, self.data)
             logger.warning("job %d: %s", job.id, said, exc_info=again)
             held.say(said)
-            self._write(lambda db: fail(db, job, held.news(), again=again, timing=self.timing))
+            self._write(held, lambda db: fail(db, job, held.news(), again=again, timing=self.timing))
+        if held.cancelled:
+            logger.info("job %d was cancelled", job.id)
 
-    def _write(self, write: Callable[[sa.Connection], object]) -> None:
+    def _write(self, held: Held, write: Callable[[sa.Connection], object]) -> None:
         """Store how a job has ended, unless somebody else has it."""
         try:
             with self.store.write() as db:
                 write(db)
         except LostError as error:
-            logger.warning("%s", error)
+            _say_lost(held, error)
+
+
+def _say_lost(held: Held, error: LostError) -> None:
+    if not held.cancelled:  # then it was declared over while its work came to its end
+        logger.warning("%s", error)
 
 
 def explain(error: Exception, data: Path) -> tuple[str, bool]:
