@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from linnet.corpora import read
 from linnet.data import Document, Mention, Span
+from linnet.kb import KnowledgeBase
 from tests.annotate.api import Person
 
 DROPPED, SHORTER, OTHER = 0.06, 0.12, 0.2  # up to these: what somebody does wrong with a mention
@@ -61,9 +62,17 @@ class Reader:
 
     def _commands(self, work: Any, wanted: Sequence[Mention | None]) -> list[dict[str, Any]]:
         shown = {key: one for one in work["pred"] if (key := one["id"]) in work["open"]}
-        made, taken = [], set[str]()
-        for mention in wanted:
-            if mention is None:
+        right = [mention for mention in wanted if mention is not None]
+        there = {one["id"]: one for one in work["decided"] if one["state"] == "live"}  # in an adjudication
+        kept = [mention for mention in right if any(_says(one, mention) for one in there.values())]
+        made = [
+            self.person.made("delete", key)
+            for key, one in there.items()
+            if not any(_says(one, mention) for mention in kept)
+        ]
+        taken = set[str]()
+        for mention in right:
+            if mention in kept:
                 continue
             fields: dict[str, Any] = {"concepts": list(mention.concepts or ()), "ms": self.rng.randrange(500, 9000)}
             fields |= {} if mention.concepts else {"nil": "not in KB"}
@@ -92,6 +101,18 @@ class Reader:
             return Mention(mention.start, mention.end, mention.parts, "", mention.types, "gold",
                            concepts=(self.rng.choice(self.concepts),))  # fmt: skip
         return mention
+
+
+def _says(one: Any, mention: Mention) -> bool:
+    """Return whether what stands is a mention."""
+    return (one["parts"], one["types"], list(one["concepts"] or ())) == (
+        spans_of(mention), list(mention.types), list(mention.concepts or ()),
+    )  # fmt: skip
+
+
+def known_in(kb: KnowledgeBase, mention: Mention) -> Mention:
+    """Return a mention without concepts that nobody can choose, because the knowledge base lacks one."""
+    return mention if all(concept in kb for concept in mention.concepts or ()) else replace(mention, concepts=())
 
 
 def said(doc: Document) -> set[Said]:

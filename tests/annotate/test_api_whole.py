@@ -20,7 +20,7 @@ def taint(person: Person, stream: int) -> None:
         stream, "create", f"{TAINT}.m", parts=[list(AGAIN)], types=[TAINT], concepts=[TAINT], kb=TAINT
     )
     assert TAINT in json.dumps(made)
-    person.command(stream, "link", f"{TAINT}.m", concepts=[], nil=TAINT)
+    person.command(stream, "link", f"{TAINT}.m", concepts=[], nil="not in KB")
     person.command(stream, "comment", text=f"{TAINT} comment")
     person.command(stream, "link", f"{TAINT}.m", concepts=[TAINT])
 

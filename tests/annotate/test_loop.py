@@ -21,7 +21,7 @@ from linnet.corpora.splits import split_documents
 from linnet.data import Document
 from linnet.recipes.config import read_recipe
 from tests.annotate.api import Person, Site
-from tests.annotate.loop import Reader, exported, one_each, said
+from tests.annotate.loop import Reader, exported, known_in, one_each, said
 from tests.annotate.test_api_whole import folds
 
 COUNT = 200
@@ -100,12 +100,12 @@ def uploaded(docs: list[Document], path: Path) -> tuple[str, bytes]:
 
 @pytest.fixture
 def loop(tmp_path: Path, data: Path) -> Any:
-    gold = [
-        replace(doc, mentions=one_each(doc.mentions or ()))
-        for doc in split_documents("bc5cdr", split="train", data=data)
-    ][:COUNT]
     kb = read_recipe("bc5cdr/lexical").open_kb(data=data)
     assert kb is not None
+    gold = [
+        replace(doc, mentions=one_each([known_in(kb, one) for one in doc.mentions or ()]))
+        for doc in split_documents("bc5cdr", split="train", data=data)
+    ][:COUNT]
     store = open_store(tmp_path / "site")
     site = Site(store, tmp_path / "site")
     root = site.person("root", admin=True)

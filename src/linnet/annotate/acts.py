@@ -76,7 +76,8 @@ class Command(BaseModel):
     types: Annotated[tuple[Words, ...] | None, Field(max_length=MOST_LABELS)] = None
     concepts: Annotated[tuple[Label, ...] | None, Field(max_length=MOST_LABELS)] = None
     alternatives: Annotated[tuple[tuple[Label, ...], ...], Field(max_length=MOST_LABELS)] = ()
-    nil: Words = ""
+    # events hold no text, so that it can be erased: more is said in a comment
+    nil: Literal["", "not in KB", "too general", "not a mention", "other"] = ""
     unsure: bool = True
     p: Annotated[float | None, Field(ge=0, le=1)] = None
     text: Annotated[str, Field(max_length=20_000)] = ""

@@ -31,19 +31,14 @@ def give_to_judge(db: sa.Connection, document: int, judge: int, giver: int) -> i
         giver: who gives it: the author of its first events.
 
     Raises:
-        DataError: nobody is done with the document, or the judge is no curator.
+        DataError: nobody is done with the document, somebody is in the middle of it or the judge has it to read, which
+            would be no longer blind, or the judge is no curator.
     """
     stream = assign(db, document, judge, kind="adjudicate")
     row = db.execute(sa.select(assignment.c.project, assignment.c.seq).where(assignment.c.id == stream)).one()
     if role_of(db, row.project, judge) not in ("curator", "admin"):
         raise DataError(f"user {judge} is no curator: adjudication is a curator's")
-    it = assignment.c
-    done = sa.and_(it.document == document, it.kind != "adjudicate", it.state == "done")
-    works = [
-        marks(state_of(standing(db, id).items())) for id in db.scalars(sa.select(it.id).where(done).order_by(it.id))
-    ]
-    if not works:
-        raise DataError(f"nobody is done with document {document}: there is nothing to settle yet")
+    works = [marks(state_of(standing(db, id).items())) for id in _finished(db, document, judge)]
     agreed = _agreed(works)
     if agreed and not row.seq:
         rules = db.scalar(sa.select(sa.func.max(guideline.c.v)).where(guideline.c.project == row.project))
@@ -54,6 +49,19 @@ def give_to_judge(db: sa.Connection, document: int, judge: int, giver: int) -> i
         ]
         append(db, row.project, stream, events)
     return stream
+
+
+def _finished(db: sa.Connection, document: int, judge: int) -> list[int]:
+    """Return the streams of those who are done with a document, if it can be settled."""
+    it = assignment.c
+    query = sa.select(it.id, it.user, it.state, it.seq).where(it.document == document, it.kind != "adjudicate")
+    rows = db.execute(query.order_by(it.id)).all()
+    if any(row.state != "done" and (row.seq or row.user == judge) for row in rows):
+        raise DataError(f"document {document} is still read: it can be settled when all who have begun are done")
+    done = [row.id for row in rows if row.state == "done"]
+    if not done:
+        raise DataError(f"nobody is done with document {document}: there is nothing to settle yet")
+    return done
 
 
 def _agreed(works: list[dict[str, Mark]]) -> dict[str, Mark]:

@@ -40,6 +40,7 @@ def _job(job: Job, asker: Asker, *, all: bool) -> dict[str, Any]:
     shown = {key: value for key, value in job.to_json().items() if key not in HIDDEN}
     if not all:
         shown["log_tail"] = ""
+        shown["args"] = {key: value for key, value in shown["args"].items() if key != "to"}
     if not _may_have(job, asker):
         shown["result"] = None
     return shown
@@ -122,6 +123,7 @@ def use_model(bench: Bench, asker: Asked, model: str) -> dict[str, Any]:
 def _model(row: dict[str, Any], *, all: bool) -> dict[str, Any]:
     shown = {key: row[key] for key in MODEL}
     if not all:
+        del shown["data_to_event"]
         for part in ("card", "metrics"):
             shown[part] = {key: value for key, value in row[part].items() if key not in COUNTS}
         if in_use := shown["metrics"].get("in_use"):
