@@ -15,7 +15,7 @@ from linnet.annotate.api.access import ACCESS, ANYONE, PREFIX, SITE, USER
 from linnet.annotate.api.app import _check_routes, routes_of
 from linnet.annotate.api.guard import make_router
 from linnet.annotate.api.limits import HEADERS
-from linnet.annotate.people import ROLES
+from linnet.annotate.people import ROLES, add_user
 from linnet.errors import LinnetError
 from tests.annotate.api import Person, Site
 
@@ -99,6 +99,20 @@ def test_a_number_that_is_none_is_not_found(root: Person) -> None:
     for id in ("0", "-1", "1.5", "x", "9" * 30, "%00", "٣"):
         root.ask("GET", f"/projects/{id}/documents", 404)
         root.ask("GET", f"/assignments/{id}", 404)
+
+
+def test_digits_are_the_number_of_a_user(site: Site, root: Person) -> None:
+    project, meant = site.project(root), site.person()
+    with site.store.write() as db:  # as an earlier version did
+        other = add_user(db, str(meant.user), digits=True)
+    path = f"/projects/{project}/members/{meant.user}"
+    assert root.ask("PUT", path, json={"role": "viewer"}).json()["name"] == meant.name
+    root.ask("PUT", f"/projects/{project}/members/{other}", json={"role": "curator"})
+    root.ask("DELETE", path, 204)
+    assert {one["user"] for one in root.get(f"/projects/{project}/members")} == {root.user, other}
+    with site.store.write() as db:
+        add_user(db, NOBODY, digits=True)
+    root.ask("PUT", f"/projects/{project}/members/{NOBODY}", 404, json={"role": "viewer"})
 
 
 def test_problems_are_problem_details_everywhere(site: Site, root: Person) -> None:

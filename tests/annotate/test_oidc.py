@@ -106,6 +106,8 @@ def test_names_do_not_make_anybody_somebody_else(site: Site, root: Person, there
     assert enter(here.stranger(), there)["name"] == there.claims["sub"]
     there.claims = {"sub": fresh("x"), "name": "\n"}
     assert enter(here.stranger(), there)["name"].startswith("user")
+    there.claims = {"sub": fresh("x"), "preferred_username": str(root.user)}  # digits are the number of a user here
+    assert enter(here.stranger(), there)["name"].startswith(f"user {root.user}")
 
 
 def test_who_is_not_known_is_let_in_only_where_that_is_allowed(site: Site, there: FakeProvider) -> None:

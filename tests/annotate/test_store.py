@@ -186,6 +186,7 @@ def test_people_and_projects(store: Store) -> None:
         wrong: list[tuple[Callable[[], object], str]] = [
             (lambda: add_user(db, name), "already"),
             (lambda: add_user(db, " "), "1 to 500 characters"),
+            (lambda: add_user(db, " 2"), "is no number"),
             (lambda: add_user(db, "a\0b"), "NUL"),
             (lambda: add_user(db, "a\ud800"), "half a surrogate pair"),
             (lambda: add_project(db, title, zoe), "already"),

@@ -144,7 +144,7 @@ def _lies_in(parts: Parts, text: str) -> bool:
 
 def _author(db: sa.Connection, name: str) -> int:
     there = db.scalar(sa.select(user.c.id).where(user.c.name == name))
-    return add_user(db, name) if there is None else int(there)
+    return add_user(db, name, digits=True) if there is None else int(there)
 
 
 def _comments(db: sa.Connection, stream: int, events: list[Event], texts: Mapping[str, str]) -> None:

@@ -7,19 +7,17 @@ a new user without rights, where that is allowed.
 
 from __future__ import annotations
 
-import itertools
-
 import sqlalchemy as sa
 
 from linnet.annotate.journal import lock
 from linnet.annotate.oidc import Claims, OidcSettings
-from linnet.annotate.people import LONGEST_NAME, add_user
+from linnet.annotate.people import LONGEST_NAME, add_user, free_name
 from linnet.annotate.signing import UnknownCallerError, take_link
 from linnet.annotate.tables import identity, now, user
 
 __all__ = ["user_of"]
 
-ROOM = 10  # characters of a number behind a name
+ROOM = 15  # characters before a name and behind it
 
 
 def user_of(db: sa.Connection, claims: Claims, settings: OidcSettings, link: str = "") -> int:
@@ -50,11 +48,10 @@ def _new(db: sa.Connection, claims: Claims, settings: OidcSettings) -> int:
     domain = claims.email.rpartition("@")[2].casefold()
     if not settings.create or (settings.domains and domain not in {one.casefold() for one in settings.domains}):
         raise UnknownCallerError("nobody here has this account: ask an administrator for an invitation")
-    return add_user(db, _free(db, claims.name))
+    return add_user(db, free_name(db, _clean(claims.name)))
 
 
-def _free(db: sa.Connection, wanted: str) -> str:
-    """Return a name that nobody has: this one, or with a number."""
+def _clean(wanted: str) -> str:
+    """Return a name that may be given: staff numbers alone are none here."""
     clean = "".join(c for c in wanted if c.isprintable()).strip()[: LONGEST_NAME - ROOM] or "user"
-    names = itertools.chain([clean], (f"{clean} ({number})" for number in itertools.count(2)))
-    return next(name for name in names if db.scalar(sa.select(user.c.id).where(user.c.name == name)) is None)
+    return f"user {clean}" if clean.isdecimal() else clean

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -19,6 +20,7 @@ __all__ = [
     "add_project",
     "add_user",
     "change_settings",
+    "free_name",
     "name_of",
     "role_of",
     "set_role",
@@ -51,19 +53,30 @@ def _name(name: str, what: str) -> str:
     return storable(name, f"the name of the {what}")
 
 
-def add_user(db: sa.Connection, name: str, hash: str | None = None, *, admin: bool = False) -> int:
+def add_user(
+    db: sa.Connection, name: str, hash: str | None = None, *, admin: bool = False, digits: bool = False
+) -> int:
     """Add somebody and return their number; without the `hash` of a password they cannot sign in.
 
-    A name stays for ever, since events name their authors.
+    A name stays for ever, since events name their authors. It may consist of digits only where `digits` says so: else
+    it would look like the number of somebody else.
 
     Raises:
-        DataError: the name is taken, empty or too long.
+        DataError: the name is taken, empty, too long or a number.
     """
     lock(db)
+    if name.strip().isdecimal() and not digits:
+        raise DataError(f"the name of a user is no number, as {name[:50]!r} is: users are named by numbers, too")
     if db.scalar(sa.select(user.c.id).where(user.c.name == _name(name, "user"))) is not None:
         raise DataError(f"there is a user {name!r} already")
     values = {"name": name, "hash": hash, "admin": admin, "made": now(db)}
     return int(db.execute(user.insert().values(values).returning(user.c.id)).scalar_one())
+
+
+def free_name(db: sa.Connection, wanted: str) -> str:
+    """Return a name that nobody has: this one, or with a number behind it."""
+    names = itertools.chain([wanted], (f"{wanted} ({number})" for number in itertools.count(2)))
+    return next(name for name in names if db.scalar(sa.select(user.c.id).where(user.c.name == name)) is None)
 
 
 def name_of(db: sa.Connection, id: int) -> str:

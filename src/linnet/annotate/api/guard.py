@@ -21,7 +21,18 @@ from linnet.annotate.api.workbench import Workbench
 from linnet.annotate.signing import Caller, by_session, by_token, same_secret
 from linnet.annotate.tables import assignment, job, member, model, project
 
-__all__ = ["COOKIES", "LARGEST", "Asked", "Asker", "Bench", "access_of", "admit", "cookie_name", "make_router"]
+__all__ = [
+    "COOKIES",
+    "LARGEST",
+    "Asked",
+    "Asker",
+    "Bench",
+    "access_of",
+    "admit",
+    "cookie_name",
+    "make_router",
+    "number_of",
+]
 
 CSRF_HEADER = "X-CSRF-Token"
 COOKIES = {True: "__Host-linnet", False: "linnet"}  # behind TLS, and without
@@ -175,15 +186,16 @@ def _found(db: sa.Connection, given: Mapping[str, Any], user: int) -> sa.Row[int
     query = sa.select(project.c.id, member.c.role, project.c.archived).join(member, member.c.project == project.c.id)
     mine = query.where(member.c.user == user)  # who was disabled comes no further than `by_session` and `by_token`
     if "project" in given:
-        return db.execute(mine.where(project.c.id == (_number(given["project"]) or 0))).first()
+        return db.execute(mine.where(project.c.id == (number_of(given["project"]) or 0))).first()
     if "model" in given:
         return db.execute(mine.join(model).where(model.c.id == str(given["model"]))).first()
     of_table = assignment if "assignment" in given else job
-    id = _number(given.get("assignment", given.get("job", ""))) or 0
+    id = number_of(given.get("assignment", given.get("job", ""))) or 0
     return db.execute(mine.join(of_table, of_table.c.project == project.c.id).where(of_table.c.id == id)).first()
 
 
-def _number(value: Any) -> int | None:
+def number_of(value: Any) -> int | None:
+    """Return the number of a row that somebody names, None for what is none."""
     text = str(value)
     return int(text) if text.isascii() and text.isdecimal() and 0 < len(text) < 11 and int(text) <= LARGEST else None
 

@@ -9,7 +9,7 @@ from fastapi import Header, Response
 from pydantic import Field
 
 from linnet.annotate import tables
-from linnet.annotate.api.guard import Asked, Bench, make_router
+from linnet.annotate.api.guard import Asked, Bench, make_router, number_of
 from linnet.annotate.api.problems import Problem
 from linnet.annotate.api.session import Body
 from linnet.annotate.api.workbench import Workbench
@@ -214,9 +214,10 @@ def end_membership(bench: Bench, project: int, user: str) -> None:
 
 
 def _user(db: sa.Connection, named: str) -> int:
-    found = db.scalar(sa.select(tables.user.c.id).where(tables.user.c.name == named))
-    if found is None and named.isascii() and named.isdecimal() and len(named) < 10:
-        found = db.scalar(sa.select(tables.user.c.id).where(tables.user.c.id == int(named)))
+    """Return the number of a user; digits are always a number, even where somebody has them as a name."""
+    it = tables.user.c
+    digits = named.isascii() and named.isdecimal()
+    found = db.scalar(sa.select(it.id).where(it.id == (number_of(named) or 0) if digits else it.name == named))
     if found is None:
         raise Problem(404, detail=f"there is no user {named[:100]!r}")
     return int(found)
