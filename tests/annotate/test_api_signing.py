@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import argon2
@@ -13,7 +14,14 @@ from starlette.testclient import TestClient
 from linnet.annotate import signing
 from linnet.annotate.api.access import PREFIX
 from linnet.annotate.people import add_user
-from linnet.annotate.signing import Attempts, TooManyAttemptsError, UnknownCallerError, first_link, make_link
+from linnet.annotate.signing import (
+    Attempts,
+    TooManyAttemptsError,
+    UnknownCallerError,
+    first_link,
+    make_link,
+    make_token,
+)
 from linnet.annotate.store import open_store
 from linnet.annotate.tables import session, token, user
 from tests.annotate.api import DONE, Person, Site, listen
@@ -172,6 +180,88 @@ def test_a_new_password_ends_all_sessions(site: Site, member: tuple[str, TestCli
     assert browser.get(PREFIX + "/me").status_code == 401
     post(site.stranger(), "/session", {"name": name, "password": PASSWORD}, 401)
     post(site.stranger(), "/session", {"name": name, "password": "another password"}, 201)
+
+
+def test_a_sign_in_is_not_later_than_the_change_of_its_password(
+    site: Site, member: tuple[str, TestClient, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name, browser, csrf = member
+    id = browser.get(PREFIX + "/me").json()["user"]
+    changes = iter([{"hash": signing.hash_password("another password")}, {"disabled": True}])
+
+    def slow(*given: Any) -> Any:
+        account = signing.sign_in(*given)
+        with site.store.write() as db:
+            db.execute(user.update().where(user.c.id == id).values(next(changes)))
+        return account
+
+    monkeypatch.setattr("linnet.annotate.api.session.sign_in", slow)
+    assert "changed meanwhile" in post(site.stranger(), "/session", {"name": name, "password": PASSWORD}, 401).text
+    change = {"old": "another password", "new": PASSWORD}
+    assert browser.patch(PREFIX + "/me", json=change, headers={"X-CSRF-Token": csrf}).status_code == 401
+
+
+def test_nobody_waits_for_a_password_that_is_hashed(
+    site: Site, member: tuple[str, TestClient, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name, browser, csrf = member
+    writing: list[bool] = []
+    write, quick = site.store.write, signing._hasher()
+
+    @contextmanager
+    def counted() -> Iterator[sa.Connection]:
+        with write() as db:
+            writing.append(True)
+            yield db
+            writing.pop()
+
+    class Watched:
+        def hash(self, password: str) -> str:
+            assert not writing
+            return quick.hash(password)
+
+        def verify(self, hash: str, password: str) -> bool:
+            assert not writing
+            return quick.verify(hash, password)
+
+    monkeypatch.setattr(site.store, "write", counted)
+    monkeypatch.setattr(signing, "_hasher", Watched)
+    headers = {"X-CSRF-Token": csrf}
+    change = {"old": PASSWORD, "new": "another password"}
+    assert browser.patch(PREFIX + "/me", json=change, headers=headers).status_code == 204
+    post(site.stranger(), "/session", {"name": name, "password": "another password"}, 201)
+    with write() as db:
+        id = db.scalar(sa.select(user.c.id).where(user.c.name == name)) or 0
+        link = make_link(db, id)
+    post(site.stranger(), "/session/password", {"link": link, "password": PASSWORD}, 201)
+
+
+def test_a_new_password_ends_tokens_and_links(site: Site, member: tuple[str, TestClient, str]) -> None:
+    name, _, _ = member
+
+    def change(old: str, new: str, **more: bool) -> None:
+        """Sign in and change the password."""
+        here = site.stranger()
+        csrf = post(here, "/session", {"name": name, "password": old}, 201).json()["csrf"]
+        body = {"old": old, "new": new, **more}
+        assert here.patch(PREFIX + "/me", json=body, headers={"X-CSRF-Token": csrf}).status_code == 204
+
+    def asks(token: str) -> int:
+        return site.stranger().get(PREFIX + "/me", headers={"Authorization": f"Bearer {token}"}).status_code
+
+    with site.store.write() as db:
+        id = db.scalar(sa.select(user.c.id).where(user.c.name == name)) or 0
+        first, link = make_token(db, id, "script", ["read"]), make_link(db, id)
+    change(PASSWORD, "another password", keep_tokens=True)
+    assert asks(first) == 200
+    post(site.stranger(), "/session/password", {"link": link, "password": PASSWORD}, 401)
+    change("another password", PASSWORD)
+    assert asks(first) == 401
+    with site.store.write() as db:
+        second, link = make_token(db, id, "script", ["read"]), make_link(db, id)
+    assert asks(second) == 200
+    post(site.stranger(), "/session/password", {"link": link, "password": PASSWORD}, 201)
+    assert asks(second) == 401
 
 
 def test_tokens_have_scopes_and_end(site: Site, root: Person) -> None:

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
@@ -35,6 +35,7 @@ __all__ = [
     "FIRST_USER",
     "LINK",
     "SCOPES",
+    "Account",
     "Attempts",
     "Caller",
     "TooManyAttemptsError",
@@ -42,9 +43,11 @@ __all__ = [
     "by_session",
     "by_token",
     "change_password",
+    "check_unchanged",
     "disable",
     "first_link",
     "has_session",
+    "hash_password",
     "make_link",
     "make_session",
     "make_token",
@@ -54,6 +57,7 @@ __all__ = [
     "sign_out",
     "take_link",
     "use_link",
+    "user_of_link",
 ]
 
 FIRST_USER = "admin"
@@ -87,6 +91,13 @@ class Caller:
     csrf: str = ""
 
 
+class Account(NamedTuple):
+    """Somebody whose password was right; `hash` is what it was checked against."""
+
+    user: int
+    hash: str
+
+
 # --- passwords -------------------------------------------------------------------------------------------------------
 
 
@@ -101,7 +112,12 @@ def _nobody() -> str:
     return _hasher().hash(secrets.token_urlsafe())
 
 
-def _hashed(password: str) -> str:
+def hash_password(password: str) -> str:
+    """Return what is kept of a password. That takes long, as checking one does: it is done before a transaction writes.
+
+    Raises:
+        DataError: it is too short or too long.
+    """
     if not SHORTEST <= len(password) <= LONGEST:
         raise DataError(f"a password has {SHORTEST} to {LONGEST} characters, this has {len(password)}")
     return _hasher().hash(storable(password, "the password"))
@@ -144,8 +160,8 @@ class Attempts:
             self._failed.pop(key, None)
 
 
-def sign_in(db: sa.Connection, name: str, password: str, attempts: Attempts) -> int:
-    """Return the number of the user with this name and password.
+def sign_in(db: sa.Connection, name: str, password: str, attempts: Attempts) -> Account:
+    """Return the account with this name and password.
 
     Raises:
         UnknownCallerError: there is none, or it is disabled; which of these is not said.
@@ -156,29 +172,44 @@ def sign_in(db: sa.Connection, name: str, password: str, attempts: Attempts) -> 
         known = row is not None and row.hash is not None and not row.disabled
         if not _fits(row.hash if row is not None and known else _nobody(), password) or row is None or not known:
             raise UnknownCallerError("no user has this name and password")
-    return int(row.id)
+    return Account(row.id, row.hash)
 
 
-def change_password(db: sa.Connection, id: int, old: str, new: str, attempts: Attempts) -> None:
-    """Give a user who knows the old password a new one, and end all sessions.
+def change_password(db: sa.Connection, account: Account, hash: str, *, keep_tokens: bool = False) -> None:
+    """Give an account that has just signed in another password, of which this is the hash.
+
+    All sessions and links end, and unless they are kept all tokens: whoever knew the old password may have made some.
 
     Raises:
-        UnknownCallerError: the old one is wrong.
-        DataError: the new one is too short or too long.
-        TooManyAttemptsError: this account has failed too often.
+        UnknownCallerError: the account has changed meanwhile.
     """
-    name = db.scalar(sa.select(user.c.name).where(user.c.id == id))
-    sign_in(db, str(name), old, attempts)
-    _set_password(db, id, new)
+    check_unchanged(db, account)
+    _set_password(db, account.user, hash, keep_tokens=keep_tokens)
 
 
-def _set_password(db: sa.Connection, id: int, password: str) -> None:
-    db.execute(user.update().where(user.c.id == id).values(hash=_hashed(password)))
+def check_unchanged(db: sa.Connection, account: Account) -> None:
+    """Refuse an account whose password was changed, or that was disabled, since the password was checked.
+
+    Raises:
+        UnknownCallerError: it was.
+    """
+    lock(db)  # nobody changes a password, or disables an account, until this transaction ends
+    row = db.execute(sa.select(user.c.hash, user.c.disabled).where(user.c.id == account.user)).one()
+    if row.disabled or row.hash != account.hash:
+        raise UnknownCallerError("the account has changed meanwhile: sign in again")
+
+
+def _set_password(db: sa.Connection, id: int, hash: str, *, keep_tokens: bool) -> None:
+    db.execute(user.update().where(user.c.id == id).values(hash=hash))
     db.execute(session.delete().where(session.c.user == id))
+    _end_links(db, id)
+    if not keep_tokens:
+        db.execute(token.delete().where(token.c.user == id))
 
 
 def disable(db: sa.Connection, id: int, disabled: bool) -> None:
     """Keep a user from signing in, and end what is open, or let the user in again."""
+    lock(db)
     db.execute(user.update().where(user.c.id == id).values(disabled=disabled))
     if disabled:
         db.execute(session.delete().where(session.c.user == id))
@@ -199,7 +230,10 @@ def _digest(secret: str) -> str:
 
 
 def make_session(db: sa.Connection, id: int) -> tuple[str, str]:
-    """Sign a user in: return the secret for the cookie, and that for the header of requests that change something."""
+    """Sign a user in: return the secret for the cookie, and that for the header of requests that change something.
+
+    Whether they may is asked in the same transaction, with the `lock`.
+    """
     db.execute(session.delete().where(session.c.expires <= now(db)))
     made, hash = _secret("")
     csrf = secrets.token_urlsafe(32)
@@ -281,6 +315,18 @@ def _end_links(db: sa.Connection, id: int) -> None:
     db.execute(token.delete().where(token.c.hash.in_(ended)))
 
 
+def user_of_link(db: sa.Connection, secret: str) -> int:
+    """Return the number of a link's user.
+
+    Raises:
+        UnknownCallerError: the link is not good, or was used before.
+    """
+    row = _of_token(db, secret)
+    if row is None or LINK not in row.scopes:
+        raise UnknownCallerError("this link was used before or is too old: ask for another one")
+    return int(row.id)
+
+
 def take_link(db: sa.Connection, secret: str) -> int:
     """Use a link up, and return the number of its user.
 
@@ -288,22 +334,21 @@ def take_link(db: sa.Connection, secret: str) -> int:
         UnknownCallerError: the link is not good, or was used before.
     """
     lock(db)  # two who use it at once: one of them
-    row = _of_token(db, secret)
-    if row is None or LINK not in row.scopes:
-        raise UnknownCallerError("this link was used before or is too old: ask for another one")
-    _end_links(db, row.id)
-    return int(row.id)
+    id = user_of_link(db, secret)
+    _end_links(db, id)
+    return id
 
 
-def use_link(db: sa.Connection, secret: str, password: str) -> int:
-    """Set the password of a link's user, whose number is returned; the link is used up, open sessions end.
+def use_link(db: sa.Connection, secret: str, hash: str) -> int:
+    """Set the password, of which this is the hash, of a link's user, whose number is returned.
+
+    What was open ends: links, sessions and tokens.
 
     Raises:
         UnknownCallerError: the link is not good, or was used before.
-        DataError: the password is too short or too long; the transaction must not go on.
     """
     id = take_link(db, secret)
-    _set_password(db, id, password)
+    _set_password(db, id, hash, keep_tokens=False)
     return id
 
 

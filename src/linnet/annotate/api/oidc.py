@@ -84,9 +84,8 @@ def finish(
         logger.warning("a sign-in at %s ended with %r", provider.settings.issuer, error[:200])
         raise Problem(401, "sign-in", "The provider did not sign you in", error[:200] or "it sent no code")
     claims = provider.claims(code, secret, iss)  # outside of a transaction: the provider may be slow
-    with bench.store.write() as db:
-        user = user_of(db, claims, provider.settings, link)
     answer = RedirectResponse("/", 303)
-    begin(bench, request, answer, user)
+    with bench.store.write() as db:
+        begin(db, request, answer, user_of(db, claims, provider.settings, link))
     answer.delete_cookie(COOKIES[secure], path="/", secure=secure, httponly=True, samesite="lax")
     return answer
