@@ -18,7 +18,7 @@ from linnet.annotate.history import history, import_history
 from linnet.annotate.journal import check, events_of, last_number, standing
 from linnet.annotate.marks import Mark
 from linnet.annotate.people import add_project
-from linnet.annotate.tables import assignment, document
+from linnet.annotate.tables import assignment, document, user
 from linnet.codec import dumps
 from linnet.data import Document, Mention, Span
 from linnet.errors import DataError
@@ -238,11 +238,16 @@ def grown(line: Any) -> Any:
     return line
 
 
-def test_authors_that_there_are_not_are_added(desk: Desk) -> None:
+def test_authors_that_there_are_not_are_added_by_an_administrator(desk: Desk) -> None:
     desk.do("accept", "g1")
     with desk.store.read() as db:
         [line] = history(db, desk.project)
-    line["streams"][0]["user"] = fresh("elsewhere")
+    line["streams"][0]["user"] = name = fresh("elsewhere")
+    with pytest.raises(DataError, match=f"users are missing here: '{name}'; an administrator"):
+        into(desk, [line])
+    with desk.store.write() as db:
+        assert db.scalar(sa.select(user.c.id).where(user.c.name == name)) is None
+        db.execute(user.update().where(user.c.id == desk.user).values(admin=True))
     _, added = into(desk, [line])
     assert added == 1
 

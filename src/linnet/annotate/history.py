@@ -26,6 +26,7 @@ from linnet.strict_json import parse
 __all__ = ["history", "import_history"]
 
 VERSION = 1
+SHOWN = 20  # names in a message
 
 
 def history(
@@ -73,13 +74,15 @@ def _stream(db: sa.Connection, row: Mapping[str, Any], to: int | None) -> dict[s
 def import_history(db: sa.Connection, project: int, importer: int, lines: Iterable[Mapping[str, Any]]) -> int:
     """Add documents with their streams to a project and return how many events are new.
 
-    Authors are users of the same name; those that there are not are added without a password. A stream that is there
-    with the same events is left as it is.
+    Authors are users of the same name; an administrator of the workbench adds those that there are not, without a
+    password. A stream that is there with the same events is left as it is.
 
     Raises:
-        DataError: a line is no history, or contradicts itself or what is there.
+        DataError: a line is no history, or contradicts itself or what is there, or authors are missing that this
+            importer cannot add; the transaction must not go on.
     """
     lock(db)
+    before = set(db.scalars(sa.select(user.c.name)))
     added = 0
     for number, line in enumerate(lines, 1):
         try:
@@ -90,6 +93,12 @@ def import_history(db: sa.Connection, project: int, importer: int, lines: Iterab
             raise DataError(f"line {number} is not one of a history: {error!r}") from error
         except DataError as error:
             raise DataError(f"line {number} of the history: {error}") from error
+    new = sorted(set(db.scalars(sa.select(user.c.name))) - before)
+    if new and not db.scalar(sa.select(user.c.admin).where(user.c.id == importer)):
+        names = ", ".join(map(repr, new[:SHOWN])) + (f" and {len(new) - SHOWN} more" if len(new) > SHOWN else "")
+        raise DataError(
+            f"users are missing here: {names}; an administrator of the workbench adds them, or imports this"
+        )
     return added
 
 
