@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import argon2
@@ -12,6 +16,7 @@ import sqlalchemy as sa
 from starlette.testclient import TestClient
 
 from linnet.annotate import signing
+from linnet.annotate.api import users
 from linnet.annotate.api.access import PREFIX
 from linnet.annotate.people import add_user
 from linnet.annotate.signing import (
@@ -68,6 +73,35 @@ def test_the_first_start_gives_one_link_until_it_is_used(tmp_path: Any) -> None:
     with store.write() as db:
         assert first_link(db) is None
     post(site.stranger(), "/session", {"name": "admin", "password": PASSWORD}, 201)
+    store.close()
+
+
+def test_two_administrators_who_disable_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = open_store(tmp_path)
+    site = Site(store, tmp_path)
+    one, other = site.person("one", admin=True), site.person("other", admin=True)
+    real = users.name_of
+
+    def meanwhile(db: sa.Connection, id: int) -> str:
+        """Do what a request of the other did after this one was let in."""
+        signing.disable(db, one.user, True)
+        return real(db, id)
+
+    monkeypatch.setattr(users, "name_of", meanwhile)
+    for change in ({"disabled": True}, {"admin": False}):
+        refused = one.ask("PATCH", f"/users/{other.user}", 409, json=change).json()
+        assert refused["type"] == "/problems/last-admin"
+    assert other.get("/me")["admin"]
+    store.close()
+
+
+def test_the_first_link_where_all_administrators_are_disabled(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    with store.write() as db:
+        signing.disable(db, add_user(db, "admin", "hash", admin=True), True)
+        link = first_link(db)
+    me = post(Site(store, tmp_path).stranger(), "/session/password", {"link": link, "password": PASSWORD}, 201).json()
+    assert me["name"] == "admin (2)"
     store.close()
 
 
@@ -201,6 +235,28 @@ def test_a_sign_in_is_not_later_than_the_change_of_its_password(
     assert browser.patch(PREFIX + "/me", json=change, headers={"X-CSRF-Token": csrf}).status_code == 401
 
 
+def test_a_sign_in_waits_for_a_change_that_is_under_way(
+    site: Site, member: tuple[str, TestClient, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checked = threading.Event()
+
+    def telling(*given: Any) -> Any:
+        account = signing.sign_in(*given)
+        checked.set()
+        return account
+
+    monkeypatch.setattr("linnet.annotate.api.session.sign_in", telling)
+    old = {"name": member[0], "password": PASSWORD}
+    with ThreadPoolExecutor(1) as pool:
+        with site.store.write() as db:
+            account = signing.sign_in(db, member[0], PASSWORD, Attempts())
+            signing.change_password(db, account, signing.hash_password("another password"))
+            answer = pool.submit(post, site.stranger(), "/session", old, 401)
+            assert checked.wait(10)
+            time.sleep(0.1)  # it asks for the lock now
+        answer.result(10)
+
+
 def test_nobody_waits_for_a_password_that_is_hashed(
     site: Site, member: tuple[str, TestClient, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -266,14 +322,13 @@ def test_a_new_password_ends_tokens_and_links(site: Site, member: tuple[str, Tes
 
 def test_tokens_have_scopes_and_end(site: Site, root: Person) -> None:
     project = site.project(root)
-    reader = root.post("/tokens", {"name": "reader", "scopes": ["read"]})["secret"]
+    with site.store.write() as db:
+        reader = make_token(db, root.user, "reader", ["read"])
     headers = {"Authorization": f"Bearer {reader}"}
     client = site.stranger()
     assert client.get(f"{PREFIX}/projects/{project}", headers=headers).status_code == 200
     refused = client.post(f"{PREFIX}/projects/{project}/pastes", json={"text": "a"}, headers=headers)
     assert (refused.status_code, refused.json()["type"]) == (403, "/problems/scope")
-    assert root.post("/tokens", {"name": "x", "scopes": ["everything"]}, 422)["status"] == 422
-    assert root.post("/tokens", {"name": "x", "scopes": []}, 422)["status"] == 422
     [shown] = [one for one in root.get("/tokens") if one["name"] == "reader"]
     assert reader not in str(root.get("/tokens"))
     root.ask("DELETE", f"/tokens/{shown['token']}", 204)
@@ -281,6 +336,27 @@ def test_tokens_have_scopes_and_end(site: Site, root: Person) -> None:
     assert client.get(f"{PREFIX}/projects/{project}", headers=headers).status_code == 401
     assert client.get(f"{PREFIX}/me", headers={"Authorization": "Bearer lnt_made-up"}).status_code == 401
     assert client.get(f"{PREFIX}/me", headers={"Authorization": "Basic cm9vdDpyb290"}).status_code == 401
+
+
+def test_tokens_are_made_by_who_has_signed_in(root: Person, member: tuple[str, TestClient, str]) -> None:
+    _, browser, csrf = member
+    headers = {"X-CSRF-Token": csrf}
+    post(browser, "/tokens", {"name": "x", "scopes": ["everything"]}, 422, **headers)
+    post(browser, "/tokens", {"name": "x", "scopes": []}, 422, **headers)
+    made = post(browser, "/tokens", {"name": "x", "scopes": ["manage"], "days": 1}, 201, **headers).json()["secret"]
+    more = {"name": "y", "scopes": ["read", "write", "manage"]}
+    refused = post(TestClient(root.site.app), "/tokens", more, 403, Authorization=f"Bearer {made}")
+    assert refused.json()["type"] == "/problems/session"
+    assert [one["name"] for one in browser.get(PREFIX + "/tokens").json()] == ["x"]
+
+
+def test_a_token_that_is_ended_listens_no_more(site: Site, root: Person) -> None:
+    project = site.project(root)
+    viewer = site.member(root, project, "viewer")
+    assert listen(viewer, project).count(": ping") > 1
+    [shown] = viewer.get("/tokens")
+    told = listen(viewer, project, during=lambda: viewer.ask("DELETE", f"/tokens/{shown['token']}", 204))
+    assert told.partition(DONE.decode())[2].count(": ping") < 2  # at most that of a look which had begun
 
 
 def test_links_are_no_tokens(site: Site, root: Person) -> None:

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 
 from linnet.annotate.journal import lock
-from linnet.annotate.people import add_user, storable
+from linnet.annotate.people import add_user, free_name, storable
 from linnet.annotate.tables import identity, member, now, session, token, user
 from linnet.errors import DataError, LinnetError, MissingExtraError
 
@@ -40,19 +40,20 @@ __all__ = [
     "Caller",
     "TooManyAttemptsError",
     "UnknownCallerError",
+    "any_administrator",
     "by_session",
     "by_token",
     "change_password",
     "check_unchanged",
     "disable",
     "first_link",
-    "has_session",
+    "has_secret",
     "hash_password",
     "make_link",
     "make_session",
     "make_token",
     "same_secret",
-    "sessions_of",
+    "secrets_of",
     "sign_in",
     "sign_out",
     "take_link",
@@ -250,16 +251,17 @@ def by_session(db: sa.Connection, secret: str) -> Caller | None:
     return None if row is None else Caller(row.id, row.name, row.admin, csrf=row.csrf)
 
 
-def sessions_of(db: sa.Connection, project: int) -> frozenset[str]:
-    """Return the hashes of the sessions that the members of a project have; `has_session` asks for one."""
-    it = session.c
-    of_members = sa.select(it.hash).join(member, member.c.user == it.user)
-    return frozenset(db.scalars(of_members.where(member.c.project == project, it.expires > now(db))))
+def secrets_of(db: sa.Connection, project: int) -> frozenset[str]:
+    """Return the hashes of the sessions and tokens that the members of a project have; `has_secret` asks for one."""
+    members = sa.select(member.c.user).where(member.c.project == project)
+    sessions = sa.select(session.c.hash).where(session.c.user.in_(members), session.c.expires > now(db))
+    tokens = sa.select(token.c.hash).where(token.c.user.in_(members), _is_alive(db))
+    return frozenset(db.scalars(sessions.union_all(tokens)))
 
 
-def has_session(sessions: Collection[str], secret: str) -> bool:
-    """Return whether a session is one of those with these hashes."""
-    return _digest(secret) in sessions
+def has_secret(hashes: Collection[str], secret: str) -> bool:
+    """Return whether a session or token is one of those with these hashes."""
+    return _digest(secret) in hashes
 
 
 def sign_out(db: sa.Connection, secret: str) -> None:
@@ -293,8 +295,11 @@ def by_token(db: sa.Connection, secret: str) -> Caller | None:
 
 def _of_token(db: sa.Connection, secret: str) -> Any:
     of_user = sa.select(user.c.id, user.c.name, user.c.admin, token.c.scopes).join(user, user.c.id == token.c.user)
-    alive = sa.or_(token.c.expires.is_(None), token.c.expires > now(db))
-    return db.execute(of_user.where(token.c.hash == _digest(secret), alive, ~user.c.disabled)).first()
+    return db.execute(of_user.where(token.c.hash == _digest(secret), _is_alive(db), ~user.c.disabled)).first()
+
+
+def _is_alive(db: sa.Connection) -> sa.ColumnElement[bool]:
+    return sa.or_(token.c.expires.is_(None), token.c.expires > now(db))
 
 
 # --- links -----------------------------------------------------------------------------------------------------------
@@ -357,12 +362,21 @@ def first_link(db: sa.Connection, issuer: str = "") -> str | None:
 
     That is with a password, or at the provider `issuer`.
     """
-    able = sa.and_(user.c.admin, ~user.c.disabled)
+    able = _is_administrator()
     theirs = user.c.id.in_(sa.select(identity.c.user).where(identity.c.issuer == issuer))
     if db.execute(sa.select(user.c.id).where(able, user.c.hash.is_not(None) | theirs)).first() is not None:
         return None
-    id = db.scalar(sa.select(user.c.id).where(able).order_by(user.c.id).limit(1))
-    return make_link(db, add_user(db, FIRST_USER, admin=True) if id is None else int(id))
+    id = any_administrator(db)
+    return make_link(db, add_user(db, free_name(db, FIRST_USER), admin=True) if id is None else id)
+
+
+def any_administrator(db: sa.Connection) -> int | None:
+    """Return the number of the first administrator who is not disabled, None if nobody is left."""
+    return db.scalar(sa.select(user.c.id).where(_is_administrator()).order_by(user.c.id).limit(1))
+
+
+def _is_administrator() -> sa.ColumnElement[bool]:
+    return sa.and_(user.c.admin, ~user.c.disabled)
 
 
 def same_secret(one: str, other: str) -> bool:

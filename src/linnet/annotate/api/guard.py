@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 import sqlalchemy as sa
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Depends, Path, Request
 from fastapi.routing import APIRoute
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
@@ -27,6 +27,7 @@ __all__ = [
     "Asked",
     "Asker",
     "Bench",
+    "Row",
     "access_of",
     "admit",
     "cookie_name",
@@ -39,6 +40,7 @@ COOKIES = {True: "__Host-linnet", False: "linnet"}  # behind TLS, and without
 SAFE = ("GET", "HEAD", "OPTIONS")
 THINGS = ("project", "assignment", "job", "model")  # what a path is about
 LARGEST = 2**31 - 1  # a number of a row
+Row = Annotated[int, Path(ge=0, le=LARGEST)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +53,7 @@ class Asker:
     csrf: str
     project: int = 0
     role: str = ""
-    secret: str = ""  # of the session
+    secret: str = ""  # of the session, or the token
 
     @property
     def leads(self) -> bool:
@@ -145,7 +147,8 @@ def admit(bench: Workbench, request: Request, access: Access) -> Asker:
 def _caller(db: sa.Connection, request: Request) -> tuple[Caller | None, str]:
     kind, _, value = request.headers.get("Authorization", "").partition(" ")
     if kind:
-        return (by_token(db, value.strip()) if kind.lower() == "bearer" else None), ""
+        secret = value.strip()
+        return (by_token(db, secret) if kind.lower() == "bearer" else None), secret
     secret = request.cookies.get(cookie_name(request), "")
     return (by_session(db, secret) if secret else None), secret
 

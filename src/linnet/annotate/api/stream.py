@@ -22,7 +22,7 @@ from linnet.annotate.api.watch import FARTHEST, Look
 from linnet.annotate.api.workbench import Workbench
 from linnet.annotate.blind import seen_streams
 from linnet.annotate.marks import DOCUMENT, NOTE
-from linnet.annotate.signing import by_session, has_session
+from linnet.annotate.signing import by_session, by_token, has_secret
 from linnet.annotate.store import Store
 from linnet.annotate.tables import event
 from linnet.frozen import EMPTY
@@ -138,13 +138,13 @@ def _kind(row: Any) -> str:
 
 
 async def _is_signed_in(bench: Workbench, secret: str, look: Look) -> bool:
-    return has_session(look.sessions, secret) or await run_in_threadpool(_has_signed_in, bench.store, secret)
+    return has_secret(look.secrets, secret) or await run_in_threadpool(_has_signed_in, bench.store, secret)
 
 
 def _has_signed_in(store: Store, secret: str) -> bool:
-    """Return whether a session that a look does not know is newer than the look."""
+    """Return whether a session or token that a look does not know is newer than the look."""
     with store.read() as db:
-        return by_session(db, secret) is not None
+        return (by_session(db, secret) or by_token(db, secret)) is not None
 
 
 async def _texts(bench: Workbench, asker: Asker, feed: Feed) -> AsyncIterator[str]:
@@ -156,7 +156,7 @@ async def _texts(bench: Workbench, asker: Asker, feed: Feed) -> AsyncIterator[st
         look = bench.held_look(feed.project)
         if look is None:
             look = await run_in_threadpool(bench.look, feed.project)
-        if asker.secret and not await _is_signed_in(bench, asker.secret, look):
+        if not await _is_signed_in(bench, asker.secret, look):
             return
         asks = feed.asks(look)
         messages = await run_in_threadpool(feed.poll, bench.store, look) if asks else feed.poll(bench.store, look)

@@ -9,11 +9,12 @@ from fastapi import Response
 from pydantic import Field
 
 from linnet.annotate import tables
-from linnet.annotate.api.guard import Asked, Bench, make_router
+from linnet.annotate.api.guard import Asked, Bench, Row, make_router
 from linnet.annotate.api.problems import Problem, not_found
 from linnet.annotate.api.session import Body
+from linnet.annotate.journal import lock
 from linnet.annotate.people import add_user, name_of
-from linnet.annotate.signing import LINK, disable, make_link, make_token
+from linnet.annotate.signing import LINK, any_administrator, disable, make_link, make_token
 
 __all__ = ["router"]
 
@@ -69,16 +70,21 @@ def invite(bench: Bench, body: NewUser) -> dict[str, Any]:
 
 
 @router.patch("/users/{user}")
-def change_user(bench: Bench, asker: Asked, user: int, body: UserChange) -> dict[str, Any]:
+def change_user(bench: Bench, asker: Asked, user: Row, body: UserChange) -> dict[str, Any]:
     """Disable a user, make one an administrator, or give a new link to one who has forgotten the password."""
     if user == asker.user and (body.disabled or body.admin is False):
         raise Problem(409, "own-account", detail="somebody else has to do this: else nobody might be left who can")
     with bench.store.write() as db:
+        lock(db)  # two administrators who disable each other: one of them
         answer: dict[str, Any] = {"user": user, "name": name_of(db, user)}
         if body.disabled is not None:
             disable(db, user, body.disabled)
         if body.admin is not None:
             db.execute(tables.user.update().where(tables.user.c.id == user).values(admin=body.admin))
+        if not any_administrator(db):
+            raise Problem(
+                409, "last-admin", detail="the workbench keeps an administrator: make somebody else one first"
+            )
         return answer | ({"link": make_link(db, user)} if body.link else {})
 
 
@@ -98,7 +104,9 @@ def list_tokens(bench: Bench, asker: Asked) -> list[dict[str, Any]]:
 
 @router.post("/tokens", status_code=201)
 def add_token(bench: Bench, asker: Asked, body: NewToken) -> dict[str, Any]:
-    """Make a token; its ``secret`` is told now and never again."""
+    """Make a token; its ``secret`` is told now and never again. Tokens make none: theirs could do and last more."""
+    if not asker.csrf:
+        raise Problem(403, "session", "A token does not allow this", "sign in, and send the cookie of the session")
     with bench.store.write() as db:
         return {"name": body.name, "secret": make_token(db, asker.user, body.name, body.scopes, body.days)}
 

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from linnet.annotate import tables
 from linnet.annotate.journal import last_number
 from linnet.annotate.marks import DOCUMENT
-from linnet.annotate.signing import sessions_of
+from linnet.annotate.signing import secrets_of
 from linnet.annotate.store import Store
 from linnet.annotate.tables import event
 
@@ -34,7 +34,7 @@ class Look(NamedTuple):
         watched: what has no numbered events: kind of message -> key -> data.
         events: the last ones of the project, in order.
         since: all events of the project after this number are there.
-        sessions: hashes of the sessions that members have.
+        secrets: hashes of the sessions and tokens that members have.
     """
 
     newest: int
@@ -43,7 +43,7 @@ class Look(NamedTuple):
     watched: Mapping[str, Mapping[Any, Any]]
     events: Sequence[sa.RowMapping]
     since: int
-    sessions: frozenset[str] = frozenset()
+    secrets: frozenset[str] = frozenset()
 
 
 class Watch:
@@ -91,8 +91,8 @@ class Watch:
         # who sees what depends on settings and roles, on who has which assignments, and on which of them are done
         sight = (row.blind, row.seq, *db.execute(count).one(), self._moved)
         roles = {one.user: one.role for one in known if not one.disabled}
-        sessions = sessions_of(db, self.project)
-        return Look(newest, roles, sight, watched, list(self._events), self._since, sessions)
+        secrets = secrets_of(db, self.project)
+        return Look(newest, roles, sight, watched, list(self._events), self._since, secrets)
 
     def _take_events(self, db: sa.Connection, newest: int) -> None:
         """Add the events since the last look, and forget old ones."""
