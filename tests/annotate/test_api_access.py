@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import itertools
 import re
 from typing import Any
 
@@ -99,6 +100,20 @@ def test_a_number_that_is_none_is_not_found(root: Person) -> None:
     for id in ("0", "-1", "1.5", "x", "9" * 30, "%00", "٣"):
         root.ask("GET", f"/projects/{id}/documents", 404)
         root.ask("GET", f"/assignments/{id}", 404)
+
+
+@pytest.mark.parametrize("key", [key for key in ACCESS if not key.endswith("/stream")])
+def test_numbers_that_no_row_can_have(people: dict[str, Any], root: Person, key: str) -> None:
+    method, route = key.split()
+    ids, wide = people["ids"], ("99999999999", "9" * 20, "-" + "9" * 20)
+    known = root.get("/openapi.json")["paths"].get(PREFIX + route, {}).get(method.lower(), {})
+    asked = [one["name"] for one in known.get("parameters", ()) if one["in"] == "query"]
+    sent: dict[str, Any] = {"json": {"role": "viewer"}} if method in ("POST", "PATCH", "PUT") else {}
+    for who, number in itertools.product((people["admin"], people["site"]), wide):
+        for name in re.findall(r"{(project|document|assignment|job|user)}", route):
+            assert who.ask(method, path_of(route, {**ids, name: number}), None, **sent).status_code in range(400, 500)
+        for name in asked if method == "GET" else ():
+            assert who.ask(method, path_of(route, ids), None, params={name: number}).status_code < 500
 
 
 def test_digits_are_the_number_of_a_user(site: Site, root: Person) -> None:

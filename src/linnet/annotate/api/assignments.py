@@ -12,7 +12,7 @@ from pydantic import Field
 from linnet.annotate import tables
 from linnet.annotate.acts import Command
 from linnet.annotate.adjudication import give_to_judge
-from linnet.annotate.api.documents import After, Limit, document_in
+from linnet.annotate.api.documents import After, AfterRow, Limit, document_in
 from linnet.annotate.api.guard import Asked, Asker, Bench, make_router
 from linnet.annotate.api.problems import Problem, not_found
 from linnet.annotate.api.projects import IfMatch, etag, kb_of_project, sequence
@@ -59,7 +59,7 @@ def list_assignments(
     bench: Bench,
     asker: Asked,
     project: int,
-    after: After = 0,
+    after: AfterRow = 0,
     limit: Limit = 100,
     mine: Annotated[bool, Query(description="Mine and the shared ones alone.")] = True,
 ) -> dict[str, Any]:

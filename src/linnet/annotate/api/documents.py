@@ -8,16 +8,18 @@ import sqlalchemy as sa
 from fastapi import Header, Query, Response
 
 from linnet.annotate import tables
-from linnet.annotate.api.guard import Asked, Asker, Bench, make_router
+from linnet.annotate.api.guard import LARGEST, Asked, Asker, Bench, Row, make_router
 from linnet.annotate.api.problems import not_found
 from linnet.annotate.documents import redact
 from linnet.annotate.exporting import erase as remove_exports
 from linnet.annotate.tables import document
 
-__all__ = ["After", "Limit", "document_in", "router"]
+__all__ = ["After", "AfterRow", "Limit", "document_in", "router"]
 
 router = make_router()
-After = Annotated[int, Query(ge=0, le=2**53, description="The last one of the page before.")]
+BEFORE = "The last one of the page before."
+After = Annotated[int, Query(ge=0, le=2**53, description=BEFORE)]  # of events, which may be more than rows can
+AfterRow = Annotated[int, Query(ge=0, le=LARGEST, description=BEFORE)]
 Limit = Annotated[int, Query(ge=1, le=1000, description="How many at most.")]
 AGAIN = "private, no-cache"  # a text can be erased: whoever has it asks whether it is still there
 
@@ -35,7 +37,7 @@ def document_in(db: sa.Connection, asker: Asker, id: int) -> dict[str, Any]:
 
 
 @router.get("/projects/{project}/documents")
-def list_documents(bench: Bench, asker: Asked, project: int, after: After = 0, limit: Limit = 100) -> dict[str, Any]:
+def list_documents(bench: Bench, asker: Asked, project: int, after: AfterRow = 0, limit: Limit = 100) -> dict[str, Any]:
     """List documents in the order in which they came, a page at a time; ``mine`` is my work on each."""
     it = document.c
     mine = sa.and_(tables.assignment.c.document == it.id, tables.assignment.c.user == asker.user)
@@ -61,7 +63,7 @@ def read_document(
     bench: Bench,
     asker: Asked,
     project: int,  # noqa: ARG001 - the description has to name it
-    document: int,
+    document: Row,
     response: Response,
     if_none_match: Annotated[str | None, Header()] = None,
 ) -> dict[str, Any] | Response:
@@ -78,7 +80,7 @@ def read_document(
 
 
 @router.delete("/projects/{project}/documents/{document}", status_code=204)
-def erase(bench: Bench, asker: Asked, project: int, document: int) -> None:  # noqa: ARG001 - the description has to name it
+def erase(bench: Bench, asker: Asked, project: int, document: Row) -> None:  # noqa: ARG001 - the description has to name it
     """Erase the text of a document and the comments on it; decisions, which hold none of it, stay.
 
     Files that were exported from the project are removed: they can be asked for again, without this text.
