@@ -16,9 +16,8 @@ import sqlalchemy as sa
 from starlette.testclient import TestClient
 
 from linnet.annotate import signing
-from linnet.annotate.api import users
 from linnet.annotate.api.access import PREFIX
-from linnet.annotate.people import add_user
+from linnet.annotate.people import add_user, name_of
 from linnet.annotate.signing import (
     Attempts,
     TooManyAttemptsError,
@@ -80,14 +79,13 @@ def test_two_administrators_who_disable_each_other(tmp_path: Path, monkeypatch: 
     store = open_store(tmp_path)
     site = Site(store, tmp_path)
     one, other = site.person("one", admin=True), site.person("other", admin=True)
-    real = users.name_of
 
     def meanwhile(db: sa.Connection, id: int) -> str:
         """Do what a request of the other did after this one was let in."""
         signing.disable(db, one.user, True)
-        return real(db, id)
+        return name_of(db, id)
 
-    monkeypatch.setattr(users, "name_of", meanwhile)
+    monkeypatch.setattr("linnet.annotate.api.users.name_of", meanwhile)
     for change in ({"disabled": True}, {"admin": False}):
         refused = one.ask("PATCH", f"/users/{other.user}", 409, json=change).json()
         assert refused["type"] == "/problems/last-admin"
@@ -221,7 +219,7 @@ def test_a_sign_in_is_not_later_than_the_change_of_its_password(
 ) -> None:
     name, browser, csrf = member
     id = browser.get(PREFIX + "/me").json()["user"]
-    changes = iter([{"hash": signing.hash_password("another password")}, {"disabled": True}])
+    changes: Iterator[dict[str, Any]] = iter([{"hash": signing.hash_password("another password")}, {"disabled": True}])
 
     def slow(*given: Any) -> Any:
         account = signing.sign_in(*given)
