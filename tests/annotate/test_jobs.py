@@ -13,6 +13,8 @@ import pytest
 import sqlalchemy as sa
 
 from linnet.annotate import held as module
+from linnet.annotate import predicting
+from linnet.annotate.documents import add_documents, document_of, redact, row_of
 from linnet.annotate.held import CancelledError, Held, StoppedError
 from linnet.annotate.jobs import (
     ENDED,
@@ -31,14 +33,19 @@ from linnet.annotate.jobs import (
     note,
     retry,
 )
+from linnet.annotate.journal import lock
 from linnet.annotate.people import add_project, add_user
 from linnet.annotate.problems import NotFoundError
+from linnet.annotate.runs import add_predictions, start_run
 from linnet.annotate.store import Store
 from linnet.annotate.tables import job as table
 from linnet.annotate.tables import now
 from linnet.annotate.worker import WORK, Worker, explain
+from linnet.data import Document
+from linnet.detect.gold import Gold
 from linnet.errors import DataError, TrainingError
-from tests.annotate.desk import fresh
+from linnet.pipeline import Pipeline
+from tests.annotate.desk import Desk, fresh
 
 QUICK = Timing(lease=0.6, beat=0.1, look=0.02, grace=0.1, told=0.5, idle=0.02, backoff=0.1)
 
@@ -240,6 +247,84 @@ def test_lines_that_no_database_holds_are_mended(store: Store, project: int) -> 
         with held.writing():
             pass
     assert look(store, id).log_tail[9:18] == "a b ? xxx"
+
+
+def test_a_log_that_was_erased_does_not_come_back(store: Store, project: int) -> None:
+    id = ask(store, project)
+    held = Held(store, get(store), QUICK)
+    held.say("cannot read 'Jane Roe has fits'")
+    held.tell(step=1)
+    assert "Jane Roe" in look(store, id).log_tail
+    with store.write() as db:
+        db.execute(table.update().where(table.c.id == id).values(log_tail=""))
+    held.say("next")
+    with held.writing() as db:
+        end(db, held.job, "failed", held.news(db))
+    assert [line[9:] for line in look(store, id).log_tail.splitlines()] == ["next"]
+
+
+def test_news_that_could_not_be_stored_stays(store: Store, project: int) -> None:
+    id = ask(store, project)
+    held = Held(store, get(store), replace(QUICK, told=-1e9))
+    held.say("one")
+    with pytest.raises(RuntimeError), held.writing():
+        held.say("two")
+        raise RuntimeError
+    held.tell(step=2)
+    job = look(store, id)
+    assert ([line[9:] for line in job.log_tail.splitlines()], job.step) == (["one", "two"], 2)
+
+
+def test_an_erasing_and_a_job_do_not_wait_for_each_other(desk: Desk) -> None:
+    with desk.store.write() as db:
+        db.execute(table.delete())
+        [other] = add_documents(db, desk.project, desk.user, [Document("other", "She has fits.")]).new
+        run = start_run(db, desk.project)
+        enqueue(db, desk.project, "predict")
+    held, began, failed = Held(desk.store, get(desk.store), QUICK), threading.Event(), list[Exception]()
+
+    def erase() -> None:
+        began.wait(5)
+        try:
+            with desk.store.write() as db:
+                redact(db, desk.document, desk.user)
+        except Exception as error:
+            failed.append(error)
+
+    thread = threading.Thread(target=erase)
+    thread.start()
+    with held.writing() as db:
+        began.set()
+        time.sleep(0.3)
+        add_predictions(db, run, other, Document("other", "She has fits."))
+    thread.join(10)
+    assert failed == []
+    with desk.store.read() as db:
+        assert row_of(db, desk.document)["redacted"]
+
+
+def test_a_text_that_is_just_being_erased_fails_no_prediction(desk: Desk) -> None:
+    with desk.store.write() as db:
+        db.execute(table.delete())
+        run = start_run(db, desk.project)
+        enqueue(db, desk.project, "predict")
+        doc = document_of(row_of(db, desk.document))
+    held, failed = Held(desk.store, get(desk.store), QUICK), list[Exception]()
+
+    def store_it() -> None:
+        try:
+            predicting._store(held, Pipeline(Gold()), run, desk.document, doc)
+        except Exception as error:
+            failed.append(error)
+
+    thread = threading.Thread(target=store_it)
+    with desk.store.write() as db:
+        lock(db)
+        thread.start()
+        time.sleep(0.3)
+        redact(db, desk.document, desk.user)
+    thread.join(10)
+    assert failed == []
 
 
 # --- the end ---------------------------------------------------------------------------------------------------------

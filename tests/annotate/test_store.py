@@ -134,6 +134,14 @@ def test_a_writer_that_waits_too_long_is_told(tmp_path: Path, monkeypatch: pytes
     other.close()
 
 
+@pytest.mark.parametrize("said", ["database is locked", "canceling statement due to lock timeout", "deadlock detected"])
+def test_who_had_to_give_way_is_told_to_try_again(store: Store, said: str) -> None:
+    with pytest.raises(BusyError, match="try again"), store.write():
+        raise sa.exc.OperationalError("", {}, Exception(said))
+    with pytest.raises(sa.exc.OperationalError), store.write():
+        raise sa.exc.OperationalError("", {}, Exception("the disk is full"))
+
+
 @pytest.mark.parametrize("change", [event.update().values(actor="mallory"), event.delete()])
 def test_events_cannot_be_changed(desk: Desk, change: sa.Executable) -> None:
     desk.do("accept", "g1")

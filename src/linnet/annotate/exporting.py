@@ -18,8 +18,8 @@ from linnet.annotate.blind import visible_streams
 from linnet.annotate.exports import export_project
 from linnet.annotate.held import Held
 from linnet.annotate.history import history
-from linnet.annotate.jobs import ENDED, Export, end
-from linnet.annotate.journal import last_number, lock
+from linnet.annotate.jobs import Export, end
+from linnet.annotate.journal import last_number
 from linnet.annotate.models import kb_of, project_row
 from linnet.annotate.proposals import new_concepts
 from linnet.annotate.tables import event, job
@@ -75,18 +75,17 @@ def export(held: Held, data: Path) -> None:
         if _erased_since(db, project["id"], snapshot):
             shutil.rmtree(folder, ignore_errors=True)
             raise LinnetError("a text was erased while the file was written: ask for the file again")
-        end(db, held.job, "succeeded", {**held.news(), "result": result})
+        end(db, held.job, "succeeded", {**held.news(db), "result": result})
 
 
 def erase(db: sa.Connection, project: int, data: Path) -> None:
     """Remove all files that were made for a project: one of them may hold a text that is to be erased."""
     made = sa.select(job.c.id).where(job.c.project == project, job.c.kind == "export")
-    for id in db.scalars(made.where(job.c.state.in_(ENDED))):
+    for id in db.scalars(made.where(job.c.state != "running")):  # which looks itself whether a text was erased
         shutil.rmtree(data / EXPORTS / str(id), ignore_errors=True)
 
 
 def _erased_since(db: sa.Connection, project: int, number: int) -> bool:
-    lock(db)
     erased = sa.and_(event.c.project == project, event.c.n > number, event.c.kind == "redact")
     return db.execute(sa.select(event.c.n).where(erased).limit(1)).first() is not None
 

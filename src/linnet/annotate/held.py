@@ -18,8 +18,10 @@ from typing import Any, Self
 import sqlalchemy as sa
 
 from linnet.annotate.jobs import Job, LostError, Timing, beat, end, find, note
+from linnet.annotate.journal import lock
 from linnet.annotate.problems import BusyError
 from linnet.annotate.store import Store
+from linnet.annotate.tables import job as table
 from linnet.errors import LinnetError
 from linnet.reporter import Reporter, reporting
 
@@ -52,7 +54,7 @@ class Held:
         self.store, self.job, self.timing = store, job, timing
         self._stop = stop or threading.Event()
         self._cancelled, self._lost, self._over = threading.Event(), threading.Event(), threading.Event()
-        self._log: deque[str] = deque(job.log_tail.splitlines(), LINES)
+        self._said: deque[str] = deque(maxlen=LINES)  # and not stored yet
         self._news: dict[str, Any] = {}
         self._told = -timing.told
         self._watch = threading.Thread(target=self._see_to_it, name=f"job {job.id}", daemon=True)
@@ -96,29 +98,49 @@ class Held:
         self.check()
         if time.monotonic() - self._told >= self.timing.told:
             self._told = time.monotonic()
-            with self.writing():
+            with self._stored():
                 pass
 
     def say(self, line: str) -> None:
         """Add a line to the log, whose end is stored with the progress."""
         clean = line.replace("\0", " ").encode("utf-8", "replace").decode("utf-8")
-        self._log.extend(f"{time.strftime('%H:%M:%S')} {one[:LONGEST]}" for one in clean.splitlines() if one.strip())
+        self._said.extend(f"{time.strftime('%H:%M:%S')} {one[:LONGEST]}" for one in clean.splitlines() if one.strip())
 
     @contextmanager
     def writing(self) -> Iterator[sa.Connection]:
         """Yield a connection that writes, if the job is still this worker's when it begins: nothing else is stored.
 
+        It holds the `lock` of events, which comes before jobs: `linnet.annotate.documents.redact` takes both, too.
+
         Raises:
             LostError: it is not.
         """
-        with self.store.write() as db:
-            note(db, self.job, self.news())
-            self._news.clear()
+        with self._stored(events=True) as db:
             yield db
 
-    def news(self) -> dict[str, Any]:
-        """Return what has been told and is not stored yet, with the end of the log."""
-        return {**self._news, "log_tail": "\n".join(self._log)}
+    @contextmanager
+    def _stored(self, *, events: bool = False) -> Iterator[sa.Connection]:
+        """Store what is new; if that fails, it stays new."""
+        news, said = self._news, self._said
+        try:
+            with self.store.write() as db:
+                if events:
+                    lock(db)
+                note(db, self.job, self.news(db))
+                self._news, self._said = {}, deque(maxlen=LINES)
+                yield db
+        except BaseException:
+            if self._said is not said:
+                self._news, self._said = {**news, **self._news}, deque([*said, *self._said], LINES)
+            raise
+
+    def news(self, db: sa.Connection) -> dict[str, Any]:
+        """Return what has been told and is not stored yet, with the end of the log.
+
+        New lines are added to those that are stored, which may have been erased with a text.
+        """
+        stored = db.scalar(sa.select(table.c.log_tail).where(table.c.id == self.job.id).with_for_update()) or ""
+        return {**self._news, "log_tail": "\n".join(deque([*stored.splitlines(), *self._said], LINES))}
 
     def keep(self, db: sa.Connection, checkpoint: str) -> None:
         """Store what a later attempt goes on with."""
@@ -166,7 +188,7 @@ class Held:
         if not self._over.wait(self.timing.grace):
             try:
                 with self.store.write() as db:
-                    end(db, self.job, "cancelled", {"log_tail": "\n".join(self._log)})
+                    end(db, self.job, "cancelled", self.news(db))
             except LostError:  # it has just ended
                 self._lost.set()
 

@@ -56,7 +56,7 @@ def predict(held: Held, data: Path) -> None:
     with held.writing() as db:
         end_run(db, key)
         result = {"run": key, "model": id, "documents": done, "skipped": skipped}
-        end(db, held.job, "succeeded", {**held.news(), "result": result})
+        end(db, held.job, "succeeded", {**held.news(db), "result": result})
 
 
 def _pipeline(order: Predict, project: dict[str, Any], row: dict[str, Any] | None, data: Path) -> Pipeline:

@@ -43,6 +43,7 @@ WAIT = 30  # seconds to wait for other writers, or for a connection
 TURNS = "-turns"  # behind the name of the database: what writers lock
 LOOK = 0.001  # seconds until a writer looks again whether it is its turn
 CONNECTIONS = 50  # at once: more than threads that serve requests
+LOCKED = ("database is locked", "lock timeout", "deadlock detected")  # what databases say who wait for others
 PATIENCE = 1000  # milliseconds to wait for readers before the log is emptied
 MIGRATIONS = Path(__file__).parent / "migrations"
 MIGRATION_LOCK = 0x4C4E4D47  # any two numbers that nobody else uses in the same PostgreSQL database
@@ -147,7 +148,7 @@ def _busy() -> Iterator[None]:
     except sa.exc.TimeoutError as error:
         raise BusyError("the database is busy: no connection is free; try again") from error
     except sa.exc.OperationalError as error:
-        if "database is locked" in str(error.orig) or "lock timeout" in str(error.orig):
+        if any(said in str(error.orig) for said in LOCKED):
             raise BusyError("the database is busy: others are writing; try again") from error
         raise
 

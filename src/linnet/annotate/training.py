@@ -50,6 +50,7 @@ class _Plan:
     kb: KnowledgeBase | None
     train: Sequence[Document]
     dev: Sequence[Document]
+    sources: set[tuple[int, int]]  # document and user of each stream with them
 
 
 def train(held: Held, data: Path) -> None:
@@ -87,7 +88,7 @@ def _plan(held: Held) -> _Plan:
         id = order.base if order.base is not None or order.parts == "both" else row["model"]
         base = model_row(db, row["id"], id) if id else None
         last = model_row(db, row["id"], row["model"]) if row["model"] else {"card": {}}
-        docs = training_set(db, row["id"], order.to or 0)
+        docs, streams = training_set(db, row["id"], order.to or 0), sources(db, row["id"], order.to or 0)
     if not docs:
         raise LinnetError("nobody has annotated a document yet: there is nothing to learn from")
     learned, dev = (unique(some) for some in divide(docs, order.dev))
@@ -95,7 +96,7 @@ def _plan(held: Held) -> _Plan:
         raise LinnetError("all annotated documents fall into the part that is measured on: annotate some more")
     held.say(f"{len(learned)} documents to learn from, {len(dev)} to measure on, up to event {order.to}")
     name = order.recipe or (base or last)["card"].get("recipe") or row["settings"].get("recipe") or RECIPE
-    return _Plan(order, name, base, kb_of(row), learned, dev)
+    return _Plan(order, name, base, kb_of(row), learned, dev, streams)
 
 
 # --- learning --------------------------------------------------------------------------------------------------------
@@ -184,7 +185,7 @@ def _register(held: Held, plan: _Plan, data: Path, id: str) -> None:
         if plan.order.use and not worse:
             result |= {"used": True, "predict": use(db, held.job.project, id, held.job.user)}
         held.say(f"{id}: " + ("in use" if result["used"] else "worse than the model in use" if worse else "kept"))
-        end(db, held.job, "succeeded", {**held.news(), "score": value, "result": result})
+        end(db, held.job, "succeeded", {**held.news(db), "score": value, "result": result})
 
 
 def _rival(held: Held, row: dict[str, Any], data: Path, kb: KnowledgeBase | None) -> Pipeline | None:
@@ -224,5 +225,6 @@ def _add(db: sa.Connection, held: Held, plan: _Plan, id: str, metrics: dict[str,
         "user": held.job.user,
     }
     parent = None if plan.base is None else str(plan.base["id"])
-    seen = sources(db, held.job.project, to)
-    add_model(db, held.job.project, f"{MODELS}/{id}", to, seen, parent=parent, card=card, metrics=metrics, id=id)
+    add_model(
+        db, held.job.project, f"{MODELS}/{id}", to, plan.sources, parent=parent, card=card, metrics=metrics, id=id
+    )

@@ -110,14 +110,14 @@ class Worker:
         except LostError as error:
             _say_lost(held, error)
         except CancelledError:
-            self._write(held, lambda db: end(db, job, "cancelled", held.news()))
+            self._write(held, lambda db: end(db, job, "cancelled", held.news(db)))
         except StoppedError:
             self._write(held, lambda db: give_back(db, job))
         except Exception as error:
             said, again = explain(error, self.data)
             logger.warning("job %d: %s", job.id, said, exc_info=again)
             held.say(said)
-            self._write(held, lambda db: fail(db, job, held.news(), again=again, timing=self.timing))
+            self._write(held, lambda db: fail(db, job, held.news(db), again=again, timing=self.timing))
         if held.cancelled:
             logger.info("job %d was cancelled", job.id)
 
