@@ -399,6 +399,21 @@ def test_a_cancelled_job_of_a_dead_worker_is_over(store: Store, project: int) ->
     assert look(store, id).state == "cancelled"
 
 
+@pytest.mark.parametrize("left", ["failed", "given back"])
+def test_a_cancelled_job_is_not_queued_again(store: Store, project: int, left: str) -> None:
+    id = ask(store, project)
+    held = get(store)
+    with store.write() as db:
+        ask_to_cancel(db, id)
+    with store.write() as db:
+        if left == "failed":
+            fail(db, held, {}, again=True, timing=QUICK)
+        else:
+            give_back(db, held)
+    job = look(store, id)
+    assert (job.state, job.ended is None) == ("cancelled", False)
+
+
 def test_failures_wait_longer_each_time_and_end(store: Store, project: int, run: Callable[..., Worker]) -> None:
     def work(held: Held, data: Path) -> None:
         raise RuntimeError("the moon is full")

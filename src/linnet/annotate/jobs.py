@@ -351,6 +351,8 @@ def end(db: sa.Connection, held: Job, state: State, values: Mapping[str, Any]) -
 def fail(db: sa.Connection, held: Job, values: Mapping[str, Any], *, again: bool, timing: Timing) -> None:
     """Say that a job has failed; where trying `again` may help, and it was not tried often enough, it is queued.
 
+    One that was cancelled meanwhile is over.
+
     Raises:
         LostError: the worker no longer has it.
     """
@@ -358,14 +360,21 @@ def fail(db: sa.Connection, held: Job, values: Mapping[str, Any], *, again: bool
         end(db, held, "failed", values)
         return
     wait = timing.backoff * 3.0 ** (held.attempt - 1)
-    note(db, held, {**values, "state": "queued", "lease_until": None, "not_before": now(db, wait)})
+    _queue(db, held, {**values, "not_before": now(db, wait)})
 
 
 def give_back(db: sa.Connection, held: Job) -> None:
     """Queue a job that the worker was told to leave, as if it had not been begun: this attempt does not count.
 
+    One that was cancelled meanwhile is over.
+
     Raises:
         LostError: the worker no longer has it.
     """
     # the name of the worker still tells this attempt from the next one with its number
-    note(db, held, {"state": "queued", "lease_until": None, "attempt": held.attempt - 1})
+    _queue(db, held, {"attempt": held.attempt - 1})
+
+
+def _queue(db: sa.Connection, held: Job, values: Mapping[str, Any]) -> None:
+    state, ended = sa.case((job.c.cancel, "cancelled"), else_="queued"), sa.case((job.c.cancel, now(db)))
+    note(db, held, {**values, "state": state, "ended": ended, "lease_until": None})
