@@ -8,10 +8,15 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from linnet.annotate.housekeeping import forget_answers, sweep_parts
+from linnet.annotate.documents import add_documents, redact
+from linnet.annotate.exporting import erase
+from linnet.annotate.housekeeping import forget_answers, sweep_exports, sweep_parts, tidy
 from linnet.annotate.jobs import Timing, enqueue
+from linnet.annotate.people import add_project, add_user
+from linnet.annotate.store import open_store
 from linnet.annotate.tables import idem, job, now
 from linnet.annotate.worker import Worker
+from linnet.data import Document
 from tests.annotate.desk import FITS, Desk, fresh
 
 
@@ -65,6 +70,41 @@ def test_parts_that_no_job_goes_on_with_are_swept(desk: Desk, tmp_path: Path) ->
     model.mkdir()
     assert set(sweep_parts(desk.store, tmp_path)) == set(go)
     assert [path.exists() for path in (*stay, *go, model)] == [True] * 3 + [False] * 4 + [True]
+
+
+def test_exports_that_nobody_can_fetch_are_swept(desk: Desk, tmp_path: Path) -> None:
+    assert sweep_exports(desk.store, tmp_path) == []
+    ids = []
+    for state in ("queued", "running", "succeeded", "failed", "cancelled"):
+        with desk.store.write() as db:
+            ids.append(enqueue(db, desk.project, "export"))
+            db.execute(job.update().where(job.c.id == ids[-1]).values(state=state, lease_until=now(db, 3600)))
+    folders = [tmp_path / "exports" / str(id) for id in (*ids, 10**8, "mine")]
+    for folder in folders:
+        folder.mkdir(parents=True)
+    assert set(sweep_exports(desk.store, tmp_path)) == set(folders[3:6])
+    assert [folder.exists() for folder in folders] == [True] * 3 + [False] * 3 + [True]
+    with desk.store.write() as db:
+        erase(db, desk.project, tmp_path)
+        db.execute(job.delete().where(job.c.id.in_(ids)))
+    assert [folder.exists() for folder in folders[:3]] == [False, True, False]
+
+
+def test_an_erased_text_leaves_the_log_when_nobody_reads_any_more(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    with store.write() as db:
+        user = add_user(db, "alice")
+        project = add_project(db, "notes", user)
+        [id] = add_documents(db, project, user, [Document("n", "Wolfeschlegelstein has fits.")]).new
+    with store.read() as db:
+        db.execute(sa.select(job)).all()
+        with store.write() as other:
+            redact(other, id, user)
+        assert not store.forget()
+    assert any(b"Wolfeschlegelstein" in path.read_bytes() for path in tmp_path.iterdir())
+    tidy(store, tmp_path)
+    assert not any(b"Wolfeschlegelstein" in path.read_bytes() for path in tmp_path.iterdir())
+    store.close()
 
 
 def test_a_worker_tidies_when_it_starts(desk: Desk, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What nobody needs any more: answers kept for requests that are not repeated, and what killed trainings have left."""
+"""What nobody needs any more: answers to requests that are not repeated, and what killed workers have left."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
+from linnet.annotate.exporting import EXPORTS
 from linnet.annotate.models import MODELS
 from linnet.annotate.store import Store
 from linnet.annotate.tables import idem, job, now
 
-__all__ = ["PARTS", "forget_answers", "sweep_parts", "tidy"]
+__all__ = ["PARTS", "forget_answers", "sweep_exports", "sweep_parts", "tidy"]
 
 PARTS = ".parts"  # the end of the name of a folder that a training keeps what is finished in
 RETRY = timedelta(days=7)  # for so long a training that failed can be asked for again and goes on where it was
@@ -23,6 +24,8 @@ def tidy(store: Store, data: Path) -> None:
     """Remove all of it; workers do so when they start, and now and then."""
     forget_answers(store)
     sweep_parts(store, data)
+    sweep_exports(store, data)
+    store.forget()  # again: when a text was erased, somebody may have been reading
 
 
 def forget_answers(store: Store) -> int:
@@ -45,6 +48,22 @@ def sweep_parts(store: Store, data: Path) -> list[Path]:
     left = [path for path in found if path.name.removesuffix(PARTS) not in needed]
     for path in left:
         shutil.rmtree(path, ignore_errors=True)  # another worker may be at it too
+    return left
+
+
+def sweep_exports(store: Store, data: Path) -> list[Path]:
+    """Remove the folders of exports that nobody can fetch, and return them: a text in them may have been erased.
+
+    They are of jobs that failed or were cancelled after they had written, and of jobs that there are not.
+    """
+    found = [path for path in (data / EXPORTS).glob("*") if path.name.isdecimal()]
+    if not found:
+        return []
+    with store.read() as db:  # behind the look at the disk: a folder is newer than its job
+        needed = set(db.scalars(sa.select(job.c.id).where(job.c.state.not_in(("failed", "cancelled")))))
+    left = [path for path in found if int(path.name) not in needed]
+    for path in left:
+        shutil.rmtree(path, ignore_errors=True)  # as above
     return left
 
 

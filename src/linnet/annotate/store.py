@@ -76,15 +76,21 @@ class Store:
         with self._turn, _busy(), self._writer.begin() as db:
             yield db
 
-    def forget(self) -> None:
-        """Remove from SQLite's log what has been erased, unless somebody reads for long; PostgreSQL has ``VACUUM``."""
+    def forget(self) -> bool:
+        """Remove from SQLite's log what has been erased, unless somebody reads for long; return whether that is done.
+
+        `linnet.annotate.housekeeping.tidy` tries again. PostgreSQL has ``VACUUM``.
+        """
         if self._engine.dialect.name != "sqlite":
-            return
+            return True
         connection = self._engine.raw_connection()
         try:
             with self._turn:  # whoever reads for long is not waited for: writers wait here
-                for said in (f"busy_timeout={PATIENCE}", "wal_checkpoint(TRUNCATE)", f"busy_timeout={WAIT * 1000}"):
-                    connection.cursor().execute(f"PRAGMA {said}").fetchall()
+                cursor = connection.cursor()
+                cursor.execute(f"PRAGMA busy_timeout={PATIENCE}")
+                [busy, *_] = cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+                cursor.execute(f"PRAGMA busy_timeout={WAIT * 1000}")
+                return not busy
         finally:
             connection.close()
 
