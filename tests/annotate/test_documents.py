@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,11 +21,11 @@ from linnet.annotate.people import add_project, add_user
 from linnet.annotate.problems import NotFoundError
 from linnet.annotate.runs import add_predictions, start_run
 from linnet.annotate.store import Store, open_store
-from linnet.annotate.tables import comment, job, prediction, upload
+from linnet.annotate.tables import comment, idem, job, now, prediction, upload
 from linnet.data import Abbreviation, Candidates, Document, Mention, Passage, Span
 from linnet.errors import DataError
 from linnet.kb import KnowledgeBase
-from tests.annotate.desk import DOC, FITS, TEXT, Desk, guess
+from tests.annotate.desk import DOC, FITS, TEXT, Desk, fresh, guess
 
 FULL = Document(
     "full",
@@ -176,11 +177,17 @@ def test_what_quotes_an_erased_text_goes_with_it(desk: Desk) -> None:
         errors = [{"file": "a.ann", "line": 1, "message": "the text says 'Seizures'", "done": "left out"}]
         values = {"project": desk.project, "user": desk.user, "name": "a.ann", "sha256": "", "state": "done"}
         db.execute(upload.insert().values(**values, errors=errors, made=""))
+        kept: dict[str, Any] = {"body": json.dumps({"upload": 1, "errors": errors}), "status": 201, "headers": {}}
+        key = fresh("post:")
+        db.execute(idem.insert().values(key=key, user=desk.user, hash="", answer=kept, expires=now(db, 60)))
         redact(db, desk.document, desk.user)
     with desk.store.read() as db:
         told: Any = db.scalar(sa.select(upload.c.errors).where(upload.c.project == desk.project))
         assert [(one["line"], "Seizures" in one["message"]) for one in told] == [(1, False)]
         assert find(db, id).log_tail == ""
+        answer: Any = db.scalar(sa.select(idem.c.answer).where(idem.c.key == key))
+        assert answer["status"] == 201
+        assert json.loads(answer["body"]) == {"upload": 1, "errors": told}
         assert set(db.scalars(sa.select(prediction.c.candidates).where(prediction.c.run == run))) == {None}
 
 

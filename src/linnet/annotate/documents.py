@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -13,7 +14,7 @@ from linnet.annotate.marks import Mark, canonical, text_hash
 from linnet.annotate.people import LONGEST_NAME, name_of, storable
 from linnet.annotate.problems import NotFoundError
 from linnet.annotate.runs import add_predictions, end_run, start_run
-from linnet.annotate.tables import assignment, comment, document, job, prediction, upload
+from linnet.annotate.tables import assignment, comment, document, idem, job, prediction, upload
 from linnet.codec import from_json, to_json
 from linnet.data import Document, Rows, Span
 from linnet.errors import DataError
@@ -160,8 +161,17 @@ def redact(db: sa.Connection, id: int, user: int) -> None:
 
 
 def _forget_errors(db: sa.Connection, project: int) -> None:
-    """Leave of what was wrong with uploads only where it was."""
+    """Leave of what was wrong with uploads only where it was, also in answers that are kept for whoever asks again."""
     for id, errors in db.execute(sa.select(upload.c.id, upload.c.errors).where(upload.c.project == project)).all():
         if errors:
-            kept = [{**one, "message": ERASED} for one in errors]
-            db.execute(upload.update().where(upload.c.id == id).values(errors=kept))
+            db.execute(upload.update().where(upload.c.id == id).values(errors=_without_words(errors)))
+    for row in db.execute(sa.select(idem).where(idem.c.key.startswith("post:"))).mappings().all():
+        body = json.loads(row["answer"].get("body") or "{}")
+        if isinstance(body, dict) and body.get("errors"):
+            answer = {**row["answer"], "body": json.dumps({**body, "errors": _without_words(body["errors"])})}
+            ours = sa.and_(idem.c.key == row["key"], idem.c.user == row["user"])
+            db.execute(idem.update().where(ours).values(answer=answer))
+
+
+def _without_words(errors: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    return [{**one, "message": ERASED} for one in errors]
