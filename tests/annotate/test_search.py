@@ -9,11 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from linnet.annotate import uses as uses_module
 from linnet.annotate.api.aside import Aside
-from linnet.annotate.api.workbench import MOST_LINKERS, Settings, Workbench
+from linnet.annotate.api.workbench import MOST_OPEN, Settings, Workbench
 from linnet.annotate.blind import may_hint
 from linnet.annotate.documents import redact
 from linnet.annotate.people import change_settings
+from linnet.annotate.problems import BusyError
 from linnet.annotate.runs import add_model
 from linnet.annotate.searching import LATE, TIERS, Hit, Search, Sources, search
 from linnet.annotate.uses import KEPT, Use, Uses, concepts_for
@@ -175,6 +177,20 @@ def test_words_of_an_erased_text_are_forgotten(desk: Desk) -> None:
     with desk.store.write() as db:
         redact(db, desk.document, desk.user)
     assert counted(uses, desk) == {Use("HP:1", ""): 1, Use("HP:0001250", ""): 1, Use("HP:0004322", ""): 1}
+
+
+def test_what_could_not_be_counted_is_not_counted_twice(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    uses, read = Uses(), uses_module._read
+
+    def broken(db: Any, sources: Any) -> Any:
+        yield from read(db, sources)
+        raise BusyError("busy")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(uses_module, "_read", broken)
+        with pytest.raises(BusyError):
+            counted(uses, desk)
+    assert counted(uses, desk) == GOLD_USES
 
 
 def test_a_blind_peers_choices_are_not_counted(desk: Desk) -> None:

@@ -44,10 +44,11 @@ class _Kept:
 
     def update(self, db: sa.Connection, wanted: dict[Source, tuple[int, bool]]) -> None:
         """Count what is wanted and was not in this state before, and forget what is not wanted any more."""
-        for source in [source for source, state in self.states.items() if wanted.get(source) != state]:
-            self.states.pop(source)
+        same = {source for source, state in self.states.items() if wanted.get(source) == state}
+        new = dict(_read(db, wanted.keys() - same))  # first: if it fails, nothing is changed
+        for source in self.states.keys() - same:
             self.total.subtract(self.counts.pop(source, Counter()))
-        for source, counts in _read(db, wanted.keys() - self.states.keys()):
+        for source, counts in new.items():
             self.counts[source] = counts
             self.total.update(counts)
         self.states, self.total = wanted, +self.total  # without what is not counted any more
