@@ -363,9 +363,25 @@ def test_only_so_many_are_kept_open(site: Site, named: KnowledgeBase, monkeypatc
     monkeypatch.setattr(bench, "linker", lambda *_: Pipeline(Gold()))
     first = bench.nearest(None, "recipe 0", named)
     assert bench.nearest(None, "recipe 0", named) is first
-    for number in range(1, MOST_LINKERS + 1):
+    for number in range(1, MOST_OPEN + 1):
         bench.nearest(None, f"recipe {number}", named)
     again = bench.nearest(None, "recipe 0", named)
     assert again is not first
     assert again.ready.wait(5)
     assert again.value is None
+
+
+def test_what_an_edit_has_ended_is_not_kept_open(site: Site, named: KnowledgeBase) -> None:
+    bench, versions = Workbench(site.store, Settings(site.folder)), [named.version]
+    made = build(list(CONCEPTS), named.path.with_name("edited.kb"))
+    for number in range(MOST_OPEN + 1):
+        with KnowledgeBase.edit(made.path) as change:
+            change.add(concept(f"X:{100 + number}", f"name {number}"))
+        current = bench.kb_named("edited")
+        assert bench.similar(current).ready.wait(30)
+        assert bench.kb_of(versions[-1]).version in (current.version, named.version)
+        versions.append(current.version)
+    assert set(bench._kbs) == {"edited", f"version {versions[0]}", f"version {versions[-2]}"}
+    assert list(bench._similar) == versions[-MOST_OPEN:]
+    made.close()
+    made.path.unlink()

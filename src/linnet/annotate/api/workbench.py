@@ -35,7 +35,7 @@ __all__ = ["Settings", "Workbench"]
 
 Key = TypeVar("Key")
 Opened = TypeVar("Opened")
-MOST_LINKERS = 4  # kept open, each with its model
+MOST_OPEN = 4  # linkers, each with its model, and indexes that are kept open
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,10 @@ class Workbench:
         if held is None or held[1] != _state(held[0].path):
             with self._opening:
                 found = find()
-                held = self._kbs[key] = found, _state(found.path)
+                held = found, _state(found.path)
+                # without those whose file has changed: nobody asks for their version any more
+                self._kbs = {name: one for name, one in self._kbs.items() if one[1] == _state(one[0].path)}
+                self._kbs[key] = held
         return held[0]
 
     def linker(self, model: Mapping[str, Any] | None, untrained: str, kb: KnowledgeBase) -> Pipeline:
@@ -137,10 +140,7 @@ class Workbench:
             whole = load(recipe_named(untrained, data), kb=kb) if model is None else load_model(model, data, kb)
             return linker_of(whole, kb)
 
-        opened = self._once(self._linkers, _key(model, untrained, kb), make)
-        while len(self._linkers) > MOST_LINKERS:
-            self._linkers.pop(next(iter(self._linkers)), None)
-        return opened
+        return self._once(self._linkers, _key(model, untrained, kb), make)
 
     def similar(self, kb: KnowledgeBase) -> Aside[NgramIndex]:
         """Return the index of a knowledge base's names by n-grams, which is opened aside, and made where it must be."""
@@ -161,18 +161,19 @@ class Workbench:
                 found("first", 1)
             return found
 
-        key = _key(model, untrained, kb)
-        opened = self._once(self._nearest, key, lambda: Aside(make))
-        while len(self._nearest) > MOST_LINKERS:
-            self._nearest.pop(next(iter(self._nearest)), None)
-        return opened
+        return self._once(self._nearest, _key(model, untrained, kb), lambda: Aside(make))
 
     def _once(self, opened: dict[Key, Opened], key: Key, make: Callable[[], Opened]) -> Opened:
-        if key not in opened:
+        """Return what was opened under a key; what was opened first is closed when there is too much."""
+        found = opened.get(key)
+        if found is None:
             with self._opening:
-                if key not in opened:
-                    opened[key] = make()
-        return opened[key]
+                found = opened.get(key)
+                if found is None:
+                    found = opened[key] = make()
+                while len(opened) > MOST_OPEN:
+                    opened.pop(next(iter(opened)))
+        return found
 
 
 def _state(path: Path) -> tuple[int, ...]:
