@@ -130,6 +130,10 @@ def test_a_writer_that_waits_too_long_is_told(tmp_path: Path, monkeypatch: pytes
         add_user(db, "alice")
         with pytest.raises(BusyError, match="try again"), other.write():
             pass
+        with pytest.raises(BusyError, match="try again"), one.write():  # another thread of the same process
+            pass
+    with one.write() as db:
+        add_user(db, "bob")
     one.close()
     other.close()
 

@@ -40,6 +40,7 @@ __all__ = ["FILE", "Store", "check_there", "connect", "make_folder", "migrate", 
 
 FILE = "linnet.db"
 WAIT = 30  # seconds to wait for other writers, or for a connection
+OTHERS_WRITE = "the database is busy: others are writing; try again"
 TURNS = "-turns"  # behind the name of the database: what writers lock
 LOOK = 0.001  # seconds until a writer looks again whether it is its turn
 CONNECTIONS = 50  # at once: more than threads that serve requests
@@ -113,18 +114,19 @@ class _Turns:
         self._file = path.open("ab")
 
     def __enter__(self) -> None:
-        self._thread.acquire()
+        until = time.monotonic() + WAIT
+        if not self._thread.acquire(timeout=WAIT):
+            raise BusyError(OTHERS_WRITE)
         try:
-            self._wait()
+            self._wait(until)
         except BaseException:
             self._thread.release()
             raise
 
-    def _wait(self) -> None:
-        until = time.monotonic() + WAIT
+    def _wait(self, until: float) -> None:
         while not _locked(self._file):
             if time.monotonic() > until:
-                raise BusyError("the database is busy: others are writing; try again")
+                raise BusyError(OTHERS_WRITE)
             time.sleep(LOOK)
 
     def __exit__(self, *_: object) -> None:
@@ -155,7 +157,7 @@ def _busy() -> Iterator[None]:
         raise BusyError("the database is busy: no connection is free; try again") from error
     except sa.exc.OperationalError as error:
         if any(said in str(error.orig) for said in LOCKED):
-            raise BusyError("the database is busy: others are writing; try again") from error
+            raise BusyError(OTHERS_WRITE) from error
         raise
 
 
