@@ -6,6 +6,8 @@ import base64
 import hashlib
 import itertools
 import re
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -19,6 +21,7 @@ from linnet.annotate.api.limits import HEADERS
 from linnet.annotate.people import ROLES, add_user
 from linnet.errors import LinnetError
 from tests.annotate.api import Person, Site
+from tests.annotate.desk import fresh
 
 NOBODY = "1000000"
 
@@ -227,6 +230,29 @@ def test_the_same_request_twice(site: Site, root: Person) -> None:
     root.ask("POST", "/projects", 422, json=name, headers=key)  # the name is taken: a refusal is not kept
     root.ask("POST", "/projects", 201, json={"name": name["name"] + "2"}, headers=key)
     root.ask("POST", "/projects", 400, json=name, headers={"Idempotency-Key": "k" * 300})
+
+
+def test_the_same_key_with_another_query_is_another_request(site: Site, root: Person) -> None:
+    path, key = f"/projects/{site.project(root)}/guidelines", {"Idempotency-Key": fresh("query")}
+    root.ask("POST", f"{path}?a=1", 201, json={"md": "x"}, headers=key)
+    problem = root.ask("POST", f"{path}?a=2", 422, json={"md": "x"}, headers=key).json()
+    assert problem["type"] == "/problems/idempotency-key"
+    assert root.ask("POST", f"{path}?a=1", 201, json={"md": "x"}, headers=key).headers["idempotent-replay"] == "true"
+
+
+def test_the_same_request_at_once_is_done_once(site: Site, root: Person) -> None:
+    path = f"/projects/{site.project(root)}/guidelines"
+    for _ in range(5):
+        key, together = {"Idempotency-Key": fresh("at-once")}, threading.Barrier(6)
+
+        def ask(key: dict[str, str] = key, together: threading.Barrier = together) -> int:
+            together.wait()
+            return int(root.ask("POST", path, None, json={"md": key["Idempotency-Key"]}, headers=key).status_code)
+
+        with ThreadPoolExecutor(6) as pool:
+            statuses = [asked.result() for asked in [pool.submit(ask) for _ in range(6)]]
+        assert set(statuses) <= {201, 409}  # 409: the first one is still at work
+    assert len(root.get(path)) == 5
 
 
 def digest(content: bytes, name: str = "sha256") -> str:

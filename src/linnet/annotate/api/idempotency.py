@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Callable, Coroutine
 from datetime import timedelta
 from typing import Any
@@ -13,6 +14,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from linnet.annotate.api.problems import Problem
+from linnet.annotate.journal import lock
 from linnet.annotate.store import Store
 from linnet.annotate.tables import idem, now
 
@@ -35,8 +37,8 @@ async def answer_once(
     key = request.headers["Idempotency-Key"]
     if not 0 < len(key) <= LONGEST_KEY:
         raise Problem(400, "idempotency-key", detail=f"an Idempotency-Key has 1 to {LONGEST_KEY} characters")
-    said = f"{request.method} {request.url.path} {request.headers.get('content-type', '')}\n".encode()
-    hash = hashlib.sha256(said + await request.body()).hexdigest()
+    asked = [request.method, request.url.path, request.url.query, request.headers.get("content-type", "")]
+    hash = hashlib.sha256(json.dumps(asked).encode() + await request.body()).hexdigest()
     kept = await run_in_threadpool(_begin, store, f"post:{key}", user, hash)
     if kept is not None:
         return Response(kept["body"], kept["status"], {**kept["headers"], "Idempotent-Replay": "true"})
@@ -59,6 +61,7 @@ def _begin(store: Store, key: str, user: int, hash: str) -> Any:
     """Return the answer that is kept; None if this is the first request, which is noted."""
     ours = sa.and_(idem.c.key == key, idem.c.user == user)
     with store.write() as db:
+        lock(db)  # the same request may come again before this one is noted
         db.execute(idem.delete().where(ours, idem.c.expires < now(db)))
         row = db.execute(sa.select(idem.c.hash, idem.c.answer).where(ours)).first()
         if row is None:
