@@ -231,6 +231,29 @@ def test_a_history_gives_the_same_events(desk: Desk) -> None:
         import_history(db, project, desk.user, [grown(lines[0])])
 
 
+def test_an_older_history_adds_nothing(desk: Desk) -> None:
+    desk.do("accept", "g1")
+    with desk.store.read() as db:
+        older = list(history(db, desk.project))
+    worked(desk)
+    with desk.store.write() as db:
+        assert import_history(db, desk.project, desk.user, older) == 0
+        with pytest.raises(DataError, match="has done other work"):
+            import_history(db, desk.project, desk.user, [grown(older[0])])
+
+
+def test_commands_that_are_there_on_another_document_are_refused(desk: Desk) -> None:
+    worked(desk)
+    with desk.store.read() as db:
+        [line] = history(db, desk.project)
+    with desk.store.write() as db, pytest.raises(DataError, match="line 1 .* under another id"):
+        import_history(db, desk.project, desk.user, [damaged(line, "document", "id", to="another")])
+    [stream] = line["streams"]
+    command = stream["events"][0]["command"]
+    with pytest.raises(DataError, match="is there already"):
+        into(desk, [damaged(line, "streams", 0, "events", -1, "command", to=command)])
+
+
 def grown(line: Any) -> Any:
     """Return a history whose last event is another one."""
     line = json.loads(json.dumps(line))

@@ -6,6 +6,7 @@ database (documents, assignments, ``n``) are new ones.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import MISSING, fields
 from typing import Any
@@ -18,7 +19,7 @@ from linnet.annotate.events import Event, Step, fold, past
 from linnet.annotate.journal import append, events_of, lock
 from linnet.annotate.marks import NOTE, Mark, Note, Parts, text_hash, value_of
 from linnet.annotate.people import add_user, storable
-from linnet.annotate.tables import assignment, comment, document, user
+from linnet.annotate.tables import assignment, comment, document, event, user
 from linnet.codec import dumps, from_json
 from linnet.errors import DataError
 from linnet.strict_json import parse
@@ -27,6 +28,7 @@ __all__ = ["history", "import_history"]
 
 VERSION = 1
 SHOWN = 20  # names in a message
+AT_ONCE = 500  # commands that one query asks for
 
 
 def history(
@@ -75,7 +77,7 @@ def import_history(db: sa.Connection, project: int, importer: int, lines: Iterab
     """Add documents with their streams to a project and return how many events are new.
 
     Authors are users of the same name; an administrator of the workbench adds those that there are not, without a
-    password. A stream that is there with the same events is left as it is.
+    password. A stream that is there with the same events, or these and more, is left as it is.
 
     Raises:
         DataError: a line is no history, or contradicts itself or what is there, or authors are missing that this
@@ -118,9 +120,11 @@ def _import(db: sa.Connection, project: int, importer: int, line: Mapping[str, A
         author = None if work["user"] is None else _author(db, work["user"])
         stream = assign(db, id, author, kind=work["kind"], why=work["why"], suggestions=work["suggestions"])
         there = events_of(db, stream)
-        if events[: len(there)] != there:
+        both = min(len(there), len(events))  # there may be more here: an older history contradicts nothing
+        if events[:both] != there[:both]:
             raise DataError(f"{work['user']} has done other work on document {line['document']['id']!r} here")
-        if new := events[len(there) :]:
+        if new := events[both:]:
+            _check_commands(db, project, new)
             _comments(db, stream, new, work["comments"])
             append(db, project, stream, new)
             added += len(new)
@@ -143,6 +147,17 @@ def _check(events: list[Event], text: str) -> None:
     steps = list(dict.fromkeys(Step(one.group, one.kind, one.actor) for one in events))
     for actor in {step.actor for step in steps}:
         past(steps, actor)
+
+
+def _check_commands(db: sa.Connection, project: int, events: list[Event]) -> None:
+    """Refuse commands that the project has in another stream: those of a document that is there by another name."""
+    commands = [one.command for one in events if one.command is not None]
+    found = [command for command, times in Counter(commands).items() if times > 1]
+    for start in range(0, len(commands), AT_ONCE):
+        some = event.c.command.in_(commands[start : start + AT_ONCE])
+        found += db.scalars(sa.select(event.c.command).where(event.c.project == project, some))
+    if found:
+        raise DataError(f"command {found[0]!r} is there already, perhaps on the same document under another id")
 
 
 def _lies_in(parts: Parts, text: str) -> bool:
