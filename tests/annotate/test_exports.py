@@ -246,7 +246,7 @@ def test_commands_that_are_there_on_another_document_are_refused(desk: Desk) -> 
     worked(desk)
     with desk.store.read() as db:
         [line] = history(db, desk.project)
-    with desk.store.write() as db, pytest.raises(DataError, match="line 1 .* under another id"):
+    with desk.store.write() as db, pytest.raises(DataError, match=r"line 1 .* under another id"):
         import_history(db, desk.project, desk.user, [damaged(line, "document", "id", to="another")])
     [stream] = line["streams"]
     command = stream["events"][0]["command"]
