@@ -43,12 +43,12 @@ def test_answers_whose_time_is_over_are_forgotten(desk: Desk) -> None:
     assert keys(desk) == {command, early}
 
 
-def left(desk: Desk, data: Path, state: str, *, days: float = 0) -> Path:
-    """Leave the folder of a training in a state, which has ended so long ago."""
+def left(desk: Desk, data: Path, state: str) -> Path:
+    """Leave the folder of a training in a state."""
     checkpoint = fresh("m")
     with desk.store.write() as db:
         id = enqueue(db, desk.project, "train")
-        ended = None if state in ("queued", "running") else now(db, -86_400 * days)
+        ended = None if state in ("queued", "running") else now(db)
         # one that runs is somebody's: no other test's worker takes it
         values: dict[str, Any] = {"state": state, "checkpoint": checkpoint, "ended": ended, "worker": "somebody"}
         values |= {"lease_until": now(db, 3600), "not_before": now(db, 86_400)}
@@ -60,16 +60,14 @@ def left(desk: Desk, data: Path, state: str, *, days: float = 0) -> Path:
 
 def test_parts_that_no_job_goes_on_with_are_swept(desk: Desk, tmp_path: Path) -> None:
     assert sweep_parts(desk.store, tmp_path) == []
-    stay = [left(desk, tmp_path, state) for state in ("queued", "running", "failed")]
-    go = [left(desk, tmp_path, state) for state in ("cancelled", "succeeded")] + [
-        left(desk, tmp_path, "failed", days=8),
-        tmp_path / "models" / "stranger.parts",
-    ]
+    stay = [left(desk, tmp_path, state) for state in ("queued", "running")]
+    go = [left(desk, tmp_path, state) for state in ("cancelled", "succeeded", "failed")]
+    go.append(tmp_path / "models" / "stranger.parts")
     go[-1].mkdir()
     model = tmp_path / "models" / "m1"
     model.mkdir()
     assert set(sweep_parts(desk.store, tmp_path)) == set(go)
-    assert [path.exists() for path in (*stay, *go, model)] == [True] * 3 + [False] * 4 + [True]
+    assert [path.exists() for path in (*stay, *go, model)] == [True] * 2 + [False] * 4 + [True]
 
 
 def test_exports_that_nobody_can_fetch_are_swept(desk: Desk, tmp_path: Path) -> None:

@@ -17,7 +17,6 @@ from linnet.annotate import predicting
 from linnet.annotate.documents import add_documents, document_of, redact, row_of
 from linnet.annotate.held import CancelledError, Held, StoppedError
 from linnet.annotate.jobs import (
-    ENDED,
     Job,
     LostError,
     Timing,
@@ -31,7 +30,6 @@ from linnet.annotate.jobs import (
     give_back,
     jobs_of,
     note,
-    retry,
 )
 from linnet.annotate.journal import lock
 from linnet.annotate.people import add_project, add_user
@@ -477,17 +475,3 @@ def test_work_that_is_stopped_says_so(store: Store, project: int) -> None:
         stop.set()
         with pytest.raises(StoppedError):
             held.check()
-
-
-@pytest.mark.parametrize(("state", "checkpoint"), [("failed", "m1"), ("cancelled", None)])
-def test_a_job_is_done_again(store: Store, project: int, state: Any, checkpoint: str | None) -> None:
-    id = ask(store, project, kind="train")
-    with store.write() as db, pytest.raises(DataError, match="is queued"):
-        retry(db, id)
-    held = get(store)
-    with store.write() as db:
-        end(db, held, state, {"checkpoint": "m1"})
-    with store.write() as db:
-        again = find(db, retry(db, id))
-    assert (again.state, again.checkpoint, again.args) == ("queued", checkpoint, held.args)
-    assert look(store, id).state in ENDED

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
-from datetime import timedelta
 from pathlib import Path
 
 import sqlalchemy as sa
@@ -17,7 +16,6 @@ from linnet.annotate.tables import idem, job, now
 __all__ = ["PARTS", "forget_answers", "sweep_exports", "sweep_parts", "tidy"]
 
 PARTS = ".parts"  # the end of the name of a folder that a training keeps what is finished in
-RETRY = timedelta(days=7)  # for so long a training that failed can be asked for again and goes on where it was
 
 
 def tidy(store: Store, data: Path) -> None:
@@ -37,8 +35,7 @@ def forget_answers(store: Store) -> int:
 def sweep_parts(store: Store, data: Path) -> list[Path]:
     """Remove the folders that trainings work in and no job will go on with, and return them.
 
-    A training that ends removes its own; one that was killed cannot. Those of jobs that wait or run stay, and for a
-    week those of jobs that failed.
+    A training that ends well removes its own; one that was killed cannot. Those of jobs that wait or run stay.
     """
     found = list((data / MODELS).glob(f"*{PARTS}"))
     if not found:
@@ -69,6 +66,5 @@ def sweep_exports(store: Store, data: Path) -> list[Path]:
 
 def _needed(db: sa.Connection) -> Iterator[str]:
     """Yield the checkpoints that a job may go on with."""
-    failed = sa.and_(job.c.state == "failed", job.c.ended > now(db, -RETRY.total_seconds()))
-    wanted = sa.or_(job.c.state.in_(("queued", "running")), failed)
+    wanted = job.c.state.in_(("queued", "running"))
     yield from db.scalars(sa.select(job.c.checkpoint).where(job.c.checkpoint.is_not(None), wanted))

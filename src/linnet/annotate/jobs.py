@@ -41,7 +41,6 @@ __all__ = [
     "give_back",
     "jobs_of",
     "note",
-    "retry",
 ]
 
 Kind: TypeAlias = Literal["train", "predict", "export"]
@@ -253,24 +252,6 @@ def ask_to_cancel(db: sa.Connection, id: int) -> Job:
     waiting = job.update().where(it, job.c.state == "queued")
     db.execute(waiting.values(state="cancelled", cancel=True, ended=now(db)))
     return find(db, id)
-
-
-def retry(db: sa.Connection, id: int) -> int:
-    """Ask again for a job that failed or was cancelled, and return the new one.
-
-    It goes on from where one was that failed; what a cancelled one has left may just be being removed.
-
-    Raises:
-        DataError: it is not over, or has succeeded.
-        NotFoundError: there is none with this number.
-    """
-    old = find(db, id)
-    if old.state not in ("failed", "cancelled"):
-        raise DataError(f"job {id} is {old.state}: only one that failed or was cancelled is done again")
-    values: dict[str, Any] = {"project": old.project, "user": old.user, "kind": old.kind, "priority": old.priority}
-    checkpoint = old.checkpoint if old.state == "failed" else None
-    values |= {"args": old.args, "data_to_event": old.data_to_event, "checkpoint": checkpoint, "made": now(db)}
-    return int(db.execute(job.insert().values(values).returning(job.c.id)).scalar_one())
 
 
 # --- working ---------------------------------------------------------------------------------------------------------
