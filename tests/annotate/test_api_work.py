@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from linnet.annotate.housekeeping import DOWNLOADS
 from linnet.annotate.models import use
 from linnet.annotate.runs import add_model
 from linnet.annotate.tables import job as jobs
@@ -464,6 +465,7 @@ def test_files_come_out_and_go_in_again(site: Site, root: Person, format: str) -
     root.command(stream, "create", parts=[[9, 13]], types=["Phenotype"], concepts=["HP:0001250"])
     root.command(stream, "done")
     file = root.ask("GET", f"/projects/{project}/exports/{format}")
+    assert list((site.folder / DOWNLOADS).iterdir()) == []  # what was sent is gone
     said: dict[str, Any] = {} if format == "brat" else {"format": format}
     name = file.headers["content-disposition"].split('"')[1]
     [added] = root.upload(other, (name, file.content), **said)["added"]

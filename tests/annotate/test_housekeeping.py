@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,14 @@ import sqlalchemy as sa
 
 from linnet.annotate.documents import add_documents, redact
 from linnet.annotate.exporting import erase
-from linnet.annotate.housekeeping import forget_answers, sweep_exports, sweep_parts, tidy
+from linnet.annotate.housekeeping import (
+    DOWNLOADS,
+    forget_answers,
+    sweep_downloads,
+    sweep_exports,
+    sweep_parts,
+    tidy,
+)
 from linnet.annotate.jobs import Timing, enqueue
 from linnet.annotate.people import add_project, add_user
 from linnet.annotate.store import open_store
@@ -103,6 +112,17 @@ def test_an_erased_text_leaves_the_log_when_nobody_reads_any_more(tmp_path: Path
     tidy(store, tmp_path)
     assert not any(b"Wolfeschlegelstein" in path.read_bytes() for path in tmp_path.iterdir())
     store.close()
+
+
+def test_files_that_were_never_sent_are_swept(tmp_path: Path) -> None:
+    sweep_downloads(tmp_path)
+    old, new = tmp_path / DOWNLOADS / "old", tmp_path / DOWNLOADS / "new"
+    for folder in (old, new):
+        folder.mkdir(parents=True)
+        (folder / "project.jsonl").write_text("a text")
+    os.utime(old, (time.time() - 7200,) * 2)
+    sweep_downloads(tmp_path)
+    assert [folder.exists() for folder in (old, new)] == [False, True]
 
 
 def test_a_worker_tidies_when_it_starts(desk: Desk, tmp_path: Path) -> None:

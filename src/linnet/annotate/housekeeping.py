@@ -1,9 +1,11 @@
-"""What nobody needs any more: answers to requests that are not repeated, and what killed workers have left."""
+"""What nobody needs any more: answers kept for requests that are not repeated, and what killed processes have left."""
 
 from __future__ import annotations
 
 import shutil
+import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import sqlalchemy as sa
@@ -13,9 +15,11 @@ from linnet.annotate.models import MODELS
 from linnet.annotate.store import Store
 from linnet.annotate.tables import idem, job, now
 
-__all__ = ["PARTS", "forget_answers", "sweep_exports", "sweep_parts", "tidy"]
+__all__ = ["DOWNLOADS", "PARTS", "forget_answers", "sweep_downloads", "sweep_exports", "sweep_parts", "tidy"]
 
 PARTS = ".parts"  # the end of the name of a folder that a training keeps what is finished in
+DOWNLOADS = "downloads"  # the folder of the data in which files lie until they are sent, each in a folder of its own
+SENT = 3600.0  # seconds after which no file is still being written there; one that is being sent may be removed
 
 
 def tidy(store: Store, data: Path) -> None:
@@ -23,6 +27,7 @@ def tidy(store: Store, data: Path) -> None:
     forget_answers(store)
     sweep_parts(store, data)
     sweep_exports(store, data)
+    sweep_downloads(data)
     store.forget()  # again: when a text was erased, somebody may have been reading
 
 
@@ -62,6 +67,14 @@ def sweep_exports(store: Store, data: Path) -> list[Path]:
     for path in left:
         shutil.rmtree(path, ignore_errors=True)  # as above
     return left
+
+
+def sweep_downloads(data: Path) -> None:
+    """Remove files that a server which was killed has not sent: they hold texts."""
+    for folder in (data / DOWNLOADS).glob("*"):
+        with suppress(OSError):  # just sent, and so removed
+            if time.time() - folder.stat().st_mtime > SENT:
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 def _needed(db: sa.Connection) -> Iterator[str]:

@@ -24,6 +24,7 @@ from linnet.annotate.api.workbench import Workbench
 from linnet.annotate.blind import visible_streams
 from linnet.annotate.exports import export_project
 from linnet.annotate.history import history, import_history
+from linnet.annotate.housekeeping import DOWNLOADS
 from linnet.annotate.reading import lines_of
 from linnet.corpora import FORMATS, WRITABLE, fitting, write
 from linnet.data import Document
@@ -54,7 +55,9 @@ def export(
     with bench.store.read() as db:
         docs = export_project(db, project, to=to, streams=visible_streams(db, project, asker.user))
         name = str(db.scalar(sa.select(tables.project.c.name).where(tables.project.c.id == project)))
-    folder = tempfile.mkdtemp(prefix="linnet-export-")
+    downloads = bench.settings.data / DOWNLOADS
+    downloads.mkdir(parents=True, exist_ok=True, mode=0o700)
+    folder = tempfile.mkdtemp(dir=downloads)
     try:
         path, dropped = _written(docs, Path(folder), NO_NAME.sub("-", name).strip("-.")[:80] or "export", format)
     except BaseException:
