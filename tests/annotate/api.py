@@ -122,7 +122,7 @@ class Site:
         return run
 
 
-def listen(person: Person, project: int, last: int | None = None, during: Any = None, cookie: str = "") -> str:
+def listen(person: Person, project: int, last: int | str | None = None, during: Any = None, cookie: str = "") -> str:
     """Return what the stream of a project tells until nothing is new, while something is done.
 
     Who has a cookie shows it instead of the person's token. `DONE` stands where that something was done.

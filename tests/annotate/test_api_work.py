@@ -443,11 +443,33 @@ def test_the_stream_tells_what_happens(site: Site, root: Person, work: tuple[Per
     kinds = [line.removeprefix("event: ") for line in told.splitlines() if line.startswith("event: ")]
     assert set(kinds) == {"mention", "comment", "job", "assignment"}
     assert "is this right?" not in told  # events hold no text
-    numbers = [int(line[4:]) for line in told.splitlines() if line.startswith("id: ")]
-    again = listen(alice, project, last=numbers[0])
-    assert [int(line[4:]) for line in again.splitlines() if line.startswith("id: ")] == numbers[1:]
-    assert "event: reset" in again  # somebody was done meanwhile
+    ids = ids_in(told)
+    again = listen(alice, project, last=ids[0])
+    assert ids_in(again) == ids[1:]
+    assert "event: reset" not in again  # she sees the same assignments as before
+    assert "event: reset" in listen(alice, project, last=int(ids[0].split("-")[0]))  # who knows what she saw then?
     assert "event: reset" in listen(alice, project, last=10**12)
+
+
+def ids_in(told: str) -> list[str]:
+    return [line[4:] for line in told.splitlines() if line.startswith("id: ")]
+
+
+def test_a_stream_that_is_resumed_says_that_more_is_to_be_seen(
+    site: Site, root: Person, work: tuple[Person, int, int]
+) -> None:
+    alice, project, stream = work
+    bob = site.member(root, project, "annotator", "bob")
+    [doc] = [one["document"] for one in root.get(f"/projects/{project}/documents")["documents"]]
+    [his] = root.post(f"/projects/{project}/assignments", {"documents": [doc], "users": [bob.user]})["assignments"]
+    told = listen(alice, project, during=lambda: alice.command(stream, "create", parts=[list(FITS)]))
+    bob.command(his, "create", parts=[list(FITS)])
+    assert "event: reset" not in listen(alice, project, last=ids_in(told)[-1])
+    seq = root.ask("GET", f"/projects/{project}").headers["etag"]
+    root.ask("PATCH", f"/projects/{project}", json={"blind": False}, headers={"If-Match": seq})
+    told = listen(alice, project, last=ids_in(told)[-1])
+    assert "event: reset" in told
+    assert "event: reset" not in listen(alice, project, last=ids_in(told)[-1])
 
 
 def test_the_stream_ends_with_the_membership(site: Site, root: Person, work: tuple[Person, int, int]) -> None:

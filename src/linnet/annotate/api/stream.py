@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 import time
 from bisect import bisect_right
@@ -39,7 +40,7 @@ class Message(NamedTuple):
 
     kind: str
     data: Any
-    id: int | None = None
+    id: str | None = None
 
     def text(self) -> str:
         """Return it in the format of server-sent events."""
@@ -49,28 +50,36 @@ class Message(NamedTuple):
 
 @dataclass(slots=True)
 class Feed:
-    """What one listener was told. What they may see was asked of `linnet.annotate.blind` since it last changed."""
+    """What one listener was told. What they may see was asked of `linnet.annotate.blind` since it last changed.
+
+    Who resumes names the last event and a mark of what was to be seen then, ``saw``: another mark, or none, is a reset.
+    """
 
     project: int
     user: int
     last: int | None = None  # the number of the last event; None = begin with what comes next
-    resumed: bool = False
+    saw: str | None = None  # None = does not resume
     known: Mapping[str, Mapping[Any, Any]] = EMPTY
     streams: set[int] | None = None
     sight: tuple[Any, ...] = ()
+    mark: str = ""
 
     def poll(self, store: Store, look: Look) -> list[Message] | None:
         """Return what is new, None for who may no longer listen."""
         if self.user not in look.roles:
             return None
         newest = look.newest
-        if self.last is None or self.last > newest:  # of another database
-            reset, self.last = self.last is not None, newest
-            return self._watched(look) + ([Message("reset", {}, newest)] if reset else [])
-        if newest - self.last > FARTHEST:
+        reset = self.last is not None and not 0 <= newest - self.last <= FARTHEST  # too far, or of another database
+        if reset or self.last is None:
             self.last = newest
-            return [*self._watched(look), Message("reset", {}, newest)]
-        return self._uncovered(store, look) + self._events(store, look) + self._watched(look)
+        uncovered = self._uncovered(store, look)
+        if reset:
+            return [*self._watched(look), Message("reset", {}, self._id(newest))]
+        return uncovered + self._events(store, look) + self._watched(look)
+
+    def _id(self, number: int | None) -> str:
+        """Return what to resume from behind the event with a number."""
+        return f"{number or 0}-{self.mark}"
 
     def asks(self, look: Look) -> bool:
         """Return whether `poll` has to ask the database."""
@@ -88,10 +97,7 @@ class Feed:
         found = look.events if last >= look.since else self._older(store, last, look.newest)
         new = bisect_right(found, last, key=lambda row: row["n"])
         rows = [row for row in found[new:] if row["stream"] is None or row["stream"] in seen]
-        made = [Message(_kind(row), shown_event(row), row["n"]) for row in rows]
-        if made and self.resumed and any(row["mention"] == DOCUMENT and row["stream"] for row in rows):
-            made.insert(0, Message("reset", {}))  # somebody was done: more may be seen than what is new
-        self.resumed = False
+        made = [Message(_kind(row), shown_event(row), self._id(row["n"])) for row in rows]
         self.last = look.newest  # what is seen only later is told by `_uncovered`
         return made
 
@@ -111,11 +117,15 @@ class Feed:
         with store.read() as db:
             now = seen_streams(db, self.project, self.user)
             mine = set(db.scalars(sa.select(it.id).where(it.project == self.project, own)))
-        before, self.streams, self.sight = self.streams, now, sight
-        if before is None or before == now:
-            return []
-        told = [Message("assignment", {"assignment": id}) for id in sorted((now - before) & mine)]
-        return told if now - mine == before - mine else [*told, Message("reset", {})]
+        before, self.streams, self.sight, self.mark = self.streams, now, sight, _mark(now)
+        if before is None:
+            told = [] if self.saw in (None, self.mark) else [Message("reset", {})]
+        else:
+            told = [Message("assignment", {"assignment": id}) for id in sorted((now - before) & mine)]
+            told += [] if now - mine == before - mine else [Message("reset", {})]
+        if told:
+            told[-1] = told[-1]._replace(id=self._id(self.last))
+        return told
 
     def _watched(self, look: Look) -> list[Message]:
         """Return what has changed of what has no numbered events."""
@@ -127,6 +137,11 @@ class Feed:
                 told += [Message(kind, {**before[key], "gone": True}) for key in before if key not in found]
         self.known = look.watched
         return told
+
+
+def _mark(streams: set[int]) -> str:
+    """Return a short mark of what somebody may see."""
+    return hashlib.sha256(",".join(map(str, sorted(streams))).encode()).hexdigest()[:12]
 
 
 def _kind(row: Any) -> str:
@@ -183,8 +198,8 @@ async def listen(
 
     ``reset`` asks to read everything again: the gap was too long, or more is to be seen, or less.
     """
-    given = last_event_id or ""
+    given, _, saw = (last_event_id or "").partition("-")
     last = int(given) if given.isascii() and given.isdecimal() and len(given) < 16 else None
-    feed = Feed(project, asker.user, last, resumed=last is not None)
+    feed = Feed(project, asker.user, last, None if last is None else saw)
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
     return StreamingResponse(_texts(bench, asker, feed), media_type="text/event-stream", headers=headers)
