@@ -202,3 +202,10 @@ def worker_of(server: int) -> int:
             return int(found[0])
         time.sleep(0.05)
     raise AssertionError("no worker was started")
+
+
+def test_no_part_of_an_answer_waits_for_word_of_another() -> None:
+    with bind("127.0.0.1", 0) as [listening], socket.create_connection(listening.getsockname()):
+        accepted, _ = listening.accept()
+        with accepted:
+            assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)

@@ -39,6 +39,9 @@ def bind(host: str, port: int) -> Iterator[list[socket.socket]]:
         for family, address in _addresses(host, port):
             try:
                 made.append(opened.enter_context(socket.create_server(address, family=family)))
+                # connections inherit it; asyncio sets it only where a socket names its protocol, which these do not,
+                # and without it the second part of an answer waits 40 ms for word of the first
+                made[-1].setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             except OSError as error:
                 if error.errno not in NOT_HERE:
                     raise LinnetError(_refused(host, port, error)) from error
