@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -10,7 +11,9 @@ from pydantic import ValidationError
 from linnet.annotate.acts import MOST_SPREAD, Command, shown_predictions
 from linnet.annotate.assignments import assign
 from linnet.annotate.commands import preview
+from linnet.annotate.history import history, import_history
 from linnet.annotate.marks import DOCUMENT, Note, Progress, address
+from linnet.annotate.people import add_project
 from linnet.annotate.problems import ConflictError, NotFoundError, RefusedError
 from linnet.data import Document
 from linnet.errors import DataError
@@ -350,10 +353,7 @@ def test_what_waits_at_done_is_what_waits_then_whatever_the_window_saw(desk: Des
 
 
 def test_everybody_undoes_the_own_commands(desk: Desk) -> None:
-    with desk.store.write() as db:
-        stream = assign(db, desk.document, None, kind="shared")
-    bob = desk.colleague()
-    desk.stream = bob.stream = stream
+    bob = shared(desk)
     desk.do("accept", "g1")
     bob.do("accept", "g2")
     desk.do("undo")
@@ -366,6 +366,54 @@ def test_everybody_undoes_the_own_commands(desk: Desk) -> None:
     bob.do("done")
     with pytest.raises((RefusedError, ConflictError)):
         desk.do("undo")
+
+
+def shared(desk: Desk) -> Desk:
+    """Return a colleague at the same assignment, which both share."""
+    with desk.store.write() as db:
+        stream = assign(db, desk.document, None, kind="shared")
+    bob = desk.colleague()
+    desk.stream = bob.stream = stream
+    return bob
+
+
+def test_undo_passes_over_what_others_have_changed(desk: Desk) -> None:
+    bob = shared(desk)
+    desk.do("create", "a", parts=[FITS])
+    desk.do("create", "b", parts=[AGAIN])
+    desk.do("link", "b", concepts=["HP:1"])
+    bob.do("link", "b", concepts=["HP:2"])
+    with pytest.raises(ConflictError):
+        desk.do("undo", seq=3)  # who has not seen it is told
+    desk.do("undo")
+    assert set(desk.read().state) == {"b"}
+    desk.do("redo")
+    assert set(desk.read().state) == {"a", "b"}
+    bob.do("undo")
+    desk.do("undo")
+    assert set(desk.read().state) == {"b"}  # the last command that was done was to do it again
+    desk.do("undo")
+    assert desk.mark("b").concepts is None
+    desk.do("undo")
+    assert desk.read().state == {}
+    for _ in range(3):
+        desk.do("redo")
+    assert (set(desk.read().state), desk.mark("b").concepts) == ({"a", "b"}, ("HP:1",))
+    assert desk.problems() == []
+    with desk.store.read() as db:
+        lines = [json.loads(json.dumps(line)) for line in history(db, desk.project)]
+    with desk.store.write() as db:
+        assert import_history(db, add_project(db, fresh("copy"), desk.user), desk.user, lines) == len(desk.events())
+
+
+def test_an_undo_that_others_have_done_does_not_hold_up_the_next(desk: Desk) -> None:
+    bob = shared(desk)
+    desk.do("create", "a", parts=[FITS])
+    desk.do("unsure", "a")
+    bob.do("unsure", "a", unsure=False)
+    assert desk.do("undo", seq=2).seq == 3
+    desk.do("undo")
+    assert desk.read().state == {}
 
 
 def test_a_command_on_what_another_run_said(desk: Desk) -> None:

@@ -49,14 +49,22 @@ def test_events_that_contradict_each_other(events: list[Event], problem: str) ->
 
 
 def test_undo_goes_back_one_command_at_a_time() -> None:
-    steps = [
-        Step(*one.split()) for one in ("a link me", "b link me", "x link you", "c undo me", "d undo me", "e redo me")
-    ]
+    said = ("a link me", "b link me", "x link you", "c undo me", "d undo me", "e redo me")
+    steps = [Step(group, kind, actor) for group, kind, actor in map(str.split, said)]
     assert past(steps, "me") == Past(["a"], ["b"])
     assert past([*steps, Step("f", "link", "me")], "me") == Past(["a", "f"], [])
     assert past(steps, "you") == Past(["x"], [])
     with pytest.raises(DataError, match="nothing to redo"):
         past([Step("a", "redo", "me")], "me")
+
+
+def test_undo_is_of_what_it_found() -> None:
+    steps = [
+        Step("a", "create", "me", {"x": None}, {"x": 1}),
+        Step("b", "link", "me", {"y": 1}, {"y": 2}),  # others have changed it since
+        Step("c", "undo", "me", {"x": 1}, {"x": None}),
+    ]
+    assert past(steps, "me") == Past(["b"], ["a"])
 
 
 def test_every_field_counts_in_the_chain() -> None:

@@ -18,7 +18,7 @@ import sqlalchemy as sa
 from linnet.annotate.acts import Command, Sheet, changes, is_done, twin
 from linnet.annotate.assignments import Reading, read
 from linnet.annotate.blind import visible_runs
-from linnet.annotate.events import REDO, UNDO, Change, Event, Step, past, turned
+from linnet.annotate.events import REDO, UNDO, Change, Event, Step, past, steps_of, turned
 from linnet.annotate.journal import append, events_of, lock
 from linnet.annotate.marks import NOTE, Mark, State, Value, is_mention, same, to_json
 from linnet.annotate.people import name_of, storable
@@ -265,21 +265,24 @@ class _Batch:
         return seen
 
     def _history(self, op: str) -> list[Change]:
-        """Return what takes back the sender's last command, or does it again; nothing if none is left."""
+        """Return what takes back the sender's last command, or does it again; nothing if none is left.
+
+        Commands are passed over if others have changed all that they left, and the sender saw that, unless there are
+        no others: what hinders them is told then.
+        """
         if self.steps is None:
-            query = sa.select(event.c.grp, event.c.kind, event.c.actor, sa.func.min(event.c.seq).label("first"))
-            ours = query.where(event.c.stream == self.reading.row["id"]).group_by(
-                event.c.grp, event.c.kind, event.c.actor
-            )
-            self.steps = [Step(*row[:3]) for row in self.db.execute(ours.order_by("first"))]
+            events = events_of(self.db, self.reading.row["id"])
+            self.steps = steps_of(one for one in events if one.actor == self.actor)
         own = past(self.steps, self.actor)
         groups = own.done if op == UNDO else own.undone
         if not groups:
             return []
-        query = sa.select(event.c.mention, event.c.before, event.c.after, event.c.seq).order_by(event.c.seq)
-        rows = self.db.execute(query.where(event.c.stream == self.reading.row["id"], event.c.grp == groups[-1]))
-        done = [Event(row.seq, "", "", "", row.mention, row.before, row.after, None, "").change for row in rows]
-        return turned(done) if op == UNDO else done
+        by_group = {step.group: step for step in self.steps}
+        steps = [by_group[group] for group in reversed(groups)]
+        if op == REDO:
+            return steps[0].changes()
+        states = self.state, self._seen()
+        return turned(next((done for step in steps if _stands(done := step.changes(), *states)), steps[0].changes()))
 
     def _differ(self, command: Command, wanted: Iterable[Change]) -> bool:
         """Note the changes that contradict what others did since, or that start from what is not there."""
@@ -339,7 +342,7 @@ class _Batch:
         append(self.db, self.reading.row["project"], self.reading.row["id"], events)
         self.seq += len(events)
         if self.steps is not None:
-            self.steps.append(Step(command.id, command.op, self.actor))
+            self.steps += steps_of(events)
 
     def _comment(self, command: Command, at: str) -> None:
         if command.op != "comment":
@@ -348,3 +351,8 @@ class _Batch:
         row = {"stream": self.reading.row["id"], "id": NOTE + command.id, **(to_json(note) or {})}
         row |= {"mention": row.pop("on"), "text": command.text, "actor": self.actor, "at": at}
         self.db.execute(comment.insert().values(row))
+
+
+def _stands(changes: Iterable[Change], *states: State) -> bool:
+    """Return whether something of what was changed is still there in one of some states."""
+    return any(state.get(one.mention) == one.after for state in states for one in changes)

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from linnet.annotate.marks import Value, canonical, to_json, value_of
 from linnet.errors import DataError
+from linnet.frozen import EMPTY
 
 __all__ = [
     "AGREED",
@@ -27,6 +28,7 @@ __all__ = [
     "fold",
     "genesis",
     "past",
+    "steps_of",
     "turned",
 ]
 
@@ -113,11 +115,17 @@ def fold(events: Iterable[Event]) -> dict[str, Standing]:
 
 
 class Step(NamedTuple):
-    """A command that was done: its id, its kind, who gave it."""
+    """A command that was done: its id, its kind, who gave it, and what it found and left at addresses, as JSON."""
 
     group: str
     kind: str
     actor: str
+    found: Mapping[str, Any] = EMPTY
+    left: Mapping[str, Any] = EMPTY
+
+    def changes(self) -> list[Change]:
+        """Return what it did."""
+        return [Change(key, value_of(key, self.found[key]), value_of(key, after)) for key, after in self.left.items()]
 
 
 @dataclass(slots=True)
@@ -128,8 +136,22 @@ class Past:
     undone: list[str] = field(default_factory=list)
 
 
+def steps_of(events: Iterable[Event]) -> list[Step]:
+    """Return the commands whose events these are, in order."""
+    made: dict[tuple[str, str, str], list[Event]] = {}
+    for one in events:
+        made.setdefault((one.group, one.kind, one.actor), []).append(one)
+    return [
+        Step(*key, {one.mention: one.before for one in reversed(of)}, {one.mention: one.after for one in of})
+        for key, of in made.items()
+    ]
+
+
 def past(steps: Iterable[Step], actor: str) -> Past:
     """Return what `actor` can undo and redo after these commands: only the own ones, without limit.
+
+    An undo has taken back the last command that had left what the undo found: it passes over those that others had
+    changed since.
 
     Raises:
         DataError: one takes back what had not been done.
@@ -138,19 +160,28 @@ def past(steps: Iterable[Step], actor: str) -> Past:
     Past(done=['a'], undone=['b'])
     """
     own = Past()
+    left: dict[str, Mapping[str, Any]] = {}
     for step in steps:
         if step.actor != actor or step.kind == AGREED:
             continue
         if step.kind in (UNDO, REDO) and not (own.done if step.kind == UNDO else own.undone):
             raise DataError(f"command {step.group}: there is nothing to {step.kind}")
         if step.kind == UNDO:
-            own.undone.append(own.done.pop())
+            group = next((one for one in reversed(own.done) if _meet(left[one], step.found)), own.done[-1])
+            own.done.remove(group)
+            own.undone.append(group)
         elif step.kind == REDO:
             own.done.append(own.undone.pop())
         else:
             own.done.append(step.group)
+            left[step.group] = step.left
             own.undone.clear()
     return own
+
+
+def _meet(left: Mapping[str, Any], found: Mapping[str, Any]) -> bool:
+    """Return whether something that was left was found."""
+    return any(key in left and left[key] == value for key, value in found.items())
 
 
 def turned(changes: Sequence[Change]) -> list[Change]:

@@ -15,7 +15,7 @@ import sqlalchemy as sa
 
 from linnet.annotate.assignments import assign
 from linnet.annotate.documents import add_documents, document_of, row_of
-from linnet.annotate.events import Event, Step, fold, past
+from linnet.annotate.events import Event, fold, past, steps_of
 from linnet.annotate.journal import append, events_of, lock
 from linnet.annotate.marks import NOTE, Mark, Note, Parts, text_hash, value_of
 from linnet.annotate.people import add_user, storable
@@ -144,7 +144,7 @@ def _check(events: list[Event], text: str) -> None:
         if isinstance(mark := value_of(one.mention, one.after), Mark) and not _lies_in(mark.parts, text):
             raise DataError(f"event {one.seq}: the parts of {one.mention!r} are outside the text, or in disorder")
     fold(events)
-    steps = list(dict.fromkeys(Step(one.group, one.kind, one.actor) for one in events))
+    steps = steps_of(events)
     for actor in {step.actor for step in steps}:
         past(steps, actor)
 
