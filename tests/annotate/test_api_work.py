@@ -259,6 +259,25 @@ def test_mentions_have_the_types_of_their_concepts(site: Site, root: Person, nam
     assert [one["types"] for one in json.loads(line)["mentions"]] == [list(types)]
 
 
+def test_types_follow_a_concept_unless_somebody_chose_them(site: Site, root: Person, named_kb: KnowledgeBase) -> None:
+    project = site.project(root, kb="small")
+    [doc] = root.post(f"/projects/{project}/pastes", {"text": "Short finger, or hand."})["added"]
+    given = {"documents": [doc], "users": [root.user]}
+    [stream] = root.post(f"/projects/{project}/assignments", given)["assignments"]
+    seizure, finger = (list(named_kb[id].types) for id in ("HP:0001250", "HP:0009381"))
+    assert seizure != finger
+
+    def types(command: Any) -> Any:
+        return command["mentions"][0]["value"]["types"]
+
+    made = root.command(stream, "create", parts=[[0, 12]], concepts=["HP:0001250"])
+    key = made["mentions"][0]["id"]
+    assert types(made) == seizure
+    assert types(root.command(stream, "link", key, concepts=["HP:0009381"])) == finger
+    assert types(root.command(stream, "link", key, concepts=["HP:0001250"], types=["Body part"])) == ["Body part"]
+    assert types(root.command(stream, "link", key, concepts=["HP:0009381"])) == ["Body part"]
+
+
 def test_concepts_that_nobody_has_are_refused(site: Site, root: Person, named_kb: KnowledgeBase) -> None:
     project = site.project(root, kb="small")
     docs = root.upload(project, ("a.pubtator", PUBTATOR.replace("HP:0001250", "X:7").encode()))["added"]

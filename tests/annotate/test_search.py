@@ -371,10 +371,14 @@ def test_only_so_many_are_kept_open(site: Site, named: KnowledgeBase, monkeypatc
     assert again.value is None
 
 
-def test_what_an_edit_has_ended_is_not_kept_open(site: Site, named: KnowledgeBase) -> None:
+def test_what_an_edit_has_ended_is_not_kept_open(
+    site: Site, named: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    most = 2
+    monkeypatch.setattr("linnet.annotate.api.workbench.MOST_INDEXES", most)
     bench, versions = Workbench(site.store, Settings(site.folder)), [named.version]
     made = build(list(CONCEPTS), named.path.with_name("edited.kb"))
-    for number in range(MOST_OPEN + 1):
+    for number in range(most + 1):
         with KnowledgeBase.edit(made.path) as change:
             change.add(concept(f"X:{100 + number}", f"name {number}"))
         current = bench.kb_named("edited")
@@ -382,6 +386,6 @@ def test_what_an_edit_has_ended_is_not_kept_open(site: Site, named: KnowledgeBas
         assert bench.kb_of(versions[-1]).version in (current.version, named.version)
         versions.append(current.version)
     assert set(bench._kbs) == {"edited", f"version {versions[0]}", f"version {versions[-2]}"}
-    assert list(bench._similar) == versions[-MOST_OPEN:]
+    assert list(bench._similar) == versions[-most:]
     made.close()
     made.path.unlink()

@@ -22,6 +22,7 @@ from linnet.kb import KnowledgeBase
 from linnet.kb.build import build
 from linnet.nn.windows import Text, Window, sentence_windows
 from linnet.pipeline import Pipeline
+from linnet.train.args import TrainArgs
 
 pytestmark = pytest.mark.usefixtures("float32")
 
@@ -155,10 +156,39 @@ def test_only_rows_of_the_batch_are_touched(kb: KnowledgeBase, encoder: str) -> 
     part = small(kb, encoder, rows="plain")
     part.begin()
     part.types = tuple(sorted(TYPES))
-    before = part.network.rows.weight.detach().clone()  # type: ignore[union-attr]
+    assert not part.network.rows.weight.any()  # type: ignore[union-attr]
     fitted(part, documents(1), epochs=2)
-    changed = (part.network.rows.weight.detach() != before).any(dim=1)  # type: ignore[union-attr]
+    changed = part.network.rows.weight.detach().any(dim=1)  # type: ignore[union-attr]
     assert changed.nonzero()[:, 0].tolist() == [0, 1]
+
+
+def test_random_classes_are_those_of_other_documents(kb: KnowledgeBase, encoder: str) -> None:
+    part = small(kb, encoder, rows="plain")
+    part.begin()
+    part.types = tuple(sorted(TYPES))
+    docs = learned_documents(part, documents(3))
+    met = {row for doc in docs for mention in doc.mentions for row in mention.rows}
+    for count, wanted in ((0, set()), (len(met), met)):
+        training = HierarchicalTraining(part, HierarchicalArgs(random=count), docs)
+        [first, *_] = training.examples((), epoch=0, rng=np.random.default_rng(1))
+        own = {row for one in first.linking for row in one.mention.rows}
+        [classes] = training.collate([first]).classes
+        assert set(classes.tolist()) == own | wanted
+        for one in first.linking:
+            assert one.chosen is not None
+            assert one.chosen.rows[0] in one.mention.rows
+            assert not set(one.chosen.rows[1:]) & one.mention.rows
+
+
+def test_rows_learn_at_a_rate_of_their_own(kb: KnowledgeBase, encoder: str) -> None:
+    part = small(kb, encoder, rows="plain")
+    part.begin()
+    args = HierarchicalArgs(head_lr_multiplier=3.0, row_lr_multiplier=50.0)
+    groups = HierarchicalTraining(part, args, []).groups(TrainArgs(lr=1e-3))
+    assert part.network.rows is not None
+    rates = [group["lr"] for group in groups for one in group["params"] if one is part.network.rows.weight]
+    assert rates == [pytest.approx(0.05)]
+    assert max(group["lr"] for group in groups if not group.get("rows")) == pytest.approx(3e-3)
 
 
 def test_recognition_and_typing_do_not_tune_the_reader(kb: KnowledgeBase, encoder: str) -> None:

@@ -34,7 +34,17 @@ from linnet.annotate.marks import (
 from linnet.data import Span
 from linnet.errors import DataError
 
-__all__ = ["Command", "Seen", "Sheet", "changes", "is_done", "shown_predictions", "standing_mentions", "twin"]
+__all__ = [
+    "Command",
+    "Seen",
+    "Sheet",
+    "changes",
+    "is_done",
+    "mark_at",
+    "shown_predictions",
+    "standing_mentions",
+    "twin",
+]
 
 Op = Literal[
     "create", "move", "link", "type", "reject", "accept", "delete", "unsure", "comment", "done", "reopen", "undo",
@@ -136,8 +146,8 @@ def changes(command: Command, sheet: Sheet, state: State) -> list[Change]:
     ======================== ==========================================================================================
     ``create``               ``parts``; also ``mention`` (its address), ``types``, and those of ``link``
     ``move``                 ``mention``, ``parts``
-    ``link``                 ``mention``, ``concepts`` (empty: NIL, ``nil`` says why), ``alternatives``; ``types``, if
-                             the mention has none
+    ``link``                 ``mention``, ``concepts`` (empty: NIL, ``nil`` says why), ``alternatives``; ``types``
+                             (else those of the mention stay)
     ``type``                 ``mention``, ``types``
     ``accept`` ``reject``    ``mention``; of whatever layer
     ``delete``               ``mention``; the same as ``reject``, and called otherwise in the history
@@ -158,7 +168,7 @@ def changes(command: Command, sheet: Sheet, state: State) -> list[Change]:
     return [one for one in ACTS[command.op](command, sheet, state) if not same(one.before, one.after)]
 
 
-def _mark(sheet: Sheet, state: State, key: str) -> Mark:
+def mark_at(sheet: Sheet, state: State, key: str) -> Mark:
     """Return what is at an address: what somebody decided, or else the mention of the layer."""
     held = state.get(key) or sheet.gold.get(key)
     if isinstance(held, Mark):
@@ -219,15 +229,15 @@ def _create(command: Command, sheet: Sheet, state: State) -> list[Change]:
 
 
 def _move(command: Command, sheet: Sheet, state: State) -> list[Change]:
-    mark = _mark(sheet, state, command.mention)
+    mark = mark_at(sheet, state, command.mention)
     return _put(sheet, state, command.mention, replace(mark, parts=_parts(command, sheet)))
 
 
 def _link(command: Command, sheet: Sheet, state: State) -> list[Change]:
-    mark = _mark(sheet, state, command.mention)
+    mark = mark_at(sheet, state, command.mention)
     linked = replace(
         mark,
-        types=mark.types or command.types or (),
+        types=mark.types if command.types is None else command.types,
         concepts=tuple(_needed(command, "concepts")),
         alternatives=command.alternatives,
         nil=_nil(command),
@@ -237,16 +247,16 @@ def _link(command: Command, sheet: Sheet, state: State) -> list[Change]:
 
 
 def _type(command: Command, sheet: Sheet, state: State) -> list[Change]:
-    mark = _mark(sheet, state, command.mention)
+    mark = mark_at(sheet, state, command.mention)
     return _put(sheet, state, command.mention, replace(mark, types=tuple(_needed(command, "types"))))
 
 
 def _accept(command: Command, sheet: Sheet, state: State) -> list[Change]:
-    return _put(sheet, state, command.mention, replace(_mark(sheet, state, command.mention), unsure=False))
+    return _put(sheet, state, command.mention, replace(mark_at(sheet, state, command.mention), unsure=False))
 
 
 def _rule_out(command: Command, sheet: Sheet, state: State) -> list[Change]:
-    mark = _mark(sheet, state, command.mention)
+    mark = mark_at(sheet, state, command.mention)
     if not mark.live:  # rejected or deleted: it is gone already
         return []
     gone = replace(mark, state="rejected" if command.op == "reject" else "deleted")
@@ -254,7 +264,7 @@ def _rule_out(command: Command, sheet: Sheet, state: State) -> list[Change]:
 
 
 def _unsure(command: Command, sheet: Sheet, state: State) -> list[Change]:
-    mark = _mark(sheet, state, command.mention)
+    mark = mark_at(sheet, state, command.mention)
     return _put(sheet, state, command.mention, replace(mark, unsure=command.unsure))
 
 
@@ -262,7 +272,7 @@ def _comment(command: Command, sheet: Sheet, state: State) -> list[Change]:
     if not command.text.strip():
         raise DataError("comment needs the field 'text'")
     if command.mention and is_mention(command.mention):
-        _mark(sheet, state, command.mention)  # it must be there
+        mark_at(sheet, state, command.mention)  # it must be there
     return [Change(NOTE + command.id, None, Note(command.mention, text_hash(command.text)))]
 
 
@@ -284,7 +294,7 @@ def _occurrences(text: str, words: str) -> Iterator[Span]:
 
 
 def _spread(command: Command, sheet: Sheet, state: State) -> list[Change]:
-    mark = _mark(sheet, state, command.mention)
+    mark = mark_at(sheet, state, command.mention)
     if len(mark.parts) != 1:
         raise DataError(f"mention {command.mention!r} has several parts: it cannot be looked for elsewhere")
     if not mark.live:

@@ -10,7 +10,7 @@ from linnet.annotate.acts import marks
 from linnet.annotate.assignments import assign
 from linnet.annotate.events import AGREED, Event
 from linnet.annotate.journal import append, standing, state_of
-from linnet.annotate.marks import Mark, to_json
+from linnet.annotate.marks import Mark, answers_of, to_json
 from linnet.annotate.people import name_of, role_of
 from linnet.annotate.tables import assignment, guideline, now
 from linnet.errors import DataError
@@ -22,7 +22,7 @@ def give_to_judge(db: sa.Connection, document: int, judge: int, giver: int) -> i
     """Give a document that was read to a curator who settles it, and return the assignment.
 
     It holds from its beginning what all readers who are done with it say: mentions, and what they ruled out. Whoever
-    has it already keeps the one there is.
+    has it already keeps the one there is, as it is.
 
     Args:
         db: a connection that writes.
@@ -72,5 +72,4 @@ def _agreed(works: list[dict[str, Mark]]) -> dict[str, Mark]:
 
 
 def _said(mark: Mark) -> Hashable:
-    answers = None if mark.concepts is None else frozenset(map(frozenset, (mark.concepts, *mark.alternatives)))
-    return mark.parts, frozenset(mark.types), answers, mark.nil, mark.unsure, mark.live
+    return mark.parts, frozenset(mark.types), answers_of(mark), mark.nil, mark.unsure, mark.live

@@ -15,7 +15,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from linnet.annotate.acts import Command, Sheet, changes, is_done, twin
+from linnet.annotate.acts import Command, Sheet, changes, is_done, mark_at, twin
 from linnet.annotate.assignments import Reading, read
 from linnet.annotate.blind import visible_runs
 from linnet.annotate.events import REDO, UNDO, Change, Event, Step, past, steps_of, turned
@@ -197,7 +197,6 @@ class _Batch:
 
     def _do(self, command: Command) -> dict[str, Any]:
         try:
-            command = self._typed(command)
             wanted = self._wanted(command)
         except DataError as error:
             if self.differences:  # it may build on a command that is in conflict, which is told instead
@@ -221,26 +220,36 @@ class _Batch:
         else:
             # what waits for a decision when a document is given back is what waits now, whatever the sender saw
             seen = self.state if command.op == "done" else self._seen()
-            wanted = changes(command, _sheet(self.db, self.reading, self.state, command), seen)
+            sheet = _sheet(self.db, self.reading, self.state, command)
+            wanted = changes(self._typed(command, sheet, seen), sheet, seen)
         new = [one for one in wanted if is_mention(one.mention) and not self._is_there(one)]
         if new and is_done(self.state):  # somebody else said so
             raise DataError("the document is done: reopen it first")
         return wanted
 
-    def _typed(self, command: Command) -> Command:
+    def _typed(self, command: Command, sheet: Sheet, seen: State) -> Command:
         """Return a command that names concepts with their types, if it has none: two who mean the same then agree.
+
+        A mention that is linked otherwise keeps types that are not those of its concepts before: somebody chose them.
 
         Raises:
             DataError: there is no such concept.
         """
         if self.kb is None or not command.concepts:
             return command
-        found = [self._types_of(concept) for concept in (*command.concepts, *chain(*command.alternatives))]
-        if command.types is not None:
-            return command
-        return command.model_copy(update={"types": tuple(dict.fromkeys(chain(*found[: len(command.concepts)])))})
+        types = self._types_of(command.concepts)
+        self._types_of(chain(*command.alternatives))
+        if command.types is None and command.op == "link":
+            before = mark_at(sheet, seen, command.mention)
+            known = [one for one in before.concepts or () if one in self.kb]
+            if before.types and before.types != self._types_of(known):
+                return command
+        return command if command.types is not None else command.model_copy(update={"types": types})
 
-    def _types_of(self, concept: str) -> Sequence[str]:
+    def _types_of(self, concepts: Iterable[str]) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(chain.from_iterable(map(self._types_of_one, concepts))))
+
+    def _types_of_one(self, concept: str) -> Sequence[str]:
         assert self.kb is not None  # noqa: S101 - the caller looked
         if concept in self.kb:
             return self.kb.types_of(self.kb.row(concept))

@@ -15,7 +15,7 @@ from linnet.annotate.acts import is_done, marks, standing_mentions
 from linnet.annotate.documents import document_of, gold_of, row_of
 from linnet.annotate.events import fold
 from linnet.annotate.journal import events_of, last_number, state_of
-from linnet.annotate.marks import DOCUMENT, Mark, Parts, Progress, State
+from linnet.annotate.marks import DOCUMENT, Mark, Parts, Progress, State, answers_of
 from linnet.annotate.problems import NotFoundError
 from linnet.annotate.tables import assignment, document, event
 from linnet.data import Document, Mention, Span, by_position
@@ -143,10 +143,7 @@ def _agreed(row: Mapping[str, Any], works: Sequence[_Work], unsure: bool) -> Doc
 
 def _said(mention: Mention) -> tuple[object, ...]:
     """Return what a mention says, whatever the order of its types, concepts and alternatives."""
-    if mention.concepts is None:
-        return mention.spans, frozenset(mention.types), None
-    answers = frozenset(map(frozenset, (mention.concepts, *mention.alternatives)))
-    return mention.spans, frozenset(mention.types), answers
+    return mention.spans, frozenset(mention.types), answers_of(mention)
 
 
 def _exported(work: _Work, unsure: bool) -> Document:

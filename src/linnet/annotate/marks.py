@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
-from linnet.data import Source, Span
+from linnet.data import Mention, Source, Span
 from linnet.errors import DataError
 
 __all__ = [
@@ -28,6 +28,7 @@ __all__ = [
     "State",
     "Value",
     "address",
+    "answers_of",
     "canonical",
     "fit",
     "is_mention",
@@ -139,6 +140,13 @@ def same(one: Value | None, other: Value | None) -> bool:
     if isinstance(one, Progress) and isinstance(other, Progress):
         return one.state == other.state
     return one == other
+
+
+def answers_of(linked: Mark | Mention) -> frozenset[frozenset[str]] | None:
+    """Return what a mention may mean, whatever the order of concepts and alternatives; None = it was not linked."""
+    if linked.concepts is None:
+        return None
+    return frozenset(map(frozenset, (linked.concepts, *linked.alternatives)))
 
 
 def to_json(value: Value | None) -> dict[str, Any] | None:

@@ -133,8 +133,9 @@ def command(
     seq = sequence(if_match)
     _check_writer(bench, asker, assignment)
     kb = None
-    with contextlib.suppress(KnowledgeBaseError):  # decisions are kept while its file is away
-        kb = kb_of_project(bench, asker.project)
+    if any(one.concepts for one in body.commands):
+        with contextlib.suppress(KnowledgeBaseError):  # decisions are kept while its file is away
+            kb = kb_of_project(bench, asker.project)
     answer = apply(bench.store, assignment, asker.user, body.commands, seq, kb=kb)
     response.headers["ETag"] = etag(answer.seq)
     return answer.to_json()

@@ -35,7 +35,8 @@ __all__ = ["Settings", "Workbench"]
 
 Key = TypeVar("Key")
 Opened = TypeVar("Opened")
-MOST_OPEN = 4  # linkers, each with its model, and indexes that are kept open
+MOST_OPEN = 4  # linkers, each with its model
+MOST_INDEXES = 32  # of names, which are mapped files: those of knowledge bases before an edit are among them
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +151,7 @@ class Workbench:
             index.search("first", 1)  # which is slower than all others
             return index
 
-        return self._once(self._similar, kb.version, lambda: Aside(make))
+        return self._once(self._similar, kb.version, lambda: Aside(make), MOST_INDEXES)
 
     def nearest(self, model: Mapping[str, Any] | None, untrained: str, kb: KnowledgeBase) -> Aside[Nearest | None]:
         """Return what finds names by meaning, if the pipeline of `linker` has vectors already; opened aside too."""
@@ -163,7 +164,7 @@ class Workbench:
 
         return self._once(self._nearest, _key(model, untrained, kb), lambda: Aside(make))
 
-    def _once(self, opened: dict[Key, Opened], key: Key, make: Callable[[], Opened]) -> Opened:
+    def _once(self, opened: dict[Key, Opened], key: Key, make: Callable[[], Opened], most: int = MOST_OPEN) -> Opened:
         """Return what was opened under a key; what was opened first is closed when there is too much."""
         found = opened.get(key)
         if found is None:
@@ -171,7 +172,7 @@ class Workbench:
                 found = opened.get(key)
                 if found is None:
                     found = opened[key] = make()
-                while len(opened) > MOST_OPEN:
+                while len(opened) > most:
                     opened.pop(next(iter(opened)))
         return found
 
