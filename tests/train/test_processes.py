@@ -139,6 +139,8 @@ def test_batches_of_all_kinds_are_moved() -> None:
     there = moved(batch, torch.device("meta"))
     assert (there.pair.ids.device.type, there.more["mask"].device.type, there.pair.names) == ("meta", "meta", ["a"])
     assert batch.pair.ids.device.type == "cpu"
+    nested = moved([(Pair(torch.zeros(2), ["a"]), {"more": [batch]})], torch.device("meta"))
+    assert nested[0][0].ids.device.type == nested[0][1]["more"][0].pair.ids.device.type == "meta"
 
 
 def test_one_process_gathers_its_own() -> None:

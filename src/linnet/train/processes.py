@@ -6,13 +6,17 @@ import atexit
 import dataclasses
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
 import torch.distributed as dist
 from accelerate import Accelerator  # type: ignore[import-untyped]
-from accelerate.utils import DistributedDataParallelKwargs, send_to_device  # type: ignore[import-untyped]
+from accelerate.utils import (  # type: ignore[import-untyped]
+    DistributedDataParallelKwargs,
+    honor_type,
+    send_to_device,
+)
 from torch import Tensor
 
 from linnet.errors import LinnetError
@@ -73,6 +77,10 @@ def moved(batch: Any, device: torch.device) -> Any:
     if dataclasses.is_dataclass(batch) and not isinstance(batch, type) and not hasattr(batch, "to"):
         fields = [field.name for field in dataclasses.fields(batch) if field.init]
         return dataclasses.replace(batch, **{name: moved(getattr(batch, name), device) for name in fields})
+    if isinstance(batch, list | tuple):
+        return honor_type(batch, (moved(one, device) for one in batch))
+    if isinstance(batch, Mapping):
+        return {key: moved(one, device) for key, one in batch.items()}
     return send_to_device(batch, device)
 
 
