@@ -77,6 +77,17 @@ def test_scores_are_those_of_transformers(network: Seq2Seq) -> None:
     assert torch.allclose(scores(network, TEXTS, FOLLOWING), wanted, atol=1e-6)
 
 
+def test_places_that_are_asked_for_have_the_scores_that_they_have_among_all(network: Seq2Seq) -> None:
+    ids, mask = tensors(network, TEXTS)
+    targets, _ = tensors(network, FOLLOWING)
+    at = torch.rand(targets.shape, generator=torch.Generator().manual_seed(1)) < 0.5
+    with torch.no_grad():
+        found = network.logits(network.encode(ids, mask), mask, targets, at)
+    everything = scores(network, TEXTS, FOLLOWING)
+    assert torch.allclose(found, everything[at], atol=1e-6)
+    assert torch.equal(scores(network, TEXTS, FOLLOWING), everything)  # which is not asked for the next time
+
+
 def test_a_place_sees_what_is_before_it_alone(network: Seq2Seq) -> None:
     one, other = scores(network, ["cleft", "cleft"], ["short stature and cleft", "short stature of palate"])
     assert torch.allclose(one[:3], other[:3], atol=1e-6)

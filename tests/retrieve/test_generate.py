@@ -246,7 +246,7 @@ def test_preferences_make_wrong_names_less_probable(part: Generate) -> None:
     examples = training.examples(docs, epoch=0, rng=np.random.default_rng(1))
     assert all(one.wrong and one.name not in one.wrong for one in examples)
     batch = training.collate(examples)
-    assert int(batch.right.sum()) == 12
+    assert sum(int(group.right.sum()) for group in batch) == 12
     losses = training.loss(batch)
     assert set(losses) == {"nll", "preference"}
     before = float(losses["preference"].detach())
@@ -258,25 +258,35 @@ def test_preferences_make_wrong_names_less_probable(part: Generate) -> None:
 def test_only_the_tokens_of_the_name_are_learned(part: Generate) -> None:
     training = Finetuning(part, GenerateArgs(label_smoothing=0.0), notes(3))
     examples = training.examples([], epoch=0, rng=np.random.default_rng(1))
-    batch = training.collate(examples)
-    for row, one in enumerate(examples):
-        learned = [token for token in batch.labels[row].tolist() if token >= 0]
-        assert learned == list(one.name)
-        assert learned[-1] == part.network.end
-        shown = batch.following[row].tolist()
-        assert shown[: len(one.prompt)] == list(one.prompt)
+    [group] = training.collate(examples)
+    shown = {}
+    for row, learned in zip(group.following.tolist(), group.learned.tolist(), strict=True):
+        first = learned.index(True)
+        shown[tuple(token for token, taken in zip(row, learned, strict=True) if taken)] = row[:first]
+    assert shown == {tuple(one.name): list(one.prompt) for one in examples}
+    assert all(one.name[-1] == part.network.end for one in examples)
     with torch.no_grad():
-        loss = float(training.loss(batch)["nll"])
-        logits = part.network.logits(
-            part.network.encode(batch.ids, batch.mask), batch.mask, batch.following
-        ).log_softmax(-1)
-    each = [
-        -float(logits[row, place, token])
-        for row, labels in enumerate(batch.labels.tolist())
-        for place, token in enumerate(labels)
-        if token >= 0
-    ]
+        loss = float(training.loss([group])["nll"])
+        logs = part.network.logits(part.network.encode(group.ids, group.mask), group.mask, group.following).log_softmax(
+            -1
+        )
+    each = [-float(logs[row, place, group.following[row, place]]) for row, place in group.learned.nonzero().tolist()]
     assert loss == pytest.approx(sum(each) / len(each), rel=1e-4)
+
+
+@pytest.mark.parametrize("preference", [0.0, 1.0])
+def test_groups_change_nothing(part: Generate, preference: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    part.begun = part.network
+    training = Finetuning(part, GenerateArgs(preference=preference), notes(12))
+    examples = training.examples([], epoch=0, rng=np.random.default_rng(1))
+    together = training.collate(examples)
+    monkeypatch.setattr("linnet.retrieve.generate_training.token_budget", lambda _: 40)
+    apart = training.collate(examples)
+    assert len(together) < len(apart)
+    with torch.no_grad():
+        one, other = training.loss(together), training.loss(apart)
+    assert one.keys() == other.keys()
+    assert all(float(one[name]) == pytest.approx(float(other[name]), rel=1e-4) for name in one)
 
 
 def test_examples_of_the_knowledge_base_are_texts_when_they_are_needed(part: Generate) -> None:

@@ -138,7 +138,7 @@ class Seq2Seq(TextNetwork):
         hidden: Tensor = encoder(input_ids=ids, attention_mask=mask).last_hidden_state
         return hidden
 
-    def logits(self, encoded: Tensor, mask: Tensor, targets: Tensor) -> Tensor:
+    def logits(self, encoded: Tensor, mask: Tensor, targets: Tensor, at: Tensor | None = None) -> Tensor:
         """Return the scores of what may stand at each place of a text that follows, (texts, targets, vocabulary).
 
         The decoder is told the right tokens before each place (teacher forcing), none behind it, so that padding at
@@ -148,9 +148,18 @@ class Seq2Seq(TextNetwork):
             encoded: what `encode` gave, (texts, tokens, size).
             mask: of these texts, (texts, tokens).
             targets: token ids of what follows, (texts, targets), without the id that the decoder begins with.
+            at: bool (texts, targets): the places that are asked for; their scores come as (places, vocabulary), at the
+                cost of these alone. None = all.
         """
         shown = torch.cat([torch.full_like(targets[:, :1], self.start), targets[:, :-1]], dim=1)
-        return self._decode(encoded, mask, shown, None).logits  # type: ignore[no-any-return]
+        if at is None:
+            return self._decode(encoded, mask, shown, None).logits  # type: ignore[no-any-return]
+        backbone: Any = self.backbone
+        hook = backbone.get_output_embeddings().register_forward_pre_hook(lambda _, given: (given[0][at],))
+        try:
+            return self._decode(encoded, mask, shown, None).logits.flatten(0, -2)  # type: ignore[no-any-return]
+        finally:
+            hook.remove()
 
     def advance(self, encoded: Tensor, mask: Tensor, ids: Tensor, cache: Any = None) -> tuple[Tensor, Any]:
         """Return log probabilities (texts, vocabulary) of what follows `ids`, and what the next call need not compute.

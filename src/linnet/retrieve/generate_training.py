@@ -25,7 +25,7 @@ from linnet.data import Document
 from linnet.errors import DataError
 from linnet.kb import KnowledgeBase
 from linnet.nn.seq2seq import Seq2Seq
-from linnet.nn.texts import TokenText, padded
+from linnet.nn.texts import TokenText, padded, token_batches, token_budget
 from linnet.pipeline import Component, Step
 from linnet.retrieve.generate import PRETRAIN, Generate, GenerateArgs, PretrainArgs
 from linnet.text.contexts import InContext
@@ -36,8 +36,6 @@ from linnet.train.judge import Linked, linked_mentions
 from linnet.train.loop import Score, parameter_groups, train
 
 __all__ = ["Finetuning", "Pretraining", "SimilarNames", "fit"]
-
-IGNORED = -100  # a place of the decoder whose token is given, or padding
 
 
 def fit(
@@ -105,17 +103,17 @@ class Example(NamedTuple):
     wrong: tuple[Sequence[int], ...] = ()
 
 
-class Batch(NamedTuple):
-    """Tensors: ids and mask of texts (texts, tokens); what follows each, names and wrong names, and what is learned.
+class Group(NamedTuple):
+    """Tensors of texts of like length: their ids and mask (texts, tokens); what follows each, and what is learned.
 
-    ``following`` int64 (names, targets) has prompt and name, ``labels`` the same with `IGNORED` where nothing is
-    learned; ``texts`` int64 (names,) says of which text each is, ``right`` bool (names,) which are right.
+    ``following`` int64 (names, targets) has prompt and name, ``learned`` bool the same where a token is learned;
+    ``texts`` int64 (names,) says of which text each is, ``right`` bool (names,) which are right.
     """
 
     ids: Tensor
     mask: Tensor
     following: Tensor
-    labels: Tensor
+    learned: Tensor
     texts: Tensor
     right: Tensor
 
@@ -143,57 +141,71 @@ class Training:
         """Return the examples as tokens."""
         return list(examples)
 
-    def collate(self, examples: Sequence[Any]) -> Batch:
-        """Return tensors of examples; of each the right name first, then the wrong ones."""
+    def collate(self, examples: Sequence[Any]) -> list[Group]:
+        """Return tensors of examples, those of like length together; of each the right name first, then wrong ones."""
         made = self.made(examples)
+        budget = token_budget(next(self.network.parameters()).device)
+        groups = token_batches([_count_tokens(one) for one in made], tokens=budget)
+        return [self._group([made[place] for place in group.tolist()]) for group in groups]
+
+    def _group(self, examples: Sequence[Example]) -> Group:
         padding = self.network.tokenizer.pad_token_id
-        ids, mask, _ = padded([example.text for example in made], padding=padding)
-        rows = [(place, name) for place, one in enumerate(made) for name in (one.name, *one.wrong)]
-        prompts = [made[place].prompt for place, _ in rows]
+        ids, mask, _ = padded([example.text for example in examples], padding=padding)
+        rows = [(place, name) for place, one in enumerate(examples) for name in (one.name, *one.wrong)]
+        prompts = [examples[place].prompt for place, _ in rows]
         width = max(len(prompt) + len(name) for prompt, (_, name) in zip(prompts, rows, strict=True))
         following = np.full((len(rows), width), padding, np.int64)
-        labels = np.full((len(rows), width), IGNORED, np.int64)
+        learned = np.zeros((len(rows), width), np.bool_)
         for row, (prompt, (_, name)) in enumerate(zip(prompts, rows, strict=True)):
             begin, end = len(prompt), len(prompt) + len(name)
             following[row, :begin] = prompt
-            following[row, begin:end] = labels[row, begin:end] = name
+            following[row, begin:end] = name
+            learned[row, begin:end] = True
         texts = np.array([place for place, _ in rows], np.int64)
-        arrays = (following, labels, texts, np.diff(texts, prepend=-1) > 0)
-        return Batch(ids, mask, *(torch.from_numpy(array) for array in arrays))
+        arrays = (following, learned, texts, np.diff(texts, prepend=-1) > 0)
+        return Group(ids, mask, *(torch.from_numpy(array) for array in arrays))
 
-    def loss(self, batch: Batch) -> dict[str, Tensor]:
+    def loss(self, batch: Sequence[Group]) -> dict[str, Tensor]:
         """Return the cross-entropy of right names, and with wrong names by how little these are less probable.
 
         The second loss is -log σ(sharpness · (right - wrong)), of mean log probabilities of tokens.
         """
-        network = self.network
-        encoded = network.encode(batch.ids, batch.mask)
-        logits = network.logits(encoded[batch.texts], batch.mask[batch.texts], batch.following).float()
-        learned = batch.labels[batch.right]
-        losses = {
-            "nll": functional.cross_entropy(
-                logits[batch.right].flatten(0, 1), learned.flatten(), ignore_index=IGNORED,
-                label_smoothing=self.label_smoothing,
-            )
-        }  # fmt: skip
-        if self.preference and not batch.right.all():
-            means = _mean_log_probability(logits, batch.labels)
-            first = batch.right.nonzero().squeeze(1)
-            wrong = ~batch.right
-            gain = means[first][batch.texts[wrong]] - means[wrong]
-            losses["preference"] = -self.preference * functional.logsigmoid(self.sharpness * gain).mean()
+        nll, preference = zip(*(self._losses(group) for group in batch), strict=True)
+        tokens = sum(int(group.learned[group.right].sum()) for group in batch)
+        losses = {"nll": torch.stack(nll).sum() / tokens}
+        if self.preference:
+            wrong = sum(int((~group.right).sum()) for group in batch)
+            losses["preference"] = self.preference * torch.stack(preference).sum() / max(1, wrong)
         return losses
+
+    def _losses(self, group: Group) -> tuple[Tensor, Tensor]:
+        """Return the sums of the cross-entropy over tokens of right names, and of the other loss over wrong names."""
+        network = self.network
+        encoded, mask = network.encode(group.ids, group.mask)[group.texts], group.mask[group.texts]
+        logits = network.logits(encoded, mask, group.following, group.learned).float()  # (learned tokens, vocabulary)
+        tokens, names = group.following[group.learned], group.learned.nonzero()[:, 0]
+        right = group.right[names]
+        nll = functional.cross_entropy(
+            logits[right], tokens[right], label_smoothing=self.label_smoothing, reduction="sum"
+        )
+        wrong = ~group.right
+        if not self.preference or not wrong.any():
+            return nll, nll.new_zeros(())
+        logs = -functional.cross_entropy(logits, tokens, reduction="none")
+        means = logs.new_zeros(len(wrong)).index_add(0, names, logs) / torch.bincount(names, minlength=len(wrong))
+        first = group.right.nonzero().squeeze(1)
+        gain = means[first][group.texts[wrong]] - means[wrong]
+        return nll, -functional.logsigmoid(self.sharpness * gain).sum()
 
     def name(self, text: str) -> list[int]:
         """Return the tokens of a name as they are written, with the end."""
         return [*self.network.pieces([self.part.form(text)])[0], self.network.end]
 
 
-def _mean_log_probability(logits: Tensor, labels: Tensor) -> Tensor:
-    """Return the mean log probability of the tokens of names (names,)."""
-    known = labels != IGNORED
-    logs = functional.log_softmax(logits, dim=-1).gather(2, labels.clamp(min=0)[:, :, None]).squeeze(2)
-    return (logs * known).sum(1) / known.sum(1)
+def _count_tokens(one: Example) -> int:
+    """Return the tokens that are read and written for an example, those of padding between its names included."""
+    names = (one.name, *one.wrong)
+    return len(one.text.ids) + len(names) * (len(one.prompt) + max(map(len, names)))
 
 
 class Pretraining(Training):
