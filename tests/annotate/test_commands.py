@@ -406,6 +406,28 @@ def test_undo_passes_over_what_others_have_changed(desk: Desk) -> None:
         assert import_history(db, add_project(db, fresh("copy"), desk.user), desk.user, lines) == len(desk.events())
 
 
+def test_undo_of_many_leaves_what_others_have_changed(desk: Desk) -> None:
+    bob = shared(desk)
+    desk.do("create", "a", parts=[FITS], concepts=["HP:1"])
+    before = desk.read().state
+    desk.do("accept_over", p=0.0)
+    accepted = desk.read().state
+    [*others, theirs] = [key for key in accepted if key not in before]
+    assert others
+    bob.do("link", theirs, concepts=["HP:9"])
+    with pytest.raises(ConflictError):
+        desk.do("undo", seq=desk.read().seq - 1)  # who has not seen it is told
+    desk.do("undo")
+    assert desk.read().state == {**before, theirs: desk.mark(theirs)}
+    assert desk.mark(theirs).concepts == ("HP:9",)
+    desk.do("redo")
+    assert desk.read().state == {**accepted, theirs: desk.mark(theirs)}
+    desk.do("undo")
+    desk.do("undo")
+    assert set(desk.read().state) == {theirs}
+    assert desk.problems() == []
+
+
 def test_an_undo_that_others_have_done_does_not_hold_up_the_next(desk: Desk) -> None:
     bob = shared(desk)
     desk.do("create", "a", parts=[FITS])

@@ -8,16 +8,18 @@ import time
 from pathlib import Path
 from typing import Any
 
+import pytest
 import sqlalchemy as sa
 
 from linnet.annotate.documents import add_documents, redact
 from linnet.annotate.exporting import erase
 from linnet.annotate.housekeeping import (
     DOWNLOADS,
+    UPLOADS,
     forget_answers,
-    sweep_downloads,
     sweep_exports,
     sweep_parts,
+    sweep_passing,
     tidy,
 )
 from linnet.annotate.jobs import Timing, enqueue
@@ -114,14 +116,15 @@ def test_an_erased_text_leaves_the_log_when_nobody_reads_any_more(tmp_path: Path
     store.close()
 
 
-def test_files_that_were_never_sent_are_swept(tmp_path: Path) -> None:
-    sweep_downloads(tmp_path)
-    old, new = tmp_path / DOWNLOADS / "old", tmp_path / DOWNLOADS / "new"
+@pytest.mark.parametrize("name", [DOWNLOADS, UPLOADS])
+def test_files_that_were_never_sent_or_read_are_swept(name: str, tmp_path: Path) -> None:
+    sweep_passing(tmp_path)
+    old, new = tmp_path / name / "old", tmp_path / name / "new"
     for folder in (old, new):
         folder.mkdir(parents=True)
         (folder / "project.jsonl").write_text("a text")
     os.utime(old, (time.time() - 7200,) * 2)
-    sweep_downloads(tmp_path)
+    sweep_passing(tmp_path)
     assert [folder.exists() for folder in (old, new)] == [False, True]
 
 

@@ -276,22 +276,23 @@ class _Batch:
     def _history(self, op: str) -> list[Change]:
         """Return what takes back the sender's last command, or does it again; nothing if none is left.
 
-        Commands are passed over if others have changed all that they left, and the sender saw that, unless there are
-        no others: what hinders them is told then.
+        What others have changed of it, as the sender saw, stays; a command of which nothing is left is passed over. If
+        there are no others, what hinders them is told.
         """
         if self.steps is None:
             events = events_of(self.db, self.reading.row["id"])
             self.steps = steps_of(one for one in events if one.actor == self.actor)
         own = past(self.steps, self.actor)
-        groups = own.done if op == UNDO else own.undone
+        groups = own.done if op == UNDO else own.undone[-1:]
         if not groups:
             return []
         by_group = {step.group: step for step in self.steps}
-        steps = [by_group[group] for group in reversed(groups)]
-        if op == REDO:
-            return steps[0].changes()
+        steps = [by_group[group].changes() for group in reversed(groups)]
+        wanted = [turned(step) for step in steps] if op == UNDO else steps
         states = self.state, self._seen()
-        return turned(next((done for step in steps if _stands(done := step.changes(), *states)), steps[0].changes()))
+        standing = ([one for one in step if any(state.get(one.mention) == one.before for state in states)]
+                    for step in wanted)  # fmt: skip
+        return next(filter(None, standing), wanted[0])
 
     def _differ(self, command: Command, wanted: Iterable[Change]) -> bool:
         """Note the changes that contradict what others did since, or that start from what is not there."""
@@ -360,8 +361,3 @@ class _Batch:
         row = {"stream": self.reading.row["id"], "id": NOTE + command.id, **(to_json(note) or {})}
         row |= {"mention": row.pop("on"), "text": command.text, "actor": self.actor, "at": at}
         self.db.execute(comment.insert().values(row))
-
-
-def _stands(changes: Iterable[Change], *states: State) -> bool:
-    """Return whether something of what was changed is still there in one of some states."""
-    return any(state.get(one.mention) == one.after for state in states for one in changes)

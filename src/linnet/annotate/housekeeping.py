@@ -6,6 +6,7 @@ import shutil
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 
 import sqlalchemy as sa
@@ -15,11 +16,12 @@ from linnet.annotate.models import MODELS
 from linnet.annotate.store import Store
 from linnet.annotate.tables import idem, job, now
 
-__all__ = ["DOWNLOADS", "PARTS", "forget_answers", "sweep_downloads", "sweep_exports", "sweep_parts", "tidy"]
+__all__ = ["DOWNLOADS", "PARTS", "UPLOADS", "forget_answers", "sweep_exports", "sweep_parts", "sweep_passing", "tidy"]
 
 PARTS = ".parts"  # the end of the name of a folder that a training keeps what is finished in
 DOWNLOADS = "downloads"  # the folder of the data in which files lie until they are sent, each in a folder of its own
-SENT = 3600.0  # seconds after which no file is still being written there; one that is being sent may be removed
+UPLOADS = "uploads"  # the same, in which files lie until they are read
+PASSED = 3600.0  # seconds after which no file is still being written there; one that is being sent may be removed
 
 
 def tidy(store: Store, data: Path) -> None:
@@ -27,7 +29,7 @@ def tidy(store: Store, data: Path) -> None:
     forget_answers(store)
     sweep_parts(store, data)
     sweep_exports(store, data)
-    sweep_downloads(data)
+    sweep_passing(data)
     store.forget()  # again: when a text was erased, somebody may have been reading
 
 
@@ -69,11 +71,11 @@ def sweep_exports(store: Store, data: Path) -> list[Path]:
     return left
 
 
-def sweep_downloads(data: Path) -> None:
-    """Remove files that a server which was killed has not sent: they hold texts."""
-    for folder in (data / DOWNLOADS).glob("*"):
-        with suppress(OSError):  # just sent, and so removed
-            if time.time() - folder.stat().st_mtime > SENT:
+def sweep_passing(data: Path) -> None:
+    """Remove files that a server which was killed has not sent, or not read: they hold texts."""
+    for folder in chain.from_iterable((data / name).glob("*") for name in (DOWNLOADS, UPLOADS)):
+        with suppress(OSError):  # just done with, and so removed
+            if time.time() - folder.stat().st_mtime > PASSED:
                 shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -63,7 +63,14 @@ class Read:
             self.faults.append(fault)
 
 
-def read_files(files: Sequence[File], *, format: str | None = None, repair: bool = False, room: Room = ROOM) -> Read:
+def read_files(
+    files: Sequence[File],
+    *,
+    format: str | None = None,
+    repair: bool = False,
+    room: Room = ROOM,
+    aside: Path | None = None,
+) -> Read:
     """Return the documents of files and archives.
 
     Args:
@@ -71,6 +78,7 @@ def read_files(files: Sequence[File], *, format: str | None = None, repair: bool
         format: of all of them; None finds it out for each.
         repair: put annotations whose offsets miss their text where it stands nearby; else they are left out.
         room: what each archive may unpack to.
+        aside: the folder to unpack in; None = that of the system for temporary files.
 
     Raises:
         DataError: a format that cannot be read.
@@ -82,7 +90,7 @@ def read_files(files: Sequence[File], *, format: str | None = None, repair: bool
     if format is not None and format not in READABLE:
         raise DataError(f"{format!r} is no format that can be read{did_you_mean(format, READABLE)}")
     made = Read()
-    with tempfile.TemporaryDirectory(prefix="linnet-upload-") as folder:
+    with tempfile.TemporaryDirectory(dir=aside) as folder:
         where = Path(folder)
         found = [item for number, file in enumerate(files) for item in _placed(file, where / str(number), made, room)]
         _pair(found, where / "all")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import Annotated, Any
 
 import sqlalchemy as sa
@@ -16,6 +17,7 @@ from linnet.annotate.api.problems import Problem
 from linnet.annotate.api.session import Body
 from linnet.annotate.api.workbench import Workbench
 from linnet.annotate.documents import Added, add_documents
+from linnet.annotate.housekeeping import UPLOADS
 from linnet.annotate.people import storable
 from linnet.annotate.reading import File, Read, paste_id, read_files
 from linnet.annotate.tables import now, upload
@@ -54,7 +56,7 @@ def upload_files(
     if len(files) > MOST_FILES:
         raise Problem(413, detail=f"{len(files)} files at once; send {MOST_FILES} at most, or an archive")
     given = [File(file.filename or "upload", file.file.read()) for file in files]
-    found = read_files(given, format=format, repair=repair, room=bench.settings.room)
+    found = read_files(given, format=format, repair=repair, room=bench.settings.room, aside=_aside(bench))
     return _keep(bench, asker, project, given, found, format)
 
 
@@ -66,7 +68,14 @@ def paste(bench: Bench, asker: Asked, project: int, body: Paste) -> dict[str, An
     if body.format is None:
         doc = Document.of(storable(body.text, "the text"), id=storable(body.name, "the name") or paste_id(body.text))
         return _keep(bench, asker, project, given, Read([doc]), "text")
-    return _keep(bench, asker, project, given, read_files(given, format=body.format), body.format)
+    return _keep(bench, asker, project, given, read_files(given, format=body.format, aside=_aside(bench)), body.format)
+
+
+def _aside(bench: Workbench) -> Path:
+    """Return where files lie while they are read: not where others could find what a killed server leaves."""
+    folder = bench.settings.data / UPLOADS
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    return folder
 
 
 def _keep(
