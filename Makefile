@@ -6,14 +6,19 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constr
 OUT := demo/out
 export LINNET_HOME ?= $(CURDIR)/.linnet
 
-.PHONY: demo test test-all test-elsewhere test-flair debian-packages lint docs bench fuzz fuzz-api clean
+.PHONY: demo serve test test-all test-browser test-elsewhere test-flair debian-packages lint docs bench fuzz fuzz-api clean
 
-# Two stamps: what running needs, and what developing needs on top of it.
+# One stamp for what running needs, and others for what is needed on top of it.
 $(VENV)/run.stamp: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(0 if (3, 11) <= sys.version_info < (3, 14) else "Linnet needs Python 3.11, 3.12 or 3.13; set PYTHON=...")'
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "installing Linnet into $(VENV) ..."
 	@$(PIP) --editable .
+	@touch $@
+
+$(VENV)/serve.stamp: $(VENV)/run.stamp
+	@echo "installing the annotation workbench ..."
+	@$(PIP) --editable '.[serve]'
 	@touch $@
 
 $(VENV)/dev.stamp: $(VENV)/run.stamp
@@ -33,6 +38,10 @@ demo: $(VENV)/run.stamp  ## build the HPO knowledge base and link a dozen notes
 	@echo "  $(BIN)/linnet link your-notes/*.txt -o concepts.csv --html concepts.html"
 	@echo "  $(BIN)/linnet kb search hpo short fingers"
 
+PORT ?= 8421
+serve: $(VENV)/serve.stamp  ## the annotation workbench with a dozen notes to try, on this machine alone: no password; PORT=8421
+	@$(BIN)/linnet serve --demo --port $(PORT)
+
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --quiet --numprocesses 2 --cov
 
 test: $(VENV)/dev.stamp  ## the tests but for the slow ones, with branch coverage
@@ -40,6 +49,14 @@ test: $(VENV)/dev.stamp  ## the tests but for the slow ones, with branch coverag
 
 test-all: test  ## the slow ones too
 	@$(PYTEST) -m slow --cov-append --cov-report= --cov-fail-under=90
+
+$(VENV)/browser.stamp: $(VENV)/dev.stamp
+	@echo "installing Playwright and axe ..."
+	@$(PIP) 'playwright>=1.50' 'axe-playwright-python>=0.1.4'
+	@touch $@
+
+test-browser: $(VENV)/browser.stamp  ## the pages and the screens of the workbench, in Chromium; LINNET_SCREENSHOTS=FOLDER keeps pictures
+	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest --quiet tests/browser
 
 test-elsewhere: $(VENV)/dev.stamp  ## in other folders, as another user, in another language, on another Python
 	@$(BIN)/python tests/elsewhere.py

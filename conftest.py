@@ -15,7 +15,10 @@ EXTRAS = (
 )  # fmt: skip
 MISSING = [name for name in EXTRAS if importlib.util.find_spec(name) is None]
 # modules that are left half imported when one is not there
-HALF = {"torch": r"linnet\.nn\.", "sqlalchemy": r"(linnet|tests)\.annotate\.|linnet\.bench\.serve"}
+HALF = {
+    "torch": r"linnet\.nn\.",
+    "sqlalchemy": r"(linnet|tests)\.annotate\.|linnet\.bench\.serve|tests\.browser\.workbench\.",
+}
 FLAIR = ["src/linnet/detect/flair_model.py"]
 
 collect_ignore = [] if importlib.util.find_spec("flair") else FLAIR

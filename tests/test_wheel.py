@@ -46,3 +46,10 @@ def test_it_links_outside_the_tree(site: Path, tmp_path: Path) -> None:
 def test_it_is_typed_and_carries_its_licence(site: Path) -> None:
     assert (site / "linnet" / "py.typed").is_file()
     assert list(site.glob("linnet-*.dist-info/licenses/LICENSE"))
+
+
+def test_the_screens_of_the_workbench_and_the_notes_of_its_demo_are_in_it(site: Path) -> None:
+    for folder in ("annotate/web", "demo/notes"):
+        there = {path.name for path in (ROOT / "src" / "linnet" / folder).iterdir()}
+        assert len(there) > 10
+        assert {path.name for path in (site / "linnet" / folder).iterdir()} == there

@@ -5,16 +5,14 @@ from __future__ import annotations
 import errno
 import http.client
 import importlib
-import json
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -24,45 +22,8 @@ from typer.testing import CliRunner
 from linnet.annotate.api.access import PREFIX
 from linnet.annotate.api.server import bind
 from linnet.errors import LinnetError
-
-
-@contextmanager
-def serving(folder: Path, *options: str) -> Iterator[tuple[subprocess.Popen[str], int, str]]:
-    """Run the command; yield the process, its port, and the secret of the link, if it printed one."""
-    command = [
-        sys.executable,
-        "-m",
-        "linnet",
-        "serve",
-        "--data",
-        str(folder),
-        "--port",
-        "0",
-        *(options or ["--no-worker"]),
-    ]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONUNBUFFERED": "1"})
-    assert process.stdout is not None
-    try:
-        first = process.stdout.readline()
-        found = re.search(r"#link=(\S+)", first)
-        port = int((process.stdout.readline() if found else first).rpartition(":")[2])
-        assert ask(port, "GET", "/ping")["linnet"]
-        yield process, port, found[1] if found else ""
-    finally:
-        process.kill()
-        process.wait()
-        process.stdout.close()
-
-
-def ask(port: int, method: str, path: str, body: Any = None, **headers: str) -> Any:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
-    sent = None if body is None else json.dumps(body)
-    connection.request(method, PREFIX + path, sent, {"Content-Type": "application/json", **headers})
-    answer = connection.getresponse()
-    content = json.loads(answer.read())
-    cookie = (answer.getheader("Set-Cookie") or "").partition(";")[0]
-    connection.close()
-    return {**content, "cookie": cookie} if cookie else content
+from linnet.kb import KnowledgeBase
+from tests.annotate.served import ask, serving
 
 
 @pytest.mark.slow
@@ -160,6 +121,57 @@ def test_a_file_is_no_folder_for_a_workbench(tmp_path: Path) -> None:
     (tmp_path / "notes.tsv").write_text("x")
     with pytest.raises(LinnetError, match=r"notes\.tsv is a file: name the folder of a workbench"):
         serve("--data", str(tmp_path / "notes.tsv"), "--port", "0")
+
+
+@pytest.mark.slow
+def test_a_demo_is_under_the_home_and_asks_for_no_password(
+    tmp_path: Path, kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "kb").mkdir()
+    shutil.copy(kb.path, tmp_path / "kb" / "hpo.kb")
+    monkeypatch.setenv("LINNET_HOME", str(tmp_path))
+    for _ in range(2):  # the second start finds what the first one has made
+        with serving(None, "--demo") as (process, port, link):
+            assert link == ""
+            assert ask(port, "GET", "/ping")["demo"] is True
+            me = ask(port, "POST", "/session/demo", {})
+            [project] = ask(port, "GET", "/projects", Cookie=me["cookie"])
+            assert project["name"] == "Demo"
+            evil = ask(port, "POST", "/session/demo", {}, Host=f"evil.example:{port}")
+            assert evil["type"] == "/problems/host"
+            path, until = f"/projects/{project['project']}/jobs", time.monotonic() + 60
+            while ask(port, "GET", path, Cookie=me["cookie"])[0]["state"] != "succeeded" and time.monotonic() < until:
+                time.sleep(0.1)
+            assert [one["state"] for one in ask(port, "GET", path, Cookie=me["cookie"])] == ["succeeded"]
+            process.send_signal(signal.SIGINT)
+            assert process.wait(30) == 0
+            assert process.stdout is not None
+            assert "the demo asks for no password" in process.stdout.read()
+    assert (tmp_path / "demo-workbench").stat().st_mode & 0o077 == 0
+    with serving(tmp_path / "demo-workbench") as (_, port, link):  # it becomes one of people with passwords
+        assert ask(port, "POST", "/session/demo", {})["status"] == 404
+        assert (
+            ask(port, "POST", "/session/password", {"link": link, "password": "correct horse battery"})["name"] == "you"
+        )
+    with pytest.raises(LinnetError, match="start it without --demo"):
+        serve("--demo", "--port", "0")
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (("--host", "0.0.0.0"), "--demo asks for no password, so it listens at this machine alone: leave out --host"),
+        (("--oidc", "provider.toml"), "--demo has one user, who needs no password: leave out --oidc"),
+        (("backup", "x"), "options stand behind the command: linnet serve backup"),
+    ],
+)
+def test_a_demo_is_for_this_machine_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...], problem: str
+) -> None:
+    monkeypatch.setenv("LINNET_HOME", str(tmp_path))
+    with pytest.raises(LinnetError, match=re.escape(problem)):
+        serve("--demo", *(() if "backup" in options else ("--port", "0")), *options)
+    assert list(tmp_path.iterdir()) == []
 
 
 def serve(*options: str) -> None:

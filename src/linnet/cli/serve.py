@@ -18,6 +18,7 @@ import typer
 
 from linnet.cli.common import App, Database, Group, Quiet, Verbose, listen
 from linnet.cli.serve_backup import backup, restore
+from linnet.cli.serve_demo import check_sockets, demo_folder
 from linnet.cli.terminal import say
 from linnet.errors import LinnetError
 
@@ -59,6 +60,14 @@ def serve(
     oidc_create: Annotated[
         bool, typer.Option("--oidc-create", help="Let in who was not invited, as users without rights.")
     ] = False,
+    demo: Annotated[
+        bool,
+        typer.Option(
+            "--demo",
+            help="A workbench to try: a project with notes and the HPO, without passwords, for this machine alone. "
+            "Its folder is under LINNET_HOME unless --data names one.",
+        ),
+    ] = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
@@ -67,24 +76,35 @@ def serve(
     Behind a proxy that ends TLS, let it send X-Forwarded-Proto, so that cookies are kept to TLS.
     """
     if context.invoked_subcommand is not None:
-        if data is not None or database is not None:
+        if data is not None or database is not None or demo:
             raise LinnetError(f"options stand behind the command: linnet serve {context.invoked_subcommand} --data ...")
         return
+    data = demo_folder(data) if demo else data
     if data is None:
-        raise LinnetError("name the folder of the workbench: linnet serve --data FOLDER")
-    if oidc_create and oidc is None:
-        raise LinnetError("--oidc-create says whom a provider may let in: name its file with --oidc")
+        raise LinnetError(
+            "name the folder of the workbench, linnet serve --data FOLDER, or try one: linnet serve --demo"
+        )
+    _check_provider(oidc, create=oidc_create, demo=demo)
     listen(quiet=quiet, verbose=verbose)
     for module in ("linnet.annotate.store", "linnet.annotate.api.app"):  # say which part of the extra is missing
         importlib.import_module(module)
     from linnet.annotate.api.server import bind  # noqa: PLC0415 - all other commands do without the extra
     from linnet.annotate.api.workbench import Settings  # noqa: PLC0415 - as above
 
-    settings = Settings(data, oidc=None if oidc is None else _provider(oidc, oidc_create))
+    settings = Settings(data, oidc=None if oidc is None else _provider(oidc, oidc_create), demo=demo)
     said = ["--quiet"] * quiet + ["--verbose"] * verbose + ([] if database is None else ["--database", database])
     hands = _worker(["--data", str(data), *said]) if worker else nullcontext()
     with bind(host, port) as sockets:  # before anything is made or started
+        if demo:
+            check_sockets(host, sockets)
         _serve(settings, database, host, sockets, hands, verbose=verbose)
+
+
+def _check_provider(oidc: Path | None, *, create: bool, demo: bool) -> None:
+    if create and oidc is None:
+        raise LinnetError("--oidc-create says whom a provider may let in: name its file with --oidc")
+    if demo and oidc is not None:
+        raise LinnetError("--demo has one user, who needs no password: leave out --oidc")
 
 
 def _provider(path: Path, create: bool) -> OidcSettings:
@@ -105,6 +125,7 @@ def _serve(
     """Serve until a signal comes, with a worker beside."""
     from linnet.annotate.api.app import make_app  # noqa: PLC0415 - all other commands do without the extra `serve`
     from linnet.annotate.api.server import Server  # noqa: PLC0415 - as above
+    from linnet.annotate.demo import make_demo  # noqa: PLC0415 - as above
     from linnet.annotate.signing import first_link  # noqa: PLC0415 - as above
     from linnet.annotate.store import make_folder, open_store  # noqa: PLC0415 - as above
 
@@ -112,9 +133,11 @@ def _serve(
     make_folder(data)
     store = open_store(database or data)
     try:
+        if settings.demo:
+            make_demo(store)
         with store.write() as db:
-            link = first_link(db, issuer)
-        server = Server(make_app(store, settings), partial(_greet, host, link), chatty=verbose)
+            link = None if settings.demo else first_link(db, issuer)
+        server = Server(make_app(store, settings), partial(_greet, host, link, demo=settings.demo), chatty=verbose)
         with hands:
             server.run(sockets)
         if not server.started:
@@ -164,9 +187,11 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         process.wait()
 
 
-def _greet(host: str, link: str | None, port: int) -> None:
+def _greet(host: str, link: str | None, port: int, *, demo: bool = False) -> None:
     """Print where the workbench is and, until an administrator has a password, the link that sets it."""
     shown = f"[{host}]" if ":" in host else "localhost" if host in ("127.0.0.1", "0.0.0.0") else host  # noqa: S104
     if link is not None:
         say(f"set the first password, once and within a day: http://{shown}:{port}/#link={link}")
     say(f"Linnet listens at http://{shown}:{port}")
+    if demo:
+        say("open that address in a browser: the demo asks for no password; Ctrl+C ends it")

@@ -21,6 +21,7 @@ from fastapi.routing import APIRoute
 from linnet.annotate.api import (
     assignments,
     candidates,
+    demo,
     documents,
     exports,
     jobs,
@@ -38,6 +39,7 @@ from linnet.annotate.api import (
 from linnet.annotate.api.access import ACCESS, PREFIX
 from linnet.annotate.api.guard import Guarded, access_of, make_router
 from linnet.annotate.api.limits import HEADERS, PRIVATE, Limits
+from linnet.annotate.api.pages import PAGES, Page
 from linnet.annotate.api.problems import handle_errors
 from linnet.annotate.api.workbench import Settings, Workbench
 from linnet.annotate.store import Store
@@ -47,7 +49,7 @@ __all__ = ["make_app", "routes_of"]
 
 RESOURCES = (  # the first route that fits answers: those that are asked for most often come first
     assignments, candidates, kb, documents, samples, session, oidc, users, projects, uploads, stream, proposals, jobs,
-    quality, exports,
+    quality, exports, demo,
 )  # fmt: skip
 LARGE = ("uploads", "history")  # the last part of paths that take files
 
@@ -70,6 +72,7 @@ def make_app(store: Store, settings: Settings) -> fastapi.FastAPI:
     for router in (*(resource.router for resource in RESOURCES), _description(app)):
         # the routes themselves: a router that is included need not show what it holds
         app.router.routes.extend(router.routes)
+    app.router.routes.extend(PAGES)
     handle_errors(app, {**HEADERS, "Cache-Control": PRIVATE})
     _check_routes(app)
 
@@ -90,16 +93,18 @@ def _description(app: fastapi.FastAPI) -> fastapi.APIRouter:
         return app.openapi()
 
     @router.get("/ping")
-    def ping() -> dict[str, str]:
-        """Say that the server is there."""
-        return {"linnet": app.version}
+    def ping() -> dict[str, Any]:
+        """Say that the server is there, and whether it is a demo, which asks for no password."""
+        return {"linnet": app.version, "demo": app.state.workbench.settings.demo}
 
     return router
 
 
 def routes_of(app: fastapi.FastAPI) -> Iterator[tuple[str, APIRoute]]:
-    """Yield the method and route of everything that the application answers."""
+    """Yield the method and route of everything that the application answers, but for the screens."""
     for route in app.routes:
+        if type(route) is Page:
+            continue
         if not isinstance(route, APIRoute):
             raise LinnetError(f"{route!r} is no route that asks who calls")
         for method in sorted(route.methods or ()):

@@ -32,6 +32,7 @@ router = make_router()
 IMMUTABLE = "private, max-age=31536000, immutable"
 MOST = 50  # values of a filter
 Project = Annotated[int, Field(ge=1, le=LARGEST)]
+MOST_ASKED = 200  # concepts in one list
 SHOWN_PARENTS = 20
 SHOWN_ABOVE = 2  # of a hit: its parent and the parent of that
 SHOWN_DEFINITION = 300  # characters
@@ -112,12 +113,52 @@ def _of_project(
 
 def _hit(kb: KnowledgeBase, hit: Hit) -> dict[str, Any]:
     shown = {"id": hit.id, "name": hit.name, "matched": hit.matched, "tier": hit.tier, "types": hit.types}
-    above, row = list[str](), hit.row
-    definition = "" if row is None else kb[row].definition
+    definition = "" if hit.row is None else kb[hit.row].definition
+    above = _above(kb, hit.row)
+    return {**shown, "used": hit.used, "above": above, "definition": definition[:SHOWN_DEFINITION]}
+
+
+@router.get("/kb/{version}/concepts")
+def list_concepts(
+    bench: Bench,
+    asker: Asked,
+    version: str,
+    id: Annotated[list[str], Query(min_length=1, max_length=MOST_ASKED)],
+    response: Response,
+    project: Project | None = None,
+) -> list[dict[str, Any]]:
+    """Return concepts in brief, for lists; ``asked`` is the id that was sent. Those that there are not are left out."""
+    kb = bench.kb_of(version)
+    own: dict[str, Concept] = {}
+    if project is not None:
+        with bench.store.read() as db:
+            _check_member(db, project, asker)
+            own = {one.id: one for one in new_concepts(db, project)}
+    if not any(one in own for one in id):
+        response.headers["Cache-Control"] = IMMUTABLE
+    found = list[dict[str, Any]]()
+    for asked in dict.fromkeys(id):
+        made = own.get(asked)
+        if made is not None and made.replaced_by is None:
+            found.append({"asked": asked, **_in_brief(made), "above": []})
+        elif (known := asked if made is None else made.replaced_by or "") in kb:
+            row = kb.row(known)
+            found.append({"asked": asked, **_in_brief(kb[row]), "above": _above(kb, row)})
+    return found
+
+
+def _in_brief(found: Concept) -> dict[str, Any]:
+    definition = found.definition[:SHOWN_DEFINITION]
+    return {"id": found.id, "name": found.name, "types": found.types, "definition": definition}
+
+
+def _above(kb: KnowledgeBase, row: int | None) -> list[str]:
+    """Return the names of the first parent of a concept and of the parent of that."""
+    above = list[str]()
     while row is not None and len(above) < SHOWN_ABOVE:
         row = next(iter(kb.parents(row).tolist()), None)
         above += [] if row is None else [kb[row].name]
-    return {**shown, "used": hit.used, "above": above, "definition": definition[:SHOWN_DEFINITION]}
+    return above
 
 
 @router.get("/kb/{version}/concepts/{concept}")

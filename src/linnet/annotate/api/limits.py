@@ -17,9 +17,11 @@ from linnet.annotate.api.problems import Problem
 __all__ = ["HEADERS", "PRIVATE", "Limits"]
 
 HEADERS = {
-    # no script, style or picture from elsewhere, and none in the page itself; nobody may put it into a frame
+    # no script, style or picture from elsewhere, and none in the page itself; nobody may put it into a frame, and only
+    # the templates of the screens may turn a text into HTML
     "Content-Security-Policy": (
-        "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+        "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'self'; "
+        "frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types lit-html"
     ),
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",

@@ -51,6 +51,7 @@ class Settings:
         poll: seconds between two looks for what others did, for streams of events.
         ping: seconds of silence on such a stream.
         oidc: a provider that people sign in at.
+        demo: whether whoever uses this machine is let in without a password, as the one user of a demo.
     """
 
     data: Path
@@ -60,6 +61,7 @@ class Settings:
     poll: float = 0.5
     ping: float = 15.0
     oidc: OidcSettings | None = None
+    demo: bool = False
 
 
 class Workbench:

@@ -1,0 +1,688 @@
+// Screen of one document: mentions, text, candidates. Everything can be done by keys (keys.js) and by pointer.
+
+import {api} from './api.js';
+import {classMap, confirm, dialog, go, html, leads, nothing, plural, problem, remembered, repeat, say, share, state, toast, View} from './base.js';
+import {Caret} from './caret.js';
+import {Desk} from './desk.js';
+import {keysOf, shown} from './keys.js';
+import {known, learn, nameOf} from './names.js';
+import {labelOf, styleOf, TextView} from './text.js';
+import './picker.js';
+
+const LISTED = 150;  // mentions on each side of the one with the focus that the list shows
+const CONTEXTS = 'mentions decide edges create spread history document';
+const LAYERS = {gold: 'GOLD: came with the document', user: 'USER: decided by people', pred: 'PRED: suggested by a model'};
+const NIL_REASONS = [['n', 'not in KB', 'Not in the knowledge base'], ['g', 'too general', 'Too general'],
+  ['m', 'not a mention', 'Not a mention by the guidelines'], ['o', 'other', 'Other']];
+
+class Annotate extends View {
+  static properties = {project: {}, assignment: {}, at: {state: true}, found: {state: true}, mode: {state: true}, tick: {state: true}};
+
+  constructor() {
+    super();
+    Object.assign(this, {at: '', found: null, mode: '', choice: null, card: '', mentions: [], layers: new Set(Object.keys(LAYERS)), queue: []});
+  }
+
+  willUpdate(changed) {
+    if (changed.has('assignment') && this.assignment) this.begin();
+  }
+
+  disconnectedCallback() {
+    super.disconnectedCallback();
+    this.desk?.close();
+    this.asking?.abort();
+    Caret.clear();
+  }
+
+  connectedCallback() {
+    super.connectedCallback();
+    this.keys(this.actions());
+    this.on(window, 'keyup', (event) => { if (keysOf('hide').includes(event.key)) this.textBox?.classList.remove('hide-marks'); });
+    this.on(document, 'selectionchange', () => this.selecting());
+  }
+
+  // --- opening ------------------------------------------------------------------------------------------------------
+
+  async begin() {
+    this.desk?.close();
+    Object.assign(this, {desk: null, view: null, at: '', found: null, choice: null, mode: '', card: ''});
+    const id = this.assignment;
+    await this.tell(async () => {
+      const desk = await new Desk(id).open();
+      if (id !== this.assignment || !this.isConnected) { desk.close(); return; }
+      this.desk = desk;
+      remembered.set(`last.${this.project}`, id);
+      document.title = `${desk.doc.ext_id} · Linnet`;
+      desk.addEventListener('change', () => this.refresh());
+      desk.addEventListener('status', ({detail}) => this.tellStatus(detail));
+      desk.addEventListener('conflict', ({detail}) => this.settle(detail));
+      desk.addEventListener('done', ({detail}) => this.tellDone(detail));
+      this.refresh();
+      await this.updateComplete;
+      this.view = new TextView(this.textBox, desk.offsets);
+      this.caret = new Caret(this.view, desk);
+      this.refresh();
+      this.focusOn((this.mentions.find((one) => this.waits(one)) || this.mentions[0])?.id || '', {quiet: true});
+      this.textBox.focus({preventScroll: true});
+      this.readQueue();
+    });
+  }
+
+  async readQueue() {
+    const found = await api.get(`/projects/${this.project}/assignments?limit=1000`).catch(() => ({assignments: []}));
+    this.queue = found.assignments.filter((one) => one.kind === 'annotate' || one.kind === 'shared');
+    this.requestUpdate();
+  }
+
+  get textBox() { return this.querySelector('.text'); }
+  get kb() { return state.project.kb_version; }
+  get mention() { return this.mentions.find((one) => one.id === this.at) || null; }
+  get showP() { return remembered.get('show-p', true); }
+  waits(one) { return one.open || (one.layer === 'gold' && !one.decided) || (one.layer === 'user' && one.concepts === null && !!this.kb); }
+
+  /** Take over what stands on the desk; what has the focus keeps it. */
+  refresh() {
+    const before = this.mentions.findIndex((one) => one.id === this.at);
+    this.mentions = this.desk.mentions.filter((one) => this.layers.has(one.layer));
+    if (this.at && !this.mention) this.at = this.mentions[Math.min(Math.max(before, 0), this.mentions.length - 1)]?.id || '';
+    this.view?.draw(this.mentions, {showP: this.showP});
+    this.view?.focus(this.at, {scroll: false});
+    learn(this.kb, this.project, this.mentions.flatMap((one) => one.concepts || []).slice(0, 400)).then((news) => news && this.requestUpdate());
+    this.tick = (this.tick || 0) + 1;
+  }
+
+  // --- moving -------------------------------------------------------------------------------------------------------
+
+  focusOn(id, {quiet = false, scroll = true} = {}) {
+    this.leaveModes();
+    this.at = id;
+    this.found = null;
+    this.card = '';
+    this.choice = null;
+    Caret.choose([]);
+    const mark = this.view?.focus(id, {scroll});
+    const mention = this.mention;
+    if (mention && this.caret) this.caret.to(mention.parts[0][0]);
+    if (mark === undefined && mention && scroll) this.view?.focus(id);
+    this.querySelector(`#o-${CSS.escape(id)}`)?.scrollIntoView({block: 'nearest'});
+    this.offer();
+    if (!quiet && mention) this.speak(mention);
+  }
+
+  speak(mention) {
+    const number = this.mentions.indexOf(mention) + 1;
+    say(`${number} of ${this.mentions.length}, ${this.describe(mention)}`);
+  }
+
+  describe(mention) {
+    const layer = {gold: 'gold', user: 'user', pred: 'predicted'}[mention.layer];
+    const p = mention.layer === 'pred' && mention.p != null && this.showP ? `, ${Math.round(mention.p * 100)} percent` : '';
+    const more = mention.unsure ? ', unsure' : mention.decided ? ', decided' : '';
+    return `${this.desk.surface(mention)}, ${layer}, ${this.meaning(mention)}${p}${more}`;
+  }
+
+  meaning(mention) {
+    if (mention.concepts === null) return 'not linked';
+    if (!mention.concepts.length) return `NIL${mention.nil ? `: ${mention.nil}` : ''}`;
+    return mention.concepts.map((id) => nameOf(this.kb, id)).join(' + ');
+  }
+
+  step(by, fits = () => true) {
+    const size = this.mentions.length;
+    const from = this.mentions.findIndex((one) => one.id === this.at);
+    for (let count = 1; count <= size; count += 1) {
+      const next = this.mentions[(((from < 0 && by < 0 ? 0 : from) + by * count) % size + size) % size];
+      if (fits(next)) { this.focusOn(next.id); return true; }
+    }
+    say('No mention waits for a decision');
+    return true;
+  }
+
+  nextOpen(by = 1) {
+    const others = this.mentions.some((one) => one.id !== this.at && this.waits(one));
+    if (others) this.step(by, (one) => this.waits(one) && one.id !== this.at);
+    else say('All mentions are decided');
+  }
+
+  under() {
+    const mention = this.mention;
+    if (!mention) return;
+    const [start, end] = [mention.parts[0][0], mention.parts.at(-1)[1]];
+    const there = this.mentions.filter((one) => one.parts[0][0] < end && start < one.parts.at(-1)[1])
+      .sort((a, b) => (a.parts.at(-1)[1] - a.parts[0][0]) - (b.parts.at(-1)[1] - b.parts[0][0]));
+    this.focusOn(there[(there.indexOf(mention) + 1) % there.length].id);
+  }
+
+  // --- candidates ---------------------------------------------------------------------------------------------------
+
+  /** Show what the mention, or what is selected, may mean: what came with a prediction at once, else asked for. */
+  async offer() {
+    this.asking?.abort();
+    const mention = this.mention;
+    const parts = this.choice || mention?.parts;
+    if (!parts || !this.kb) return;
+    const ready = !this.choice && mention.candidates?.ids?.length ? mention.candidates : null;
+    if (ready) {
+      this.found = {candidates: ready.ids.slice(0, 9).map((id, number) => ({id, score: ready.scores[number]})), used: [], p: mention.p};
+    } else {
+      this.asking = new AbortController();
+      try {
+        const body = {document: this.desk.document, parts, types: mention && !this.choice ? mention.types : [], limit: 9};
+        const found = await api.post(`/projects/${this.project}/candidates`, body, {signal: this.asking.signal});
+        this.found = {...found, candidates: found.candidates.filter((one) => one.id !== null)};
+      } catch (error) {
+        if (error.name !== 'AbortError') { this.found = {candidates: [], used: [], problem: error.detail || error.message}; }
+        return;
+      }
+    }
+    learn(this.kb, this.project, this.rows().map((one) => one.id)).then((news) => news && this.requestUpdate());
+    if (this.choice) say(`${plural(this.rows().length, 'candidate')}`);
+  }
+
+  /** Concepts that digits choose: those chosen for the same words first, then what the model offers. */
+  rows() {
+    if (!this.found) return [];
+    const used = this.found.used.map((one) => ({...one, used: one.count}));
+    const taken = new Set(used.map((one) => one.id));
+    return [...used.slice(0, 3), ...this.found.candidates.filter((one) => !taken.has(one.id))].slice(0, 9);
+  }
+
+  // --- deciding -----------------------------------------------------------------------------------------------------
+
+  get locked() {
+    if (this.desk?.done) { toast('The document is done: reopen it to change something', {action: {label: 'Reopen', run: () => this.desk.do('reopen')}}); return true; }
+    if (this.desk && this.desk.user !== null && this.desk.user !== state.me.user) { toast('This is somebody else’s work: it can be read alone'); return true; }
+    return !this.desk;
+  }
+
+  decide(op, fields = {}, {stay = false} = {}) {
+    if (!this.mention || this.locked) return;
+    const {id} = this.mention;
+    this.desk.do(op, {mention: id, ...fields});
+    if (stay) { this.found = null; this.offer(); this.speak(this.mention || {parts: []}); } else this.nextOpen();
+  }
+
+  choose(number) {
+    const row = this.rows()[number - 1];
+    if (row) this.link([row.id]);
+  }
+
+  link(concepts, names = {}) {
+    if (this.locked) return;
+    const offered = this.rows().map((one) => one.id);
+    if (this.choice) { this.create({concepts}); this.nextOpen(); return; }
+    if (!this.mention) return;
+    const same = this.mention.layer === 'pred' && JSON.stringify(this.mention.concepts) === JSON.stringify(concepts);
+    this.decide(same ? 'accept' : 'link', same ? {shown: offered} : {concepts, shown: offered});
+  }
+
+  nil(reason) {
+    if (this.choice) this.create({concepts: [], nil: reason});
+    else this.decide('link', {concepts: [], nil: reason});
+  }
+
+  async askNil() {
+    if (this.locked || (!this.mention && !this.choice)) return;
+    const reason = await dialog('No concept fits: why?', (close) => html`<div class="choices" @keydown=${(event) => {
+      const found = NIL_REASONS.find(([key]) => key === event.key);
+      if (found) { event.preventDefault(); event.stopPropagation(); close(found[1]); }
+    }}>${NIL_REASONS.map(([key, value, label], number) => html`<button type="button" ?autofocus=${number === 0} @click=${() => close(value)}>
+      <kbd>${key}</kbd> ${label}</button>`)}</div>`);
+    if (reason) { this.nil(reason); this.textBox.focus({preventScroll: true}); }
+  }
+
+  async askType() {
+    if (!this.mention || this.locked) return;
+    const known = this.kb ? Object.keys((await this.tell(() => api.get(`/kb/${this.kb}`)))?.types || {}) : [];
+    const types = [...new Set([...this.mention.types, ...known])];
+    const chosen = await dialog('Type of the mention', (close, redraw) => html`
+      <label for="type-words">Type</label>
+      <input id="type-words" list="types" autofocus autocomplete="off" @keydown=${(event) => { if (event.key === 'Enter' && event.target.value.trim()) { event.preventDefault(); close(event.target.value.trim()); } }}>
+      <datalist id="types">${types.map((one) => html`<option value=${one}></option>`)}</datalist>
+      <div class="choices">${types.slice(0, 12).map((one) => html`<button type="button" @click=${() => close(one)}>${one}</button>`)}</div>`);
+    if (chosen) this.decide('type', {types: [chosen]}, {stay: true});
+  }
+
+  async comment() {
+    const mention = this.mention;
+    const said = this.desk.comments.filter((one) => one.mention === (mention?.id || ''));
+    const text = await dialog(mention ? `Comment on “${this.desk.surface(mention)}”` : 'Comment on the document', (close) => html`
+      <ul class="rows">${said.map((one) => html`<li><span><b>${one.actor}</b> ${one.text}</span></li>`)}</ul>
+      <label for="comment-text">Comment</label><textarea id="comment-text" rows="3" autofocus @keydown=${(event) => {
+        if (event.key === 'Enter' && event.ctrlKey) { event.preventDefault(); event.stopPropagation(); close(event.target.value); }
+      }}></textarea>
+      <footer><button type="button" class="main" @click=${(event) => close(event.target.closest('form').querySelector('textarea').value)}>Comment</button></footer>`);
+    if (text?.trim()) this.desk.do('comment', {text: text.trim(), ...(mention ? {mention: mention.id} : {})});
+  }
+
+  // --- new mentions, edges, parts -----------------------------------------------------------------------------------
+
+  selecting() {
+    if (!this.view || this.mode) return;
+    clearTimeout(this.idle);
+    this.idle = setTimeout(() => this.takeSelection(), this.dragging ? 0 : 350);
+  }
+
+  takeSelection() {
+    if (!this.view || this.dragging) return;
+    const stretch = this.view.selection();
+    if (!stretch) return;
+    const part = this.caret.fit(...stretch, {snap: remembered.get('snap', true)});
+    getSelection().removeAllRanges();
+    if (!part) return;
+    this.choice = this.adding && this.choice ? merged([...this.choice, part]) : [part];
+    Caret.choose(this.choice.map(([start, end]) => this.view.rangeOf(start, end)));
+    this.found = null;
+    this.offer();
+    this.requestUpdate();
+  }
+
+  create(fields = {}) {
+    const parts = this.choice || this.caret?.selected();
+    if (!parts || this.locked) return false;
+    const there = this.mentions.find((one) => JSON.stringify(one.parts) === JSON.stringify(parts));
+    if (there) {  // the same words are marked already: that mention is meant
+      this.caret.drop();
+      this.focusOn(there.id);
+      if (fields.concepts) this.decide('link', fields, {stay: true});
+      return true;
+    }
+    const surface = parts.map((part) => this.desk.offsets.slice(...part)).join(' ');
+    const offered = this.rows().map((one) => one.id);
+    const id = this.desk.do('create', {parts, surface, ...fields, ...(offered.length ? {shown: offered} : {})});
+    this.caret.drop();
+    this.focusOn(id, {quiet: Boolean(fields.concepts)});
+    return true;
+  }
+
+  /** Enter: keep edges; mark what is selected; or take the first candidate of what was just marked. */
+  enter() {
+    if (this.mode === 'edges') { this.keepEdges(); return undefined; }
+    if (this.choice || this.caret?.selected()) { this.create(); return undefined; }
+    if (this.mention && this.mention.concepts === null) { this.choose(1); return undefined; }
+    return false;
+  }
+
+  startEdges() {
+    if (!this.mention || this.locked) return;
+    this.mode = 'edges';
+    this.edges = {parts: this.mention.parts.map((part) => [...part]), characters: false};
+    this.showEdges();
+    say('Edges: arrows move the right edge, with Shift the left edge; c for characters; Enter keeps, Escape cancels');
+  }
+
+  moveEdge(by, left) {
+    const {parts, characters} = this.edges;
+    const part = left ? parts[0] : parts.at(-1);
+    const place = left ? 0 : 1;
+    const next = characters ? part[place] + by : this.caret.edge(part[place], by, left);
+    if (next < 0 || next > this.desk.offsets.length || (left ? next >= part[1] : next <= part[0])) return;
+    part[place] = next;
+    this.showEdges();
+    say(parts.map((one) => this.desk.offsets.slice(...one)).join(' … '));
+  }
+
+  showEdges() { Caret.choose(this.edges.parts.map(([start, end]) => this.view.rangeOf(start, end))); this.requestUpdate(); }
+
+  keepEdges() {
+    const {parts} = this.edges;
+    this.leaveModes();
+    const surface = parts.map((part) => this.desk.offsets.slice(...part)).join(' ');
+    this.decide('move', {parts, surface}, {stay: true});
+  }
+
+  leaveModes() {
+    if (!this.mode) return;
+    this.mode = '';
+    this.edges = null;
+    this.caret?.endFind();
+    Caret.choose([]);
+  }
+
+  fragment() {
+    const mention = this.mention;
+    const stretch = this.choice?.[0] || this.caret?.selected()?.[0];
+    if (!mention || this.locked) return;
+    if (!stretch) { toast('Select the words of the part first, then press the key'); return; }
+    const inside = mention.parts.filter(([start, end]) => start >= stretch[0] && end <= stretch[1]);
+    const parts = inside.length ? mention.parts.filter((one) => !inside.includes(one)) : merged([...mention.parts, stretch]);
+    if (!parts.length) { toast('A mention has one part at least'); return; }
+    this.choice = null;
+    this.caret.drop();
+    Caret.choose([]);
+    this.decide('move', {parts, surface: parts.map((part) => this.desk.offsets.slice(...part)).join(' ')}, {stay: true});
+  }
+
+  // --- many at once, history, document ------------------------------------------------------------------------------
+
+  async spread() {
+    if (!this.mention || this.locked) return;
+    const {id} = this.mention;
+    const surface = this.desk.surface(this.mention), meaning = this.meaning(this.mention);
+    const changes = await this.tell(() => this.desk.preview('spread', {mention: id}));
+    if (changes === undefined) return;
+    if (!changes) { toast('These words stand nowhere else'); return; }
+    if (await confirm('The same everywhere', `“${surface}” becomes ${meaning} at ${plural(changes, 'place')} of this document. One undo takes all back.`, `Apply to ${changes}`)) {
+      this.desk.do('spread', {mention: id});
+    }
+  }
+
+  async acceptOver() {
+    if (this.locked) return;
+    let p = remembered.get('accept-over', 0.9), changes = null, last = 0;
+    const ask = async (redraw) => {
+      const now = ++last;
+      const found = await this.desk.preview('accept_over', {p}).catch(() => null);
+      if (now === last) { changes = found; redraw(); }
+    };
+    let asked = false;
+    const chosen = await dialog('Accept all above a probability', (close, redraw) => {
+      if (!asked) { asked = true; setTimeout(() => ask(redraw)); }
+      const apply = () => { if (changes) close(p); };
+      return html`<label for="over-p">At least ${Math.round(p * 100)} percent</label>
+        <input id="over-p" type="range" min="0.5" max="0.99" step="0.01" autofocus .value=${String(p)}
+          @input=${(event) => { p = Number(event.target.value); changes = null; ask(redraw); }}
+          @keydown=${(event) => { if (event.key === 'Enter') { event.preventDefault(); apply(); } }}>
+        <p role="status">${changes === null ? 'Counting…' : `${plural(changes, 'suggestion')} will be accepted. One undo takes all back.`}</p>
+        <ul class="rows preview">${this.mentions.filter((one) => one.open && (one.p ?? 0) >= p).slice(0, 50).map((one) => html`
+          <li><span>${this.desk.surface(one)}</span><span>${this.meaning(one)} ${share(one.p)}</span></li>`)}</ul>
+        <footer><button type="button" class="main" ?disabled=${!changes} @click=${apply}>Accept ${changes ?? ''}</button></footer>`;
+    });
+    if (chosen) { remembered.set('accept-over', chosen); this.desk.do('accept_over', {p: chosen}); }
+  }
+
+  history(op) {
+    if (!this.desk) return;
+    if (this.desk.done && op === 'undo') { this.locked; return; }
+    this.desk.do(op);
+  }
+
+  /** Say what came back of an undo, or of an act on many mentions. */
+  tellDone({op, mentions}) {
+    const changed = mentions.filter((one) => one.id !== '' && !one.id.startsWith('#'));
+    if (['undo', 'redo'].includes(op)) {
+      const word = op === 'undo' ? 'Undone' : 'Done again';
+      const first = this.mentions.find((one) => one.id === changed[0]?.id);
+      if (!mentions.length) this.nothingLeft(op);
+      else toast(`${word}: ${changed.length > 1 ? plural(changed.length, 'mention') : first ? `${this.desk.surface(first)}, ${this.meaning(first)}` : 'the mention is gone'}`);
+      if (first) this.focusOn(first.id, {quiet: true});
+    } else if (['spread', 'accept_over'].includes(op)) {
+      toast(plural(changed.length, 'mention changed', 'mentions changed'), {action: {label: 'Undo', run: () => this.history('undo')}});
+    }
+  }
+
+  nothingLeft(op) {
+    const others = remembered.get(`trail.${this.project}`, []).filter((one) => one !== this.assignment);
+    const before = others.at(-1);
+    toast(`Nothing to ${op} in this document`, before && op === 'undo' ? {action: {label: 'Document before', run: () => go(`#/p/${this.project}/a/${before}`)}} : {});
+  }
+
+  async giveBack() {
+    if (!this.desk) return;
+    if (this.desk.done) { this.nextDocument(1); return; }
+    if (this.locked) return;
+    const open = this.mentions.filter((one) => this.waits(one)).length;
+    if (open && !await confirm('Some mentions are undecided', `${plural(open, 'mention waits', 'mentions wait')} for a decision. They will count neither as right nor as wrong.`, 'Done all the same')) return;
+    this.desk.do('done');
+    remembered.set(`trail.${this.project}`, [...remembered.get(`trail.${this.project}`, []).filter((one) => one !== this.assignment), this.assignment].slice(-50));
+    await this.desk.saved().catch(problem);
+    await this.readQueue();
+    this.nextDocument(1, (one) => one.state !== 'done');
+  }
+
+  nextDocument(by, fits = () => true) {
+    const from = this.queue.findIndex((one) => one.assignment === this.assignment);
+    const ahead = by > 0 ? [...this.queue.slice(from + 1), ...this.queue.slice(0, Math.max(from, 0))] : this.queue.slice(0, Math.max(from, 0)).reverse();
+    const next = ahead.find(fits);
+    if (next) { go(`#/p/${this.project}/a/${next.assignment}`); return; }
+    toast('The queue is done: get more documents here');
+    go(`#/p/${this.project}`);
+  }
+
+  async askLayers() {
+    await dialog('Which layers are shown', (close, redraw) => html`${Object.entries(LAYERS).map(([layer, label], number) => html`
+      <label class="line"><input type="checkbox" ?autofocus=${number === 0} .checked=${this.layers.has(layer)} @change=${(event) => {
+        if (event.target.checked) this.layers.add(layer); else this.layers.delete(layer);
+        this.refresh();
+      }}><span class="swatch ${layer}">${layer[0].toUpperCase()}</span> ${label}</label>`)}
+      <label class="line"><input type="checkbox" .checked=${this.showP} @change=${(event) => { remembered.set('show-p', event.target.checked); this.refresh(); }}> Show probabilities</label>
+      <label class="line"><input type="checkbox" .checked=${remembered.get('snap', true)} @change=${(event) => remembered.set('snap', event.target.checked)}> Selections snap to words</label>`);
+  }
+
+  tellStatus(status) {
+    this.requestUpdate();
+    if (status === 'waiting' && this.told !== 'waiting') say('No connection: your decisions are kept here and will be sent', true);
+    if (status === 'saved' && this.told === 'waiting') say('All decisions are saved');
+    this.told = status;
+  }
+
+  async settle({command, conflicts}) {
+    const [one] = conflicts;
+    const said = (value) => (value === null ? 'nothing' : value.state && value.state !== 'live' ? value.state : value.concepts
+      ? `${value.parts.map((part) => this.desk.offsets.slice(...part)).join(' … ')}: ${value.concepts.map((id) => nameOf(this.kb, id)).join(' + ') || 'NIL'}` : 'marked, not linked');
+    const values = Object.values(one).filter((value) => value && typeof value === 'object').flatMap((value) => value.concepts || []);
+    await learn(this.kb, this.project, values);
+    say('Somebody else has changed this mention', true);
+    const mine = await dialog('Somebody else has changed this mention', (close) => html`
+      <dl class="three"><dt>Before</dt><dd>${said(one.base)}</dd><dt>${one.actor}</dt><dd>${said(one.theirs)}</dd><dt>You</dt><dd>${said(one.yours)}</dd></dl>
+      <footer><button type="button" @click=${() => close(false)}>Keep theirs</button><button type="button" class="main" autofocus @click=${() => close(true)}>Take mine</button></footer>`);
+    if (mine) this.desk.again(command);
+  }
+
+  actions() {
+    const ready = (run) => (...args) => (this.desk && this.view ? run(...args) : false);
+    const moving = (run, edge) => ready((...args) => (this.mode === 'edges' ? edge() : run(...args)));
+    const told = {
+      'next-open': () => this.nextOpen(1), 'previous-open': () => this.nextOpen(-1),
+      next: () => this.step(1), previous: () => this.step(-1),
+      first: () => this.focusOn(this.mentions[0]?.id || ''), last: () => this.focusOn(this.mentions.at(-1)?.id || ''),
+      under: () => this.under(),
+      accept: () => (this.choice ? this.create() : this.decide('accept', {shown: this.rows().map((one) => one.id)})),
+      reject: () => this.decide('reject'), delete: () => this.decide('delete'),
+      choose: (event, key) => this.choose(Number(key)), nil: () => this.askNil(),
+      unsure: () => this.decide('unsure', {unsure: !this.mention?.unsure}),
+      skip: () => this.nextOpen(), type: () => this.askType(), comment: () => (this.mode === 'edges' ? this.switchUnit() : this.comment()),
+      details: () => { this.card = this.card ? '' : (this.mention?.concepts?.[0] || this.rows()[0]?.id || ''); this.requestUpdate(); },
+      search: () => this.search(), edges: () => this.startEdges(), fragment: () => this.fragment(), create: () => this.enter(),
+      find: () => { this.mode = 'find'; this.caret.find(() => { this.mode = ''; }); }, spread: () => this.spread(), 'accept-over': () => this.acceptOver(),
+      undo: () => this.history('undo'), redo: () => this.history('redo'), done: () => { this.giveBack(); },
+      'next-document': () => this.nextDocument(1), 'previous-document': () => this.nextDocument(-1),
+      layers: () => { this.askLayers(); }, hide: () => this.textBox.classList.add('hide-marks'),
+      'sentence-down': () => this.caret.sentence(1), 'sentence-up': () => this.caret.sentence(-1), back: () => this.back(),
+    };
+    return {
+      ...Object.fromEntries(Object.entries(told).map(([id, run]) => [id, ready(run)])),
+      'word-right': moving(() => this.caret.step(1), () => this.moveEdge(1, false)),
+      'word-left': moving(() => this.caret.step(-1), () => this.moveEdge(-1, false)),
+      'extend-right': moving(() => this.extend(1), () => this.moveEdge(1, true)),
+      'extend-left': moving(() => this.extend(-1), () => this.moveEdge(-1, true)),
+    };
+  }
+
+  switchUnit() {
+    this.edges.characters = !this.edges.characters;
+    say(this.edges.characters ? 'By characters' : 'By words');
+    this.requestUpdate();
+  }
+
+  extend(by) {
+    this.choice = null;
+    this.caret.step(by, {extend: true});
+  }
+
+  back() {
+    if (this.searching) { this.endSearch(); return undefined; }
+    if (this.mode) { this.leaveModes(); return undefined; }
+    if (this.choice || this.caret.selected()) { this.choice = null; this.caret.drop(); Caret.choose([]); this.offer(); this.requestUpdate(); return undefined; }
+    if (this.card) { this.card = ''; this.requestUpdate(); return undefined; }
+    return false;
+  }
+
+  search() {
+    if (!this.kb) { toast('This project has no knowledge base to search in'); return; }
+    if (!this.mention && !this.choice && !this.caret.selected()) return;
+    this.choice ||= this.mention ? null : this.caret.selected();
+    this.searching = true;
+    this.requestUpdate();
+  }
+
+  endSearch() {
+    this.searching = false;
+    this.requestUpdate();
+    this.textBox.focus({preventScroll: true});
+  }
+
+  // --- pointer ------------------------------------------------------------------------------------------------------
+
+  press(event) {
+    this.dragging = true;
+    this.adding = event.ctrlKey || event.metaKey;
+    const stop = () => { this.dragging = false; removeEventListener('pointerup', stop); this.takeSelection(); };
+    addEventListener('pointerup', stop);
+  }
+
+  click(event) {
+    if (this.choice && !getSelection().isCollapsed) return;
+    const mark = event.target.closest('mark');
+    if (!mark) {
+      const place = document.caretPositionFromPoint?.(event.clientX, event.clientY);
+      const point = place && this.view.pointOf(place.offsetNode, place.offset);
+      if (point != null) { this.caret.to(point); this.caret.show(); }
+      return;
+    }
+    const ids = mark.dataset.ids.split(' ');
+    this.focusOn(ids[(ids.indexOf(this.at) + 1) % ids.length] || ids[0], {scroll: false});
+  }
+
+  // --- drawing ------------------------------------------------------------------------------------------------------
+
+  render() {
+    if (!this.desk) return html`<p class="waiting" role="status">Opening the document…</p>`;
+    const {desk, mentions} = this;
+    const decided = mentions.filter((one) => !this.waits(one)).length;
+    const place = this.queue.findIndex((one) => one.assignment === this.assignment) + 1;
+    return html`
+      <div class="bar">
+        <h1>${desk.doc.ext_id}</h1>
+        ${place ? html`<span>${place} of ${this.queue.length}</span>` : nothing}
+        <span class="row"><progress max=${mentions.length || 1} value=${decided} aria-label="Mentions decided"></progress> ${decided} of ${mentions.length} decided</span>
+        <span class=${classMap({status: true, warn: desk.status === 'waiting'})}>${statusText(desk)}</span>
+        ${state.project.blind ? html`<span class="chip" title="Nobody sees the other’s work before both are done">blind</span>` : nothing}
+        ${desk.done ? html`<span class="chip good">done</span>` : nothing}
+        <span class="grow"></span>
+        <button @click=${() => this.askLayers()}>Layers</button>
+        <button class="main" @click=${() => this.giveBack()}>${desk.done ? 'Next document' : 'Done'} ${key('done')}</button>
+      </div>
+      <div class="three-panels">
+        ${this.drawList()}
+        <section class="panel text-panel" aria-label="Text" data-keys=${CONTEXTS}>
+          <div class="text" tabindex="0" role="group" aria-label="Text of ${desk.doc.ext_id}" lang="und" data-panel data-keys=${CONTEXTS}
+            @pointerdown=${this.press} @click=${this.click}></div>
+        </section>
+        ${this.drawCandidates()}
+      </div>
+      ${this.drawBar()}`;
+  }
+
+  drawList() {
+    const at = Math.max(0, this.mentions.findIndex((one) => one.id === this.at));
+    const from = Math.max(0, at - LISTED), to = Math.min(this.mentions.length, at + LISTED);
+    return html`<section class="panel list-panel" aria-label="Mentions">
+      <header><h2>Mentions</h2><small>${key('next-open')} next open</small></header>
+      <ul class="rows" role="listbox" tabindex="0" aria-label="Mentions" data-panel data-keys=${CONTEXTS} aria-activedescendant=${this.at ? `o-${this.at}` : nothing}
+        @keydown=${(event) => { const by = {ArrowDown: 1, ArrowUp: -1}[event.key]; if (by) { event.preventDefault(); event.stopPropagation(); this.step(by); } }}>
+        ${from ? html`<li role="presentation" class="note">${from} before</li>` : nothing}
+        ${repeat(this.mentions.slice(from, to), (one) => one.id, (one) => html`
+          <li id=${`o-${one.id}`} role="option" aria-selected=${one.id === this.at} aria-label=${one.id === this.at ? this.describe(one) : nothing} @click=${() => this.focusOn(one.id)}>
+            <span class="words">${this.desk.surface(one)}</span>
+            <span class=${`swatch ${styleOf(one)}`}>${labelOf(one, {showP: this.showP})}</span></li>`)}
+        ${to < this.mentions.length ? html`<li role="presentation" class="note">${this.mentions.length - to} more</li>` : nothing}
+      </ul>
+      ${this.mentions.length ? nothing : html`<p class="note">Nothing is marked yet. Select words in the text, or press ${key('find')} and letters.</p>`}
+    </section>`;
+  }
+
+  drawCandidates() {
+    const {mention} = this;
+    const rows = this.rows();
+    const surface = this.choice ? this.choice.map((part) => this.desk.offsets.slice(...part)).join(' … ') : mention ? this.desk.surface(mention) : '';
+    const start = this.searching ? html`<linnet-picker .project=${this.project} .kb=${this.kb} .types=${mention?.types || []} .used=${this.found?.used || []}
+      .candidates=${rows.map((one) => ({...one, name: nameOf(this.kb, one.id), types: known(this.kb, one.id)?.types || []}))}
+      @choose=${({detail}) => { this.searching = false; this.link(detail.concepts, detail.names); this.textBox.focus({preventScroll: true}); }}
+      @nil=${({detail}) => { this.endSearch(); this.nil(detail.nil); }} @unsure=${() => { this.endSearch(); this.decide('unsure'); }} @cancel=${() => this.endSearch()}></linnet-picker>` : nothing;
+    return html`<section class="panel side-panel" aria-label="Candidates" tabindex="-1" data-panel data-keys="decide history document mentions">
+      <header><h2>${surface ? html`“${surface}”` : 'Candidates'}</h2></header>
+      ${mention && !this.choice ? html`<p class="note"><span class=${`swatch ${styleOf(mention)}`}>${labelOf(mention, {showP: this.showP})}</span>
+        ${this.meaning(mention)}${mention.types.length ? html` · ${mention.types.join(', ')}` : nothing}</p>` : nothing}
+      ${this.choice ? html`<p class="note">Selected. ${key('create')} marks it, a digit marks and links it.</p>` : nothing}
+      ${this.mode === 'edges' ? this.drawEdges() : nothing}
+      ${this.searching ? start : html`
+        ${this.found?.problem ? html`<p class="bad">${this.found.problem}</p>` : nothing}
+        <ol class="rows candidates">${rows.map((one, number) => this.drawRow(one, number))}</ol>
+        ${surface && this.kb && this.found && !rows.length ? html`<p class="note">Nothing fits. Search with ${key('search')}.</p>` : nothing}
+        ${!this.kb ? html`<p class="note">This project has no knowledge base: mentions are marked, not linked.</p>` : nothing}
+        ${this.card ? html`<linnet-card .kb=${this.kb} .project=${this.project} .concept=${this.card}></linnet-card>` : nothing}`}
+      ${this.drawRejected()}
+    </section>`;
+  }
+
+  drawRow(one, number) {
+    const about = known(this.kb, one.id);
+    const chosen = this.mention?.concepts?.includes(one.id) && !this.choice;
+    return html`<li class=${classMap({chosen})}><button class="candidate" @click=${() => this.choose(number + 1)} aria-label=${`${number + 1}, ${about?.name || one.id}`}>
+      <kbd>${number + 1}</kbd>
+      <span class="what"><b>${about?.name || one.id}</b> <code>${one.id}</code>
+        <small>${(about?.types || []).map((type) => html`<span class="chip">${type}</span>`)} ${about?.above?.length ? [...about.above].reverse().join(' ▸ ') : ''}</small>
+        ${about?.definition ? html`<small class="definition">${about.definition}</small>` : nothing}</span>
+      <span class="score">${one.used ? html`<span class="chip">used ${one.used}×</span>` : one.score != null && this.showP ? share(one.score) : nothing}</span></button></li>`;
+  }
+
+  drawEdges() {
+    const button = (label, by, left) => html`<button type="button" @click=${() => this.moveEdge(by, left)}>${label}</button>`;
+    return html`<div class="row edges" role="group" aria-label="Edges">${button('◂ left edge', -1, true)}${button('left edge ▸', 1, true)}${button('◂ right edge', -1, false)}${button('right edge ▸', 1, false)}
+      <button type="button" @click=${() => this.switchUnit()}>by ${this.edges.characters ? 'characters' : 'words'}</button>
+      <button type="button" class="main" @click=${() => this.keepEdges()}>Keep</button><button type="button" @click=${() => this.back()}>Cancel</button></div>`;
+  }
+
+  drawRejected() {
+    const {rejected} = this.desk;
+    if (!rejected.length) return nothing;
+    return html`<details class="rejected"><summary>${plural(rejected.length, 'mention')} ruled out</summary><ul class="rows">${rejected.map((one) => html`
+      <li><span><s>${this.desk.surface(one)}</s> <small>${this.meaning(one)}</small></span><button @click=${() => { if (!this.locked) this.desk.do('accept', {mention: one.id}); }}>Bring back</button></li>`)}</ul></details>`;
+  }
+
+  drawBar() {
+    const button = (id, label, run) => html`<button @click=${run} ?disabled=${!this.mention && !this.choice}>${label} ${key(id)}</button>`;
+    return html`<div class="acts" role="toolbar" aria-label="Decide">
+      ${button('accept', 'Accept', () => this.decide('accept'))}${button('reject', 'Reject', () => this.decide('reject'))}
+      ${button('nil', 'NIL', () => this.askNil())}${button('unsure', 'Unsure', () => this.decide('unsure', {unsure: !this.mention?.unsure}))}
+      ${button('search', 'Search', () => this.search())}${button('edges', 'Edges', () => this.startEdges())}${button('spread', 'Everywhere', () => this.spread())}
+      ${button('comment', 'Comment', () => this.comment())}
+      <button @click=${() => this.acceptOver()}>Accept all above… ${key('accept-over')}</button>
+      <span class="grow"></span>
+      <button @click=${() => this.history('undo')}>Undo ${key('undo')}</button><button @click=${() => this.history('redo')}>Redo ${key('redo')}</button>
+      <button @click=${() => this.step(-1)} aria-label="Previous mention">◂</button><button @click=${() => this.step(1)} aria-label="Next mention">▸</button></div>`;
+  }
+}
+
+function key(id) {
+  const [first] = keysOf(id);
+  return first ? html`<kbd aria-hidden="true">${shown(first)}</kbd>` : nothing;
+}
+
+function statusText(desk) {
+  if (desk.status === 'waiting') return `${desk.unsent} waiting: no connection`;
+  return desk.status === 'saving' ? 'saving…' : 'saved ✓';
+}
+
+/** Return parts in order, those that touch as one. */
+function merged(parts) {
+  const made = [];
+  for (const [start, end] of [...parts].sort((a, b) => a[0] - b[0])) {
+    if (made.length && start <= made.at(-1)[1]) made.at(-1)[1] = Math.max(made.at(-1)[1], end);
+    else made.push([start, end]);
+  }
+  return made;
+}
+
+customElements.define('linnet-annotate', Annotate);

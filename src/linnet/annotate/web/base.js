@@ -1,0 +1,118 @@
+// What all screens share: elements without a shadow, spoken messages, toasts, dialogs, addresses, what is remembered.
+
+import {html, LitElement, nothing, render} from './lit.js';
+import {bind} from './keys.js';
+import {api, OfflineError} from './api.js';
+
+export {html, nothing};
+export {svg, repeat, live, keyed, classMap, ref, createRef} from './lit.js';
+
+/** An element whose content stands in the page itself, so that one style sheet, the focus and readers reach all of it. */
+export class View extends LitElement {
+  #unbind = [];
+  createRenderRoot() { return this; }
+  /** Bind keys (`keys.js`) and listeners for as long as the element is shown. */
+  keys(actions) { this.#unbind.push(bind(actions)); }
+  on(target, kind, run) {
+    target.addEventListener(kind, run);
+    this.#unbind.push(() => target.removeEventListener(kind, run));
+  }
+  disconnectedCallback() {
+    super.disconnectedCallback();
+    for (const unbind of this.#unbind.splice(0)) unbind();
+  }
+  /** Run something that asks the server; what goes wrong is told to the person. Returns undefined then. */
+  async tell(run) {
+    try {
+      return await run();
+    } catch (error) {
+      if (error.name !== 'AbortError') problem(error);
+      return undefined;
+    }
+  }
+}
+
+/** Say something to screen readers; `loud` for conflicts and losses alone. */
+export function say(text, loud = false) {
+  const region = document.getElementById(loud ? 'assertive' : 'polite');
+  region.textContent = '';
+  requestAnimationFrame(() => { region.textContent = text; });
+}
+
+/** Show a short message for some seconds; `action` is `{label, run}`. */
+export function toast(text, {kind = '', action, loud = false} = {}) {
+  const box = document.createElement('div');
+  box.className = `toast ${kind}`;
+  render(html`<span>${text}</span>${action ? html`<button @click=${() => { box.remove(); action.run(); }}>${action.label}</button>` : nothing}
+    <button class="quiet" aria-label="Close the message" @click=${() => box.remove()}>✕</button>`, box);
+  document.getElementById('toasts').append(box);
+  say(text, loud);
+  setTimeout(() => box.remove(), kind === 'bad' ? 12000 : 6000);
+}
+
+/** Tell what went wrong, as a sentence. */
+export function problem(error) {
+  if (error instanceof OfflineError) toast('No connection: nothing is lost, try again', {kind: 'bad', loud: true});
+  else if (error.status === 401) return;
+  else toast(error.detail || error.message, {kind: 'bad', loud: true});
+  if (!error.status && !(error instanceof OfflineError)) console.error(error);
+}
+
+/** Ask something in a dialog. `content(close)` is its template; resolves with what `close(value)` is given. */
+export function dialog(title, content, {wide = false} = {}) {
+  const box = document.createElement('dialog');
+  const before = document.activeElement;
+  box.className = wide ? 'wide' : '';
+  box.setAttribute('aria-label', title);
+  document.body.append(box);
+  return new Promise((resolve) => {
+    let value;
+    const close = (given) => { value = given; box.close(); };
+    box.addEventListener('close', () => { box.remove(); before?.focus?.(); resolve(value); });
+    box.redraw = () => render(html`<form method="dialog" @submit=${(event) => event.preventDefault()}>
+      <header><h2>${title}</h2><button type="button" class="quiet" aria-label="Close" @click=${() => close()}>✕</button></header>
+      ${content(close, box.redraw)}</form>`, box);
+    box.redraw();
+    box.showModal();
+    box.querySelector('[autofocus]')?.focus();
+  });
+}
+
+/** Ask yes or no. */
+export function confirm(title, text, yes = 'OK') {
+  return dialog(title, (close) => html`<p>${text}</p><footer>
+    <button type="button" @click=${() => close(false)}>Cancel</button>
+    <button type="submit" class="main" autofocus @click=${() => close(true)}>${yes}</button></footer>`);
+}
+
+/** Go to an address: `#/p/1/a/5`. */
+export function go(hash) { location.hash = hash; }
+
+/** Who is signed in: `{user, name, admin}`, and the project that is open with its `role`, settings and members. */
+export const state = {me: null, project: null};
+
+/** Open a project: keeps and returns it. */
+export async function openProject(id, {again = false} = {}) {
+  if (state.project?.project === id && !again) return state.project;
+  const [{found, tag}, members] = await Promise.all([
+    api.tagged(`/projects/${id}`), api.get(`/projects/${id}/members`),
+  ]);
+  state.project = {...found, tag, members};
+  return state.project;
+}
+
+export const leads = () => ['admin', 'curator'].includes(state.project?.role);
+export const works = () => state.project && state.project.role !== 'viewer';
+
+/** What this browser remembers of this person's choices. */
+export const remembered = {
+  get: (key, otherwise) => JSON.parse(localStorage.getItem(`linnet.${key}`) ?? 'null') ?? otherwise,
+  set: (key, value) => localStorage.setItem(`linnet.${key}`, JSON.stringify(value)),
+};
+
+/** Return a number for people: `1,234`, `.87`, `4 min`. */
+export const count = (value) => Number(value).toLocaleString('en');
+export const share = (value) => (value == null ? '–' : Number(value).toFixed(2).replace(/^(-?)0\./, '$1.'));
+export const plural = (value, one, many = `${one}s`) => `${count(value)} ${value === 1 ? one : many}`;
+export const when = (text) => new Date(/[zZ]|[+-]\d\d:?\d\d$/.test(text) ? text : `${text}Z`)
+  .toLocaleString('en-GB', {dateStyle: 'medium', timeStyle: 'short'});

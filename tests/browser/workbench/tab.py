@@ -1,0 +1,130 @@
+"""A tab of a browser with the workbench in it: it has to stay silent, to ask nobody else, and to be open to all."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from linnet.annotate.api.access import PREFIX
+from tests.browser.workbench.site import PASSWORD, Person, Site
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, Response
+
+PATIENCE = 15_000  # milliseconds: machines of continuous integration are slow
+SERIOUS = ("serious", "critical")
+PICTURES = "LINNET_SCREENSHOTS"  # the environment variable of the folder that pictures are kept in
+WIDTHS, THEMES = ((1280, 800), (380, 800)), ("light", "dark")
+LOGGED = "Failed to load resource"  # what Chromium itself writes of every answer above 399, expected or not
+# elements that stick out of the window, and of nothing that scrolls by itself, if the page has to be scrolled sideways
+WIDE = """() => {
+  const within = (one) => {
+    for (let above = one.parentElement; above !== document.body && above; above = above.parentElement) {
+      if (getComputedStyle(above).overflowX !== 'visible') return true;
+    }
+    return false;
+  };
+  return document.documentElement.scrollWidth <= innerWidth ? [] : [...document.body.querySelectorAll('*')]
+    .filter((one) => one.getBoundingClientRect().right > innerWidth + 1 && !within(one))
+    .map((one) => one.outerHTML.replaceAll(/<!--.*?-->/gs, '').slice(0, 160));
+}"""
+
+
+class Tab:
+    """A tab in a browser of its own: nobody else's cookies, and nothing remembered."""
+
+    def __init__(self, browser: Browser, site: Site, **options: Any) -> None:
+        self.site, self.complaints = site, list[str]()
+        self.context: BrowserContext = browser.new_context(base_url=site.url, reduced_motion="reduce", **options)
+        self.context.set_default_timeout(PATIENCE)
+        self.page: Page = self.context.new_page()
+        self.page.on("console", self._heard)
+        self.page.on("pageerror", lambda error: self.complaints.append(f"error: {error}"))
+        self.page.on("crash", lambda _page: self.complaints.append("the page has crashed"))
+        self.context.on("request", self._asked)
+        self.context.on("response", self._answered)
+
+    def _heard(self, message: ConsoleMessage) -> None:
+        of_interface = PREFIX in str(dict(message.location).get("url", ""))
+        if message.type in ("error", "warning", "assert") and not (message.text.startswith(LOGGED) and of_interface):
+            self.complaints.append(f"console: {message.type}: {message.text}")
+
+    def _asked(self, request: Request) -> None:
+        where = urlsplit(request.url)
+        if where.scheme not in ("data", "blob") and f"{where.scheme}://{where.netloc}" != self.site.url:
+            self.complaints.append(f"asked another server: {request.url}")
+
+    def _answered(self, response: Response) -> None:
+        if response.status >= 500 or (response.status >= 400 and PREFIX not in response.url):
+            self.complaints.append(f"{response.status}: {response.url}")
+
+    def close(self) -> None:
+        """Close the tab and its browser; what it has complained of is kept."""
+        self.context.close()
+
+    # --- going somewhere ---------------------------------------------------------------------------------------------
+
+    def open(self, hash: str = "#/") -> Page:
+        """Open an address within the workbench, afresh."""
+        self.page.goto("about:blank")
+        self.page.goto(f"/{hash}")
+        self.page.wait_for_selector("h1")
+        return self.page
+
+    def sign_in(self, person: Person, hash: str = "#/") -> Page:
+        """Sign in, as the page does but without typing, and open an address."""
+        sent = {"name": person.name, "password": PASSWORD}
+        answer = self.context.request.post(f"{PREFIX}/session", data=sent)
+        assert answer.status == 201, answer.text()
+        return self.open(hash)
+
+    # --- looking -----------------------------------------------------------------------------------------------------
+
+    @property
+    def said(self) -> str:
+        """All that screen readers are told just now, by live regions and alerts."""
+        told = self.page.locator("[aria-live], [role=alert], [role=status]").all_text_contents()
+        return " ".join(" ".join(told).split())
+
+    def wait_until_said(self, words: str) -> None:
+        """Wait until a live region says these words; case counts as little as for who hears them."""
+        heard = self.page.locator("[aria-live], [role=alert], [role=status]")
+        heard.filter(has_text=re.compile(re.escape(words), re.IGNORECASE)).first.wait_for(state="attached")
+
+    def faults(self, *, without: tuple[str, ...] = ()) -> list[str]:
+        """Return what axe finds that is serious, but for these rules."""
+        from axe_playwright_python.base import AXE_SCRIPT
+
+        if not self.page.evaluate("'axe' in window"):
+            self.page.evaluate(AXE_SCRIPT)  # a debugger's way in, which the page's policy does not close
+        found = self.page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+        return [
+            f"{one['impact']}: {one['id']}: {node['target']} {node['html'][:200]}"
+            for one in found["violations"]
+            if one["impact"] in SERIOUS and one["id"] not in without
+            for node in one["nodes"]
+        ]
+
+    def wide(self) -> list[str]:
+        """Return what makes the page wider than its window, but for what scrolls by itself."""
+        found: list[str] = self.page.evaluate(WIDE)
+        return found
+
+    def picture(self, name: str) -> None:
+        """Keep pictures of what is shown, in both themes and two widths, if somebody wants to look at them."""
+        folder = os.environ.get(PICTURES)
+        if not folder:
+            return
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        before = self.page.viewport_size
+        for width, height in WIDTHS:
+            self.page.set_viewport_size({"width": width, "height": height})
+            for theme in THEMES:
+                self.page.emulate_media(color_scheme="dark" if theme == "dark" else "light")
+                self.page.screenshot(path=Path(folder) / f"{name}-{theme}-{width}.png")
+        self.page.emulate_media(color_scheme="light")
+        if before is not None:
+            self.page.set_viewport_size(before)
