@@ -56,7 +56,7 @@ def test_text_can_be_read(theme: int) -> None:
 def test_lines_of_layers_differ_without_colour() -> None:
     sheet = (WEB / "marks.css").read_text("utf-8")
     looks = {
-        re.search(rf"\.line\.{layer} {{ ([^}}]*)}}", sheet)[1].replace(f"var(--{layer})", "")  # type: ignore[index]
+        re.search(rf"\.lane\.{layer} {{ ([^}}]*)}}", sheet)[1].replace(f"var(--{layer})", "")  # type: ignore[index]
         for layer in LAYERS
     }
     assert len(looks) == len(LAYERS)

@@ -40,7 +40,7 @@ from linnet.annotate.work_time import Timed, fit_work_time
 from linnet.codec import from_json
 from linnet.data import Document
 
-__all__ = ["RANDOM_NOTE", "Drawn", "begun", "draw_documents", "predicted_documents"]
+__all__ = ["RANDOM_NOTE", "Drawn", "begun", "draw_documents", "judged_documents", "predicted_documents"]
 
 RANDOM_NOTE = "random"  # in ``why`` of an assignment; nobody is shown it, or reading would not be the same
 MOST_SEEDS = 2**31
@@ -256,6 +256,18 @@ def _cold(db: sa.Connection, project_id: int, user: int) -> ColdStart:
         if said is not None:
             by_chance.append((doc, said))
     return replace(counted, ece=cold_start([], by_chance).ece)
+
+
+def judged_documents(db: sa.Connection, project_id: int, user: int) -> list[tuple[Document, Document]]:
+    """Return the last documents that were drawn by chance and read, each as read and as predicted by a model before."""
+    seen = visible_streams(db, project_id, user)
+    work = sa.select(assignment.c.id, assignment.c.document).join(document)
+    done = sa.and_(assignment.c.id.in_(seen), assignment.c.state == "done", ~document.c.redacted)
+    found: dict[int, tuple[Document, Document]] = {}
+    for stream, id in db.execute(work.where(done, assignment.c.why == RANDOM_NOTE).order_by(assignment.c.id.desc())):
+        if id not in found and len(found) < MOST_JUDGED and (said := _unseen_prediction(db, id)) is not None:
+            found[id] = (replace(export(db, stream), id=str(id)), said)
+    return list(found.values())
 
 
 def _unseen_prediction(db: sa.Connection, id: int) -> Document | None:

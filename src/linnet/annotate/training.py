@@ -211,6 +211,10 @@ def _measure(pipeline: Pipeline, order: Train) -> str:
     return "recognition.strict.f1" if order.parts == "ner" else "strict.f1"
 
 
+def _count(docs: Sequence[Document]) -> int:
+    return sum(len(doc.mentions or ()) for doc in docs)
+
+
 def _add(db: sa.Connection, held: Held, plan: _Plan, id: str, metrics: dict[str, Any]) -> None:
     to = plan.order.to or 0
     card = {
@@ -219,6 +223,7 @@ def _add(db: sa.Connection, held: Held, plan: _Plan, id: str, metrics: dict[str,
         "seed": plan.order.seed,
         "dev": plan.order.dev,
         "documents": {"train": len(plan.train), "dev": len(plan.dev)},
+        "mentions": {"train": _count(plan.train), "dev": _count(plan.dev)},
         "versions": {"train": corpus_version(plan.train), "dev": corpus_version(plan.dev), "linnet": __version__},
         "kb": "" if plan.kb is None else plan.kb.version,
         "job": held.job.id,

@@ -77,8 +77,9 @@ def live(me: Person, assignment: int) -> list[dict[str, Any]]:
 
 
 def words(me: Person, assignment: int, text: str) -> list[str]:
-    """Return the words of the mentions that stand."""
-    return [" … ".join(text[start:end] for start, end in one["parts"]) for one in live(me, assignment)]
+    """Return the words of the mentions that stand, in reading order."""
+    found = sorted(live(me, assignment), key=lambda one: (one["parts"][0][0], -one["parts"][-1][1]))
+    return [" … ".join(text[start:end] for start, end in one["parts"]) for one in found]
 
 
 def select(page: Page, letters: str, more: int = 0) -> None:
@@ -147,7 +148,7 @@ def test_mentions_nest_and_cross_in_lanes_of_their_own(mine: Tab, me: Person) ->
         saved(page)
     assert words(me, assignment, text) == ["left ventricular hypertrophy", "ventricular", "hypertrophy of the heart"]
     lanes = page.evaluate(
-        """() => [...document.querySelectorAll('.line')].map(
+        """() => [...document.querySelectorAll('.lane')].map(
           (one) => [one.dataset.id, /lane-(\\d)/.exec(one.className)[1]])"""
     )
     assert len({lane for _, lane in lanes}) >= 2
@@ -235,8 +236,8 @@ def test_the_same_everywhere_is_one_undo(mine: Tab, me: Person) -> None:
 def test_what_the_preview_counts_is_what_is_accepted(mine: Tab, me: Person) -> None:
     page, _, assignment = work(me, mine, NOTES[0])
     press(page, "A")
-    status = page.get_by_role("dialog").get_by_role("status")
-    status.filter(has_text="will be accepted").wait_for()
+    status = page.get_by_role("dialog").get_by_text("will be accepted")
+    status.wait_for()
     count = int(status.inner_text().split()[0])
     assert count > 1
     press(page, "Enter")

@@ -106,6 +106,7 @@ ACCESS: Mapping[str, Access] = MappingProxyType(
         "GET /jobs/{job}/file": _read(*LEADERS),
         "POST /jobs/{job}/cancel": _work(*LEADERS),
         "GET /projects/{project}/models": _read(*MEMBERS),
+        "GET /projects/{project}/compare": _read(*MEMBERS),
         "GET /models/{model}": _read(*MEMBERS),
         "POST /models/{model}/use": _work(*LEADERS),
         "GET /projects/{project}/progress": _read(*MEMBERS),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any, Literal
 
 from pydantic import Field, JsonValue
@@ -11,6 +12,7 @@ from linnet.annotate.api.guard import Asked, Asker, Bench, make_router
 from linnet.annotate.api.problems import not_found
 from linnet.annotate.api.session import Body
 from linnet.annotate.api.workbench import Workbench
+from linnet.annotate.comparing import compare_models
 from linnet.annotate.jobs import Job, ask_to_cancel, enqueue, find, jobs_of
 from linnet.annotate.models import model_row, models_of, project_row, use
 from linnet.annotate.orders import check_order
@@ -118,6 +120,16 @@ def use_model(bench: Bench, asker: Asked, model: str) -> dict[str, Any]:
     """Take a model into use, a new one or an older one again, and ask for its predictions; no decision changes."""
     with bench.store.write() as db:
         return _job(find(db, use(db, asker.project, model, asker.user)), asker, all=True)
+
+
+@router.get("/projects/{project}/compare")
+def compare(bench: Bench, asker: Asked, project: int, a: str, b: str) -> dict[str, Any]:
+    """Compare two models on the documents that people are done with and neither has learned from.
+
+    ``fixed`` counts what only `b` has right, ``broke`` what only `a` has right; examples are of these two kinds.
+    """
+    with bench.store.read() as db:
+        return asdict(compare_models(db, project, asker.user, a, b))
 
 
 def _model(row: dict[str, Any], *, all: bool) -> dict[str, Any]:

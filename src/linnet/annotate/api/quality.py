@@ -16,10 +16,13 @@ from linnet.annotate.agreement import compare_annotators
 from linnet.annotate.api.guard import Asked, Bench, make_router
 from linnet.annotate.api.projects import project_of
 from linnet.annotate.blind import visible_streams
+from linnet.annotate.cold_start import A_BIN, BINS
+from linnet.annotate.drawing import judged_documents
 from linnet.annotate.exports import export, without_common_gold
 from linnet.annotate.outlook import outlook
 from linnet.annotate.tables import assignment, document
 from linnet.data import Document
+from linnet.evaluate.calibration import Calibration
 
 __all__ = ["router"]
 
@@ -53,14 +56,25 @@ def stopping(
     """
     with bench.store.read() as db:
         found = outlook(db, project, asker.user, gain=gain)
+        judged = Calibration.of_pairs(judged_documents(db, project, asker.user))
     return {
         "errors_left": None if found.left is None else _finite(found.left._asdict()),
         "unread": found.unread,
         "signals": [_finite({**asdict(one), "numbers": _finite(one.numbers)}) for one in found.signals],
+        "calibration": _reliability(judged),
         "missed_by_both": [
             {"annotators": one.annotators, "documents": one.documents, **one.missed._asdict()} for one in found.pairs
         ],
     }
+
+
+def _reliability(found: Calibration) -> dict[str, Any] | None:
+    """Return how often answers of each probability were right, 25 or more to a bin; None where there is no answer."""
+    if not len(found):
+        return None
+    bins = min(BINS, max(1, len(found) // A_BIN))
+    shown = [one.model_dump(mode="json") for one in found.bins(bins=bins)]
+    return {"answers": len(found), "ece": found.ece(bins=bins), "bins": shown}
 
 
 def _finite(found: Mapping[str, Any]) -> dict[str, Any]:

@@ -105,7 +105,7 @@ class Adjudicate extends View {
     return html`<li>
       <span class="what"><b>${one.ext_id}</b>
         <small>${plural(done.length, 'reader')}${reading ? html` · <span class="warn">${reading} still reading</span>` : nothing}${
-          judges.length ? ` · ${mine ? 'you settle it' : `settled by ${personOf(where.user)}`}` : ''}</small></span>
+          judges.length ? ` · ${over ? 'settled' : 'in work'} by ${mine ? 'you' : personOf(where.user)}` : ''}</small></span>
       <span class="state">${this.drawCount(one)}</span>
       ${where ? html`<a class="button" href=${`#/p/${this.project}/adjudicate/${where.assignment}`}>${label}${more}</a>`
         : reading || !leads() ? html`<small>${reading ? 'can be settled when all are done' : 'a curator settles it'}</small>`
@@ -115,8 +115,9 @@ class Adjudicate extends View {
   drawCount(one) {
     const found = this.counts.get(one.document);
     if (!found) return html`<small>counting…</small>`;
-    const left = one.judges.length && !one.settled && found.all ? ` (${found.all - found.left} settled)` : '';
-    return html`${plural(found.all, 'conflict')}${left}<small>${found.alike} alike</small>`;
+    const inWork = one.judges.length && !one.settled && found.all;
+    const said = inWork ? `${found.all - found.left} of ${found.all} settled` : plural(found.all, 'conflict');
+    return html`${said}<small>${found.alike} alike</small>`;
   }
 }
 

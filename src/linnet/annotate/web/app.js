@@ -25,6 +25,8 @@ const SCREENS = [  // pattern, tag, title; a group is given to the element as `a
   [/^#\/p\/(\d+)\/team$/, 'team', (project) => html`<linnet-team .project=${project}></linnet-team>`],
 ];
 
+const TITLES = {concepts: 'Concepts', models: 'Models', adjudicate: 'Adjudicate', team: 'Team'};  // others know better ones
+
 class App extends View {
   static properties = {ready: {state: true}, hash: {state: true}};
 
@@ -36,7 +38,7 @@ class App extends View {
 
   connectedCallback() {
     super.connectedCallback();
-    this.on(window, 'hashchange', () => { this.hash = location.hash; this.open(); });
+    this.on(window, 'hashchange', () => this.follow());
     this.on(window, 'linnet-signed-out', () => { state.me = null; state.project = null; this.requestUpdate(); });
     this.on(window, 'linnet-signed-in', () => { this.hash = location.hash; this.open(); this.sendKept(); });
     this.on(window, 'linnet-changed', () => this.requestUpdate());
@@ -55,6 +57,12 @@ class App extends View {
       guidelines: () => this.guidelines(),
     });
     this.begin();
+  }
+
+  follow() {
+    this.hash = location.hash;
+    if (this.hash.startsWith('#link=')) state.me = state.project = null;  // a link is somebody's who has no password yet
+    this.open();
   }
 
   async begin() {
@@ -114,6 +122,11 @@ class App extends View {
       location.hash = '#/';
       location.reload();  // nothing of a person stays in memory
     });
+  }
+
+  updated() {
+    const [, name] = SCREENS.find(([one]) => one.test(this.hash)) || SCREENS[0];
+    if (TITLES[name] && state.project) document.title = `${TITLES[name]} · ${state.project.name} · Linnet`;
   }
 
   /** Move the focus to the next panel (`F6`). */

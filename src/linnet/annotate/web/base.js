@@ -34,7 +34,9 @@ export class View extends LitElement {
 
 /** Say something to screen readers; `loud` for conflicts and losses alone. */
 export function say(text, loud = false) {
-  const region = document.getElementById(loud ? 'assertive' : 'polite');
+  const kind = loud ? 'assertive' : 'polite';
+  // while a dialog is open, what stands outside of it is not read
+  const region = [...document.querySelectorAll('dialog[open]')].at(-1)?.querySelector(`:scope > .${kind}`) || document.getElementById(kind);
   region.textContent = '';
   requestAnimationFrame(() => { region.textContent = text; });
 }
@@ -45,7 +47,10 @@ export function toast(text, {kind = '', action, loud = false} = {}) {
   box.className = `toast ${kind}`;
   render(html`<span>${text}</span>${action ? html`<button @click=${() => { box.remove(); action.run(); }}>${action.label}</button>` : nothing}
     <button class="quiet" aria-label="Close the message" @click=${() => box.remove()}>✕</button>`, box);
-  document.getElementById('toasts').append(box);
+  const all = document.getElementById('toasts');
+  all.append(box);
+  if (all.matches(':popover-open')) all.hidePopover();
+  all.showPopover();  // in front of dialogs
   say(text, loud);
   setTimeout(() => box.remove(), kind === 'bad' ? 12000 : 6000);
 }
@@ -64,6 +69,12 @@ export function dialog(title, content, {wide = false} = {}) {
   const before = document.activeElement;
   box.className = wide ? 'wide' : '';
   box.setAttribute('aria-label', title);
+  for (const [kind, role] of [['polite', 'status'], ['assertive', 'alert']]) {
+    const region = document.createElement('div');
+    region.className = `unseen ${kind}`;
+    region.setAttribute('role', role);
+    box.append(region);
+  }
   document.body.append(box);
   return new Promise((resolve) => {
     let value;

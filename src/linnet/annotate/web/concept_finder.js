@@ -232,7 +232,7 @@ export class Finder extends View {
     }
     if (!words && !this.under) return nothing;
     if (rows.length) {
-      return html`<p class="finder-count">${lookup.hasMore ? `The first ${rows.length}` : plural(rows.length, 'concept')}${lookup.busy ? ', looking for similar ones…' : ''}</p>`;
+      return html`<p class="finder-count">${lookup.hasMore ? `The first ${rows.length}` : plural(rows.length, 'concept')}${lookup.busy ? ', looking for more…' : ''}</p>`;
     }
     if (lookup.busy) return html`<p class="finder-count">Searching…</p>`;
     return html`<p class="finder-count">${words ? html`Nothing has “${words}” in a name. ${this.type || this.under ? 'Search without the filter, or with' : 'Try'}

@@ -152,7 +152,7 @@ export class Desk extends EventTarget {
     const ms = Math.round(Math.min(performance.now() - this.#since, 600000));
     this.#since = performance.now();
     const command = {id, op, ms, kb: state.project.kb_version, ...fields};
-    if (op === 'create') command.mention = `m:${id}`;
+    if (op === 'create') command.mention ??= `m:${id}`;
     const pred = this.pred.get(fields.mention);
     command.seen = {run: this.run, ...(pred ? {pred: pred.pred} : {})};
     if (fields.shown) command.seen.shown = fields.shown;
@@ -248,7 +248,7 @@ export class Desk extends EventTarget {
   /** Give a command again that was in conflict, now that its sender has seen what others did. */
   again(command) {
     const {id, seen, mention, ...fields} = command;
-    return this.do(command.op, command.op === 'create' ? fields : {...fields, mention});
+    return this.do(command.op, mention === `m:${id}` ? fields : {...fields, mention});
   }
 
   #hear(kind, data) {

@@ -45,6 +45,11 @@ export const about = (text) => html`<span class="unseen">: ${text}</span>`;
 /** Draw the row of a table's heads. */
 export const heads = (...names) => html`<tr>${names.map((name) => html`<th scope="col">${name}</th>`)}</tr>`;
 
+/** Put the focus somewhere near when what had it is gone: on the first element that fits, or else the panel. */
+export function keepFocus(view, selector) {
+  if (document.activeElement === document.body) (view.querySelector(selector) || view.querySelector('[data-panel]'))?.focus();
+}
+
 /** Draw a text that is shown once, with a button that copies it. */
 export function secretBox(id, label, text) {
   return html`<div class="secret">

@@ -108,13 +108,13 @@ class Judge extends View {
 
   // --- moving ---------------------------------------------------------------------------------------------------------
 
-  focusOn(id, {quiet = false} = {}) {
+  focusOn(id, {quiet = false, before = ''} = {}) {
     this.at = id;
     this.searching = false;
     this.kin = '';
     this.relate();
     const number = this.conflicts.indexOf(this.conflict) + 1;
-    if (!quiet && number) say(`Conflict ${number} of ${this.conflicts.length}: ${this.describe(this.conflict)}`);
+    if (!quiet && number) say(`${before}Conflict ${number} of ${this.conflicts.length}: ${this.describe(this.conflict)}`);
     this.updateComplete.then(() => this.show());
   }
 
@@ -137,7 +137,7 @@ class Judge extends View {
   nextOpen() {
     const from = this.conflicts.findIndex((one) => one.id === this.at);
     const next = [...this.conflicts.slice(from + 1), ...this.conflicts.slice(0, from)].find((one) => !this.resultOf(one));
-    if (next) this.focusOn(next.id);
+    if (next) this.focusOn(next.id, {before: 'Settled. '});
     else say(`All conflicts are settled: ${shown(keysOf('done')[0] ?? 'Done')} gives the document back`);
   }
 
@@ -358,7 +358,8 @@ class Judge extends View {
   drawNotices() {
     const {reading, readers} = this;
     return html`
-      ${this.mine ? nothing : html`<p class="note">${personOf(this.desk.user)} settles this document. You can read it.</p>`}
+      ${this.mine ? nothing : html`<p class="note">${personOf(this.desk.user)}
+        ${this.desk.done ? 'has settled' : 'settles'} this document. You can read it.</p>`}
       ${reading.length ? html`<p class="warn">${plural(reading.length, 'reader works', 'readers work')} on this document again;
         only what is finished is shown.</p>` : nothing}
       ${readers.length < 2 ? html`<p class="warn">${readers.length ? 'Only one reader has' : 'No reader has'} finished this document:

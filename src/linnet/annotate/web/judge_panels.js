@@ -36,8 +36,8 @@ export function drawConflicts(judge) {
       data-keys=${CONTEXTS} aria-activedescendant=${judge.at ? `c-${judge.at}` : nothing} @keydown=${press}>
       ${repeat(conflicts, (one) => one.id, (one) => drawRow(judge, one))}</ul>`
       : html`<p>Readers agree on everything: there is nothing to settle.</p>`}
-    <p class="note">Something that no reader has marked? <a href=${`#/p/${judge.project}/a/${judge.assignment}`}>Open the result in the
-      editor.</a></p>
+    ${judge.still ? nothing : html`<p class="note">Something that no reader has marked?
+      <a href=${`#/p/${judge.project}/a/${judge.assignment}`}>Open the result in the editor.</a></p>`}
   </section>`;
 }
 
@@ -108,7 +108,7 @@ function drawAnswer(judge, {mark, readers}, number) {
   return html`<div class=${`answer ${SIDES[number] ?? ''}`}>
     <h3>${readers.map((reader) => html`<span class=${`line ${lookOf(reader)}`}>${judge.nameOfReader(reader)}</span> `)}</h3>
     ${mark ? drawMark(judge, mark) : html`<p>${out ? 'Ruled it out.' : 'Has no mention here.'}</p>`}
-    ${readers.map((reader) => drawMore(judge, conflict.marks[reader]?.id, judge.works[reader]))}
+    ${mark ? drawMore(judge, readers) : nothing}
     <button class="take" ?disabled=${judge.still} @click=${() => judge.take(number)}>Take ${mark ? 'this' : '“no mention”'}
       ${action ? key(action) : nothing}</button>
   </div>`;
@@ -129,11 +129,11 @@ function drawConcept(judge, id) {
     ${about?.definition ? html`<small class="definition">${about.definition}</small>` : nothing}</div>`;
 }
 
-/** Draw where a mention came from, and what its reader wrote about it. */
-function drawMore(judge, id, work) {
-  const pred = id && work.pred.find((one) => one.id === id);
+/** Draw where a mention came from, and what its readers wrote about it. */
+function drawMore({conflict, works}, readers) {
+  const [pred] = readers.flatMap((reader) => works[reader].pred.filter((one) => one.id === conflict.marks[reader].id));
   const showP = pred && pred.p !== null && pred.calibration && remembered.get('show-p', true);
-  const said = id ? work.comments.filter((one) => one.mention === id) : [];
+  const said = readers.flatMap((reader) => works[reader].comments.filter((one) => one.mention === conflict.marks[reader].id));
   return html`${pred ? html`<p class="note">Began as a suggestion${showP ? ` (p ${share(pred.p)})` : ''}.</p>` : nothing}
     ${said.map((one) => html`<p class="comment">“${one.text}” <small>${when(one.at)}</small></p>`)}`;
 }

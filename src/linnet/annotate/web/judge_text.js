@@ -67,7 +67,7 @@ function drawPiece(piece, offsets, byId) {
   const isGap = (one) => !one.parts.some(([start, end]) => start <= piece.start && piece.end <= end);
   const inner = there.reduce((made, one) => {
     const label = one.parts.some(([, end]) => end === piece.end) ? one.label : nothing;
-    return html`<span class=${`line ${one.look} lane-${one.lane}${isGap(one) ? ' gap' : ''}`} data-label=${label}>${made}</span>`;
+    return html`<span class=${`lane ${one.look} lane-${one.lane}${isGap(one) ? ' gap' : ''}`} data-label=${label}>${made}</span>`;
   }, text);
   const own = there.filter((one) => !isGap(one));
   return own.length ? html`<mark class=${own.some((one) => one.focused) ? 'conflict' : ''}>${inner}</mark>` : inner;

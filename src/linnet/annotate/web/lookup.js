@@ -1,5 +1,5 @@
-// Search while somebody types: sure matches are asked for with each letter, those that take longer a moment later. What is
-// shown stays where it is until the next letter; more is added below.
+// Search while somebody types: the best sure matches are asked for with each letter, what takes longer a moment later. What
+// is shown stays where it is until the next letter; more is added below.
 
 import {api, OfflineError, query} from './api.js';
 import {sentence} from './forms.js';
@@ -8,7 +8,8 @@ const LATE_AFTER = 60;  // milliseconds after a letter
 const LATE_FROM = 3;  // letters
 const AGAIN_AFTER = 700;  // milliseconds, where an index is still being opened
 const TRIES = 8;
-const LIMITS = [20, 60, 200];  // rows: at first, and when more are asked for
+const FIRST = 10;  // rows that are shown with each letter: as many as fit, so that they are there at once
+const LIMITS = [20, 60, 200];  // rows a moment later, and when more are asked for
 
 const pause = (time, signal) => new Promise((done) => {
   const timer = setTimeout(done, time);
@@ -51,12 +52,12 @@ export class Lookup {
 
   /** Look for more of the same. */
   async more() {
-    if (this.busy || !this.full || this.step + 1 >= LIMITS.length) return;
+    if (this.busy || !this.hasMore) return;
     this.step += 1;
     this.busy = true;
     this.changed(false);
     const {signal} = this.asked;
-    const found = await this.fetch(true, signal);
+    const found = await this.fetch(this.long, LIMITS[this.step], signal);
     if (signal.aborted) return;
     this.busy = false;
     if (found) this.add(found);
@@ -65,13 +66,15 @@ export class Lookup {
 
   get hasMore() { return this.full && this.step + 1 < LIMITS.length; }
 
-  async fetch(late, signal) {
+  /** Whether there are letters enough for names that are similar alone. */
+  get long() { return [...this.wanted.q.trim()].length >= LATE_FROM; }
+
+  async fetch(late, limit, signal) {
     const {kb, ...wanted} = this.wanted;
     try {
-      return await api.get(`/kb/${kb}/search${query({...wanted, limit: LIMITS[this.step], late})}`, {signal});
+      return await api.get(`/kb/${kb}/search${query({...wanted, limit, late})}`, {signal});
     } catch (error) {
       if (error.name === 'AbortError' || signal.aborted) return null;
-      this.busy = false;
       this.problem = error instanceof OfflineError ? 'No connection to the server: nothing can be searched now.' : sentence(error.detail || error.message);
       return null;
     }
@@ -79,19 +82,19 @@ export class Lookup {
 
   async early(signal) {
     this.problem = '';
-    const found = await this.fetch(false, signal);
+    const found = await this.fetch(false, FIRST, signal);
     if (signal.aborted) return;
     this.rows = found?.hits || [];
-    this.full = this.rows.length >= LIMITS[this.step];
+    this.full = false;
     this.changed(true);
   }
 
   async late(signal) {
     await Promise.all([this.ready, pause(LATE_AFTER, signal)]);
-    let again = !this.full && !this.problem && [...this.wanted.q.trim()].length >= LATE_FROM;
+    let again = !this.problem && (this.long || this.rows.length >= FIRST);
     for (let tries = 0; again && tries < TRIES; tries += 1) {
       if (tries) await pause(AGAIN_AFTER, signal);
-      const found = await this.fetch(true, signal);
+      const found = await this.fetch(this.long, LIMITS[0], signal);
       if (signal.aborted) return;
       again = this.add(found);
     }

@@ -2,7 +2,7 @@
 
 import {api} from './api.js';
 import {confirm, count, go, html, leads, nothing, plural, repeat, say, state, View} from './base.js';
-import {about} from './forms.js';
+import {about, keepFocus} from './forms.js';
 
 const CHUNK = 1000;  // documents in one answer
 const PAGE = 25;
@@ -99,7 +99,9 @@ class Documents extends View {
       await api.delete(`/projects/${this.project}/documents/${one.document}`);
       say(`The text of ${one.ext_id} is erased`);
     });
-    this.refresh();
+    await this.refresh();
+    await this.updateComplete;
+    keepFocus(this, '.doc-table button.bad');
   }
 
   // --- what is drawn ------------------------------------------------------------------------------------------------

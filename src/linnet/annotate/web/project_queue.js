@@ -120,6 +120,11 @@ class Queue extends View {
     return `, about ${hours ? `${hours} h ` : ''}${rest} min`;
   }
 
+  get size() {
+    if (this.open.length) return `${plural(this.open.length, 'document')} to read${this.total}`;
+    return this.found ? 'empty' : '';
+  }
+
   // --- acts ---------------------------------------------------------------------------------------------------------
 
   /** Return where to go on: the last document unless it is done, or else the first one of the queue. */
@@ -251,8 +256,7 @@ class Queue extends View {
   render() {
     return html`<section class="panel queue-panel" data-panel tabindex="-1" aria-label="My work">
       ${this.resumeCard()}
-      <header><h2>My queue</h2><span class="note">${this.open.length ? `${plural(this.open.length, 'document')} to read${this.total}`
-        : this.found ? 'empty' : nothing}</span></header>
+      ${works() || this.open.length ? html`<header><h2>My queue</h2><span class="note">${this.size}</span></header>` : nothing}
       ${this.list()} ${this.more()}
     </section>`;
   }

@@ -2,7 +2,7 @@
 
 import {api, keepSession} from './api.js';
 import {confirm, html, nothing, remembered, repeat, say, state, toast, View, when} from './base.js';
-import {about, faultsOf, field, focusWrong, heads, secretBox, sentence} from './forms.js';
+import {about, faultsOf, field, focusWrong, heads, keepFocus, secretBox, sentence} from './forms.js';
 import './settings_keys.js';
 
 const THEMES = {auto: 'As the system', light: 'Light', dark: 'Dark'};
@@ -28,8 +28,7 @@ class Settings extends View {
       <input id=${a.id} type="range" min=${least} max=${most} step=${step} .value=${String(value)} aria-valuetext=${`${value}${unit}`}
         @input=${(event) => { dress(key, event.target.valueAsNumber); this.requestUpdate(); }}>
       <output for=${a.id}>${value}${unit}</output>
-      <button type="button" ?disabled=${value === usual}
-        @click=${() => { dress(key, usual); this.requestUpdate(); }}>Usual${about(label)}</button></div>`);
+      <button type="button" @click=${() => { dress(key, usual); this.requestUpdate(); }}>Usual${about(label)}</button></div>`);
   }
 
   looks() {
@@ -186,6 +185,8 @@ class Tokens extends View {
     if (await this.tell(async () => { await api.delete(`/tokens/${one.token}`); return true; })) say(`The token ${one.name} is revoked`);
     this.given = null;
     await this.load();
+    await this.updateComplete;
+    keepFocus(this, 'td button');
   }
 
   row(one) {

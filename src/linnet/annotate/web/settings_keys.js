@@ -125,7 +125,7 @@ class Keys extends View {
     return html`<section class="panel" data-panel tabindex="-1" aria-label="Keys">
       <header><h2>Keys</h2>
         <button @click=${() => this.noLetters()}>Switch off single letters</button>
-        <button @click=${() => this.allBack()} ?disabled=${!TABLE.some((one) => isChanged(one.id))}>All back to default</button></header>
+        <button @click=${() => this.allBack()}>All back to default</button></header>
       <p class="note">An action may have several keys, or none. Kept in this browser; letters act only while text or list has the focus.</p>
       ${Object.entries(CONTEXTS).filter(([context]) => own(context).length).map(([context, title]) => html`
         <details ?open=${context === 'anywhere'}><summary><h3>${title}</h3></summary>

@@ -110,7 +110,8 @@ class Agreement extends View {
 
   drawFigures(title, rows) {
     return html`<div class="scroll" tabindex="0" role="region" aria-label=${`Figures: ${title}`}><table class="figures">
-      <thead><tr><th scope="col">Figure, and how to read it</th><th scope="col" class="number">Value</th><th scope="col">Interval</th></tr></thead>
+      <thead><tr><th scope="col">Figure, and how to read it</th><th scope="col" class="number">Value</th>
+        <th scope="col">Interval</th></tr></thead>
       <tbody>${rows.map(({title: name, about, type, figure}) => html`<tr>
         <th scope="row">${name}${type === null ? nothing : html` <span class="chip">${type || 'no type'}</span>`}
           <p>${about}${known(figure.value) ? '' : ' There is nothing yet to tell it from, or all say the same of everything.'}</p></th>

@@ -55,7 +55,8 @@ class Proposals extends View {
   async map(one) {
     const chosen = await dialog(`Which concept is “${one.name}”?`, (close) => html`
       <linnet-picker .project=${this.project} .kb=${this.kb} .start=${one.name} .types=${one.types} .used=${[]}
-        @choose=${({detail}) => close({id: detail.concepts[0], name: Object.values(detail.names)[0]})} @nil=${() => close()} @unsure=${() => close()}
+        @choose=${({detail}) => close({id: detail.concepts[0], name: Object.values(detail.names)[0]})}
+        @nil=${() => close()} @unsure=${() => close()}
         @cancel=${() => close()}></linnet-picker>`, {wide: true});
     if (chosen) await this.decide(one, {state: 'mapped', concept: chosen.id}, () => `“${one.name}” is ${chosen.name} from now on`);
   }

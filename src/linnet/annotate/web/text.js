@@ -194,7 +194,7 @@ export class TextView {
     for (const id of ids) {
       const {mention, parts} = byId.get(id);
       const line = document.createElement('span');
-      line.className = `line ${bridged.has(id) ? 'gap ' : ''}${styleOf(mention)} lane-${Math.min(lanes.get(id), LANES - 1)}`;
+      line.className = `lane ${bridged.has(id) ? 'gap ' : ''}${styleOf(mention)} lane-${Math.min(lanes.get(id), LANES - 1)}`;
       line.dataset.id = id;
       const part = parts.findIndex(([, to]) => to === piece.end);
       if (!bridged.has(id) && part >= 0) {

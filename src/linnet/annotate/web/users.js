@@ -2,7 +2,7 @@
 
 import {api} from './api.js';
 import {confirm, html, nothing, repeat, say, state, View, when} from './base.js';
-import {about, faultsOf, field, focusWrong, heads, secretBox} from './forms.js';
+import {about, faultsOf, field, focusWrong, heads, keepFocus, secretBox} from './forms.js';
 
 const addressOf = (link) => `${location.origin}${location.pathname}#link=${link}`;
 
@@ -55,8 +55,10 @@ class Users extends View {
   async change(user, body) {
     const answer = await this.tell(() => api.patch(`/users/${user.user}`, body));
     if (!answer) return;
-    if (answer.link) { this.given = answer; this.showLink(); }
     await this.load();
+    await this.updateComplete;
+    keepFocus(this, `[data-user="${user.user}"] button`);
+    if (answer.link) { this.given = answer; this.showLink(); }
   }
 
   async disable(user) {
@@ -83,7 +85,7 @@ class Users extends View {
     const me = one.user === state.me.user;
     const how = one.disabled ? 'disabled' : one.has_password ? 'active' : 'no password yet';
     const button = (label, run) => html`<button @click=${run}>${label}${about(one.name)}</button>`;
-    return html`<tr>
+    return html`<tr data-user=${one.user}>
       <th scope="row">${one.name}${me ? html` <span class="note">(you)</span>` : nothing}</th>
       <td>${one.admin ? 'administrator' : '–'}</td>
       <td class=${one.disabled ? 'bad' : ''}>${how}</td>

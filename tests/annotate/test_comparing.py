@@ -1,0 +1,85 @@
+"""Two models on the same documents: what counts, for whom, and what neither may have learned from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import sqlalchemy as sa
+
+from linnet.annotate.runs import add_model, add_predictions, end_run, new_id, start_run
+from linnet.annotate.tables import document
+from linnet.data import Document, Mention
+
+if TYPE_CHECKING:
+    from tests.annotate.api import Person, Site
+
+TEXT = "No seizures, short stature, gout."
+
+
+def said(*found: tuple[int, int, str]) -> tuple[Mention, ...]:
+    return tuple(Mention(start, end, concepts=(concept,)) for start, end, concept in found)
+
+
+def with_model(
+    site: Site, project: int, id: int, *mentions: Mention, learned: set[tuple[int, int]] | None = None
+) -> str:
+    """Add a model that predicts mentions of a document."""
+    model = new_id("m")
+    with site.store.write() as db:
+        text = str(db.scalar(sa.select(document.c.text).where(document.c.id == id)))
+        add_model(db, project, f"models/{model}", 0, learned or set(), card={"dev": 1e-9}, id=model)
+        run = start_run(db, project, model=model)
+        add_predictions(db, run, id, Document("d", text, mentions=mentions))
+        end_run(db, run)
+    return model
+
+
+def read_document(owner: Person, project: int) -> int:
+    """Upload a document and read it: two mentions are right, and nothing else is one."""
+    owner.upload(project, ("a.txt", TEXT.encode()))
+    stream = owner.post(f"/projects/{project}/samples", {"n": 1})["assignments"][0]
+    seq = owner.work(stream)["seq"]
+    made = [
+        owner.made("create", parts=[[3, 11]], concepts=[], nil="not in KB"),
+        owner.made("create", parts=[[13, 26]], concepts=[], nil="not in KB"),
+        owner.made("done"),
+    ]
+    owner.send(stream, seq, 200, *made)
+    return int(owner.work(stream)["document"])
+
+
+def test_models_are_compared_where_people_have_read(site: Site) -> None:
+    owner = site.person(admin=True)
+    project = site.project(owner)
+    id = read_document(owner, project)
+    right = tuple(Mention(start, end, concepts=()) for start, end in ((3, 11), (13, 26)))
+    a = with_model(site, project, id, right[0], *said((28, 32, "X:1")))
+    b = with_model(site, project, id, *right)
+    found = owner.get(f"/projects/{project}/compare", params={"a": a, "b": b})
+    counts = [found[key] for key in ("documents", "both_right", "fixed", "broke", "both_wrong")]
+    assert counts == [1, 1, 2, 0, 0]
+    assert [(one["parts"], one["a"], one["b"], one["gold"]) for one in found["examples"]] == [
+        ([[13, 26]], None, [], []),
+        ([[28, 32]], ["X:1"], None, None),
+    ]
+
+
+def test_a_document_that_a_model_has_learned_from_does_not_count(site: Site) -> None:
+    owner = site.person(admin=True)
+    project = site.project(owner)
+    id = read_document(owner, project)
+    a = with_model(site, project, id)
+    b = with_model(site, project, id, learned={(id, owner.user)})
+    found = owner.get(f"/projects/{project}/compare", params={"a": a, "b": b})
+    assert found["documents"] == 0
+
+
+def test_what_somebody_may_not_see_does_not_count(site: Site) -> None:
+    owner = site.person(admin=True)
+    project = site.project(owner, settings={"annotators": 2})
+    peer = site.member(owner, project, "annotator")
+    id = read_document(owner, project)
+    a, b = with_model(site, project, id), with_model(site, project, id)
+    assert owner.get(f"/projects/{project}/compare", params={"a": a, "b": b})["documents"] == 1
+    assert peer.get(f"/projects/{project}/compare", params={"a": a, "b": b})["documents"] == 0
+    owner.ask("GET", f"/projects/{project}/compare", 404, params={"a": a, "b": "m000000000000"})
