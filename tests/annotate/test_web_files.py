@@ -75,6 +75,7 @@ def test_a_key_means_one_thing() -> None:
         {"anywhere", "mentions", "decide", "edges", "create", "spread", "history", "document"},
         {"anywhere", "project"},
         {"anywhere", "adjudicate", "history", "document"},
+        {"anywhere", "picker"},
     ]
     for contexts in together:
         own = [(action, given) for context, action, given in table if context in contexts]

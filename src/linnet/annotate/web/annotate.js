@@ -1,19 +1,17 @@
 // Screen of one document: mentions, text, candidates. Everything can be done by keys (keys.js) and by pointer.
 
+import {acceptOver, askLayers, askType, comment, LAYERS, settle} from './annotate_dialogs.js';
 import {api} from './api.js';
-import {classMap, confirm, dialog, go, html, leads, nothing, plural, problem, remembered, repeat, say, share, state, toast, View} from './base.js';
+import {classMap, confirm, go, html, nothing, plural, problem, remembered, repeat, say, share, state, toast, View} from './base.js';
 import {Caret} from './caret.js';
 import {Desk} from './desk.js';
 import {keysOf, shown} from './keys.js';
 import {known, learn, nameOf} from './names.js';
 import {labelOf, styleOf, TextView} from './text.js';
-import './picker.js';
+import {askNil} from './picker.js';
 
 const LISTED = 150;  // mentions on each side of the one with the focus that the list shows
 const CONTEXTS = 'mentions decide edges create spread history document';
-const LAYERS = {gold: 'GOLD: came with the document', user: 'USER: decided by people', pred: 'PRED: suggested by a model'};
-const NIL_REASONS = [['n', 'not in KB', 'Not in the knowledge base'], ['g', 'too general', 'Too general'],
-  ['m', 'not a mention', 'Not a mention by the guidelines'], ['o', 'other', 'Other']];
 
 class Annotate extends View {
   static properties = {project: {}, assignment: {}, at: {state: true}, found: {state: true}, mode: {state: true}, tick: {state: true}};
@@ -55,7 +53,7 @@ class Annotate extends View {
       document.title = `${desk.doc.ext_id} · Linnet`;
       desk.addEventListener('change', () => this.refresh());
       desk.addEventListener('status', ({detail}) => this.tellStatus(detail));
-      desk.addEventListener('conflict', ({detail}) => this.settle(detail));
+      desk.addEventListener('conflict', ({detail}) => settle(this, detail));
       desk.addEventListener('done', ({detail}) => this.tellDone(detail));
       this.refresh();
       await this.updateComplete;
@@ -223,36 +221,8 @@ class Annotate extends View {
 
   async askNil() {
     if (this.locked || (!this.mention && !this.choice)) return;
-    const reason = await dialog('No concept fits: why?', (close) => html`<div class="choices" @keydown=${(event) => {
-      const found = NIL_REASONS.find(([key]) => key === event.key);
-      if (found) { event.preventDefault(); event.stopPropagation(); close(found[1]); }
-    }}>${NIL_REASONS.map(([key, value, label], number) => html`<button type="button" ?autofocus=${number === 0} @click=${() => close(value)}>
-      <kbd>${key}</kbd> ${label}</button>`)}</div>`);
+    const reason = await askNil();
     if (reason) { this.nil(reason); this.textBox.focus({preventScroll: true}); }
-  }
-
-  async askType() {
-    if (!this.mention || this.locked) return;
-    const known = this.kb ? Object.keys((await this.tell(() => api.get(`/kb/${this.kb}`)))?.types || {}) : [];
-    const types = [...new Set([...this.mention.types, ...known])];
-    const chosen = await dialog('Type of the mention', (close, redraw) => html`
-      <label for="type-words">Type</label>
-      <input id="type-words" list="types" autofocus autocomplete="off" @keydown=${(event) => { if (event.key === 'Enter' && event.target.value.trim()) { event.preventDefault(); close(event.target.value.trim()); } }}>
-      <datalist id="types">${types.map((one) => html`<option value=${one}></option>`)}</datalist>
-      <div class="choices">${types.slice(0, 12).map((one) => html`<button type="button" @click=${() => close(one)}>${one}</button>`)}</div>`);
-    if (chosen) this.decide('type', {types: [chosen]}, {stay: true});
-  }
-
-  async comment() {
-    const mention = this.mention;
-    const said = this.desk.comments.filter((one) => one.mention === (mention?.id || ''));
-    const text = await dialog(mention ? `Comment on “${this.desk.surface(mention)}”` : 'Comment on the document', (close) => html`
-      <ul class="rows">${said.map((one) => html`<li><span><b>${one.actor}</b> ${one.text}</span></li>`)}</ul>
-      <label for="comment-text">Comment</label><textarea id="comment-text" rows="3" autofocus @keydown=${(event) => {
-        if (event.key === 'Enter' && event.ctrlKey) { event.preventDefault(); event.stopPropagation(); close(event.target.value); }
-      }}></textarea>
-      <footer><button type="button" class="main" @click=${(event) => close(event.target.closest('form').querySelector('textarea').value)}>Comment</button></footer>`);
-    if (text?.trim()) this.desk.do('comment', {text: text.trim(), ...(mention ? {mention: mention.id} : {})});
   }
 
   // --- new mentions, edges, parts -----------------------------------------------------------------------------------
@@ -367,30 +337,6 @@ class Annotate extends View {
     }
   }
 
-  async acceptOver() {
-    if (this.locked) return;
-    let p = remembered.get('accept-over', 0.9), changes = null, last = 0;
-    const ask = async (redraw) => {
-      const now = ++last;
-      const found = await this.desk.preview('accept_over', {p}).catch(() => null);
-      if (now === last) { changes = found; redraw(); }
-    };
-    let asked = false;
-    const chosen = await dialog('Accept all above a probability', (close, redraw) => {
-      if (!asked) { asked = true; setTimeout(() => ask(redraw)); }
-      const apply = () => { if (changes) close(p); };
-      return html`<label for="over-p">At least ${Math.round(p * 100)} percent</label>
-        <input id="over-p" type="range" min="0.5" max="0.99" step="0.01" autofocus .value=${String(p)}
-          @input=${(event) => { p = Number(event.target.value); changes = null; ask(redraw); }}
-          @keydown=${(event) => { if (event.key === 'Enter') { event.preventDefault(); apply(); } }}>
-        <p role="status">${changes === null ? 'Counting…' : `${plural(changes, 'suggestion')} will be accepted. One undo takes all back.`}</p>
-        <ul class="rows preview">${this.mentions.filter((one) => one.open && (one.p ?? 0) >= p).slice(0, 50).map((one) => html`
-          <li><span>${this.desk.surface(one)}</span><span>${this.meaning(one)} ${share(one.p)}</span></li>`)}</ul>
-        <footer><button type="button" class="main" ?disabled=${!changes} @click=${apply}>Accept ${changes ?? ''}</button></footer>`;
-    });
-    if (chosen) { remembered.set('accept-over', chosen); this.desk.do('accept_over', {p: chosen}); }
-  }
-
   history(op) {
     if (!this.desk) return;
     if (this.desk.done && op === 'undo') { this.locked; return; }
@@ -439,34 +385,11 @@ class Annotate extends View {
     go(`#/p/${this.project}`);
   }
 
-  async askLayers() {
-    await dialog('Which layers are shown', (close, redraw) => html`${Object.entries(LAYERS).map(([layer, label], number) => html`
-      <label class="line"><input type="checkbox" ?autofocus=${number === 0} .checked=${this.layers.has(layer)} @change=${(event) => {
-        if (event.target.checked) this.layers.add(layer); else this.layers.delete(layer);
-        this.refresh();
-      }}><span class="swatch ${layer}">${layer[0].toUpperCase()}</span> ${label}</label>`)}
-      <label class="line"><input type="checkbox" .checked=${this.showP} @change=${(event) => { remembered.set('show-p', event.target.checked); this.refresh(); }}> Show probabilities</label>
-      <label class="line"><input type="checkbox" .checked=${remembered.get('snap', true)} @change=${(event) => remembered.set('snap', event.target.checked)}> Selections snap to words</label>`);
-  }
-
   tellStatus(status) {
     this.requestUpdate();
     if (status === 'waiting' && this.told !== 'waiting') say('No connection: your decisions are kept here and will be sent', true);
     if (status === 'saved' && this.told === 'waiting') say('All decisions are saved');
     this.told = status;
-  }
-
-  async settle({command, conflicts}) {
-    const [one] = conflicts;
-    const said = (value) => (value === null ? 'nothing' : value.state && value.state !== 'live' ? value.state : value.concepts
-      ? `${value.parts.map((part) => this.desk.offsets.slice(...part)).join(' … ')}: ${value.concepts.map((id) => nameOf(this.kb, id)).join(' + ') || 'NIL'}` : 'marked, not linked');
-    const values = Object.values(one).filter((value) => value && typeof value === 'object').flatMap((value) => value.concepts || []);
-    await learn(this.kb, this.project, values);
-    say('Somebody else has changed this mention', true);
-    const mine = await dialog('Somebody else has changed this mention', (close) => html`
-      <dl class="three"><dt>Before</dt><dd>${said(one.base)}</dd><dt>${one.actor}</dt><dd>${said(one.theirs)}</dd><dt>You</dt><dd>${said(one.yours)}</dd></dl>
-      <footer><button type="button" @click=${() => close(false)}>Keep theirs</button><button type="button" class="main" autofocus @click=${() => close(true)}>Take mine</button></footer>`);
-    if (mine) this.desk.again(command);
   }
 
   actions() {
@@ -481,13 +404,13 @@ class Annotate extends View {
       reject: () => this.decide('reject'), delete: () => this.decide('delete'),
       choose: (event, key) => this.choose(Number(key)), nil: () => this.askNil(),
       unsure: () => this.decide('unsure', {unsure: !this.mention?.unsure}),
-      skip: () => this.nextOpen(), type: () => this.askType(), comment: () => (this.mode === 'edges' ? this.switchUnit() : this.comment()),
+      skip: () => this.nextOpen(), type: () => askType(this), comment: () => (this.mode === 'edges' ? this.switchUnit() : comment(this)),
       details: () => { this.card = this.card ? '' : (this.mention?.concepts?.[0] || this.rows()[0]?.id || ''); this.requestUpdate(); },
       search: () => this.search(), edges: () => this.startEdges(), fragment: () => this.fragment(), create: () => this.enter(),
-      find: () => { this.mode = 'find'; this.caret.find(() => { this.mode = ''; }); }, spread: () => this.spread(), 'accept-over': () => this.acceptOver(),
+      find: () => { this.mode = 'find'; this.caret.find(() => { this.mode = ''; }); }, spread: () => this.spread(), 'accept-over': () => acceptOver(this),
       undo: () => this.history('undo'), redo: () => this.history('redo'), done: () => { this.giveBack(); },
       'next-document': () => this.nextDocument(1), 'previous-document': () => this.nextDocument(-1),
-      layers: () => { this.askLayers(); }, hide: () => this.textBox.classList.add('hide-marks'),
+      layers: () => { askLayers(this); }, hide: () => this.textBox.classList.add('hide-marks'),
       'sentence-down': () => this.caret.sentence(1), 'sentence-up': () => this.caret.sentence(-1), back: () => this.back(),
     };
     return {
@@ -570,7 +493,7 @@ class Annotate extends View {
         ${state.project.blind ? html`<span class="chip" title="Nobody sees the other’s work before both are done">blind</span>` : nothing}
         ${desk.done ? html`<span class="chip good">done</span>` : nothing}
         <span class="grow"></span>
-        <button @click=${() => this.askLayers()}>Layers</button>
+        <button @click=${() => askLayers(this)}>Layers</button>
         <button class="main" @click=${() => this.giveBack()}>${desk.done ? 'Next document' : 'Done'} ${key('done')}</button>
       </div>
       <div class="three-panels">
@@ -581,7 +504,7 @@ class Annotate extends View {
         </section>
         ${this.drawCandidates()}
       </div>
-      ${this.drawBar()}`;
+      ${this.searching ? nothing : this.drawBar()}`;
   }
 
   drawList() {
@@ -657,8 +580,8 @@ class Annotate extends View {
       ${button('accept', 'Accept', () => this.decide('accept'))}${button('reject', 'Reject', () => this.decide('reject'))}
       ${button('nil', 'NIL', () => this.askNil())}${button('unsure', 'Unsure', () => this.decide('unsure', {unsure: !this.mention?.unsure}))}
       ${button('search', 'Search', () => this.search())}${button('edges', 'Edges', () => this.startEdges())}${button('spread', 'Everywhere', () => this.spread())}
-      ${button('comment', 'Comment', () => this.comment())}
-      <button @click=${() => this.acceptOver()}>Accept all above… ${key('accept-over')}</button>
+      ${button('comment', 'Comment', () => comment(this))}
+      <button @click=${() => acceptOver(this)}>Accept all above… ${key('accept-over')}</button>
       <span class="grow"></span>
       <button @click=${() => this.history('undo')}>Undo ${key('undo')}</button><button @click=${() => this.history('redo')}>Redo ${key('redo')}</button>
       <button @click=${() => this.step(-1)} aria-label="Previous mention">◂</button><button @click=${() => this.step(1)} aria-label="Next mention">▸</button></div>`;

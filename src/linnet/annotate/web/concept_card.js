@@ -28,13 +28,13 @@ function byKind(names) {
 }
 
 /**
- * A concept; the event `shown` {id, name} tells that it is there. Where somebody goes on to another one the event `open` {id, name} is sent; unless it is refused
- * (`preventDefault`), the card shows that one.
+ * A concept; the event `shown` {id, name} tells that it is there. Where somebody goes on to another one the event `open`
+ * {id, name} is sent; unless it is refused (`preventDefault`), the card shows that one.
  */
 class Card extends View {
   static properties = {
-    kb: {}, project: {type: Number}, concept: {}, level: {type: Number}, shown: {state: true}, paths: {state: true}, failed: {state: true},
-    all: {state: true},
+    kb: {}, project: {type: Number}, concept: {}, level: {type: Number}, shown: {state: true}, paths: {state: true},
+    failed: {state: true}, all: {state: true},
   };
 
   constructor() {
@@ -91,16 +91,17 @@ class Card extends View {
     const {parents} = this.shown;
     if (!parents.length) return html`<p class="note">Nothing is above it.</p>`;
     const paths = this.paths?.paths || parents.map((one) => [one]);
-    return html`<ul class="paths">${paths.map((path) => html`
-      <li>${path.map((one, number) => html`${number ? html` <span aria-hidden="true">▸</span> ` : nothing}${this.link(one)}`)}</li>`)}</ul>
+    const step = (one, number) => html`${number ? html` <span aria-hidden="true">▸</span> ` : nothing}${this.link(one)}`;
+    return html`<ul class="paths">${paths.map((path) => html`<li>${path.map(step)}</li>`)}</ul>
       ${this.paths?.more ? html`<p class="note">There are more ways to it.</p>` : nothing}`;
   }
 
   drawNames() {
+    const one = (text, number) => html`${number ? html`<span aria-hidden="true"> · </span>` : nothing}<span>${text}</span>`;
     return html`<dl class="names">${byKind(this.shown.names).map(({kind, texts}) => {
       const some = this.all ? texts : texts.slice(0, NAMES);
-      return html`<dt>${kind}</dt><dd>${some.map((text, number) => html`${number ? html`<span aria-hidden="true"> · </span>` : nothing}<span>${text}</span>`)}
-        ${some.length < texts.length ? html` <button type="button" class="quiet" @click=${() => { this.all = true; }}>all ${texts.length}</button>` : nothing}</dd>`;
+      const more = html`<button type="button" class="quiet" @click=${() => { this.all = true; }}>all ${texts.length}</button>`;
+      return html`<dt>${kind}</dt><dd>${some.map(one)} ${some.length < texts.length ? more : nothing}</dd>`;
     })}</dl>`;
   }
 
@@ -112,16 +113,22 @@ class Card extends View {
       @leave=${(event) => event.stopPropagation()} @moved=${(event) => event.stopPropagation()}></linnet-tree>`;
   }
 
+  drawBack() {
+    const last = this.before.at(-1);
+    if (!last) return nothing;
+    const back = () => { this.before.pop(); this.go(last.id, last.name); };
+    return html`<button type="button" class="quiet" @click=${back}>◂ ${last.name}</button>`;
+  }
+
   render() {
     if (this.failed) return html`<p class="bad">${this.failed}</p>`;
     if (!this.shown) return html`<p class="note">Reading the concept…</p>`;
     const {id, asked, name, types, definition, xrefs, children} = this.shown;
-    const back = this.before.at(-1);
     const title = (level, text, of = '') => (level === 2 ? html`<h2 class=${of} tabindex=${of ? -1 : nothing}>${text}</h2>`
       : level === 3 ? html`<h3 class=${of} tabindex=${of ? -1 : nothing}>${text}</h3>` : html`<h4>${text}</h4>`);
     const part = (text) => title(this.level + 1, text);
     return html`<article class="card">
-      ${back ? html`<button type="button" class="quiet" @click=${() => { this.before.pop(); this.go(back.id, back.name); }}>◂ ${back.name}</button>` : nothing}
+      ${this.drawBack()}
       ${title(this.level, name, 'card-name')}
       <p><code>${id}</code> ${types.map((type) => html`<span class="chip">${type}</span> `)}</p>
       ${asked !== id ? html`<p class="retired"><code>${asked}</code> has been retired: this concept has taken its place.</p>` : nothing}
@@ -129,7 +136,8 @@ class Card extends View {
       ${part('Names')}${this.drawNames()}
       ${part('Above it')}${this.drawPaths()}
       ${part(children ? `Below it (${children})` : 'Below it')}${this.drawBelow()}
-      ${xrefs.length ? html`${part('In other terminologies')}<p class="xrefs">${xrefs.map((one) => html`<code>${one}</code> `)}</p>` : nothing}
+      ${xrefs.length ? html`${part('In other terminologies')}
+        <p class="xrefs">${xrefs.map((one) => html`<code>${one}</code> `)}</p>` : nothing}
     </article>`;
   }
 }

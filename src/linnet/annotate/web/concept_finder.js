@@ -11,7 +11,7 @@ import {known, learn} from './names.js';
 const READ = 30;  // concepts of a list without a search whose definitions are read
 const TELL_AFTER = 600;  // milliseconds without a letter until results are said
 const PAGE = 8;  // rows that PageDown goes
-const TIERS = {prefix: 'begins with it'};  // as people call them, where that is different
+const TIERS = {prefix: 'begins with'};  // as people call them, where that is different
 const HEADINGS = {
   chosen: 'Chosen before for these words', suggested: 'Suggested', similar: 'Similar names', 'by meaning': 'Similar in meaning',
   'any word': 'Some of the words',
@@ -120,7 +120,7 @@ export class Finder extends View {
   async first() {
     const {wanted} = this.lookup;
     if (this.words) await this.lookup.ready;
-    return wanted === this.lookup.wanted && this.isConnected ? this.active : null;
+    return wanted === this.lookup.wanted && this.isConnected ? this.rows[this.at] : null;
   }
 
   search(text) {
@@ -206,37 +206,50 @@ export class Finder extends View {
     if (all.length < 2) return nothing;
     const expected = this.types.filter((one) => all.includes(one));
     const option = (one, label = one) => html`<option value=${one} ?selected=${one === this.type}>${label}</option>`;
-    return html`<select class="finder-types" aria-label="Type of concepts" @change=${(event) => { this.type = event.target.value; this.seek(); }}>
+    const others = all.filter((one) => !expected.includes(one)).map((one) => option(one));
+    const choose = (event) => { this.type = event.target.value; this.seek(); };
+    return html`<select class="finder-types" aria-label="Type of concepts" @change=${choose}>
       ${option('', 'All types')}
       ${expected.length ? html`<optgroup label="Of the mention">${expected.map((one) => option(one))}</optgroup>
-        <optgroup label="Others">${all.filter((one) => !expected.includes(one)).map((one) => option(one))}</optgroup>` : all.map((one) => option(one))}</select>`;
+        <optgroup label="Others">${others}</optgroup>` : others}</select>`;
   }
 
   drawField() {
     return html`<div class="finder-bar">
       ${this.drawTypes()}
-      <input type="search" class="finder-words" role="combobox" aria-label="Search concepts" aria-expanded=${this.rows.length > 0}
-        aria-controls="${this.uid}-list" aria-autocomplete="list" aria-haspopup="listbox" autocomplete="off" spellcheck="false"
+      <input type="search" class="finder-words" role="combobox" aria-label="Search concepts"
+        aria-expanded=${this.rows.length > 0} aria-controls="${this.uid}-list" aria-autocomplete="list" aria-haspopup="listbox"
+        autocomplete="off" spellcheck="false"
         autocapitalize="off" maxlength="500" placeholder="Name, words or id" .value=${live(this.text)}
-        @input=${(event) => this.search(event.target.value)} @keydown=${(event) => this.fieldKey(event)} @focus=${() => { this.at = 0; }}>
-      ${this.under ? html`<span class="chip finder-under">below ${this.under.name}
-        <button type="button" class="quiet" aria-label="Search everywhere again" @click=${() => this.limit(null)}>✕</button></span>` : nothing}
+        @input=${(event) => this.search(event.target.value)} @keydown=${(event) => this.fieldKey(event)}
+        @focus=${() => { this.at = 0; }}>
+      ${this.under ? html`<span class="chip finder-under">below ${this.under.name} <button type="button" class="quiet"
+        aria-label="Search everywhere again" @click=${() => this.limit(null)}>✕</button></span>` : nothing}
     </div>`;
   }
 
-  /** Draw how many there are, or why there is nothing. */
-  drawCount(nothingFound = '') {
+  /** Draw how many there are, or why there is nothing; `remedy` is what else can be done then. */
+  drawCount(remedy = '') {
     const {lookup, rows, words} = this;
-    if (lookup.problem && words) {
+    if (!words) return this.drawHint();
+    if (lookup.problem) {
       return html`<p class="finder-count bad">${lookup.problem} <button type="button" @click=${() => this.seek()}>Try again</button></p>`;
     }
-    if (!words && !this.under) return nothing;
-    if (rows.length) {
-      return html`<p class="finder-count">${lookup.hasMore ? `The first ${rows.length}` : plural(rows.length, 'concept')}${lookup.busy ? ', looking for more…' : ''}</p>`;
+    if (!rows.length && lookup.busy) return html`<p class="finder-count">Searching…</p>`;
+    if (!rows.length) {
+      return html`<p class="finder-count">Nothing has “${words}” in a name.
+        ${this.type || this.under ? 'Search without the filter, or with' : 'Try'} other or fewer words. ${remedy}</p>`;
     }
-    if (lookup.busy) return html`<p class="finder-count">Searching…</p>`;
-    return html`<p class="finder-count">${words ? html`Nothing has “${words}” in a name. ${this.type || this.under ? 'Search without the filter, or with' : 'Try'}
-      other or fewer words. ${nothingFound}` : html`Nothing is below ${this.under.name}.`}</p>`;
+    const more = html`<button type="button" class="quiet" ?disabled=${lookup.busy} @click=${() => lookup.more()}>Show more</button>`;
+    return html`<p class="finder-count">${lookup.hasMore ? `The first ${rows.length}` : plural(rows.length, 'concept')}${
+      lookup.busy ? ', looking for more…' : ''} ${lookup.hasMore ? more : nothing}</p>`;
+  }
+
+  /** Draw what is said while nothing has been typed. */
+  drawHint() {
+    if (!this.under) return nothing;
+    const size = this.below.length;
+    return html`<p class="finder-count">${size ? plural(size, 'concept') : `Nothing is below ${this.under.name}`}</p>`;
   }
 
   drawList() {
@@ -247,26 +260,28 @@ export class Finder extends View {
       if (groups.at(-1)?.heading !== heading) groups.push({heading, rows: []});
       groups.at(-1).rows.push([row, number]);
     });
-    return html`<div class="finder-list" id="${this.uid}-list" role="listbox" tabindex="0" aria-label="Concepts" ?hidden=${!rows.length}
-        aria-activedescendant=${rows.length ? this.rowId(this.at) : nothing} @keydown=${(event) => this.listKey(event)}>
+    return html`<div class="finder-list" id="${this.uid}-list" role="listbox" tabindex="0" aria-label="Concepts"
+        ?hidden=${!rows.length} aria-activedescendant=${rows.length ? this.rowId(this.at) : nothing}
+        @keydown=${(event) => this.listKey(event)}>
       ${groups.map(({heading, rows: some}) => html`
         <div role="group" aria-label=${heading || 'Best matches'}>
           ${heading ? html`<div class="finder-heading" aria-hidden="true">${heading}</div>` : nothing}
           ${repeat(some, ([row]) => row.id, ([row, at]) => this.drawRow(row, at))}</div>`)}
-    </div>
-    ${this.words && this.lookup.hasMore ? html`<button type="button" class="finder-more" @click=${() => this.lookup.more()}>Show more</button>` : nothing}`;
+    </div>`;
   }
 
   drawRow(row, number) {
     const matched = row.matched && row.matched.toLowerCase() !== row.name.toLowerCase() ? row.matched : '';
-    const above = [...(row.above || [])].reverse().join(' ▸ ');
+    const above = row.above?.length ? `below ${row.above.join(' ‹ ')}` : '';
     const tier = row.tier && !(row.tier in HEADINGS) && row.tier !== 'below' ? TIERS[row.tier] ?? row.tier : '';
-    return html`<div class="hit" role="option" id=${this.rowId(number)} aria-selected=${number === this.at} aria-label=${this.describeRow(row)}
-        @click=${(event) => this.take(row, {more: event.shiftKey})}>
+    return html`<div class="hit" role="option" id=${this.rowId(number)} aria-selected=${number === this.at}
+        aria-label=${this.labelOf(row, number)} @click=${(event) => this.take(row, {more: event.shiftKey})}>
       ${this.drawDigit(number)}
-      <span class="what"><b>${row.name}</b> ${matched ? html`<span class="matched">“${matched}”</span>` : nothing} <code>${row.id}</code>
+      <span class="what"><b>${row.name}</b> ${matched ? html`<span class="matched">“${matched}”</span>` : nothing}
+        <code>${row.id}</code>
         ${row.used ? html`<span class="chip">used ${row.used}×</span>` : nothing}
-        <small>${(row.types || []).map((type) => html`<span class="chip">${type}</span> `)}${[tier, above].filter(Boolean).join(' · ')}</small>
+        <small class="place"><span>${tier} ${(row.types || []).map((type) => html`<span class="chip">${type}</span> `)}</span>
+          <span>${above}</span></small>
         ${row.definition ? html`<small class="definition">${row.definition}</small>` : nothing}</span>
       ${row.score != null && remembered.get('show-p', true) ? html`<small class="score">${share(row.score)}</small>` : nothing}
       ${this.drawHandle(number)}</div>`;
@@ -281,6 +296,8 @@ export class Finder extends View {
     this.moveTo(number);
     this.list.focus({preventScroll: true});
   }
+
+  labelOf(row) { return this.describeRow(row); }
 
   describeRow(row) {
     const matched = row.matched && row.matched !== row.name ? `named ${row.matched}` : '';

@@ -51,20 +51,24 @@ export function proposeConcept(kb, project, {name = '', parent = null, types = [
   });
 }
 
+/** Return a concept as a line: its name, and the name that was found where that is another. */
+const labelOf = ({name, matched}) => (matched && matched !== name ? `${name} (${matched})` : name);
+
 function drawProposal(draft, {redraw, cancel, propose, lookFor}) {
   const {wrong, same, above} = draft;
   const chosen = above.find((one) => one.id === draft.parent.trim());
-  const input = (key, more = {}) => (a) => html`<input id=${a.id} .value=${draft[key]} maxlength=${more.most ?? 500} autocomplete="off" spellcheck="false"
-    list=${more.list ?? nothing} aria-describedby=${a.by} aria-invalid=${a.invalid} ?autofocus=${more.first}
-    @input=${(event) => { draft[key] = event.target.value; more.change(event.target.value); }}>`;
+  const input = (key, more = {}) => (a) => html`<input id=${a.id} .value=${draft[key]} maxlength=${more.most ?? 500}
+    autocomplete="off" spellcheck="false" list=${more.list ?? nothing} aria-describedby=${a.by} aria-invalid=${a.invalid}
+    ?autofocus=${more.first} @input=${(event) => { draft[key] = event.target.value; more.change(event.target.value); }}>`;
   return html`
     <p>The knowledge base itself does not change. Once a curator accepts the concept it has an id, is found, and can be linked to.</p>
-    ${field({id: 'propose-name', label: 'Name', wrong: wrong.name, hint: same ? html`The knowledge base has this name: ${same.name}, <code>${same.id}</code>` : nothing},
+    ${field({id: 'propose-name', label: 'Name', wrong: wrong.name,
+      hint: same ? html`The knowledge base has this name: ${same.name}, <code>${same.id}</code>` : nothing},
       input('name', {first: true, change: (words) => { redraw(); lookFor('same', words); }}))}
     ${field({id: 'propose-parent', label: 'Below which concept (optional)', wrong: wrong.parent,
       hint: chosen ? html`Below ${chosen.name}` : 'Type words and choose, or give an id.'},
     input('parent', {most: 200, list: 'propose-above', change: (words) => lookFor('above', words)}))}
-    <datalist id="propose-above">${above.map((one) => html`<option value=${one.id}>${one.name}${one.matched && one.matched !== one.name ? ` (${one.matched})` : ''}</option>`)}</datalist>
+    <datalist id="propose-above">${above.map((one) => html`<option value=${one.id}>${labelOf(one)}</option>`)}</datalist>
     ${field({id: 'propose-note', label: 'What it means, or why it is needed (optional)', wrong: wrong.note}, (a) => html`
       <textarea id=${a.id} rows="3" maxlength="5000" .value=${draft.note} aria-describedby=${a.by} aria-invalid=${a.invalid}
         @input=${(event) => { draft.note = event.target.value; }}></textarea>`)}

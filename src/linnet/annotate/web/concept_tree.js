@@ -143,9 +143,14 @@ class Tree extends View {
       this.at = node;
       if (open) this.fold(node); else this.into(node);
     };
-    return html`<div role="treeitem" class="node level-${Math.min(level, 9)}" id=${this.idOf(node)} aria-level=${level} aria-selected=${node === this.at}
-        aria-expanded=${children ? open : nothing} aria-posinset=${place || 1} aria-setsize=${above?.children ?? (place ? this.top.children : 1)}
-        aria-label=${`${name}, ${id}${children ? `, ${children} below` : ''}`} @click=${(event) => { this.at = node; this.choose(node, event.shiftKey); }}>
+    const choose = (event) => {
+      this.at = node;
+      this.choose(node, event.shiftKey);
+    };
+    const beside = above?.children ?? (place ? this.top.children : 1);
+    return html`<div role="treeitem" class="node level-${Math.min(level, 9)}" id=${this.idOf(node)} aria-level=${level}
+        aria-selected=${node === this.at} aria-expanded=${children ? open : nothing} aria-posinset=${place || 1} aria-setsize=${beside}
+        aria-label=${`${name}, ${id}${children ? `, ${children} below` : ''}`} @click=${choose}>
       <span class="twist" aria-hidden="true" @click=${children ? toggle : nothing}>${children ? (open ? '▾' : '▸') : ''}</span>
       <span class="name">${name}</span> <code>${id}</code> ${children ? html`<small>${count(children)}</small>` : nothing}</div>`;
   }
@@ -160,11 +165,16 @@ class Tree extends View {
   render() {
     const {seen} = this;
     if (!seen.length) return nothing;
+    const climb = (one) => {
+      this.concept = one.id;
+      this.focus();
+    };
     return html`
       ${this.whole && this.parents.length ? html`<p class="tree-above">${this.parents.map((one) => html`
-        <button type="button" class="quiet" @click=${() => { this.concept = one.id; this.focus(); }}>▴ ${one.name}</button>`)}</p>` : nothing}
-      <div role="tree" class="tree" tabindex="0" aria-label=${this.label || 'Concepts'} aria-activedescendant=${this.at ? this.idOf(this.at) : nothing}
-        @keydown=${(event) => this.key(event)}>${repeat(seen, (one) => one.key, (one) => (one.of ? this.drawRest(one) : this.drawNode(one)))}</div>`;
+        <button type="button" class="quiet" @click=${() => climb(one)}>▴ ${one.name}</button>`)}</p>` : nothing}
+      <div role="tree" class="tree" tabindex="0" aria-label=${this.label || 'Concepts'}
+        aria-activedescendant=${this.at ? this.idOf(this.at) : nothing} @keydown=${(event) => this.key(event)}>
+        ${repeat(seen, (one) => one.key, (one) => (one.of ? this.drawRest(one) : this.drawNode(one)))}</div>`;
   }
 }
 

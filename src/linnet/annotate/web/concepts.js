@@ -37,7 +37,9 @@ class Concepts extends Finder {
 
   /** What keys and buttons are about: the concept that is shown, where the focus is there. */
   get active() {
-    return this.querySelector('.concept-panel')?.contains(document.activeElement) ? this.shown : super.active;
+    const {activeElement: focused} = document;
+    if (!this.querySelector('.concept-panel')?.contains(focused)) return super.active;
+    return focused.closest('linnet-tree')?.active ?? this.shown;
   }
 
   hashOf(id) { return `#/p/${this.project}/concepts/${encodeURIComponent(id)}`; }
@@ -50,7 +52,8 @@ class Concepts extends Finder {
 
   async propose() {
     const name = this.lookup.rows.some((one) => one.tier === 'exact') ? '' : this.words;
-    await proposeConcept(this.kb, this.project, {name, parent: this.under || (this.concept ? this.shown : null), types: this.type ? [this.type] : []});
+    const parent = this.under || (this.concept ? this.shown : null);
+    await proposeConcept(this.kb, this.project, {name, parent, types: this.type ? [this.type] : []});
   }
 
   actions() {
@@ -78,30 +81,35 @@ class Concepts extends Finder {
     const {kb, kb_problem: lacking, role} = state.project;
     const remedy = role === 'admin' ? html`Choose one in the settings of <a href=${`#/p/${this.project}`}>the project</a>.`
       : 'An admin of the project can choose one in its settings.';
+    if (!lacking) {
+      return html`<h1>Concepts</h1>
+        <div class="banner"><strong>This project has no knowledge base.</strong> Mentions can be marked, not linked to concepts.</div>
+        <p>${remedy}</p>`;
+    }
     return html`<h1>Concepts</h1>
-      ${lacking ? html`<div class="banner bad" role="alert"><strong>The knowledge base “${kb}” cannot be opened.</strong> ${sentence(lacking)}</div>
-        <p>Whoever runs the server can put it back; decisions are kept meanwhile. ${remedy}</p>`
-      : html`<div class="banner"><strong>This project has no knowledge base.</strong> Mentions can be marked, not linked to concepts.</div><p>${remedy}</p>`}`;
+      <div class="banner bad" role="alert"><strong>The knowledge base “${kb}” cannot be opened.</strong> ${sentence(lacking)}</div>
+      <p>Whoever runs the server can put it back; decisions are kept meanwhile. ${remedy}</p>`;
   }
 
   drawConcept() {
     if (!this.concept) {
       return html`<p class="note">Search, and choose a concept: its meaning, its names and its place are shown here.</p>
-        <p class="note"><kbd>↓</kbd> goes into the list, <kbd>Enter</kbd> shows a concept, ${keyOf('pick-below')} searches below it only, ${keyOf('pick-field')} goes back into the field.</p>`;
+        <p class="note"><kbd>↓</kbd> goes into the list, <kbd>Enter</kbd> shows a concept, ${keyOf('pick-below')} searches below it
+          only, ${keyOf('pick-field')} goes back into the field.</p>`;
     }
     const {shown} = this;
     return html`
       <linnet-card .kb=${this.kb} .project=${this.project} .concept=${this.concept} .level=${2}
         @shown=${({detail}) => { this.shown = detail; document.title = `${detail.name} – Linnet`; }}
         @open=${(event) => { event.preventDefault(); this.take(event.detail); }}></linnet-card>
-      ${shown ? html`<div class="row"><button type="button" @click=${() => this.limit(shown)}>Search only below ${shown.name}</button></div>` : nothing}`;
+      ${shown ? html`<button type="button" @click=${() => this.limit(shown)}>Search only below ${shown.name}</button>` : nothing}`;
   }
 
   render() {
     if (!this.kb) return this.drawLack();
     const {about} = this;
-    return html`<div class="row screen-title"><h1>Concepts</h1>
-        ${about ? html`<span class="note">${about.name}: ${plural(about.concepts, 'concept')}, ${plural(about.names, 'name')}</span>` : nothing}</div>
+    const size = about && `${about.name}: ${plural(about.concepts, 'concept')}, ${plural(about.names, 'name')}`;
+    return html`<div class="row screen-title"><h1>Concepts</h1> ${about ? html`<span class="note">${size}</span>` : nothing}</div>
       <div class="concepts-grid">
         <section class="panel search-panel" data-panel tabindex="-1" data-keys="picker" aria-label="Search">
           ${this.drawField()}
@@ -109,7 +117,8 @@ class Concepts extends Finder {
           ${this.drawList()}
           <div class="picker-acts"><button type="button" @click=${() => this.propose()}>Propose a new concept…</button></div>
         </section>
-        <section class="panel concept-panel" data-panel tabindex="-1" data-keys="picker" aria-label="Concept">${this.drawConcept()}</section>
+        <section class="panel concept-panel" data-panel tabindex="-1" data-keys="picker" aria-label="Concept">
+          ${this.drawConcept()}</section>
       </div>`;
   }
 }

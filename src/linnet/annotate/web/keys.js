@@ -65,6 +65,13 @@ export const TABLE = [
   row('document', 'previous-document', ',', 'Document of the queue before'),
   row('document', 'layers', 'v', 'Which layers are shown'),
   row('document', 'hide', 'h', 'Hide marks while held'),
+  row('picker', 'pick', '1  2  3  4  5  6  7  8  9', 'In the list: take a concept'),
+  row('picker', 'pick-nil', '0', 'In the list: none of the knowledge base (NIL)'),
+  row('picker', 'pick-unsure', 'u', 'In the list: unsure'),
+  row('picker', 'pick-below', 'b', 'In the list: search below this concept only'),
+  row('picker', 'pick-tree', 'ArrowRight', 'In the list: the tree below this concept'),
+  row('picker', 'pick-details', 'i', 'In the list: details of this concept'),
+  row('picker', 'pick-field', '/', 'In the list: back into the field'),
   row('adjudicate', 'take-left', '1', 'Take the left one'),
   row('adjudicate', 'take-right', '2', 'Take the right one'),
   row('adjudicate', 'take-both', '3', 'Take both'),
@@ -78,7 +85,7 @@ export const TABLE = [
 // contexts whose keys act together, in one screen
 const TOGETHER = [
   ['mentions', 'decide', 'edges', 'create', 'spread', 'history', 'document'], ['project'],
-  ['adjudicate', 'history', 'document'],
+  ['adjudicate', 'history', 'document'], ['picker'],
 ];
 // what browsers keep for themselves
 const RESERVED = /^(Ctrl\+(n|t|w|[0-9])|Alt\+(ArrowLeft|[0-9])|Shift\+ )$/;
@@ -154,7 +161,8 @@ const isField = (element) => element.closest?.('input:not([type=checkbox],[type=
 
 function actsIn(action, event) {
   const plain = !event.ctrlKey && !event.metaKey && !event.altKey && !/^F\d/.test(event.key);
-  if (isField(event.target) && (plain && event.key !== 'Escape')) return false;
+  // a field keeps its letters, and its own undo
+  if (isField(event.target) && (action.context === 'history' || (plain && event.key !== 'Escape'))) return false;
   if (action.context === 'anywhere') return true;
   const panel = event.target.closest?.('[data-keys]');
   if (!plain) return true;

@@ -75,7 +75,8 @@ export class Lookup {
       return await api.get(`/kb/${kb}/search${query({...wanted, limit, late})}`, {signal});
     } catch (error) {
       if (error.name === 'AbortError' || signal.aborted) return null;
-      this.problem = error instanceof OfflineError ? 'No connection to the server: nothing can be searched now.' : sentence(error.detail || error.message);
+      this.problem = error instanceof OfflineError ? 'No connection to the server: nothing can be searched now.'
+        : sentence(error.detail || error.message);
       return null;
     }
   }

@@ -34,11 +34,12 @@ export function askNil() {
 class Picker extends Finder {
   static properties = {
     start: {}, used: {attribute: false}, candidates: {attribute: false}, chosen: {state: true}, tree: {state: true}, card: {state: true},
+    read: {state: true},
   };
 
   constructor() {
     super();
-    Object.assign(this, {start: '', used: [], candidates: [], chosen: [], tree: null, card: false});
+    Object.assign(this, {start: '', used: [], candidates: [], chosen: [], tree: null, card: false, read: null});
   }
 
   firstUpdated() {
@@ -60,10 +61,14 @@ class Picker extends Finder {
     for (const row of [...used, ...this.candidates.map((one) => ({...one, tier: 'suggested'}))]) {
       if (row.id) first.set(row.id, {...row, ...first.get(row.id)});
     }
-    return [...first.values()].map((row) => {
-      const about = known(this.kb, row.id) || {};
-      return {...about, ...row, name: row.name && row.name !== row.id ? row.name : about.name || row.id, types: row.types?.length ? row.types : about.types};
-    });
+    return [...first.values()].map((row) => this.complete(row));
+  }
+
+  /** Return a row with what is known of its concept. */
+  complete(row) {
+    const about = known(this.kb, row.id) || {name: row.id, types: []};
+    const name = row.name && row.name !== row.id ? row.name : about.name;
+    return {...about, ...row, name, types: row.types?.length ? row.types : about.types};
   }
 
   /** The concept that keys and buttons are about: the one in the tree while that is open. */
@@ -185,9 +190,8 @@ class Picker extends Finder {
     return html`<span class="handle" aria-hidden="true" title="More about it" @click=${hold}>⋯</span>`;
   }
 
-  describeRow(row) {
-    const number = this.rows.indexOf(row) + 1;
-    return `${number && number <= DIGITS ? `${number}, ` : ''}${super.describeRow(row)}`;
+  labelOf(row, number) {
+    return `${number < DIGITS ? `${number + 1}, ` : ''}${this.describeRow(row)}`;
   }
 
   drawChosen() {
@@ -195,11 +199,13 @@ class Picker extends Finder {
     return html`<div class="picked">
       <ul aria-label="Chosen so far">${repeat(this.chosen, (one) => one.id, (one) => html`<li class="chip">${one.name}
         <button type="button" class="quiet" aria-label="Leave out ${one.name}" @click=${() => this.drop(one.id)}>✕</button></li>`)}</ul>
-      <button type="button" class="main" @click=${() => this.finish()}>Take ${this.chosen.length === 1 ? 'it' : `all ${this.chosen.length}`} ${this.words ? nothing : html`<kbd aria-hidden="true">Enter</kbd>`}</button>
+      <button type="button" class="main" @click=${() => this.finish()}>Take ${this.chosen.length === 1 ? 'it' : `all ${this.chosen.length}`}
+        ${this.words ? nothing : html`<kbd aria-hidden="true">Enter</kbd>`}</button>
       <small>They hold at once. Search the next one, or end.</small></div>`;
   }
 
   drawHint() {
+    if (this.under) return super.drawHint();
     if (!this.rows.length) return html`<p class="finder-count">Type a name, some words or an id.</p>`;
     return html`<p class="finder-count"><kbd>Enter</kbd> takes the first, <kbd>↓</kbd> leads to digits and the tree</p>`;
   }
@@ -208,30 +214,35 @@ class Picker extends Finder {
     return html`<div class="picker-tree">
       <button type="button" class="quiet" @click=${() => this.closeTree()}>◂ Back to the list</button>
       <linnet-tree whole .kb=${this.kb} .project=${this.project} .concept=${this.tree.id} .label=${`Tree of ${this.tree.name}`}
-        @open=${({detail}) => this.take(detail, detail)} @leave=${() => this.closeTree()} @moved=${() => this.requestUpdate()}></linnet-tree></div>`;
+        @open=${({detail}) => this.take(detail, detail)} @leave=${() => this.closeTree()}
+        @moved=${() => this.requestUpdate()}></linnet-tree></div>`;
   }
 
   drawCard() {
     const {read} = this;
+    const shown = ({detail}) => { this.read = detail; };
+    const take = (event) => this.take(read, {more: event.shiftKey});
     return html`<section class="picker-card" aria-label="Details">
-      <linnet-card .kb=${this.kb} .project=${this.project} .concept=${this.active.id} @shown=${({detail}) => { this.read = detail; this.requestUpdate(); }}></linnet-card>
-      ${read ? html`<button type="button" @click=${(event) => this.take(read, {more: event.shiftKey})}>Take ${read.name}</button>` : nothing}</section>`;
+      <linnet-card .kb=${this.kb} .project=${this.project} .concept=${this.active.id} @shown=${shown}></linnet-card>
+      ${read ? html`<button type="button" @click=${take}>Take ${read.name}</button>` : nothing}</section>`;
   }
 
   drawActs() {
     const row = this.rows[this.at];
-    const act = (id, label, run) => html`<button type="button" @click=${run} ?disabled=${!row}>${label} ${keyOf(id)}</button>`;
+    const act = (label, key, run) => html`<button type="button" @click=${run} ?disabled=${!row}>${label} ${key}</button>`;
+    const end = (label, key, run) => html`<button type="button" @click=${run}>${label} ${key}</button>`;
+    const fixed = (key) => html`<kbd aria-hidden="true">${key}</kbd>`;
     return html`<div class="picker-acts">
       <span role="group" aria-label=${row ? `About ${row.name}` : 'About the concept'}>
-        ${act('pick-tree', 'Tree', () => this.openTree())}
-        ${act('pick-below', 'Only below', () => this.active && this.limit({id: this.active.id, name: this.active.name}))}
-        ${act('pick-details', 'Details', () => this.openCard())}
-        <button type="button" @click=${() => this.active && this.take(this.active, {more: true})} ?disabled=${!row}>Add <kbd aria-hidden="true">⇧Enter</kbd></button></span>
+        ${act('Tree', keyOf('pick-tree'), () => this.openTree())}
+        ${act('Only below', keyOf('pick-below'), () => this.active && this.limit({id: this.active.id, name: this.active.name}))}
+        ${act('Details', keyOf('pick-details'), () => this.openCard())}
+        ${act('Add', fixed('⇧Enter'), () => this.active && this.take(this.active, {more: true}))}</span>
       <span role="group" aria-label="No concept">
-        <button type="button" @click=${() => this.nil()}>NIL ${keyOf('pick-nil')}</button>
-        <button type="button" @click=${() => this.send('unsure', {})}>Unsure ${keyOf('pick-unsure')}</button>
-        <button type="button" @click=${() => this.propose()}>Propose…</button>
-        <button type="button" @click=${() => this.send('cancel', {})}>Cancel <kbd aria-hidden="true">Esc</kbd></button></span></div>`;
+        ${end('NIL', keyOf('pick-nil'), () => this.nil())}
+        ${end('Unsure', keyOf('pick-unsure'), () => this.send('unsure', {}))}
+        ${end('Propose…', nothing, () => this.propose())}
+        ${end('Cancel', fixed('Esc'), () => this.send('cancel', {}))}</span></div>`;
   }
 
   render() {
@@ -243,7 +254,7 @@ class Picker extends Finder {
       ${this.drawChosen()}
       ${this.drawField()}
       <div class=${classMap({'picker-body': true, 'with-card': this.card})}>
-        <div>${this.tree ? this.drawTree() : html`${this.words ? this.drawCount('Or none fits: NIL, or propose a new one.') : this.drawHint()}${this.drawList()}`}</div>
+        <div>${this.tree ? this.drawTree() : html`${this.drawCount('Or none fits: NIL, or propose a new one.')}${this.drawList()}`}</div>
         ${this.card && this.active ? this.drawCard() : nothing}</div>
       ${this.drawActs()}</div>`;
   }
