@@ -42,13 +42,13 @@ PORT ?= 8421
 serve: $(VENV)/serve.stamp  ## the annotation workbench with a dozen notes to try, on this machine alone: no password; PORT=8421
 	@$(BIN)/linnet serve --demo --port $(PORT)
 
-PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --quiet --numprocesses 2 --cov
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --quiet --numprocesses 2
 
 test: $(VENV)/dev.stamp  ## the tests but for the slow ones, with branch coverage
-	@$(PYTEST) -m "not slow" --cov-report=term:skip-covered --cov-fail-under=90
+	@$(PYTEST) -m "not slow" --cov --cov-report=term:skip-covered --cov-fail-under=90
 
-test-all: test  ## the slow ones too
-	@$(PYTEST) -m slow --cov-append --cov-report= --cov-fail-under=90
+test-all: test  ## the slow ones too, without coverage, which takes time
+	@$(PYTEST) -m slow
 
 $(VENV)/browser.stamp: $(VENV)/dev.stamp
 	@echo "installing Playwright and axe ..."

@@ -6,8 +6,10 @@ has learned from: those kept apart in training, and those that were read later.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -66,26 +68,29 @@ def compare_models(db: sa.Connection, project_id: int, user_id: int, a: str, b: 
     Raises:
         NotFoundError: the project has no such model.
     """
-    rows = [model_row(db, project_id, id) for id in (a, b)]
     read = _read(db, project_id, user_id)
-    for row in rows:
-        share = row["card"].get("dev") or 0.0
-        source = sa.select(model_source.c.document).where(model_source.c.model == row["id"])
-        learned = set(db.scalars(source))
-        read = {id: doc for id, doc in read.items() if id not in learned or kept_apart(doc.id, share)}
+    for id in (a, b):
+        read = _not_learned_from(db, model_row(db, project_id, id), read)
     texts = {id: {"id": id, "text": doc.text, "meta": {}} for id, doc in read.items()}
     ours, theirs = (predicted_documents(db, _last_run(db, id), texts, brief=True) for id in (a, b))
     both = sorted(ours.keys() & theirs.keys())
-    found = Comparison(len(both), 0, 0, 0, 0, [])
-    for id in both:
-        for one, before, after in _places(id, read[id], ours[id], theirs[id]):
-            found.both_right += before and after
-            found.fixed += after and not before
-            found.broke += before and not after
-            found.both_wrong += not (before or after)
-            if before != after and len(found.examples) < MOST:
-                found.examples.append(one)
-    return found
+    places = [place for id in both for place in _places(id, read[id], ours[id], theirs[id])]
+    verdicts = Counter((before, after) for _, before, after in places)
+    return Comparison(
+        documents=len(both),
+        both_right=verdicts[True, True],
+        fixed=verdicts[False, True],
+        broke=verdicts[True, False],
+        both_wrong=verdicts[False, False],
+        examples=[one for one, before, after in places if before != after][:MOST],
+    )
+
+
+def _not_learned_from(db: sa.Connection, model: Mapping[str, Any], read: dict[int, Document]) -> dict[int, Document]:
+    """Return the documents that a model has not seen in training, but for keeping them apart."""
+    learned = set(db.scalars(sa.select(model_source.c.document).where(model_source.c.model == model["id"])))
+    share = model["card"].get("dev") or 0.0
+    return {id: doc for id, doc in read.items() if id not in learned or kept_apart(doc.id, share)}
 
 
 def _read(db: sa.Connection, project_id: int, user_id: int) -> dict[int, Document]:
