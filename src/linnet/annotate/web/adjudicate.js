@@ -1,9 +1,8 @@
 // Adjudication: the documents that readers see differently, how many conflicts each has, and who settles them.
 
 import {api} from './api.js';
-import {html, leads, nothing, plural, problem, repeat, say, state, View} from './base.js';
+import {entitle, html, leads, nothing, plural, problem, repeat, say, state, View} from './base.js';
 import {compare, saidIn, settled} from './conflicts.js';
-import {listen} from './events.js';
 import {allAssignments, byDocument, judge, personOf} from './works.js';
 import './judge.js';
 
@@ -26,21 +25,11 @@ class Adjudicate extends View {
 
   connectedCallback() {
     super.connectedCallback();
-    this.silence = listen(this.project, (kind) => {
-      if (this.assignment || !['assignment', 'reset'].includes(kind)) return;
-      clearTimeout(this.soon);
-      this.soon = setTimeout(() => this.load(), 1000);
-    });
-  }
-
-  disconnectedCallback() {
-    super.disconnectedCallback();
-    this.silence();
-    clearTimeout(this.soon);
+    this.reload(['assignment', 'reset'], () => { if (!this.assignment) this.load(); });
   }
 
   async load() {
-    document.title = `Adjudicate · ${state.project.name} · Linnet`;
+    entitle('Adjudicate', state.project.name);
     const all = await this.tell(() => allAssignments(this.project));
     if (!all) return;
     this.found = byDocument(all).map(caseOf).filter((one) => one.done.length > 1 || one.judges.length);

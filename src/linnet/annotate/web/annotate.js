@@ -2,7 +2,9 @@
 
 import {acceptOver, askLayers, askType, comment, LAYERS, settle} from './annotate_dialogs.js';
 import {api} from './api.js';
-import {classMap, confirm, go, html, nothing, plural, problem, remembered, repeat, say, share, state, toast, View} from './base.js';
+import {
+  classMap, confirm, entitle, go, html, nothing, plural, problem, remembered, repeat, say, share, state, toast, View,
+} from './base.js';
 import {Caret} from './caret.js';
 import {Desk} from './desk.js';
 import {keysOf, shown} from './keys.js';
@@ -50,7 +52,7 @@ class Annotate extends View {
       if (id !== this.assignment || !this.isConnected) { desk.close(); return; }
       this.desk = desk;
       remembered.set(`last.${this.project}`, id);
-      document.title = `${desk.doc.ext_id} · Linnet`;
+      entitle(desk.doc.ext_id, state.project.name);
       desk.addEventListener('change', () => this.refresh());
       desk.addEventListener('status', ({detail}) => this.tellStatus(detail));
       desk.addEventListener('conflict', ({detail}) => settle(this, detail));
@@ -205,7 +207,7 @@ class Annotate extends View {
     if (row) this.link([row.id]);
   }
 
-  link(concepts, names = {}) {
+  link(concepts) {
     if (this.locked) return;
     const offered = this.rows().map((one) => one.id);
     if (this.choice) { this.create({concepts}); this.nextOpen(); return; }
@@ -531,7 +533,7 @@ class Annotate extends View {
     const surface = this.choice ? this.choice.map((part) => this.desk.offsets.slice(...part)).join(' … ') : mention ? this.desk.surface(mention) : '';
     const start = this.searching ? html`<linnet-picker .project=${this.project} .kb=${this.kb} .types=${mention?.types || []} .used=${this.found?.used || []}
       .candidates=${rows.map((one) => ({...one, name: nameOf(this.kb, one.id), types: known(this.kb, one.id)?.types || []}))}
-      @choose=${({detail}) => { this.searching = false; this.link(detail.concepts, detail.names); this.textBox.focus({preventScroll: true}); }}
+      @choose=${({detail}) => { this.searching = false; this.link(detail.concepts); this.textBox.focus({preventScroll: true}); }}
       @nil=${({detail}) => { this.endSearch(); this.nil(detail.nil); }} @unsure=${() => { this.endSearch(); this.decide('unsure'); }} @cancel=${() => this.endSearch()}></linnet-picker>` : nothing;
     return html`<section class="panel side-panel" aria-label="Candidates" tabindex="-1" data-panel data-keys="decide history document mentions">
       <header><h2>${surface ? html`“${surface}”` : 'Candidates'}</h2></header>

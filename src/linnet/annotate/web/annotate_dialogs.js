@@ -1,7 +1,7 @@
 // What the screen of a document asks in dialogs. `screen` is the element `linnet-annotate`.
 
-import {api} from './api.js';
 import {dialog, html, plural, remembered, say, share} from './base.js';
+import {describeKb} from './kb.js';
 import {learn, nameOf} from './names.js';
 
 /** The layers of mentions, and where they come from. */
@@ -10,9 +10,9 @@ export const LAYERS = {gold: 'GOLD: came with the document', user: 'USER: decide
 /** Choose the type of the mention that has the focus. */
 export async function askType(screen) {
   if (!screen.mention || screen.locked) return;
-  const known = screen.kb ? Object.keys((await screen.tell(() => api.get(`/kb/${screen.kb}`)))?.types || {}) : [];
+  const known = screen.kb ? Object.keys((await screen.tell(() => describeKb(screen.kb)))?.types || {}) : [];
   const types = [...new Set([...screen.mention.types, ...known])];
-  const chosen = await dialog('Type of the mention', (close, redraw) => html`
+  const chosen = await dialog('Type of the mention', (close) => html`
     <label for="type-words">Type</label>
     <input id="type-words" list="types" autofocus autocomplete="off" @keydown=${(event) => { if (event.key === 'Enter' && event.target.value.trim()) { event.preventDefault(); close(event.target.value.trim()); } }}>
     <datalist id="types">${types.map((one) => html`<option value=${one}></option>`)}</datalist>
@@ -60,7 +60,7 @@ export async function acceptOver(screen) {
 
 /** Choose which layers are shown, and how. */
 export async function askLayers(screen) {
-  await dialog('Which layers are shown', (close, redraw) => html`${Object.entries(LAYERS).map(([layer, label], number) => html`
+  await dialog('Which layers are shown', () => html`${Object.entries(LAYERS).map(([layer, label], number) => html`
     <label class="line"><input type="checkbox" ?autofocus=${number === 0} .checked=${screen.layers.has(layer)} @change=${(event) => {
       if (event.target.checked) screen.layers.add(layer); else screen.layers.delete(layer);
       screen.refresh();

@@ -25,8 +25,6 @@ const SCREENS = [  // pattern, tag, title; a group is given to the element as `a
   [/^#\/p\/(\d+)\/team$/, 'team', (project) => html`<linnet-team .project=${project}></linnet-team>`],
 ];
 
-const TITLES = {concepts: 'Concepts', models: 'Models', adjudicate: 'Adjudicate', team: 'Team'};  // others know better ones
-
 class App extends View {
   static properties = {ready: {state: true}, hash: {state: true}};
 
@@ -122,11 +120,6 @@ class App extends View {
       location.hash = '#/';
       location.reload();  // nothing of a person stays in memory
     });
-  }
-
-  updated() {
-    const [, name] = SCREENS.find(([one]) => one.test(this.hash)) || SCREENS[0];
-    if (TITLES[name] && state.project) document.title = `${TITLES[name]} · ${state.project.name} · Linnet`;
   }
 
   /** Move the focus to the next panel (`F6`). */

@@ -3,9 +3,12 @@
 import {html, LitElement, nothing, render} from './lit.js';
 import {bind} from './keys.js';
 import {api, OfflineError} from './api.js';
+import {listen} from './events.js';
 
 export {html, nothing};
 export {svg, repeat, live, keyed, classMap, ref, createRef} from './lit.js';
+
+const SOON = 1000;  // milliseconds
 
 /** An element whose content stands in the page itself, so that one style sheet, the focus and readers reach all of it. */
 export class View extends LitElement {
@@ -16,6 +19,18 @@ export class View extends LitElement {
   on(target, kind, run) {
     target.addEventListener(kind, run);
     this.#unbind.push(() => target.removeEventListener(kind, run));
+  }
+  /** Hear what happens in the project on the screen (`events.js`): `run(kind, data)`. */
+  listen(run) { this.#unbind.push(listen(this.project, run)); }
+  /** Run something a moment after something happened of one of these kinds; what comes at once counts as one. */
+  reload(kinds, run) {
+    let timer = 0;
+    this.listen((kind) => {
+      if (!kinds.includes(kind)) return;
+      clearTimeout(timer);
+      timer = setTimeout(run, SOON);
+    });
+    this.#unbind.push(() => clearTimeout(timer));
   }
   disconnectedCallback() {
     super.disconnectedCallback();
@@ -95,6 +110,9 @@ export function confirm(title, text, yes = 'OK') {
     <button type="button" @click=${() => close(false)}>Cancel</button>
     <button type="submit" class="main" autofocus @click=${() => close(true)}>${yes}</button></footer>`);
 }
+
+/** Name what is shown, for the tab and its history. */
+export function entitle(...what) { document.title = [...what, 'Linnet'].join(' · '); }
 
 /** Go to an address: `#/p/1/a/5`. */
 export function go(hash) { location.hash = hash; }

@@ -1,6 +1,6 @@
 // Screen of concepts: search on the left, one concept with all that is known of it on the right.
 
-import {go, html, nothing, plural, state} from './base.js';
+import {entitle, go, html, nothing, plural, state} from './base.js';
 import './concept_card.js';
 import {Finder, keyOf} from './concept_finder.js';
 import {proposeConcept} from './concept_propose.js';
@@ -17,7 +17,7 @@ class Concepts extends Finder {
 
   connectedCallback() {
     super.connectedCallback();
-    document.title = 'Concepts – Linnet';
+    entitle('Concepts');
     this.kb = state.project.kb_version;
   }
 
@@ -100,7 +100,7 @@ class Concepts extends Finder {
     const {shown} = this;
     return html`
       <linnet-card .kb=${this.kb} .project=${this.project} .concept=${this.concept} .level=${2}
-        @shown=${({detail}) => { this.shown = detail; document.title = `${detail.name} – Linnet`; }}
+        @shown=${({detail}) => { this.shown = detail; entitle(detail.name); }}
         @open=${(event) => { event.preventDefault(); this.take(event.detail); }}></linnet-card>
       ${shown ? html`<button type="button" @click=${() => this.limit(shown)}>Search only below ${shown.name}</button>` : nothing}`;
   }

@@ -247,7 +247,7 @@ export class Desk extends EventTarget {
 
   /** Give a command again that was in conflict, now that its sender has seen what others did. */
   again(command) {
-    const {id, seen, mention, ...fields} = command;
+    const {id, mention, ...fields} = command;
     return this.do(command.op, mention === `m:${id}` ? fields : {...fields, mention});
   }
 

@@ -2,7 +2,6 @@
 
 import {api} from './api.js';
 import {confirm, count, html, leads, nothing, plural, repeat, say, share, toast, View, when} from './base.js';
-import {listen} from './events.js';
 
 /** What a training may teach, in words. */
 export const PARTS = {both: 'finding and linking', ner: 'finding mentions', linker: 'linking'};
@@ -41,13 +40,12 @@ class Jobs extends View {
   connectedCallback() {
     super.connectedCallback();
     this.load();
-    this.end = listen(this.project, (kind, data) => this.hear(kind, data));
+    this.listen((kind, data) => this.hear(kind, data));
     this.#clock = setInterval(() => this.follow(), AGAIN);
   }
 
   disconnectedCallback() {
     super.disconnectedCallback();
-    this.end();
     clearInterval(this.#clock);
   }
 

@@ -1,10 +1,9 @@
 // Adjudication of one document: what its readers say differently, one conflict after the other, and the result.
 
 import {api} from './api.js';
-import {classMap, confirm, dialog, go, html, nothing, plural, problem, remembered, say, state, toast, View} from './base.js';
+import {classMap, confirm, dialog, entitle, go, html, nothing, plural, problem, remembered, say, state, toast, View} from './base.js';
 import {answersIn, both, commandsFor, compare, isMerged, saidIn, settled} from './conflicts.js';
 import {Desk} from './desk.js';
-import {listen} from './events.js';
 import {differencesOf, drawComments, drawConflict, drawConflicts, drawText, key} from './judge_panels.js';
 import {keysOf, shown} from './keys.js';
 import {kinshipOf} from './kinship.js';
@@ -28,12 +27,11 @@ class Judge extends View {
   connectedCallback() {
     super.connectedCallback();
     this.keys(this.actions());
-    this.silence = listen(this.project, (kind, data) => this.hear(kind, data));
+    this.listen((kind, data) => this.hear(kind, data));
   }
 
   disconnectedCallback() {
     super.disconnectedCallback();
-    this.silence();
     this.desk?.close();
   }
 
@@ -52,7 +50,7 @@ class Judge extends View {
       if (id !== this.assignment || !this.isConnected) { desk.close(); return; }
       if (desk.kind !== 'adjudicate') { desk.close(); go(`#/p/${this.project}/a/${id}`); return; }
       this.desk = desk;
-      document.title = `Adjudicate ${desk.doc.ext_id} · Linnet`;
+      entitle(`Adjudicate ${desk.doc.ext_id}`, state.project.name);
       desk.addEventListener('change', () => { this.held = null; this.requestUpdate(); });
       desk.addEventListener('status', () => this.requestUpdate());
       desk.addEventListener('conflict', ({detail}) => this.tellConflict(detail));

@@ -1,21 +1,14 @@
 // How concepts of a knowledge base are related, found by climbing to what is above them.
 
-import {api, ApiError, query} from './api.js';
+import {ApiError} from './api.js';
+import {readConcept} from './kb.js';
 
 const HIGHEST = 4;  // levels that are climbed
-const asked = new Map();  // by version and id: the promise of a concept, null for one that there is not
-
-function read(kb, project, id) {
-  const key = `${kb} ${id}`;
-  if (!asked.has(key)) {
-    asked.set(key, api.get(`/kb/${kb}/concepts/${encodeURIComponent(id)}${query({project})}`).catch((error) => {
-      if (error instanceof ApiError && error.status < 500 && error.status !== 401) return null;
-      asked.delete(key);
-      throw error;
-    }));
-  }
-  return asked.get(key);
-}
+/** Return a concept, null if there is none with this id. */
+const read = (kb, project, id) => readConcept(kb, project, id).catch((error) => {
+  if (error instanceof ApiError && error.status < 500 && error.status !== 401) return null;
+  throw error;
+});
 
 /** Return a concept and what is above it, by id: `{level, name}`; null if there is no such concept. */
 async function climb(kb, project, id) {

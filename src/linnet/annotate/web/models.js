@@ -1,10 +1,9 @@
 // Training and models (S4): work in progress, models and how good they are, two compared, whether reading on still pays.
 
 import {api, query} from './api.js';
-import {confirm, count, dialog, html, leads, nothing, openProject, plural, remembered, repeat, share, state, svg, toast, View, when}
+import {confirm, count, dialog, entitle, html, leads, nothing, openProject, plural, remembered, repeat, share, state, svg, toast, View, when}
   from './base.js';
 import {lineChart} from './charts.js';
-import {listen} from './events.js';
 import {named, PARTS} from './jobs.js';
 import {errorsLeft, missed, reliability, signals} from './outlook.js';
 import './compare.js';
@@ -42,14 +41,9 @@ class Models extends View {
   connectedCallback() {
     super.connectedCallback();
     this.gain = remembered.get(`gain.${this.project}`, GAIN);
-    document.title = `Training and models · ${state.project.name}`;
+    entitle('Training and models', state.project.name);
     this.load();
-    this.end = listen(this.project, (kind) => { if (['model', 'reset'].includes(kind)) this.load(); });
-  }
-
-  disconnectedCallback() {
-    super.disconnectedCallback();
-    this.end();
+    this.listen((kind) => { if (['model', 'reset'].includes(kind)) this.load(); });
   }
 
   async load() {

@@ -1,8 +1,7 @@
 // A project (S1): resume, what I have to read, how far it is, what is in it, and for those who lead it settings and exports.
 
 import {api} from './api.js';
-import {html, leads, nothing, openProject, state, View, works} from './base.js';
-import {listen} from './events.js';
+import {entitle, html, leads, nothing, openProject, state, View, works} from './base.js';
 import {sentence} from './forms.js';
 import {editGuidelines, editSettings} from './project_settings.js';
 import './project_documents.js';
@@ -28,19 +27,18 @@ class Project extends View {
 
   connectedCallback() {
     super.connectedCallback();
-    document.title = `${state.project.name} – Linnet`;
+    entitle(state.project.name);
     this.keys({
       resume: () => this.part('queue')?.resume(),
       upload: () => this.part('upload')?.choose(),
       draw: () => this.part('queue')?.draw(),
     });
-    this.silence = listen(this.project, (kind, data) => this.hear(kind, data));
+    this.listen((kind, data) => this.hear(kind, data));
     this.head();
   }
 
   disconnectedCallback() {
     super.disconnectedCallback();
-    this.silence();
     clearTimeout(this.timer);
   }
 

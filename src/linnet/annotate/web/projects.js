@@ -1,7 +1,7 @@
 // The projects of somebody, and for administrators of the server: new projects, and the people.
 
 import {api} from './api.js';
-import {dialog, go, html, nothing, plural, state, View} from './base.js';
+import {dialog, entitle, go, html, nothing, plural, state, View} from './base.js';
 import {faultsOf, focusWrong} from './forms.js';
 import {changesOf, faultsOfDraft, NEW, placeRecipe, projectFields, WORDS} from './project_fields.js';
 import './users.js';
@@ -22,7 +22,7 @@ class Projects extends View {
 
   connectedCallback() {
     super.connectedCallback();
-    document.title = 'Projects – Linnet';
+    entitle('Projects');
     this.load();
   }
 

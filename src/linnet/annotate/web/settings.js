@@ -1,7 +1,7 @@
 // What somebody sets for themselves: how this browser shows things, the keys, the password, tokens of programs.
 
 import {api, keepSession} from './api.js';
-import {confirm, html, nothing, remembered, repeat, say, state, toast, View, when} from './base.js';
+import {confirm, entitle, html, nothing, remembered, repeat, say, state, toast, View, when} from './base.js';
 import {about, faultsOf, field, focusWrong, heads, keepFocus, secretBox, sentence} from './forms.js';
 import './settings_keys.js';
 
@@ -19,7 +19,7 @@ function dress(key, value) {
 class Settings extends View {
   connectedCallback() {
     super.connectedCallback();
-    document.title = 'Settings – Linnet';
+    entitle('Settings');
   }
 
   slider(key, label, [least, most, usual], step, unit) {

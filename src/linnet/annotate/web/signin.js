@@ -2,7 +2,7 @@
 // server only demonstrates.
 
 import {api, keepSession} from './api.js';
-import {html, nothing, problem, say, state, toast, View} from './base.js';
+import {entitle, html, nothing, problem, say, state, toast, View} from './base.js';
 import {field, focusWrong, sentence} from './forms.js';
 
 const SHORTEST = 10;  // characters of a password
@@ -40,7 +40,7 @@ class SignIn extends View {
     this.link = location.hash.startsWith(LINK) ? location.hash.slice(LINK.length) : '';
     this.used = false;
     this.wrong = {};
-    document.title = `${this.link ? 'Set a password' : 'Sign in'} – Linnet`;
+    entitle(this.link ? 'Set a password' : 'Sign in');
   }
 
   /** Ask which other ways in there are; none of them is no reason to complain. */

@@ -2,7 +2,6 @@
 
 import {api} from './api.js';
 import {html, nothing, plural, share, state, View} from './base.js';
-import {listen} from './events.js';
 import {figureNamed, gapIn} from './figures.js';
 import {learn, nameOf} from './names.js';
 import {allDocuments, judge} from './works.js';
@@ -33,13 +32,8 @@ class Agreement extends View {
 
   connectedCallback() {
     super.connectedCallback();
-    this.silence = listen(this.project, (kind) => { if (['assignment', 'reset'].includes(kind) && this.found) this.stale = true; });
+    this.listen((kind) => { if (['assignment', 'reset'].includes(kind) && this.found) this.stale = true; });
     this.load();
-  }
-
-  disconnectedCallback() {
-    super.disconnectedCallback();
-    this.silence();
   }
 
   async load() {

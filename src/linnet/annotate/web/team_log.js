@@ -2,7 +2,6 @@
 
 import {api} from './api.js';
 import {count, html, nothing, plural, repeat, state, View, when} from './base.js';
-import {listen} from './events.js';
 import {named} from './jobs.js';
 import {logOf} from './log.js';
 import {learn, nameOf} from './names.js';
@@ -35,19 +34,9 @@ class Log extends View {
 
   connectedCallback() {
     super.connectedCallback();
-    this.silence = listen(this.project, (kind) => {
-      if (kind === 'reset') this.log.clear();
-      else if (!['mention', 'assignment', 'comment', 'document'].includes(kind)) return;
-      clearTimeout(this.soon);
-      this.soon = setTimeout(() => this.load(), 1000);
-    });
+    this.listen((kind) => { if (kind === 'reset') this.log.clear(); });
+    this.reload(['mention', 'assignment', 'comment', 'document', 'reset'], () => this.load());
     this.load();
-  }
-
-  disconnectedCallback() {
-    super.disconnectedCallback();
-    this.silence();
-    clearTimeout(this.soon);
   }
 
   get log() { return logOf(this.project); }

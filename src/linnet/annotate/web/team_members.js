@@ -2,7 +2,6 @@
 
 import {api} from './api.js';
 import {confirm, go, html, live, nothing, openProject, problem, repeat, say, state, toast, View} from './base.js';
-import {listen} from './events.js';
 import {faultsOf, field, focusWrong} from './forms.js';
 
 const ROLES = [
@@ -25,13 +24,8 @@ class Members extends View {
 
   connectedCallback() {
     super.connectedCallback();
-    this.silence = listen(this.project, (kind) => { if (['member', 'reset'].includes(kind)) this.refresh(); });
+    this.listen((kind) => { if (['member', 'reset'].includes(kind)) this.refresh(); });
     if (this.changes && state.me.admin) api.get('/users').then((found) => { this.people = found; }).catch(problem);
-  }
-
-  disconnectedCallback() {
-    super.disconnectedCallback();
-    this.silence();
   }
 
   get changes() { return state.project.role === 'admin'; }

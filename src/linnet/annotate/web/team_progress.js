@@ -2,7 +2,6 @@
 
 import {count, html, state, View} from './base.js';
 import {barChart} from './charts.js';
-import {listen} from './events.js';
 import {logOf} from './log.js';
 import {allAssignments, personOf, stageOf} from './works.js';
 
@@ -44,18 +43,8 @@ class TeamProgress extends View {
 
   connectedCallback() {
     super.connectedCallback();
-    this.silence = listen(this.project, (kind) => {
-      if (!['assignment', 'member', 'reset'].includes(kind)) return;
-      clearTimeout(this.soon);
-      this.soon = setTimeout(() => this.load(), 1000);
-    });
+    this.reload(['assignment', 'member', 'reset'], () => this.load());
     this.load();
-  }
-
-  disconnectedCallback() {
-    super.disconnectedCallback();
-    this.silence();
-    clearTimeout(this.soon);
   }
 
   async load() {

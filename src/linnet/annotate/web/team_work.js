@@ -2,7 +2,6 @@
 
 import {api} from './api.js';
 import {count, html, nothing, openProject, plural, repeat, state, toast, View} from './base.js';
-import {listen} from './events.js';
 import {editSettings} from './project_settings.js';
 import {allAssignments, allDocuments, byDocument, personOf, stageOf} from './works.js';
 
@@ -31,18 +30,8 @@ class Work extends View {
 
   connectedCallback() {
     super.connectedCallback();
-    this.silence = listen(this.project, (kind) => {
-      if (!['assignment', 'document', 'member', 'reset'].includes(kind)) return;
-      clearTimeout(this.soon);
-      this.soon = setTimeout(() => this.load(), 1000);
-    });
+    this.reload(['assignment', 'document', 'member', 'reset'], () => this.load());
     this.load();
-  }
-
-  disconnectedCallback() {
-    super.disconnectedCallback();
-    this.silence();
-    clearTimeout(this.soon);
   }
 
   async load() {
