@@ -17,10 +17,10 @@ from linnet.annotate.api.access import PREFIX
 
 
 @contextmanager
-def serving(folder: Path | None, *options: str) -> Iterator[tuple[subprocess.Popen[str], int, str]]:
+def serving(folder: Path | None, *options: str, port: int = 0) -> Iterator[tuple[subprocess.Popen[str], int, str]]:
     """Run the command; yield the process, its port, and the secret of the link, if it printed one.
 
-    Without a folder none is named; without options it has no worker beside it.
+    Without a folder none is named; without options it has no worker beside it; without a port the system gives one.
     """
     command = [
         sys.executable,
@@ -29,7 +29,7 @@ def serving(folder: Path | None, *options: str) -> Iterator[tuple[subprocess.Pop
         "serve",
         *([] if folder is None else ["--data", str(folder)]),
         "--port",
-        "0",
+        str(port),
         *(options or ["--no-worker"]),
     ]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONUNBUFFERED": "1"})
