@@ -209,6 +209,7 @@ def test_two_read_what_two_should_read(site: Site, root: Person) -> None:
 
 
 def test_search_and_tree(root: Person, named_kb: KnowledgeBase) -> None:
+    assert "small" in root.get("/kb")["names"]
     version = root.get("/kb/small")["version"]
     assert root.get(f"/kb/{version}")["types"]["Neurology"] == 2
     found = root.get(f"/kb/{version}/search", params={"q": "seizure", "types": ["Neurology"]})
@@ -351,6 +352,19 @@ def test_gold_that_nobody_touched_is_no_agreement(site: Site, root: Person) -> N
     found = root.get(f"/projects/{project}/agreement")
     assert found["overall"]["figures"]["span.exact.raw"]["value"] == 0
     assert root.get(f"/projects/{project}/stopping")["missed_by_both"][0]["missed"] == 1  # 2 · 2 / 1 - 1 - 2
+
+
+def test_recipes_are_listed_with_those_of_the_workbench(site: Site, root: Person) -> None:
+    folder = site.folder / "recipes"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "ward.toml").write_text('description = "Ours"\n[[pipeline]]\nuse = "dictionary"\n')
+    (folder / "broken.toml").write_text("[[pipeline]]\nuse = 7\n")
+    found = root.get("/recipes")
+    assert found["ward"] == "Ours"
+    assert "dictionary" in found
+    assert "bc5cdr/tagger" not in found
+    assert "broken.toml" in found["broken"]
+    assert str(site.folder) not in json.dumps(found)
 
 
 def test_a_knowledge_base_that_was_edited_is_opened_again(site: Site, root: Person) -> None:

@@ -106,6 +106,7 @@ class Reading:
         shown = shown_predictions(self.sheet(), self.state)
         return {
             "id": self.row["id"],
+            "project": self.row["project"],
             "document": self.row["document"],
             "user": self.row["user"],
             "kind": self.row["kind"],

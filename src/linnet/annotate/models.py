@@ -13,11 +13,11 @@ from linnet.annotate.journal import append_to_project, lock
 from linnet.annotate.people import name_of
 from linnet.annotate.problems import NotFoundError
 from linnet.annotate.tables import model, project
-from linnet.errors import DataError, KnowledgeBaseError
+from linnet.errors import DataError, KnowledgeBaseError, LinnetError, did_you_mean
 from linnet.home import kb_path
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Pipeline
-from linnet.recipes.config import load, open_kb, recipes
+from linnet.recipes.config import load, open_kb, read_recipe, recipes
 
 __all__ = [
     "MODELS",
@@ -29,6 +29,7 @@ __all__ = [
     "models_of",
     "project_row",
     "recipe_named",
+    "recipes_for",
     "use",
 ]
 
@@ -133,9 +134,28 @@ def recipe_named(name: str, data: Path) -> str:
     """
     if name in recipes():
         return name
-    own = data / RECIPES
-    found = {path.stem: path for path in sorted(own.glob("*.toml"))}
+    found = _own_recipes(data)
     if name not in found:
         where = f"in the folder {RECIPES} of the workbench"
-        raise DataError(f"there is no recipe {name!r}: it neither comes with Linnet nor is it a file {where}")
+        hint = did_you_mean(name, [*recipes(), *found])
+        raise DataError(f"there is no recipe {name!r}: it neither comes with Linnet nor is it a file {where}{hint}")
     return str(found[name])
+
+
+def _own_recipes(data: Path) -> dict[str, Path]:
+    return {path.stem: path for path in sorted((data / RECIPES).glob("*.toml"))}
+
+
+def recipes_for(data: Path) -> dict[str, str]:
+    """Return recipes for documents of any kind, those in the folder ``recipes`` of `data` too: name and description.
+
+    Those for one corpus are left out, though they can be named. Of one that cannot be read it is said why.
+    """
+    general = {name: path for name, path in recipes().items() if "/" not in name}
+    found: dict[str, str] = {}
+    for name, path in (general | _own_recipes(data)).items():
+        try:
+            found[name] = read_recipe(path).description
+        except LinnetError as error:
+            found[name] = str(error).replace(str(path), path.name)
+    return found

@@ -124,10 +124,14 @@ def _placed(file: File, folder: Path, made: Read, room: Room) -> list[Found]:
 def _pair(found: list[Found], folder: Path) -> None:
     """Put single files into one folder, where those that belong together stand side by side."""
     folder.mkdir()
+    names = set[str]()
     for place, item in enumerate(found):
         target = folder / item.relative
         if "/" not in item.relative and not target.exists():
             found[place] = Found(item.path.rename(target), item.relative)
+        elif item.relative in names:  # else it would be named after where it lies on the server
+            found[place] = Found(item.path, f"{place + 1}-{item.relative}")
+        names.add(found[place].relative)
 
 
 def _read_one(item: Found, name: str, made: Read, format: str | None, repair: bool) -> None:

@@ -201,19 +201,23 @@ def _sniff_markup(text: str) -> str | None:
 
 
 def unique_names(files: Sequence[Found]) -> dict[Found, str]:
-    """Return a name for every file: its stem, or with its folders where two stems are the same.
+    """Return a name for every file: its stem, or with its folders and its ending where two stems are the same.
 
     >>> list(unique_names([Found(Path("x/a/1.txt"), "a/1.txt"), Found(Path("x/b/1.txt"), "b/1.txt")]).values())
     ['a/1', 'b/1']
+    >>> list(unique_names([Found(Path("x/1.txt"), "1.txt"), Found(Path("x/1.json"), "1.json")]).values())
+    ['1.txt', '1.json']
     """
     names: dict[Found, str] = {}
     stems = Counter(stem(file.path) for file in files)
     longer = Counter(_without_suffix(file) for file in files)
+    whole = Counter(file.relative for file in files)
     for file in files:
         name = stem(file.path)
         if stems[name] > 1:
             name = _without_suffix(file)
-            name = str(file.path) if longer[name] > 1 else name
+            if longer[name] > 1:
+                name = str(file.path) if whole[file.relative] > 1 else file.relative
         # bytes of a file name that are no UTF-8 would be half characters, which few formats can hold
         names[file] = name.encode("utf-8", "backslashreplace").decode()
     return names

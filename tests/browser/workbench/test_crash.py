@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from pathlib import Path
@@ -41,7 +42,8 @@ def test_nothing_is_lost_or_doubled(chromium: Browser, kb: KnowledgeBase, tmp_pa
 
         def note(answer: Response) -> None:
             if answer.url.endswith("/commands") and answer.ok:
-                acknowledged.extend(one["mention"] for one in answer.request.post_data_json["commands"])
+                sent = json.loads(answer.request.post_data or "{}")
+                acknowledged.extend(one["mention"] for one in sent["commands"])
 
         tab.page.on("response", note)
         tab.sign_in(me)

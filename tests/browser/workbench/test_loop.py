@@ -1,4 +1,4 @@
-"""Training, as people see it: how far it is, a worker that dies, work that goes on meanwhile, models compared and changed."""
+"""Training, as people see it: how far it is, a worker that dies, work that goes on meanwhile, models compared."""
 
 from __future__ import annotations
 
@@ -45,7 +45,8 @@ lr = 3e-3
 evaluate_every = "2 epochs"
 checkpoint_every = "1 epoch"
 """
-FRESH = ("fresh", "She had heart pain. She had liver failure. She had brain swelling. She had skin cancer.\n" + "Well. " * 400)
+ILL_TEXT = "She had heart pain. She had liver failure. She had brain swelling. She had skin cancer.\n"
+FRESH = ("fresh", ILL_TEXT + "Well. " * 400)
 LEASE = 60_000  # milliseconds in which another worker has the job of one that died
 
 

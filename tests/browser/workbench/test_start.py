@@ -1,4 +1,4 @@
-"""The first hour of a team: the link of the first start, a project, people, files good and broken, documents to read."""
+"""The first hour of a team: the link of the first start, a project, people, good and broken files, work for two."""
 
 from __future__ import annotations
 

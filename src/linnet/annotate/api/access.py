@@ -91,6 +91,8 @@ ACCESS: Mapping[str, Access] = MappingProxyType(
         "GET /assignments/{assignment}/events": _read(*MEMBERS),
         "GET /projects/{project}/events": _read(*MEMBERS),
         "GET /projects/{project}/stream": _read(*MEMBERS),
+        "GET /kb": _read(USER),
+        "GET /recipes": _read(USER),
         "GET /kb/{kb}": _read(USER),
         "GET /kb/{version}/search": _read(USER),
         "GET /kb/{version}/concepts": _read(USER),

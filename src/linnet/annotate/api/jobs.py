@@ -14,7 +14,7 @@ from linnet.annotate.api.session import Body
 from linnet.annotate.api.workbench import Workbench
 from linnet.annotate.comparing import compare_models
 from linnet.annotate.jobs import Job, ask_to_cancel, enqueue, find, jobs_of
-from linnet.annotate.models import model_row, models_of, project_row, use
+from linnet.annotate.models import model_row, models_of, project_row, recipes_for, use
 from linnet.annotate.orders import check_order
 
 __all__ = ["router"]
@@ -30,6 +30,12 @@ class Order(Body):
 
     kind: Literal["train", "predict", "export"]
     args: dict[str, JsonValue] = Field(default={}, max_length=20)
+
+
+@router.get("/recipes")
+def list_recipes(bench: Bench) -> dict[str, str]:
+    """List the recipes that suit documents of any kind, and those of this workbench: name and what it is."""
+    return recipes_for(bench.settings.data)
 
 
 def _tells_all(bench: Workbench, asker: Asker) -> bool:

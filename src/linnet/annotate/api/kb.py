@@ -24,6 +24,7 @@ from linnet.annotate.searching import Hit, Nearest, Search, Sources
 from linnet.annotate.searching import search as find
 from linnet.data import Concept
 from linnet.errors import KnowledgeBaseError
+from linnet.home import kb_folder
 from linnet.kb import KnowledgeBase
 
 __all__ = ["router"]
@@ -54,6 +55,12 @@ class Wanted(Body):
         return Search(
             text=self.q, types=self.types, under=self.under, first=self.first, limit=self.limit, late=self.late
         )
+
+
+@router.get("/kb")
+def list_kbs() -> dict[str, list[str]]:
+    """List the knowledge bases of this server that have names, which projects can link to."""
+    return {"names": [path.stem for path in sorted(kb_folder().glob("*.kb"))]}
 
 
 @router.get("/kb/{kb}")

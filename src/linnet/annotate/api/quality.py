@@ -31,8 +31,9 @@ router = make_router()
 
 @router.get("/projects/{project}/progress")
 def progress(bench: Bench, asker: Asked, project: int) -> dict[str, Any]:
-    """Count documents, and assignments by state: mine, and all that I may see."""
+    """Count documents, and readings by state: mine, and all that I may see. An adjudication is none."""
     by_state = sa.select(assignment.c.state, sa.func.count()).group_by(assignment.c.state)
+    by_state = by_state.where(assignment.c.kind != "adjudicate")
     with bench.store.read() as db:
         seen = by_state.where(assignment.c.id.in_(visible_streams(db, project, asker.user)))
         documents = sa.select(sa.func.count()).select_from(document).where(document.c.project == project)

@@ -1,26 +1,28 @@
 // Screen of one document: mentions, text, candidates. Everything can be done by keys (keys.js) and by pointer.
 
 import {acceptOver, askLayers, askType, comment, LAYERS, settle} from './annotate_dialogs.js';
-import {api} from './api.js';
+import {api, OfflineError} from './api.js';
 import {
   classMap, confirm, entitle, go, html, nothing, plural, problem, remembered, repeat, say, share, state, toast, View,
 } from './base.js';
 import {Caret} from './caret.js';
 import {Desk} from './desk.js';
+import {sentence} from './forms.js';
 import {keysOf, shown} from './keys.js';
 import {known, learn, nameOf} from './names.js';
 import {labelOf, styleOf, TextView} from './text.js';
 import {askNil} from './picker.js';
+import {assignmentsOf} from './project_queue.js';
 
 const LISTED = 150;  // mentions on each side of the one with the focus that the list shows
 const CONTEXTS = 'mentions decide edges create spread history document';
 
 class Annotate extends View {
-  static properties = {project: {}, assignment: {}, at: {state: true}, found: {state: true}, mode: {state: true}, tick: {state: true}};
+  static properties = {project: {}, assignment: {}, at: {state: true}, found: {state: true}, mode: {state: true}, tick: {state: true}, failed: {state: true}};
 
   constructor() {
     super();
-    Object.assign(this, {at: '', found: null, mode: '', choice: null, card: '', mentions: [], layers: new Set(Object.keys(LAYERS)), queue: []});
+    Object.assign(this, {at: '', found: null, mode: '', choice: null, card: '', failed: '', mentions: [], layers: new Set(Object.keys(LAYERS)), queue: []});
   }
 
   willUpdate(changed) {
@@ -38,40 +40,54 @@ class Annotate extends View {
     super.connectedCallback();
     this.keys(this.actions());
     this.on(window, 'keyup', (event) => { if (keysOf('hide').includes(event.key)) this.textBox?.classList.remove('hide-marks'); });
-    this.on(document, 'selectionchange', () => this.selecting());
+    this.on(document, 'selectionchange', () => this.hearSelection());
   }
 
   // --- opening ------------------------------------------------------------------------------------------------------
 
   async begin() {
     this.desk?.close();
-    Object.assign(this, {desk: null, view: null, at: '', found: null, choice: null, mode: '', card: ''});
+    this.endSearch();
+    Object.assign(this, {desk: null, view: null, at: '', found: null, choice: null, mode: '', card: '', failed: ''});
     const id = this.assignment;
-    await this.tell(async () => {
+    try {
       const desk = await new Desk(id).open();
       if (id !== this.assignment || !this.isConnected) { desk.close(); return; }
       this.desk = desk;
-      remembered.set(`last.${this.project}`, id);
-      entitle(desk.doc.ext_id, state.project.name);
-      desk.addEventListener('change', () => this.refresh());
-      desk.addEventListener('status', ({detail}) => this.tellStatus(detail));
-      desk.addEventListener('conflict', ({detail}) => settle(this, detail));
-      desk.addEventListener('done', ({detail}) => this.tellDone(detail));
-      this.refresh();
-      await this.updateComplete;
-      this.view = new TextView(this.textBox, desk.offsets);
-      this.caret = new Caret(this.view, desk);
-      this.refresh();
-      this.focusOn((this.mentions.find((one) => this.waits(one)) || this.mentions[0])?.id || '', {quiet: true});
-      this.textBox.focus({preventScroll: true});
-      this.readQueue();
-    });
+      await this.show(desk);
+    } catch (error) {
+      if (id !== this.assignment || error.status === 401) return;
+      const lost = 'There is no connection to the server.';
+      this.failed = error instanceof OfflineError ? lost : error.status ? sentence(error.detail || error.message) : error.message;
+      if (!error.status) problem(error);
+    }
   }
 
+  /** Draw a document that was opened; what another one says later is not about the one on the screen. */
+  async show(desk) {
+    remembered.set(`last.${this.project}`, this.assignment);
+    entitle(desk.doc.ext_id, state.project.name);
+    const heard = (kind, run) => desk.addEventListener(kind, ({detail}) => { if (desk === this.desk) run(detail); });
+    heard('change', () => this.refresh());
+    heard('status', (status) => this.tellStatus(status));
+    heard('done', (done) => this.tellDone(desk, done));
+    desk.addEventListener('conflict', ({detail}) => settle(this, desk, detail));
+    this.refresh();
+    await this.updateComplete;
+    this.view = new TextView(this.textBox, desk.offsets);
+    this.caret = new Caret(this.view, desk);
+    this.refresh();
+    this.focusOn((this.mentions.find((one) => this.waits(one)) || this.mentions[0])?.id || '', {quiet: true});
+    this.textBox.focus({preventScroll: true});
+    this.readQueue();
+  }
+
+  /** Read what there is to do; returns whether it could be read. */
   async readQueue() {
-    const found = await api.get(`/projects/${this.project}/assignments?limit=1000`).catch(() => ({assignments: []}));
-    this.queue = found.assignments.filter((one) => one.kind === 'annotate' || one.kind === 'shared');
+    const found = await assignmentsOf(this.project).catch(() => null);
+    if (found) this.queue = found.filter((one) => one.kind === 'annotate' || one.kind === 'shared');
     this.requestUpdate();
+    return Boolean(found);
   }
 
   get textBox() { return this.querySelector('.text'); }
@@ -82,13 +98,26 @@ class Annotate extends View {
 
   /** Take over what stands on the desk; what has the focus keeps it. */
   refresh() {
-    const before = this.mentions.findIndex((one) => one.id === this.at);
+    const place = this.mentions.findIndex((one) => one.id === this.at), before = this.mentions[place];
     this.mentions = this.desk.mentions.filter((one) => this.layers.has(one.layer));
-    if (this.at && !this.mention) this.at = this.mentions[Math.min(Math.max(before, 0), this.mentions.length - 1)]?.id || '';
+    if (this.at && !this.mention) this.replace(before, place);
     this.view?.draw(this.mentions, {showP: this.showP});
     this.view?.focus(this.at, {scroll: false});
     learn(this.kb, this.project, this.mentions.flatMap((one) => one.concepts || []).slice(0, 400)).then((news) => news && this.requestUpdate());
     this.tick = (this.tick || 0) + 1;
+  }
+
+  /** The mention with the focus is gone: the same words keep it, else the next mention has it, with candidates of its own. */
+  replace(before, place) {
+    const same = before && this.mentions.find((one) => String(one.parts) === String(before.parts));
+    this.at = (same ?? this.mentions[Math.min(Math.max(place, 0), this.mentions.length - 1)])?.id || '';
+    this.found = null;
+    this.card = '';
+    if (this.searching && !same && !this.choice) {
+      this.endSearch();
+      toast('The mention that you searched a concept for is gone');
+    }
+    this.offer();
   }
 
   // --- moving -------------------------------------------------------------------------------------------------------
@@ -104,9 +133,17 @@ class Annotate extends View {
     const mention = this.mention;
     if (mention && this.caret) this.caret.to(mention.parts[0][0]);
     if (mark === undefined && mention && scroll) this.view?.focus(id);
-    this.querySelector(`#o-${CSS.escape(id)}`)?.scrollIntoView({block: 'nearest'});
+    this.showRow(id);
     this.offer();
     if (!quiet && mention) this.speak(mention);
+  }
+
+  /** Scroll the list of mentions, and nothing else: on small screens it stands below the text. */
+  showRow(id) {
+    const row = this.querySelector(`#o-${CSS.escape(id)}`), list = row?.parentElement;
+    if (!list) return;
+    const above = row.offsetTop - list.offsetTop, below = above + row.offsetHeight - list.clientHeight;
+    list.scrollTop = Math.min(above, Math.max(below, list.scrollTop));
   }
 
   speak(mention) {
@@ -116,8 +153,9 @@ class Annotate extends View {
 
   describe(mention) {
     const layer = {gold: 'gold', user: 'user', pred: 'predicted'}[mention.layer];
-    const p = mention.layer === 'pred' && mention.p != null && this.showP ? `, ${Math.round(mention.p * 100)} percent` : '';
-    const more = mention.unsure ? ', unsure' : mention.decided ? ', decided' : '';
+    const told = mention.layer === 'pred' && mention.p != null && this.showP;
+    const p = told ? `, ${mention.calibration ? '' : 'about '}${percent(mention.p)} percent${mention.calibration ? '' : ', not calibrated'}` : '';
+    const more = mention.unsure ? ', unsure' : mention.decided && !this.waits(mention) ? ', decided' : '';
     return `${this.desk.surface(mention)}, ${layer}, ${this.meaning(mention)}${p}${more}`;
   }
 
@@ -190,16 +228,32 @@ class Annotate extends View {
   // --- deciding -----------------------------------------------------------------------------------------------------
 
   get locked() {
-    if (this.desk?.done) { toast('The document is done: reopen it to change something', {action: {label: 'Reopen', run: () => this.desk.do('reopen')}}); return true; }
+    const {desk} = this;
+    if (desk?.done) { toast('The document is done: reopen it to change something', {action: {label: 'Reopen', run: () => desk.do('reopen')}}); return true; }
     if (this.desk && this.desk.user !== null && this.desk.user !== state.me.user) { toast('This is somebody else’s work: it can be read alone'); return true; }
     return !this.desk;
   }
 
+  /** Whether words are selected; an act on a mention is refused then, which would not be the one that somebody looks at. */
+  get selecting() {
+    if (this.choice) toast('Words are selected: Enter marks them, a digit, / or 0 links them, Escape drops the selection');
+    return Boolean(this.choice);
+  }
+
   decide(op, fields = {}, {stay = false} = {}) {
-    if (!this.mention || this.locked) return;
+    if (!this.mention || this.locked || this.selecting) return;
     const {id} = this.mention;
+    const place = this.mentions.indexOf(this.mention);
+    const behind = [...this.mentions.slice(place + 1), ...this.mentions.slice(0, place)].map((one) => one.id);
     this.desk.do(op, {mention: id, ...fields});
-    if (stay) { this.found = null; this.offer(); this.speak(this.mention || {parts: []}); } else this.nextOpen();
+    if (stay) { this.found = null; this.offer(); if (this.mention) this.speak(this.mention); return; }
+    const next = behind.map((one) => this.mentions.find((other) => other.id === one)).find((one) => one && this.waits(one));
+    if (next) this.focusOn(next.id); else say('All mentions are decided');
+  }
+
+  unsure() {
+    if (!this.choice) { this.decide('unsure', {unsure: !this.mention?.unsure}); return; }
+    if (this.create()) this.decide('unsure', {unsure: true}, {stay: true});
   }
 
   choose(number) {
@@ -223,13 +277,17 @@ class Annotate extends View {
 
   async askNil() {
     if (this.locked || (!this.mention && !this.choice)) return;
+    const {desk, at, choice} = this;
     const reason = await askNil();
-    if (reason) { this.nil(reason); this.textBox.focus({preventScroll: true}); }
+    if (!reason || desk !== this.desk) return;
+    if (at !== this.at || choice !== this.choice) toast('What this was about has changed meanwhile: nothing was decided');
+    else this.nil(reason);
+    this.textBox.focus({preventScroll: true});
   }
 
   // --- new mentions, edges, parts -----------------------------------------------------------------------------------
 
-  selecting() {
+  hearSelection() {
     if (!this.view || this.mode) return;
     clearTimeout(this.idle);
     this.idle = setTimeout(() => this.takeSelection(), this.dragging ? 0 : 350);
@@ -242,6 +300,7 @@ class Annotate extends View {
     const part = this.caret.fit(...stretch, {snap: remembered.get('snap', true)});
     getSelection().removeAllRanges();
     if (!part) return;
+    this.selected = true;
     this.choice = this.adding && this.choice ? merged([...this.choice, part]) : [part];
     Caret.choose(this.choice.map(([start, end]) => this.view.rangeOf(start, end)));
     this.found = null;
@@ -259,9 +318,8 @@ class Annotate extends View {
       if (fields.concepts) this.decide('link', fields, {stay: true});
       return true;
     }
-    const surface = parts.map((part) => this.desk.offsets.slice(...part)).join(' ');
     const offered = this.rows().map((one) => one.id);
-    const id = this.desk.do('create', {parts, surface, ...fields, ...(offered.length ? {shown: offered} : {})});
+    const id = this.desk.do('create', {parts, ...fields, ...(offered.length ? {shown: offered} : {})});
     this.caret.drop();
     this.focusOn(id, {quiet: Boolean(fields.concepts)});
     return true;
@@ -276,7 +334,7 @@ class Annotate extends View {
   }
 
   startEdges() {
-    if (!this.mention || this.locked) return;
+    if (!this.mention || this.locked || this.selecting) return;
     this.mode = 'edges';
     this.edges = {parts: this.mention.parts.map((part) => [...part]), characters: false};
     this.showEdges();
@@ -299,8 +357,7 @@ class Annotate extends View {
   keepEdges() {
     const {parts} = this.edges;
     this.leaveModes();
-    const surface = parts.map((part) => this.desk.offsets.slice(...part)).join(' ');
-    this.decide('move', {parts, surface}, {stay: true});
+    this.decide('move', {parts}, {stay: true});
   }
 
   leaveModes() {
@@ -322,20 +379,20 @@ class Annotate extends View {
     this.choice = null;
     this.caret.drop();
     Caret.choose([]);
-    this.decide('move', {parts, surface: parts.map((part) => this.desk.offsets.slice(...part)).join(' ')}, {stay: true});
+    this.decide('move', {parts}, {stay: true});
   }
 
   // --- many at once, history, document ------------------------------------------------------------------------------
 
   async spread() {
-    if (!this.mention || this.locked) return;
-    const {id} = this.mention;
-    const surface = this.desk.surface(this.mention), meaning = this.meaning(this.mention);
-    const changes = await this.tell(() => this.desk.preview('spread', {mention: id}));
-    if (changes === undefined) return;
-    if (!changes) { toast('These words stand nowhere else'); return; }
+    if (!this.mention || this.locked || this.selecting) return;
+    const {desk, mention: {id}} = this;
+    const surface = desk.surface(this.mention), meaning = this.meaning(this.mention);
+    const changes = await this.tell(() => desk.preview('spread', {mention: id}));
+    if (changes === undefined || desk !== this.desk) return;
+    if (!changes || isOnce(surface, desk.text)) { toast('These words stand nowhere else'); return; }
     if (await confirm('The same everywhere', `“${surface}” becomes ${meaning} at ${plural(changes, 'place')} of this document. One undo takes all back.`, `Apply to ${changes}`)) {
-      this.desk.do('spread', {mention: id});
+      desk.do('spread', {mention: id});
     }
   }
 
@@ -346,7 +403,7 @@ class Annotate extends View {
   }
 
   /** Say what came back of an undo, or of an act on many mentions. */
-  tellDone({op, mentions}) {
+  tellDone(desk, {op, mentions}) {
     const changed = mentions.filter((one) => one.id !== '' && !one.id.startsWith('#'));
     if (['undo', 'redo'].includes(op)) {
       const word = op === 'undo' ? 'Undone' : 'Done again';
@@ -355,7 +412,9 @@ class Annotate extends View {
       else toast(`${word}: ${changed.length > 1 ? plural(changed.length, 'mention') : first ? `${this.desk.surface(first)}, ${this.meaning(first)}` : 'the mention is gone'}`);
       if (first) this.focusOn(first.id, {quiet: true});
     } else if (['spread', 'accept_over'].includes(op)) {
-      toast(plural(changed.length, 'mention changed', 'mentions changed'), {action: {label: 'Undo', run: () => this.history('undo')}});
+      const {given} = desk;
+      const undo = () => { if (desk.given === given) desk.do('undo'); else toast(`More was decided in “${desk.doc.ext_id}” since: undo it there, step by step`); };
+      toast(plural(changed.length, 'mention changed', 'mentions changed'), {action: {label: 'Undo', run: undo}});
     }
   }
 
@@ -366,16 +425,27 @@ class Annotate extends View {
   }
 
   async giveBack() {
-    if (!this.desk) return;
-    if (this.desk.done) { this.nextDocument(1); return; }
+    const {desk} = this;
+    if (!desk || this.giving) return;
+    if (desk.done) { this.nextDocument(1); return; }
     if (this.locked) return;
+    this.giving = true;
+    await this.finish(desk);
+    this.giving = false;
+  }
+
+  async finish(desk) {
     const open = this.mentions.filter((one) => this.waits(one)).length;
     if (open && !await confirm('Some mentions are undecided', `${plural(open, 'mention waits', 'mentions wait')} for a decision. They will count neither as right nor as wrong.`, 'Done all the same')) return;
-    this.desk.do('done');
+    if (desk !== this.desk) return;
+    desk.do('done');
     remembered.set(`trail.${this.project}`, [...remembered.get(`trail.${this.project}`, []).filter((one) => one !== this.assignment), this.assignment].slice(-50));
-    await this.desk.saved().catch(problem);
-    await this.readQueue();
-    this.nextDocument(1, (one) => one.state !== 'done');
+    const saved = await desk.saved().then(() => true, () => false);
+    if (desk !== this.desk) return;
+    if (!saved && desk.unsent) toast('The document is done as soon as there is a connection; stay here, or go on by the queue');
+    if (!saved) return;
+    if (await this.readQueue()) this.nextDocument(1, (one) => one.state !== 'done');
+    else toast('Saved. What comes next could not be read: there is no connection');
   }
 
   nextDocument(by, fits = () => true) {
@@ -389,7 +459,7 @@ class Annotate extends View {
 
   tellStatus(status) {
     this.requestUpdate();
-    if (status === 'waiting' && this.told !== 'waiting') say('No connection: your decisions are kept here and will be sent', true);
+    if (status === 'waiting' && this.told !== 'waiting') say(`${this.desk.why}: your decisions are kept here and will be sent`, true);
     if (status === 'saved' && this.told === 'waiting') say('All decisions are saved');
     this.told = status;
   }
@@ -405,20 +475,20 @@ class Annotate extends View {
       accept: () => (this.choice ? this.create() : this.decide('accept', {shown: this.rows().map((one) => one.id)})),
       reject: () => this.decide('reject'), delete: () => this.decide('delete'),
       choose: (event, key) => this.choose(Number(key)), nil: () => this.askNil(),
-      unsure: () => this.decide('unsure', {unsure: !this.mention?.unsure}),
-      skip: () => this.nextOpen(), type: () => askType(this), comment: () => (this.mode === 'edges' ? this.switchUnit() : comment(this)),
+      unsure: () => this.unsure(),
+      skip: () => this.nextOpen(), type: () => this.selecting || askType(this), comment: () => (this.mode === 'edges' ? this.switchUnit() : this.selecting || comment(this)),
       details: () => { this.card = this.card ? '' : (this.mention?.concepts?.[0] || this.rows()[0]?.id || ''); this.requestUpdate(); },
       search: () => this.search(), edges: () => this.startEdges(), fragment: () => this.fragment(), create: () => this.enter(),
       find: () => { this.mode = 'find'; this.caret.find(() => { this.mode = ''; }); }, spread: () => this.spread(), 'accept-over': () => acceptOver(this),
       undo: () => this.history('undo'), redo: () => this.history('redo'), done: () => { this.giveBack(); },
       'next-document': () => this.nextDocument(1), 'previous-document': () => this.nextDocument(-1),
       layers: () => { askLayers(this); }, hide: () => this.textBox.classList.add('hide-marks'),
-      'sentence-down': () => this.caret.sentence(1), 'sentence-up': () => this.caret.sentence(-1), back: () => this.back(),
+      'sentence-down': () => { this.unselect(); this.caret.sentence(1); }, 'sentence-up': () => { this.unselect(); this.caret.sentence(-1); }, back: () => this.back(),
     };
     return {
       ...Object.fromEntries(Object.entries(told).map(([id, run]) => [id, ready(run)])),
-      'word-right': moving(() => this.caret.step(1), () => this.moveEdge(1, false)),
-      'word-left': moving(() => this.caret.step(-1), () => this.moveEdge(-1, false)),
+      'word-right': moving(() => { this.unselect(); this.caret.step(1); }, () => this.moveEdge(1, false)),
+      'word-left': moving(() => { this.unselect(); this.caret.step(-1); }, () => this.moveEdge(-1, false)),
       'extend-right': moving(() => this.extend(1), () => this.moveEdge(1, true)),
       'extend-left': moving(() => this.extend(-1), () => this.moveEdge(-1, true)),
     };
@@ -430,49 +500,71 @@ class Annotate extends View {
     this.requestUpdate();
   }
 
+  /** Select a word more: what is selected is what acts are about, and its candidates are shown a moment later. */
   extend(by) {
-    this.choice = null;
     this.caret.step(by, {extend: true});
+    this.choice = this.caret.selected();
+    this.found = null;
+    Caret.choose([]);
+    clearTimeout(this.idle);
+    this.idle = setTimeout(() => { if (this.choice) this.offer(); }, 350);
+    this.requestUpdate();
+  }
+
+  /** Drop what is selected; candidates are again those of the mention with the focus. */
+  unselect() {
+    if (!this.choice && !this.caret.selected()) return;
+    this.choice = null;
+    this.found = null;
+    this.caret.drop();
+    Caret.choose([]);
+    this.offer();
+    this.requestUpdate();
   }
 
   back() {
     if (this.searching) { this.endSearch(); return undefined; }
     if (this.mode) { this.leaveModes(); return undefined; }
-    if (this.choice || this.caret.selected()) { this.choice = null; this.caret.drop(); Caret.choose([]); this.offer(); this.requestUpdate(); return undefined; }
+    if (this.choice || this.caret.selected()) { this.unselect(); return undefined; }
     if (this.card) { this.card = ''; this.requestUpdate(); return undefined; }
     return false;
   }
 
   search() {
     if (!this.kb) { toast('This project has no knowledge base to search in'); return; }
-    if (!this.mention && !this.choice && !this.caret.selected()) return;
-    this.choice ||= this.mention ? null : this.caret.selected();
+    if (!this.mention && !this.choice) return;
     this.searching = true;
     this.requestUpdate();
   }
 
   endSearch() {
+    if (!this.searching) return;
     this.searching = false;
     this.requestUpdate();
-    this.textBox.focus({preventScroll: true});
+    this.textBox?.focus({preventScroll: true});
   }
 
   // --- pointer ------------------------------------------------------------------------------------------------------
 
   press(event) {
     this.dragging = true;
+    this.selected = false;
     this.adding = event.ctrlKey || event.metaKey;
-    const stop = () => { this.dragging = false; removeEventListener('pointerup', stop); this.takeSelection(); };
-    addEventListener('pointerup', stop);
+    const stop = () => {
+      this.dragging = false;
+      for (const kind of ['pointerup', 'pointercancel']) removeEventListener(kind, stop);
+      this.takeSelection();
+    };
+    for (const kind of ['pointerup', 'pointercancel']) addEventListener(kind, stop);
   }
 
   click(event) {
-    if (this.choice && !getSelection().isCollapsed) return;
+    if (this.selected) { this.selected = false; return; }  // it ends the drag that has just selected something
     const mark = event.target.closest('mark');
     if (!mark) {
       const place = document.caretPositionFromPoint?.(event.clientX, event.clientY);
       const point = place && this.view.pointOf(place.offsetNode, place.offset);
-      if (point != null) { this.caret.to(point); this.caret.show(); }
+      if (point != null) { this.unselect(); this.caret.to(point); this.caret.show(); }
       return;
     }
     const ids = mark.dataset.ids.split(' ');
@@ -482,6 +574,10 @@ class Annotate extends View {
   // --- drawing ------------------------------------------------------------------------------------------------------
 
   render() {
+    if (this.failed) {
+      return html`<h1>The document cannot be opened</h1><p role="alert">${this.failed}</p>
+        <p class="row"><button class="main" @click=${() => this.begin()}>Try again</button> <a href=${`#/p/${this.project}`}>Back to the project</a></p>`;
+    }
     if (!this.desk) return html`<p class="waiting" role="status">Opening the document…</p>`;
     const {desk, mentions} = this;
     const decided = mentions.filter((one) => !this.waits(one)).length;
@@ -496,6 +592,7 @@ class Annotate extends View {
         ${desk.done ? html`<span class="chip good">done</span>` : nothing}
         <span class="grow"></span>
         <button @click=${() => askLayers(this)}>Layers</button>
+        ${desk.done && desk.user === state.me.user ? html`<button @click=${() => desk.do('reopen')}>Reopen</button>` : nothing}
         <button class="main" @click=${() => this.giveBack()}>${desk.done ? 'Next document' : 'Done'} ${key('done')}</button>
       </div>
       <div class="three-panels">
@@ -519,13 +616,15 @@ class Annotate extends View {
         ${from ? html`<li role="presentation" class="note">${from} before</li>` : nothing}
         ${repeat(this.mentions.slice(from, to), (one) => one.id, (one) => html`
           <li id=${`o-${one.id}`} role="option" aria-selected=${one.id === this.at} aria-label=${one.id === this.at ? this.describe(one) : nothing} @click=${() => this.focusOn(one.id)}>
-            <span class="words">${this.desk.surface(one)}</span>
+            <span class="words">${this.desk.surface(one)}${this.commentsOn(one).length ? html` <span title="There is a comment">💬</span>` : nothing}</span>
             <span class=${`swatch ${styleOf(one)}`}>${labelOf(one, {showP: this.showP})}</span></li>`)}
         ${to < this.mentions.length ? html`<li role="presentation" class="note">${this.mentions.length - to} more</li>` : nothing}
       </ul>
       ${this.mentions.length ? nothing : html`<p class="note">Nothing is marked yet. Select words in the text, or press ${key('find')} and letters.</p>`}
     </section>`;
   }
+
+  commentsOn({id}) { return this.desk.comments.filter((one) => one.mention === id); }
 
   drawCandidates() {
     const {mention} = this;
@@ -534,11 +633,12 @@ class Annotate extends View {
     const start = this.searching ? html`<linnet-picker .project=${this.project} .kb=${this.kb} .types=${mention?.types || []} .used=${this.found?.used || []}
       .candidates=${rows.map((one) => ({...one, name: nameOf(this.kb, one.id), types: known(this.kb, one.id)?.types || []}))}
       @choose=${({detail}) => { this.searching = false; this.link(detail.concepts); this.textBox.focus({preventScroll: true}); }}
-      @nil=${({detail}) => { this.endSearch(); this.nil(detail.nil); }} @unsure=${() => { this.endSearch(); this.decide('unsure'); }} @cancel=${() => this.endSearch()}></linnet-picker>` : nothing;
+      @nil=${({detail}) => { this.endSearch(); this.nil(detail.nil); }} @unsure=${() => { this.endSearch(); this.unsure(); }} @cancel=${() => this.endSearch()}></linnet-picker>` : nothing;
     return html`<section class="panel side-panel" aria-label="Candidates" tabindex="-1" data-panel data-keys="decide history document mentions">
       <header><h2>${surface ? html`“${surface}”` : 'Candidates'}</h2></header>
       ${mention && !this.choice ? html`<p class="note"><span class=${`swatch ${styleOf(mention)}`}>${labelOf(mention, {showP: this.showP})}</span>
         ${this.meaning(mention)}${mention.types.length ? html` · ${mention.types.join(', ')}` : nothing}</p>` : nothing}
+      ${mention && !this.choice ? this.commentsOn(mention).map((one) => html`<p class="note comment"><b>${one.actor}</b>: ${one.text}</p>`) : nothing}
       ${this.choice ? html`<p class="note">Selected. ${key('create')} marks it, a digit marks and links it.</p>` : nothing}
       ${this.mode === 'edges' ? this.drawEdges() : nothing}
       ${this.searching ? start : html`
@@ -559,7 +659,7 @@ class Annotate extends View {
       <span class="what"><b>${about?.name || one.id}</b> <code>${one.id}</code>
         <small>${(about?.types || []).map((type) => html`<span class="chip">${type}</span>`)} ${about?.above?.length ? [...about.above].reverse().join(' ▸ ') : ''}</small>
         ${about?.definition ? html`<small class="definition">${about.definition}</small>` : nothing}</span>
-      <span class="score">${one.used ? html`<span class="chip">used ${one.used}×</span>` : one.score != null && this.showP ? share(one.score) : nothing}</span></button></li>`;
+      <span class="score">${one.used ? html`<span class="chip">used ${one.used}×</span>` : one.score != null && this.showP ? `${this.mention?.calibration && !this.choice ? '' : '~'}${share(one.score)}` : nothing}</span></button></li>`;
   }
 
   drawEdges() {
@@ -579,10 +679,10 @@ class Annotate extends View {
   drawBar() {
     const button = (id, label, run) => html`<button @click=${run} ?disabled=${!this.mention && !this.choice}>${label} ${key(id)}</button>`;
     return html`<div class="acts" role="toolbar" aria-label="Decide">
-      ${button('accept', 'Accept', () => this.decide('accept'))}${button('reject', 'Reject', () => this.decide('reject'))}
-      ${button('nil', 'NIL', () => this.askNil())}${button('unsure', 'Unsure', () => this.decide('unsure', {unsure: !this.mention?.unsure}))}
+      ${button('accept', 'Accept', () => (this.choice ? this.create() : this.decide('accept')))}${button('reject', 'Reject', () => this.decide('reject'))}
+      ${button('nil', 'NIL', () => this.askNil())}${button('unsure', 'Unsure', () => this.unsure())}
       ${button('search', 'Search', () => this.search())}${button('edges', 'Edges', () => this.startEdges())}${button('spread', 'Everywhere', () => this.spread())}
-      ${button('comment', 'Comment', () => comment(this))}
+      ${button('comment', 'Comment', () => this.selecting || comment(this))}
       <button @click=${() => acceptOver(this)}>Accept all above… ${key('accept-over')}</button>
       <span class="grow"></span>
       <button @click=${() => this.history('undo')}>Undo ${key('undo')}</button><button @click=${() => this.history('redo')}>Redo ${key('redo')}</button>
@@ -596,8 +696,16 @@ function key(id) {
 }
 
 function statusText(desk) {
-  if (desk.status === 'waiting') return `${desk.unsent} waiting: no connection`;
+  if (desk.status === 'waiting') return `${desk.unsent} waiting: ${desk.why || 'no connection'}`;
   return desk.status === 'saving' ? 'saving…' : 'saved ✓';
+}
+
+const percent = (p) => Math.min(99, Math.floor(p * 100));
+
+/** Return whether words stand in a text once at most; case does not count. */
+function isOnce(surface, text) {
+  const [words, all] = [surface.toLowerCase(), text.toLowerCase()];
+  return all.indexOf(words) === all.lastIndexOf(words);
 }
 
 /** Return parts in order, those that touch as one. */

@@ -27,6 +27,13 @@ export function keepSession(answer) {
   csrf = answer.csrf;
 }
 
+/** Return a random id; pages that came over plain http have no `crypto.randomUUID`. */
+export function uuid() {
+  if (crypto.randomUUID) return crypto.randomUUID();
+  const hex = [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, '0')).join('');
+  return hex.replace(/^(.{8})(.{4}).(.{3}).(.{3})(.{12})$/, '$1-$2-4$3-8$4-$5');
+}
+
 async function ask(method, path, {body, headers = {}, form, signal, keepalive} = {}) {
   const sent = {...headers};
   if (method !== 'GET') sent['X-CSRF-Token'] = csrf;
@@ -41,9 +48,17 @@ async function ask(method, path, {body, headers = {}, form, signal, keepalive} =
     if (error.name === 'AbortError') throw error;
     throw new OfflineError();
   }
-  if ([502, 504].includes(answer.status)) throw new OfflineError();
-  const json = (answer.headers.get('Content-Type') || '').includes('json');
-  const found = answer.status === 204 ? null : json ? await answer.json() : await answer.text();
+  const type = answer.headers.get('Content-Type') || '';
+  // a page where data was asked for comes from somebody between: a proxy that wants a name, a portal
+  if ([502, 504].includes(answer.status) || (answer.ok && type.includes('text/html'))) throw new OfflineError();
+  const json = type.includes('json');
+  let found = null;
+  try {
+    if (answer.status !== 204) found = json ? await answer.json() : await answer.text();
+  } catch (error) {
+    if (error.name === 'AbortError') throw error;
+    throw new OfflineError();  // it broke off
+  }
   if (!answer.ok) {
     const problem = json ? found : {};
     if (answer.status === 401 && path !== '/session') dispatchEvent(new CustomEvent('linnet-signed-out'));
@@ -52,9 +67,25 @@ async function ask(method, path, {body, headers = {}, form, signal, keepalive} =
   return {found, tag: answer.headers.get('ETag'), headers: answer.headers};
 }
 
+const lost = new Map();  // what was asked for by POST and not answered -> its key, so that asking again does it once
+const OWN_WAY = /\/(commands|preview|candidates|session)\b/;  // what does nothing, or is known by an id of its own
+
+async function post(path, body = {}, options = {}) {
+  if (OWN_WAY.test(path)) return (await ask('POST', path, {body, ...options})).found;
+  const act = `${path} ${JSON.stringify(body)}`;
+  const key = lost.get(act) ?? uuid();
+  lost.delete(act);
+  try {
+    return (await ask('POST', path, {body, ...options, headers: {'Idempotency-Key': key, ...options.headers}})).found;
+  } catch (error) {
+    if (error instanceof OfflineError) lost.set(act, key);
+    throw error;
+  }
+}
+
 export const api = {
   get: async (path, options) => (await ask('GET', path, options)).found,
-  post: async (path, body, options) => (await ask('POST', path, {body: body ?? {}, ...options})).found,
+  post,
   patch: async (path, body, options) => (await ask('PATCH', path, {body, ...options})).found,
   put: async (path, body, options) => (await ask('PUT', path, {body, ...options})).found,
   delete: async (path, options) => (await ask('DELETE', path, options)).found,

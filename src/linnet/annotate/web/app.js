@@ -1,8 +1,11 @@
 // The frame: who is signed in, which screen is shown, the keys that act anywhere, help and palette.
 
 import {api, keepSession, OfflineError} from './api.js';
-import {dialog, go, html, leads, nothing, openProject, problem, remembered, say, state, View} from './base.js';
+import {
+  confirm, dialog, go, html, leads, nothing, openProject, plural, problem, projectIn, remembered, say, state, toast, View,
+} from './base.js';
 import {Desk, waiting} from './desk.js';
+import {listen} from './events.js';
 import {available, CONTEXTS, shown, TABLE, keysOf} from './keys.js';
 import './signin.js';
 import './projects.js';
@@ -25,27 +28,35 @@ const SCREENS = [  // pattern, tag, title; a group is given to the element as `a
   [/^#\/p\/(\d+)\/team$/, 'team', (project) => html`<linnet-team .project=${project}></linnet-team>`],
 ];
 
+const NOWHERE = [/^/, 'nowhere', () => html`<h1>There is nothing at this address</h1>
+  <p><a href="#/">All projects</a></p>`];
+const SOON = 1000;  // milliseconds
+
 class App extends View {
-  static properties = {ready: {state: true}, hash: {state: true}};
+  static properties = {ready: {state: true}, hash: {state: true}, inside: {state: true}};
 
   constructor() {
     super();
-    this.ready = false;
+    this.ready = this.inside = false;  // inside: somebody is signed in; what is on the screen may still ask who it was
     this.hash = location.hash;
   }
 
   connectedCallback() {
     super.connectedCallback();
     this.on(window, 'hashchange', () => this.follow());
-    this.on(window, 'linnet-signed-out', () => { state.me = null; state.project = null; this.requestUpdate(); });
-    this.on(window, 'linnet-signed-in', () => { this.hash = location.hash; this.open(); this.sendKept(); });
+    this.on(window, 'linnet-signed-out', () => this.signedOut());
+    this.on(window, 'linnet-signed-in', () => this.signedIn());
     this.on(window, 'linnet-changed', () => this.requestUpdate());
+    this.on(window, 'beforeunload', (event) => { if (state.me && waiting(state.me.user).length) event.preventDefault(); });
     const within = (part) => () => { if (!state.project) return false; go(`#/p/${state.project.project}${part}`); };
     this.keys({
       help: () => this.help(),
       palette: () => this.palette(),
       'next-panel': () => this.panel(1),
       'previous-panel': () => this.panel(-1),
+      'go-projects': () => go('#/'),
+      'go-settings': () => go('#/settings'),
+      'sign-out': () => { if (!this.inside) return false; this.signOut(); },
       'go-project': within(''),
       'go-annotate': () => { const last = remembered.get(`last.${state.project?.project}`); if (!last) return false; go(`#/p/${state.project.project}/a/${last}`); },
       'go-concepts': within('/concepts'),
@@ -59,16 +70,39 @@ class App extends View {
 
   follow() {
     this.hash = location.hash;
-    if (this.hash.startsWith('#link=')) state.me = state.project = null;  // a link is somebody's who has no password yet
+    if (this.hash.startsWith('#link=')) this.inside = false;  // a link is somebody's who has no password yet
     this.open();
+  }
+
+  signedOut() {
+    this.inside = false;
+    this.watch(0);
+    for (const one of [...document.querySelectorAll('dialog[open]')].reverse()) one.close();
+  }
+
+  signedIn() {
+    if (this.user && this.user !== state.me.user) { this.forget(); return; }
+    this.user = state.me.user;
+    this.inside = true;
+    this.hash = location.hash;
+    this.open();
+    this.sendKept();
+  }
+
+  /** Begin afresh: nothing of a person stays in memory. */
+  forget() {
+    this.remove();
+    location.reload();
   }
 
   async begin() {
     try {
       if (!location.hash.startsWith('#link=')) {
-        const me = await this.me();
+        const me = await api.get('/me');
         keepSession(me);
         state.me = me;
+        this.user = me.user;
+        this.inside = true;
       }
     } catch (error) {
       if (error instanceof OfflineError) problem(error);
@@ -79,47 +113,67 @@ class App extends View {
     this.on(window, 'online', () => this.sendKept());
   }
 
-  /** Return who is signed in; a demo lets in whoever opens it. */
-  async me() {
-    try {
-      return await api.get('/me');
-    } catch (error) {
-      if (error.status !== 401 || !(await api.get('/ping')).demo) throw error;
-      keepSession(await api.post('/session/demo'));
-      return api.get('/me');
-    }
-  }
-
   /** Send decisions that another visit could not; those of the document on the screen are its own business. */
   sendKept() {
-    if (!state.me) return;
-    const here = Number(/\/a\/(\d+)$/.exec(location.hash)?.[1] || 0);
+    if (!this.inside) return;
+    const here = Number(/\/(?:a|adjudicate)\/(\d+)$/.exec(location.hash)?.[1] || 0);
     for (const id of waiting(state.me.user)) if (id !== here) new Desk(id).flush().catch(() => {});
   }
 
   /** Read the project that an address is in before its screen is shown. */
   async open() {
-    const id = Number(/^#\/p\/(\d+)/.exec(this.hash)?.[1] || 0);
-    if (state.me && id) {
+    const id = projectIn(this.hash);
+    if (this.inside && id) {
       try {
         await openProject(id);
       } catch (error) {
-        if (error.status === 401) return;
+        if (error.status === 401 || id !== projectIn(this.hash)) return;
         problem(error);
         go('#/');
       }
     } else if (!id) {
       state.project = null;
     }
+    this.watch(state.project?.project ?? 0);
     this.requestUpdate();
   }
 
-  signOut() {
-    api.delete('/session').catch(() => {}).finally(() => {
-      state.me = state.project = null;
-      location.hash = '#/';
-      location.reload();  // nothing of a person stays in memory
-    });
+  /** Hear what changes the open project itself, whichever screen is shown: its settings, model and members. */
+  watch(id) {
+    if (id === (this.watched ?? 0)) return;
+    this.watched = id;
+    clearTimeout(this.soon);
+    this.silence?.();
+    this.silence = id ? listen(id, (kind) => {
+      if (!['member', 'model', 'reset'].includes(kind)) return;
+      clearTimeout(this.soon);
+      this.soon = setTimeout(() => this.again(id), SOON);
+    }) : null;
+  }
+
+  /** Read the project again, and show what is new of it. */
+  async again(id) {
+    await openProject(id, {again: true}).catch(() => {});
+    if (state.project?.project !== id) return;
+    dispatchEvent(new CustomEvent('linnet-changed'));
+    this.querySelector('#main > *')?.requestUpdate?.();
+  }
+
+  async signOut() {
+    const left = waiting(state.me.user).length;
+    const text = `Decisions in ${plural(left, 'document')} are not saved yet. They stay in this browser until you sign in here again.`;
+    if (left && !await confirm('Some decisions wait for the server', text, 'Sign out all the same')) return;
+    try {
+      await api.delete('/session');
+    } catch (error) {
+      if (error.status !== 401) {
+        const why = error instanceof OfflineError ? 'there is no connection' : error.detail || error.message;
+        toast(`You are still signed in: ${why}`, {kind: 'bad', loud: true});
+        return;
+      }
+    }
+    location.hash = '#/';
+    this.forget();
   }
 
   /** Move the focus to the next panel (`F6`). */
@@ -149,7 +203,7 @@ class App extends View {
       const found = fitting();
       at = Math.max(0, Math.min(at, found.length - 1));
       const run = (one) => { close(); target?.focus?.(); setTimeout(() => one.run(new KeyboardEvent('keydown', {key: one.keys[0] ?? ''}), one.keys[0] ?? '')); };
-      return html`<input autofocus type="search" role="combobox" aria-expanded="true" aria-controls="palette-list" aria-label="Action"
+      return html`<input autofocus type="text" role="combobox" aria-expanded="true" aria-controls="palette-list" aria-label="Action"
           aria-activedescendant=${found.length ? `palette-${at}` : nothing} .value=${words}
           @input=${(event) => { words = event.target.value; at = 0; redraw(); }}
           @keydown=${(event) => {
@@ -173,10 +227,11 @@ class App extends View {
 
   render() {
     if (!this.ready) return html`<p class="waiting" role="status">Linnet is starting…</p>`;
-    if (!state.me) return html`<main id="main" tabindex="-1"><linnet-signin></linnet-signin></main>`;
-    const [pattern, name, screen] = SCREENS.find(([one]) => one.test(this.hash)) || SCREENS[0];
-    const args = (pattern.exec(this.hash) || []).slice(1).map((one) => (/^\d+$/.test(one ?? '') ? Number(one) : one && decodeURIComponent(one)));
-    const inProject = /^#\/p\//.test(this.hash);
+    if (!this.inside) return html`<main id="main" tabindex="-1"><linnet-signin></linnet-signin></main>`;
+    const [pattern, name, screen] = SCREENS.find(([one]) => one.test(this.hash)) || NOWHERE;
+    const numbered = (at) => name !== 'concepts' || at === 0;  // ids of concepts may be digits, too
+    const args = (pattern.exec(this.hash) || []).slice(1).map((one, at) => one && (numbered(at) ? Number(one) : decoded(one)));
+    const inProject = args.length > 0;
     if (inProject && state.project?.project !== args[0]) return html`<p class="waiting" role="status">Opening the project…</p>`;
     const link = (to, text, of) => html`<a href=${to} aria-current=${of === name ? 'page' : nothing}>${text}</a>`;
     const base = `#/p/${state.project?.project}`;
@@ -195,6 +250,15 @@ class App extends View {
         <button class="quiet" @click=${() => this.signOut()}>Sign out</button>
       </header>
       <main id="main" tabindex="-1" class=${name}>${screen(...args)}</main>`;
+  }
+}
+
+/** Return what a part of an address says, as it is where somebody typed what cannot be decoded. */
+function decoded(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
   }
 }
 

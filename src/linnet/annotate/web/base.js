@@ -120,28 +120,39 @@ export function go(hash) { location.hash = hash; }
 /** Who is signed in: `{user, name, admin}`, and the project that is open with its `role`, settings and members. */
 export const state = {me: null, project: null};
 
-/** Open a project: keeps and returns it. */
+/** Return the number of the project that an address is in, 0 for none. */
+export const projectIn = (hash) => Number(/^#\/p\/(\d+)/.exec(hash)?.[1] || 0);
+
+/** Open a project: returns it, and keeps it if that is still where one is. */
 export async function openProject(id, {again = false} = {}) {
   if (state.project?.project === id && !again) return state.project;
   const [{found, tag}, members] = await Promise.all([
     api.tagged(`/projects/${id}`), api.get(`/projects/${id}/members`),
   ]);
-  state.project = {...found, tag, members};
-  return state.project;
+  const project = {...found, tag, members};
+  if (projectIn(location.hash) === id) state.project = project;
+  return project;
 }
 
 export const leads = () => ['admin', 'curator'].includes(state.project?.role);
 export const works = () => state.project && state.project.role !== 'viewer';
 
+const OF_ALL = ['theme', 'size', 'lane', 'keys'];  // choices of a browser, whoever sits there
+const storedAs = (key) => (state.me && !OF_ALL.includes(key) ? `linnet.${state.me.user}.${key}` : `linnet.${key}`);
+
 /** What this browser remembers of this person's choices. */
 export const remembered = {
-  get: (key, otherwise) => JSON.parse(localStorage.getItem(`linnet.${key}`) ?? 'null') ?? otherwise,
-  set: (key, value) => localStorage.setItem(`linnet.${key}`, JSON.stringify(value)),
+  get: (key, otherwise) => JSON.parse(localStorage.getItem(storedAs(key)) ?? 'null') ?? otherwise,
+  set: (key, value) => localStorage.setItem(storedAs(key), JSON.stringify(value)),
 };
 
 /** Return a number for people: `1,234`, `.87`, `4 min`. */
 export const count = (value) => Number(value).toLocaleString('en');
-export const share = (value) => (value == null ? '–' : Number(value).toFixed(2).replace(/^(-?)0\./, '$1.'));
+export const share = (value) => {
+  if (value == null) return '–';
+  const text = Number(value).toFixed(2);
+  return (value < 1 && text === '1.00' ? '0.99' : text).replace(/^(-?)0\./, '$1.');  // 1.00 is kept for what is perfect
+};
 export const plural = (value, one, many = `${one}s`) => `${count(value)} ${value === 1 ? one : many}`;
 export const when = (text) => new Date(/[zZ]|[+-]\d\d:?\d\d$/.test(text) ? text : `${text}Z`)
   .toLocaleString('en-GB', {dateStyle: 'medium', timeStyle: 'short'});

@@ -73,28 +73,35 @@ export class Caret {
     say(this.offsets.slice(start, end));
   }
 
-  /** Jump to words by the letters that are typed next; ↓ goes to the next one, any other key ends it. */
+  /** Jump to words by the letters that are typed next; ↓ goes to the next one. Any other key, a click or another field ends it. */
   find(over) {
     this.endFind();
     this.letters = '';
     this.over = over;
-    this.press = (event) => {
-      if (['Shift', 'Control', 'Alt', 'Meta'].includes(event.key)) return;
-      const letter = event.key.length === 1 && /[\p{L}\p{N}]/u.test(event.key) && !event.ctrlKey && !event.metaKey;
-      if (letter) { this.letters += event.key.toLowerCase(); this.jump(this.at); }
-      else if (event.key === 'ArrowDown' && this.letters) this.jump(this.at + 1);
-      else { this.endFind(); return; }
-      event.preventDefault();
-      event.stopImmediatePropagation();
-    };
-    addEventListener('keydown', this.press, true);
+    this.finding = new AbortController();
+    const always = {capture: true, signal: this.finding.signal};
+    addEventListener('keydown', (event) => this.press(event), always);
+    addEventListener('pointerdown', () => this.endFind(), always);
+    addEventListener('focusin', (event) => { if (!this.view.root.contains(event.target)) this.endFind(); }, always);
     say('Find: type the first letters of a word');
   }
 
+  press(event) {
+    if (['Shift', 'Control', 'Alt', 'Meta'].includes(event.key)) return;
+    const elsewhere = !this.view.root.isConnected || event.target.closest?.('input, textarea, select');
+    const plain = !event.ctrlKey && !event.metaKey && !event.altKey;
+    if (elsewhere || !plain) { this.endFind(); return; }
+    if (/^[\p{L}\p{N}]$/u.test(event.key)) { this.letters += event.key.toLowerCase(); this.jump(this.at); }
+    else if (event.key === 'ArrowDown' && this.letters) this.jump(this.at + 1);
+    else { this.endFind(); return; }
+    event.preventDefault();
+    event.stopImmediatePropagation();
+  }
+
   endFind() {
-    if (!this.press) return;
-    removeEventListener('keydown', this.press, true);
-    this.press = null;
+    if (!this.finding) return;
+    this.finding.abort();
+    this.finding = null;
     this.over?.();
   }
 

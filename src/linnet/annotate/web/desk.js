@@ -1,39 +1,51 @@
 // One assignment on the screen: its layers, what was decided, and the commands on their way to the server.
 //
 // A command acts on the screen at once. It is kept in this browser until the server has it, so that neither a lost
-// connection nor a closed tab loses a decision; sent twice, it does nothing the second time.
+// connection nor a closed tab loses a decision; sent twice, it does nothing the second time. It is sent with the version
+// that its person saw (`base`), however late: what others have changed since is a conflict, which a person settles.
 
-import {api, ApiError, OfflineError} from './api.js';
+import {api, ApiError, keepSession, OfflineError, uuid} from './api.js';
 import {listen} from './events.js';
-import {problem, state} from './base.js';
+import {problem, state, toast} from './base.js';
 import {Offsets, wordsOf} from './text.js';
 
 const BATCH = 50;
-const LONGEST_WAIT = 15000;
+const LONGEST_WAIT = 15000, PATIENCE = 30000;  // milliseconds
 const LATER = ['undo', 'redo', 'spread', 'done', 'reopen'];  // what only the server can work out
+const FOR_GOOD = [400, 413, 422];  // answers that stay the same, however often one asks
 
-const keyOf = (user, assignment) => `linnet.outbox.${user}.${assignment}`;
+const OUTBOX = 'linnet.outbox.';  // user.assignment.time.id: each command by itself, since tabs share what is kept
+const keysOf = (start) => Object.keys(localStorage).filter((key) => key.startsWith(start)).sort();
 
 /** Return the assignments of a person that commands are waiting for in this browser. */
 export function waiting(user) {
-  const start = keyOf(user, '');
-  return Object.keys(localStorage).filter((key) => key.startsWith(start)).map((key) => Number(key.slice(start.length)));
+  const start = `${OUTBOX}${user}.`;
+  return [...new Set(keysOf(start).map((key) => Number(key.slice(start.length).split('.')[0])))];
 }
 
+let count = 0;  // of all commands, so that those of one millisecond keep their order
+
 export class Desk extends EventTarget {
-  #pending = [];
+  #pending = [];  // {command, base, key}, in the order in which they were given
+  #own = [];  // {command, seq}: what the server has, of which others may not know that they are not others'
   #sending = false;
+  #single = false;  // one at a time, to see which one it is
+  #renewed = false;
   #wait = 0;
   #timer = 0;
   #silence = () => {};
   #since = performance.now();
   #read = 0;
+  #behind = 0;
 
   constructor(assignment) {
     super();
     this.id = assignment;
     this.owner = state.me.user;
     this.status = 'saved';
+    this.why = '';  // something waits
+    this.given = this.refused = 0;  // commands
+    this.onScreen = false;
     this.seq = 0;
     this.gold = new Map();
     this.decided = new Map();
@@ -44,23 +56,32 @@ export class Desk extends EventTarget {
 
   /** Read the assignment and its document; commands that were kept are sent. */
   async open() {
-    const kept = JSON.parse(localStorage.getItem(this.#key) || '[]');
-    await this.reload();
-    this.doc = await api.get(`/projects/${state.project.project}/documents/${this.document}`);
-    this.offsets = new Offsets(this.doc.text);
-    this.words = wordsOf(this.offsets);
-    this.#pending = kept;
+    this.onScreen = true;
+    this.#silence = listen(state.project.project, (kind, data) => this.#hear(kind, data));  // before it is read: nothing is missed
+    try {
+      await this.#readAll(state.project.project);
+    } catch (error) {
+      this.close();
+      throw error;
+    }
     addEventListener('online', this.retry);
-    this.#silence = listen(state.project.project, (kind, data) => this.#hear(kind, data));
-    if (kept.length) this.#send();
+    if (this.#pending.length) this.#send();
     return this;
   }
 
-  /** Send what was kept in this browser, of an assignment that is not on the screen. */
+  /** Send what was kept in this browser, of an assignment that is not on the screen. What needs its person stays kept. */
   async flush() {
-    this.#pending = JSON.parse(localStorage.getItem(this.#key) || '[]');
-    await this.reload();
+    await this.#readAll();
     await this.#send();
+  }
+
+  async #readAll(project) {
+    await this.reload();
+    this.doc = await api.get(`/projects/${project ?? this.project}/documents/${this.document}`);
+    this.offsets = new Offsets(this.doc.text);
+    this.words = wordsOf(this.offsets);
+    const start = `${OUTBOX}${this.owner}.${this.id}.`;
+    this.#pending = keysOf(start).map((key) => ({...JSON.parse(localStorage.getItem(key)), key}));
   }
 
   /** Stop listening; what waits is still sent. */
@@ -69,7 +90,6 @@ export class Desk extends EventTarget {
     removeEventListener('online', this.retry);
   }
 
-  get #key() { return keyOf(this.owner, this.id); }
   get text() { return this.doc.text; }
   /** Whether the document was given back. */
   get done() { return this.state === 'done'; }
@@ -81,7 +101,9 @@ export class Desk extends EventTarget {
     const asked = ++this.#read;
     const found = await api.get(`/assignments/${this.id}`);
     if (asked !== this.#read) return;
-    for (const name of ['document', 'kind', 'state', 'seq', 'run', 'model', 'user', 'comments']) this[name] = found[name];
+    if (found.seq < this.seq && this.#behind++ < 3) { this.#soon(); return; }  // it was on its way while a command was done
+    this.#behind = 0;
+    for (const name of ['project', 'document', 'kind', 'state', 'seq', 'run', 'model', 'user', 'comments']) this[name] = found[name];
     this.gold = byId(found.gold);
     this.pred = byId(found.pred);
     this.decided = byId(found.decided);
@@ -125,7 +147,7 @@ export class Desk extends EventTarget {
   #now() {
     if (!this.#pending.length) return this.decided;
     const made = new Map(this.decided);
-    for (const command of this.#pending) this.#apply(made, command);
+    for (const {command} of this.#pending) this.#apply(made, command);
     return made;
   }
 
@@ -148,7 +170,8 @@ export class Desk extends EventTarget {
 
   /** Give a command; `fields` are those of the API. Returns its id. */
   do(op, fields = {}) {
-    const id = crypto.randomUUID();
+    const id = uuid();
+    this.given += 1;
     const ms = Math.round(Math.min(performance.now() - this.#since, 600000));
     this.#since = performance.now();
     const command = {id, op, ms, kb: state.project.kb_version, ...fields};
@@ -157,11 +180,23 @@ export class Desk extends EventTarget {
     command.seen = {run: this.run, ...(pred ? {pred: pred.pred} : {})};
     if (fields.shown) command.seen.shown = fields.shown;
     delete command.shown;
-    this.#pending.push(command);
-    this.#keep();
+    const time = `${String(Date.now()).padStart(15, '0')}-${String(count++).padStart(6, '0')}`;
+    this.#keep({command, base: this.seq, key: `${OUTBOX}${this.owner}.${this.id}.${time}.${id}`});
     this.#tell('change');
     this.#send();
     return command.mention || id;
+  }
+
+  #keep(one) {
+    this.#pending.push(one);
+    this.#store(one);
+  }
+
+  #store({command, base, key}) { localStorage.setItem(key, JSON.stringify({command, base})); }
+
+  #forget(some) {
+    this.#pending = this.#pending.filter((one) => !some.includes(one));
+    for (const {key} of some) localStorage.removeItem(key);
   }
 
   /** Return how many mentions a command would change. */
@@ -169,22 +204,18 @@ export class Desk extends EventTarget {
     return api.post(`/assignments/${this.id}/preview`, {id: crypto.randomUUID(), op, ...fields}).then((found) => found.changes);
   }
 
-  /** Resolve when the server has all commands; reject if it cannot be asked. */
+  /** Resolve when the server has all commands; reject if it cannot be asked, or has refused one. */
   saved() {
+    const before = this.refused;
     return new Promise((resolve, reject) => {
       const look = () => {
         if (this.#pending.length && this.status !== 'waiting') return;
         this.removeEventListener('status', look);
-        if (this.#pending.length) reject(new OfflineError()); else resolve();
+        if (this.#pending.length || this.refused > before) reject(new OfflineError()); else resolve();
       };
       this.addEventListener('status', look);
       look();
     });
-  }
-
-  #keep() {
-    if (this.#pending.length) localStorage.setItem(this.#key, JSON.stringify(this.#pending));
-    else localStorage.removeItem(this.#key);
   }
 
   async #send() {
@@ -192,57 +223,108 @@ export class Desk extends EventTarget {
     clearTimeout(this.#timer);
     this.#sending = true;
     this.#become('saving');
-    while (this.#pending.length) {
-      const batch = this.#pending.slice(0, this.#wait || LATER.includes(this.#pending[0].op) ? 1 : BATCH);
+    let goes = true;
+    while (goes && this.#pending.length) {
+      const batch = this.#batch();
       try {
-        this.#take(await api.post(`/assignments/${this.id}/commands`, {commands: batch}, {headers: {'If-Match': `"${this.seq}"`}}), batch);
+        this.#take(await this.#post(batch), batch);
+        this.#single = this.#renewed = false;
         this.#wait = 0;
       } catch (error) {
-        if (!await this.#failed(error, batch)) break;
+        goes = await this.#failed(error, batch);
       }
     }
     this.#sending = false;
     if (!this.#pending.length) this.#become('saved');
   }
 
+  /** Return what is sent next: commands that were given on the same version. */
+  #batch() {
+    const [{base, command}] = this.#pending;
+    const most = this.#single || this.#wait || LATER.includes(command.op) ? 1 : BATCH;
+    const other = this.#pending.findIndex((one) => one.base !== base);
+    return this.#pending.slice(0, other < 0 ? most : Math.min(most, other));
+  }
+
+  /** Send commands, with those of one's own that the server has since their version: sent again, they count as known. */
+  #post(batch) {
+    const [{base}] = batch;
+    const known = this.#own.filter((one) => one.seq > base).slice(-BATCH);
+    const commands = [...known, ...batch].map(({command}) => this.#whole(command));
+    const options = {headers: {'If-Match': `"${base}"`}, signal: AbortSignal.timeout?.(PATIENCE)};
+    return api.post(`/assignments/${this.id}/commands`, {commands}, options);
+  }
+
+  /** Return a command with the words that it is about: these are not kept in the browser. */
+  #whole(command) {
+    if (!command.parts || command.surface !== undefined) return command;
+    return {...command, surface: command.parts.map((part) => this.offsets.slice(...part)).join(' ')};
+  }
+
   #take(answer, batch) {
-    const sent = new Set(batch.map((one) => one.id));
-    this.#pending = this.#pending.filter((one) => !sent.has(one.id));
-    this.#keep();
-    this.seq = Math.max(this.seq, answer.seq);
+    if (!Array.isArray(answer?.mentions)) throw new OfflineError();  // somebody between has answered
+    this.#forget(batch);
     for (const {id, seq, value} of answer.mentions) {
+      if ((this.decided.get(id)?.seq ?? 0) > seq) continue;
       if (id === '') this.state = value?.state || 'open';
       else if (value === null) this.decided.delete(id);
       else if (value.parts) this.decided.set(id, {...value, id, seq});
     }
-    const op = batch.at(-1).op;
-    if (answer.rebased || op === 'comment') this.reload().catch(() => {});
+    this.#raise(answer, batch);
+    const op = batch.at(-1).command.op;
+    if (answer.rebased || batch.some(({command}) => ['comment', 'undo', 'redo'].includes(command.op))) this.reload().catch(() => {});
     this.#tell('change');
     this.#tell('done', {op, mentions: answer.mentions});
   }
 
-  /** Deal with what went wrong; returns whether to go on at once. */
+  /** What waits was given with these commands on the screen; where others came between, the server is to know which are whose. */
+  #raise({seq, rebased}, batch) {
+    const [{base}] = batch;
+    this.#own = [...this.#own, ...batch.map(({command}) => ({command, seq}))].slice(-BATCH);
+    if (rebased) return;
+    this.seq = Math.max(this.seq, seq);
+    for (const one of this.#pending) if (one.base === base && seq > base) { one.base = seq; this.#store(one); }
+  }
+
+  /** Deal with what went wrong; returns whether to go on at once. Nothing is dropped but what can never be done. */
   async #failed(error, batch) {
-    if (error instanceof OfflineError || [429, 502, 503, 504].includes(error.status)) {
+    const conflict = error.type === 'conflict';
+    if (error.type === 'csrf' && !this.#renewed && await this.#renew()) return true;
+    if (!(error instanceof ApiError) || !(conflict || FOR_GOOD.includes(error.status))) { this.#defer(error); return false; }
+    if (batch.length > 1) { this.#single = true; return true; }
+    if (!this.onScreen) {
       this.#become('waiting');
-      this.#wait = Math.min(LONGEST_WAIT, (this.#wait || 500) * 2);
-      this.#timer = setTimeout(this.retry, this.#wait);
+      toast(`Decisions of yours in “${this.doc.ext_id}” could not be saved as they are: open the document to settle it`, {kind: 'bad'});
       return false;
     }
-    if (error.status === 401) { this.#become('waiting'); return false; }
-    if (batch.length > 1) { this.#wait = 1; return true; }  // one at a time, to see which one it is
-    this.#drop(batch[0]);
-    if (!(error instanceof ApiError)) { problem(error); return true; }
+    const [{command}] = batch;
+    this.refused += 1;
+    this.#forget(batch);
+    this.#tell('change');
     await this.reload().catch(() => {});
-    if (error.type === 'conflict') this.#tell('conflict', {command: batch[0], ...error.more});
+    if (conflict) this.#tell('conflict', {command, ...error.more});
     else problem(error);
     return true;
   }
 
-  #drop(command) {
-    this.#pending = this.#pending.filter((one) => one.id !== command.id);
-    this.#keep();
-    this.#tell('change');
+  /** Keep what waits, say why, and try again later. */
+  #defer(error) {
+    const lost = !(error instanceof ApiError);
+    if (lost && !(error instanceof OfflineError)) console.error(error);
+    this.why = error.status === 401 ? 'sign in again' : lost || error.status > 500 ? 'no connection' : error.detail || `the server answers ${error.status}`;
+    this.#become('waiting');
+    if (error.status === 401) return;
+    this.#wait = Math.min(LONGEST_WAIT, (this.#wait || 500) * 2);
+    this.#timer = setTimeout(this.retry, this.#wait);
+  }
+
+  /** Take over the session that another tab has begun, if it is the same person's. */
+  async #renew() {
+    this.#renewed = true;
+    const me = await api.get('/me').catch(() => null);
+    if (me?.user !== this.owner) return false;
+    keepSession(me);
+    return true;
   }
 
   /** Give a command again that was in conflict, now that its sender has seen what others did. */

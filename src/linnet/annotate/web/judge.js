@@ -21,7 +21,7 @@ class Judge extends View {
   constructor() {
     super();
     Object.assign(this, {at: '', searching: false, whole: false, named: false, kin: '', failed: '', found: null, desk: null});
-    Object.assign(this, {readers: [], reading: [], works: [], awaited: 0});
+    Object.assign(this, {readers: [], reading: [], works: [], awaited: 0, turned: false, given: []});
   }
 
   connectedCallback() {
@@ -32,7 +32,7 @@ class Judge extends View {
 
   disconnectedCallback() {
     super.disconnectedCallback();
-    this.desk?.close();
+    this.leave();
   }
 
   willUpdate(changed) {
@@ -41,9 +41,16 @@ class Judge extends View {
 
   // --- opening --------------------------------------------------------------------------------------------------------
 
-  async begin() {
+  /** Leave the desk: what still happens there is not about what is shown. */
+  leave() {
     this.desk?.close();
-    Object.assign(this, {desk: null, found: null, at: '', searching: false, whole: false, named: false, kin: '', failed: '', held: null});
+    clearTimeout(this.soon);
+    Object.assign(this, {desk: null, found: null, given: []});
+  }
+
+  async begin() {
+    this.leave();
+    Object.assign(this, {at: '', searching: false, whole: false, named: false, kin: '', failed: '', held: null});
     const id = this.assignment;
     try {
       const desk = await new Desk(id).open();
@@ -51,28 +58,37 @@ class Judge extends View {
       if (desk.kind !== 'adjudicate') { desk.close(); go(`#/p/${this.project}/a/${id}`); return; }
       this.desk = desk;
       entitle(`Adjudicate ${desk.doc.ext_id}`, state.project.name);
-      desk.addEventListener('change', () => { this.held = null; this.requestUpdate(); });
-      desk.addEventListener('status', () => this.requestUpdate());
-      desk.addEventListener('conflict', ({detail}) => this.tellConflict(detail));
-      desk.addEventListener('done', ({detail}) => this.tellDone(detail));
+      this.attend(desk);
       await this.readWorks();
       await this.updateComplete;
-      this.querySelector('.text')?.focus({preventScroll: true});
+      if (desk === this.desk) this.querySelector('.text')?.focus({preventScroll: true});
     } catch (error) {
+      if (id !== this.assignment) return;
       this.failed = error.status === 404 ? 'There is no such adjudication, or you may not see it.' : error.detail || error.message;
     }
+  }
+
+  /** Hear what becomes of a desk for as long as it is the one on the screen. */
+  attend(desk) {
+    const on = (kind, run) => desk.addEventListener(kind, ({detail}) => { if (desk === this.desk) run(detail); });
+    on('change', () => { this.held = null; this.requestUpdate(); });
+    on('status', () => { this.recount(desk, []); this.requestUpdate(); });
+    on('conflict', ({command}) => this.tellConflict(desk, command));
+    on('done', (detail) => this.tellDone(desk, detail));
   }
 
   /** Read what the readers say, and compare it. */
   async readWorks() {
     const {desk} = this;
     const {readers} = byDocument(await allAssignments(this.project)).find((one) => one.document === desk.document) ?? {readers: []};
+    if (desk !== this.desk) return;
     const done = readers.filter((one) => one.state === 'done');
     const first = desk.document % (done.length || 1);  // so that the first one is not always the same person
     this.readers = [...done.slice(first), ...done.slice(0, first)];
     this.reading = readers.filter((one) => one.state !== 'done' && one.seq);
-    this.works = await Promise.all(this.readers.map((one) => api.get(`/assignments/${one.assignment}`)));
+    const works = await Promise.all(this.readers.map((one) => api.get(`/assignments/${one.assignment}`)));
     if (desk !== this.desk) return;
+    this.works = works;
     const {conflicts, alike, out} = compare(this.works.map(saidIn));
     const late = alike.filter((one) => !isMerged(one, this.layers)).map((one) => ({...one, differences: ['late']}));
     this.found = {conflicts: [...conflicts, ...late], alike: alike.filter((one) => !late.some(({id}) => id === one.id)), out};
@@ -177,10 +193,11 @@ class Judge extends View {
 
   /** The same, and the person is told why. */
   get locked() {
-    if (!this.desk || this.desk.doc.redacted) return true;
-    if (!this.mine) { toast(`${personOf(this.desk.user)} settles this document: it can be read alone`); return true; }
-    if (!this.desk.done) return false;
-    toast('The document is done: reopen it to change something', {action: {label: 'Reopen', run: () => this.reopen()}});
+    const {desk} = this;
+    if (!desk || desk.doc.redacted) return true;
+    if (!this.mine) { toast(`${personOf(desk.user)} settles this document: it can be read alone`); return true; }
+    if (!desk.done) return false;
+    toast('The document is done: reopen it to change something', {action: {label: 'Reopen', run: () => this.reopen(desk)}});
     return true;
   }
 
@@ -188,10 +205,7 @@ class Judge extends View {
   settle(wanted) {
     const {conflict} = this;
     if (!conflict || this.locked) return;
-    const commands = commandsFor(conflict, wanted, this.layers);
-    const surfaceOf = ({parts}) => (parts ? {surface: parts.map((part) => this.desk.offsets.slice(...part)).join(' ')} : {});
-    for (const [op, fields] of commands) this.desk.do(op, {...fields, ...surfaceOf(fields)});
-    this.remember(commands.length, conflict.id);
+    this.give(this.desk, commandsFor(conflict, wanted, this.layers), conflict.id);
     this.nextOpen();
   }
 
@@ -232,69 +246,107 @@ class Judge extends View {
   }
 
   async comment() {
-    const {conflict} = this;
+    const {conflict, desk} = this;
     if (!conflict || this.locked) return;
-    const text = await askComment(`Comment on “${this.surfaceOf(conflict)}”`);
-    if (!text?.trim()) return;
+    const words = `“${this.surfaceOf(conflict)}”`;
     const {decided, gold, pred} = this.layers;
     const there = conflict.ids.find((id) => decided.has(id) || gold.has(id) || pred.has(id));
-    const said = there ? text.trim() : `“${this.surfaceOf(conflict)}”: ${text.trim()}`;  // nothing that it could hang on yet
-    this.desk.do('comment', {text: said, ...(there ? {mention: there} : {})});
-    this.remember(1, conflict.id);
+    const text = (await askComment(`Comment on ${words}`))?.trim();
+    if (!text) return;
+    const fields = there ? {text, mention: there} : {text: `${words}: ${text}`};  // nothing that it could hang on yet
+    this.give(desk, [['comment', fields]], conflict.id);
   }
 
   // --- undo -----------------------------------------------------------------------------------------------------------
   // A decision can be several commands, which the server takes back one by one: how many belong together is kept here.
 
-  get trail() { return remembered.get(`judged.${this.assignment}`, {past: [], future: []}); }
-  set trail(found) { remembered.set(`judged.${this.assignment}`, found); }
+  trailOf(desk) { return remembered.get(`judged.${desk.id}`, {past: [], future: []}); }
+  keepTrail(desk, found) { remembered.set(`judged.${desk.id}`, found); }
 
-  remember(commands, id) {
-    if (commands) this.trail = {past: [...this.trail.past, {commands, id}].slice(-MOST_KEPT), future: []};
+  /** Give commands `[op, fields]` that are one decision, about a conflict or the document. */
+  give(desk, commands, id = '') {
+    const surfaceOf = ({parts}) => (parts ? {surface: parts.map((part) => desk.offsets.slice(...part)).join(' ')} : {});
+    for (const [op, fields] of commands) desk.do(op, {...fields, ...surfaceOf(fields)});
+    if (commands.length) this.remember(desk, commands.map(([op, fields]) => addressOf({op, ...fields})), id);
+  }
+
+  /** Keep what was given as one; `addresses` are those that its commands change. */
+  remember(desk, addresses, id) {
+    const key = performance.timeOrigin + performance.now();  // which no other decision has
+    this.follow(desk, addresses, key);
+    const past = [...this.trailOf(desk).past, {commands: addresses.length, id, key}].slice(-MOST_KEPT);
+    this.keepTrail(desk, {past, future: []});
+  }
+
+  /** Keep in mind what is on its way from the desk, in its order. */
+  follow(desk, addresses, key = 0) {
+    if (desk === this.desk) this.given.push(...addresses.map((address) => ({address, key})));
+  }
+
+  /** Take off what the server did not record of what it has answered: refused, or there already. It cannot be taken back. */
+  recount(desk, mentions) {
+    const changed = new Set(mentions.map(({id}) => (id.startsWith('#') ? '#' : id)));
+    const answered = this.given.splice(0, Math.max(0, this.given.length - desk.unsent));
+    const vain = answered.filter(({address, key}) => key && !changed.has(address));
+    if (!vain.length) return;
+    const {past, future} = this.trailOf(desk);
+    for (const {key} of vain) for (const one of [...past, ...future]) if (one.key === key) one.commands -= 1;
+    const left = (some) => some.filter(({commands}) => commands > 0);
+    this.keepTrail(desk, {past: left(past), future: left(future)});
   }
 
   history(op) {
     if (this.locked) return;
-    const {past, future} = this.trail;
+    const {desk} = this;
+    const {past, future} = this.trailOf(desk);
     const [from, to] = op === 'undo' ? [past, future] : [future, past];
-    const {commands, id} = from.pop() ?? {commands: 1, id: ''};
-    if (id) to.push({commands, id});
-    this.trail = {past, future};
-    this.awaited = commands;
-    for (let number = 0; number < commands; number += 1) this.desk.do(op);
-    if (this.conflicts.some((one) => one.id === id)) this.focusOn(id, {quiet: true});
+    const one = from.pop() ?? {commands: 1, id: ''};
+    if (one.id) to.push(one);
+    this.keepTrail(desk, {past, future});
+    Object.assign(this, {awaited: one.commands, turned: false});
+    for (let number = 0; number < one.commands; number += 1) desk.do(op);
+    this.follow(desk, Array(one.commands).fill(''));
+    if (this.conflicts.some(({id}) => id === one.id)) this.focusOn(one.id, {quiet: true});
   }
 
-  tellDone({op, mentions}) {
+  tellDone(desk, {op, mentions}) {
+    this.recount(desk, mentions);
     if (!['undo', 'redo'].includes(op)) return;
     this.awaited -= 1;
+    this.turned ||= mentions.length > 0;
     if (this.awaited > 0) return;
     const word = op === 'undo' ? 'Undone' : 'Done again';
-    toast(!mentions.length ? `Nothing to ${op}` : this.conflict ? `${word}: ${this.describe(this.conflict)}` : word);
+    toast(!this.turned ? `Nothing to ${op}` : this.conflict ? `${word}: ${this.describe(this.conflict)}` : word);
   }
 
-  tellConflict({command}) {
-    const action = {label: 'Take mine', run: () => this.desk.again(command)};
+  tellConflict(desk, command) {
+    const again = () => {
+      desk.again(command);
+      if (['undo', 'redo'].includes(command.op)) this.follow(desk, ['']);
+      else this.remember(desk, [addressOf(command)], '');
+    };
+    const action = {label: 'Take mine', run: again};
     toast('This was settled otherwise in another window: look at it again', {kind: 'bad', loud: true, action});
   }
 
   // --- the document ---------------------------------------------------------------------------------------------------
 
-  reopen() { this.desk.do('reopen'); this.remember(1, ''); }
+  reopen(desk = this.desk) { this.give(desk, [['reopen', {}]]); }
 
   async giveBack() {
-    if (!this.desk || !this.found) return;
-    if (this.desk.done) { this.nextDocument(); return; }
+    const {desk} = this;
+    if (!desk || !this.found) return;
+    if (desk.done) { this.nextDocument(); return; }
     if (this.locked) return;
     const left = this.open.length;
     const text = `${plural(left, 'conflict is', 'conflicts are')} not settled. What came with the document stands there, nothing else.`;
     if (left && !await confirm('Some conflicts are open', text, 'Done all the same')) return;
-    this.desk.do('done');
-    this.remember(1, '');
+    if (desk !== this.desk) return;
+    this.give(desk, [['done', {}]]);
     try {
-      await this.desk.saved();
-      toast(`${this.desk.doc.ext_id} is settled`);
-      await this.nextDocument();
+      await desk.saved();
+      toast(`${desk.doc.ext_id} is settled`);
+      if (desk === this.desk) await this.nextDocument();
     } catch (error) {
       problem(error);
     }
@@ -364,6 +416,9 @@ class Judge extends View {
         there is nothing to compare.</p>` : nothing}`;
   }
 }
+
+/** Return what a command changes: a mention, comments, or the document. */
+const addressOf = ({op, mention = ''}) => (op === 'comment' ? '#' : mention);
 
 function askComment(title) {
   return dialog(title, (close) => html`<p class="note">Readers see it once you are done.</p>

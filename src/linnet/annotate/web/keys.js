@@ -17,6 +17,9 @@ export const TABLE = [
   row('anywhere', 'palette', 'Ctrl+k', 'Find an action'),
   row('anywhere', 'next-panel', 'F6', 'Next panel'),
   row('anywhere', 'previous-panel', 'Shift+F6', 'Previous panel'),
+  row('anywhere', 'go-projects', 'g p', 'Go to all projects'),
+  row('anywhere', 'go-settings', 'g s', 'Go to settings: keys, theme, password'),
+  row('anywhere', 'sign-out', '', 'Sign out'),
   row('anywhere', 'go-project', 'g q', 'Go to project and queue'),
   row('anywhere', 'go-annotate', 'g a', 'Go to the document'),
   row('anywhere', 'go-concepts', 'g k', 'Go to concepts'),
@@ -87,6 +90,7 @@ const TOGETHER = [
   ['mentions', 'decide', 'edges', 'create', 'spread', 'history', 'document'], ['project'],
   ['adjudicate', 'history', 'document'], ['picker'],
 ];
+const ONCE = new Set(['decide', 'spread', 'history', 'document', 'project', 'adjudicate']);  // a key that is held acts once
 // what browsers keep for themselves
 const RESERVED = /^(Ctrl\+(n|t|w|[0-9])|Alt\+(ArrowLeft|[0-9])|Shift\+ )$/;
 const STORED = 'linnet.keys';
@@ -172,6 +176,7 @@ function actsIn(action, event) {
 
 function press(event) {
   if (event.isComposing || event.defaultPrevented || ['Shift', 'Control', 'Alt', 'Meta'].includes(event.key)) return;
+  if (document.querySelector('dialog:modal')) return;  // what stands behind a dialog rests
   const key = nameOf(event);
   const actions = available().filter((one) => actsIn(one, event));
   const pair = first && `${first} ${key}`;
@@ -180,6 +185,7 @@ function press(event) {
   let found = pair && actions.find((one) => one.keys.includes(pair));
   found ||= actions.find((one) => one.keys.includes(key));
   if (found) {
+    if (event.repeat && (ONCE.has(found.context) || found.id === 'create')) { event.preventDefault(); return; }
     if (found.run(event, key) === false) return;
     event.preventDefault();
   } else if (actions.some((one) => one.keys.some((other) => other.startsWith(`${key} `)))) {

@@ -3,6 +3,7 @@
 import {api} from './api.js';
 import {entitle, html, leads, nothing, openProject, state, View, works} from './base.js';
 import {sentence} from './forms.js';
+import {named} from './jobs.js';
 import {editGuidelines, editSettings} from './project_settings.js';
 import './project_documents.js';
 import './project_export.js';
@@ -22,6 +23,7 @@ class Project extends View {
   constructor() {
     super();
     this.guideline = this.documents = null;
+    this.names = new Map();  // of models
     this.due = new Set();
   }
 
@@ -58,7 +60,7 @@ class Project extends View {
     const due = [...this.due];
     this.due.clear();
     for (const name of due) {
-      if (name === 'head') this.again();
+      if (name === 'head') { this.again(); this.head(); }
       else this.part(name)?.refresh();
     }
   }
@@ -71,8 +73,10 @@ class Project extends View {
   }
 
   async head() {
-    const found = await api.get(`/projects/${this.project}/guidelines`).catch(() => []);
+    const path = `/projects/${this.project}`;
+    const [found, {models}] = await Promise.all([api.get(`${path}/guidelines`), api.get(`${path}/models`)]).catch(() => [[], {models: []}]);
     this.guideline = found[0]?.v ?? 0;
+    this.names = named(models);
   }
 
   async settings() {
@@ -105,7 +109,7 @@ class Project extends View {
       <h1>${name}</h1>
       <p class="row tight facts">
         <span class="chip">${kb ? `knowledge base ${kb}${version && `@${version.slice(0, 4)}`}` : 'no knowledge base'}</span>
-        <span class="chip">${model ? `model ${model.slice(0, 8)}` : 'no model yet'}</span>
+        <span class="chip">${model ? `model ${this.names.get(model) ?? ''}` : 'no model yet'}</span>
         ${blind ? html`<span class="chip" title="Nobody sees what another decides before both are done">blind</span>` : nothing}</p>
       <span class="grow"></span>
       <button @click=${() => this.guidelines()}>Guidelines${this.guideline ? ` v${this.guideline}` : ''}</button>

@@ -95,6 +95,15 @@ function kbNote({found, kb}, wrong) {
     ${count(found.names)} names${types && `; types: ${types}`}</p>`;
 }
 
+/** Ask once for what the server has to choose from; names can be typed all the same. */
+function readLists(draft, changed) {
+  draft.lists = {kbs: [], recipes: {}};
+  Promise.all([api.get('/kb'), api.get('/recipes')]).then(([{names: kbs}, recipes]) => {
+    draft.lists = {kbs, recipes: {...recipes, ...RECIPES}};
+    changed();
+  }).catch(() => {});
+}
+
 /** Draw the fields of a draft; `changed()` redraws. `id` begins the ids of the fields; `brief` folds all but the first two. */
 export function projectFields(draft, wrong, changed, id, {brief = false} = {}) {
   const text = (key, more = {}) => (a) => html`<input id=${a.id} .value=${String(draft[key])} list=${more.list ?? nothing} maxlength="500"
@@ -103,10 +112,13 @@ export function projectFields(draft, wrong, changed, id, {brief = false} = {}) {
   const number = (key, most) => (a) => html`<input id=${a.id} type="number" min="1" max=${most} step="1" .value=${String(draft[key])}
     aria-describedby=${a.by} aria-invalid=${a.invalid} @input=${(event) => { draft[key] = event.target.valueAsNumber; }}>`;
   const kb = async () => { await lookForKb(draft); changed(); };
+  if (!draft.lists) readLists(draft, changed);
   return html`
     ${field({id: `${id}-name`, label: 'Name', wrong: wrong.name}, text('name', {first: true}))}
-    ${field({id: `${id}-kb`, label: 'Knowledge base', wrong: wrong.kb, hint: html`What mentions are linked to, by the name that it has on
-      the server, such as <code>hpo</code>. Without one, mentions can be marked but not linked.`}, text('kb', {change: kb}))}
+    <datalist id=${`${id}-kbs`}>${draft.lists.kbs.map((name) => html`<option value=${name}></option>`)}</datalist>
+    ${field({id: `${id}-kb`, label: 'Knowledge base', wrong: wrong.kb, hint: html`What mentions are linked to.
+      ${draft.lists.kbs.length ? html`This server has ${draft.lists.kbs.slice(0, 8).map((name, at) => html`${at ? ', ' : ''}<code>${name}</code>`)}${draft.lists.kbs.length > 8 ? ' and others' : ''}.` : nothing}
+      Without one, mentions can be marked but not linked.`}, text('kb', {list: `${id}-kbs`, change: kb}))}
     ${kbNote(draft, wrong.kb)}
     ${brief ? folded(draft, wrong, others(draft, wrong, changed, id, {text, number})) : others(draft, wrong, changed, id, {text, number})}`;
 }
@@ -125,7 +137,7 @@ function others(draft, wrong, changed, id, {text, number}) {
       Blind: nobody sees what another has decided on a document before both are done</label>
     <p class="hint">Otherwise people copy each other, and their agreement means nothing.</p>
     ${choosing(draft, wrong, changed, id, number)}
-    ${learning(wrong, id, text)}`;
+    ${learning(draft, wrong, id, text)}`;
 }
 
 function choosing(draft, wrong, changed, id, number) {
@@ -138,8 +150,8 @@ function choosing(draft, wrong, changed, id, number) {
       hint: 'After that, others can get it.'}, number('lease_hours', 8760))}`;
 }
 
-function learning(wrong, id, text) {
-  const options = Object.entries(RECIPES).map(([name, what]) => html`<option value=${name}>${what}</option>`);
+function learning(draft, wrong, id, text) {
+  const options = Object.entries(draft.lists.recipes).map(([name, what]) => html`<option value=${name}>${what}</option>`);
   return html`<datalist id=${`${id}-recipes`}>${options}</datalist>
     ${field({id: `${id}-untrained`, label: 'Suggestions before there is a model', wrong: wrong.untrained, hint: html`A recipe that needs no
       training: <code>dictionary</code> ${RECIPES.dictionary}.`}, text('untrained', {list: `${id}-recipes`}))}

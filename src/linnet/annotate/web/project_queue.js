@@ -35,6 +35,12 @@ export function coldness({strategy, cold_start: cold}) {
   return `${chosen}The model chooses once its probabilities are better calibrated: they are off by ${share(cold.ece)}, .10 will do.`;
 }
 
+/** Return how many of the open suggestions are expected to be wrong; null where probabilities are not calibrated. */
+function expectedErrors({pred, open}) {
+  const waiting = new Set(open), told = pred.filter((one) => waiting.has(one.id) && one.calibration && one.p !== null);
+  return told.length ? told.reduce((sum, one) => sum + 1 - one.p, 0) : null;
+}
+
 class Queue extends View {
   static properties = {
     project: {type: Number}, documents: {state: true}, found: {state: true}, all: {state: true}, busy: {state: true},
@@ -86,7 +92,8 @@ class Queue extends View {
       if (this.left.get(one.assignment)?.key === key) continue;
       const read = await api.get(`/assignments/${one.assignment}`).catch(() => null);
       if (!read) return;
-      this.left.set(one.assignment, {key, open: read.open.length, begun: read.decided.length > 0, gold: read.gold.length});
+      const wrong = expectedErrors(read);
+      this.left.set(one.assignment, {key, open: read.open.length, wrong, begun: read.decided.length > 0, gold: read.gold.length});
       this.requestUpdate();
     }
   }
@@ -175,7 +182,7 @@ class Queue extends View {
   leftOf(one) {
     const left = this.left.get(one.assignment);
     if (!left) return '';
-    if (left.open) return `${plural(left.open, 'suggestion')} to decide`;
+    if (left.open) return `${plural(left.open, 'suggestion')} to decide${left.wrong === null ? '' : `, about ${left.wrong.toFixed(1)} of them wrong`}`;
     if (left.begun) return 'nothing left to decide';
     return left.gold ? `${plural(left.gold, 'mention')} came with it, no suggestions` : 'no suggestions: mark what you find';
   }

@@ -109,7 +109,7 @@ class Members extends View {
 
   drawForm() {
     const others = this.people.filter((one) => !one.disabled && !state.project.members.some((member) => member.user === one.user));
-    const hint = state.me.admin ? 'Somebody new is invited in Settings first.'
+    const hint = state.me.admin ? html`Somebody new is invited first, <a href="#/">under “Projects”</a>.`
       : 'An administrator of the server invites those who have no account yet.';
     return html`<form class="row add-member" novalidate @submit=${this.add}>
       ${field({id: 'member-name', label: 'Add a person', wrong: this.wrong.name || this.wrong['']}, (a) => html`

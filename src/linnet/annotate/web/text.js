@@ -53,11 +53,35 @@ export function wordAt(words, point) {
   return low;
 }
 
-/** Return a stretch widened to whole words, without blanks and closing punctuation at its ends; null if nothing is left. */
+const CLOSING = /^[.,;:!?)\]}»”’"']$/u;
+// what opens, and what closes it
+const PARTNERS = new Map(['()', '[]', '{}', '«»', '“”', '„”', '‘’', '‚’', '""', "''"].map((pair) => [...pair]));
+
+/**
+ * Return a stretch widened to whole words, without blanks and closing punctuation at its ends; null if nothing is left.
+ * What opens it goes with what closed it.
+ */
 export function snapped(words, offsets, start, end) {
   const inside = words.filter(([from, to]) => to > start && from < end);
-  while (inside.length > 1 && /^[.,;:!?)\]}»”’"']$/u.test(offsets.slice(...inside.at(-1)))) inside.pop();
-  return inside.length ? [inside[0][0], inside.at(-1)[1]] : null;
+  const said = inside.map((word) => offsets.slice(...word)), dropped = [];
+  while (said.length > 1 && CLOSING.test(said.at(-1))) dropped.push(said.pop());
+  let first = 0;
+  while (first + 1 < said.length && dropped.includes(PARTNERS.get(said[first])) && !closes(said.slice(first))) {
+    dropped.splice(dropped.indexOf(PARTNERS.get(said[first])), 1);
+    first += 1;
+  }
+  return said.length ? [inside[first][0], inside[said.length - 1][1]] : null;
+}
+
+/** Return whether what opens with the first of these words is closed by a later one. */
+function closes([opening, ...others]) {
+  let depth = 1;
+  for (const one of others) {
+    if (one === PARTNERS.get(opening)) depth -= 1;
+    else if (one === opening) depth += 1;
+    if (!depth) return true;
+  }
+  return false;
 }
 
 /** Return a stretch without blanks at its ends; null if nothing is left. */
@@ -67,13 +91,24 @@ export function trimmed(offsets, start, end) {
   return start < end ? [start, end] : null;
 }
 
-/** Return the passages of a text: `[start, end]` in units, cut behind line breaks. */
+/** Return where a line is cut that is too long to be drawn at once: behind a blank, or between two characters. */
+function cutOf(text, start, end) {
+  const limit = start + LONGEST;
+  if (limit >= end) return end;
+  for (let at = limit; at > start; at -= 1) if (/\s/.test(text[at - 1])) return at;
+  return /[\ud800-\udbff]/.test(text[limit - 1]) ? limit - 1 : limit;
+}
+
+/** Return the passages of a text: `[start, end]` in units, cut behind line breaks; long lines are cut within, too. */
 export function passagesOf(text) {
   const found = [];
   let start = 0;
   for (const line of text.matchAll(/[^\n]*\n+|[^\n]+$/g)) {
     const end = line.index + line[0].length;
-    for (let from = line.index; from < end; from += LONGEST) found.push([from, Math.min(end, from + LONGEST)]);
+    for (let from = line.index, to = from; from < end; from = to) {
+      to = cutOf(text, from, end);
+      found.push([from, to]);
+    }
     start = end;
   }
   if (start < text.length || !found.length) found.push([start, text.length]);
@@ -118,7 +153,7 @@ export function labelOf(mention, {showP = true} = {}) {
   const marks = [
     mention.nil || (mention.concepts && !mention.concepts.length) ? '∅' : '',
     (mention.concepts || []).length > 1 ? '+' : '',
-    mention.conflict ? '!' : mention.unsure ? '?' : mention.decided ? '✓' : '',
+    mention.conflict ? '!' : mention.unsure ? '?' : mention.decided && mention.concepts !== null ? '✓' : '',
   ].join('');
   if (mention.layer !== 'pred') return letter + marks;
   if (mention.p == null || !showP) return letter + marks;
@@ -133,10 +168,17 @@ export class TextView {
     Object.assign(this, {root, offsets, options: {}, focused: '', passages: passagesOf(offsets.text)});
     root.replaceChildren(...this.passages.map((_, number) => {
       const box = document.createElement('div');
-      box.className = 'passage';
+      box.className = this.#look(number);
       box.dataset.number = number;
       return box;
     }));
+  }
+
+  /** Return the class of a passage; one of a line that is drawn in several is no paragraph by itself. */
+  #look(number) {
+    const {text} = this.offsets, [start, end] = this.passages[number];
+    const within = (place) => place > 0 && place < text.length && text[place - 1] !== '\n';
+    return `passage${within(start) || within(end) ? ' continued' : ''}`;
   }
 
   /** Draw mentions (`Desk.mentions`); passages that look the same stay untouched. */
@@ -181,7 +223,7 @@ export class TextView {
       box.append(this.#piece(piece, byId, lanes, bridged));
     }
     const element = this.root.children[number];
-    element.className = `passage${depth > 2 ? ` deep-${Math.min(depth, LANES)}` : ''}`;
+    element.className = `${this.#look(number)}${depth > 2 ? ` deep-${Math.min(depth, LANES)}` : ''}`;
     element.replaceChildren(box);
   }
 

@@ -19,7 +19,13 @@ class Training extends View {
     super();
     this.models = [];
     this.wrong = '';
+    this.recipes = {};
     this.order = {parts: 'both', base: '', recipe: '', to: 'now', event: '', dev: 20, seed: '', use: true};
+  }
+
+  connectedCallback() {
+    super.connectedCallback();
+    api.get('/recipes').then((found) => { this.recipes = found; this.requestUpdate(); }).catch(() => {});  // names can be typed all the same
   }
 
   /** Return a listener that keeps what is entered for a key. */
@@ -105,11 +111,11 @@ class Training extends View {
 
   more() {
     const {recipe, dev, seed} = this.order, usual = state.project.settings.recipe;
-    const recipes = new Set([usual, ...COMMON, ...this.models.map((one) => one.card.recipe)].filter(Boolean));
+    const recipes = new Set([usual, ...COMMON, ...Object.keys(this.recipes), ...this.models.map((one) => one.card.recipe)].filter(Boolean));
     return html`
       <div><label for="t-recipe">Recipe</label>
         <input id="t-recipe" list="t-recipes" .value=${recipe} placeholder=${usual} @input=${this.keep('recipe')}>
-        <datalist id="t-recipes">${[...recipes].map((one) => html`<option value=${one}></option>`)}</datalist>
+        <datalist id="t-recipes">${[...recipes].map((one) => html`<option value=${one}>${this.recipes[one] ?? ''}</option>`)}</datalist>
         <p class="hint">Empty: that of the model begun from or in use.</p></div>
       <div><label for="t-dev">Kept to measure on, in %</label>
         <input id="t-dev" type="number" min="1" max="90" required .value=${String(dev)} @input=${this.keep('dev')}>
