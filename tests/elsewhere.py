@@ -23,11 +23,12 @@ ROOT = Path(__file__).parents[1]
 NOBODY = 65534
 TOOLS = ("hypothesis", "pytest", "pytest-xdist", "hatchling", "obonet")  # of the tests, where no network is installed
 VERSIONS = ("3.13", "3.12")
-# what networks learn depends neither on user nor on language, and takes most of the time
-NETWORKS = (
-    "tests/joint", "tests/nn", "tests/train", "tests/detect/test_tagger.py", "tests/rerank/test_cross_encoder.py",
-    "tests/retrieve/test_dense.py", "tests/retrieve/test_generate.py",
+# what is computed depends neither on user nor on language, time zone or width, and takes most of the time
+COMPUTED = (
+    "tests/bench", "tests/contract", "tests/detect", "tests/evaluate", "tests/fit", "tests/index", "tests/joint",
+    "tests/nn", "tests/pipeline", "tests/rerank", "tests/retrieve", "tests/train",
 )  # fmt: skip
+READ = ("tests/test_architecture.py",)  # the code itself is the same everywhere
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ PLACES = (
         "Größe 2/linnet",
         {"LANG": "C", "TZ": "Asia/Kolkata", "COLUMNS": "40", "OMP_NUM_THREADS": "1"},
         as_nobody=True,
-        without=NETWORKS,
+        without=COMPUTED + READ,
     ),
     Place(
         "another Python without extras, St. John's, 200 columns, eight threads",
@@ -69,6 +70,7 @@ PLACES = (
         {"LANG": "C.UTF-8", "TZ": "America/St_Johns", "COLUMNS": "200", "OMP_NUM_THREADS": "8"},
         other=True,
         data=True,
+        without=READ,
     ),
 )
 

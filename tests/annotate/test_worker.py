@@ -133,6 +133,24 @@ def test_nothing_to_learn_from_is_said(store: Store, where: str, tmp_path: Path,
     assert "recipe '../secret'" in empty.do("train", {"recipe": "../secret"}).log_tail
 
 
+def test_minutes_are_those_of_networks(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("torch")
+    parts = ("tagger", "ngram", "lexical", "decide")
+    used = "".join(f'[[pipeline]]\nuse = "{part}"\n' for part in parts)
+    learned = "".join(f'[[train]]\npart = "{part}"\n' for part in parts[:3])
+    (bench.data / "recipes").mkdir(parents=True)
+    (bench.data / "recipes" / "net.toml").write_text(used + learned)
+    seen: list[Any] = []
+
+    def made(_: Any, todo: Any, *args: Any, **more: Any) -> Any:
+        seen.extend(todo)
+        yield Progress("part", Step(1, 1, {"nll": float("nan")}))
+
+    monkeypatch.setattr(training, "train_into", made)
+    assert bench.do("train", {"recipe": "net", "minutes": 2.5}).state == "failed"
+    assert {task.name: task.args.get("max_minutes") for task in seen} == {"tagger": 2.5, "ngram": None, "lexical": None}
+
+
 def test_a_loss_that_is_no_number_ends_the_training(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     fake(monkeypatch, Step(1, 9, {"nll": 0.5}), Step(2, 9, {"nll": float("nan")}))
     job = bench.do("train")

@@ -100,6 +100,7 @@ class Train(_Order):
         dev: the share of documents that nothing is trained on.
         seed: of networks; None takes the recipe's.
         use: whether the model is used when it is done and not worse than the one in use.
+        minutes: after which each network ends its training, whatever the recipe says; None leaves it to the recipe.
     """
 
     parts: Literal["ner", "linker", "both"] = "both"
@@ -109,6 +110,7 @@ class Train(_Order):
     dev: float = Field(0.2, gt=0, lt=1)
     seed: int | None = Field(None, ge=0)
     use: bool = True
+    minutes: float | None = Field(None, gt=0, le=100_000)
 
 
 class Predict(_Order):

@@ -10,7 +10,7 @@ import math
 import os
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -108,8 +108,9 @@ def _fit(held: Held, plan: _Plan, data: Path, folder: Path) -> None:
     pipeline = load(source, kb=plan.kb) if plan.base is None else load_model(plan.base, data, plan.kb)
     seed = recipe.seed if plan.order.seed is None else plan.order.seed
     able = tasks(pipeline, recipe.train, source=plan.recipe, seed=seed)
-    todo = _wanted(held, pipeline, able, plan)
-    stay = [task for task in able if plan.base is not None and task not in todo]
+    todo = [_limited(pipeline, task, plan.order.minutes) for task in _wanted(held, pipeline, able, plan)]
+    learning = {(task.place, task.stage) for task in todo}
+    stay = [task for task in able if plan.base is not None and (task.place, task.stage) not in learning]
     folder.parent.mkdir(parents=True, exist_ok=True)
     about = [f"recipe: {plan.recipe}", f"project: {held.job.project}, up to event {plan.order.to}", f"seed: {seed}"]
     steps = train_into(pipeline, todo, plan.train, plan.dev, output=folder, about=about, learned=stay)
@@ -118,6 +119,13 @@ def _fit(held: Held, plan: _Plan, data: Path, folder: Path) -> None:
             _tell(held, news)
     finally:
         steps.close()  # at once: a network keeps a checkpoint then
+
+
+def _limited(pipeline: Pipeline, task: Task, minutes: float | None) -> Task:
+    """Return a training that ends after some minutes if it is that of a network; others take seconds."""
+    if minutes is None or not learner_at(pipeline, task.place).NETWORK:
+        return task
+    return replace(task, args={**task.args, "max_minutes": minutes})
 
 
 def _wanted(held: Held, pipeline: Pipeline, todo: Sequence[Task], plan: _Plan) -> list[Task]:

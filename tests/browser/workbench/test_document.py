@@ -308,6 +308,77 @@ def test_done_goes_on_to_the_next_document(mine: Tab, me: Person) -> None:
     saved(page)
 
 
+def test_undo_goes_on_in_the_document_before(mine: Tab, me: Person) -> None:
+    project = predicted(me, *NOTES)
+    first, second, *_ = me.draw(project, 3)
+    page = show(mine, project, first)
+    press(page, "a")
+    saved(page)
+    press(page, "Control+Enter", "Enter")
+    page.wait_for_url(re.compile(rf"/a/{second}$"))
+    page.locator(".text:focus .passage").first.wait_for()
+    press(page, "z")
+    mine.wait_until_said("again goes to the document before")
+    press(page, "z")
+    page.wait_for_url(re.compile(rf"/a/{first}$"))
+    page.locator(".text:focus .passage").first.wait_for()
+    press(page, "z")
+    mine.wait_until_said("open again")
+    press(page, "z")
+    page.locator("mark.user").wait_for(state="detached")
+    saved(page)
+    assert live(me, first) == []
+
+
+def press_key(page: Page, key: str, code: str, **more: bool) -> None:
+    """Press a key of another layout: what counts is what it writes, not where it lies."""
+    page.evaluate(
+        """([key, code, more]) => document.activeElement.dispatchEvent(
+          new KeyboardEvent('keydown', {key, code, bubbles: true, cancelable: true, ...more}))""",
+        [key, code, more],
+    )
+
+
+def test_keys_are_those_that_are_written_on_them(mine: Tab, me: Person) -> None:
+    page, _, assignment = work(me, mine, NOTES[0])
+    press(page, "a")
+    saved(page)
+    press_key(page, "z", "KeyY")  # QWERTZ
+    mine.wait_until_said("Undone")
+    press_key(page, "a", "KeyQ")  # AZERTY
+    saved(page)
+    assert len(live(me, assignment)) == 1
+    press_key(page, "@", "KeyQ", ctrlKey=True, altKey=True)  # AltGr, as Windows tells it
+    press_key(page, "Process", "KeyR", isComposing=True)
+    press_key(page, "r", "KeyR", repeat=True)  # held: it has acted once
+    page.wait_for_timeout(300)
+    assert len(standing(me, assignment)) == 1
+    press_key(page, "/", "Digit7", shiftKey=True)  # QWERTZ
+    page.locator(".picker").wait_for()
+    press(page, "Escape")
+    press_key(page, "?", "Minus", shiftKey=True)
+    page.get_by_role("dialog", name="Keys").wait_for()
+
+
+def test_documents_leave_nothing_in_memory(mine: Tab, me: Person) -> None:
+    project = predicted(me, *((f"note {number}", f"{number}: {NOTES[0][1]}") for number in range(4)))
+    work_of = me.draw(project, 4)
+    page = show(mine, project, work_of[0])
+    session = page.context.new_cdp_session(page)
+    sizes = []
+    for number in range(100):
+        page.evaluate("hash => { location.hash = hash; }", f"#/p/{project}/a/{work_of[number % 4]}")
+        page.wait_for_function(
+            """id => document.querySelector('linnet-annotate')?.desk?.id === id
+              && document.querySelector('.text .passage mark') !== null""",
+            arg=work_of[number % 4],
+        )
+        if number in (19, 99):
+            session.send("HeapProfiler.collectGarbage")
+            sizes.append(session.send("Runtime.getHeapUsage")["usedSize"])
+    assert sizes[1] < 1.2 * sizes[0]
+
+
 def test_new_predictions_move_nothing(mine: Tab, me: Person) -> None:
     project = me.project(NOTES[0])
     documents = [one["document"] for one in me.ask("GET", f"/projects/{project}/documents")["documents"]]

@@ -217,10 +217,15 @@ def test_models_are_compared_and_changed_back(chromium: Browser, loop: tuple[Sit
     page.get_by_role("button", name="Use m2").press("Enter")
     page.keyboard.press("Enter")
     page.get_by_role("button", name="Roll back to m1").wait_for()
+    page.get_by_role("button", name="Go back to no model at all").press("Enter")
+    page.keyboard.press("Enter")
+    page.get_by_text("No model is in use").first.wait_for()
+    assert me.ask("GET", f"/projects/{project}/models")["in_use"] is None
     assert len(live(me, assignment)) == 4  # no decision changes
 
     page = tab.open(f"#/p/{project}/team")
     page.get_by_role("tab", name="Event log").press("Enter")
     page.get_by_role("cell", name="m2 → m1").wait_for()
+    page.get_by_role("cell", name="m2 → none").wait_for()
     tab.close()
     assert tab.complaints == []

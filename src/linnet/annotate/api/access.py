@@ -111,6 +111,7 @@ ACCESS: Mapping[str, Access] = MappingProxyType(
         "GET /projects/{project}/compare": _read(*MEMBERS),
         "GET /models/{model}": _read(*MEMBERS),
         "POST /models/{model}/use": _work(*LEADERS),
+        "POST /projects/{project}/untrained": _work(*LEADERS),
         "GET /projects/{project}/progress": _read(*MEMBERS),
         "GET /projects/{project}/agreement": _read(*LEADERS),
         "GET /projects/{project}/stopping": _read(*LEADERS),

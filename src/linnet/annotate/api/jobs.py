@@ -128,6 +128,13 @@ def use_model(bench: Bench, asker: Asked, model: str) -> dict[str, Any]:
         return _job(find(db, use(db, asker.project, model, asker.user)), asker, all=True)
 
 
+@router.post("/projects/{project}/untrained", status_code=202)
+def use_none(bench: Bench, asker: Asked, project: int) -> dict[str, Any]:
+    """Use no model any more: suggestions are those of the untrained recipe again; no decision changes."""
+    with bench.store.write() as db:
+        return _job(find(db, use(db, project, None, asker.user)), asker, all=True)
+
+
 @router.get("/projects/{project}/compare")
 def compare(bench: Bench, asker: Asked, project: int, a: str, b: str) -> dict[str, Any]:
     """Compare two models on the documents that people are done with and neither has learned from.

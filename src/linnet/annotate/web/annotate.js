@@ -48,7 +48,7 @@ class Annotate extends View {
   async begin() {
     this.desk?.close();
     this.endSearch();
-    Object.assign(this, {desk: null, view: null, at: '', found: null, choice: null, mode: '', card: '', failed: ''});
+    Object.assign(this, {desk: null, view: null, at: '', found: null, choice: null, mode: '', card: '', failed: '', before: 0});
     const id = this.assignment;
     try {
       const desk = await new Desk(id).open();
@@ -397,9 +397,10 @@ class Annotate extends View {
   }
 
   history(op) {
-    if (!this.desk) return;
-    if (this.desk.done && op === 'undo') { this.locked; return; }
-    this.desk.do(op);
+    const {desk} = this;
+    if (!desk || (desk.user !== null && desk.user !== state.me.user && this.locked)) return;
+    if (op === 'undo' && this.before && this.over === desk.given) go(`#/p/${this.project}/a/${this.before}`);
+    else desk.do(op);
   }
 
   /** Say what came back of an undo, or of an act on many mentions. */
@@ -409,6 +410,7 @@ class Annotate extends View {
       const word = op === 'undo' ? 'Undone' : 'Done again';
       const first = this.mentions.find((one) => one.id === changed[0]?.id);
       if (!mentions.length) this.nothingLeft(op);
+      else if (!changed.length) toast(`${word}: the document is ${desk.done ? 'done' : 'open again'}`);
       else toast(`${word}: ${changed.length > 1 ? plural(changed.length, 'mention') : first ? `${this.desk.surface(first)}, ${this.meaning(first)}` : 'the mention is gone'}`);
       if (first) this.focusOn(first.id, {quiet: true});
     } else if (['spread', 'accept_over'].includes(op)) {
@@ -418,10 +420,12 @@ class Annotate extends View {
     }
   }
 
+  /** Undo goes on in the document before: the same key once more goes there. */
   nothingLeft(op) {
     const others = remembered.get(`trail.${this.project}`, []).filter((one) => one !== this.assignment);
-    const before = others.at(-1);
-    toast(`Nothing to ${op} in this document`, before && op === 'undo' ? {action: {label: 'Document before', run: () => go(`#/p/${this.project}/a/${before}`)}} : {});
+    this.before = op === 'undo' ? others.at(-1) : 0;
+    this.over = this.desk.given;
+    toast(`Nothing to ${op} in this document${this.before ? `: ${shown(keysOf('undo')[0] ?? 'Undo')} again goes to the document before` : ''}`);
   }
 
   async giveBack() {

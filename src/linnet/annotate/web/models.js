@@ -92,6 +92,18 @@ class Models extends View {
     this.querySelector(`[data-card="${model.id}"]`)?.focus();  // the button that was pressed is gone
   }
 
+  /** Go back to the recipe that has learned nothing. */
+  async useNone() {
+    const text = `Suggestions are again those of “${state.project.settings.untrained}”, which has learned from nobody here. The models stay,
+      and so does every decision.`;
+    if (!(await confirm('Use no model?', text, 'Use no model'))) return;
+    if (!(await this.tell(() => api.post(`/projects/${this.project}/untrained`)))) return;
+    toast('No model is in use');
+    await this.tell(() => openProject(this.project, {again: true}));
+    dispatchEvent(new CustomEvent('linnet-changed'));
+    await this.load();
+  }
+
   // --- the card of a model --------------------------------------------------------------------------------------------
 
   card(model) {
@@ -168,6 +180,7 @@ class Models extends View {
       ${models.length ? html`<ul class="models-list">
         ${repeat(models, (one) => one.id, (one, place) => this.item(one, place > at ? 'Roll back' : 'Use'))}</ul>`
         : html`<p>There is no model yet. ${first}</p>`}
+      ${used && leads() ? html`<button class="quiet" @click=${() => this.useNone()}>Go back to no model at all</button>` : nothing}
     </section>`;
   }
 

@@ -123,7 +123,7 @@ class Log extends View {
     if (kind === 'upload') return plural(Array.isArray(after.documents) ? after.documents.length : after.documents, 'document');
     if (kind === 'redact') return this.documents.get(after.document) ?? `document ${after.document}`;
     if (kind === 'concept') return after.now ? `${after.concept} is ${nameOf(this.kb, after.now)}` : after.concept;
-    if (kind === 'use') return `${this.models.get(after.before) ?? 'none'} → ${this.models.get(after.model) ?? after.model}`;
+    if (kind === 'use') return `${this.models.get(after.before) ?? 'none'} → ${this.models.get(after.model) ?? after.model ?? 'none'}`;
     return '';
   }
 

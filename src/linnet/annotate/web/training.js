@@ -20,7 +20,7 @@ class Training extends View {
     this.models = [];
     this.wrong = '';
     this.recipes = {};
-    this.order = {parts: 'both', base: '', recipe: '', to: 'now', event: '', dev: 20, seed: '', use: true};
+    this.order = {parts: 'both', base: '', recipe: '', to: 'now', event: '', dev: 20, seed: '', minutes: '', use: true};
   }
 
   connectedCallback() {
@@ -35,12 +35,13 @@ class Training extends View {
 
   /** Return the arguments of the job; what is not said is left to the server. */
   get args() {
-    const {parts, base, recipe, to, event, dev, seed, use} = this.order;
+    const {parts, base, recipe, to, event, dev, seed, minutes, use} = this.order;
     return {
       parts, dev: dev / 100, use,
       ...(base && {base: base === NONE ? '' : base}),
       ...(recipe.trim() && {recipe: recipe.trim()}),
       ...(seed !== '' && {seed: Number(seed)}),
+      ...(minutes !== '' && {minutes: Number(minutes)}),
       ...(to !== 'now' && {to: Number(to === 'event' ? event : to)}),
     };
   }
@@ -110,7 +111,7 @@ class Training extends View {
   }
 
   more() {
-    const {recipe, dev, seed} = this.order, usual = state.project.settings.recipe;
+    const {recipe, dev, seed, minutes} = this.order, usual = state.project.settings.recipe;
     const recipes = new Set([usual, ...COMMON, ...Object.keys(this.recipes), ...this.models.map((one) => one.card.recipe)].filter(Boolean));
     return html`
       <div><label for="t-recipe">Recipe</label>
@@ -120,6 +121,9 @@ class Training extends View {
       <div><label for="t-dev">Kept to measure on, in %</label>
         <input id="t-dev" type="number" min="1" max="90" required .value=${String(dev)} @input=${this.keep('dev')}>
         <p class="hint">Documents that nothing is trained on.</p></div>
+      <div><label for="t-minutes">Minutes for each network at most</label>
+        <input id="t-minutes" type="number" min="0.1" step="any" .value=${minutes} @input=${this.keep('minutes')}>
+        <p class="hint">Empty: as the recipe says. The best one so far is kept.</p></div>
       <div><label for="t-seed">Seed</label>
         <input id="t-seed" type="number" min="0" step="1" .value=${seed} @input=${this.keep('seed')}>
         <p class="hint">Empty: that of the recipe.</p></div>`;
