@@ -47,8 +47,8 @@ PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --quiet --numprocesses 2
 test: $(VENV)/dev.stamp  ## the tests but for the slow ones, with branch coverage
 	@$(PYTEST) -m "not slow" --cov --cov-report=term:skip-covered --cov-fail-under=90
 
-test-all: test  ## the slow ones too, without coverage, which takes time
-	@$(PYTEST) -m slow
+test-all: test  ## the slow ones too, without coverage, which takes time; those of the screens are test-browser
+	@$(PYTEST) -m "slow and not browser"
 
 $(VENV)/browser.stamp: $(VENV)/dev.stamp
 	@echo "installing Playwright and axe ..."
@@ -56,7 +56,7 @@ $(VENV)/browser.stamp: $(VENV)/dev.stamp
 	@touch $@
 
 test-browser: $(VENV)/browser.stamp  ## the pages and the screens of the workbench, in Chromium; LINNET_SCREENSHOTS=FOLDER keeps pictures
-	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest --quiet tests/browser
+	@$(PYTEST) --dist loadfile tests/browser
 
 test-elsewhere: $(VENV)/dev.stamp  ## in other folders, as another user, in another language, on another Python
 	@$(BIN)/python tests/elsewhere.py

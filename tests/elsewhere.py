@@ -26,7 +26,9 @@ VERSIONS = ("3.13", "3.12")
 # what is computed depends neither on user nor on language, time zone or width, and takes most of the time
 COMPUTED = (
     "tests/bench", "tests/contract", "tests/detect", "tests/evaluate", "tests/fit", "tests/index", "tests/joint",
-    "tests/nn", "tests/pipeline", "tests/rerank", "tests/retrieve", "tests/train",
+    "tests/nn", "tests/pipeline", "tests/rerank", "tests/retrieve", "tests/train", "tests/annotate/test_agreement.py",
+    "tests/annotate/test_machine.py", "tests/annotate/test_sampling.py", "tests/annotate/test_search.py",
+    "tests/annotate/test_stopping.py", "tests/annotate/test_worker.py",
 )  # fmt: skip
 READ = ("tests/test_architecture.py",)  # the code itself is the same everywhere
 

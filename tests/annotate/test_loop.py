@@ -1,6 +1,7 @@
 """The whole loop over HTTP on BC5CDR: two annotators and a curator, two rounds, a model between them, exports, imports.
 
-``LINNET_LOOP=full`` trains the tagger as the recipe bc5cdr/tagger says, which takes long.
+``LINNET_LOOP=full`` trains the tagger as the recipe bc5cdr/tagger says, which takes long. Other tests
+do more then, too.
 """
 
 from __future__ import annotations

@@ -122,7 +122,12 @@ def _hit(kb: KnowledgeBase, hit: Hit) -> dict[str, Any]:
     shown = {"id": hit.id, "name": hit.name, "matched": hit.matched, "tier": hit.tier, "types": hit.types}
     definition = "" if hit.row is None else kb[hit.row].definition
     above = _above(kb, hit.row)
-    return {**shown, "used": hit.used, "above": above, "definition": definition[:SHOWN_DEFINITION]}
+    return {**shown, "used": hit.used, "above": above, "definition": _begin(definition)}
+
+
+def _begin(definition: str) -> str:
+    """Return the beginning of a definition, for lists."""
+    return definition if len(definition) <= SHOWN_DEFINITION else f"{definition[:SHOWN_DEFINITION].rstrip()}…"
 
 
 @router.get("/kb/{version}/concepts")
@@ -155,7 +160,7 @@ def list_concepts(
 
 
 def _in_brief(found: Concept) -> dict[str, Any]:
-    definition = found.definition[:SHOWN_DEFINITION]
+    definition = _begin(found.definition)
     return {"id": found.id, "name": found.name, "types": found.types, "definition": definition}
 
 

@@ -481,7 +481,7 @@ class Annotate extends View {
       choose: (event, key) => this.choose(Number(key)), nil: () => this.askNil(),
       unsure: () => this.unsure(),
       skip: () => this.nextOpen(), type: () => this.selecting || askType(this), comment: () => (this.mode === 'edges' ? this.switchUnit() : this.selecting || comment(this)),
-      details: () => { this.card = this.card ? '' : (this.mention?.concepts?.[0] || this.rows()[0]?.id || ''); this.requestUpdate(); },
+      details: () => { this.card = this.card ? '' : (this.mention?.concepts?.[0] || this.rows()[0]?.id || ''); this.requestUpdate(); if (this.card) this.bring('linnet-card'); },
       search: () => this.search(), edges: () => this.startEdges(), fragment: () => this.fragment(), create: () => this.enter(),
       find: () => { this.mode = 'find'; this.caret.find(() => { this.mode = ''; }); }, spread: () => this.spread(), 'accept-over': () => acceptOver(this),
       undo: () => this.history('undo'), redo: () => this.history('redo'), done: () => { this.giveBack(); },
@@ -539,13 +539,19 @@ class Annotate extends View {
     if (!this.mention && !this.choice) return;
     this.searching = true;
     this.requestUpdate();
+    this.bring('.side-panel');
   }
+
+  /** Scroll something into sight once it is drawn: on small screens panels stand below each other. */
+  bring(what) { this.updateComplete.then(() => this.querySelector(what)?.scrollIntoView({block: 'nearest', behavior: 'instant'})); }
+
 
   endSearch() {
     if (!this.searching) return;
     this.searching = false;
     this.requestUpdate();
     this.textBox?.focus({preventScroll: true});
+    this.bring('mark.focused');
   }
 
   // --- pointer ------------------------------------------------------------------------------------------------------

@@ -73,7 +73,7 @@ export function drawText(judge) {
   </section>`;
 }
 
-const sign = (look, label, words) => html`<span><span class=${`line ${look}`} data-label=${label}>${words}</span></span>`;
+const sign = (look, label, words) => html`<span><span class=${`lane lane-0 ${look}`} data-label=${label}>${words}</span></span>`;
 
 /** Draw what readers say of the conflict, side by side, and the result between them. */
 export function drawConflict(judge) {
@@ -106,7 +106,7 @@ function drawAnswer(judge, {mark, readers}, number) {
   const action = ['take-left', 'take-right'][number];
   const out = readers.some((reader) => conflict.out[reader]);
   return html`<div class=${`answer ${SIDES[number] ?? ''}`}>
-    <h3>${readers.map((reader) => html`<span class=${`line ${lookOf(reader)}`}>${judge.nameOfReader(reader)}</span> `)}</h3>
+    <h3>${readers.map((reader) => html`<span class=${`lane lane-0 ${lookOf(reader)}`}>${judge.nameOfReader(reader)}</span> `)}</h3>
     ${mark ? drawMark(judge, mark) : html`<p>${out ? 'Ruled it out.' : 'Has no mention here.'}</p>`}
     ${mark ? drawMore(judge, readers) : nothing}
     <button class="take" ?disabled=${judge.still} @click=${() => judge.take(number)}>Take ${mark ? 'this' : '“no mention”'}

@@ -180,7 +180,7 @@ class Models extends View {
       ${models.length ? html`<ul class="models-list">
         ${repeat(models, (one) => one.id, (one, place) => this.item(one, place > at ? 'Roll back' : 'Use'))}</ul>`
         : html`<p>There is no model yet. ${first}</p>`}
-      ${used && leads() ? html`<button class="quiet" @click=${() => this.useNone()}>Go back to no model at all</button>` : nothing}
+      ${used && leads() ? html`<button @click=${() => this.useNone()}>Go back to no model at all</button>` : nothing}
     </section>`;
   }
 
@@ -219,7 +219,8 @@ class Models extends View {
         <select id="curve-measure" @change=${(event) => { this.measure = event.target.value; }}>
           ${options.map((one) => html`<option value=${one} ?selected=${one === chosen}>${text(one)}</option>`)}</select></header>
       <linnet-chart .of=${lineChart} .data=${this.points(models, chosen === BOTH ? TWO : [chosen], text(chosen))}></linnet-chart>
-      <p class="note">Each model was measured on the documents that were kept apart at its time. Bands and bars are 95 % intervals.</p>
+      <p class="note">Each model was measured on the documents that were kept apart at its time, so that part of a rise may be due to
+        other documents: “Compare two models” takes the same for both. Bands and bars are 95 % intervals.</p>
     </section>`;
   }
 

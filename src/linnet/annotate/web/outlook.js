@@ -6,7 +6,8 @@ import {calibrationChart} from './charts.js';
 
 const thousandths = (value) => value.toFixed(3).replace(/^0\./, '.');
 const inHundred = (value) => count(Number((value * 100).toPrecision(2)));
-const whole = (value) => count(Math.max(0, Math.round(value)));  // the estimate is unbiased and may fall below 0
+const whole = (value) => (value > 0 && value < 1 ? 'fewer than 1' : count(Math.max(0, Math.round(value))));  // the estimate is unbiased and may fall below 0
+const about = (value) => (value > 0 && value < 1 ? 'Fewer than one error' : `About ${plural(Math.max(0, Math.round(value)), 'error')}`);
 
 /** Return how many errors are left in unread documents. */
 export function errorsLeft({errors_left: found, unread}) {
@@ -18,10 +19,10 @@ export function errorsLeft({errors_left: found, unread}) {
   const where = unread === null ? 'unread documents' : plural(unread, 'unread document');
   const base = `${plural(found.random, 'document')} drawn by chance and read`;
   if (found.low === null || found.high === null) {
-    return html`About <strong>${whole(found.value)} errors</strong> may be left in ${where}, going by ${base}. At least 5 of these
+    return html`<strong>${about(found.value)}</strong> may be left in ${where}, going by ${base}. At least 5 of these
       are needed to say how far that may be off.`;
   }
-  return html`About <strong>${whole(found.value)} errors</strong> are left in ${where}
+  return html`<strong>${about(found.value)}</strong> may be left in ${where}
     (95 %: ${whole(found.low)} to ${whole(found.high)}), going by ${base}.`;
 }
 

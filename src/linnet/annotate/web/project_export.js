@@ -75,7 +75,7 @@ class Export extends View {
         <button aria-disabled=${Boolean(this.busy)}
           @click=${() => this.save('history', 'history.jsonl')}>Save the whole history</button></div>
       <p class="hint">The history holds every decision that was ever made, by whom and when.</p>
-      ${admin ? html`<button class="quiet" @click=${() => this.querySelector('#history-file').click()}>Bring in a history…</button>
+      ${admin ? html`<button @click=${() => this.querySelector('#history-file').click()}>Bring in a history…</button>
         <input id="history-file" type="file" hidden aria-label="History to bring in" accept=".jsonl,.ndjson"
           @change=${this.take}>` : nothing}
       <p class="done-note" role="status">${this.told || nothing}</p>

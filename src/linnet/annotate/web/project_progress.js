@@ -68,7 +68,7 @@ class Progress extends View {
     if (!unread) return html`<p class="note">Every document has been begun: none is left to estimate for.</p>`;
     const {value, low, high, random} = left;
     const known = low !== null && high !== null;
-    return html`<p><strong class="left-figure">${count(Math.max(0, Math.round(value)))}</strong>
+    return html`<p>${known ? html`<strong class="left-figure">${atLeast(value)}</strong>` : html`Perhaps ${atLeast(value)}`}
         ${known ? html`<span>(95 %: ${count(Math.max(0, Math.round(low)))} to ${count(Math.round(high))})</span>` : nothing}
         <span class="note">in ${plural(unread, 'document')}</span></p>
       ${known ? interval(left) : nothing}
@@ -95,11 +95,13 @@ function interval({value, low, high}) {
     <text x=${WIDTH - PAD} y=${HEIGHT - 2} text-anchor="end">${count(Math.round(most))}</text></svg>`;
 }
 
+/** Return an estimate for people: what is not 0 is not told as 0. */
+const atLeast = (value) => (value > 0 && value < 1 ? 'fewer than 1' : count(Math.max(0, Math.round(value))));
 const fine = (value) => Number(value).toFixed(3).replace(/^(-?)0\./, '$1.');
 
 const SIGNALS = {
   'errors left': ({value, limit}) => `At most ${share(value)} errors a mention are left; below ${share(limit)} is usually enough.`,
-  'stable predictions': ({value, limit}) => `The last models agree with κ ${share(value)}; from ${share(limit)} on, labels teach little.`,
+  'stable predictions': ({value, limit}) => `The last models agree with κ ${share(value)}; from ${share(limit)} on, three steps running, labels teach little.`,
   'expected gain': ({value, limit}) => `Another hour is expected to bring ${fine(value)} in the score; below ${fine(limit)} is little.`,
 };
 
@@ -108,7 +110,7 @@ function signalList(signals) {
   const known = signals.filter((one) => one.value !== null && SIGNALS[one.name]);
   if (!known.length) return nothing;
   return html`<ul class="left-signals">${known.map((one) => html`<li class=${one.reached ? 'good' : ''}>
-    <span aria-hidden="true">${one.reached ? '✓' : '·'}</span> ${SIGNALS[one.name](one)}${one.reached ? ' Reached.' : ''}</li>`)}</ul>
+    <span aria-hidden="true">${one.reached ? '✓' : ''}</span> ${SIGNALS[one.name](one)}${one.reached ? ' Reached.' : ''}</li>`)}</ul>
     <p class="note">Nothing stops by itself: these are hints.</p>`;
 }
 

@@ -67,8 +67,7 @@ class Training extends View {
     return html`<section class="panel" data-panel tabindex="-1" aria-label="New training">
       <header><h2>New training</h2></header>
       <form @submit=${(submit) => this.ask(submit)}>
-        <p class="note">It learns from what is decided so far: ${done} of ${plural(this.progress?.documents ?? 0, 'document')},
-          begun ones too. What somebody is unsure of is left out.</p>
+        <p class="note">It learns from what is decided so far: ${done}, begun ones too; the project has ${plural(this.progress?.documents ?? 0, 'document')}. What somebody is unsure of is left out.</p>
         <div class="fields">${this.parts()}${this.base()}${this.data()}</div>
         <details class="more"><summary>More choices</summary><div class="fields">${this.more()}</div></details>
         <label class="line"><input type="checkbox" .checked=${use} @change=${this.keep('use')}>Use the model when it is done,
