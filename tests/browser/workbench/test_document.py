@@ -194,6 +194,34 @@ def test_a_selection_by_pointer_keeps_to_words(mine: Tab, me: Person) -> None:
     assert words(me, assignment, text) == ["Recurrent"]
 
 
+def test_two_concepts_at_once_by_keys(mine: Tab, me: Person) -> None:
+    page, _, assignment = work(me, mine, NOTES[0])
+    press(page, "/")
+    page.keyboard.type("short sta")
+    page.locator(".picker [role=option]").filter(has_text="Short stature").first.wait_for()
+    press(page, "Shift+Enter")
+    page.locator(".picker").get_by_text("Short stature").first.wait_for()
+    page.locator(".picker input").last.fill("cleft pal")
+    page.locator(".picker [role=option]").filter(has_text="Cleft palate").first.wait_for()
+    press(page, "Enter")
+    saved(page)
+    [made] = standing(me, assignment)
+    assert made["concepts"] == ["HP:0004322", "HP:0000175"]
+
+
+def test_the_list_shows_what_is_asked_for(mine: Tab, me: Person) -> None:
+    page, _, _ = work(me, mine, NOTES[0])
+    rows = page.locator(".list-panel [role=option]")
+    count = rows.count()
+    press(page, "u", "a")
+    saved(page)
+    which = page.get_by_label("Which mentions are listed")
+    which.select_option("unsure")
+    assert rows.count() == 2  # that one, and the one with the focus
+    which.select_option("open")
+    assert rows.count() == count - 2
+
+
 def test_nothing_fits_and_unsure(mine: Tab, me: Person) -> None:
     page, _, assignment = work(me, mine, NOTES[1])
     press(page, "u")
@@ -346,6 +374,13 @@ def test_keys_are_those_that_are_written_on_them(mine: Tab, me: Person) -> None:
     press_key(page, "z", "KeyY")  # QWERTZ
     mine.wait_until_said("Undone")
     press_key(page, "a", "KeyQ")  # AZERTY
+    saved(page)
+    assert len(live(me, assignment)) == 1
+    press_key(page, "Z", "KeyY", ctrlKey=True, modifierCapsLock=True)
+    mine.wait_until_said("Undone")
+    saved(page)
+    assert live(me, assignment) == []
+    press_key(page, "A", "KeyQ", modifierCapsLock=True)
     saved(page)
     assert len(live(me, assignment)) == 1
     press_key(page, "@", "KeyQ", ctrlKey=True, altKey=True)  # AltGr, as Windows tells it

@@ -130,7 +130,7 @@ def taken(page: Page, button: str, folder: Path) -> Path:
     """Press a button that saves a file, and return it."""
     with page.expect_download() as download:
         page.get_by_role("button", name=button).press("Enter")
-    path = folder / download.value.suggested_filename
+    path = folder / str(download.value.suggested_filename)
     download.value.save_as(path)
     return path
 

@@ -63,7 +63,7 @@ def invite(page: Page, name: str) -> str:
     page.keyboard.press("Enter")
     field = page.get_by_label(f"Link for {name}")
     field.wait_for()
-    link = field.input_value()
+    link: str = field.input_value()
     page.get_by_role("button", name="I have it").press("Enter")
     return link
 
@@ -95,7 +95,8 @@ def upload(page: Page, files: list[Path]) -> str:
     chooser.value.set_files(files)
     report = page.locator(".upload-results")
     report.wait_for()
-    return report.inner_text()
+    told: str = report.inner_text()
+    return told
 
 
 def test_from_the_first_link_to_documents_of_two(chromium: Browser, first: Site, files: list[Path]) -> None:
@@ -142,6 +143,8 @@ def test_from_the_first_link_to_documents_of_two(chromium: Browser, first: Site,
         assert page.get_by_role("button", name="Invite").count() == 0
         work = other.context.request.get(f"/api/v1/projects/{project}/assignments").json()["assignments"]
         read.append({one["document"] for one in work})
+        order = [one["ext_id"] for one in work]  # what the server drew first is read first
+        assert page.locator(".queue-list .doc-name").all_inner_texts() == order
         assert name in page.locator("header.top").inner_text()
     assert [len(some) for some in read] == [DRAWN, DRAWN]
     assert read[0] & read[1]  # two are to read each: documents that one has come first

@@ -15,6 +15,10 @@ import {askNil} from './picker.js';
 import {assignmentsOf} from './project_queue.js';
 
 const LISTED = 150;  // mentions on each side of the one with the focus that the list shows
+const FILTERS = {  // of the list; the mention with the focus is always there
+  all: ['all', () => true], open: ['undecided', (one, screen) => screen.waits(one)], unsure: ['unsure', (one) => one.unsure],
+  nil: ['NIL', (one) => one.concepts?.length === 0],
+};
 const CONTEXTS = 'mentions decide edges create spread history document';
 
 class Annotate extends View {
@@ -22,7 +26,7 @@ class Annotate extends View {
 
   constructor() {
     super();
-    Object.assign(this, {at: '', found: null, mode: '', choice: null, card: '', failed: '', mentions: [], layers: new Set(Object.keys(LAYERS)), queue: []});
+    Object.assign(this, {at: '', found: null, mode: '', choice: null, card: '', failed: '', filter: 'all', mentions: [], layers: new Set(Object.keys(LAYERS)), queue: []});
   }
 
   willUpdate(changed) {
@@ -40,6 +44,7 @@ class Annotate extends View {
     super.connectedCallback();
     this.keys(this.actions());
     this.on(window, 'keyup', (event) => { if (keysOf('hide').includes(event.key)) this.textBox?.classList.remove('hide-marks'); });
+    this.on(window, 'blur', () => this.textBox?.classList.remove('hide-marks'));  // the key is let go elsewhere
     this.on(document, 'selectionchange', () => this.hearSelection());
   }
 
@@ -601,6 +606,7 @@ class Annotate extends View {
         ${state.project.blind ? html`<span class="chip" title="Nobody sees the other’s work before both are done">blind</span>` : nothing}
         ${desk.done ? html`<span class="chip good">done</span>` : nothing}
         <span class="grow"></span>
+        <button @click=${() => dispatchEvent(new CustomEvent('linnet-guidelines'))}>Guidelines</button>
         <button @click=${() => askLayers(this)}>Layers</button>
         ${desk.done && desk.user === state.me.user ? html`<button @click=${() => desk.do('reopen')}>Reopen</button>` : nothing}
         <button class="main" @click=${() => this.giveBack()}>${desk.done ? 'Next document' : 'Done'} ${key('done')}</button>
@@ -617,18 +623,21 @@ class Annotate extends View {
   }
 
   drawList() {
-    const at = Math.max(0, this.mentions.findIndex((one) => one.id === this.at));
-    const from = Math.max(0, at - LISTED), to = Math.min(this.mentions.length, at + LISTED);
+    const listed = this.mentions.filter((one) => one.id === this.at || FILTERS[this.filter][1](one, this));
+    const at = Math.max(0, listed.findIndex((one) => one.id === this.at));
+    const from = Math.max(0, at - LISTED), to = Math.min(listed.length, at + LISTED);
     return html`<section class="panel list-panel" aria-label="Mentions">
       <header><h2>Mentions</h2><small>${key('next-open')} next open</small></header>
+      <select aria-label="Which mentions are listed" @change=${(event) => { this.filter = event.target.value; this.requestUpdate(); }}>
+        ${Object.entries(FILTERS).map(([id, [label]]) => html`<option value=${id} ?selected=${id === this.filter}>${label}</option>`)}</select>
       <ul class="rows" role="listbox" tabindex="0" aria-label="Mentions" data-panel data-keys=${CONTEXTS} aria-activedescendant=${this.at ? `o-${this.at}` : nothing}
         @keydown=${(event) => { const by = {ArrowDown: 1, ArrowUp: -1}[event.key]; if (by) { event.preventDefault(); event.stopPropagation(); this.step(by); } }}>
         ${from ? html`<li role="presentation" class="note">${from} before</li>` : nothing}
-        ${repeat(this.mentions.slice(from, to), (one) => one.id, (one) => html`
+        ${repeat(listed.slice(from, to), (one) => one.id, (one) => html`
           <li id=${`o-${one.id}`} role="option" aria-selected=${one.id === this.at} aria-label=${one.id === this.at ? this.describe(one) : nothing} @click=${() => this.focusOn(one.id)}>
             <span class="words">${this.desk.surface(one)}${this.commentsOn(one).length ? html` <span title="There is a comment">💬</span>` : nothing}</span>
             <span class=${`swatch ${styleOf(one)}`}>${labelOf(one, {showP: this.showP})}</span></li>`)}
-        ${to < this.mentions.length ? html`<li role="presentation" class="note">${this.mentions.length - to} more</li>` : nothing}
+        ${to < listed.length ? html`<li role="presentation" class="note">${listed.length - to} more</li>` : nothing}
       </ul>
       ${this.mentions.length ? nothing : html`<p class="note">Nothing is marked yet. Select words in the text, or press ${key('find')} and letters.</p>`}
     </section>`;

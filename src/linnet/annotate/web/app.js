@@ -47,6 +47,7 @@ class App extends View {
     this.on(window, 'linnet-signed-out', () => this.signedOut());
     this.on(window, 'linnet-signed-in', () => this.signedIn());
     this.on(window, 'linnet-changed', () => this.requestUpdate());
+    this.on(window, 'linnet-guidelines', () => this.guidelines());
     this.on(window, 'beforeunload', (event) => { if (state.me && waiting(state.me.user).length) event.preventDefault(); });
     const within = (part) => () => { if (!state.project) return false; go(`#/p/${state.project.project}${part}`); };
     this.keys({

@@ -201,7 +201,7 @@ export class Desk extends EventTarget {
 
   /** Return how many mentions a command would change. */
   preview(op, fields) {
-    return api.post(`/assignments/${this.id}/preview`, {id: crypto.randomUUID(), op, ...fields}).then((found) => found.changes);
+    return api.post(`/assignments/${this.id}/preview`, {id: uuid(), op, ...fields}).then((found) => found.changes);
   }
 
   /** Resolve when the server has all commands; reject if it cannot be asked, or has refused one. */
@@ -264,8 +264,9 @@ export class Desk extends EventTarget {
   #take(answer, batch) {
     if (!Array.isArray(answer?.mentions)) throw new OfflineError();  // somebody between has answered
     this.#forget(batch);
-    for (const {id, seq, value} of answer.mentions) {
-      if ((this.decided.get(id)?.seq ?? 0) > seq) continue;
+    const before = Math.max(0, ...this.#own.map(({seq}) => seq));
+    const mentions = answer.mentions.filter(({seq}) => seq > before);  // the others are answers to what was sent along
+    for (const {id, seq, value} of mentions) {
       if (id === '') this.state = value?.state || 'open';
       else if (value === null) this.decided.delete(id);
       else if (value.parts) this.decided.set(id, {...value, id, seq});
@@ -274,7 +275,7 @@ export class Desk extends EventTarget {
     const op = batch.at(-1).command.op;
     if (answer.rebased || batch.some(({command}) => ['comment', 'undo', 'redo'].includes(command.op))) this.reload().catch(() => {});
     this.#tell('change');
-    this.#tell('done', {op, mentions: answer.mentions});
+    this.#tell('done', {op, mentions});
   }
 
   /** What waits was given with these commands on the screen; where others came between, the server is to know which are whose. */
@@ -309,9 +310,8 @@ export class Desk extends EventTarget {
 
   /** Keep what waits, say why, and try again later. */
   #defer(error) {
-    const lost = !(error instanceof ApiError);
-    if (lost && !(error instanceof OfflineError)) console.error(error);
-    this.why = error.status === 401 ? 'sign in again' : lost || error.status > 500 ? 'no connection' : error.detail || `the server answers ${error.status}`;
+    if (!(error instanceof ApiError || error instanceof OfflineError)) console.error(error);
+    this.why = reasonOf(error);
     this.#become('waiting');
     if (error.status === 401) return;
     this.#wait = Math.min(LONGEST_WAIT, (this.#wait || 500) * 2);
@@ -349,6 +349,14 @@ export class Desk extends EventTarget {
   }
 
   #tell(kind, detail) { this.dispatchEvent(new CustomEvent(kind, {detail})); }
+}
+
+/** Return why something waits, in a few words. */
+function reasonOf(error) {
+  if (error.status === 401) return 'sign in again';
+  if (error.type === 'csrf') return 'somebody else has signed in: load the page again';
+  if (!(error instanceof ApiError) || error.status > 500) return 'no connection';
+  return error.detail || `the server answers ${error.status}`;
 }
 
 const byId = (found) => new Map(found.map((one) => [one.id, one]));

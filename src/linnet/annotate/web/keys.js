@@ -129,6 +129,8 @@ export function remap(id, keys) {
 /** Return the name of what was pressed: `a`, `A`, `Ctrl+Enter`, `Shift+ArrowRight`. */
 export function nameOf(event) {
   let name = event.key;
+  // a key means what it means without caps lock: else Ctrl+z would be Ctrl+Z, and undo would be redo
+  if (name.length === 1 && event.getModifierState?.('CapsLock')) name = event.shiftKey ? name.toUpperCase() : name.toLowerCase();
   if (event.shiftKey && name.length > 1) name = `Shift+${name}`;
   if (event.altKey) name = `Alt+${name}`;
   if (event.ctrlKey || event.metaKey) name = `Ctrl+${name}`;
