@@ -220,6 +220,12 @@ def test_the_list_shows_what_is_asked_for(mine: Tab, me: Person) -> None:
     assert rows.count() == 2  # that one, and the one with the focus
     which.select_option("open")
     assert rows.count() == count - 2
+    press(page, "F6")
+    page.locator(".text").focus()
+    press(page, "b", "n")
+    which.select_option("marked")
+    assert rows.count() == 2
+    page.locator(".list-panel [title=Bookmarked]").wait_for()
 
 
 def test_nothing_fits_and_unsure(mine: Tab, me: Person) -> None:
@@ -344,11 +350,12 @@ def test_undo_goes_on_in_the_document_before(mine: Tab, me: Person) -> None:
     saved(page)
     press(page, "Control+Enter", "Enter")
     page.wait_for_url(re.compile(rf"/a/{second}$"))
+    page.locator(".chip.good", has_text="done").wait_for(state="detached")
     page.locator(".text:focus .passage").first.wait_for()
     press(page, "z")
     mine.wait_until_said("again goes to the document before")
     press(page, "z")
-    page.wait_for_url(re.compile(rf"/a/{first}$"))
+    page.locator(".chip.good", has_text="done").wait_for()  # the first one is on the screen
     page.locator(".text:focus .passage").first.wait_for()
     press(page, "z")
     mine.wait_until_said("open again")

@@ -1,25 +1,19 @@
 // Screen of one document: mentions, text, candidates. Everything can be done by keys (keys.js) and by pointer.
 
 import {acceptOver, askLayers, askType, comment, LAYERS, settle} from './annotate_dialogs.js';
+import {CONTEXTS, drawBar, drawCandidates, drawList, key, statusText} from './annotate_panels.js';
 import {api, OfflineError} from './api.js';
 import {
-  classMap, confirm, entitle, go, html, nothing, plural, problem, remembered, repeat, say, share, state, toast, View,
+  classMap, confirm, entitle, go, html, nothing, plural, problem, remembered, say, state, toast, View,
 } from './base.js';
 import {Caret} from './caret.js';
 import {Desk} from './desk.js';
 import {sentence} from './forms.js';
 import {keysOf, shown} from './keys.js';
-import {known, learn, nameOf} from './names.js';
-import {labelOf, styleOf, TextView} from './text.js';
+import {learn, nameOf} from './names.js';
+import {TextView} from './text.js';
 import {askNil} from './picker.js';
 import {assignmentsOf} from './project_queue.js';
-
-const LISTED = 150;  // mentions on each side of the one with the focus that the list shows
-const FILTERS = {  // of the list; the mention with the focus is always there
-  all: ['all', () => true], open: ['undecided', (one, screen) => screen.waits(one)], unsure: ['unsure', (one) => one.unsure],
-  nil: ['NIL', (one) => one.concepts?.length === 0],
-};
-const CONTEXTS = 'mentions decide edges create spread history document';
 
 class Annotate extends View {
   static properties = {project: {}, assignment: {}, at: {state: true}, found: {state: true}, mode: {state: true}, tick: {state: true}, failed: {state: true}};
@@ -290,6 +284,17 @@ class Annotate extends View {
     this.textBox.focus({preventScroll: true});
   }
 
+  /** Mentions of this document that its reader wants to come back to: a note to oneself, which stays in the browser. */
+  get bookmarks() { return remembered.get(`bookmarks.${this.assignment}`, []); }
+
+  bookmark() {
+    if (!this.mention) return;
+    const {id} = this.mention, others = this.bookmarks.filter((one) => one !== id), is = others.length < this.bookmarks.length;
+    remembered.set(`bookmarks.${this.assignment}`, is ? others : [...others, id]);
+    say(is ? 'No bookmark any more' : 'Bookmarked');
+    this.requestUpdate();
+  }
+
   // --- new mentions, edges, parts -----------------------------------------------------------------------------------
 
   hearSelection() {
@@ -487,7 +492,7 @@ class Annotate extends View {
       unsure: () => this.unsure(),
       skip: () => this.nextOpen(), type: () => this.selecting || askType(this), comment: () => (this.mode === 'edges' ? this.switchUnit() : this.selecting || comment(this)),
       details: () => { this.card = this.card ? '' : (this.mention?.concepts?.[0] || this.rows()[0]?.id || ''); this.requestUpdate(); if (this.card) this.bring('linnet-card'); },
-      search: () => this.search(), edges: () => this.startEdges(), fragment: () => this.fragment(), create: () => this.enter(),
+      bookmark: () => this.bookmark(), search: () => this.search(), edges: () => this.startEdges(), fragment: () => this.fragment(), create: () => this.enter(),
       find: () => { this.mode = 'find'; this.caret.find(() => { this.mode = ''; }); }, spread: () => this.spread(), 'accept-over': () => acceptOver(this),
       undo: () => this.history('undo'), redo: () => this.history('redo'), done: () => { this.giveBack(); },
       'next-document': () => this.nextDocument(1), 'previous-document': () => this.nextDocument(-1),
@@ -612,111 +617,17 @@ class Annotate extends View {
         <button class="main" @click=${() => this.giveBack()}>${desk.done ? 'Next document' : 'Done'} ${key('done')}</button>
       </div>
       <div class="three-panels">
-        ${this.drawList()}
+        ${drawList(this)}
         <section class="panel text-panel" aria-label="Text" data-keys=${CONTEXTS}>
           <div class="text" tabindex="0" role="group" aria-label="Text of ${desk.doc.ext_id}" lang="und" data-panel data-keys=${CONTEXTS}
             @pointerdown=${this.press} @click=${this.click}></div>
         </section>
-        ${this.drawCandidates()}
+        ${drawCandidates(this)}
       </div>
-      ${this.searching ? nothing : this.drawBar()}`;
-  }
-
-  drawList() {
-    const listed = this.mentions.filter((one) => one.id === this.at || FILTERS[this.filter][1](one, this));
-    const at = Math.max(0, listed.findIndex((one) => one.id === this.at));
-    const from = Math.max(0, at - LISTED), to = Math.min(listed.length, at + LISTED);
-    return html`<section class="panel list-panel" aria-label="Mentions">
-      <header><h2>Mentions</h2><small>${key('next-open')} next open</small></header>
-      <select aria-label="Which mentions are listed" @change=${(event) => { this.filter = event.target.value; this.requestUpdate(); }}>
-        ${Object.entries(FILTERS).map(([id, [label]]) => html`<option value=${id} ?selected=${id === this.filter}>${label}</option>`)}</select>
-      <ul class="rows" role="listbox" tabindex="0" aria-label="Mentions" data-panel data-keys=${CONTEXTS} aria-activedescendant=${this.at ? `o-${this.at}` : nothing}
-        @keydown=${(event) => { const by = {ArrowDown: 1, ArrowUp: -1}[event.key]; if (by) { event.preventDefault(); event.stopPropagation(); this.step(by); } }}>
-        ${from ? html`<li role="presentation" class="note">${from} before</li>` : nothing}
-        ${repeat(listed.slice(from, to), (one) => one.id, (one) => html`
-          <li id=${`o-${one.id}`} role="option" aria-selected=${one.id === this.at} aria-label=${one.id === this.at ? this.describe(one) : nothing} @click=${() => this.focusOn(one.id)}>
-            <span class="words">${this.desk.surface(one)}${this.commentsOn(one).length ? html` <span title="There is a comment">💬</span>` : nothing}</span>
-            <span class=${`swatch ${styleOf(one)}`}>${labelOf(one, {showP: this.showP})}</span></li>`)}
-        ${to < listed.length ? html`<li role="presentation" class="note">${listed.length - to} more</li>` : nothing}
-      </ul>
-      ${this.mentions.length ? nothing : html`<p class="note">Nothing is marked yet. Select words in the text, or press ${key('find')} and letters.</p>`}
-    </section>`;
+      ${this.searching ? nothing : drawBar(this)}`;
   }
 
   commentsOn({id}) { return this.desk.comments.filter((one) => one.mention === id); }
-
-  drawCandidates() {
-    const {mention} = this;
-    const rows = this.rows();
-    const surface = this.choice ? this.choice.map((part) => this.desk.offsets.slice(...part)).join(' … ') : mention ? this.desk.surface(mention) : '';
-    const start = this.searching ? html`<linnet-picker .project=${this.project} .kb=${this.kb} .types=${mention?.types || []} .used=${this.found?.used || []}
-      .candidates=${rows.map((one) => ({...one, name: nameOf(this.kb, one.id), types: known(this.kb, one.id)?.types || []}))}
-      @choose=${({detail}) => { this.searching = false; this.link(detail.concepts); this.textBox.focus({preventScroll: true}); }}
-      @nil=${({detail}) => { this.endSearch(); this.nil(detail.nil); }} @unsure=${() => { this.endSearch(); this.unsure(); }} @cancel=${() => this.endSearch()}></linnet-picker>` : nothing;
-    return html`<section class="panel side-panel" aria-label="Candidates" tabindex="-1" data-panel data-keys="decide history document mentions">
-      <header><h2>${surface ? html`“${surface}”` : 'Candidates'}</h2></header>
-      ${mention && !this.choice ? html`<p class="note"><span class=${`swatch ${styleOf(mention)}`}>${labelOf(mention, {showP: this.showP})}</span>
-        ${this.meaning(mention)}${mention.types.length ? html` · ${mention.types.join(', ')}` : nothing}</p>` : nothing}
-      ${mention && !this.choice ? this.commentsOn(mention).map((one) => html`<p class="note comment"><b>${one.actor}</b>: ${one.text}</p>`) : nothing}
-      ${this.choice ? html`<p class="note">Selected. ${key('create')} marks it, a digit marks and links it.</p>` : nothing}
-      ${this.mode === 'edges' ? this.drawEdges() : nothing}
-      ${this.searching ? start : html`
-        ${this.found?.problem ? html`<p class="bad">${this.found.problem}</p>` : nothing}
-        <ol class="rows candidates">${rows.map((one, number) => this.drawRow(one, number))}</ol>
-        ${surface && this.kb && this.found && !rows.length ? html`<p class="note">Nothing fits. Search with ${key('search')}.</p>` : nothing}
-        ${!this.kb ? html`<p class="note">This project has no knowledge base: mentions are marked, not linked.</p>` : nothing}
-        ${this.card ? html`<linnet-card .kb=${this.kb} .project=${this.project} .concept=${this.card}></linnet-card>` : nothing}`}
-      ${this.drawRejected()}
-    </section>`;
-  }
-
-  drawRow(one, number) {
-    const about = known(this.kb, one.id);
-    const chosen = this.mention?.concepts?.includes(one.id) && !this.choice;
-    return html`<li class=${classMap({chosen})}><button class="candidate" @click=${() => this.choose(number + 1)} aria-label=${`${number + 1}, ${about?.name || one.id}`}>
-      <kbd>${number + 1}</kbd>
-      <span class="what"><b>${about?.name || one.id}</b> <code>${one.id}</code>
-        <small>${(about?.types || []).map((type) => html`<span class="chip">${type}</span>`)} ${about?.above?.length ? [...about.above].reverse().join(' ▸ ') : ''}</small>
-        ${about?.definition ? html`<small class="definition">${about.definition}</small>` : nothing}</span>
-      <span class="score">${one.used ? html`<span class="chip">used ${one.used}×</span>` : one.score != null && this.showP ? `${this.mention?.calibration && !this.choice ? '' : '~'}${share(one.score)}` : nothing}</span></button></li>`;
-  }
-
-  drawEdges() {
-    const button = (label, by, left) => html`<button type="button" @click=${() => this.moveEdge(by, left)}>${label}</button>`;
-    return html`<div class="row edges" role="group" aria-label="Edges">${button('◂ left edge', -1, true)}${button('left edge ▸', 1, true)}${button('◂ right edge', -1, false)}${button('right edge ▸', 1, false)}
-      <button type="button" @click=${() => this.switchUnit()}>by ${this.edges.characters ? 'characters' : 'words'}</button>
-      <button type="button" class="main" @click=${() => this.keepEdges()}>Keep</button><button type="button" @click=${() => this.back()}>Cancel</button></div>`;
-  }
-
-  drawRejected() {
-    const {rejected} = this.desk;
-    if (!rejected.length) return nothing;
-    return html`<details class="rejected"><summary>${plural(rejected.length, 'mention')} ruled out</summary><ul class="rows">${rejected.map((one) => html`
-      <li><span><s>${this.desk.surface(one)}</s> <small>${this.meaning(one)}</small></span><button @click=${() => { if (!this.locked) this.desk.do('accept', {mention: one.id}); }}>Bring back</button></li>`)}</ul></details>`;
-  }
-
-  drawBar() {
-    const button = (id, label, run) => html`<button @click=${run} ?disabled=${!this.mention && !this.choice}>${label} ${key(id)}</button>`;
-    return html`<div class="acts" role="toolbar" aria-label="Decide">
-      ${button('accept', 'Accept', () => (this.choice ? this.create() : this.decide('accept')))}${button('reject', 'Reject', () => this.decide('reject'))}
-      ${button('nil', 'NIL', () => this.askNil())}${button('unsure', 'Unsure', () => this.unsure())}
-      ${button('search', 'Search', () => this.search())}${button('edges', 'Edges', () => this.startEdges())}${button('spread', 'Everywhere', () => this.spread())}
-      ${button('comment', 'Comment', () => this.selecting || comment(this))}
-      <button @click=${() => acceptOver(this)}>Accept all above… ${key('accept-over')}</button>
-      <span class="grow"></span>
-      <button @click=${() => this.history('undo')}>Undo ${key('undo')}</button><button @click=${() => this.history('redo')}>Redo ${key('redo')}</button>
-      <button @click=${() => this.step(-1)} aria-label="Previous mention">◂</button><button @click=${() => this.step(1)} aria-label="Next mention">▸</button></div>`;
-  }
-}
-
-function key(id) {
-  const [first] = keysOf(id);
-  return first ? html`<kbd aria-hidden="true">${shown(first)}</kbd>` : nothing;
-}
-
-function statusText(desk) {
-  if (desk.status === 'waiting') return `${desk.unsent} waiting: ${desk.why || 'no connection'}`;
-  return desk.status === 'saving' ? 'saving…' : 'saved ✓';
 }
 
 const percent = (p) => Math.min(99, Math.floor(p * 100));

@@ -148,7 +148,7 @@ class Jobs extends View {
     const {now, before = null} = this.#scores.get(id) ?? {};
     const change = before === null ? '' : ` (${now < before ? '−' : '+'}${share(Math.abs(now - before))})`;
     return [
-      result?.part && `part ${result.part}`, of > 0 && `step ${count(step)} of ${count(of)}`,
+      result?.part && `part ${result.part}`, of > 1 && `step ${count(step)} of ${count(of)}`,
       loss !== null && `loss ${share(loss)}`, score !== null && `score ${share(score)}${change}`,
       result?.seconds_left > 0 && `about ${duration(result.seconds_left)} left`, attempt > 1 && `attempt ${attempt}`,
     ].filter(Boolean).join(' · ');
@@ -181,7 +181,7 @@ class Jobs extends View {
         ${leads() && !cancel ? html`<button @click=${() => this.cancel(job)} aria-label=${`Cancel job ${id}`}>Cancel</button>`
           : nothing}</div>
       ${waiting ? html`<p>${this.waits(job)}</p>` : html`
-        <progress aria-label=${this.heading(job)} max=${of || nothing} value=${of ? Math.min(step, of) : nothing}></progress>
+        <progress aria-label=${this.heading(job)} max=${of > 1 ? of : nothing} value=${of > 1 ? Math.min(step, of) : nothing}></progress>
         <p class="figures">${this.figures(job)}</p>
         ${job.log_tail ? html`<p class="note">Now: ${this.plain(lastLine(job.log_tail))}</p>` : nothing}`}
       ${this.log(job)}</li>`;

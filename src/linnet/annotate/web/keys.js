@@ -48,6 +48,7 @@ export const TABLE = [
   row('decide', 'type', 't', 'Type'),
   row('decide', 'details', 'i', 'Details of the first candidate'),
   row('decide', 'comment', 'c', 'Comment'),
+  row('decide', 'bookmark', 'b', 'Bookmark, to come back to it'),
   row('decide', 'search', '/', 'Search another concept'),
   row('edges', 'edges', 'e', 'Move the edges'),
   row('edges', 'fragment', 'd', 'Add or remove a part'),

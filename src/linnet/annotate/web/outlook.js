@@ -63,7 +63,7 @@ export function reliability(found) {
   const mean = (key) => Math.round(bins.reduce((sum, one) => sum + one[key] * one.count, 0) / found.answers * 100);
   const said = mean('p'), right = mean('share');
   const verdict = Math.abs(said - right) < 3 ? 'about as sure as they should be' : said > right ? 'too sure' : 'better than they say';
-  const about = `Suggestions give ${said} % on average, and ${right} % of them are right: they are ${verdict}.`;
+  const about = `Suggestions, of whichever model was in use then, give ${said} % on average, and ${right} % of them are right: they are ${verdict}.`;
   return html`<section class="panel" data-panel tabindex="-1" aria-label="Can probabilities be believed?">
     <header><h2>Can probabilities be believed?</h2></header>
     <p>${about} The mean distance is ${share(found.ece)} (expected calibration error of ${plural(found.answers, 'answer')} in

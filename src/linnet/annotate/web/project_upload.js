@@ -265,7 +265,7 @@ class Upload extends View {
 function errorList(errors) {
   return html`<p>${plural(errors.length, 'problem')}${errors.length > LISTED ? `, the first ${LISTED}` : ''}:</p>
     <ul class="upload-errors" tabindex="0" aria-label="What was wrong">${errors.slice(0, LISTED).map((one) => html`
-      <li><strong class="doc-name">${one.file}</strong>${one.line ? `, line ${one.line}` : ''}: ${sentence(one.message)}
+      <li><strong class="doc-name">${one.file}</strong>${one.line ? `, line ${one.line}` : ''}: ${sentence(one.message.replace(`${one.file}: `, ''))}
         <span class="note">(${one.done})</span></li>`)}</ul>`;
 }
 

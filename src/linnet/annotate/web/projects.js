@@ -23,6 +23,8 @@ class Projects extends View {
   connectedCallback() {
     super.connectedCallback();
     entitle('Projects');
+    // who was just added to one comes back to look
+    this.on(window, 'focus', () => api.get('/projects').then((found) => { this.found = found; }).catch(() => {}));
     this.load();
   }
 
