@@ -241,6 +241,49 @@ def test_candidates_of_a_fresh_span(site: Site, root: Person, named_kb: Knowledg
     root.post(f"/projects/{site.project(root, kb='small')}/candidates", ask, 404)
 
 
+def test_coordinations_are_taken_apart(site: Site, root: Person, named_kb: KnowledgeBase) -> None:
+    ask = {"params": {"text": "short finger and thumb"}}
+    for project in (site.project(root, kb="small"), site.project(root)):
+        found = root.get(f"/projects/{project}/conjuncts", **ask)["readings"]
+        assert [[one["words"] for one in way] for way in found] == [["short finger", "short thumb"]]
+        assert found[0][1]["parts"] == [[0, 5], [17, 22]]
+    assert root.get(f"/projects/{project}/conjuncts", params={"text": "seizures"}) == {"readings": []}
+    root.ask("GET", f"/projects/{project}/conjuncts", 422)
+    site.person("carol").ask("GET", f"/projects/{project}/conjuncts", 404, **ask)
+
+
+def test_words_are_looked_for_in_other_open_documents(site: Site, root: Person, named_kb: KnowledgeBase) -> None:
+    project = site.project(root, kb="small")
+    alice, bob = (site.member(root, project, "annotator", name) for name in ("alice", "bob"))
+    texts = (
+        "Seizure, a 50% fall.",
+        "One Seizure and a Seizure.",
+        "Seizures alone.",
+        "Done: Seizure.",
+        "A 50% fall. 505 fall",
+    )
+    docs = [root.post(f"/projects/{project}/pastes", {"text": text})["added"][0] for text in texts]
+    here, two, _, done, fall = root.post(
+        f"/projects/{project}/assignments", {"documents": docs, "users": [alice.user]}
+    )["assignments"]
+    root.post(f"/projects/{project}/assignments", {"documents": docs, "users": [bob.user]})
+    alice.command(done, "done")
+    made = alice.command(here, "create", parts=[[0, 7]], concepts=["HP:0001250"])
+    seizure = made["mentions"][0]["id"]
+    path = f"/assignments/{here}/elsewhere"
+    [found] = alice.get(path, params={"mention": seizure})["documents"]
+    assert (found["assignment"], found["changes"], found["before"], found["words"]) == (two, 2, "One ", "Seizure")
+    alice.command(two, "spread", surface="Seizure", concepts=["HP:0001250"], types=["Sign"])
+    assert alice.get(path, params={"mention": seizure}) == {"documents": []}
+    made = alice.command(here, "create", parts=[[11, 19]], concepts=[])
+    [found] = alice.get(path, params={"mention": made["mentions"][0]["id"]})["documents"]  # % is no wildcard
+    assert (found["assignment"], found["changes"]) == (fall, 1)
+    made = alice.command(here, "create", parts=[[9, 10]])
+    alice.ask("GET", path, 422, params={"mention": made["mentions"][0]["id"]})  # what it means is not known yet
+    alice.ask("GET", path, 422, params={"mention": "m:none"})
+    bob.ask("GET", path, 404, params={"mention": seizure})
+
+
 def test_mentions_have_the_types_of_their_concepts(site: Site, root: Person, named_kb: KnowledgeBase) -> None:
     """Who accepts a suggestion and who marks the same by hand agree."""
     project = site.project(root, kb="small", settings={"annotators": 2})

@@ -206,6 +206,60 @@ def test_what_cannot_be_spread(desk: Desk, parts: Any, end: str, problem: str) -
         desk.do("spread", "two")
 
 
+def test_spreading_what_was_decided_elsewhere(desk: Desk) -> None:
+    desk = Desk.open(desk.store, Document("pain", "pain, no pain; painful pain. (pain) chest pain"), ())
+    desk.do("create", "chest", parts=[[36, 46]], concepts=["HP:2"])
+    answer = desk.do("spread", surface="pain", concepts=["HP:1"], types=["Sign"])
+    assert [one["value"]["parts"] for one in answer.mentions] == [[[0, 4]], [[9, 13]], [[23, 27]], [[30, 34]]]
+    assert {one["value"]["concepts"][0] for one in answer.mentions} == {"HP:1"}
+    desk.do("undo")
+    assert list(desk.read().mentions()) == ["chest"]
+    for fields, problem in (
+        ({"surface": " ", "concepts": []}, "needs words"),
+        ({"surface": "pain"}, "needs the field"),
+    ):
+        with pytest.raises(RefusedError, match=problem):
+            desk.do("spread", **fields)
+
+
+def test_splitting(desk: Desk) -> None:
+    desk = Desk.open(desk.store, Document("c", "Has breast and ovarian cancer."), ())
+    desk.do("create", "one", parts=[[4, 29]], concepts=["MESH:D1"], types=["Disease"])
+    pieces = [[[4, 10], [23, 29]], [[15, 29]]]
+    answer = desk.do("split", "one", pieces=pieces)
+    made = desk.read().mentions()
+    assert [[list(part) for part in mark.parts] for mark in made.values()] == pieces
+    assert {(mark.types, mark.concepts, mark.origin) for mark in made.values()} == {(("Disease",), None, "one")}
+    assert "one" not in made
+    assert len({event.group for event in desk.events()[1:]}) == 1
+    assert answer.seq == 4
+    desk.do("undo")
+    assert list(desk.read().mentions()) == ["one"]
+    desk.do("redo")
+    assert list(desk.read().mentions()) == list(made)
+
+
+@pytest.mark.parametrize(
+    ("pieces", "problem"),
+    [
+        (None, "needs the field 'pieces'"),
+        ([[[4, 10]]], "two different pieces"),
+        ([[[4, 10]], [[4, 10]]], "two different pieces"),
+        ([[[4, 10]], [[0, 3]]], "reaches beyond"),
+        ([[[4, 10]], [[15, 30]]], "reaches beyond"),
+        ([[[4, 10]], []], "one part or more"),
+    ],
+)
+def test_what_cannot_be_split(desk: Desk, pieces: Any, problem: str) -> None:
+    desk = Desk.open(desk.store, Document("c", "Has breast and ovarian cancer."), ())
+    desk.do("create", "one", parts=[[4, 29]])
+    with pytest.raises(RefusedError, match=problem):
+        desk.do("split", "one", pieces=pieces)
+    desk.do("reject", "one")
+    with pytest.raises(RefusedError, match="accept it first"):
+        desk.do("split", "one", pieces=[[[4, 10]], [[15, 22]]])
+
+
 def test_accepting_all_that_are_sure_enough(desk: Desk) -> None:
     over = command("accept_over", p=0.8)
     assert preview(desk.store, desk.stream, over) == 2

@@ -36,7 +36,7 @@ from tests.annotate.desk import DOC, TEXT, Desk, command, fresh
 
 CONCEPTS = st.sampled_from(["HP:1", "HP:2", "HP:0001250"])
 EDGES = st.integers(0, len(TEXT))
-ON_MENTION = ("accept", "reject", "delete", "unsure", "link", "type", "move", "spread", "comment")
+ON_MENTION = ("accept", "reject", "delete", "unsure", "link", "type", "move", "spread", "split", "comment")
 
 
 @st.composite
@@ -81,10 +81,13 @@ class Workbench(RuleBasedStateMachine):
         ]
         op = data.draw(st.sampled_from([*ON_MENTION, *ON_MENTION, "create", "create", "accept_over", "done", "reopen"]))
         mention = data.draw(st.sampled_from(known)) if op in ON_MENTION and known else ""
+        if op == "spread" and data.draw(st.booleans()):  # of a mention of another document
+            return command(op, surface=data.draw(st.sampled_from(["fits", "seizures", "short"])), concepts=["HP:1"])
         return command(
             op,
             mention,
             parts=data.draw(places()) if op in ("create", "move") else None,
+            pieces=data.draw(st.lists(places(), min_size=2, max_size=3)) if op == "split" else None,
             concepts=data.draw(st.lists(CONCEPTS, max_size=2)) if op in ("create", "link") else None,
             types=["Sign"] if op in ("create", "type") else None,
             p=0.7 if op == "accept_over" else None,

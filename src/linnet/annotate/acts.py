@@ -48,12 +48,13 @@ __all__ = [
 
 Op = Literal[
     "create", "move", "link", "type", "reject", "accept", "delete", "unsure", "comment", "done", "reopen", "undo",
-    "redo", "spread", "accept_over",
+    "redo", "spread", "accept_over", "split",
 ]  # fmt: skip
 Key = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._:-]{1,64}$")]
 Label = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x20\x7f]{1,200}$")]
 Words = Annotated[str, StringConstraints(pattern=r"^[^\x00]*$", max_length=200)]
 MOST_PARTS, MOST_LABELS = 100, 64
+MOST_PIECES = 20  # of one mention that is split
 MOST_SPREAD = 5_000  # mentions by one command: while it is done nobody else can write
 OURS = re.compile(r"p[0-9a-f]{16}|g[0-9]+")  # addresses of predictions and of the GOLD layer
 
@@ -82,6 +83,7 @@ class Command(BaseModel):
     # longer than `Key`: the address of a new mention may hold the id of the command that made it
     mention: Annotated[str, StringConstraints(pattern=r"^#?[A-Za-z0-9._:-]{0,80}$")] = ""
     parts: Annotated[tuple[tuple[int, int], ...] | None, Field(max_length=MOST_PARTS)] = None
+    pieces: Annotated[tuple[tuple[tuple[int, int], ...], ...] | None, Field(max_length=MOST_PIECES)] = None
     surface: Annotated[str | None, Field(max_length=100_000)] = None
     types: Annotated[tuple[Words, ...] | None, Field(max_length=MOST_LABELS)] = None
     concepts: Annotated[tuple[Label, ...] | None, Field(max_length=MOST_LABELS)] = None
@@ -154,7 +156,9 @@ def changes(command: Command, sheet: Sheet, state: State) -> list[Change]:
     ``unsure``               ``mention``, ``unsure``
     ``comment``              ``text``, and ``mention`` unless it is about the document
     ``done`` ``reopen``      nothing
-    ``spread``               ``mention``: the same at all places where the same text stands alone
+    ``spread``               ``mention``: the same at all places where the same text stands alone; or ``surface``,
+                             ``concepts`` and ``types``, of a mention of another document
+    ``split``                ``mention``, ``pieces``: a mention for each, not linked yet, in its place
     ``accept_over``          ``p``: accepts the predictions shown that have this probability or more
     ======================== ==========================================================================================
 
@@ -294,25 +298,54 @@ def _occurrences(text: str, words: str) -> Iterator[Span]:
 
 
 def _spread(command: Command, sheet: Sheet, state: State) -> list[Change]:
+    if not command.mention:
+        words = _needed(command, "surface").strip()
+        if not words:
+            raise DataError("spread needs words in the field 'surface'")
+        mark = Mark((), command.types or (), tuple(_needed(command, "concepts")), command.alternatives)
+        return _everywhere(command, words, mark, sheet, state)
     mark = mark_at(sheet, state, command.mention)
     if len(mark.parts) != 1:
         raise DataError(f"mention {command.mention!r} has several parts: it cannot be looked for elsewhere")
     if not mark.live:
         raise DataError(f"mention {command.mention!r} is {mark.state}: accept it first")
+    made = [] if command.mention in state or command.mention in sheet.gold else _accept(command, sheet, state)
+    return made + _everywhere(command, sheet.text[slice(*mark.hull)], mark, sheet, state)
+
+
+def _everywhere(command: Command, words: str, mark: Mark, sheet: Sheet, state: State) -> list[Change]:
+    """Put a mark at all places where its words stand, unless somebody has decided about the place."""
     taken = bytearray(len(sheet.text))
     for one in standing_mentions(sheet.gold, state).values():
         taken[slice(*one.hull)] = b"\1" * (one.hull.end - one.hull.start)
     refused = {one.parts for one in marks(state).values() if not one.live}
-    made = [] if command.mention in state or command.mention in sheet.gold else _accept(command, sheet, state)
-    for number, place in enumerate(_occurrences(sheet.text, sheet.text[slice(*mark.hull)])):
-        if taken.find(1, *place) >= 0 or (place,) in refused or place == mark.hull:
+    made: list[Change] = []
+    for number, place in enumerate(_occurrences(sheet.text, words)):
+        if taken.find(1, *place) >= 0 or (place,) in refused or (place,) == mark.parts:
             continue
         if len(made) >= MOST_SPREAD:
-            raise DataError(f"mention {command.mention!r}: its words stand in more than {MOST_SPREAD} places")
+            raise DataError(f"{words!r} stands in more than {MOST_SPREAD} places")
         key = address((place,), mark.concepts)
         key = f"m:{command.id}:{number}" if key in state else key
         here = replace(mark, parts=(place,), source="user", origin=command.mention, unsure=False)
         made.append(Change(key, state.get(key), here))
+    return made
+
+
+def _split(command: Command, sheet: Sheet, state: State) -> list[Change]:
+    mark = mark_at(sheet, state, command.mention)
+    if not mark.live:
+        raise DataError(f"mention {command.mention!r} is {mark.state}: accept it first")
+    pieces = [fit(piece, sheet.text) for piece in _needed(command, "pieces")]
+    if len(pieces) < 2 or len(set(pieces)) < len(pieces):
+        raise DataError("split needs two different pieces or more")
+    if any(piece[0].start < mark.hull.start or piece[-1].end > mark.hull.end for piece in pieces):
+        raise DataError(f"a piece reaches beyond mention {command.mention!r}")
+    made = _rule_out(command, sheet, state)
+    for number, piece in enumerate(pieces):
+        key, here = f"m:{command.id}:{number}", Mark(piece, mark.types, origin=command.mention)
+        if not twin(sheet.gold, state, key, here):
+            made.append(Change(key, None, here))
     return made
 
 
@@ -342,5 +375,6 @@ ACTS: dict[str, Callable[[Command, Sheet, State], list[Change]]] = {
     "done": _done,
     "reopen": _reopen,
     "spread": _spread,
+    "split": _split,
     "accept_over": _accept_over,
 }

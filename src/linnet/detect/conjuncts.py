@@ -21,7 +21,7 @@ from linnet.text.normalise import basic
 from linnet.text.short_forms import ShortForms
 from linnet.text.variants import stem
 
-__all__ = ["Conjuncts", "readings"]
+__all__ = ["Conjuncts", "is_name", "readings"]
 
 LONGEST = 200  # characters of a mention; what is longer is a sentence
 MOST = 8  # conjuncts
@@ -90,7 +90,7 @@ class Conjuncts(Stage):
             return [mention]
         text = doc.surface(mention)
         for reading in readings(text):
-            if self._is_name(text):
+            if is_name(self.kb, text):
                 break
             spans = [tuple(Span(mention.start + a, mention.start + b) for a, b in conjunct) for conjunct in reading]
             if all(self._is_meant(doc, conjunct, short) for conjunct in spans):
@@ -102,10 +102,7 @@ class Conjuncts(Stage):
         """Whether a conjunct is a name, or a short form that the document defines."""
         if len(spans) == 1 and short and short.meaning(doc.text, spans[0].start, spans[0].end) is not None:
             return True
-        return self._is_name(" ".join(doc.text[start:end] for start, end in spans))
-
-    def _is_name(self, text: str) -> bool:
-        return _is_name(self.kb, basic(text))
+        return is_name(self.kb, " ".join(doc.text[start:end] for start, end in spans))
 
 
 def _conjunct(doc: Document, mention: Mention, spans: tuple[Span, ...], group: str) -> Mention:
@@ -121,9 +118,13 @@ def _conjunct(doc: Document, mention: Mention, spans: tuple[Span, ...], group: s
     )
 
 
+def is_name(kb: KnowledgeBase, text: str) -> bool:
+    """Return whether the knowledge base has such a name, or its singular; case and signs do not count."""
+    return _is_normal_name(kb, basic(text))
+
+
 @functools.lru_cache(maxsize=1 << 14)
-def _is_name(kb: KnowledgeBase, norm: str) -> bool:
-    """Whether the knowledge base has a name of this normal form, or of its singular."""
+def _is_normal_name(kb: KnowledgeBase, norm: str) -> bool:
     words = norm.split()
     if not words:
         return False

@@ -267,6 +267,76 @@ def test_the_same_everywhere_is_one_undo(mine: Tab, me: Person) -> None:
     assert len(live(me, assignment)) == before + count
 
 
+def test_the_same_in_my_queue(mine: Tab, me: Person) -> None:
+    project = me.project(
+        ("one", "Asked about fits."), ("two", "No fits, then fits."), ("three", "fits"), ("four", "No")
+    )
+    documents = [one["document"] for one in me.ask("GET", f"/projects/{project}/documents")["documents"]]
+    one, two, three, four = me.give(project, documents, me)
+    page = show(mine, project, one)
+    select(page, "fits")
+    press(page, "Enter")
+    page.locator(".candidates li").first.wait_for()
+    press(page, "1")
+    saved(page)
+    [mark] = live(me, one)
+    press(page, "O")
+    where = page.get_by_role("dialog")
+    where.wait_for()
+    assert where.get_by_role("checkbox").count() == 2
+    assert "Apply to 3 places" in where.inner_text()
+    mine.picture("spread-over-queue")
+    assert mine.faults() == []
+    press(page, "Enter")
+    mine.wait_until_said("Applied in 2 documents")
+    assert [[found["concepts"] for found in live(me, stream)] for stream in (two, three, four)] == [
+        [mark["concepts"]] * 2, [mark["concepts"]], [],
+    ]  # fmt: skip
+    press(page, "z")
+    mine.wait_until_said("Undone in 2 documents")
+    assert [live(me, stream) for stream in (two, three)] == [[], []]
+    assert len(live(me, one)) == 1  # undo goes back one step
+    press(page, "O")
+    where.get_by_role("checkbox").first.uncheck()
+    where.get_by_role("button", name="Apply to 1 place").click()
+    mine.wait_until_said("Applied in 1 document")
+    assert [len(live(me, stream)) for stream in (two, three)] == [0, 1]
+
+
+def test_a_coordination_is_split(mine: Tab, me: Person) -> None:
+    page, _, assignment = work(me, mine, ("one", "He has renal and hepatic failure; pain and fits."))
+    select(page, "renal", 3)
+    press(page, "Enter", "s")
+    mine.wait_until_said("renal … failure")
+    saved(page)
+    made = [mark["parts"] for mark in live(me, assignment)]
+    assert made == [[[7, 12], [25, 32]], [[17, 32]]]
+    assert page.locator("mark.focused").first.text_content() == "renal"
+    press(page, "z")
+    mine.wait_until_said("Undone")
+    saved(page)
+    assert [mark["parts"] for mark in live(me, assignment)] == [[[7, 32]]]
+    press(page, "y")
+    mine.wait_until_said("Done again")
+
+
+def test_which_words_conjuncts_share_is_asked(mine: Tab, me: Person) -> None:
+    page, _, assignment = work(me, mine, ("one", "He has mild renal and severe hepatic failure."))
+    select(page, "mild", 5)
+    press(page, "Enter", "s")
+    asked = page.get_by_role("dialog").get_by_role("button", name=re.compile("mild renal"))
+    asked.first.wait_for()
+    assert asked.count() == 2
+    mine.picture("split")
+    assert mine.faults() == []
+    press(page, "Tab", "Enter")
+    mine.wait_until_said("Split")
+    saved(page)
+    assert len(live(me, assignment)) == 2
+    press(page, "s")
+    mine.wait_until_said("split already")
+
+
 def test_what_the_preview_counts_is_what_is_accepted(mine: Tab, me: Person) -> None:
     page, _, assignment = work(me, mine, NOTES[0])
     press(page, "A")

@@ -21,6 +21,7 @@ from linnet.annotate.api.workbench import Workbench
 from linnet.annotate.assignments import assign, read
 from linnet.annotate.blind import may_see, may_write, visible_streams
 from linnet.annotate.commands import apply, preview
+from linnet.annotate.elsewhere import find_elsewhere
 from linnet.annotate.people import role_of
 from linnet.annotate.tables import assignment, event
 from linnet.errors import KnowledgeBaseError
@@ -146,6 +147,19 @@ def count_changes(bench: Bench, asker: Asked, assignment: int, body: Command) ->
     """Say how many mentions a command would change, such as ``spread`` or ``accept_over``; nothing is done."""
     _check_writer(bench, asker, assignment)
     return {"changes": preview(bench.store, assignment, body)}
+
+
+@router.get("/assignments/{assignment}/elsewhere")
+def look_elsewhere(
+    bench: Bench, asker: Asked, assignment: int, mention: Annotated[str, Query(min_length=1, max_length=100)]
+) -> dict[str, Any]:
+    """Return my other open documents that hold the words of a mention, with how many mentions ``spread`` would make.
+
+    ``spread`` with the words as ``surface``, and the mention's ``concepts`` and ``types``, does it in each of them.
+    """
+    _check_writer(bench, asker, assignment)
+    with bench.store.read() as db:
+        return {"documents": [one.to_json() for one in find_elsewhere(db, assignment, asker.user, mention)]}
 
 
 @router.get("/assignments/{assignment}/events")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Annotated, Any
 
+from fastapi import Query
 from pydantic import Field
 
 from linnet.annotate.api.documents import document_in
@@ -17,7 +19,9 @@ from linnet.annotate.fresh import Candidate, candidates_of
 from linnet.annotate.marks import fit
 from linnet.annotate.models import model_row
 from linnet.annotate.uses import concepts_for
-from linnet.data import Document
+from linnet.data import Document, Span
+from linnet.detect.conjuncts import is_name, readings
+from linnet.kb import KnowledgeBase
 
 __all__ = ["router"]
 
@@ -63,6 +67,27 @@ def find(bench: Bench, asker: Asked, project: int, body: Selection) -> dict[str,
         "used": [{"id": id, "name": kb[id].name if id in kb else id, "count": count} for id, count in used],
         "candidates": [_shown(one) for one in found.candidates[: body.limit]],
     }
+
+
+@router.get("/projects/{project}/conjuncts")
+def split_conjuncts(
+    bench: Bench, project: int, text: Annotated[str, Query(min_length=1, max_length=1000)]
+) -> dict[str, Any]:
+    """Return the ways to take a coordination such as "breast and ovarian cancer" apart, the likeliest first.
+
+    Each is a list of conjuncts: ``parts`` (code points from the beginning of ``text``), their words, and whether the
+    knowledge base has such a name. Ways whose conjuncts are all names stand first. ``split`` with the parts as
+    ``pieces``, counted from the beginning of the document, does it.
+    """
+    row = project_of(bench, project)
+    kb = bench.kb_named(row["kb"]) if row["kb"] else None
+    ways = [[_conjunct(kb, text, spans) for spans in way] for way in readings(text)]
+    return {"readings": sorted(ways, key=lambda way: not all(one["named"] for one in way))}
+
+
+def _conjunct(kb: KnowledgeBase | None, text: str, spans: Sequence[Span]) -> dict[str, Any]:
+    words = " ".join(text[start:end] for start, end in spans)
+    return {"parts": spans, "words": words, "named": kb is not None and is_name(kb, words)}
 
 
 def _shown(one: Candidate) -> dict[str, Any]:

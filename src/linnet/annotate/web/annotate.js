@@ -1,6 +1,7 @@
 // Screen of one document: mentions, text, candidates. Everything can be done by keys (keys.js) and by pointer.
 
 import {acceptOver, askLayers, askType, comment, LAYERS, settle} from './annotate_dialogs.js';
+import {split, spread, spreadOverQueue} from './annotate_many.js';
 import {CONTEXTS, drawBar, drawCandidates, drawList, key, statusText} from './annotate_panels.js';
 import {api, OfflineError} from './api.js';
 import {
@@ -47,7 +48,7 @@ class Annotate extends View {
   async begin() {
     this.desk?.close();
     this.endSearch();
-    Object.assign(this, {desk: null, view: null, at: '', found: null, choice: null, mode: '', card: '', failed: '', before: 0});
+    Object.assign(this, {desk: null, view: null, at: '', found: null, choice: null, mode: '', card: '', failed: '', before: 0, overQueue: null});
     const id = this.assignment;
     try {
       const desk = await new Desk(id).open();
@@ -394,22 +395,11 @@ class Annotate extends View {
 
   // --- many at once, history, document ------------------------------------------------------------------------------
 
-  async spread() {
-    if (!this.mention || this.locked || this.selecting) return;
-    const {desk, mention: {id}} = this;
-    const surface = desk.surface(this.mention), meaning = this.meaning(this.mention);
-    const changes = await this.tell(() => desk.preview('spread', {mention: id}));
-    if (changes === undefined || desk !== this.desk) return;
-    if (!changes || isOnce(surface, desk.text)) { toast('These words stand nowhere else'); return; }
-    if (await confirm('The same everywhere', `“${surface}” becomes ${meaning} at ${plural(changes, 'place')} of this document. One undo takes all back.`, `Apply to ${changes}`)) {
-      desk.do('spread', {mention: id});
-    }
-  }
-
   history(op) {
     const {desk} = this;
     if (!desk || (desk.user !== null && desk.user !== state.me.user && this.locked)) return;
-    if (op === 'undo' && this.before && this.over === desk.given) go(`#/p/${this.project}/a/${this.before}`);
+    if (op === 'undo' && this.overQueue?.given === desk.given) { this.overQueue.undo(); this.overQueue = null; }
+    else if (op === 'undo' && this.before && this.over === desk.given) go(`#/p/${this.project}/a/${this.before}`);
     else desk.do(op);
   }
 
@@ -423,6 +413,10 @@ class Annotate extends View {
       else if (!changed.length) toast(`${word}: the document is ${desk.done ? 'done' : 'open again'}`);
       else toast(`${word}: ${changed.length > 1 ? plural(changed.length, 'mention') : first ? `${this.desk.surface(first)}, ${this.meaning(first)}` : 'the mention is gone'}`);
       if (first) this.focusOn(first.id, {quiet: true});
+    } else if (op === 'split') {
+      const pieces = this.mentions.filter((one) => changed.some(({id}) => id === one.id));
+      toast(`Split: ${pieces.map((one) => desk.surface(one)).join(' + ')}`, {action: {label: 'Undo', run: () => desk.do('undo')}});
+      if (pieces.length) this.focusOn(pieces[0].id, {quiet: true});
     } else if (['spread', 'accept_over'].includes(op)) {
       const {given} = desk;
       const undo = () => { if (desk.given === given) desk.do('undo'); else toast(`More was decided in “${desk.doc.ext_id}” since: undo it there, step by step`); };
@@ -493,7 +487,7 @@ class Annotate extends View {
       skip: () => this.nextOpen(), type: () => this.selecting || askType(this), comment: () => (this.mode === 'edges' ? this.switchUnit() : this.selecting || comment(this)),
       details: () => { this.card = this.card ? '' : (this.mention?.concepts?.[0] || this.rows()[0]?.id || ''); this.requestUpdate(); if (this.card) this.bring('linnet-card'); },
       bookmark: () => this.bookmark(), search: () => this.search(), edges: () => this.startEdges(), fragment: () => this.fragment(), create: () => this.enter(),
-      find: () => { this.mode = 'find'; this.caret.find(() => { this.mode = ''; }); }, spread: () => this.spread(), 'accept-over': () => acceptOver(this),
+      find: () => { this.mode = 'find'; this.caret.find(() => { this.mode = ''; }); }, split: () => split(this), spread: () => spread(this), 'spread-queue': () => spreadOverQueue(this), 'accept-over': () => acceptOver(this),
       undo: () => this.history('undo'), redo: () => this.history('redo'), done: () => { this.giveBack(); },
       'next-document': () => this.nextDocument(1), 'previous-document': () => this.nextDocument(-1),
       layers: () => { askLayers(this); }, hide: () => this.textBox.classList.add('hide-marks'),
@@ -631,12 +625,6 @@ class Annotate extends View {
 }
 
 const percent = (p) => Math.min(99, Math.floor(p * 100));
-
-/** Return whether words stand in a text once at most; case does not count. */
-function isOnce(surface, text) {
-  const [words, all] = [surface.toLowerCase(), text.toLowerCase()];
-  return all.indexOf(words) === all.lastIndexOf(words);
-}
 
 /** Return parts in order, those that touch as one. */
 function merged(parts) {

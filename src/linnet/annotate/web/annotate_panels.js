@@ -1,6 +1,7 @@
 // What stands around the text of a document: the list of its mentions, candidates, buttons. `screen` is `linnet-annotate`.
 
 import {acceptOver, comment} from './annotate_dialogs.js';
+import {split, spread, spreadOverQueue} from './annotate_many.js';
 import {classMap, html, nothing, plural, repeat, share} from './base.js';
 import {keysOf, shown} from './keys.js';
 import {known, nameOf} from './names.js';
@@ -94,7 +95,8 @@ export function drawBar(screen) {
   return html`<div class="acts" role="toolbar" aria-label="Decide">
     ${button('accept', 'Accept', () => (screen.choice ? screen.create() : screen.decide('accept')))}${button('reject', 'Reject', () => screen.decide('reject'))}
     ${button('nil', 'NIL', () => screen.askNil())}${button('unsure', 'Unsure', () => screen.unsure())}
-    ${button('search', 'Search', () => screen.search())}${button('edges', 'Edges', () => screen.startEdges())}${button('spread', 'Everywhere', () => screen.spread())}
+    ${button('search', 'Search', () => screen.search())}${button('edges', 'Edges', () => screen.startEdges())}${button('split', 'Split', () => split(screen))}
+    ${button('spread', 'Everywhere', () => spread(screen))}${button('spread-queue', 'In my queue', () => spreadOverQueue(screen))}
     ${button('comment', 'Comment', () => screen.selecting || comment(screen))}
     <button @click=${() => acceptOver(screen)}>Accept all above… ${key('accept-over')}</button>
     <span class="grow"></span>

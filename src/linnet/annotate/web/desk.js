@@ -11,7 +11,7 @@ import {Offsets, wordsOf} from './text.js';
 
 const BATCH = 50;
 const LONGEST_WAIT = 15000, PATIENCE = 30000;  // milliseconds
-const LATER = ['undo', 'redo', 'spread', 'done', 'reopen'];  // what only the server can work out
+const LATER = ['undo', 'redo', 'spread', 'split', 'done', 'reopen'];  // what only the server can work out
 const FOR_GOOD = [400, 413, 422];  // answers that stay the same, however often one asks
 
 const OUTBOX = 'linnet.outbox.';  // user.assignment.time.id: each command by itself, since tabs share what is kept
