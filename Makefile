@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constr
 OUT := demo/out
 export LINNET_HOME ?= $(CURDIR)/.linnet
 
-.PHONY: demo serve test test-all test-browser test-elsewhere test-flair debian-packages lint docs bench fuzz fuzz-api clean
+.PHONY: demo serve test coverage test-all test-browser test-elsewhere test-flair debian-packages lint docs bench fuzz fuzz-api clean
 
 # One stamp for what running needs, and others for what is needed on top of it.
 $(VENV)/run.stamp: pyproject.toml constraints.txt
@@ -44,10 +44,13 @@ serve: $(VENV)/serve.stamp  ## the annotation workbench with a dozen notes to tr
 
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --quiet --numprocesses 2
 
-test: $(VENV)/dev.stamp  ## the tests but for the slow ones, with branch coverage
+test: $(VENV)/dev.stamp  ## the tests but for the slow ones
+	@$(PYTEST) -m "not slow"
+
+coverage: $(VENV)/dev.stamp  ## the same with branch coverage, which takes twice the time
 	@$(PYTEST) -m "not slow" --cov --cov-report=term:skip-covered --cov-fail-under=90
 
-test-all: test  ## the slow ones too, without coverage, which takes time; those of the screens are test-browser
+test-all: test  ## the slow ones too; those of the screens are test-browser
 	@$(PYTEST) -m "slow and not browser"
 
 $(VENV)/browser.stamp: $(VENV)/dev.stamp

@@ -1,7 +1,7 @@
 """``make test-elsewhere``: the fast tests in other folders, as another user, in another language, on other Pythons.
 
-Each place is a copy of the working tree. All run at once, so that each has a part of the processor only: they also show
-what a slow machine does. A place that cannot be had here is named, with the reason.
+Each place is a copy of the working tree, without the real data. All run at once, so that each has a part of the
+processor only: they also show what a slow machine does. A place that cannot be had here is named, with the reason.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ COMPUTED = (
     "tests/annotate/test_machine.py", "tests/annotate/test_sampling.py", "tests/annotate/test_search.py",
     "tests/annotate/test_stopping.py", "tests/annotate/test_worker.py",
 )  # fmt: skip
-READ = ("tests/test_architecture.py",)  # the code itself is the same everywhere
+SAME = ("tests/test_architecture.py", "tests/test_fuzz.py", "tests/test_rebinding.py")  # the same everywhere
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,6 @@ class Place:
         as_nobody: as another user, if this one may become another.
         other: run by another version of Python, without the extras.
         workers: processes.
-        data: whether the tests see LINNET_DATA.
         without: files and folders of tests that are left out.
     """
 
@@ -54,7 +53,6 @@ class Place:
     as_nobody: bool = False
     other: bool = False
     workers: int = 2
-    data: bool = False
     without: tuple[str, ...] = ()
 
 
@@ -64,15 +62,14 @@ PLACES = (
         "Größe 2/linnet",
         {"LANG": "C", "TZ": "Asia/Kolkata", "COLUMNS": "40", "OMP_NUM_THREADS": "1"},
         as_nobody=True,
-        without=COMPUTED + READ,
+        without=COMPUTED + SAME,
     ),
     Place(
         "another Python without extras, St. John's, 200 columns, eight threads",
         "linnet/linnet",
         {"LANG": "C.UTF-8", "TZ": "America/St_Johns", "COLUMNS": "200", "OMP_NUM_THREADS": "8"},
         other=True,
-        data=True,
-        without=READ,
+        without=SAME,
     ),
 )
 
@@ -93,9 +90,8 @@ def begin(place: Place, home: Path) -> tuple[subprocess.Popen[bytes], Path, floa
     found = other_python(home) if place.other else same_python(home, as_nobody=place.as_nobody)
     if found is None:
         return f"no Python {' or '.join(VERSIONS)}" if place.other else "no Python that another user may run"
-    kept = {name: os.environ[name] for name in ("LINNET_DATA",) if place.data and name in os.environ}
     variables = {
-        **place.variables, **kept, "HOME": str(home), "PATH": f"{found.parent}{os.pathsep}{os.defpath}",
+        **place.variables, "HOME": str(home), "PATH": f"{found.parent}{os.pathsep}{os.defpath}",
         "PYTHONPATH": str(tree / "src"), "TMPDIR": str(home / "tmp"),
     }  # fmt: skip
     (home / "tmp").mkdir()
