@@ -284,6 +284,33 @@ def test_words_are_looked_for_in_other_open_documents(site: Site, root: Person, 
     bob.ask("GET", path, 404, params={"mention": seizure})
 
 
+def test_the_last_mentions_of_a_concept_are_shown(site: Site, root: Person, named_kb: KnowledgeBase) -> None:
+    project = site.project(root, kb="small", settings={"annotators": 2})
+    alice, bob = (site.member(root, project, "annotator", name) for name in ("alice", "bob"))
+    docs = [root.post(f"/projects/{project}/pastes", {"text": text})["added"][0] for text in ("A Seizure.", "No fits.")]
+    first, second = root.post(f"/projects/{project}/assignments", {"documents": docs, "users": [alice.user]})[
+        "assignments"
+    ]
+    alice.command(first, "create", parts=[[2, 9]], concepts=["HP:0001250"])
+    alice.command(second, "create", parts=[[3, 7]], concepts=["HP:0001250", "HP:0009381"])
+    alice.command(first, "create", parts=[[0, 1]], concepts=["HP:0009381"])
+    ask = {"params": {"concept": "HP:0001250"}}
+    found = alice.get(f"/projects/{project}/mentions", **ask)
+    assert found["count"] == 2
+    assert [tuple(one.values()) for one in found["mentions"]] == [
+        (second, docs_name(alice, project, docs[1]), "No ", "fits", "."),
+        (first, docs_name(alice, project, docs[0]), "A ", "Seizure", "."),
+    ]
+    assert len(alice.get(f"/projects/{project}/mentions", params={**ask["params"], "limit": 1})["mentions"]) == 1
+    assert alice.get(f"/projects/{project}/mentions", params={"concept": "HP:000125%"})["count"] == 0
+    assert bob.get(f"/projects/{project}/mentions", **ask) == {"count": 0, "mentions": []}  # a blind project
+    site.person("carol").ask("GET", f"/projects/{project}/mentions", 404, **ask)
+
+
+def docs_name(person: Person, project: int, document: int) -> str:
+    return str(person.get(f"/projects/{project}/documents/{document}")["ext_id"])
+
+
 def test_mentions_have_the_types_of_their_concepts(site: Site, root: Person, named_kb: KnowledgeBase) -> None:
     """Who accepts a suggestion and who marks the same by hand agree."""
     project = site.project(root, kb="small", settings={"annotators": 2})

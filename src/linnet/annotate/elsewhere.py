@@ -1,4 +1,4 @@
-"""Where the words of a mention stand in the other open documents of somebody, so that it can be spread over a queue."""
+"""What stands in other documents: the words of a mention, so that it can be spread, and the mentions of a concept."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ import sqlalchemy as sa
 
 from linnet.annotate.acts import Command, changes, mark_at
 from linnet.annotate.assignments import read
-from linnet.annotate.marks import Mark
-from linnet.annotate.tables import assignment, document
+from linnet.annotate.blind import countable_streams
+from linnet.annotate.marks import Mark, canonical
+from linnet.annotate.tables import assignment, document, event, mention_now
 from linnet.errors import DataError
 
-__all__ = ["Elsewhere", "find_elsewhere"]
+__all__ = ["Elsewhere", "Linked", "find_elsewhere", "find_linked"]
 
 MOST = 200  # documents
 AROUND = 40  # characters on each side
@@ -33,6 +34,49 @@ class Elsewhere:
     def to_json(self) -> dict[str, Any]:
         """Return it as JSON."""
         return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Linked:
+    """A mention of a concept, with the text around it."""
+
+    assignment: int
+    ext_id: str
+    before: str
+    words: str
+    after: str
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as JSON."""
+        return asdict(self)
+
+
+def find_linked(db: sa.Connection, project: int, user: int, concept: str, *, most: int) -> tuple[int, list[Linked]]:
+    """Return how many mentions were linked to a concept, as far as a user may know, and the last of them first."""
+    now, it, doc = mention_now.c, assignment.c, document.c
+    there = sa.and_(
+        now.stream.in_(countable_streams(db, project, user)),
+        now.state == "live",
+        sa.cast(now.concepts, sa.Text).contains(canonical(concept), autoescape=True),
+    )
+    count = db.scalar(sa.select(sa.func.count()).select_from(mention_now).where(there)) or 0
+    query = (
+        sa.select(it.id, doc.ext_id, doc.text, now.parts)
+        .select_from(mention_now)
+        .join(assignment, it.id == now.stream)
+        .join(document, doc.id == it.document)
+        .join(event, sa.and_(event.c.stream == now.stream, event.c.seq == now.seq))
+        .where(there, sa.not_(doc.redacted))
+        .order_by(event.c.n.desc())
+        .limit(most)
+    )
+    return int(count), [_linked(*row) for row in db.execute(query)]
+
+
+def _linked(stream: int, ext_id: str, text: str, parts: list[list[int]]) -> Linked:
+    start, end = parts[0][0], parts[-1][1]
+    words = " … ".join(text[slice(*part)] for part in parts)
+    return Linked(stream, ext_id, text[max(0, start - AROUND) : start], words, text[end : end + AROUND])
 
 
 def find_elsewhere(db: sa.Connection, stream: int, user: int, mention: str) -> list[Elsewhere]:

@@ -268,9 +268,7 @@ def test_the_same_everywhere_is_one_undo(mine: Tab, me: Person) -> None:
 
 
 def test_the_same_in_my_queue(mine: Tab, me: Person) -> None:
-    project = me.project(
-        ("one", "Asked about fits."), ("two", "No fits, then fits."), ("three", "fits"), ("four", "No")
-    )
+    project = me.project(("one", "He had fits."), ("two", "No fits, then fits."), ("three", "fits"), ("four", "No"))
     documents = [one["document"] for one in me.ask("GET", f"/projects/{project}/documents")["documents"]]
     one, two, three, four = me.give(project, documents, me)
     page = show(mine, project, one)
@@ -301,6 +299,11 @@ def test_the_same_in_my_queue(mine: Tab, me: Person) -> None:
     where.get_by_role("button", name="Apply to 1 place").click()
     mine.wait_until_said("Applied in 1 document")
     assert [len(live(me, stream)) for stream in (two, three)] == [0, 1]
+    press(page, "i")
+    card = page.locator("linnet-card")
+    card.get_by_role("heading", name="Linked here: 2 mentions").wait_for()
+    assert card.locator(".linked li").all_inner_texts() == ["three …fits…", "one …He had fits.…"]
+    mine.picture("card-linked")
 
 
 def test_a_coordination_is_split(mine: Tab, me: Person) -> None:

@@ -103,6 +103,7 @@ ACCESS: Mapping[str, Access] = MappingProxyType(
         "GET /projects/{project}/proposals": _read(*MEMBERS),
         "POST /projects/{project}/proposals/{proposal}/decision": _work(*LEADERS),
         "GET /projects/{project}/conjuncts": _read(*MEMBERS),
+        "GET /projects/{project}/mentions": _read(*MEMBERS),
         "POST /projects/{project}/candidates": _work(*WORKERS, replayed=False),
         "GET /projects/{project}/jobs": _read(*MEMBERS),
         "POST /projects/{project}/jobs": _work(*LEADERS),

@@ -17,6 +17,7 @@ from linnet.annotate.api.projects import Choices
 from linnet.annotate.api.session import Body
 from linnet.annotate.api.workbench import Workbench
 from linnet.annotate.blind import may_hint
+from linnet.annotate.elsewhere import find_linked
 from linnet.annotate.models import model_row, project_row
 from linnet.annotate.people import role_of
 from linnet.annotate.proposals import new_concepts
@@ -211,6 +212,20 @@ def _shown(kb: KnowledgeBase, asked: str, found: Concept, parents: Sequence[int]
 def _check_member(db: sa.Connection, project: int, asker: Asker) -> None:
     if role_of(db, project, asker.user) is None:
         raise not_found("project")
+
+
+@router.get("/projects/{project}/mentions")
+def list_linked(
+    bench: Bench,
+    asker: Asked,
+    project: int,
+    concept: Annotated[str, Query(min_length=1, max_length=200)],
+    limit: Annotated[int, Query(ge=1, le=100)] = 10,
+) -> dict[str, Any]:
+    """Return how many mentions were linked to a concept, as far as I may know, and the last of them with their text."""
+    with bench.store.read() as db:
+        count, last = find_linked(db, project, asker.user, concept, most=limit)
+    return {"count": count, "mentions": [one.to_json() for one in last]}
 
 
 @router.get("/kb/{version}/concepts/{concept}/children")

@@ -1,6 +1,7 @@
 // One concept as the knowledge base tells it: names, meaning, what is above and below.
 
-import {html, nothing, say, View} from './base.js';
+import {api} from './api.js';
+import {html, nothing, plural, say, View} from './base.js';
 import {pathsTo, readConcept} from './kb.js';
 import './concept_tree.js';
 
@@ -33,13 +34,13 @@ function byKind(names) {
  */
 class Card extends View {
   static properties = {
-    kb: {}, project: {type: Number}, concept: {}, level: {type: Number}, shown: {state: true}, paths: {state: true},
+    kb: {}, project: {type: Number}, concept: {}, level: {type: Number}, shown: {state: true}, paths: {state: true}, linked: {state: true},
     failed: {state: true}, all: {state: true},
   };
 
   constructor() {
     super();
-    Object.assign(this, {level: 3, shown: null, paths: null, failed: '', all: false, before: []});
+    Object.assign(this, {level: 3, shown: null, paths: null, linked: null, failed: '', all: false, before: []});
   }
 
   willUpdate(changed) {
@@ -55,13 +56,21 @@ class Card extends View {
     try {
       const found = await readConcept(this.kb, this.project, id);
       if (id !== this.wanted) return;
-      Object.assign(this, {shown: found, paths: null});
+      Object.assign(this, {shown: found, paths: null, linked: null});
+      this.readLinked(found.id);
       this.dispatchEvent(new CustomEvent('shown', {bubbles: true, detail: {id: found.id, name: found.name}}));
       const paths = await pathsTo(this.kb, this.project, found);
       if (id === this.wanted) this.paths = paths;
     } catch (error) {
       if (id === this.wanted) Object.assign(this, {shown: null, failed: error.detail || error.message});
     }
+  }
+
+  /** Read where people have linked to it; a card without that is a card all the same. */
+  async readLinked(id) {
+    const query = new URLSearchParams({concept: id, limit: 5});
+    const found = this.project ? await api.get(`/projects/${this.project}/mentions?${query}`).catch(() => null) : null;
+    if (id === this.shown?.id) this.linked = found;
   }
 
   /** Go on to another concept. */
@@ -113,6 +122,14 @@ class Card extends View {
       @leave=${(event) => event.stopPropagation()} @moved=${(event) => event.stopPropagation()}></linnet-tree>`;
   }
 
+  drawLinked(part) {
+    if (!this.linked?.count) return nothing;
+    const {count, mentions} = this.linked;
+    return html`${part(`Linked here: ${plural(count, 'mention')}`)}
+      <ul class="linked">${mentions.map((one) => html`<li><a href=${`#/p/${this.project}/a/${one.assignment}`}>${one.ext_id}</a>
+        <small>…${one.before}<mark class="user">${one.words}</mark>${one.after}…</small></li>`)}</ul>`;
+  }
+
   drawBack() {
     const last = this.before.at(-1);
     if (!last) return nothing;
@@ -134,6 +151,7 @@ class Card extends View {
       ${asked !== id ? html`<p class="retired"><code>${asked}</code> has been retired: this concept has taken its place.</p>` : nothing}
       ${definition ? html`<p class="meaning">${definition}</p>` : html`<p class="note">The knowledge base has no definition of it.</p>`}
       ${part('Names')}${this.drawNames()}
+      ${this.drawLinked(part)}
       ${part('Above it')}${this.drawPaths()}
       ${part(children ? `Below it (${children})` : 'Below it')}${this.drawBelow()}
       ${xrefs.length ? html`${part('In other terminologies')}
