@@ -15,7 +15,7 @@ from linnet.annotate.history import history, import_history
 from linnet.annotate.marks import DOCUMENT, Note, Progress, address
 from linnet.annotate.people import add_project
 from linnet.annotate.problems import ConflictError, NotFoundError, RefusedError
-from linnet.data import Document
+from linnet.data import Document, Mention
 from linnet.errors import DataError
 from tests.annotate.desk import AGAIN, FITS, HANDS, Desk, command, fresh, guess
 
@@ -64,6 +64,21 @@ def test_editing_gold_makes_a_user_mention(desk: Desk, op: str, fields: dict[str
     assert set(reading.mentions()) == {"g1", "g2"}
     desk.do("undo")
     assert desk.read().state == {}
+
+
+def test_gold_without_a_concept_gives_way_to_what_says_what_it_means(desk: Desk) -> None:
+    given = Mention(0, 4, types=("Sign",), source="gold")
+    said = Mention(0, 4, types=("Sign",), concepts=("HP:1",), probability=0.9)
+    desk = Desk.open(desk.store, Document("given", "Pain.", mentions=(given,)), (said,))
+    [guess] = open_guesses(desk)
+    assert list(desk.read().mentions()) == ["g1"]
+    desk.do("accept", guess)
+    assert [mark.concepts for mark in desk.read().mentions().values()] == [("HP:1",)]
+    desk.do("undo")
+    desk.do("reject", guess)
+    assert list(desk.read().mentions()) == ["g1"]
+    desk.do("link", "g1", concepts=["HP:2"])
+    assert [mark.concepts for mark in desk.read().mentions().values()] == [("HP:2",)]
 
 
 def test_confirmed_gold_stays_gold(desk: Desk) -> None:

@@ -120,9 +120,19 @@ def marks(state: State) -> dict[str, Mark]:
 
 
 def standing_mentions(gold: Mapping[str, Mark], state: State) -> dict[str, Mark]:
-    """Return what counts as the mentions of the document: GOLD ones nobody has decided on, and all live marks."""
-    untouched = {key: mark for key, mark in gold.items() if key not in state}
-    return untouched | {key: mark for key, mark in marks(state).items() if mark.live}
+    """Return what counts as the mentions of the document: GOLD ones nobody has decided on, and all live marks.
+
+    A GOLD mention that came without a concept gives way to a live mark on the same span, such as a prediction that was
+    accepted: that says what it means.
+    """
+    live = {key: mark for key, mark in marks(state).items() if mark.live}
+    said = {mark.parts for mark in live.values()}
+    untouched = {
+        key: mark
+        for key, mark in gold.items()
+        if key not in state and not (mark.concepts is None and mark.parts in said)
+    }
+    return untouched | live
 
 
 def shown_predictions(sheet: Sheet, state: State) -> dict[str, Predicted]:

@@ -323,6 +323,31 @@ def test_a_coordination_is_split(mine: Tab, me: Person) -> None:
     mine.wait_until_said("Done again")
 
 
+def test_given_mentions_are_linked(mine: Tab, me: Person) -> None:
+    """A suggestion for a mention that came without a concept stands in its place."""
+    project = me.project()
+    lines = ["1|t|Seizures and short stature.", "1|a|", "1\t0\t8\tSeizures\tPhenotype", ""]
+    me.ask("POST", f"/projects/{project}/pastes", {"text": "\n".join(lines), "format": "pubtator"})
+    predict(me, project)
+    [document] = [one["document"] for one in me.ask("GET", f"/projects/{project}/documents")["documents"]]
+    [assignment] = me.give(project, [document], me)
+    page = show(mine, project, assignment)
+    rows = page.locator(".list-panel [role=option]")
+    assert [row.split()[0] for row in rows.all_inner_texts()] == ["Seizures", "short"]
+    press(page, "a")
+    mine.wait_until_said("2 of 2")
+    press(page, "r")
+    saved(page)
+    assert [row.split()[0] for row in rows.all_inner_texts()] == ["Seizures"]
+    [made] = live(me, assignment)
+    assert made["concepts"] == ["HP:0001250"]
+    press(page, "z", "z")
+    mine.wait_until_said("Undone")
+    saved(page)
+    press(page, "Home", "r")
+    page.locator("mark.gold").wait_for()  # what was given stays, to be linked otherwise
+
+
 def test_which_words_conjuncts_share_is_asked(mine: Tab, me: Person) -> None:
     page, _, assignment = work(me, mine, ("one", "He has mild renal and severe hepatic failure."))
     select(page, "mild", 5)

@@ -116,9 +116,13 @@ export class Desk extends EventTarget {
   get mentions() {
     const decided = this.#now();
     const found = [];
-    for (const [id, mark] of this.gold) if (!decided.has(id)) found.push({...mark, id, layer: 'gold', decided: false, open: false});
     for (const [id, mark] of decided) if (mark.state === 'live') found.push(this.#decidedOne(id, mark));
     for (const id of this.#open(decided)) found.push({...this.pred.get(id), id, layer: 'pred', decided: false, open: true});
+    const said = new Set(found.map((one) => JSON.stringify(one.parts)));
+    for (const [id, mark] of this.gold) {  // one without a concept gives way to what says what it means
+      const gone = decided.has(id) || (mark.concepts === null && said.has(JSON.stringify(mark.parts)));
+      if (!gone) found.push({...mark, id, layer: 'gold', decided: false, open: false});
+    }
     return found.sort((a, b) => a.parts[0][0] - b.parts[0][0] || b.parts.at(-1)[1] - a.parts.at(-1)[1] || (a.id < b.id ? -1 : 1));
   }
 
