@@ -132,10 +132,12 @@ def _ids(candidates: Candidates, rows: Rows | None) -> list[str | None]:
 
 
 def _labels(candidates: Candidates, rows: Rows | None) -> list[str | None]:
-    name: Callable[[int], Any] | None = getattr(rows, "name", None)
-    if candidates.names is None or name is None:
+    texts: Callable[[Sequence[int]], list[str]] | None = getattr(rows, "name_texts", None)
+    if candidates.names is None or texts is None:
         return [None] * len(candidates)
-    return [None if row < 0 else name(int(row)).text for row in candidates.names]
+    named: list[int] = candidates.names[candidates.names >= 0].tolist()
+    text_of = dict(zip(named, texts(named), strict=True))
+    return [text_of.get(row) for row in candidates.names.tolist()]
 
 
 def _same_version(version: str, rows: Rows) -> None:

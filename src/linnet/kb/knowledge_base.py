@@ -199,6 +199,21 @@ class KnowledgeBase:
             raise UnknownConceptError(f"{self.path.name} has no name row {row}")
         return Name(found[0], SCOPES[found[1]], found[2], found[3])
 
+    def name_texts(self, rows: Sequence[int]) -> list[str]:
+        """Return the texts of the names in these rows: much faster than `name` for many.
+
+        Raises:
+            UnknownConceptError: there is no such row.
+        """
+        wanted = sorted({row_number(row, "row of a name") for row in rows})
+        found: dict[int, str] = {}
+        for start in range(0, len(wanted), AT_ONCE):
+            some = wanted[start : start + AT_ONCE]
+            found.update(self._rows(f"SELECT row AS number, text FROM names WHERE row IN ({','.join('?' * len(some))})", *some))
+        if missing := [row for row in wanted if row not in found]:
+            raise UnknownConceptError(f"{self.path.name} has no name row {missing[0]}")
+        return [found[int(row)] for row in rows]
+
     def name_row(self, row: int, text: str) -> int:
         """Return the row of the name `text` of the concept in `row`, -1 if it has no such name."""
         sql = "SELECT row AS number FROM names WHERE concept = ? AND text = ? ORDER BY row"
@@ -377,6 +392,7 @@ class KnowledgeBase:
 
 
 MOVES = "PRAGMA data_version"  # a number that moves on when somebody else has written to the file
+AT_ONCE = 500  # rows that a query names
 NAMES = (
     "SELECT n.row AS number, n.concept, n.text, n.scope, n.language, n.source, n.position FROM names n "
     "JOIN concepts c ON c.row = n.concept WHERE NOT c.retired {which} ORDER BY n.row"
