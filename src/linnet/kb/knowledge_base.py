@@ -209,7 +209,8 @@ class KnowledgeBase:
         found: dict[int, str] = {}
         for start in range(0, len(wanted), AT_ONCE):
             some = wanted[start : start + AT_ONCE]
-            found.update(self._rows(f"SELECT row AS number, text FROM names WHERE row IN ({','.join('?' * len(some))})", *some))
+            places = ",".join("?" * len(some))
+            found.update(self._rows(f"SELECT row AS number, text FROM names WHERE row IN ({places})", *some))
         if missing := [row for row in wanted if row not in found]:
             raise UnknownConceptError(f"{self.path.name} has no name row {missing[0]}")
         return [found[int(row)] for row in rows]
