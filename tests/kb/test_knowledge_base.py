@@ -18,7 +18,7 @@ import pytest
 from linnet.data import Concept, Name
 from linnet.errors import KnowledgeBaseError, UnknownConceptError
 from linnet.home import home, kb_folder, writable
-from linnet.kb import APPLICATION_ID, SCHEMA_VERSION, KnowledgeBase, Mask, kb_path, knowledge_base
+from linnet.kb import APPLICATION_ID, SCHEMA_VERSION, KnowledgeBase, Mask, kb_path
 from linnet.kb.build import build
 from linnet.vocabularies.stored import concepts_by_id, edges, retired_by_id
 
@@ -67,8 +67,7 @@ def test_names(kb: KnowledgeBase) -> None:
         kb.name(99)
 
 
-def test_many_names_at_once(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(knowledge_base, "AT_ONCE", 2)
+def test_many_names_at_once(kb: KnowledgeBase) -> None:
     rows = [15, 1, 3, 1, 0]
     assert kb.name_texts(rows) == [kb.name(row).text for row in rows]
     assert kb.name_texts([]) == []

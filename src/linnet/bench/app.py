@@ -14,6 +14,7 @@ import typer
 
 from linnet.bench import (
     ablate,
+    active,
     collective,
     dense,
     encode,
@@ -47,6 +48,7 @@ def bench() -> None:
 
 app.command("kb")(measure_kb)
 app.command("ablation")(ablate.ablation)
+app.command("active")(active.active)
 app.command("collective")(collective.collective)
 app.command("generate")(generate.generate)
 app.command("hierarchical")(hierarchical.hierarchical)

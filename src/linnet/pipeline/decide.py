@@ -138,22 +138,22 @@ class Decide(Stage):
         With fewer than ``FEW`` answers it stays uncalibrated, which is warned of.
 
         Raises:
-            DataError: no mention to learn from, or all of them wrong.
+            DataError: there are enough, and all of them are wrong.
         """
         pipeline = before if isinstance(before, Pipeline) else Pipeline(before)
         answers: list[_Judged] = []
         for gold, predicted in zip(dev, pipeline(blind(dev, before)), strict=True):
             answers += self._judged(gold, predicted)
         right = np.array([answer.right for answer in answers], np.bool_)
-        if not right.any():
-            why = "no answer of them is right: has what stands before learned enough?" if len(right) else ""
-            raise DataError(f"decide: cannot calibrate on {len(right)} mentions; {why or 'none has candidates'}")
         if len(right) < FEW:
             message = f"{len(right)} mentions of the dev documents are too few for frequencies, {FEW} are enough"
             warn(f"decide stays uncalibrated: {message}")
             self.confidence, self.calibration = None, ""
             yield Step(step=1, total=1)
             return
+        if not right.any():
+            why = "no answer of them is right: has what stands before learned enough?"
+            raise DataError(f"decide: cannot calibrate on {len(right)} mentions; {why}")
         signals = [name for name in pipeline.signals if name not in FEATURES]
         columns = np.array([features(answer.mention, signals) for answer in answers])
         kinds = [self._kind(answer.row) for answer in answers]

@@ -1,0 +1,181 @@
+"""What the curves of ``linnet bench active`` say: labels for most of the full score, and whether a strategy pays."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from linnet.bench.active_loop import FULL, Point
+from linnet.evaluate.curves import Points, draw
+
+__all__ = ["SHARE", "Curves", "Row", "Truths", "area", "count_truths", "labels_for", "lines", "picture", "summarize"]
+
+Floats = npt.NDArray[np.float64]
+Curves = Mapping[str, Mapping[int, Sequence[Point]]]  # strategy -> seed -> points
+
+SHARE = 0.95  # of the full score
+RANDOM = "random"
+GRID = 64  # places that curves are averaged at
+LEVEL = 0.95
+
+
+@dataclass(frozen=True)
+class Row:
+    """A strategy.
+
+    Args:
+        strategy: its name.
+        seeds: how many curves.
+        labels: for `SHARE` of the full score, the mean over seeds and the ends of its interval (Student's t); None
+            where a curve does not come so far.
+        share: of all labels that there are.
+        minutes: of work for it.
+        area: mean score over the logarithm of labels.
+        gain: of the area over that of random drawing, and p of the paired t-test over seeds.
+        p: see `gain`.
+    """
+
+    strategy: str
+    seeds: int
+    labels: tuple[float, float, float] | None
+    share: float | None
+    minutes: float | None
+    area: float
+    gain: float | None
+    p: float | None
+
+
+class Truths(NamedTuple):
+    """How often the true number of errors left lies in its interval: of projects at their last round, and of rounds."""
+
+    projects: int
+    in_projects: int
+    rounds: int
+    in_rounds: int
+
+
+def labels_for(points: Sequence[Point], score: float, *, minutes: bool = False) -> float | None:
+    """Return how many labels (or minutes) a curve needs for a score, between its points; None if it does not reach it.
+
+    >>> def point(labels, score):
+    ...     return Point(1, labels, labels / 2, score, "f1", True, None, {}, {}, (0, 0, 0, 0))
+    >>> labels_for([point(10, 0.4), point(30, 0.6)], 0.5), labels_for([point(10, 0.4)], 0.5)
+    (20.0, None)
+    """
+    before: tuple[float, float] | None = None
+    for point in points:
+        here = point.minutes if minutes else float(point.labels)
+        if point.score >= score:
+            if before is None or point.score == before[1]:
+                return here
+            return before[0] + (here - before[0]) * (score - before[1]) / (point.score - before[1])
+        before = here, point.score
+    return None
+
+
+def area(points: Sequence[Point], low: float, high: float) -> float:
+    """Return the mean score between two numbers of labels, on a logarithmic scale."""
+    at = np.linspace(math.log(low), math.log(high), GRID)
+    return float(np.interp(at, np.log([point.labels for point in points]), [one.score for one in points]).mean())
+
+
+def summarize(curves: Curves) -> list[Row]:
+    """Return a row for each strategy, compared with random drawing on the same seeds."""
+    full = {seed: points[-1] for seed, points in curves.get(FULL, {}).items()}
+    drawn = {name: by_seed for name, by_seed in curves.items() if name != FULL}
+    every = [points for by_seed in drawn.values() for points in by_seed.values()]
+    if not every:
+        return []
+    low = max(points[0].labels for points in every)
+    high = min(points[-1].labels for points in every)
+    areas = {
+        name: {seed: area(points, low, max(high, low + 1)) for seed, points in by_seed.items()}
+        for name, by_seed in drawn.items()
+    }
+    return [_row(name, by_seed, full, areas) for name, by_seed in sorted(drawn.items())]
+
+
+def _row(
+    name: str,
+    curves: Mapping[int, Sequence[Point]],
+    full: Mapping[int, Point],
+    areas: Mapping[str, Mapping[int, float]],
+) -> Row:
+    labels = _needed(curves, full)
+    minutes = _needed(curves, full, minutes=True)
+    ours, theirs = areas[name], {} if name == RANDOM else areas.get(RANDOM, {})
+    differences = np.array([ours[seed] - theirs[seed] for seed in sorted(ours.keys() & theirs.keys())])
+    return Row(
+        strategy=name,
+        seeds=len(curves),
+        labels=_interval([*labels.values()]) if labels else None,
+        share=float(np.mean([found / full[seed].labels for seed, found in labels.items()])) if labels else None,
+        minutes=float(np.mean([*minutes.values()])) if minutes else None,
+        area=float(np.mean([*ours.values()])),
+        gain=float(differences.mean()) if len(differences) else None,
+        p=_paired(differences) if len(differences) > 1 else None,
+    )
+
+
+def _needed(
+    curves: Mapping[int, Sequence[Point]], full: Mapping[int, Point], *, minutes: bool = False
+) -> dict[int, float]:
+    """Return the labels (or minutes) for `SHARE` of the full score by seed; none where a curve does not come so far."""
+    found = {
+        seed: labels_for(curves[seed], SHARE * full[seed].score, minutes=minutes)
+        for seed in curves.keys() & full.keys()
+    }
+    reached = {seed: value for seed, value in found.items() if value is not None}
+    return reached if len(reached) == len(found) else {}
+
+
+def _interval(values: Sequence[float]) -> tuple[float, float, float]:
+    """Return the mean and its interval by Student's t; of one value, itself."""
+    mean = float(np.mean(values))
+    if len(values) < 2:
+        return mean, mean, mean
+    from scipy.stats import t  # noqa: PLC0415 - slow to import
+
+    half = float(t.ppf((1 + LEVEL) / 2, len(values) - 1) * np.std(values, ddof=1) / math.sqrt(len(values)))
+    return mean, mean - half, mean + half
+
+
+def _paired(differences: Floats) -> float:
+    """Return p of the paired t-test, 1 where all differences are 0."""
+    if not np.ptp(differences):
+        return 1.0 if not differences[0] else 0.0
+    from scipy.stats import ttest_1samp  # noqa: PLC0415 - slow to import
+
+    return float(ttest_1samp(differences, 0.0).pvalue)
+
+
+def count_truths(curves: Curves) -> Truths:
+    """Count how often the true number of errors left lies in its interval."""
+    last: list[bool] = []
+    every: list[bool] = []
+    for by_seed in curves.values():
+        for points in by_seed.values():
+            inside = [low <= truth <= high for truth, _, low, high in (one.errors for one in points if one.errors)]
+            every += inside
+            last += inside[-1:]
+    return Truths(len(last), sum(last), len(every), sum(every))
+
+
+def lines(curves: Curves) -> Iterator[tuple[str, Points]]:
+    """Yield the mean curve of each strategy: labels and score, by number of documents."""
+    for name, by_seed in sorted(curves.items()):
+        sizes = sorted({point.documents for points in by_seed.values() for point in points})
+        here = [[point for points in by_seed.values() for point in points if point.documents == size] for size in sizes]
+        if name != FULL:
+            yield name, [(float(np.mean([p.labels for p in s])), float(np.mean([p.score for p in s]))) for s in here]
+
+
+def picture(curves: Curves, *, title: str) -> str:
+    """Return the mean curves as a picture (SVG)."""
+    measures = {point.measure for by_seed in curves.values() for points in by_seed.values() for point in points}
+    return draw(dict(lines(curves)), title=title, x="labels", y=", ".join(sorted(measures)))
