@@ -101,18 +101,23 @@ def test_what_a_reader_does_is_what_is_right(
 def test_a_curve_goes_on_where_it_was(source: str, finding: str, tmp_path: Path) -> None:
     setting = Setting(source, finding, "expected_error", 3, 100)
     whole = list(Simulation(setting, tmp_path / "whole").run())
-    assert [point.documents for point in whole] == [5, 10, 12]
+    assert [point.documents for point in whole] == [0, 5, 10, 12]
+    assert (whole[0].labels, whole[0].model, whole[0].score > 0) == (0, False, True)
     assert [path.name for path in (tmp_path / "whole").iterdir()] == ["points.jsonl"]
     with contextlib.closing(Simulation(setting, tmp_path / "broken").run()) as broken:
         first = next(broken)
     assert (tmp_path / "broken" / "linnet.db").is_file()
-    assert len(list(Simulation(setting, tmp_path / "broken").run())) == 2
+    assert len(list(Simulation(setting, tmp_path / "broken").run())) == 3
     kept = read_points(tmp_path / "broken" / "points.jsonl")
     assert [alike(point) for point in kept] == [
         alike(point) for point in read_points(tmp_path / "whole" / "points.jsonl")
     ]
     assert alike(first)[:3] == alike(kept[0])[:3]
     assert list(Simulation(setting, tmp_path / "broken").run()) == []
+    shorter = Simulation(replace(setting, most=5), tmp_path / "short")
+    assert len(list(shorter.run())) == 2
+    assert len(list(Simulation(setting, tmp_path / "short").run())) == 4  # anew
+    assert [alike(point) for point in read_points(shorter.path)] == [alike(point) for point in kept]
 
 
 def alike(point: Point) -> tuple[object, ...]:

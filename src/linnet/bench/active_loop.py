@@ -27,7 +27,7 @@ from linnet.annotate.models import RECIPES, load_model, model_row, project_row
 from linnet.annotate.outlook import outlook
 from linnet.annotate.people import add_project, add_user
 from linnet.annotate.sampling import DEFAULT, RANDOM
-from linnet.annotate.store import Store, open_store
+from linnet.annotate.store import FILE, Store, open_store
 from linnet.annotate.tables import assignment, document, event, job, mention_now, model, project, round_, user
 from linnet.annotate.worker import Worker
 from linnet.bench.active_reader import Habits, Reader, right_mentions
@@ -106,10 +106,9 @@ class Point:
 
 
 def read_points(path: Path) -> list[Point]:
-    """Return the points of a curve, none of a file that there is not."""
-    if not path.is_file():
-        return []
-    return [Point(**json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]
+    """Return the points of a curve by number of documents, none of a file that there is not."""
+    lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
+    return sorted((Point(**json.loads(line)) for line in lines), key=lambda point: point.documents)
 
 
 @dataclass
@@ -159,18 +158,22 @@ class Simulation:
         if self.setting.strategy == FULL:
             return [all_of_it]
         most = min(self.setting.most, all_of_it)
-        return [*(size for size in SIZES if size < most), most]
+        return [*([] if self.given else [0]), *(size for size in SIZES if size < most), most]
 
     def run(self) -> Generator[Point]:
-        """Yield the points that are not there yet."""
-        points = read_points(self.path)
-        if len(points) >= len(self.sizes):
+        """Yield the points that are not there yet; a curve that is to become longer begins anew."""
+        done = {point.documents for point in read_points(self.path)}
+        left = [size for size in self.sizes if size not in done]
+        if done and left and max(left) > max(done) and not (self.folder / FILE).exists():
+            self.path.unlink()
+            left = self.sizes
+        if not left:
             return
         self.folder.mkdir(parents=True, exist_ok=True)
         store = open_store(self.folder)
         try:
             bench = _Bench(self, store)
-            for size in self.sizes[len(points) :]:
+            for size in left:
                 point = bench.round(size)
                 with self.path.open("a", encoding="utf-8") as stream:
                     stream.write(json.dumps(asdict(point)) + "\n")
@@ -228,16 +231,19 @@ class _Bench:
         """Read until so many documents are done, train, predict, and measure."""
         self.seconds = {}
         self._work("predict")  # before there is a model
-        self._timed("draw", lambda: self._draw(size))
-        self._timed("read", self._read)
-        with self.store.write() as db:
-            order = {"recipe": self.recipe, "use": True}
-            if db.scalar(sa.select(model.c.id).where(model.c.data_to_event == last_number(db))) is None:
-                enqueue(db, self.project, "train", order, user=self.user)
-        self._work("train")
-        self._work("predict")
+        if size:
+            self._timed("draw", lambda: self._draw(size))
+            self._timed("read", self._read)
+            self._order_training()
+            self._work("train")
+            self._work("predict")
         score = self._timed("measure", self._measure)
         return self._point(*score)
+
+    def _order_training(self) -> None:
+        with self.store.write() as db:
+            if db.scalar(sa.select(model.c.id).where(model.c.data_to_event == last_number(db))) is None:
+                enqueue(db, self.project, "train", {"recipe": self.recipe, "use": True}, user=self.user)
 
     def _timed(self, what: str, run: Callable[[], T]) -> T:
         began = time.perf_counter()

@@ -81,7 +81,8 @@ def labels_for(points: Sequence[Point], score: float, *, minutes: bool = False) 
 def area(points: Sequence[Point], low: float, high: float) -> float:
     """Return the mean score between two numbers of labels, on a logarithmic scale."""
     at = np.linspace(math.log(low), math.log(high), GRID)
-    return float(np.interp(at, np.log([point.labels for point in points]), [one.score for one in points]).mean())
+    some = [point for point in points if point.labels]
+    return float(np.interp(at, np.log([point.labels for point in some]), [point.score for point in some]).mean())
 
 
 def summarize(curves: Curves) -> list[Row]:
@@ -91,7 +92,7 @@ def summarize(curves: Curves) -> list[Row]:
     every = [points for by_seed in drawn.values() for points in by_seed.values()]
     if not every:
         return []
-    low = max(points[0].labels for points in every)
+    low = max(next(point.labels for point in points if point.labels) for points in every)
     high = min(points[-1].labels for points in every)
     areas = {
         name: {seed: area(points, low, max(high, low + 1)) for seed, points in by_seed.items()}
