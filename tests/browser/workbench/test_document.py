@@ -393,7 +393,7 @@ def test_another_tab_makes_a_conflict_or_none(mine: Tab, me: Person, tabs: Calla
     press(other, "a", "a")
     saved(other)
     page.context.set_offline(False)
-    page.get_by_role("dialog").get_by_text("You have changed “Seizures”").wait_for()
+    page.get_by_role("dialog").get_by_role("heading", name="You have changed “Seizures”").wait_for()
     assert mine.faults() == []
     press(page, "Enter")  # mine
     page.get_by_role("dialog").wait_for(state="detached")

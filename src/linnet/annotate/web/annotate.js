@@ -26,6 +26,12 @@ class Annotate extends View {
 
   willUpdate(changed) {
     if (changed.has('assignment') && this.assignment) this.begin();
+    this.held = this.contains(document.activeElement);
+  }
+
+  /** Where what had the focus is drawn no more, the text has it: not the page, which has no keys. */
+  updated() {
+    if (this.held && document.activeElement === document.body) this.textBox?.focus({preventScroll: true});
   }
 
   disconnectedCallback() {
@@ -38,10 +44,13 @@ class Annotate extends View {
   connectedCallback() {
     super.connectedCallback();
     this.keys(this.actions());
-    this.on(window, 'keyup', (event) => { if (keysOf('hide').includes(event.key)) this.textBox?.classList.remove('hide-marks'); });
-    this.on(window, 'blur', () => this.textBox?.classList.remove('hide-marks'));  // the key is let go elsewhere
+    this.on(window, 'keyup', (event) => { if (keysOf('hide').includes(event.key)) this.letGo(); });
+    this.on(window, 'blur', () => this.letGo());  // the key is let go elsewhere
     this.on(document, 'selectionchange', () => this.hearSelection());
   }
+
+  /** Show the marks again that were hidden while a key was held; hidden by the palette, they stay so until it is asked again. */
+  letGo() { if (this.holding) this.textBox?.classList.remove('hide-marks'); }
 
   // --- opening ------------------------------------------------------------------------------------------------------
 
@@ -308,16 +317,23 @@ class Annotate extends View {
     if (!this.view || this.dragging) return;
     const stretch = this.view.selection();
     if (!stretch) return;
-    const part = this.caret.fit(...stretch, {snap: remembered.get('snap', true)});
+    const part = this.fit(...stretch);
     getSelection().removeAllRanges();
     if (!part) return;
     this.selected = true;
-    this.choice = this.adding && this.choice ? merged([...this.choice, part]) : [part];
-    Caret.choose(this.choice.map(([start, end]) => this.view.rangeOf(start, end)));
+    this.pick(this.adding && this.choice ? merged([...this.choice, part]) : [part]);
+  }
+
+  /** Have these parts selected. */
+  pick(parts) {
+    this.choice = parts;
+    Caret.choose(parts.map(([start, end]) => this.view.rangeOf(start, end)));
     this.found = null;
     this.offer();
     this.requestUpdate();
   }
+
+  fit(start, end) { return this.caret.fit(start, end, {snap: remembered.get('snap', true) && !this.exact}); }
 
   create(fields = {}) {
     const parts = this.choice || this.caret?.selected();
@@ -490,7 +506,7 @@ class Annotate extends View {
       find: () => { this.mode = 'find'; this.caret.find(() => { this.mode = ''; }); }, split: () => split(this), spread: () => spread(this), 'spread-queue': () => spreadOverQueue(this), 'accept-over': () => acceptOver(this),
       undo: () => this.history('undo'), redo: () => this.history('redo'), done: () => { this.giveBack(); },
       'next-document': () => this.nextDocument(1), 'previous-document': () => this.nextDocument(-1),
-      layers: () => { askLayers(this); }, hide: () => this.textBox.classList.add('hide-marks'),
+      layers: () => { askLayers(this); }, hide: (event) => { this.holding = event.isTrusted; this.textBox.classList[this.holding ? 'add' : 'toggle']('hide-marks'); },
       'sentence-down': () => { this.unselect(); this.caret.sentence(1); }, 'sentence-up': () => { this.unselect(); this.caret.sentence(-1); }, back: () => this.back(),
     };
     return {
@@ -564,6 +580,7 @@ class Annotate extends View {
     this.dragging = true;
     this.selected = false;
     this.adding = event.ctrlKey || event.metaKey;
+    this.exact = event.altKey;
     const stop = () => {
       this.dragging = false;
       for (const kind of ['pointerup', 'pointercancel']) removeEventListener(kind, stop);
@@ -574,10 +591,15 @@ class Annotate extends View {
 
   click(event) {
     if (this.selected) { this.selected = false; return; }  // it ends the drag that has just selected something
+    const place = document.caretPositionFromPoint?.(event.clientX, event.clientY);
+    const point = place && this.view.pointOf(place.offsetNode, place.offset);
+    if (event.shiftKey && this.choice && point != null) {  // what was dragged before: the browser's own selection is gone
+      const [start, end] = this.choice.at(-1);
+      this.pick(merged([...this.choice.slice(0, -1), this.fit(Math.min(start, point), Math.max(end, point))]));
+      return;
+    }
     const mark = event.target.closest('mark');
     if (!mark) {
-      const place = document.caretPositionFromPoint?.(event.clientX, event.clientY);
-      const point = place && this.view.pointOf(place.offsetNode, place.offset);
       if (point != null) { this.unselect(); this.caret.to(point); this.caret.show(); }
       return;
     }
@@ -624,7 +646,7 @@ class Annotate extends View {
   commentsOn({id}) { return this.desk.comments.filter((one) => one.mention === id); }
 }
 
-const percent = (p) => Math.min(99, Math.floor(p * 100));
+const percent = (p) => Math.min(99, Math.floor(p * 100 + 1e-4));  // the server keeps .94 as .9399999976
 
 /** Return parts in order, those that touch as one. */
 function merged(parts) {

@@ -26,12 +26,14 @@ export async function askType(screen) {
 export async function comment(screen) {
   const {desk, mention} = screen;
   const said = desk.comments.filter((one) => one.mention === (mention?.id || ''));
+  const unsaid = screen.unsaid ??= new Map(), about = `${desk.id} ${mention?.id ?? ''}`;  // Escape loses no words
   const text = await dialog(mention ? `Comment on “${desk.surface(mention)}”` : 'Comment on the document', (close) => html`
     <ul class="rows">${said.map((one) => html`<li><span><b>${one.actor}</b> ${one.text}</span></li>`)}</ul>
-    <label for="comment-text">Comment</label><textarea id="comment-text" rows="3" autofocus @keydown=${(event) => {
+    <label for="comment-text">Comment</label><textarea id="comment-text" rows="3" autofocus .value=${unsaid.get(about) ?? ''} @input=${(event) => unsaid.set(about, event.target.value)} @keydown=${(event) => {
       if (event.key === 'Enter' && event.ctrlKey) { event.preventDefault(); event.stopPropagation(); close(event.target.value); }
     }}></textarea>
     <footer><button type="button" class="main" @click=${(event) => close(event.target.closest('form').querySelector('textarea').value)}>Comment</button></footer>`);
+  if (text !== undefined) unsaid.delete(about);
   if (text?.trim()) desk.do('comment', {text: text.trim(), ...(mention ? {mention: mention.id} : {})});
 }
 
@@ -92,9 +94,9 @@ async function askWhich(screen, desk, {command, conflicts}) {
   const words = marked ? `“${desk.surface(marked)}”` : 'this mention';
   const who = one.actor === state.me.name ? 'You, in another tab' : one.actor;
   const title = `${who === one.actor ? 'Somebody else has' : 'You have'} changed ${words}${desk === screen.desk ? '' : ` in “${desk.doc.ext_id}”`}`;
-  say(title, true);
-  const mine = await dialog(title, (close) => html`
+  const asked = dialog(title, (close) => html`
     <dl class="three"><dt>Before</dt><dd>${said(one.base)}</dd><dt>${who}</dt><dd>${said(one.theirs)}</dd><dt>You, here</dt><dd>${said(one.yours)}</dd></dl>
     <footer><button type="button" @click=${() => close(false)}>Keep ${who === one.actor ? 'theirs' : 'the other one'}</button><button type="button" class="main" autofocus @click=${() => close(true)}>Take mine</button></footer>`);
-  if (mine) desk.again(command);
+  say(title, true);  // within the dialog: what stands outside of it is not read
+  if (await asked) desk.again(command);
 }

@@ -28,8 +28,8 @@ export function drawList(screen) {
     <ul class="rows" role="listbox" tabindex="0" aria-label="Mentions" data-panel data-keys=${CONTEXTS} aria-activedescendant=${screen.at ? `o-${screen.at}` : nothing}
       @keydown=${(event) => { const by = {ArrowDown: 1, ArrowUp: -1}[event.key]; if (by) { event.preventDefault(); event.stopPropagation(); screen.step(by); } }}>
       ${from ? html`<li role="presentation" class="note">${from} before</li>` : nothing}
-      ${repeat(listed.slice(from, to), (one) => one.id, (one) => html`
-        <li id=${`o-${one.id}`} role="option" aria-selected=${one.id === screen.at} aria-label=${one.id === screen.at ? screen.describe(one) : nothing} @click=${() => screen.focusOn(one.id)}>
+      ${repeat(listed.slice(from, to), (one) => one.id, (one, number) => html`
+        <li id=${`o-${one.id}`} role="option" aria-selected=${one.id === screen.at} aria-posinset=${from + number + 1} aria-setsize=${listed.length} aria-label=${one.id === screen.at ? screen.describe(one) : nothing} @click=${() => screen.focusOn(one.id)}>
           <span class="words">${screen.desk.surface(one)}${screen.commentsOn(one).length ? html` <span title="There is a comment">💬</span>` : nothing}${marked.has(one.id) ? html` <span title="Bookmarked">★</span>` : nothing}</span>
           <span class=${`swatch ${styleOf(one)}`}>${labelOf(one, {showP: screen.showP})}</span></li>`)}
       ${to < listed.length ? html`<li role="presentation" class="note">${listed.length - to} more</li>` : nothing}
@@ -67,7 +67,7 @@ export function drawCandidates(screen) {
 function drawRow(screen, one, number) {
   const about = known(screen.kb, one.id);
   const chosen = screen.mention?.concepts?.includes(one.id) && !screen.choice;
-  return html`<li class=${classMap({chosen})}><button class="candidate" @click=${() => screen.choose(number + 1)} aria-label=${`${number + 1}, ${about?.name || one.id}`}>
+  return html`<li class=${classMap({chosen})}><button class="candidate" @click=${() => screen.choose(number + 1)}>
     <kbd>${number + 1}</kbd>
     <span class="what"><b>${about?.name || one.id}</b> <code>${one.id}</code>
       <small>${(about?.types || []).map((type) => html`<span class="chip">${type}</span>`)} ${about?.above?.length ? [...about.above].reverse().join(' ▸ ') : ''}</small>
@@ -86,7 +86,7 @@ function drawRejected(screen) {
   const {rejected} = screen.desk;
   if (!rejected.length) return nothing;
   return html`<details class="rejected"><summary>${plural(rejected.length, 'mention')} ruled out</summary><ul class="rows">${rejected.map((one) => html`
-    <li><span><s>${screen.desk.surface(one)}</s> <small>${screen.meaning(one)}</small></span><button @click=${() => { if (!screen.locked) screen.desk.do('accept', {mention: one.id}); }}>Bring back</button></li>`)}</ul></details>`;
+    <li><span><s>${screen.desk.surface(one)}</s> <small>${screen.meaning(one)}</small></span><button @click=${() => { if (!screen.locked) { screen.desk.do('accept', {mention: one.id}); screen.focusOn(one.id); } }}>Bring back</button></li>`)}</ul></details>`;
 }
 
 /** Draw the buttons of what can be done, for who does not know the keys. */

@@ -58,16 +58,22 @@ export function say(text, loud = false) {
 
 /** Show a short message for some seconds; `action` is `{label, run}`. */
 export function toast(text, {kind = '', action, loud = false} = {}) {
-  const box = document.createElement('div');
+  const box = document.createElement('div'), before = document.activeElement;
+  const close = () => {  // the focus goes back to where it was: the page itself has no keys
+    const held = box.contains(document.activeElement);
+    box.remove();
+    const there = before?.isConnected && before !== document.body ? before : document.querySelector('.text, [data-panel], main');
+    if (held) there?.focus({preventScroll: true});
+  };
   box.className = `toast ${kind}`;
-  render(html`<span>${text}</span>${action ? html`<button @click=${() => { box.remove(); action.run(); }}>${action.label}</button>` : nothing}
-    <button class="quiet" aria-label="Close the message" @click=${() => box.remove()}>✕</button>`, box);
+  render(html`<span>${text}</span>${action ? html`<button @click=${() => { close(); action.run(); }}>${action.label}</button>` : nothing}
+    <button class="quiet" aria-label="Close the message" @click=${close}>✕</button>`, box);
   const all = document.getElementById('toasts');
   all.append(box);
   if (all.matches(':popover-open')) all.hidePopover();
   all.showPopover();  // in front of dialogs
   say(text, loud);
-  setTimeout(() => box.remove(), kind === 'bad' ? 12000 : 6000);
+  setTimeout(close, kind === 'bad' ? 12000 : 6000);
 }
 
 /** Tell what went wrong, as a sentence. */

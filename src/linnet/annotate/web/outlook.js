@@ -29,7 +29,7 @@ export function errorsLeft({errors_left: found, unread}) {
 const SENTENCES = {
   'errors left': ({value, limit, numbers}) => (value === null
     ? `Errors: the upper end is not known; ${plural(numbers.random, 'document')} drawn by chance say too little.`
-    : `Errors: at most ${inHundred(value)} for 100 mentions (limit ${inHundred(limit)}; ${count(numbers.mentions)} mentions in all).`),
+    : `Errors: at most ${inHundred(Math.max(0, value))} for 100 mentions (limit ${inHundred(limit)}; ${count(numbers.mentions)} mentions in all).`),
   'stable predictions': ({value, limit, numbers}) => (value === null
     ? `Stable suggestions: it takes two models with suggestions for the same unread documents (limit κ ${share(limit)}).`
     : `Stable suggestions: in the last ${plural(numbers.rounds, 'step')} from model to model κ was ${share(value)} or more

@@ -69,7 +69,7 @@ class Progress extends View {
     const {value, low, high, random} = left;
     const known = low !== null && high !== null;
     return html`<p>${known ? html`<strong class="left-figure">${atLeast(value)}</strong>` : html`Perhaps ${atLeast(value)}`}
-        ${known ? html`<span>(95 %: ${count(Math.max(0, Math.round(low)))} to ${count(Math.round(high))})</span>` : nothing}
+        ${known ? html`<span>(95 %: ${count(Math.max(0, Math.round(low)))} to ${count(Math.max(0, Math.round(high)))})</span>` : nothing}
         <span class="note">in ${plural(unread, 'document')}</span></p>
       ${known ? interval(left) : nothing}
       <p class="note">${known ? '' : 'How far this may be off is not known yet. '}From ${plural(random, 'document')} that
@@ -100,7 +100,7 @@ const atLeast = (value) => (value > 0 && value < 1 ? 'fewer than 1' : count(Math
 const fine = (value) => Number(value).toFixed(3).replace(/^(-?)0\./, '$1.');
 
 const SIGNALS = {
-  'errors left': ({value, limit}) => `At most ${share(value)} errors a mention are left; below ${share(limit)} is usually enough.`,
+  'errors left': ({value, limit}) => `At most ${share(Math.max(0, value))} errors a mention are left; below ${share(limit)} is usually enough.`,
   'stable predictions': ({value, limit}) => `The last models agree with κ ${share(value)}; from ${share(limit)} on, three steps running, labels teach little.`,
   'expected gain': ({value, limit}) => `Another hour is expected to bring ${fine(value)} in the score; below ${fine(limit)} is little.`,
 };

@@ -157,7 +157,7 @@ export function labelOf(mention, {showP = true} = {}) {
   ].join('');
   if (mention.layer !== 'pred') return letter + marks;
   if (mention.p == null || !showP) return letter + marks;
-  return mention.calibration ? `${letter}.${String(Math.min(99, Math.floor(mention.p * 100))).padStart(2, '0')}${marks}` : `${letter}~${marks}`;
+  return mention.calibration ? `${letter}.${String(Math.min(99, Math.floor(mention.p * 100 + 1e-4))).padStart(2, '0')}${marks}` : `${letter}~${marks}`;
 }
 
 /** Draws a text and its mentions into an element, and knows what stands where. */
