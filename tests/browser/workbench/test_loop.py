@@ -180,15 +180,14 @@ def place(page: Page) -> Any:
 
 
 def test_models_are_compared_and_changed_back(chromium: Browser, loop: tuple[Site, int], tmp_path: Path) -> None:
-    site, _ = loop
-    me = site.root
+    me = loop[0].root
     project = taught(me, tmp_path, 12)
     for _ in range(2):
         me.ask("POST", f"/projects/{project}/jobs", {"kind": "train", "args": {"recipe": "own_lexical"}})
         assert ended(me, project, "train")["state"] == "succeeded"
         assert ended(me, project, "predict")["state"] == "succeeded"
     [assignment] = me.give(project, [fresh_of(me, project)], me)
-    tab = Tab(chromium, site)
+    tab = Tab(chromium, loop[0])
     tab.sign_in(me)
     page = show(tab, project, assignment)
     press(page, *"aaaa")
@@ -207,11 +206,16 @@ def test_models_are_compared_and_changed_back(chromium: Browser, loop: tuple[Sit
     page.get_by_role("button", name="Roll back to m1").press("Enter")
     dialog = page.get_by_role("dialog")
     assert "takes the place of m2" in dialog.inner_text()
+    assert tab.faults() == []
     page.keyboard.press("Enter")
     page.get_by_text("m1 is in use.").or_(page.locator(".lead", has_text="m1")).first.wait_for()
     page.get_by_role("button", name="Use m2").wait_for()
     assert tab.faults() == []
     tab.picture("models-two")
+    page.get_by_role("button", name="Card of m1").press("Enter")
+    page.get_by_role("dialog", name="Card of m1").wait_for()
+    assert tab.faults() == []
+    page.keyboard.press("Escape")
     in_use = me.ask("GET", f"/projects/{project}/models")
     assert in_use["in_use"] == in_use["models"][1]["id"]
     page.get_by_role("button", name="Use m2").press("Enter")

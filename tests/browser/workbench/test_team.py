@@ -114,3 +114,9 @@ def test_a_curator_settles_what_two_readers_see_differently(me: Person, tabs: Ca
     press(page, "z")
     page.wait_for_timeout(800)
     assert len(standing(me, judged)) == merged + 1
+    press(page, "c")
+    page.get_by_role("dialog").get_by_label("Comment").wait_for()
+    assert tab.faults() == []
+    press(page, "Escape", "Control+Enter")
+    page.get_by_role("dialog", name="Some conflicts are open").wait_for()
+    assert tab.faults() == []

@@ -14,6 +14,8 @@ const SOON = 1000;  // milliseconds
 export class View extends LitElement {
   #unbind = [];
   createRenderRoot() { return this; }
+  /** What stands in a project that was just left is not drawn again. */
+  shouldUpdate() { return typeof this.project !== 'number' || this.project === state.project?.project; }
   /** Bind keys (`keys.js`) and listeners for as long as the element is shown. */
   keys(actions) { this.#unbind.push(bind(actions)); }
   on(target, kind, run) {
