@@ -15,7 +15,16 @@ from linnet.annotate.marks import Parts
 from linnet.annotate.store import open_store
 from linnet.bench.active_loop import FULL, Point, Setting, Simulation, read_points
 from linnet.bench.active_reader import Habits, right_mentions
-from linnet.bench.active_table import area, count_truths, labels_for, picture, summarize
+from linnet.bench.active_table import (
+    area,
+    count_found,
+    count_truths,
+    labels_for,
+    mean_seconds,
+    picture,
+    stops,
+    summarize,
+)
 from linnet.corpora import write
 from linnet.data import Document, Mention
 from linnet.kb import KnowledgeBase
@@ -176,6 +185,21 @@ def test_curves_are_compared_on_the_same_seeds() -> None:
     assert labels_for(curves["short"][1], 0.76) is None
     assert picture(curves, title="Curves").count("<polyline") == 3
     assert summarize({}) == []
+
+
+def test_signals_anchoring_and_seconds_are_told() -> None:
+    signals = {"stable": (0.9, False)}, {"stable": (0.99, True), "gain": (None, False)}
+    one = [replace(point(10, 0.4), signals=signals[0]), replace(point(50, 0.72), signals=signals[1])]
+    one[1] = replace(one[1], anchoring=(10, 9, 20, 15), seconds={"draw": 1.0, "train": 4.0})
+    other = [replace(point(50, 0.7), anchoring=(0, 0, 0, 0), seconds={"draw": 3.0, "train": 6.0})]
+    curves = {FULL: {1: [point(100, 0.8)]}, "random": {1: one, 2: other}}
+    gain, stable = stops(curves)
+    assert (gain.signal, gain.curves, gain.reached, gain.labels, gain.score) == ("gain", 2, 0, None, None)
+    assert (stable.signal, stable.reached, stable.labels) == ("stable", 1, 50)
+    assert stable.score == pytest.approx(0.9)
+    assert tuple(count_found(curves)) == (0.9, 0.75)
+    of_five = next(found for found in mean_seconds(curves) if found.documents == 5)
+    assert (of_five.rounds, of_five.total, of_five.steps) == (2, 7.0, {"draw": 2.0, "train": 5.0})
 
 
 def test_intervals_that_hold_the_truth_are_counted() -> None:

@@ -98,7 +98,7 @@ def active(
 
 def _show(setting: Setting, curves: Curves, folder: Path, docs: Path | None, *, as_json: bool) -> None:
     """Write picture and table, and print the table."""
-    from linnet.bench.active_table import count_truths, picture, summarize  # noqa: PLC0415 - imports NumPy
+    from linnet.bench.active_table import picture, summarize  # noqa: PLC0415 - imports NumPy
 
     rows = summarize(curves)
     names = (setting.source, setting.trained)
@@ -114,9 +114,40 @@ def _show(setting: Setting, curves: Curves, folder: Path, docs: Path | None, *, 
             print(json.dumps({"recipe": setting.source, "trained": setting.trained, **asdict(row)}))
         return
     table("", TABLE.columns, cells, right=range(TABLE.texts, len(TABLE.columns)))
-    truths = count_truths(curves)
+    _show_rest(curves)
+    print(f"picture: {folder / 'curves.svg'}")
+
+
+def _show_rest(curves: Curves) -> None:
+    """Print what curves say of stopping, errors left, anchoring and time."""
+    from linnet.bench.active_table import count_found, count_truths, mean_seconds, stops  # noqa: PLC0415 - as above
+
+    rows = [
+        (one.signal, f"{one.reached} of {one.curves}", _whole(one.labels), _percent(one.score)) for one in stops(curves)
+    ]
+    table(
+        "stopping signals", ("signal", "reached in curves", "labels then", "of the full score"), rows, right=(1, 2, 3)
+    )
+    times = mean_seconds(curves)
+    steps = list(dict.fromkeys(step for one in times for step in one.steps))
+    cells = [
+        [one.documents, one.rounds, f"{one.total:.1f}", *(f"{one.steps.get(step, 0.0):.1f}" for step in steps)]
+        for one in times
+    ]
+    table("seconds of a round", ("documents", "rounds", "all", *steps), cells, right=range(3 + len(steps)))
+    truths, found = count_truths(curves), count_found(curves)
     print(f"errors left: the truth lies in the 95 % interval in {truths.in_projects} of {truths.projects} projects, "
-          f"in {truths.in_rounds} of {truths.rounds} rounds; picture: {folder / 'curves.svg'}")  # fmt: skip
+          f"in {truths.in_rounds} of {truths.rounds} rounds")  # fmt: skip
+    print(f"anchoring: readers found {_percent(found.without)} of the mentions without suggestions, "
+          f"{_percent(found.with_them)} with them")  # fmt: skip
+
+
+def _whole(value: float | None) -> str:
+    return NOTHING if value is None else f"{value:,.0f}"
+
+
+def _percent(value: float | None) -> str:
+    return NOTHING if value is None else f"{value:.1%}"
 
 
 def _checked(strategies: str) -> list[str]:
@@ -149,7 +180,7 @@ def _simulate(setting: Setting, folder: Path) -> list[Point]:
     simulation = Simulation(setting, folder)
     for point in simulation.run():
         said = f"{setting.strategy}, seed {setting.seed}: {point.documents} documents, {point.labels} labels"
-        print(f"{said}: {point.measure} {point.score:.4f}", file=sys.stderr)
+        print(f"{said}: {point.measure} {point.score:.4f} {point.drawn}", file=sys.stderr)
     return read_points(simulation.path)
 
 

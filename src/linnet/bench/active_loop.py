@@ -91,6 +91,7 @@ class Point:
         signals: value of each stopping signal, and whether it was reached.
         seconds: of drawing, reading, training, predicting and measuring.
         anchoring: mentions that were right and those that were found, in documents without and with suggestions.
+        drawn: the strategy that drew the round: ``stratified`` while the project is cold.
     """
 
     documents: int
@@ -103,6 +104,7 @@ class Point:
     signals: Mapping[str, tuple[float | None, bool]]
     seconds: Mapping[str, float]
     anchoring: tuple[int, int, int, int]
+    drawn: str = ""
 
 
 def read_points(path: Path) -> list[Point]:
@@ -307,8 +309,10 @@ class _Bench:
             if seen.left is not None and seen.unread:
                 errors = (self._errors_left(db), seen.left.value, seen.left.low, seen.left.high)
             anchoring = self._anchoring(db)
+            drawn = str(db.scalar(sa.select(round_.c.strategy).order_by(round_.c.id.desc()).limit(1)) or "")
         signals = {one.name: (one.value, one.reached) for one in seen.signals}
-        return Point(documents, labels, minutes, score, self.measure, trained, errors, signals, self.seconds, anchoring)
+        told = (self.measure, trained, errors, signals, self.seconds, anchoring, drawn)
+        return Point(documents, labels, minutes, score, *told)
 
     def _errors_left(self, db: sa.Connection) -> float:
         """Return how many errors the run of the last round really leaves in documents that nobody has read."""

@@ -13,7 +13,24 @@ import numpy.typing as npt
 from linnet.bench.active_loop import FULL, Point
 from linnet.evaluate.curves import Points, draw
 
-__all__ = ["SHARE", "Curves", "Row", "Truths", "area", "count_truths", "labels_for", "lines", "picture", "summarize"]
+__all__ = [
+    "SHARE",
+    "Anchoring",
+    "Curves",
+    "Row",
+    "Seconds",
+    "Stop",
+    "Truths",
+    "area",
+    "count_found",
+    "count_truths",
+    "labels_for",
+    "lines",
+    "mean_seconds",
+    "picture",
+    "stops",
+    "summarize",
+]
 
 Floats = npt.NDArray[np.float64]
 Curves = Mapping[str, Mapping[int, Sequence[Point]]]  # strategy -> seed -> points
@@ -57,6 +74,32 @@ class Truths(NamedTuple):
     in_projects: int
     rounds: int
     in_rounds: int
+
+
+class Stop(NamedTuple):
+    """Where a stopping signal was reached first: of how many curves, with what labels and share of the full score."""
+
+    signal: str
+    curves: int
+    reached: int
+    labels: float | None
+    score: float | None
+
+
+class Anchoring(NamedTuple):
+    """The share of right mentions that readers found in documents without suggestions and with them."""
+
+    without: float | None
+    with_them: float | None
+
+
+class Seconds(NamedTuple):
+    """How long a round took in the mean, after which so many documents had been read: all of it, and each step."""
+
+    documents: int
+    rounds: int
+    total: float
+    steps: Mapping[str, float]
 
 
 def labels_for(points: Sequence[Point], score: float, *, minutes: bool = False) -> float | None:
@@ -180,3 +223,43 @@ def picture(curves: Curves, *, title: str) -> str:
     """Return the mean curves as a picture (SVG)."""
     measures = {point.measure for by_seed in curves.values() for points in by_seed.values() for point in points}
     return draw(dict(lines(curves)), title=title, x="labels", y=", ".join(sorted(measures)))
+
+
+def stops(curves: Curves) -> list[Stop]:
+    """Return where each stopping signal was reached first, if at all."""
+    full = {seed: points[-1].score for seed, points in curves.get(FULL, {}).items()}
+    drawn = [(seed, points) for name, by_seed in curves.items() if name != FULL for seed, points in by_seed.items()]
+    names = sorted({signal for _, points in drawn for point in points for signal in point.signals})
+    made = []
+    for name in names:
+        first = [
+            (point, full.get(seed))
+            for seed, points in drawn
+            for point in [next((one for one in points if one.signals.get(name, (None, False))[1]), None)]
+            if point is not None
+        ]
+        shares = [point.score / whole for point, whole in first if whole]
+        labels = float(np.mean([point.labels for point, _ in first])) if first else None
+        made.append(Stop(name, len(drawn), len(first), labels, float(np.mean(shares)) if shares else None))
+    return made
+
+
+def count_found(curves: Curves) -> Anchoring:
+    """Return what readers found without and with suggestions, from the last point of each curve."""
+    counts = np.zeros(4, np.int64)
+    for by_seed in curves.values():
+        for points in by_seed.values():
+            counts += points[-1].anchoring
+    bare, bare_found, led, led_found = counts.tolist()
+    return Anchoring(bare_found / bare if bare else None, led_found / led if led else None)
+
+
+def mean_seconds(curves: Curves) -> list[Seconds]:
+    """Return how long rounds took, by how many documents had been read then."""
+    points = [one for by_seed in curves.values() for points in by_seed.values() for one in points if one.labels]
+    made = []
+    for size in sorted({point.documents for point in points}):
+        some = [point.seconds for point in points if point.documents == size]
+        steps = {step: float(np.mean([one.get(step, 0.0) for one in some])) for step in some[0]}
+        made.append(Seconds(size, len(some), sum(steps.values()), steps))
+    return made
