@@ -17,7 +17,7 @@ MISSING = [name for name in EXTRAS if importlib.util.find_spec(name) is None]
 # modules that are left half imported when one is not there
 HALF = {
     "torch": r"linnet\.nn\.",
-    "sqlalchemy": r"(linnet|tests)\.annotate\.|linnet\.bench\.serve|tests\.browser\.workbench\.",
+    "sqlalchemy": r"(linnet|tests)\.annotate\.|linnet\.bench\.(serve|active)|tests\.browser\.workbench\.",
 }
 FLAIR = ["src/linnet/detect/flair_model.py"]
 

@@ -13,15 +13,18 @@ pytest.importorskip("sqlalchemy")
 from linnet.annotate.exports import export_project
 from linnet.annotate.marks import Parts
 from linnet.annotate.store import open_store
-from linnet.bench.active_loop import FULL, Point, Setting, Simulation, read_points
+from linnet.bench.active_loop import Setting, Simulation
 from linnet.bench.active_reader import Habits, right_mentions
 from linnet.bench.active_table import (
+    FULL,
+    Point,
     area,
     count_found,
     count_truths,
     labels_for,
     mean_seconds,
     picture,
+    read_points,
     stops,
     summarize,
 )

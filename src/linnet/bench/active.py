@@ -20,8 +20,8 @@ from linnet.evaluate.rows import NOTHING, PageTable
 from linnet.text.files import read_text, replacing
 
 if TYPE_CHECKING:
-    from linnet.bench.active_loop import Point, Setting
-    from linnet.bench.active_table import Curves, Row
+    from linnet.bench.active_loop import Setting
+    from linnet.bench.active_table import Curves, Point, Row
 
 __all__ = ["TABLE", "active"]
 
@@ -77,8 +77,9 @@ def active(
     of the workbench; each model is measured on the dev split (of a corpus without a train split, dev is halved).
     Curves lie in the folder with a picture; an interrupted command goes on where it was.
     """
-    from linnet.bench.active_loop import FULL, Setting  # noqa: PLC0415 - imports the workbench
+    from linnet.bench.active_loop import Setting  # noqa: PLC0415 - imports the workbench
     from linnet.bench.active_reader import Habits  # noqa: PLC0415 - as above
+    from linnet.bench.active_table import FULL  # noqa: PLC0415 - imports NumPy
 
     listen(quiet=quiet, verbose=verbose)
     if docs is not None and not docs.is_file():
@@ -174,7 +175,8 @@ def _run(settings: Sequence[Setting], folder: Path, workers: int) -> Iterator[tu
 
 
 def _simulate(setting: Setting, folder: Path) -> list[Point]:
-    from linnet.bench.active_loop import Simulation, read_points  # noqa: PLC0415 - imports the workbench
+    from linnet.bench.active_loop import Simulation  # noqa: PLC0415 - imports the workbench
+    from linnet.bench.active_table import read_points  # noqa: PLC0415 - imports NumPy
 
     logging.getLogger("linnet.annotate.worker").setLevel(logging.WARNING)  # it tells of each job
     simulation = Simulation(setting, folder)

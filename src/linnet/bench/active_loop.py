@@ -31,6 +31,7 @@ from linnet.annotate.store import FILE, Store, open_store
 from linnet.annotate.tables import assignment, document, event, job, mention_now, model, project, round_, user
 from linnet.annotate.worker import Worker
 from linnet.bench.active_reader import Habits, Reader, right_mentions
+from linnet.bench.active_table import FULL, Point, read_points
 from linnet.corpora.splits import has_split, split, split_documents
 from linnet.data import Document
 from linnet.errors import DataError, LinnetError
@@ -39,9 +40,8 @@ from linnet.kb import KnowledgeBase
 from linnet.pipeline.component import blind
 from linnet.recipes.config import load, read_recipe, recipes
 
-__all__ = ["FULL", "Point", "Setting", "Simulation", "read_points"]
+__all__ = ["Setting", "Simulation"]
 
-FULL = "full"  # the strategy that reads all there is at once
 SIZES = (5, 10, 20, 35, 50, 75, 100, 150, 200, 300, 400, 500)  # documents that have been read when a model is trained
 GAIN = 0.01  # in the score, that an hour of work is worth
 HALF = 0.5
@@ -73,44 +73,6 @@ class Setting:
     untrained: str = "dictionary"
     habits: Habits = field(default_factory=Habits)
     data: Path | None = None
-
-
-@dataclass(frozen=True)
-class Point:
-    """Where a curve is after a round.
-
-    Args:
-        documents: read so far.
-        labels: mentions decided on so far.
-        minutes: of work so far, by the reader's habits.
-        score: of the model in use on the test documents.
-        measure: which score that is.
-        model: whether there is a model; else the untrained recipe was measured.
-        errors: that are left in documents nobody has read, of the model that they were drawn from: truth, estimate and
-            the ends of its interval; None where nothing is estimated.
-        signals: value of each stopping signal, and whether it was reached.
-        seconds: of drawing, reading, training, predicting and measuring.
-        anchoring: mentions that were right and those that were found, in documents without and with suggestions.
-        drawn: the strategy that drew the round: ``stratified`` while the project is cold.
-    """
-
-    documents: int
-    labels: int
-    minutes: float
-    score: float
-    measure: str
-    model: bool
-    errors: tuple[float, float, float, float] | None
-    signals: Mapping[str, tuple[float | None, bool]]
-    seconds: Mapping[str, float]
-    anchoring: tuple[int, int, int, int]
-    drawn: str = ""
-
-
-def read_points(path: Path) -> list[Point]:
-    """Return the points of a curve by number of documents, none of a file that there is not."""
-    lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
-    return sorted((Point(**json.loads(line)) for line in lines), key=lambda point: point.documents)
 
 
 @dataclass

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from linnet.bench.active_loop import FULL, Point
 from linnet.evaluate.curves import Points, draw
 
 __all__ = [
+    "FULL",
     "SHARE",
     "Anchoring",
     "Curves",
+    "Point",
     "Row",
     "Seconds",
     "Stop",
@@ -28,11 +31,53 @@ __all__ = [
     "lines",
     "mean_seconds",
     "picture",
+    "read_points",
     "stops",
     "summarize",
 ]
 
 Floats = npt.NDArray[np.float64]
+FULL = "full"  # the strategy that reads all there is at once
+
+
+@dataclass(frozen=True)
+class Point:
+    """Where a curve is after a round.
+
+    Args:
+        documents: read so far.
+        labels: mentions decided on so far.
+        minutes: of work so far, by the reader's habits.
+        score: of the model in use on the test documents.
+        measure: which score that is.
+        model: whether there is a model; else the untrained recipe was measured.
+        errors: that are left in documents nobody has read, of the model that they were drawn from: truth, estimate and
+            the ends of its interval; None where nothing is estimated.
+        signals: value of each stopping signal, and whether it was reached.
+        seconds: of drawing, reading, training, predicting and measuring.
+        anchoring: mentions that were right and those that were found, in documents without and with suggestions.
+        drawn: the strategy that drew the round: ``stratified`` while the project is cold.
+    """
+
+    documents: int
+    labels: int
+    minutes: float
+    score: float
+    measure: str
+    model: bool
+    errors: tuple[float, float, float, float] | None
+    signals: Mapping[str, tuple[float | None, bool]]
+    seconds: Mapping[str, float]
+    anchoring: tuple[int, int, int, int]
+    drawn: str = ""
+
+
+def read_points(path: Path) -> list[Point]:
+    """Return the points of a curve by number of documents, none of a file that there is not."""
+    lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
+    return sorted((Point(**json.loads(line)) for line in lines), key=lambda point: point.documents)
+
+
 Curves = Mapping[str, Mapping[int, Sequence[Point]]]  # strategy -> seed -> points
 
 SHARE = 0.95  # of the full score

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -47,6 +47,8 @@ class Remembering:
         for attribute in ("name", "name_row", "__getitem__"):  # which not all have
             if ask := getattr(rows, attribute, None):
                 setattr(self, attribute, lru_cache(REMEMBERED)(ask))
+        if ask := getattr(rows, "name_texts", None):
+            self.name_texts: Callable[[Sequence[int]], list[str]] = _RememberedTexts(ask)
         if hasattr(rows, "version"):
             self.version: str = rows.version
 
@@ -54,3 +56,20 @@ class Remembering:
     def of(cls, rows: Rows | None) -> Rows | None:
         """Return a knowledge base that remembers, or None without one."""
         return rows if rows is None or isinstance(rows, cls) else cls(rows)
+
+
+class _RememberedTexts:
+    """Asks at once for the texts of all names that it does not know."""
+
+    def __init__(self, ask: Callable[[Sequence[int]], list[str]]) -> None:
+        self._ask = ask
+        self._known: dict[int, str] = {}
+
+    def __call__(self, rows: Sequence[int]) -> list[str]:
+        """Return the texts of names by their rows."""
+        new = [row for row in rows if row not in self._known]
+        if len(self._known) + len(new) > REMEMBERED:
+            self._known.clear()
+            new = list(rows)
+        self._known.update(zip(new, self._ask(new) if new else (), strict=True))
+        return [self._known[row] for row in rows]
