@@ -1,4 +1,4 @@
-"""Every dialog can be read by everybody: axe finds nothing serious in any of them, in light and in dark."""
+"""Every dialog can be read by everybody: axe finds nothing serious in any of them."""
 
 from __future__ import annotations
 
@@ -53,15 +53,14 @@ def go(page: Page, project: int, screen: str) -> None:
         page.get_by_role("tab", name=part).press("Enter")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_every_dialog_is_open_to_all(me: Person, tabs: Callable[..., Tab], scheme: str) -> None:
+def test_every_dialog_is_open_to_all(me: Person, tabs: Callable[..., Tab]) -> None:
     project = me.project(*NOTES)
     predict(me, project)
     bob = me.invite(project, name="Bob")
     me.ask("POST", "/tokens", {"name": "pipeline", "scopes": ["read"]})
     version = me.ask("GET", f"/projects/{project}")["kb_version"]
     me.ask("POST", f"/kb/{version}/propose?project={project}", {"name": "floppy baby"})
-    tab = tabs(color_scheme=scheme)
+    tab = tabs(color_scheme="dark")
     tab.sign_in(me)
     page = tab.page
     for screen, buttons, name in DIALOGS:

@@ -6,9 +6,10 @@ import json
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
 
 import pytest
 
@@ -16,7 +17,7 @@ from linnet.corpora import read
 from tests.annotate.bench_of_jobs import make_kb
 from tests.browser.workbench.site import Person, Site
 from tests.browser.workbench.tab import Tab
-from tests.browser.workbench.test_document import live, predict, press, saved, show
+from tests.browser.workbench.test_document import give, live, predict
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -39,36 +40,24 @@ def ills(site: Site) -> None:
 
 
 @pytest.fixture
-def read_by_two(me: Person, tabs: Callable[..., Tab], ills: None) -> tuple[int, list[int]]:
+def read_by_two(me: Person, ills: None) -> tuple[int, list[int]]:
     """A project whose one document two have read, and their assignments; they differ in two of six links."""
     project = me.project(NOTE, kb=ILL, settings={"annotators": 2})
     predict(me, project)
     people = [me.invite(project, name=name) for name in ("Alice", "Bob")]
     [document] = [one["document"] for one in me.ask("GET", f"/projects/{project}/documents")["documents"]]
     work = me.give(project, [document], *people)
+    version = me.ask("GET", f"/projects/{project}")["kb_version"]
     for person, assignment, differs in zip(people, work, ({}, OTHER), strict=True):
-        tab = tabs()
-        tab.sign_in(person)
-        page = show(tab, project, assignment)
-        press(page, "n", "p")
-        for number in range(len(SAID)):
+        found = person.ask("GET", f"/assignments/{assignment}")
+        for number, one in enumerate(sorted(found["pred"], key=lambda one: one["parts"])):
+            decided: dict[str, Any] = {"op": "accept"}
             if number in differs:
-                search(page, differs[number])
-            else:
-                press(page, "a")
-        saved(page)
-        press(page, "Control+Enter")
-        page.wait_for_url(re.compile(rf"#/p/{project}$"))
+                hits = person.ask("GET", f"/kb/{version}/search?{urlencode({'q': differs[number]})}")["hits"]
+                decided = {"op": "link", "concepts": [hits[0]["id"]]}
+            give(person, assignment, {**decided, "mention": one["id"], "kb": version, "seen": {"run": found["run"]}})
+        give(person, assignment, {"op": "done"})
     return project, work
-
-
-def search(page: Page, words: str) -> None:
-    """Link the current mention to a concept that is searched by its name."""
-    press(page, "/")
-    page.keyboard.type(words)
-    page.locator(".picker [role=option]").filter(has_text=words).first.wait_for()
-    press(page, "Enter")
-    page.locator(".text:focus").wait_for()
 
 
 def alpha(pairs: Sequence[tuple[str, str]]) -> float:

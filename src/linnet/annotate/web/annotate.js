@@ -155,9 +155,11 @@ class Annotate extends View {
     list.scrollTop = Math.min(above, Math.max(below, list.scrollTop));
   }
 
+  /** Say what the mention is; once more where the names of its concepts come only then. */
   speak(mention) {
-    const number = this.mentions.indexOf(mention) + 1;
-    say(`${number} of ${this.mentions.length}, ${this.describe(mention)}`);
+    const told = () => say(`${this.mentions.indexOf(mention) + 1} of ${this.mentions.length}, ${this.describe(mention)}`);
+    told();
+    learn(this.kb, this.project, mention.concepts || []).then((news) => news && this.mention === mention && told());
   }
 
   describe(mention) {
