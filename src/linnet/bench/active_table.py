@@ -275,18 +275,19 @@ def stops(curves: Curves) -> list[Stop]:
     full = {seed: points[-1].score for seed, points in curves.get(FULL, {}).items()}
     drawn = [(seed, points) for name, by_seed in curves.items() if name != FULL for seed, points in by_seed.items()]
     names = sorted({signal for _, points in drawn for point in points for signal in point.signals})
-    made = []
-    for name in names:
-        first = [
-            (point, full.get(seed))
-            for seed, points in drawn
-            for point in [next((one for one in points if one.signals.get(name, (None, False))[1]), None)]
-            if point is not None
-        ]
-        shares = [point.score / whole for point, whole in first if whole]
-        labels = float(np.mean([point.labels for point, _ in first])) if first else None
-        made.append(Stop(name, len(drawn), len(first), labels, float(np.mean(shares)) if shares else None))
-    return made
+    return [_stop(name, drawn, full) for name in names]
+
+
+def _stop(signal: str, drawn: Sequence[tuple[int, Sequence[Point]]], full: Mapping[int, float]) -> Stop:
+    found = [(seed, _first_reached(signal, points)) for seed, points in drawn]
+    first = [(seed, point) for seed, point in found if point is not None]
+    shares = [point.score / full[seed] for seed, point in first if full.get(seed)]
+    labels = float(np.mean([point.labels for _, point in first])) if first else None
+    return Stop(signal, len(drawn), len(first), labels, float(np.mean(shares)) if shares else None)
+
+
+def _first_reached(signal: str, points: Sequence[Point]) -> Point | None:
+    return next((point for point in points if signal in point.signals and point.signals[signal][1]), None)
 
 
 def count_found(curves: Curves) -> Anchoring:
