@@ -575,6 +575,49 @@ def test_strokes(mine: Tab, me: Person) -> None:
     assert found.count(["HP:0002069"]) == 3
 
 
+def suggested(number: int) -> dict[str, Any]:
+    """Return a suggestion for the word "fits" at a place: six of 31 are wrong, and not sure."""
+    wrong = number % 5 == 1 and number < 30
+    candidates = {"ids": ["HP:0004322", "HP:0001250"] if wrong else ["HP:0001250"], "scores": [0.5, 0.4][: 1 + wrong]}
+    return {
+        "start": 6 * number, "end": 6 * number + 4, "source": "pred", "concepts": candidates["ids"][:1],
+        "probability": 0.5 if wrong else 0.97, "calibration": "joint", "candidates": candidates,
+    }  # fmt: skip
+
+
+def test_strokes_with_all_that_are_sure_accepted_at_once(mine: Tab, me: Person) -> None:
+    """As many mentions, three wrong ones among the candidates and three to search: at most thirty strokes."""
+    project = me.project()
+    doc = {"id": "long", "text": "fits. " * 31, "mentions": [suggested(number) for number in range(31)]}
+    me.ask("POST", f"/projects/{project}/pastes", {"text": json.dumps(doc), "format": "jsonl"})
+    [assignment] = me.draw(project, 1)
+    page = show(mine, project, assignment)
+    pressed = list[str]()
+
+    def stroke(*keys: str) -> None:
+        press(page, *keys)
+        pressed.extend(keys)
+
+    stroke("A")
+    page.get_by_role("dialog").get_by_text("25 suggestions will be accepted").wait_for()
+    stroke("Enter")
+    mine.wait_until_said("25 mentions changed")
+    stroke("n")
+    for number in range(6):
+        page.locator(".candidates li").nth(1).wait_for()
+        if number % 2:
+            stroke("/", *"toni", "Enter")
+            page.locator(".text:focus").wait_for()
+        else:
+            stroke("2")
+    saved(page)
+    stroke("Control+Enter")
+    page.wait_for_url(re.compile(rf"#/p/{project}$"))
+    assert len(pressed) <= 30
+    found = [one["concepts"] for one in live(me, assignment)]
+    assert (found.count(["HP:0001250"]), found.count(["HP:0002069"])) == (28, 3)
+
+
 def test_a_long_document_is_drawn_and_redrawn_in_time(
     mine: Tab, me: Person, capsys: pytest.CaptureFixture[str]
 ) -> None:
