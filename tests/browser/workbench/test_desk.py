@@ -195,6 +195,7 @@ def test_keys_are_about_what_is_selected(mine: Tab, me: Person) -> None:
     page.keyboard.type("short stat")
     page.locator(".picker [role=option]").filter(has_text="Short stature").first.wait_for()
     press(page, "Enter")
+    page.locator("mark.user").wait_for()
     saved(page)
     assert words(me, assignment, text) == ["birth"]
     [made] = live(me, assignment)
