@@ -242,9 +242,18 @@ TEXTS = (
 )
 
 
-@pytest.fixture(params=ALL, ids=[f"{name}-{place}" for place, (name, _) in enumerate(ALL)])
+MADE: dict[int, bytes] = {}
+
+
+@pytest.fixture(params=range(len(ALL)), ids=[f"{name}-{place}" for place, (name, _) in enumerate(ALL)])
 def component(request: pytest.FixtureRequest, kb: KnowledgeBase) -> Component:
-    made: Component = request.param[1](kb)
+    """A component of its own for each test; what takes a training is made once, and copied for all others."""
+    place: int = request.param
+    if place in MADE:
+        copied: Component = pickle.loads(MADE[place])
+        return copied
+    made = ALL[place][1](kb)
+    MADE[place] = pickle.dumps(made)
     return made
 
 
