@@ -578,10 +578,10 @@ def test_strokes(mine: Tab, me: Person) -> None:
 def suggested(number: int) -> dict[str, Any]:
     """Return a suggestion for the word "fits" at a place: six of 31 are wrong, and not sure."""
     wrong = number % 5 == 1 and number < 30
-    candidates = {"ids": ["HP:0004322", "HP:0001250"] if wrong else ["HP:0001250"], "scores": [0.5, 0.4][: 1 + wrong]}
+    ids, scores = (["HP:0004322", "HP:0001250"], [0.5, 0.4]) if wrong else (["HP:0001250"], [0.5])
     return {
-        "start": 6 * number, "end": 6 * number + 4, "source": "pred", "concepts": candidates["ids"][:1],
-        "probability": 0.5 if wrong else 0.97, "calibration": "joint", "candidates": candidates,
+        "start": 6 * number, "end": 6 * number + 4, "source": "pred", "concepts": ids[:1],
+        "probability": 0.5 if wrong else 0.97, "calibration": "joint", "candidates": {"ids": ids, "scores": scores},
     }  # fmt: skip
 
 
