@@ -13,6 +13,7 @@ pytest.importorskip("sqlalchemy")
 from linnet.annotate.exports import export_project
 from linnet.annotate.marks import Parts
 from linnet.annotate.store import open_store
+from linnet.annotate.worker import WORK
 from linnet.bench.active_loop import Setting, Simulation
 from linnet.bench.active_reader import Habits, right_mentions
 from linnet.bench.active_table import (
@@ -30,6 +31,7 @@ from linnet.bench.active_table import (
 )
 from linnet.corpora import write
 from linnet.data import Document, Mention
+from linnet.errors import LinnetError
 from linnet.kb import KnowledgeBase
 from tests.bench.conftest import Run
 
@@ -62,20 +64,23 @@ def source(tmp_path: Path, kb: KnowledgeBase) -> str:
     return str(path)
 
 
+def recipe_of(tmp_path: Path, name: str, parts: str, learns: str) -> str:
+    """Return the file of a recipe of some parts, one of which learns."""
+    path = tmp_path / f"{name}.toml"
+    learning = {"dictionary": "aliases = true\n"}  # which it learns
+    whole = "".join(f'[[pipeline]]\nuse = "{part}"\n{learning.get(part, "")}' for part in parts.split())
+    path.write_text(f'{whole}[[train]]\npart = "{learns}"\n', encoding="utf-8")
+    return str(path)
+
+
 @pytest.fixture
 def linking(tmp_path: Path) -> str:
-    path = tmp_path / "linking.toml"
-    path.write_text('[[pipeline]]\nuse = "gold"\n[[pipeline]]\nuse = "ngram"\n[[pipeline]]\nuse = "decide"\n'
-                    '[[train]]\npart = "ngram"\n', encoding="utf-8")  # fmt: skip
-    return str(path)
+    return recipe_of(tmp_path, "linking", "gold ngram decide", "ngram")
 
 
 @pytest.fixture
 def finding(tmp_path: Path) -> str:
-    path = tmp_path / "finding.toml"
-    path.write_text('[[pipeline]]\nuse = "dictionary"\naliases = true\n[[pipeline]]\nuse = "decide"\n'
-                    '[[train]]\npart = "dictionary"\n', encoding="utf-8")  # fmt: skip
-    return str(path)
+    return recipe_of(tmp_path, "finding", "dictionary decide", "dictionary")
 
 
 def said(doc: Document) -> Said:
@@ -115,7 +120,7 @@ def test_a_curve_goes_on_where_it_was(source: str, finding: str, tmp_path: Path)
     whole = list(Simulation(setting, tmp_path / "whole").run())
     assert [point.documents for point in whole] == [0, 5, 10, 12]
     assert (whole[0].labels, whole[0].model, whole[0].score > 0) == (0, False, True)
-    assert [path.name for path in (tmp_path / "whole").iterdir()] == ["points.jsonl"]
+    assert sorted(path.name for path in (tmp_path / "whole").iterdir()) == ["points.jsonl", "setting.json"]
     with contextlib.closing(Simulation(setting, tmp_path / "broken").run()) as broken:
         first = next(broken)
     assert (tmp_path / "broken" / "linnet.db").is_file()
@@ -135,6 +140,30 @@ def test_a_curve_goes_on_where_it_was(source: str, finding: str, tmp_path: Path)
 def alike(point: Point) -> tuple[object, ...]:
     """Return what does not depend on the clock."""
     return point.documents, point.labels, point.minutes, point.score, point.errors, point.anchoring
+
+
+def test_a_curve_of_another_setting_is_not_gone_on_with(source: str, finding: str, tmp_path: Path) -> None:
+    setting = Setting(source, finding, "random", 1, 5)
+    assert len(list(Simulation(setting, tmp_path / "curve").run())) == 2
+    for other in (replace(setting, habits=Habits(led=0.2)), replace(setting, untrained="exact")):
+        with pytest.raises(LinnetError, match="made otherwise"):
+            list(Simulation(other, tmp_path / "curve").run())
+    assert list(Simulation(setting, tmp_path / "curve").run()) == []
+
+
+def test_a_job_that_fails_is_told_and_can_be_tried_again(
+    source: str, finding: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    setting = Setting(source, finding, "random", 1, 5)
+
+    def fail(*_: object) -> None:
+        raise LinnetError("no room left")
+
+    with monkeypatch.context() as patched:
+        patched.setitem(WORK, "train", fail)
+        with pytest.raises(LinnetError, match=r"(?s)train, failed:.*no room left"):
+            list(Simulation(setting, tmp_path / "curve").run())
+    assert [point.documents for point in Simulation(setting, tmp_path / "curve").run()] == [5]
 
 
 def test_readers_overlook_what_nothing_suggests(source: str, finding: str, tmp_path: Path) -> None:
@@ -168,7 +197,7 @@ def point(labels: int, score: float, errors: tuple[float, float, float, float] |
 
 def test_curves_are_compared_on_the_same_seeds() -> None:
     curves = {
-        FULL: {seed: [point(1000, 0.8)] for seed in (1, 2, 3)},
+        FULL: {1: [point(1000, 0.8)]},
         "random": {seed: [point(10, 0.4), point(100, 0.6), point(1000, 0.8)] for seed in (1, 2, 3)},
         "better": {seed: [point(10, 0.4), point(100, 0.76 + 0.001 * seed)] for seed in (1, 2, 3)},
         "short": {1: [point(10, 0.4), point(100, 0.5)]},

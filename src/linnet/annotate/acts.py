@@ -166,8 +166,8 @@ def changes(command: Command, sheet: Sheet, state: State) -> list[Change]:
     ``unsure``               ``mention``, ``unsure``
     ``comment``              ``text``, and ``mention`` unless it is about the document
     ``done`` ``reopen``      nothing
-    ``spread``               ``mention``: the same at all places where the same text stands alone; or ``surface``,
-                             ``concepts`` and ``types``, of a mention of another document
+    ``spread``               ``mention``: the same at all places where the same text stands alone; or ``surface``
+                             and what ``link`` has, of a mention of another document
     ``split``                ``mention``, ``pieces``: a mention for each, not linked yet, in its place
     ``accept_over``          ``p``: accepts the predictions shown that have this probability or more
     ======================== ==========================================================================================
@@ -312,7 +312,8 @@ def _spread(command: Command, sheet: Sheet, state: State) -> list[Change]:
         words = _needed(command, "surface").strip()
         if not words:
             raise DataError("spread needs words in the field 'surface'")
-        mark = Mark((), command.types or (), tuple(_needed(command, "concepts")), command.alternatives)
+        concepts = tuple(_needed(command, "concepts"))
+        mark = Mark((), command.types or (), concepts, command.alternatives, _nil(command))
         return _everywhere(command, words, mark, sheet, state)
     mark = mark_at(sheet, state, command.mention)
     if len(mark.parts) != 1:

@@ -2,43 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
+from typing import Self
 
 import sqlalchemy as sa
 
 from linnet.annotate.acts import Command, changes, mark_at
 from linnet.annotate.assignments import read
 from linnet.annotate.blind import countable_streams
-from linnet.annotate.marks import Mark, canonical
+from linnet.annotate.marks import Mark, Parts, canonical
 from linnet.annotate.tables import assignment, document, event, mention_now
 from linnet.errors import DataError
 
-__all__ = ["Elsewhere", "Linked", "find_elsewhere", "find_linked"]
+__all__ = ["Place", "find_elsewhere", "find_linked"]
 
 MOST = 200  # documents
 AROUND = 40  # characters on each side
 
 
 @dataclass(frozen=True, slots=True)
-class Elsewhere:
-    """A document that holds the words of a mention too: how many mentions it would get, and where the first stands."""
-
-    assignment: int
-    ext_id: str
-    changes: int
-    before: str
-    words: str
-    after: str
-
-    def to_json(self) -> dict[str, Any]:
-        """Return it as JSON."""
-        return asdict(self)
-
-
-@dataclass(frozen=True, slots=True)
-class Linked:
-    """A mention of a concept, with the text around it."""
+class Place:
+    """Where words stand: the assignment and name of the document, the words, and the text around them."""
 
     assignment: int
     ext_id: str
@@ -46,12 +30,15 @@ class Linked:
     words: str
     after: str
 
-    def to_json(self) -> dict[str, Any]:
-        """Return it as JSON."""
-        return asdict(self)
+    @classmethod
+    def of(cls, stream: int, ext_id: str, text: str, parts: Parts) -> Self:
+        """Return the place of some parts of a text."""
+        (start, _), (_, end) = parts[0], parts[-1]
+        words = " … ".join(text[slice(*part)] for part in parts)
+        return cls(stream, ext_id, text[max(0, start - AROUND) : start], words, text[end : end + AROUND])
 
 
-def find_linked(db: sa.Connection, project: int, user: int, concept: str, *, most: int) -> tuple[int, list[Linked]]:
+def find_linked(db: sa.Connection, project: int, user: int, concept: str, *, most: int) -> tuple[int, list[Place]]:
     """Return how many mentions were linked to a concept, as far as a user may know, and the last of them first."""
     now, it, doc = mention_now.c, assignment.c, document.c
     there = sa.and_(
@@ -70,20 +57,14 @@ def find_linked(db: sa.Connection, project: int, user: int, concept: str, *, mos
         .order_by(event.c.n.desc())
         .limit(most)
     )
-    return int(count), [_linked(*row) for row in db.execute(query)]
+    return int(count), [Place.of(*row) for row in db.execute(query)]
 
 
-def _linked(stream: int, ext_id: str, text: str, parts: list[list[int]]) -> Linked:
-    start, end = parts[0][0], parts[-1][1]
-    words = " … ".join(text[slice(*part)] for part in parts)
-    return Linked(stream, ext_id, text[max(0, start - AROUND) : start], words, text[end : end + AROUND])
-
-
-def find_elsewhere(db: sa.Connection, stream: int, user: int, mention: str) -> list[Elsewhere]:
+def find_elsewhere(db: sa.Connection, stream: int, user: int, mention: str) -> list[tuple[Place, int]]:
     """Return the other open assignments of a user, and the shared ones, that the words of a mention stand in.
 
-    What is done in them by the command ``spread`` with ``surface``, ``concepts`` and ``types`` is counted, as its
-    own preview would.
+    Each with its first place and the number of mentions that the command ``spread`` would make there, 200 at most: once
+    it is done in these, the others are found.
 
     Raises:
         DataError: there is no such mention, it has several parts, it was ruled out, or it is not linked.
@@ -104,17 +85,21 @@ def find_elsewhere(db: sa.Connection, stream: int, user: int, mention: str) -> l
         .order_by(it.id)
         .limit(MOST)
     )
-    found = (_look(db, other, words, mark) for other in db.scalars(query).all())
+    command = _spread_of(mark, words)
+    found = (_look(db, other, command) for other in db.scalars(query).all())
     return [one for one in found if one is not None]
 
 
-def _look(db: sa.Connection, stream: int, words: str, mark: Mark) -> Elsewhere | None:
-    """Return what the words of a mention would change in an assignment; None where that is nothing."""
+def _spread_of(mark: Mark, words: str) -> Command:
+    """Return the command that puts what a mention of another document means wherever its words stand."""
+    told = {"concepts": mark.concepts, "types": mark.types, "alternatives": mark.alternatives, "nil": mark.nil}
+    return Command.model_validate({"id": "spread", "op": "spread", "surface": words, **told})
+
+
+def _look(db: sa.Connection, stream: int, command: Command) -> tuple[Place, int] | None:
+    """Return where a command would change an assignment first, and how much; None where it changes nothing."""
     there = read(db, stream, (), brief=True)
-    command = Command(id="look", op="spread", surface=words, concepts=mark.concepts, types=mark.types)
     made = [one.after for one in changes(command, there.sheet(), there.state) if isinstance(one.after, Mark)]
     if not made:
         return None
-    text, (start, end) = there.document["text"], made[0].hull
-    around = text[max(0, start - AROUND) : start], text[start:end], text[end : end + AROUND]
-    return Elsewhere(stream, there.document["ext_id"], len(made), *around)
+    return Place.of(stream, there.document["ext_id"], there.document["text"], made[0].parts), len(made)

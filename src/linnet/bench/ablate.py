@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from linnet.cli.common import Quiet, Verbose, listen, table
+from linnet.cli.common import Corpora, Quiet, Verbose, listen, table
 from linnet.corpora.catalog import read_corpus
 from linnet.corpora.splits import dev_documents
 from linnet.data import Document
@@ -47,10 +47,7 @@ SMALL = 0.0001  # below it a p-value says no more: it takes mentions for indepen
 
 def ablation(
     sources: Annotated[list[str], typer.Argument(metavar="RECIPE...", help="Names or files of recipes.")],
-    data: Annotated[
-        Path | None,
-        typer.Option(envvar="LINNET_DATA", help="Folder of corpora and terminologies.", show_default=False),
-    ] = None,
+    data: Corpora = None,
     vary: Annotated[
         list[str] | None,
         typer.Option(metavar="KEY=VALUE", help="Measure this change of the recipe instead; join several with blanks."),

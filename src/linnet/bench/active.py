@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from linnet.cli.common import Quiet, Verbose, listen, table
+from linnet.cli.common import Corpora, Quiet, Verbose, listen, table
 from linnet.errors import LinnetError, did_you_mean
 from linnet.evaluate.rows import NOTHING, PageTable
 from linnet.text.files import read_text, replacing
@@ -62,10 +62,7 @@ def active(
         "active"
     ),
     workers: Annotated[int, typer.Option(min=1, help="Curves at once.")] = 1,
-    data: Annotated[
-        Path | None,
-        typer.Option(envvar="LINNET_DATA", help="Folder of corpora and terminologies.", show_default=False),
-    ] = None,
+    data: Corpora = None,
     docs: Annotated[Path | None, typer.Option(help="Markdown file: writes the rows into its generated table.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON Lines instead of a table.")] = False,
     quiet: Quiet = False,
@@ -85,11 +82,8 @@ def active(
     if docs is not None and not docs.is_file():
         raise LinnetError(f"--docs {docs}: no such file; give an existing Markdown file")
     habits = Habits(overlooked=overlooked, led=led)
-    settings = [
-        Setting(recipe, trained, name, seed, most, untrained, habits, data)
-        for seed in range(1, seeds + 1)
-        for name in (FULL, *_checked(strategies))
-    ]
+    todo = [(FULL, 1), *((name, seed) for seed in range(1, seeds + 1) for name in _checked(strategies))]
+    settings = [Setting(recipe, trained, name, seed, most, untrained, habits, data) for name, seed in todo]
     folder = output / f"{_plain(recipe)}-{_plain(trained)}"
     curves: dict[str, dict[int, list[Point]]] = {}
     for setting, points in _run(settings, folder, workers):
@@ -154,7 +148,7 @@ def _percent(value: float | None) -> str:
 def _checked(strategies: str) -> list[str]:
     from linnet.annotate.sampling import STRATEGIES as KNOWN  # noqa: PLC0415 - imports NumPy
 
-    names = [name.strip() for name in strategies.split(",") if name.strip()]
+    names = list(dict.fromkeys(name.strip() for name in strategies.split(",") if name.strip()))
     for name in names:
         if name not in KNOWN:
             raise LinnetError(f"--strategies: unknown strategy {name!r}{did_you_mean(name, KNOWN)}")

@@ -34,17 +34,20 @@ from linnet.bench.active_reader import Habits, Reader, right_mentions
 from linnet.bench.active_table import FULL, Point, read_points
 from linnet.corpora.splits import has_split, split, split_documents
 from linnet.data import Document
-from linnet.errors import DataError, LinnetError
+from linnet.errors import LinnetError
 from linnet.evaluate import Options, evaluate
 from linnet.kb import KnowledgeBase
 from linnet.pipeline.component import blind
 from linnet.recipes.config import load, read_recipe, recipes
+from linnet.text.files import replacing
 
 __all__ = ["Setting", "Simulation"]
 
 SIZES = (5, 10, 20, 35, 50, 75, 100, 150, 200, 300, 400, 500)  # documents that have been read when a model is trained
+SETTING = "setting.json"  # what a curve is of
 GAIN = 0.01  # in the score, that an hour of work is worth
-HALF = 0.5
+HALF, TWO = 0.5, 2
+LONGEST = 500  # characters of a failed job's log that are shown
 MINUTE = 60_000.0  # milliseconds
 
 T = TypeVar("T")
@@ -81,7 +84,7 @@ class Simulation:
 
     Args:
         setting: what is simulated.
-        folder: where its points are kept (``points.jsonl``), and the workbench until it is done.
+        folder: where its points are kept (``points.jsonl``) with what they are of, and the workbench until it is done.
     """
 
     setting: Setting
@@ -126,32 +129,46 @@ class Simulation:
 
     def run(self) -> Generator[Point]:
         """Yield the points that are not there yet; a curve that is to become longer begins anew."""
-        done = {point.documents for point in read_points(self.path)}
+        self._check_setting()
+        points = read_points(self.path)
+        done = {point.documents for point in points}
         left = [size for size in self.sizes if size not in done]
         if done and left and max(left) > max(done) and not (self.folder / FILE).exists():
-            self.path.unlink()
-            left = self.sizes
+            points, left = [], self.sizes
         if not left:
             return
-        self.folder.mkdir(parents=True, exist_ok=True)
         store = open_store(self.folder)
         try:
             bench = _Bench(self, store)
             for size in left:
-                point = bench.round(size)
-                with self.path.open("a", encoding="utf-8") as stream:
-                    stream.write(json.dumps(asdict(point)) + "\n")
-                yield point
+                points.append(bench.round(size))
+                with replacing(self.path) as stream:  # whole, so that a kill leaves no half of a line
+                    stream.writelines(json.dumps(asdict(point)) + "\n" for point in points)
+                yield points[-1]
         finally:
             store.close()
         self._tidy()
 
+    def _check_setting(self) -> None:
+        """Note what is simulated, and refuse to go on with a curve of something else.
+
+        Raises:
+            LinnetError: the folder holds the curve of another setting, or of another version of the knowledge base.
+        """
+        kept = {key: value for key, value in asdict(self.setting).items() if key not in ("data", "most")}
+        text = json.dumps({**kept, "kb": self.kb.version}, indent=1)
+        path = self.folder / SETTING
+        if path.is_file() and path.read_text(encoding="utf-8") != text:
+            raise LinnetError(f"{self.folder} holds a curve that was made otherwise ({SETTING}): take another --output")
+        self.folder.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
     def _tidy(self) -> None:
-        """Remove all but the points."""
+        """Remove all but the points and what they are of."""
         for path in self.folder.iterdir():
             if path.is_dir():
                 shutil.rmtree(path)
-            elif path != self.path:
+            elif path.name not in (self.path.name, SETTING):
                 path.unlink()
 
 
@@ -217,26 +234,26 @@ class _Bench:
             self.seconds[what] = self.seconds.get(what, 0.0) + time.perf_counter() - began
 
     def _work(self, kind: str) -> None:
-        """Do the jobs of a kind that wait; a job that fails ends the curve."""
+        """Do the jobs of a kind that wait; one that fails, or waits to be tried again, ends the command."""
         worker = Worker(self.store, self.data, kinds=(kind,))
         while self._timed(kind, worker.work):
             pass
         with self.store.read() as db:
-            failed = db.scalar(sa.select(job.c.log_tail).where(job.c.state == "failed").order_by(job.c.id.desc()))
-        if failed:
-            raise LinnetError(f"{self.data}: a job failed: {failed.splitlines()[-1]}")
+            last = db.execute(sa.select(job).where(job.c.kind == kind).order_by(job.c.id.desc())).mappings().first()
+        if last is not None and last["state"] != "succeeded":
+            raise LinnetError(f"{self.data}: job {last['id']}, {kind}, {last['state']}: {last['log_tail'][-LONGEST:]}")
 
     def _draw(self, size: int) -> None:
         with self.store.read() as db:
             there = int(db.scalar(sa.select(sa.func.count()).select_from(assignment)) or 0)
+            models = int(db.scalar(sa.select(sa.func.count()).select_from(model)) or 0)
         if there >= size:  # of an attempt before
             return
         strategy = RANDOM if self.setting.strategy == FULL else self.setting.strategy
         seed = 1000 * self.setting.seed + there
-        try:
-            draw_documents(self.store, self.project, self.user, size - there, strategy=strategy, seed=seed)
-        except DataError:  # it compares two models, and there is none or one
-            draw_documents(self.store, self.project, self.user, size - there, strategy=DEFAULT, seed=seed)
+        if strategy == "version_disagreement" and models < TWO:  # which it compares
+            strategy = DEFAULT
+        draw_documents(self.store, self.project, self.user, size - there, strategy=strategy, seed=seed)
 
     def _read(self) -> None:
         with self.store.read() as db:

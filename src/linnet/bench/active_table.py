@@ -175,7 +175,7 @@ def area(points: Sequence[Point], low: float, high: float) -> float:
 
 def summarize(curves: Curves) -> list[Row]:
     """Return a row for each strategy, compared with random drawing on the same seeds."""
-    full = {seed: points[-1] for seed, points in curves.get(FULL, {}).items()}
+    full = _full(curves)
     drawn = {name: by_seed for name, by_seed in curves.items() if name != FULL}
     every = [points for by_seed in drawn.values() for points in by_seed.values()]
     if not every:
@@ -189,10 +189,15 @@ def summarize(curves: Curves) -> list[Row]:
     return [_row(name, by_seed, full, areas) for name, by_seed in sorted(drawn.items())]
 
 
+def _full(curves: Curves) -> Point | None:
+    """Return where all documents have been read; which are drawn first makes no difference then, so one seed does."""
+    return next((points[-1] for points in curves.get(FULL, {}).values()), None)
+
+
 def _row(
     name: str,
     curves: Mapping[int, Sequence[Point]],
-    full: Mapping[int, Point],
+    full: Point | None,
     areas: Mapping[str, Mapping[int, float]],
 ) -> Row:
     labels = _needed(curves, full)
@@ -202,25 +207,20 @@ def _row(
     return Row(
         strategy=name,
         seeds=len(curves),
-        labels=_interval([*labels.values()]) if labels else None,
-        share=float(np.mean([found / full[seed].labels for seed, found in labels.items()])) if labels else None,
-        minutes=float(np.mean([*minutes.values()])) if minutes else None,
+        labels=_interval(labels) if labels else None,
+        share=float(np.mean(labels)) / full.labels if labels and full else None,
+        minutes=float(np.mean(minutes)) if minutes else None,
         area=float(np.mean([*ours.values()])),
         gain=float(differences.mean()) if len(differences) else None,
         p=_paired(differences) if len(differences) > 1 else None,
     )
 
 
-def _needed(
-    curves: Mapping[int, Sequence[Point]], full: Mapping[int, Point], *, minutes: bool = False
-) -> dict[int, float]:
-    """Return the labels (or minutes) for `SHARE` of the full score by seed; none where a curve does not come so far."""
-    found = {
-        seed: labels_for(curves[seed], SHARE * full[seed].score, minutes=minutes)
-        for seed in curves.keys() & full.keys()
-    }
-    reached = {seed: value for seed, value in found.items() if value is not None}
-    return reached if len(reached) == len(found) else {}
+def _needed(curves: Mapping[int, Sequence[Point]], full: Point | None, *, minutes: bool = False) -> list[float]:
+    """Return the labels (or minutes) of each curve for `SHARE` of the full score; none if one does not come so far."""
+    found = [labels_for(points, SHARE * full.score, minutes=minutes) for points in curves.values()] if full else []
+    reached = [value for value in found if value is not None]
+    return reached if len(reached) == len(found) else []
 
 
 def _interval(values: Sequence[float]) -> tuple[float, float, float]:
@@ -272,18 +272,17 @@ def picture(curves: Curves, *, title: str) -> str:
 
 def stops(curves: Curves) -> list[Stop]:
     """Return where each stopping signal was reached first, if at all."""
-    full = {seed: points[-1].score for seed, points in curves.get(FULL, {}).items()}
-    drawn = [(seed, points) for name, by_seed in curves.items() if name != FULL for seed, points in by_seed.items()]
-    names = sorted({signal for _, points in drawn for point in points for signal in point.signals})
+    full = _full(curves)
+    drawn = [points for name, by_seed in curves.items() if name != FULL for points in by_seed.values()]
+    names = sorted({signal for points in drawn for point in points for signal in point.signals})
     return [_stop(name, drawn, full) for name in names]
 
 
-def _stop(signal: str, drawn: Sequence[tuple[int, Sequence[Point]]], full: Mapping[int, float]) -> Stop:
-    found = [(seed, _first_reached(signal, points)) for seed, points in drawn]
-    first = [(seed, point) for seed, point in found if point is not None]
-    shares = [point.score / full[seed] for seed, point in first if full.get(seed)]
-    labels = float(np.mean([point.labels for _, point in first])) if first else None
-    return Stop(signal, len(drawn), len(first), labels, float(np.mean(shares)) if shares else None)
+def _stop(signal: str, drawn: Sequence[Sequence[Point]], full: Point | None) -> Stop:
+    first = [point for points in drawn if (point := _first_reached(signal, points)) is not None]
+    labels = float(np.mean([point.labels for point in first])) if first else None
+    score = float(np.mean([point.score for point in first])) / full.score if first and full and full.score else None
+    return Stop(signal, len(drawn), len(first), labels, score)
 
 
 def _first_reached(signal: str, points: Sequence[Point]) -> Point | None:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from linnet.cli.common import Quiet, Verbose, listen, table
+from linnet.cli.common import Corpora, Quiet, Verbose, listen, table
 
 __all__ = ["collective"]
 
@@ -20,10 +20,7 @@ def collective(
     encoder: Annotated[str, typer.Option(help="Encoder of all networks but the cross-encoder.")] = "minilm",
     most: Annotated[int, typer.Option(min=1, help="Documents at most.")] = 100,
     cross: Annotated[bool, typer.Option(help="Measure the cross-encoder too, which is slow.")] = True,
-    data: Annotated[
-        Path | None,
-        typer.Option(envvar="LINNET_DATA", help="Folder of corpora and terminologies.", show_default=False),
-    ] = None,
+    data: Corpora = None,
     picture: Annotated[
         Path | None, typer.Option(help="SVG file: writes speed by mentions a document.", show_default=False)
     ] = None,

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from linnet.cli.common import Quiet, Verbose, listen, table
+from linnet.cli.common import Corpora, Quiet, Verbose, listen, table
 
 __all__ = ["generate"]
 
@@ -21,10 +20,7 @@ def generate(
     most: Annotated[int, typer.Option(min=8, help="Mentions at most.")] = 256,
     beams: Annotated[int, typer.Option(min=1, help="Beginnings of names that are followed at a time.")] = 5,
     concepts: Annotated[int, typer.Option(min=0, help="Concepts of a synthetic knowledge base; 0 = none.")] = 0,
-    data: Annotated[
-        Path | None,
-        typer.Option(envvar="LINNET_DATA", help="Folder of corpora and terminologies.", show_default=False),
-    ] = None,
+    data: Corpora = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON Lines instead of a table.")] = False,
     quiet: Quiet = False,
     verbose: Verbose = False,

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from linnet.cli.common import Quiet, Verbose, listen, table
+from linnet.cli.common import Corpora, Quiet, Verbose, listen, table
 
 __all__ = ["hierarchical"]
 
@@ -19,10 +18,7 @@ def hierarchical(
     ] = "bc5cdr/dense",
     encoder: Annotated[str, typer.Option(help="Encoder of all networks.")] = "minilm",
     most: Annotated[int, typer.Option(min=1, help="Documents at most.")] = 100,
-    data: Annotated[
-        Path | None,
-        typer.Option(envvar="LINNET_DATA", help="Folder of corpora and terminologies.", show_default=False),
-    ] = None,
+    data: Corpora = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON Lines instead of a table.")] = False,
     quiet: Quiet = False,
     verbose: Verbose = False,

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from linnet.cli.common import Quiet, Verbose, listen, table
+from linnet.cli.common import Corpora, Quiet, Verbose, listen, table
 from linnet.errors import LinnetError
 from linnet.evaluate.rows import NOTHING, PageTable
 from linnet.text.files import read_text, replacing
@@ -34,10 +34,7 @@ def recognition(
     ] = None,
     changes: Annotated[list[str] | None, typer.Option("--set", help="Change a key of the recipe in all rows.")] = None,
     folder: Annotated[Path, typer.Option(help="Folder for trained models; later runs reuse it.")] = Path("recognition"),
-    data: Annotated[
-        Path | None,
-        typer.Option(envvar="LINNET_DATA", help="Folder of corpora and terminologies.", show_default=False),
-    ] = None,
+    data: Corpora = None,
     docs: Annotated[Path | None, typer.Option(help="Markdown file: writes the rows into its generated table.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON Lines instead of a table.")] = False,
     quiet: Quiet = False,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from linnet.cli.common import Quiet, Verbose, listen, table
+from linnet.cli.common import Corpora, Quiet, Verbose, listen, table
 from linnet.errors import LinnetError
 from linnet.evaluate.rows import NOTHING, PageTable
 from linnet.text.files import read_text, replacing
@@ -38,10 +38,7 @@ def rerankers(
         list[str], typer.Argument(metavar="RECIPE...", help="Recipes of one corpus, each with a cross-encoder.")
     ],
     folder: Annotated[Path, typer.Option(help="Folder for trained models; later runs reuse it.")] = Path("rerankers"),
-    data: Annotated[
-        Path | None,
-        typer.Option(envvar="LINNET_DATA", help="Folder of corpora and terminologies.", show_default=False),
-    ] = None,
+    data: Corpora = None,
     apply: Annotated[
         list[str] | None,
         typer.Option(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from linnet.bench.kb import show
-from linnet.cli.common import Quiet, Verbose, listen, table
+from linnet.cli.common import Corpora, Quiet, Verbose, listen, table
 from linnet.cli.terminal import say
 from linnet.text.files import replacing
 
@@ -38,10 +38,7 @@ def serve(
     recipes: Annotated[
         list[str], typer.Option("--recipe", help="Recipe to train with; the first one is trained meanwhile, too.")
     ] = ["own_lexical", "bc5cdr/tagger"],  # noqa: B006 - Typer copies it
-    data: Annotated[
-        Path | None,
-        typer.Option(envvar="LINNET_DATA", help="Folder of corpora and terminologies.", show_default=False),
-    ] = None,
+    data: Corpora = None,
     output: Annotated[Path | None, typer.Option("--json", help="Also write the measurements to this file.")] = None,
     quiet: Quiet = False,
     verbose: Verbose = False,

@@ -22,6 +22,7 @@ from linnet.reporter import Reporter
 __all__ = [
     "TERMINAL",
     "App",
+    "Corpora",
     "DataFolder",
     "Database",
     "Group",
@@ -48,6 +49,10 @@ Metrics = Annotated[Path | None, typer.Option(help="Also write the seconds of ea
 DataFolder = Annotated[Path, typer.Option("--data", help="Folder of the workbench: its database, models and exports.")]
 Database = Annotated[
     str | None, typer.Option(help="PostgreSQL instead of the database in the folder: postgresql://user@host/name.")
+]
+Corpora = Annotated[
+    Path | None,
+    typer.Option("--data", envvar="LINNET_DATA", help="Folder of corpora and terminologies.", show_default=False),
 ]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Show more messages.")]
 

@@ -11,7 +11,7 @@ from typing import Annotated, NamedTuple
 
 import typer
 
-from linnet.cli.common import Quiet, Verbose, listen, table
+from linnet.cli.common import Corpora, Quiet, Verbose, listen, table
 from linnet.cli.inputs import refuse_overwriting
 from linnet.cli.terminal import say
 from linnet.corpora.catalog import CORPORA, corpus_named
@@ -52,10 +52,7 @@ def reproduce(
     sources: Annotated[list[str], typer.Argument(metavar="RECIPE...", help="Names or files of recipes.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for predictions and reports.")] = OUTPUT,
     out: Annotated[Path | None, typer.Option("--out", hidden=True)] = None,  # what -o was called
-    data: Annotated[
-        Path | None,
-        typer.Option(envvar="LINNET_DATA", help="Folder of corpora and terminologies.", show_default=False),
-    ] = None,
+    data: Corpora = None,
     kb: Annotated[str | None, typer.Option(help="Knowledge base instead of the recipe's.")] = None,
     seeds: Annotated[int, typer.Option(min=1, help="Number of seeds; reports mean and deviation.")] = 1,
     folds: Annotated[bool, typer.Option(help="Run on each fold of the corpus; reports mean and deviation.")] = False,

@@ -44,7 +44,7 @@ class Remembering:
     def __init__(self, rows: Any) -> None:
         self.row: Callable[[str], int] = lru_cache(REMEMBERED)(rows.row)
         self.id: Callable[[int], str] = lru_cache(REMEMBERED)(rows.id)
-        for attribute in ("name", "name_row", "__getitem__"):  # which not all have
+        for attribute in ("name_row", "__getitem__"):  # which not all have
             if ask := getattr(rows, attribute, None):
                 setattr(self, attribute, lru_cache(REMEMBERED)(ask))
         if ask := getattr(rows, "name_texts", None):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
 import sqlalchemy as sa
@@ -155,11 +156,13 @@ def look_elsewhere(
 ) -> dict[str, Any]:
     """Return my other open documents that hold the words of a mention, with how many mentions ``spread`` would make.
 
-    ``spread`` with the words as ``surface``, and the mention's ``concepts`` and ``types``, does it in each of them.
+    ``spread`` with the words as ``surface``, and what the mention means (``concepts``, ``types``, ``alternatives``,
+    ``nil``), does it in each of them.
     """
     _check_writer(bench, asker, assignment)
     with bench.store.read() as db:
-        return {"documents": [one.to_json() for one in find_elsewhere(db, assignment, asker.user, mention)]}
+        found = find_elsewhere(db, assignment, asker.user, mention)
+    return {"documents": [{**asdict(place), "changes": count} for place, count in found]}
 
 
 @router.get("/assignments/{assignment}/events")

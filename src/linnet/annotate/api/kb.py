@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Annotated, Any
 
 import sqlalchemy as sa
@@ -225,7 +225,7 @@ def list_linked(
     """Return how many mentions were linked to a concept, as far as I may know, and the last of them with their text."""
     with bench.store.read() as db:
         count, last = find_linked(db, project, asker.user, concept, most=limit)
-    return {"count": count, "mentions": [one.to_json() for one in last]}
+    return {"count": count, "mentions": [asdict(one) for one in last]}
 
 
 @router.get("/kb/{version}/concepts/{concept}/children")

@@ -156,10 +156,13 @@ class Annotate extends View {
   }
 
   /** Say what the mention is; once more where the names of its concepts come only then. */
-  speak(mention) {
-    const told = () => say(`${this.mentions.indexOf(mention) + 1} of ${this.mentions.length}, ${this.describe(mention)}`);
-    told();
-    learn(this.kb, this.project, mention.concepts || []).then((news) => news && this.mention === mention && told());
+  speak({id, concepts}) {
+    const tell = () => {
+      const place = this.mentions.findIndex((one) => one.id === id);
+      if (place >= 0) say(`${place + 1} of ${this.mentions.length}, ${this.describe(this.mentions[place])}`);
+    };
+    tell();
+    learn(this.kb, this.project, concepts || []).then((news) => news && this.at === id && tell());
   }
 
   describe(mention) {

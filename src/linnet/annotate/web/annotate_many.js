@@ -36,8 +36,8 @@ export async function spreadOverQueue(screen) {
   if (!found.documents.length) { toast(`“${surface}” stands in no other open document of yours, or is decided there`); return; }
   const chosen = await askWhere(found.documents, surface, meaning);
   if (!chosen?.length) return;
-  const {concepts, types} = mention;
-  await give(screen, chosen, {surface, concepts, types});
+  const {concepts, types, alternatives, nil} = mention;
+  await give(screen, chosen, {surface, concepts, types, alternatives, nil});
 }
 
 function askWhere(documents, surface, meaning) {
