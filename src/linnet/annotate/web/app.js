@@ -246,7 +246,7 @@ class App extends View {
           ${leads() ? html`${link(`${base}/adjudicate`, 'Adjudicate', 'adjudicate')}${link(`${base}/team`, 'Team', 'team')}` : nothing}
         </nav>` : html`<span class="grow"></span>`}
         <span class="me">${state.me.name}${inProject ? html` <small>(${state.project.role})</small>` : nothing}</span>
-        <button class="quiet" @click=${() => this.palette()} aria-label="Find an action" title="Find an action (Ctrl+K)">⌕</button>
+        <button class="quiet large" @click=${() => this.palette()} aria-label="Find an action" title="Find an action (Ctrl+K)">⌕</button>
         <button class="quiet" @click=${() => this.help()} aria-label="Show all keys" title="All keys (?)">?</button>
         <a href="#/settings" title="Settings" aria-label="Settings" aria-current=${name === 'settings' ? 'page' : nothing}>⚙</a>
         <button class="quiet" @click=${() => this.signOut()}>Sign out</button>
