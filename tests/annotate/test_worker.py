@@ -240,6 +240,22 @@ def test_a_model_takes_the_place_of_one_that_its_knowledge_base_has_left(bench: 
     assert job.result["used"]
 
 
+def test_a_first_model_is_compared_with_what_predicts_without_one(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    perfect = {name: {"value": 1.0, "low": 1.0, "high": 1.0} for name in ("strict.f1", "all.accuracy@1")}
+    useless = {name: {"value": 0.1, "low": 0.0, "high": 0.2} for name in perfect}
+    figures = iter([useless, perfect])
+    monkeypatch.setattr(training, "score", lambda *args: {"documents": 2, "measures": next(figures)})
+    job = bench.do("train")
+    assert "measuring the untrained recipe" in job.log_tail
+    assert (job.state, job.result["used"], job.result["worse"]) == ("succeeded", False, True)
+    with bench.store.read() as db:
+        assert project_row(db, bench.project)["model"] is None
+        metrics = model_row(db, bench.project, job.result["model"])["metrics"]
+    assert metrics["in_use"] == {"model": None, "documents": 2, "measures": perfect}
+
+
 def killed_and_resumed(bench: Bench, kill: int) -> tuple[Job, dict[str, str]]:
     job = bench.ask("train", {"use": False})
     first = bench.process(kill)

@@ -42,7 +42,7 @@ def test_connections_that_the_server_closed_are_opened_again(tmp_path: Path) -> 
 @pytest.mark.data
 @pytest.mark.filterwarnings("ignore::linnet.errors.LinnetWarning")
 def test_annotators_lose_nothing(data: Path) -> None:
-    report = measure_serving(Plan(annotators=4, seconds=4.0, pause=0.05, documents=8, data=data))
+    report = measure_serving(Plan(annotators=4, seconds=2.0, pause=0.05, documents=8, data=data))
     figures = {one.what: one.value for one in report.gauges}
     assert figures["events acknowledged"] > 0
     assert figures["lost updates"] == figures["stored more often than acknowledged"] == 0

@@ -21,6 +21,7 @@ from linnet.kb.build import build
 from linnet.pipeline import Fuse, Pipeline, fused_names
 from linnet.pipeline.component import Step
 from linnet.recipes import config
+from linnet.rerank import lexical
 from linnet.rerank.lexical import Lexical
 from linnet.retrieve.bm25 import Bm25
 from linnet.retrieve.earlier import Earlier
@@ -285,3 +286,36 @@ def test_ncbi_disease_without_aliases_in_the_index(data: Path, tmp_path: Path) -
                 if mention.candidates is not None and len(mention.candidates) and gold.concepts:
                     right[at] += kb.id(int(mention.candidates.rows[0])) == gold.concepts[0]
     assert right[1] > right[0] + 20
+
+
+def test_a_prior_is_what_few_documents_stay_close_to(
+    mesh: KnowledgeBase, corpus: list[Document], tmp_path: Path
+) -> None:
+    without, held = trained(mesh, corpus), trained(mesh, corpus, prior="bc5cdr", penalty=1e9)
+    shipped = json.loads((lexical.PRIORS / "bc5cdr.json").read_text())["features"]
+    assert held.model is not None
+    assert held.model.weights == pytest.approx([one["weight"] for one in shipped.values()], abs=1e-3)
+    without.save(tmp_path / "own")
+    again = trained(mesh, corpus, prior=str(tmp_path / "own" / "model.json"), penalty=1e9)
+    assert without.model is not None
+    assert again.model is not None
+    assert again.model.weights == pytest.approx(without.model.weights, abs=1e-3)
+    again.save(tmp_path / "moved")
+    shutil.rmtree(tmp_path / "own")  # what was learned needs the prior no more
+    assert Lexical.load(tmp_path / "moved", kb=mesh).model is not None
+    with pytest.raises(DataError, match="'bc5cd' is neither a file nor one of bc5cdr"):
+        trained(mesh, corpus, prior="bc5cd")
+
+
+def test_columns_that_a_prior_lacks_begin_with_nothing(
+    mesh: KnowledgeBase, corpus: list[Document], tmp_path: Path
+) -> None:
+    (tmp_path / "model.json").write_text('{"features": {"exact": {"weight": 2, "mean": 0.5, "scale": 0.25}}}')
+    held = trained(mesh, corpus, prior=str(tmp_path / "model.json"), penalty=1e9)
+    assert held.model is not None
+    weights = dict(zip(held._used(), held.model.weights, strict=True))
+    assert weights.pop("exact") == pytest.approx(2)
+    assert set(np.round([*weights.values()], 3)) == {0.0}
+    (tmp_path / "model.json").write_text('{"features": {"exact": {"weight": 2}}}')
+    with pytest.raises(FormatError, match="no weights that this Linnet can use"):
+        trained(mesh, corpus, prior=str(tmp_path / "model.json"))

@@ -30,10 +30,12 @@ __all__ = [
     "project_row",
     "recipe_named",
     "recipes_for",
+    "untrained",
     "use",
 ]
 
 MODELS = "models"  # the folder of the data that trained pipelines lie in
+UNTRAINED = "dictionary"  # of projects that name no recipe for the time before there is a model
 RECIPES = "recipes"  # the folder of the data for recipes of one's own
 ITSELF = "linnet"  # the actor of what nobody asked for
 
@@ -99,6 +101,15 @@ def load_model(row: Mapping[str, Any], data: Path, kb: KnowledgeBase | None) -> 
     if not folder.is_dir():
         raise NotFoundError(f"the folder {row['path']} of model {row['id']} is gone: restore it, or train again")
     return load(folder, kb=kb)
+
+
+def untrained(row: Mapping[str, Any], data: Path, recipe: str | None = None) -> Pipeline:
+    """Return what predicts in a project while it uses no model: a recipe as it is, or the project's own if None.
+
+    Raises:
+        LinnetError: there is no such recipe, or it cannot be made.
+    """
+    return load(recipe_named(recipe or row["settings"].get("untrained") or UNTRAINED, data), kb=kb_of(row))
 
 
 def kb_of(row: Mapping[str, Any]) -> KnowledgeBase | None:

@@ -14,17 +14,15 @@ import sqlalchemy as sa
 from linnet.annotate.documents import document_of, row_of
 from linnet.annotate.held import CancelledError, Held
 from linnet.annotate.jobs import Predict, end
-from linnet.annotate.models import kb_of, load_model, model_row, project_row, recipe_named
+from linnet.annotate.models import kb_of, load_model, model_row, project_row, untrained
 from linnet.annotate.runs import add_predictions, end_run, start_run
 from linnet.annotate.tables import document, predicted, run
 from linnet.data import Document
 from linnet.pipeline import Pipeline
 from linnet.pipeline.component import batches, blind
-from linnet.recipes.config import load
 
 __all__ = ["predict"]
 
-RECIPE = "dictionary"  # of projects that name none and have no model yet
 SOME = 8  # documents that are predicted together, at most: more are faster, and later to be seen
 
 
@@ -60,11 +58,7 @@ def predict(held: Held, data: Path) -> None:
 
 
 def _pipeline(order: Predict, project: dict[str, Any], row: dict[str, Any] | None, data: Path) -> Pipeline:
-    kb = kb_of(project)
-    if row is not None:
-        return load_model(row, data, kb)
-    name = order.recipe or project["settings"].get("untrained") or RECIPE
-    return load(recipe_named(name, data), kb=kb)
+    return load_model(row, data, kb_of(project)) if row else untrained(project, data, order.recipe)
 
 
 def _earlier_run(db: sa.Connection, project: int, model: str | None, version: str) -> str | None:

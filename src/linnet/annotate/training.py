@@ -21,7 +21,7 @@ from linnet.annotate.exports import sources, training_set
 from linnet.annotate.held import CancelledError, Held
 from linnet.annotate.housekeeping import PARTS
 from linnet.annotate.jobs import Train, end
-from linnet.annotate.models import MODELS, kb_of, load_model, model_row, project_row, recipe_named, use
+from linnet.annotate.models import MODELS, kb_of, load_model, model_row, project_row, recipe_named, untrained, use
 from linnet.annotate.runs import add_model, new_id
 from linnet.annotate.scoring import divide, is_worse, score, unique
 from linnet.data import Document
@@ -171,7 +171,7 @@ def _tell(held: Held, news: Progress | Done) -> None:
 
 
 def _register(held: Held, plan: _Plan, data: Path, id: str) -> None:
-    """Score the model and the one in use on the same documents, and store what came of it, all at once."""
+    """Score the model and what it is to replace on the same documents, and store what came of it, all at once."""
     folder = data / MODELS / id
     shutil.rmtree(_parts(folder), ignore_errors=True)  # of an attempt that was killed behind its last step
     os.sync()  # what the database says is there must be there after a power cut
@@ -181,28 +181,33 @@ def _register(held: Held, plan: _Plan, data: Path, id: str) -> None:
     with held.store.read() as db:
         project = project_row(db, held.job.project)
         in_use = model_row(db, project["id"], project["model"]) if project["model"] else None
-    before = None
-    if measured and in_use is not None and (rival := _rival(held, in_use, data, plan.kb)) is not None:
-        before = _score(held, rival, plan, f"{in_use['id']}, in use")
-    worse = bool(measured and before and is_worse(measured, before, name))
-    metrics = {**measured, "measure": name, "in_use": in_use and {"model": in_use["id"], **(before or {})}}
+    before = _score_rival(held, plan, project, in_use, data) if measured else {}
+    worse = bool(before and is_worse(measured, before, name))
+    metrics = {**measured, "measure": name, "in_use": {"model": in_use and in_use["id"], **before}}
     value = measured.get("measures", {}).get(name, {}).get("value")
     with held.writing() as db:
         _add(db, held, plan, id, {**metrics, "worse": worse})
         result = {"model": id, "used": False, "worse": worse, "measure": name, "value": value, "predict": None}
         if plan.order.use and not worse:
             result |= {"used": True, "predict": use(db, held.job.project, id, held.job.user)}
-        held.say(f"{id}: " + ("in use" if result["used"] else "worse than the model in use" if worse else "kept"))
+        held.say(f"{id}: " + ("in use" if result["used"] else "worse than what is in use" if worse else "kept"))
         end(db, held.job, "succeeded", {**held.news(db), "score": value, "result": result})
 
 
-def _rival(held: Held, row: dict[str, Any], data: Path, kb: KnowledgeBase | None) -> Pipeline | None:
-    """Return the model in use; None, and say so, if it works no more: it must not keep others from taking its place."""
+def _score_rival(
+    held: Held, plan: _Plan, project: dict[str, Any], row: dict[str, Any] | None, data: Path
+) -> dict[str, Any]:
+    """Return the measures of what a new model is to replace: the model in use, or what predicts without one.
+
+    One that works no more has none, which is said: it must not keep others from taking its place.
+    """
+    who = f"{row['id']}, in use," if row else "the untrained recipe"
     try:
-        return load_model(row, data, kb)
+        rival = load_model(row, data, plan.kb) if row else untrained(project, data)
     except LinnetError as error:
-        held.say(f"{row['id']}, in use, cannot be measured: {error}")
-        return None
+        held.say(f"{who} cannot be measured: {error}")
+        return {}
+    return _score(held, rival, plan, who)
 
 
 def _score(held: Held, pipeline: Pipeline, plan: _Plan, who: str) -> dict[str, Any]:

@@ -35,6 +35,8 @@ from linnet.rerank.logit import Lists, Logit, softmax
 __all__ = ["Lexical"]
 
 PENALTIES = (3.0, 10.0, 30.0)
+FROM_PRIOR = (3.0, 30.0, 300.0)  # of squared distances from a prior: few documents stay close to it
+PRIORS = Path(__file__).parent / "priors"  # model.json of rerankers that were trained on corpora in the public domain
 FOLDS = 4
 FEW = 50  # mentions; fewer teach no weights
 
@@ -50,6 +52,9 @@ class Lexical(Reranker):
         mentions: how many mentions the weights are learned from at most; counts are made of all.
         seed: of the choice of these, by document.
         penalty: of squared weights (`linnet.rerank.logit`); None chooses one by cross-validation.
+        prior: weights that those learned here are pulled to: those of a corpus that Linnet has with it
+            (``bc5cdr``), or the file ``model.json`` of a trained reranker; "" pulls them to 0. Few documents do not
+            teach weights (`docs/benchmarks.md`, annotation).
 
     Raises:
         RecipeError: ``omit`` names no kind of columns, or others than it was trained with, or ``mentions`` or
@@ -61,6 +66,7 @@ class Lexical(Reranker):
     mentions: int = 20_000
     seed: int = 13
     penalty: float | None = None
+    prior: str = ""
     known: Known | None = field(default=None, init=False, repr=False)
     model: Logit | None = field(default=None, init=False, repr=False)
     parts: tuple[str, ...] = field(default=(), init=False, repr=False)  # of a fusion, with columns of their own
@@ -69,7 +75,7 @@ class Lexical(Reranker):
 
     FOLDS: ClassVar[int] = 5  # it is trained again for so many parts of the documents (`linnet.fit.fitting`)
     NEEDS = frozenset({"mentions", "abbreviations", "candidates"})
-    LEARNED = frozenset({"mentions", "seed", "penalty"})  # and ``omit``, which is checked against the weights
+    LEARNED = frozenset({"mentions", "seed", "penalty", "prior"})  # and ``omit``, which is checked against the weights
     USES_DEV = False
 
     def __post_init__(self) -> None:
@@ -156,25 +162,27 @@ class Lexical(Reranker):
         `before` must not know the answers of the documents it is given: `linnet.fit.fitting` sees to that.
 
         Raises:
-            DataError: no mention with a right candidate.
+            DataError: no mention with a right candidate, or there is no such prior.
+            FormatError: the prior is damaged.
         """
         self.parts = further(fused_names(before))
+        prior = _read_prior(self.prior, self._used()) if self.prior else None  # before what takes time
         self.known, lists = self.examples(train, before=before, kb=kb)
         lists = lists.take(np.add.reduceat(lists.right, lists.starts) > 0) if len(lists) else lists
         if not len(lists):
             problem = "lexical: no mention of the training documents has a right candidate to learn from"
             raise DataError(f"{problem}: a detector before it that has learned too little finds none of them")
-        if len(lists) < FEW:
+        if len(lists) < FEW and not self.prior:
             warn(f"lexical was trained on {len(lists)} mentions: too few for weights that can be trusted")
         lists = lists.take(self._sample(lists), self._columns())
         losses: dict[float, float] = {}
-        tried = PENALTIES if self.penalty is None else ()
+        tried = () if self.penalty is not None else PENALTIES if prior is None else FROM_PRIOR
         folds = lists.groups % FOLDS
         for step, penalty in enumerate(tried, 1):
-            losses[penalty] = _held_out(lists, folds, penalty)
+            losses[penalty] = _held_out(lists, folds, penalty, prior)
             yield Step(step=step, total=len(tried) + 1, losses={"nll": losses[penalty]})
         best = self.penalty or min(losses, key=lambda penalty: losses[penalty])
-        self.model, self.fitted_penalty, self._omitted = Logit.fit(lists, penalty=best), best, self.omit
+        self.model, self.fitted_penalty, self._omitted = Logit.fit(lists, penalty=best, prior=prior), best, self.omit
         yield Step(step=len(tried) + 1, total=len(tried) + 1, losses={"nll": self.model.loss(lists)})
 
     def _sample(self, lists: Lists) -> Any:
@@ -259,16 +267,13 @@ class Lexical(Reranker):
                 f"{folder} was trained with version {saved.get('kb')} of its knowledge base, "
                 f"{reranker.kb.path} has version {reranker.kb.version}: train it again"
             )
-        try:
-            reranker.parts = tuple(map(str, saved.get("parts", ())))  # earlier versions wrote none
-            if list(saved["features"]) != reranker._used():
-                raise FormatError(path, "has other columns than this Linnet computes; train the pipeline again")
-            values = [[float(item[key]) for item in saved["features"].values()] for key in ("weight", "mean", "scale")]
-        except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
-            raise FormatError(path, f"no weights that this Linnet can use ({error!r}); train again") from error
-        if not np.isfinite(values).all():
-            raise FormatError(path, "a weight is no finite number; train again")
-        reranker.model = Logit(*(np.array(column, np.float64) for column in values))
+        values = _values(path, saved)
+        if not isinstance(parts := saved.get("parts", []), list):  # earlier versions wrote none
+            raise FormatError(path, f"parts: expected a list, found {parts!r}; train again")
+        reranker.parts = tuple(map(str, parts))
+        if list(values) != reranker._used():
+            raise FormatError(path, "has other columns than this Linnet computes; train the pipeline again")
+        reranker.model = Logit(*np.array(list(values.values()), np.float64).T)
         reranker._omitted = reranker.omit
         same = saved["kb"] == reranker.kb.version  # else it was edited: names are read again, counts stay as they are
         lexicon = Lexicon.load(folder / "lexicon") if same else Lexicon.build(reranker.kb)
@@ -288,13 +293,47 @@ def _scored(candidates: Candidates, scores: Any) -> Candidates:
     return replace(candidates, scores=probabilities, features=features).sorted()
 
 
-def _held_out(lists: Lists, folds: Any, penalty: float) -> float:
+def _read_prior(name: str, columns: Sequence[str]) -> Logit:
+    """Return the weights of a prior; a column that it lacks begins with a weight of 0.
+
+    Raises:
+        DataError: there is none of this name.
+        FormatError: the file holds no weights.
+    """
+    ours = {path.stem: path for path in PRIORS.glob("*.json")}
+    path = ours.get(name, Path(name))
+    if not path.is_file():
+        raise DataError(f"lexical: prior: {name!r} is neither a file nor one of {', '.join(sorted(ours))}")
+    found = _values(path, read_json(path))
+    nothing = (0.0, 0.0, 1.0)
+    return Logit(*np.array([found.get(column, nothing) for column in columns], np.float64).T)
+
+
+def _values(path: Path, saved: Mapping[str, Any]) -> dict[str, tuple[float, float, float]]:
+    """Return weight, mean and scale of each column in what `Lexical.save` wrote to ``model.json``.
+
+    Raises:
+        FormatError: it is damaged.
+    """
+    try:
+        found = {
+            name: (float(item["weight"]), float(item["mean"]), float(item["scale"]))
+            for name, item in saved["features"].items()
+        }
+    except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
+        raise FormatError(path, f"no weights that this Linnet can use ({error!r}); train again") from error
+    if not np.isfinite(list(found.values())).all():
+        raise FormatError(path, "a weight is no finite number; train again")
+    return found
+
+
+def _held_out(lists: Lists, folds: Any, penalty: float, prior: Logit | None = None) -> float:
     """Return the mean loss of mentions with weights learned from the other folds' documents."""
     total = 0.0
     for fold in np.unique(folds):
         outside, inside = lists.take(folds != fold), lists.take(folds == fold)
         if len(outside):
-            total += Logit.fit(outside, penalty=penalty).loss(inside) * len(inside)
+            total += Logit.fit(outside, penalty=penalty, prior=prior).loss(inside) * len(inside)
     return total / len(lists)
 
 

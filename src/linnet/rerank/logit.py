@@ -2,7 +2,8 @@
 
 P(candidate) is the softmax of a weighted sum of the candidate's columns over the candidates of one mention; where
 several candidates are right, their probabilities add up. Columns are brought to mean 0 and variance 1 and the weights
-pulled towards 0 by a penalty, so that weights can be read: a weight is what one standard deviation is worth.
+pulled towards 0 by a penalty, so that weights can be read: a weight is what one standard deviation is worth. Where a
+prior is given, they are pulled towards its weights instead, in its units.
 """
 
 from __future__ import annotations
@@ -89,12 +90,13 @@ class Logit:
         return float(-np.log(np.maximum(np.add.reduceat(probabilities * lists.right, lists.starts), TINY)).mean())
 
     @classmethod
-    def fit(cls, lists: Lists, *, penalty: float) -> Logit:
+    def fit(cls, lists: Lists, *, penalty: float, prior: Logit | None = None) -> Logit:
         """Return the weights of the least penalised loss.
 
         Args:
             lists: in each of them something is right.
-            penalty: what a squared weight costs, in the unit of the summed loss.
+            penalty: what a squared weight, or its squared distance from `prior`, costs in the unit of the summed loss.
+            prior: weights of the same columns that were learned elsewhere; its means and scales are used too.
 
         >>> lists = Lists(np.array([[1.0], [0.0], [0.5], [0.9]], np.float32), np.array([True, False, False, True]),
         ...               np.array([0, 2]), np.array([0, 1]))
@@ -104,17 +106,22 @@ class Logit:
         from scipy.optimize import minimize  # noqa: PLC0415 - slow to import, needed for training alone
 
         table, right, starts, lengths = lists.table, lists.right, lists.starts, lists.lengths
-        means = table.mean(axis=0, dtype=np.float64)
-        scales = np.maximum(table.std(axis=0, dtype=np.float64), 1e-6)
-        scaled = ((table - means) / scales).astype(np.float32)
+        start = prior or _nothing_known(table)
+        scaled = ((table - start.means) / start.scales).astype(np.float32)
 
         def objective(weights: Doubles) -> tuple[float, Doubles]:
             guess = softmax((scaled @ weights.astype(np.float32)).astype(np.float64), starts)
             mass = np.maximum(np.add.reduceat(guess * right, starts), TINY)
             away = guess - guess * right / np.repeat(mass, lengths)
-            gradient = (away.astype(np.float32) @ scaled).astype(np.float64) + 2 * penalty * weights
-            return float(-np.log(mass).sum() + penalty * (weights @ weights)), gradient
+            gradient = (away.astype(np.float32) @ scaled).astype(np.float64) + 2 * penalty * (weights - start.weights)
+            return float(-np.log(mass).sum() + penalty * ((weights - start.weights) ** 2).sum()), gradient
 
-        start = np.zeros(table.shape[1])
-        found = minimize(objective, start, jac=True, method="L-BFGS-B", options={"maxiter": 300, "ftol": 1e-7})
-        return cls(np.asarray(found.x, np.float64), means, scales)
+        weights = start.weights
+        found = minimize(objective, weights, jac=True, method="L-BFGS-B", options={"maxiter": 300, "ftol": 1e-7})
+        return cls(np.asarray(found.x, np.float64), start.means, start.scales)
+
+
+def _nothing_known(table: Floats) -> Logit:
+    """Return weights of 0 for columns as they are scattered in `table`."""
+    scales = np.maximum(table.std(axis=0, dtype=np.float64), 1e-6)
+    return Logit(np.zeros(table.shape[1]), table.mean(axis=0, dtype=np.float64), scales)

@@ -131,7 +131,7 @@ class Models extends View {
     const found = metrics.measures ?? {}, rival = metrics.in_use?.measures;
     if (!Object.keys(found).length) return html`<p class="note">Nothing was kept apart to measure on.</p>`;
     const cell = (figure) => html`<td class="number">${figure ? `${share(figure.value)}${between(figure)}` : '–'}</td>`;
-    const other = rival ? [`${this.names.get(metrics.in_use.model) ?? metrics.in_use.model}, in use then`] : [];
+    const before = metrics.in_use?.model, other = rival ? [before ? `${this.names.get(before) ?? before}, in use then` : 'Without a model'] : [];
     return html`<div class="scroll" tabindex="0" role="region" aria-label="Measures"><table>
       <thead><tr><th scope="col">Measure</th>${[name, ...other].map((one) => html`<th scope="col" class="number">${one}</th>`)}</tr></thead>
       <tbody>${inOrder(Object.keys(found)).map((key) => html`<tr>
