@@ -106,6 +106,7 @@ def mentions(
         signals=draw(st.dictionaries(keys, st.floats(allow_nan=False, allow_infinity=False), max_size=2)),
         group=draw(st.sampled_from(["", "g1"])),
         meta=draw(metas),
+        terminology=draw(st.sampled_from(["", "hpo"])),
     )
 
 

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from linnet.pipeline.decide import Decide, calibrate
     from linnet.pipeline.learner import TrainingStage, made_once
     from linnet.pipeline.pipeline import Abbreviations, Sentences
+    from linnet.pipeline.several import several
     from linnet.recipes.config import load, save
     from linnet.reporter import Reporter, reporting
     from linnet.rerank.cross_encoder import CrossEncoder
@@ -88,6 +89,7 @@ _OFFERED = {
     ),
     "linnet.reporter": ("Reporter", "reporting"),
     "linnet.pipeline.component": ("align", "blind"),
+    "linnet.pipeline.several": ("several",),
     "linnet.train.network": ("NetworkComponent",),
     "linnet.fit.training": ("train",),
     "linnet.vocabularies.build": ("build",),
@@ -150,6 +152,7 @@ __all__ = [
     "read",
     "reporting",
     "save",
+    "several",
     "train",
     "write",
 ]

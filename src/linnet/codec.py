@@ -18,7 +18,7 @@ from linnet.errors import DataError, did_you_mean
 from linnet.frozen import EMPTY
 from linnet.strict_json import parse
 
-__all__ = ["dumps", "from_json", "loads", "resolve", "to_json"]
+__all__ = ["dumps", "from_json", "loads", "resolve", "to_json", "with_ids"]
 
 UNCALIBRATED = "uncalibrated"  # how a person reads the record's ""
 
@@ -88,7 +88,7 @@ def _mention_to_json(mention: Mention, doc: Document, rows: Rows | None) -> dict
     value: dict[str, Any] = {"start": mention.start, "end": mention.end, "text": doc.surface(mention)}
     if mention.parts:
         value["parts"] = [list(part) for part in mention.parts]
-    for key in ("id", "types", "alternatives", "signals", "group", "meta"):
+    for key in ("id", "types", "alternatives", "signals", "group", "terminology", "meta"):
         if item := getattr(mention, key):
             value[key] = item
     if mention.source != "pred":
@@ -273,6 +273,7 @@ MENTION = {
     "calibration": Field(_calibration),
     "signals": Field(_number_mapping),
     "group": Field(_string),
+    "terminology": Field(_string),
     "meta": Field(_mapping),
 }
 DOCUMENT = {
@@ -376,4 +377,24 @@ def resolve(candidates: Candidates, rows: Rows) -> Candidates:
         names=None if names is None else np.array(names, np.int32),
         features=candidates.features,
         kb=candidates.kb,
+    )
+
+
+def with_ids(candidates: Candidates, rows: Rows) -> Candidates:
+    """Return candidates with the ids and names of `rows` in the place of rows, as they are read without it.
+
+    Raises:
+        DataError: they were made with another version of the knowledge base.
+    """
+    if candidates.ids or not len(candidates):
+        return candidates
+    unknown = np.full(len(candidates), -1, np.int32)
+    return Candidates(
+        rows=unknown,
+        scores=candidates.scores,
+        names=None if candidates.names is None else unknown,
+        features=candidates.features,
+        kb=candidates.kb,
+        ids=tuple(_ids(candidates, rows)),
+        labels=() if candidates.names is None else tuple(_labels(candidates, rows)),
     )

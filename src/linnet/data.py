@@ -234,6 +234,8 @@ def _check_spans(spans: Sequence[Span], what: str, length: int) -> None:
 class Mention:
     """A stretch of text that names concepts. None means not done yet, ``()`` means nothing found (NIL).
 
+    ``terminology`` names the knowledge base that it was linked to beside others: a span then has a mention for each.
+
     >>> Mention(0, 13, types=("Phenotype",)).concepts is None
     True
     """
@@ -252,6 +254,7 @@ class Mention:
     signals: Mapping[str, float] = EMPTY
     group: str = ""
     meta: Mapping[str, JSON] = EMPTY
+    terminology: str = ""
 
     def __post_init__(self) -> None:
         if not 0 <= self.start < self.end:
@@ -389,5 +392,5 @@ class Document:
 
 
 def by_position(mentions: Iterable[Mention]) -> tuple[Mention, ...]:
-    """Return mentions in reading order: by start, then the longer one first, then by parts and id."""
-    return tuple(sorted(mentions, key=lambda m: (m.start, -m.end, m.parts, m.id)))
+    """Return mentions in reading order: by start, then the longer one first, then by parts, terminology and id."""
+    return tuple(sorted(mentions, key=lambda m: (m.start, -m.end, m.parts, m.terminology, m.id)))

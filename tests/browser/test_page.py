@@ -121,6 +121,28 @@ def test_hover_shows_the_concept_and_the_card_can_be_entered(page: Page) -> None
     assert page.text("#card") == ""
 
 
+def test_terminologies_have_colours_of_their_own(browser: Browser, tmp_path: Path) -> None:
+    marked = (
+        Mention(0, 8, concepts=("HP:0001250",), terminology="hpo"),
+        Mention(0, 8, concepts=("MESH:D012640",), terminology="mesh", types=("Disease",)),
+        Mention(13, 26, concepts=("MESH:D010634",), terminology="mesh", types=("Chemical",)),
+    )
+    target = tmp_path / "page.html"
+    with target.open("w", encoding="ascii") as file:
+        write_html([Document("d", "Seizures, on phenobarbital.", mentions=marked)], file, kb=Fake(), title="t")
+    page = browser.open(target)
+    assert page.js("document.querySelector('#colour').value") == "terminology"
+    legend = [line.strip() for line in page.text("#legend").splitlines()]
+    assert [line for line in legend if line][:2] == ["hpo (1)", "mesh (2)"]
+    strokes = page.js("document.querySelector('[data-seg]').style.backgroundImage")
+    assert strokes.count("repeating-linear-gradient") == 2, "a line for each, one below the other"
+    page.hover("[data-seg='0']")
+    card = page.text("#card")
+    assert "Also marked here" in card
+    assert "Terminology" in card
+    page.close()
+
+
 def test_a_pinned_card_stays_until_escape(page: Page) -> None:
     page.click("[data-seg='2']")
     page.hover("h1")

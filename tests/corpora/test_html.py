@@ -96,10 +96,11 @@ def test_no_text_becomes_markup_and_none_is_lost(text: str, id: str) -> None:
 @pytest.mark.parametrize("attack", ["</script><script>x()</script>", "<!--<script>", "{{script}}", "]]>", "\ud800"])
 def test_hostile_strings_stay_strings_everywhere(attack: str) -> None:
     kb = Fake(Concept(attack, (Name(attack), Name(attack + "2")), definition=attack))
-    doc = Document(attack, attack, mentions=(Mention(0, 1, types=(attack,), concepts=(attack,), group=attack),))
+    found_here = Mention(0, 1, types=(attack,), concepts=(attack,), group=attack, terminology=attack)
+    doc = Document(attack, attack, mentions=(found_here,))
     written = page(doc, kb=kb, title=attack, notice=(attack,))
     found, concepts = islands(written)
-    assert found[0][0] == [attack, 1, attack, [attack], [attack]]
+    assert found[0][0] == [attack, 1, attack, [attack], [attack], [attack]]
     assert concepts[attack] == {"n": attack, "d": attack, "s": [attack + "2"], "b": attack}
 
 
@@ -131,7 +132,7 @@ def test_mentions_come_in_reading_order_and_keep_what_a_reader_asks_for() -> Non
         Mention(0, 5),
     )
     [(index, doc)], concepts = islands(page(Document("d", "short toes", mentions=mentions), kb=tree()))
-    assert index == ["d", 3, "short toes", ["C:4"], ["Sign"]]
+    assert index == ["d", 3, "short toes", ["C:4"], ["Sign"], []]
     assert doc["mentions"] == [
         {"s": [[0, 10]], "c": ["C:4"], "t": ["Sign"], "p": 0.1234567, "k": "given-span", "g": "g"},
         {"s": [[0, 5]]},
@@ -139,6 +140,13 @@ def test_mentions_come_in_reading_order_and_keep_what_a_reader_asks_for() -> Non
     ]
     assert concepts["C:4"] == {"n": "name of C:4", "p": ["name of C:1"], "b": "C:4"}
     assert concepts["C:1"] == {"n": "name of C:1"}
+
+
+def test_several_terminologies_are_named() -> None:
+    both = tuple(Mention(0, 5, concepts=(id,), terminology=name) for id, name in (("C:4", "signs"), ("X:1", "drugs")))
+    [(index, doc)], _ = islands(page(Document("d", "short toes", mentions=both)))
+    assert index[5] == ["drugs", "signs"]
+    assert [mention["v"] for mention in doc["mentions"]] == ["drugs", "signs"], "side by side, by name"
 
 
 def test_candidates_carry_scores_nil_and_the_number_of_the_rest() -> None:

@@ -95,6 +95,7 @@ def mention(draw: st.DrawFn, text: str, starts: list[int], title: str) -> Mentio
         signals=draw(st.sampled_from([{}, {"detect": 0.5}])),
         group=draw(st.sampled_from(["", "g"])),
         meta=draw(st.sampled_from([{}, {"author": "a"}])),
+        terminology=draw(st.sampled_from(["", "hpo"])),
     )
 
 

@@ -46,6 +46,7 @@ def mentions(draw: st.DrawFn, length: int) -> Mention:
         concepts=draw(st.lists(IDS, max_size=2).map(tuple)),
         probability=draw(st.none() | st.integers(0, 1000).map(lambda thousandth: thousandth / 1000)),
         calibration=draw(st.sampled_from(["", "joint", "given-span"])),
+        terminology=draw(st.sampled_from(["", "hpo", "=x"])),
     )
 
 
@@ -71,13 +72,14 @@ def test_nothing_of_a_mention_is_lost(tmp_path_factory: pytest.TempPathFactory, 
 
 def test_what_is_written(tmp_path: Path) -> None:
     parts = (Span(0, 4), Span(15, 18))
-    doc = Document("7", "left and right arm\r\n", mentions=(Mention(0, 18, parts=parts), Mention(15, 18, types=("A",))))
+    both = Mention(0, 18, parts=parts, terminology="hpo")
+    doc = Document("7", "left and right arm\r\n", mentions=(both, Mention(15, 18, types=("A",))))
     content = written([doc, Document("8", "=")], texts=True)
     assert content == (
         f"{','.join(COLUMNS)},{DOCUMENT_TEXT}\n"
-        '7,0,18,left arm,,,,,,pred,0 4;15 18,"left and right arm\r\n"\n'
-        "7,15,18,arm,,,A,,,pred,,\n"
-        "8,,,,,,,,,,,'=\n"
+        '7,0,18,left arm,,,,,,pred,0 4;15 18,hpo,"left and right arm\r\n"\n'
+        "7,15,18,arm,,,A,,,pred,,,\n"
+        "8,,,,,,,,,,,,'=\n"
     )
     assert [len(d.mentions or ()) for d in read(made(tmp_path, content, "m.csv.gz"))] == [2, 0]
 

@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from linnet.data import Document, Mention
+from linnet.data import Concept, Document, Mention, Name
 from linnet.detect.gold import Gold
 from linnet.errors import LinnetError
+from linnet.home import kb_named
 from linnet.kb import KnowledgeBase
+from linnet.kb.build import build
 from linnet.pipeline import Pipeline
 from linnet.pipeline.decide import Decide
 from linnet.recipes.config import load
@@ -21,6 +23,17 @@ from linnet.retrieve.exact import Exact
 def test_each_knowledge_base_has_a_recipe(kb: KnowledgeBase) -> None:
     assert (default_recipe(None), default_recipe("hpo"), default_recipe("mine")) == ("hpo", "hpo", "dictionary")
     assert load(default_recipe(str(kb.path)), kb=kb).kb is kb
+
+
+def test_mesh_is_taken_whole_where_it_has_no_types(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LINNET_HOME", str(tmp_path))
+    path = kb_named("mesh")
+    path.parent.mkdir()
+    fever = Concept("MESH:D005334", (Name("Fever"),), ("Disease",))
+    build([fever, Concept("MESH:D001241", (Name("Aspirin"),), ("Chemical",))], path)
+    assert default_recipe("mesh") == "mesh"
+    build([replace(fever, types=())], path)
+    assert default_recipe("mesh") == "dictionary"
 
 
 def test_what_is_untrained(tmp_path: Path) -> None:

@@ -65,8 +65,8 @@ def test_offsets_are_code_points() -> None:
         ("\x00", Gap.JOIN), ("", Gap.JOIN), ("/", Gap.SLASH), (",", Gap.COMMA), (", ", Gap.COMMA), (",\n", Gap.COMMA),
         ("\u2212", Gap.JOIN),
         (" - ", Gap.BREAK), (". ", Gap.BREAK), (".", Gap.BREAK), ("; ", Gap.BREAK), (" (", Gap.BREAK),
-        (": ", Gap.BREAK), ("\u2014", Gap.BREAK), (" / ", Gap.BREAK), ("+", Gap.BREAK),
-        ("\n\n", Gap.PARAGRAPH), (".\n \n", Gap.PARAGRAPH),
+        (":", Gap.BREAK), ("\u2014", Gap.BREAK), (" / ", Gap.BREAK), ("+", Gap.BREAK),
+        ("\n\n", Gap.PARAGRAPH), (".\n \n", Gap.PARAGRAPH), (": ", Gap.PARAGRAPH), (":\n", Gap.PARAGRAPH),
     ],
 )  # fmt: skip
 def test_gap_kinds(gap: str, kind: int) -> None:

@@ -59,7 +59,7 @@ FILES: dict[str, Callable[[], str]] = {
     ),
     "table": lambda: lines("X:{0}\tname {0}".format, "id\tname\n"),
 }
-FOLDERS = ("ncbi-taxonomy", "snomed", "umls")
+FOLDERS = ("ncbi-taxonomy", "rxnorm", "snomed", "umls")
 
 
 def test_no_reader_is_left_out() -> None:
@@ -89,6 +89,11 @@ def write(vocabulary: str, folder: Path, size: int = SIZE) -> None:
         write_rrf(synthetic(size), folder)
     elif vocabulary == "snomed":
         write_rf2(synthetic(size), folder)
+    elif vocabulary == "rxnorm":
+        names = lines("{0}|ENG||||||{0}||||RXNORM|IN|{0}|name {0}||N|4096|".format, size=size)
+        (folder / "RXNCONSO.RRF").write_text(names, encoding="utf-8")
+        relations = lines("{0}||CUI|RN|1||CUI|form_of|{0}||RXNORM|||||4096|".format, size=size)
+        (folder / "RXNREL.RRF").write_text(relations, encoding="utf-8")
     else:
         names = lines("{0}\t|\tname {0}\t|\t\t|\tscientific name\t|".format, size=size)
         (folder / "names.dmp").write_text(names, encoding="utf-8")

@@ -5,12 +5,14 @@ import hashlib
 import io
 import string
 import tarfile
+import zipfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from tests.vocabularies.test_rxnorm import RXNCONSO, RXNREL
 from tests.web_server import Server, file, serving, status
 
 from linnet.errors import LinnetError
@@ -88,7 +90,8 @@ def test_the_table_is_complete(name: str) -> None:
 
 def test_names_are_those_people_know() -> None:
     diseases = {"ctd", "doid", "hpo", "medic", "medic2012", "mesh", "mesh2015", "mesh2021", "mondo"}
-    assert set(PUBLISHED) == diseases | {"chebi", "cl", "go", "mop", "ncbi-gene", "ncbi-taxonomy", "pr", "so", "uberon"}
+    others = {"chebi", "cl", "go", "mop", "ncbi-gene", "ncbi-taxonomy", "pr", "rxnorm", "so", "uberon"}
+    assert set(PUBLISHED) == diseases | others
 
 
 # --- downloads -------------------------------------------------------------------------------------------------------
@@ -154,6 +157,22 @@ def test_taxonomy_is_unpacked_for_its_reader(mirror: Server, tmp_path: Path) -> 
     assert sorted(path.name for path in source.path.iterdir()) == sorted(set(DUMPS) - {"citations.dmp"})
     kb = build_from([source], tmp_path / "taxa.kb")
     assert kb[kb.row("NCBITaxon:9606")].name == "Homo sapiens"
+
+
+def test_the_drugs_of_rxnorm_by_one_command(mirror: Server, tmp_path: Path) -> None:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as packed:
+        packed.writestr("Readme_Full_Prescribe_11022026.txt", "RxNorm 11/02/2026 Current Prescribable Content\n" * 9)
+        for name, text in (("RXNCONSO", RXNCONSO), ("RXNREL", RXNREL), ("RXNSAT", "never unpacked\n")):
+            packed.writestr(f"rrf/{name}.RRF", text)
+    mirror.say("/mirror/RxNorm_full_prescribe_current.zip", file(out.getvalue()))
+    [source] = download("rxnorm", limits=LIMITS)
+    assert source.path is not None
+    unpacked = {path.name for path in source.path.rglob("*") if path.is_file()}
+    assert unpacked == {"RXNCONSO.RRF", "RXNREL.RRF"}
+    kb = build_from([source], tmp_path / "rxnorm.kb")
+    assert kb["RXNORM:104376"].parents == ("RXNORM:29046",)
+    assert "No licence needed" in kb.sources[0]["licence"]
 
 
 def test_a_damaged_archive_is_not_kept(mirror: Server) -> None:

@@ -24,6 +24,7 @@ from linnet.evaluate import About, Comparison, Options, Report, compare, measure
 from linnet.evaluate.files import check_reports, write_reports
 from linnet.evaluate.linked import PROTOCOLS, Protocol
 from linnet.evaluate.render import caption, tables, to_json
+from linnet.evaluate.terminology import of_one_terminology
 from linnet.home import kb_folder
 from linnet.kb import KnowledgeBase
 from linnet.pipeline.component import describe_seen
@@ -109,6 +110,7 @@ def evaluate(
         wanted.extend(_read_gold(gold, source, data))
     learned = None if train is None else list(documents(train, data=data))
     systems = _read_all(names, predicted, times, as_predicted=as_predicted)
+    systems = {system: _of_gold(wanted, found, base) for system, found in systems.items()}
     if kb is None:
         base = _find_kb(systems.values())
     measured = []
@@ -176,6 +178,20 @@ def _read_predictions(path: str, *, as_predicted: bool) -> list[Document]:
     if sources == {"gold"}:
         raise LinnetError(f"{path} contains only gold mentions; if a system made them, use --as-predicted")
     return docs
+
+
+def _of_gold(gold: Sequence[Document], found: Sequence[Document], kb: KnowledgeBase | None) -> list[Document]:
+    """Return predictions of the terminology of gold, and say which others were left out."""
+    _, kept = of_one_terminology(gold, found, kb=kb)
+    ours, all_of_them = _terminologies(kept), _terminologies(found)
+    if len(ours) < len(all_of_them):
+        others = ", ".join(sorted(all_of_them - ours))
+        logger.info("measured are the mentions of %s; those of %s are left out", ", ".join(ours), others)
+    return kept
+
+
+def _terminologies(docs: Iterable[Document]) -> set[str]:
+    return {mention.terminology for doc in docs for mention in doc.mentions or ()} - {""}
 
 
 def _find_kb(systems: Iterable[Sequence[Document]]) -> KnowledgeBase | None:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from shlex import quote
+from typing import TYPE_CHECKING
 
 from linnet.corpora import FORMATS, read
 from linnet.data import Document
@@ -20,6 +21,9 @@ from linnet.kb import KnowledgeBase
 from linnet.pipeline.component import Allow
 from linnet.reporter import warn
 from linnet.text.files import open_text
+
+if TYPE_CHECKING:
+    from linnet.kb.terminologies import Terminologies
 
 __all__ = ["check_texts", "documents", "make_allow", "read_ids", "refuse_overwriting"]
 
@@ -73,7 +77,7 @@ def read_ids(text: str) -> list[str]:
 
 
 def make_allow(
-    kb: KnowledgeBase | None, types: Sequence[str], under: Sequence[str], ids: Sequence[str]
+    kb: KnowledgeBase | Terminologies | None, types: Sequence[str], under: Sequence[str], ids: Sequence[str]
 ) -> Allow | None:
     """Return the conditions that ``--types``, ``--under`` and ``--ids`` set; values may be separated by commas.
 

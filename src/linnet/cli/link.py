@@ -46,7 +46,10 @@ Ids = Annotated[
 
 def link(
     inputs: Annotated[list[str], typer.Argument(help="Texts, files, folders, globs, or - for standard input.")],
-    kb: Annotated[str | None, typer.Option(help="Knowledge base: a name (hpo) or a file.")] = None,
+    kb: Annotated[
+        list[str] | None,
+        typer.Option(help="Knowledge base: a name (hpo) or a file; repeatable: mentions of each, side by side."),
+    ] = None,
     pipeline: Annotated[
         str | None,
         typer.Option(help="Recipe (name or file) or trained folder; default: hpo, or dictionary for another --kb."),
@@ -78,14 +81,11 @@ def link(
     lasting = outputs.lasting if STDIO not in inputs else None  # what came from there does not come again
     read = [*inputs, *(ids or ()), None if pipeline in recipes() else pipeline]
     refuse_overwriting(read, [output, html, metrics, lasting and _place_of(lasting)])
-    name = pipeline or default_recipe(kb)
     times = _times() if metrics else None
     with nullcontext() if times is None else times.step("load", "pipeline"):
-        linker = load(name, kb=kb, changes=changes or ())
-        chosen = make_allow(linker.kb, types or (), under or (), ids or ())
+        linker = _load(pipeline, kb or [], changes=changes or (), detect=detect)
+        chosen = make_allow(linker.concepts, types or (), under or (), ids or ())
         linker = Pipeline(linker, name=linker.name, kb=linker.kb, allow=chosen)
-        _warn_of_untrained(*find_untrained(name, changes=changes or ()))
-        linker = linker if detect is None else add_detector(linker, detect)
     timed = linker if times is None else times.of_parts(linker)
     given = partial(_read_given, inputs, source, linker, keep_gold=keep_gold)
     tally = _Tally()
@@ -102,6 +102,21 @@ def link(
         logger.warning("%s was %s of these documents: scores measured on them are too high", linker.name, seen)
     if times is not None:
         times.write(metrics)
+
+
+def _load(pipeline: str | None, kbs: Sequence[str], *, changes: Sequence[str], detect: str | None) -> Pipeline:
+    """Return the pipeline of a knowledge base, or those of several side by side."""
+    linkers = []
+    for kb in kbs or (None,):
+        name = pipeline or default_recipe(kb)
+        linker = load(name, kb=kb, changes=changes)
+        _warn_of_untrained(*find_untrained(name, changes=changes))
+        linkers.append(linker if detect is None else add_detector(linker, detect))
+    if len(linkers) == 1:
+        return linkers[0]
+    from linnet.pipeline.several import several  # noqa: PLC0415 - most texts are linked to one
+
+    return several(*linkers)
 
 
 def _times() -> Times:
@@ -159,7 +174,7 @@ def _keeping(
     from linnet.scale.resumable import keeping  # noqa: PLC0415 - see above
 
     told = made_of(linker, choices)
-    return keeping(lasting, format=outputs.kept_as, made_of=told, rows=linker.kb, fresh=fresh)
+    return keeping(lasting, format=outputs.kept_as, made_of=told, rows=linker.concepts, fresh=fresh)
 
 
 def _link_rest(

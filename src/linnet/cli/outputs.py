@@ -20,6 +20,7 @@ from linnet.recipes.linking import NOTICE
 from linnet.text.files import STDIO, replacing
 
 if TYPE_CHECKING:
+    from linnet.kb.terminologies import Terminologies
     from linnet.scale.resumable import Unfinished
 
 __all__ = ["Outputs"]
@@ -28,7 +29,7 @@ CHANGING = ("gsc", "pubtator")  # formats that change texts and spans; the write
 # What a pipeline adds to its answers, which nobody expects there, and what the writer of GSC+ tells itself.
 EXPECTED = frozenset(
     {"abbreviations", "candidates", "groups", "mention ids", "mentions not linked", "NIL mentions", "probabilities"}
-    | {"sentences", "signals", "sources other than gold"}
+    | {"sentences", "signals", "sources other than gold", "terminologies"}
 )
 WIDTH = 46  # of the table's column for text
 
@@ -82,10 +83,10 @@ class Outputs:
             self._write_page(kept, linker)
             docs = kept
         if self.format:
-            write_beside(self._count_losses(docs), self.path, format=self.format, kb=linker.kb, aside=aside)
+            write_beside(self._count_losses(docs), self.path, format=self.format, kb=linker.concepts, aside=aside)
             self._say_lost()
-        elif linker.kb is not None:
-            show(docs, linker.kb)
+        elif linker.concepts is not None:
+            show(docs, linker.concepts)
 
     def write_kept(self, kept: Unfinished, new: Iterable[Document], linker: Pipeline) -> None:
         """Write to all places what is finished, and what is `new` and kept while it is taken."""
@@ -121,28 +122,30 @@ class Outputs:
         title = next(iter(docs)).id if len(docs) == 1 else f"{len(docs)} documents"
         made_by = f"Pipeline: {linker.name} ({linker!r}), Linnet {__version__}"
         with replacing(self.page or STDIO) as page:
-            write_html(docs, page, kb=linker.kb, title=title, notice=[made_by])
+            write_html(docs, page, kb=linker.concepts, title=title, notice=[made_by])
 
 
 # --- the table -------------------------------------------------------------------------------------------------------
 
 
-def show(docs: Iterable[Document], kb: KnowledgeBase) -> None:
-    """Print the linked mentions of each document as a table."""
+def show(docs: Iterable[Document], kb: KnowledgeBase | Terminologies) -> None:
+    """Print the linked mentions of each document as a table, with a column for several terminologies."""
     starred = False
+    several = not isinstance(kb, KnowledgeBase)
+    columns = ("text", *(["terminology"] if several else []), "concept", "name", "probability")
     for doc in docs:
-        rows = list(_rows(doc, kb))
+        rows = list(_rows(doc, kb, several=several))
         if not rows:
             say(f"{doc.id}: no concepts found")
             continue
-        table(doc.id, ("text", "concept", "name", "probability"), rows, right=(3,))
+        table(doc.id, columns, rows, right=(len(columns) - 1,))
         starred |= any(row[-1].endswith("*") for row in rows)
     print(NOTICE)
     if starred:
         print("Probabilities marked * are uncalibrated: they rank answers but are not frequencies.")
 
 
-def _rows(doc: Document, kb: KnowledgeBase) -> Iterator[tuple[str, str, str, str]]:
+def _rows(doc: Document, kb: KnowledgeBase | Terminologies, *, several: bool) -> Iterator[tuple[str, ...]]:
     for mention in doc.mentions or ():
         surface = " ".join(doc.surface(mention).split())
         surface = surface if len(surface) <= WIDTH else f"{surface[: WIDTH - 1]}…"
@@ -151,4 +154,4 @@ def _rows(doc: Document, kb: KnowledgeBase) -> Iterator[tuple[str, str, str, str
         none = "(not linked)" if mention.concepts is None else "NIL"
         for id in mention.concepts or (none,):
             name = kb[kb.row(id)].name if id in kb else ""
-            yield surface, id, name, probability + mark
+            yield surface, *([mention.terminology] if several else []), id, name, probability + mark

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from linnet.data import Document
 from linnet.pipeline import Allow, Component, Pipeline
+from linnet.pipeline.several import Several
 from linnet.recipes.config import name_of
 from linnet.text.cells import quote_formula
 from linnet.text.files import replacing
@@ -64,6 +65,10 @@ class _Timed:
         return out
 
 
+def _called(part: Component) -> str:
+    return "several" if isinstance(part, Several) else name_of(part)  # which no recipe names
+
+
 @dataclass
 class Times:
     """Collects times of steps and of the parts of a pipeline."""
@@ -81,7 +86,7 @@ class Times:
 
     def of_parts(self, pipeline: Pipeline) -> Pipeline:
         """Return the same pipeline of parts that are timed."""
-        self._parts = [_Timed(part, name_of(part)) for part in (*pipeline.front, *pipeline.parts)]
+        self._parts = [_Timed(part, _called(part)) for part in (*pipeline.front, *pipeline.parts)]
         return pipeline.with_parts(self._parts)
 
     def write(self, path: Path | None) -> None:

@@ -96,9 +96,7 @@ def _read(
     yield from read_sources(given, format, options)
 
 
-def write(
-    docs: Iterable[Document], path: str | Path, *, format: str | None = None, kb: KnowledgeBase | None = None
-) -> int:
+def write(docs: Iterable[Document], path: str | Path, *, format: str | None = None, kb: Rows | None = None) -> int:
     """Write documents to `path` and return how many; ``-`` is standard output.
 
     Args:
@@ -125,7 +123,7 @@ def write_beside(
     path: str | Path,
     *,
     format: str | None = None,
-    kb: KnowledgeBase | None = None,
+    kb: Rows | None = None,
     aside: Path | None = None,
 ) -> int:
     """Write documents as `write` does, to a file or folder `aside`, on the same disk, until all is there."""

@@ -38,6 +38,7 @@ function answerPart(m) {
   const facts = el("dl"), fact = (name, value) => addFact(facts, name, value);
   if (m.s.length > 1) fact("Marked text", el("bdi", { textContent: visible(surface(m)) }));
   fact("Source", [SOURCES[m.o], ...m.t].join(" \u00b7 "));
+  if (m.v) fact("Terminology", m.v);
   if (m.a) fact("Also accepted", m.a.map((ids) => ids.map((id) => `${nameOf(id)} (${id})`).join(" + ")).join("; "));
   const answers = m.x.filter(([id]) => id && m.c?.includes(id));
   if (answers.length) fact("Score", answers.map(([, score]) => number(score)).join("; "));
@@ -203,7 +204,9 @@ document.addEventListener("keydown", (event) => {
 });
 
 $("app").hidden = false;
-$("colour").value = new Set(index.flatMap((entry) => entry.types)).size > 1 ? "type" : "branch";
+const several = (key) => new Set(index.flatMap((entry) => entry[key])).size > 1;
+$("colour").querySelector("[value=terminology]").hidden = !several("terminologies");
+$("colour").value = several("terminologies") ? "terminology" : several("types") ? "type" : "branch";
 rank();
 drawDocuments();
 if (index.length) open(Math.max(0, Math.min(islands.length, Number(location.hash.slice(1)) || 1) - 1));

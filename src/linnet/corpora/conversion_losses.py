@@ -73,6 +73,7 @@ KINDS: Mapping[str, Callable[[Document], int]] = {
     "probabilities": _mentions(lambda mention: mention.probability is not None or mention.calibration),
     "signals": _mentions(lambda mention: mention.signals),
     "groups": _mentions(lambda mention: mention.group),
+    "terminologies": _mentions(lambda mention: mention.terminology),
     AS_WRITTEN: _mentions(lambda mention: mention.meta.keys() & SPELLINGS),
     "mention meta": _mentions(lambda mention: mention.meta.keys() - SPELLINGS),
 }
@@ -207,6 +208,7 @@ def _reduce(mention: Mention, holds: frozenset[str]) -> Mention:
         "probabilities": {"probability": None, "calibration": ""},
         "signals": {"signals": {}},
         "groups": {"group": ""},
+        "terminologies": {"terminology": ""},
     }
     changes: dict[str, Any] = {}
     for kind, fields in empty.items():

@@ -50,7 +50,7 @@ ALL = (
     | {"abbreviations", "reviewed spans", "relations", "relations other than of two concepts"}
     | {"ids, roles and meta of relations", "conjuncts and ids as written", "discontinuous mentions", "mention ids"}
     | {"several types", "alternatives", "sources other than gold", "candidates", "probabilities", "signals", "groups"}
-    | {"mention meta"}
+    | {"terminologies", "mention meta"}
 )
 
 FORMATS: dict[str, Format] = {
@@ -100,7 +100,10 @@ FORMATS: dict[str, Format] = {
         (".csv",),
         options=("rows", "faults"),
         alone=True,
-        holds=(ANNOTATIONS | {"several types", "discontinuous mentions", "sources other than gold", "probabilities"})
+        holds=(
+            ANNOTATIONS
+            | {"several types", "discontinuous mentions", "sources other than gold", "probabilities", "terminologies"}
+        )
         - {"mentions not linked", "texts", "documents without mentions"},
         carry="mentions_csv:carried",
         grows=True,
@@ -125,7 +128,7 @@ FORMATS: dict[str, Format] = {
         alone=True,
         holds=ANNOTATIONS
         | {"documents not looked at", "line breaks", "several types", "discontinuous mentions"}
-        | {"alternatives", "groups", "sources other than gold", "probabilities"},
+        | {"alternatives", "groups", "sources other than gold", "probabilities", "terminologies"},
         asked=True,
     ),
     "webanno": Format("webanno:read", None, (".tsv",), options=("name",)),

@@ -110,9 +110,10 @@ def _document_island(doc: Document, shelf: _Shelf) -> str:
     mentions = None if doc.mentions is None else by_position(doc.mentions)
     ids = dict.fromkeys(id for mention in mentions or () for id in mention.concepts or ())
     types = dict.fromkeys(type for mention in mentions or () for type in mention.types)
+    terminologies = dict.fromkeys(mention.terminology for mention in mentions or ()).keys() - {""}
     shelf.answers.update(ids)
     snippet = " ".join(doc.text[: 2 * SNIPPET].split())[:SNIPPET]
-    index = escape(island([doc.id, len(mentions or ()), snippet, list(ids), list(types)]))
+    index = escape(island([doc.id, len(mentions or ()), snippet, *map(list, (ids, types, sorted(terminologies)))]))
     units = utf16_units(doc.text)
     value = {
         "id": doc.id,
@@ -129,6 +130,8 @@ def _mention(mention: Mention, units: Sequence[int], shelf: _Shelf) -> dict[str,
         value["c"] = mention.concepts
     if mention.types:
         value["t"] = mention.types
+    if mention.terminology:
+        value["v"] = mention.terminology
     if mention.source != "pred":
         value["o"] = mention.source
     if mention.probability is not None:

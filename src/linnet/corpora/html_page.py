@@ -87,6 +87,7 @@ def _mention(node: Node, offsets: Offsets) -> Mention:
         probability=None if (probability := node.find("p")) is None else probability.number(),
         calibration=cast("Any", node.text("k", "")),
         group=node.text("g", ""),
+        terminology=node.text("v", ""),
     )
 
 

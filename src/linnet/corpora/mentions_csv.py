@@ -1,9 +1,10 @@
 """A CSV of mentions for spreadsheets: one row a mention, written, and read back with the texts they belong to.
 
-The columns are document, start, end, text, concepts, names, types, probability, calibration, source, parts; several
-values in a cell are joined by ``|``. Offsets are code points, half-open; of a discontinuous mention they are the hull,
-and parts says ``0 4;10 14``. A further column, document_text, may hold the whole text in the first row of each
-document: such a file can be read alone, and has a row without offsets for a document without mentions.
+The columns are document, start, end, text, concepts, names, types, probability, calibration, source, parts,
+terminology; several values in a cell are joined by ``|``. Offsets are code points, half-open; of a discontinuous
+mention they are the hull, and parts says ``0 4;10 14``. A further column, document_text, may hold the whole text in the
+first row of each document: such a file can be read alone, and has a row without offsets for a document without
+mentions.
 
 A text that a spreadsheet would run as a formula has an apostrophe in front (`linnet.text.cells`). Probabilities have
 four decimals.
@@ -46,6 +47,7 @@ COLUMNS = (
     "calibration",
     "source",
     "parts",
+    "terminology",
 )
 DOCUMENT_TEXT = "document_text"
 REQUIRED = ("document", "start", "end")
@@ -123,6 +125,7 @@ def _row(doc: Document, mention: Mention, name: Callable[[str], str]) -> tuple[o
         calibration,
         mention.source,
         ";".join(f"{start} {end}" for start, end in mention.parts),
+        quote_formula(mention.terminology),
     )
 
 
@@ -301,6 +304,7 @@ def _mention(row: _Row, text: str, path: str, faults: Faults) -> Mention:
             source=cells.get("source") or "gold",  # type: ignore[arg-type]  # checked by the record
             concepts=tuple(to_curie(id, first) for id in ids) if "concepts" in cells else None,
             **_probability(cells),
+            terminology=cells.get("terminology", ""),
             meta={"columns": row.others} if row.others else {},
         )
     except (DataError, ValueError) as error:

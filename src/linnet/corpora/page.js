@@ -18,8 +18,8 @@ const CALIBRATION = {
 const $ = (id) => document.getElementById(id);
 const islands = [...document.querySelectorAll("script[data-index]")];
 const index = islands.map((island, n) => {
-  const [id, count, snippet, ids, types] = JSON.parse(island.dataset.index);
-  return { n, id, count, snippet, ids, types };
+  const [id, count, snippet, ids, types, terminologies = []] = JSON.parse(island.dataset.index);
+  return { n, id, count, snippet, ids, types, terminologies };
 });
 const concepts = new Map(Object.entries(JSON.parse($("concepts").textContent)));
 const card = $("card");
@@ -61,21 +61,23 @@ function title(m) {
 
 // --- colours ---------------------------------------------------------------------------------------------------------
 
-const byType = () => $("colour").value === "type";
+const by = () => $("colour").value; // branch, type or terminology
 function category(m) {
-  if (byType()) return m.t[0] ?? "";
+  if (by() === "terminology") return m.v;
+  if (by() === "type") return m.t[0] ?? "";
   return m.c?.length ? concepts.get(m.c[0])?.b ?? "" : null;
 }
 const colour = (key) => (key === null ? NONE : slots.get(key) ?? OTHER);
 function label(key) {
   if (key === null) return "? no concept";
-  if (!slots.has(key)) return byType() ? "other or no type" : "other branches";
-  return byType() ? key : nameOf(key);
+  if (!slots.has(key)) return by() === "branch" ? "other branches" : `other or no ${by()}`;
+  return by() === "branch" ? nameOf(key) : key;
 }
 function rank() {
   const counts = new Map();
   for (const entry of index) {
-    const keys = byType() ? entry.types : entry.ids.map((id) => concepts.get(id)?.b ?? "");
+    const branches = () => entry.ids.map((id) => concepts.get(id)?.b ?? "");
+    const keys = by() === "branch" ? branches() : by() === "type" ? entry.types : entry.terminologies;
     for (const key of new Set(keys)) if (key) counts.set(key, (counts.get(key) ?? 0) + 1);
   }
   const order = [...counts].sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1));
@@ -210,7 +212,7 @@ function open(n) {
   hide();
   doc = { n, ...JSON.parse(islands[n].textContent) };
   doc.looked = doc.mentions !== null;
-  doc.mentions = (doc.mentions ?? []).map((m, i) => ({ i, c: null, t: [], o: "pred", k: "", x: [], dim: false, ...m }));
+  doc.mentions = (doc.mentions ?? []).map((m, i) => ({ i, c: null, t: [], o: "pred", k: "", v: "", x: [], dim: false, ...m }));
   current = -1;
   layOut();
   drawText();

@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linnet.data import Candidates, Document, FrozenDict, Mention, Span, by_position, mention_id
+from linnet.detect.everyday import without_everyday
 from linnet.detect.name_search import Batch, Match, Search, SurfaceSearch, Text
 from linnet.detect.name_table import MAX_WORDS, NamesFile, NameTable, name_codes
 from linnet.errors import DataError
@@ -292,8 +293,10 @@ class Dictionary(Detector):
         aliases: surfaces of training mentions are found too; they have the name row -1, and no candidates if they
             were linked to nothing.
         min_precision: what was marked in a smaller share of its occurrences in the training documents is not found.
+        everyday: names that are one everyday word ("Art", "Drive", "Ice") are found; not wanted of drugs in letters.
 
-    With either of the last two it learns, and ``signals["detect"]`` is that share; else it is the score of the match.
+    With `aliases` or `min_precision` it learns, and ``signals["detect"]`` is that share; else it is the score of the
+    match.
 
     Raises:
         DataError: `kb` is no knowledge base, `overlaps` neither of the two, or `min_precision` no share.
@@ -314,6 +317,7 @@ class Dictionary(Detector):
     under: Sequence[str] = ()
     aliases: bool = False
     min_precision: float = 0.0
+    everyday: bool = True
     learned: Learned = field(default_factory=Learned.none, init=False, repr=False, compare=False)
 
     NEEDS = frozenset({"sentences", "abbreviations"})
@@ -376,6 +380,8 @@ class Dictionary(Detector):
         """Return the words of some texts, and what is found among them."""
         batch = self._search.read(texts)
         matches = self._search.matches(batch)
+        if not self.everyday:
+            matches = filter(without_everyday(batch, texts), matches)
         if len(self.learned.surfaces):
             more = self._surfaces.matches(self._surfaces.reread(batch))
             matches = learned_matches(matches, more, self.learned.surfaces)

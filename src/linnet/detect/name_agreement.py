@@ -28,6 +28,7 @@ REORDERED, INSERTED = 0.97, 0.8
 SCOPES = (1.0, 0.9, 0.9, 0.9)  # exact, broad, narrow, related
 SHORT = 3
 ADJECTIVE = ("al", "ar", "ic", "ous", "ary")
+FINDING = ("a", "s", "sm", "y")  # endings of findings that have an adjective in -ic
 ACRONYM = 6  # characters; longer words with capitals inside are names or headings
 
 
@@ -168,7 +169,8 @@ def _acronym(word: str) -> bool:
 def _adjective(word: str, name: str) -> bool:
     """Say whether `word` is the adjective of the finding `name`, as hypotonic is of hypotonia."""
     word, name = word.casefold(), name.casefold()
-    return len(word) > 6 and (word.endswith("ic") or (word.endswith("ive") and name.endswith("ion")))
+    of_finding = word.endswith("ic") and name.endswith(FINDING)  # "diabetic" is none of the drug Diabetal
+    return len(word) > 6 and (of_finding or (word.endswith("ive") and name.endswith("ion")))
 
 
 @functools.lru_cache(maxsize=1 << 16)

@@ -27,6 +27,7 @@ from linnet.text.coordination import Conjunct, Phrase, conjuncts, shared_end
 from linnet.text.short_forms import Occurrence, ShortForms
 from linnet.text.tokens import HYPHENS, Gap, Tokens, gap_kind, tokenize, words
 from linnet.text.variants import BEARERS, CONJUNCTIONS, PREFIXES, content_words, stem
+from linnet.text.wordlists import listed
 
 __all__ = ["Batch", "Match", "Search", "SurfaceSearch", "Text"]
 
@@ -43,6 +44,7 @@ LONGEST_WITH_INSERTION = 5
 ADJECTIVE = ("al", "ar", "ary", "ed", "ic", "ive", "less", "ous", "set")
 DESCRIBING = (*ADJECTIVE, "ly")
 MOST_PHRASES, LONGEST_PHRASE = 8, 6
+TITLES = frozenset(map(str.capitalize, listed("title")))
 
 
 # --- texts as words --------------------------------------------------------------------------------------------------
@@ -362,6 +364,8 @@ class Search:
     # --- the close look ----------------------------------------------------------------------------------------------
 
     def _judge(self, view: _View, words: tuple[int, ...], entry: int, how: How) -> Iterator[Match]:
+        if len(words) == 1 and words[0] in view.people:
+            return
         surfaces = tuple([view.surfaces[at] for at in words])
         if view.expanded and not view.expanded.isdisjoint(words):  # what stands there is the long form
             surfaces = tuple([word for surface in surfaces for word in _content_words(surface)])
@@ -407,6 +411,7 @@ class _View:
         self.goes_on = _goes_on(batch)
         self.unknown = frozenset(np.flatnonzero(batch.kinds == Kind.UNKNOWN).tolist())
         self.expanded, self.silent = batch.expanded, batch.silent
+        self.people = _people(self.surfaces, self.runs)
 
     def follows(self, at: int) -> int:
         """Return how a phrase that goes on with the word `at` does so: 1 with a bearer of findings, else 2."""
@@ -451,6 +456,22 @@ class _View:
 @functools.lru_cache(maxsize=1 << 12)
 def _content_words(surface: str) -> list[str]:
     return content_words(surface)
+
+
+def _people(surfaces: Sequence[str], runs: Sequence[int]) -> frozenset[int]:
+    """Return which words are names of people: with a capital, behind a title and initials ("Dr. A. Neck").
+
+    >>> sorted(_people(["Dr", "T", "Falls", "saw", "Mr", "Bone"], [0] * 6))
+    [2, 5]
+    """
+    found = []
+    for title in [at for at, surface in enumerate(surfaces) if surface in TITLES]:
+        at = title + 1
+        while at < len(surfaces) and len(surfaces[at]) == 1 and surfaces[at].isupper():
+            at += 1
+        if at < len(surfaces) and runs[at] == runs[title] and surfaces[at][0].isupper():
+            found.append(at)
+    return frozenset(found)
 
 
 def _goes_on(batch: Batch) -> npt.NDArray[np.bool_]:

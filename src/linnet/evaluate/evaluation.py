@@ -38,6 +38,7 @@ from linnet.evaluate.report import (
     drop_surrogates,
 )
 from linnet.evaluate.slices import slices
+from linnet.evaluate.terminology import of_one_terminology
 from linnet.evaluate.uncertainty import Adjustment, adjust, intervals, mcnemar, paired_bootstrap
 from linnet.kb import KnowledgeBase
 from linnet.pipeline.component import count_seen, is_reviewed
@@ -103,7 +104,7 @@ def evaluate(
 
     Args:
         gold: documents with gold mentions.
-        predicted: the same documents, in any order, with predicted mentions.
+        predicted: the same documents, in any order, with predicted mentions; of several terminologies those of gold's.
         kb: says which concepts can be found at all, and maps retired ids of both sides to their successors; without
             it every concept counts as known, and the protocol ``in-kb`` is ``all``.
         train: documents the system has learned from, for slices such as seen and unseen concepts.
@@ -141,6 +142,7 @@ def measure(
     options = options or Options()
     if kb is None and options.protocol == "in-kb":  # what a knowledge base holds is not known
         options = replace(options, protocol="all")
+    gold, predicted = of_one_terminology(gold, predicted, kb=kb)
     pairs = [(one, _keep_reviewed(one, other)) for one, other in pair_documents(gold, predicted, kb=kb)]
     linked = Linked.of(pairs, kb=kb, rule=rule)
     live = successor(kb)

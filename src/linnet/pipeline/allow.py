@@ -5,10 +5,13 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from linnet.errors import did_you_mean
 from linnet.kb import KnowledgeBase, Mask
+
+if TYPE_CHECKING:
+    from linnet.kb.terminologies import Terminologies
 
 __all__ = ["Allow", "combined"]
 
@@ -42,7 +45,7 @@ class Allow:
         special = [allow.mask(kb) for kind, allow in self.by_type if kind in mention_types]
         return mask & functools.reduce(Mask.__or__, special) if special else mask
 
-    def problems(self, kb: KnowledgeBase) -> Iterator[str]:
+    def problems(self, kb: KnowledgeBase | Terminologies) -> Iterator[str]:
         """Yield what the conditions name that a knowledge base lacks, a line for each kind: ``types: …``."""
         known = kb.types()
         for name in (name for name in self.types or () if name not in known):
@@ -55,6 +58,21 @@ class Allow:
                 yield f"{field}: {kb.path.name} has no concept {', '.join(map(repr, lacking[:SHOWN]))}{more}{hint}"
         for other in self.also:
             yield from other.problems(kb)
+
+    def known_to(self, kb: KnowledgeBase) -> Allow:
+        """Return what these conditions mean for one of several terminologies.
+
+        A type or id that it lacks is none of its business, and a condition that names nothing it has is none.
+        """
+        types = kb.types()
+        return replace(
+            self,
+            types=tuple(name for name in self.types or () if name in types) or None,
+            ids=tuple(id for id in self.ids or () if id in kb) or None,
+            under=tuple(id for id in self.under or () if id in kb) or None,
+            by_type=tuple((kind, allow.known_to(kb)) for kind, allow in self.by_type),
+            also=tuple(other.known_to(kb) for other in self.also),
+        )
 
 
 @functools.lru_cache(maxsize=32)

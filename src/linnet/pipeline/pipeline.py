@@ -14,7 +14,7 @@ from collections import ChainMap
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -28,6 +28,9 @@ from linnet.pipeline.component import Component, Seen, Texts, batches, documents
 from linnet.pipeline.learner import HANDED_IN, Learner
 from linnet.text.abbreviations import find_abbreviations
 from linnet.text.sentences import split_sentences
+
+if TYPE_CHECKING:
+    from linnet.kb.terminologies import Terminologies
 
 __all__ = ["Abbreviations", "Pipeline", "Sentences", "Stage", "check_order"]
 
@@ -72,6 +75,11 @@ class Stage(Learner, ABC):
         """Names of the signals that it gives mentions for calibration, those of inner components included."""
         inner = (name for part in self.inner if isinstance(part, Stage) for name in part.signals)
         return tuple(dict.fromkeys([*self.SIGNALS, *inner]))
+
+    @property
+    def terminologies(self) -> Terminologies | None:
+        """The knowledge bases that it links to, where there are several."""
+        return None
 
     @abstractmethod
     def __call__(self, docs: Sequence[Document], /, *, allow: Allow | None = None) -> list[Document]:
@@ -195,6 +203,16 @@ class Pipeline(Stage):
         return self.kb
 
     @property
+    def terminologies(self) -> Terminologies | None:
+        """The knowledge bases that a part links to, where there are several."""
+        return next((found for part in self.parts if isinstance(part, Stage) and (found := part.terminologies)), None)
+
+    @property
+    def concepts(self) -> KnowledgeBase | Terminologies | None:
+        """What holds the concepts of its answers."""
+        return self.kb or self.terminologies
+
+    @property
     def needs(self) -> frozenset[str]:
         """What the documents themselves must bring."""
         have, needed = set[str](), set[str]()
@@ -250,8 +268,9 @@ class Pipeline(Stage):
         return made
 
     def names(self, mention: Mention) -> tuple[str, ...]:
-        """Return the preferred name of each concept of a mention, the id of one that `kb` does not hold."""
-        return tuple([self.kb[id].name if self.kb and id in self.kb else id for id in mention.concepts or ()])
+        """Return the preferred name of each concept of a mention, the id of one that no knowledge base holds."""
+        held = self.concepts
+        return tuple([held[id].name if held and id in held else id for id in mention.concepts or ()])
 
     def stream(self, docs: Iterable[Document], *, batch: int = 64, allow: Allow | None = None) -> Iterator[Document]:
         """Yield the documents of an endless source, `batch` at a time, or fewer where they are long."""

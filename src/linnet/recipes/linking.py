@@ -13,7 +13,7 @@ from linnet.errors import LinnetError, did_you_mean
 from linnet.pipeline import Component, Pipeline
 from linnet.pipeline.component import blind
 from linnet.pipeline.decide import Decide
-from linnet.recipes.config import components, make, name_of, read_recipe, recipes
+from linnet.recipes.config import components, make, name_of, open_kb, read_recipe, recipes
 
 __all__ = ["NOTICE", "add_detector", "default_recipe", "find_untrained", "hide_gold"]
 
@@ -22,9 +22,24 @@ logger = logging.getLogger(__name__)
 NOTICE = "Negation and family history are not interpreted: 'no cleft palate' still links cleft palate."
 
 
+# Knowledge bases by the names that `linnet kb build --download` gives them, with recipes that leave out what is no
+# finding, disease or drug; others are taken whole.
+RECIPES = {"hpo": "hpo", "mesh": "mesh", "mesh2015": "mesh", "mesh2021": "mesh", "rxnorm": "rxnorm"}
+OF_MESH = {"Disease", "Chemical"}
+
+
 def default_recipe(kb: str | None) -> str:
-    """Return the default recipe for a knowledge base, given by name or file."""
-    return "hpo" if kb in (None, "hpo") else "dictionary"
+    """Return the default recipe for a knowledge base, given by name or file.
+
+    Raises:
+        KnowledgeBaseError: there is no such MeSH, whose types are looked at: a table of it may have none.
+
+    >>> default_recipe(None), default_recipe("rxnorm"), default_recipe("my.kb")
+    ('hpo', 'rxnorm', 'dictionary')
+    """
+    name = RECIPES.get(kb or "hpo", "dictionary")
+    untyped = name == "mesh" and kb is not None and not open_kb(kb).types().keys() >= OF_MESH
+    return "dictionary" if untyped else name
 
 
 def find_untrained(source: str, *, changes: Sequence[str] = ()) -> tuple[str, list[str]]:

@@ -13,6 +13,7 @@ from linnet import __version__
 from linnet.frozen import EMPTY
 from linnet.pipeline import Component, Pipeline, Stage
 from linnet.pipeline.learner import inner_of
+from linnet.pipeline.several import Several
 from linnet.recipes.config import recipes
 
 __all__ = ["made_of"]
@@ -31,9 +32,12 @@ def made_of(linker: Pipeline, options: Mapping[str, object] = EMPTY) -> dict[str
     [{'use': 'linnet.detect.gold:Gold', 'types': False}]
     """
     trained = Path(linker.name) if linker.name and linker.name not in recipes() else None
+    many = [made_of(one) for part in linker.parts if isinstance(part, Several) for one in part.of]
+    if many:
+        options = {"terminologies": many, **options}
     return {
         "version of Linnet": __version__,
-        "pipeline": [_describe(part) for part in linker.parts],
+        "pipeline": [_describe(part) for part in linker.parts if not isinstance(part, Several)],
         "allowed": None if linker.allow is None else asdict(linker.allow),
         "trained folder": _state(trained) if trained is not None and trained.is_dir() else "",
         "version of the knowledge base": "" if linker.kb is None else linker.kb.version,

@@ -37,7 +37,8 @@ class Gap:
     """Kinds of gaps between two words, from the weakest to the strongest.
 
     ``JOIN``: blanks, one line break, quotes, or a hyphen that touches both words; ``SLASH``: a slash that touches
-    both words; ``COMMA``: a comma and blanks; ``BREAK``: any other punctuation; ``PARAGRAPH``: an empty line.
+    both words; ``COMMA``: a comma and blanks; ``BREAK``: any other punctuation; ``PARAGRAPH``: an empty line, or the
+    colon and blank behind a heading.
     """
 
     JOIN, SLASH, COMMA, BREAK, PARAGRAPH = range(5)
@@ -116,10 +117,10 @@ def form(word: str) -> str:
 def gap_kind(gap: str) -> int:
     r"""Return the `Gap` kind of what stands between two words.
 
-    >>> [gap_kind(gap) for gap in (" ", "-", "\n", "/", ", ", "; ", " - ", "\n\n")]
-    [0, 0, 0, 1, 2, 3, 3, 4]
+    >>> [gap_kind(gap) for gap in (" ", "-", "\n", "/", ", ", "; ", " - ", ":", "\n\n", ": ")]
+    [0, 0, 0, 1, 2, 3, 3, 3, 4, 4]
     """
-    if gap.count("\n") > 1:
+    if gap.count("\n") > 1 or (":" in gap and gap[-1].isspace()):
         return Gap.PARAGRAPH
     if _TIGHT.fullmatch(gap):
         return Gap.JOIN

@@ -27,6 +27,7 @@ VOCABULARIES: dict[str, str] = {
     "ncbi-gene": "linnet.vocabularies.ncbi:read_ncbi_gene",
     "ncbi-taxonomy": "linnet.vocabularies.ncbi:read_ncbi_taxonomy",
     "obo": "linnet.vocabularies.obo:read_obo",
+    "rxnorm": "linnet.vocabularies.rxnorm:read_rxnorm",
     "snomed": "linnet.vocabularies.snomed:read_snomed",
     "table": "linnet.vocabularies.table:read_table",
     "texoo": "linnet.vocabularies.texoo_terms:read_texoo",
@@ -37,7 +38,8 @@ UNTESTED: dict[str, str] = {
     "ctd": "the vocabulary of chemicals",
     "mesh": "files in ASCII",
     "ncbi-taxonomy": "the whole dump",
-    "umls": "releases of the UMLS and of RxNorm",
+    "rxnorm": "its releases",
+    "umls": "releases of the UMLS",
 }
 
 

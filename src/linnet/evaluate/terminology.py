@@ -1,0 +1,83 @@
+"""Of predictions of several terminologies, those of the one that gold documents are annotated with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from linnet.data import Document, Mention
+from linnet.errors import MismatchError
+from linnet.kb import KnowledgeBase
+
+__all__ = ["of_one_terminology"]
+
+
+def of_one_terminology(
+    gold: Sequence[Document], predicted: Sequence[Document], *, kb: KnowledgeBase | None = None
+) -> tuple[list[Document], list[Document]]:
+    """Return gold and predicted documents with the mentions of the terminology that gold is of.
+
+    Mentions that name no terminology stay; where the predictions name fewer than two, all do.
+
+    Args:
+        gold: documents with gold mentions.
+        predicted: the same documents.
+        kb: says which terminology; without it that whose concepts have the prefixes of gold's.
+
+    Raises:
+        MismatchError: no terminology of the predictions is that of `kb`, or none or several are those of gold.
+
+    >>> gold = [Document("a", "Fits.", mentions=(Mention(0, 4, source="gold", concepts=("HP:0001250",)),))]
+    >>> names = {"hpo": "HP:0001250", "mesh": "MESH:D012640"}
+    >>> found = (Mention(0, 4, concepts=(id,), terminology=name) for name, id in names.items())
+    >>> _, [doc] = of_one_terminology(gold, [Document("a", "Fits.", mentions=tuple(found))])
+    >>> [mention.terminology for mention in doc.mentions]
+    ['hpo']
+    """
+    named = sorted({mention.terminology for mention in _mentions(predicted)} - {""})
+    if len(named) < 2:
+        return list(gold), list(predicted)
+    chosen = _of_kb(predicted, kb) if kb is not None else _of_gold(gold, predicted)
+    if len(chosen) != 1:
+        what = f"{' and '.join(sorted(chosen))} are" if chosen else "none is"
+        whose = f"of {kb.path.name}" if kb is not None else "of gold's concepts"
+        way = "give --kb the knowledge base of gold"
+        raise MismatchError(f"the predictions are of {', '.join(named)}; {what} {whose}: {way}")
+    return _only(gold, *chosen), _only(predicted, *chosen)
+
+
+def _mentions(docs: Iterable[Document]) -> Iterator[Mention]:
+    return (mention for doc in docs for mention in doc.mentions or ())
+
+
+def _of_kb(predicted: Iterable[Document], kb: KnowledgeBase) -> set[str]:
+    """Return the terminologies whose candidates are of a knowledge base, or else that of its name."""
+    made: dict[str, set[str]] = {}
+    for mention in _mentions(predicted):
+        if mention.terminology and mention.candidates is not None:
+            made.setdefault(mention.terminology, set()).add(mention.candidates.kb)
+    found = {name for name, versions in made.items() if any(one and kb.comes_from(one) for one in versions)}
+    return found or {kb.info["name"]} & {mention.terminology for mention in _mentions(predicted)}
+
+
+def _of_gold(gold: Iterable[Document], predicted: Iterable[Document]) -> set[str]:
+    """Return the terminologies with a concept of a prefix that gold's concepts have."""
+    wanted = {_prefix(id) for mention in _mentions(gold) for id in mention.concepts or ()}
+    return {
+        mention.terminology
+        for mention in _mentions(predicted)
+        if mention.terminology and any(_prefix(id) in wanted for id in mention.concepts or ())
+    }
+
+
+def _prefix(id: str) -> str:
+    return id.partition(":")[0]
+
+
+def _only(docs: Iterable[Document], name: str) -> list[Document]:
+    return [
+        replace(doc, mentions=tuple(one for one in doc.mentions if one.terminology in ("", name)))
+        if doc.mentions
+        else doc
+        for doc in docs
+    ]
