@@ -310,3 +310,32 @@ def test_folds_become_folders(run: Run, home: Path, tmp_path: Path) -> None:
     assert "unknown layout" in run("corpus", "prepare", "ask_a_patient/fold-11", "-o", tmp_path / "x").err
     done = run("corpus", "stats", "ask_a_patient/fold-11:dev")
     assert (done.code, "unknown layout of ask_a_patient 'fold-11', expected one of fold-0" in done.err) == (2, True)
+
+
+def test_a_corrected_table_becomes_gold(run: Run, recipe: Path, kb: KnowledgeBase, tmp_path: Path) -> None:
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    for name, text in (("a", "Seizures and cleft palate. Short stature?"), ("b", "Nothing.")):
+        (notes / f"{name}.txt").write_text(text)
+    found, gold = tmp_path / "found.csv", tmp_path / "gold.jsonl"
+    assert run("link", "-q", notes, "--pipeline", recipe, "-o", found).code == 0
+    assert run("corpus", "convert", found, gold).code == 2
+    lines = found.read_text(encoding="utf-8").splitlines()
+    kept = [line for line in lines if "Cleft" not in line]
+    added = "a,,,Short,,,,,,cleft palate" + "," * (lines[0].count(",") - 9)
+    found.write_text("\n".join([*kept, added]), encoding="utf-8")
+    done = run("corpus", "convert", found, gold, "--texts", notes)
+    assert (done.code, f"{found}:4: column right_concept" in done.err, "--kb" in done.err) == (2, True, True)
+    found.write_text("\n".join([*kept, added.replace("Short", "palate")]), encoding="utf-8")
+    assert run("corpus", "convert", found, gold, "--texts", notes, "--kb", kb.path).code == 0
+    docs = list(linnet.read(gold))
+    assert [[(doc.surface(m), m.concepts, m.source) for m in doc.mentions or ()] for doc in docs] == [
+        [
+            ("Seizures", ("HP:0001250",), "gold"),
+            ("palate", ("HP:0000175",), "gold"),
+            ("Short stature", ("HP:0004322",), "gold"),
+        ],
+        [],
+    ]
+    refused = run("corpus", "convert", found, gold, "--texts", notes, "--from", "csv")
+    assert (refused.code, "for other files" in refused.err) == (2, True)

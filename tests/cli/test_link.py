@@ -288,7 +288,7 @@ def test_ctrl_c_says_what_is_left(recipe: Path, tmp_path: Path) -> None:
     source.write_text("".join(f'{{"id":"{i}","text":"{"Seizures and cleft palate. " * 200}"}}\n' for i in range(4000)))
     out = tmp_path / "out.jsonl"
     out.write_text("old\n")
-    process = linnet_process("link", source, "--pipeline", recipe, "-o", out)
+    process = linnet_process("link", source, "--pipeline", recipe, "-o", out, "--overwrite")
     deadline = time.monotonic() + 30
     progress = tmp_path / "out.jsonl.unfinished" / "progress"
     while not (progress.exists() and progress.read_text().count("\n") > 1) and time.monotonic() < deadline:

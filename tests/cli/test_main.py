@@ -92,7 +92,7 @@ def test_too_little_memory_is_said(run: Run, monkeypatch: pytest.MonkeyPatch) ->
 
 def test_what_takes_one_value_is_given_once(run: Run, recipe: Path) -> None:
     for command, said in (
-        (("evaluate", "a", "b", "--kb", "hpo", "--kb", "mesh"), "--kb takes one value but was given 2, the last 'mesh'"),
+        (("evaluate", "a", "b", "--kb", "c", "--kb", "d"), "--kb takes one value but was given 2, the last 'd'"),
         (("link", "Fits.", "-o", "a.csv", "--output=b.csv", "-oc.csv"), "--output takes one value but was given 3"),
         (("kb", "search", "hpo", "fits", "--limit", 1, "--limit", 2), "--limit takes one value"),
         (("corpus", "stats", "a", "--data", "b", "--data", "b"), "--data takes one value"),

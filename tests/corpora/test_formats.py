@@ -225,16 +225,49 @@ def test_csv_of_mentions() -> None:
     )
     out = io.StringIO()
     assert mentions_csv.write([doc, Document("e", "")], out, rows=Kb()) == 2
-    header, *rows = csv.reader(io.StringIO(out.getvalue()))
+    assert out.getvalue().startswith("\ufeff"), "Excel shows MÃ¼ller without"
+    header, *rows = csv.reader(io.StringIO(out.getvalue()[1:]))
     assert tuple(header) == mentions_csv.COLUMNS
     assert rows == [
-        ["'-d", "0", "5", "'=Fits", "X:1", "'=one", "A|B", "0.25", "uncalibrated", "pred", "", ""],
-        ["'-d", "5", "17", ', "bad"\nones', "X:0|X:9", "zero|", "", "0.5", "joint", "user", "", ""],
-        ["'-d", "1", "5", "Fits", "", "", "", "", "", "pred", "", ""],
+        [
+            "'-d",
+            "0",
+            "5",
+            "'=Fits",
+            '«=Fits», "bad"',
+            "X:1",
+            "'=one",
+            "0.25",
+            "",
+            "",
+            "A|B",
+            "uncalibrated",
+            "pred",
+            "",
+            "",
+        ],
+        [
+            "'-d",
+            "5",
+            "17",
+            ', "bad"\nones',
+            '\'=Fits«, "bad" ones»',
+            "X:0|X:9",
+            "zero|",
+            "0.5",
+            "",
+            "",
+            "",
+            "joint",
+            "user",
+            "",
+            "",
+        ],
+        ["'-d", "1", "5", "Fits", '\'=«Fits», "bad"', "", "", "", "", "", "", "", "pred", "", ""],
     ]
 
 
 def test_csv_without_knowledge_base() -> None:
     out = io.StringIO()
     mentions_csv.write([Document("d", "@Fits", mentions=(Mention(0, 5, concepts=("X:1",)),))], out)
-    assert out.getvalue().splitlines()[1] == "d,0,5,'@Fits,X:1,,,,,pred,,"
+    assert out.getvalue().splitlines()[1] == "d,0,5,'@Fits,«@Fits»,X:1,,,,,,,pred,,"

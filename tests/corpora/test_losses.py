@@ -37,6 +37,8 @@ OTHER_RELATIONS: list[dict[str, Any]] = [
     {"type": "CID", "id": "R6"},
 ]
 
+NEEDS = {"spacy": "spacy", "xlsx": "openpyxl"}  # of other packages
+
 
 @st.composite
 def tame(draw: st.DrawFn) -> Document:
@@ -101,8 +103,8 @@ def mention(draw: st.DrawFn, text: str, starts: list[int], title: str) -> Mentio
 
 def back(doc: Document, name: str, folder: Path) -> Document:
     """Write a document in a format and read it again."""
-    if name == "spacy":
-        pytest.importorskip("spacy", reason="the extra spacy is not installed")
+    if name in NEEDS:
+        pytest.importorskip(NEEDS[name], reason=f"{NEEDS[name]} is not installed")
     if FORMATS[name].write_folder:
         write([doc], folder / "brat", format=name)
         [out] = read(folder / "brat", format=name)
@@ -124,7 +126,7 @@ def test_what_is_read_back_is_what_was_announced(
     out = back(announced, name, tmp_path_factory.mktemp("x"))
     if name == "conll":  # it cannot but say sentences
         out = replace(out, sentences=None)
-    if name == "html":  # it has mentions in reading order
+    if name in ("html", "xlsx"):  # they have mentions in reading order
         announced = replace(announced, mentions=announced.mentions and by_position(announced.mentions))
     if name in ("brat", "bioc", "bioc_json", "bigbio"):  # a mention without an id is given one
         ids = {m.spans: m.id for m in announced.mentions or ()}
@@ -146,8 +148,8 @@ def test_kept_documents_lose_nothing_more(doc: Document, holds: frozenset[str]) 
 @pytest.mark.parametrize("name", [name for name in WRITABLE if name != "csv"])
 def test_formats_are_found_out(name: str, tmp_path: Path) -> None:
     """Without being told the format, a file or folder is read as what it was written as, each document once."""
-    if name == "spacy":
-        pytest.importorskip("spacy", reason="the extra spacy is not installed")
+    if name in NEEDS:
+        pytest.importorskip(NEEDS[name], reason=f"{NEEDS[name]} is not installed")
     mentions = (Mention(0, 5, source="gold", types=("Disease",), concepts=("MESH:D014262",)),)
     docs = [Document(id, "Fever and cough.", mentions=mentions) for id in ("1", "2")]
     place = tmp_path / ("brat" if FORMATS[name].write_folder else f"x{FORMATS[name].suffixes[0]}")
@@ -163,7 +165,7 @@ def test_csv_says_that_it_has_no_texts(tmp_path: Path) -> None:
     write([doc], tmp_path / "x.csv")
     [out] = read_mentions(tmp_path / "x.csv", [replace(doc, mentions=None)])
     assert out == doc
-    with pytest.raises(FormatError, match=r"document_text.*link again with -o x\.jsonl"):
+    with pytest.raises(FormatError, match=r"document_text.*convert --texts FOLDER"):
         list(read(tmp_path / "x.csv"))
 
 

@@ -76,10 +76,10 @@ def test_what_is_written(tmp_path: Path) -> None:
     doc = Document("7", "left and right arm\r\n", mentions=(both, Mention(15, 18, types=("A",))))
     content = written([doc, Document("8", "=")], texts=True)
     assert content == (
-        f"{','.join(COLUMNS)},{DOCUMENT_TEXT}\n"
-        '7,0,18,left arm,,,,,,pred,0 4;15 18,hpo,"left and right arm\r\n"\n'
-        "7,15,18,arm,,,A,,,pred,,,\n"
-        "8,,,,,,,,,,,,'=\n"
+        f"\ufeff{','.join(COLUMNS)},{DOCUMENT_TEXT}\n"
+        '7,0,18,left arm,«left» and right «arm»,,,,,,,,pred,0 4;15 18,hpo,"left and right arm\r\n"\n'
+        "7,15,18,arm,left and right «arm»,,,,,,A,,pred,,,\n"
+        "8,,,,,,,,,,,,,,,'=\n"
     )
     assert [len(d.mentions or ()) for d in read(made(tmp_path, content, "m.csv.gz"))] == [2, 0]
 
@@ -179,7 +179,7 @@ def test_hulls_without_parts_are_noticed(tmp_path: Path) -> None:
         ("document,begin,end\n", 1, r"there is no column 'start'; the columns are document, begin, end .*columns="),
         ("documents,start,end\n", 1, "did you mean 'documents'"),
         ("document,start,end,END\n", 1, "two columns are called 'end'"),
-        ("document,start,end\n", 1, r"no column 'document_text'.*give the texts to .*read_mentions\(path, texts\)"),
+        ("document,start,end\n", 1, r"no column 'document_text'.*--texts FOLDER, .*read_mentions\(path, texts\)"),
         ("document,start,end,document_text\na,,,x\nb,,,y\na,,,x\n", 4, "rows of document 'a' stand further up"),
         (
             "document,start,end,document_text\na,,,x\na,0,1,y\n",
@@ -217,3 +217,40 @@ def test_a_file_without_a_first_row_that_names_its_columns(tmp_path: Path) -> No
 def test_probabilities_have_four_decimals() -> None:
     doc = Document("d", "Fits.", mentions=(Mention(0, 4, concepts=("A:1",), probability=0.965149998664856),))
     assert written([doc], texts=False).splitlines()[1].split(",")[7] == "0.9651"
+
+
+# --- corrected files -------------------------------------------------------------------------------------------------
+
+LETTER = Document(
+    "7", "Frau Müller has fits, no fever.", mentions=(Mention(16, 20, concepts=("HP:0001250",), probability=0.5),)
+)
+
+
+@pytest.mark.parametrize("cut", [",", ";", "\t"])
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_corrected_files_of_any_spreadsheet(tmp_path: Path, cut: str, mark: str) -> None:
+    """Excel saves with semicolons and decimal commas where these are usual, other programs without byte order mark."""
+    table = csv.DictReader(io.StringIO(written([LETTER], texts=False).removeprefix("\ufeff")))
+    [row] = table
+    row["probability"] = "0,5"
+    added = {"document": "7", "text": "fever", "right_concept": "HP:0001945"}
+    out = io.StringIO()
+    writer = csv.DictWriter(out, COLUMNS, delimiter=cut)
+    writer.writeheader()
+    writer.writerows([row, added])
+    path = made(tmp_path, mark + out.getvalue(), "m.txt")
+    [doc] = read_mentions(path, [replace(LETTER, mentions=None)], corrected=True)
+    assert doc.mentions == (
+        Mention(16, 20, source="gold", concepts=("HP:0001250",), probability=0.5),
+        Mention(25, 30, source="gold", concepts=("HP:0001945",)),
+    )
+
+
+def test_corrections_count_in_a_file_that_is_read_alone(tmp_path: Path) -> None:
+    content = "document,start,end,text,concepts,correct,right_concept,source,document_text\n"
+    content += "7,0,4,Fits,X:1,,X:2|X:3,pred,Fits no fever\n7,5,7,no,X:1,NO,,pred,\n7,8,13,fever,X:4,,,pred,\n"
+    [doc] = read(made(tmp_path, content))
+    assert doc.mentions == (
+        Mention(0, 4, source="gold", concepts=("X:2", "X:3")),
+        Mention(8, 13, concepts=("X:4",)),
+    )

@@ -36,7 +36,8 @@ from tools.fuzz.excerpts import VOCABULARIES as MORE
 
 Files = Mapping[str, bytes]
 LENGTH = 4_000  # bytes of an excerpt of a real file, about
-PACKED = {"spacy": 1_000}  # bytes that documents are taken to have, where they are packed: too many would be written
+# Bytes that documents are taken to have, where they are packed: too many would be written.
+PACKED = {"spacy": 1_000, "xlsx": 1_000}
 LINE = TEXT.index("\n")
 DISEASES = [
     Mention(0, 25, (Span(0, 6), Span(19, 25)), "T1", ("Disease",), "gold", concepts=("MESH:D001943",), group="g"),

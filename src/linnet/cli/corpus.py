@@ -21,6 +21,7 @@ from linnet.cli.terminal import say
 from linnet.corpora import FORMATS, fitting, format_of, options_of, write
 from linnet.corpora.catalog import CORPORA, Corpus, corpus_named, read_corpus, splits_of
 from linnet.corpora.corpus_download import download_corpus
+from linnet.corpora.corrected import is_corrected, read_corrected
 from linnet.corpora.describe import Stats, check, describe, seen
 from linnet.corpora.faults import LEFT_OUT, Faults, OnError
 from linnet.corpora.sources import stem
@@ -85,21 +86,34 @@ def convert(
     format: From = None,
     to: Annotated[str | None, typer.Option(help="Output format; default: by the suffix of OUTPUT.")] = None,
     options: Options = None,
+    texts: Annotated[
+        str | None,
+        typer.Option(help="SOURCE is a corrected CSV or TSV of mentions; the texts are here: a file, folder or glob."),
+    ] = None,
     kb: Kb = None,
     on_error: Errors = "stop",
     data: Data = None,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Write documents in another format, and name what that format cannot hold."""
+    """Write documents in another format, and name what that format cannot hold.
+
+    A corrected .xlsx, or a CSV with --texts, becomes gold; with --kb it may hold names of concepts.
+    """
     listen(quiet=quiet, verbose=verbose)
     target = to or format_of(output)
-    refuse_overwriting([source], [output], data=data)
-    given = _parse_options(format, options)
-    found = documents(source, format=format, data=data, faults=_count_faults(on_error), options=given)
+    refuse_overwriting([source, texts], [output], data=data)
+    base, faults = _open(kb), _count_faults(on_error)
+    if is_corrected(source, texts):
+        if format or options:
+            raise LinnetError(f"--from and --option are for other files than {source}, a corrected table")
+        found = read_corrected(source, texts, kb=base, faults=faults)
+    else:
+        given = _parse_options(format, options)
+        found = documents(source, format=format, data=data, faults=faults, options=given)
     docs = progress(found, what="documents", quiet=quiet)
     dropped: Counter[str] = Counter()
-    count = write(fitting(docs, target, dropped), output, format=target, kb=_open(kb))
+    count = write(fitting(docs, target, dropped), output, format=target, kb=base)
     logger.info("%s: %s documents", output, f"{count:,}")
     say_lost(dropped, target)
 

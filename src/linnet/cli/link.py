@@ -16,6 +16,7 @@ import typer
 from linnet.cli.common import Metrics, Quiet, Verbose, counter, listen, progress
 from linnet.cli.inputs import check_texts, documents, make_allow, refuse_overwriting
 from linnet.cli.outputs import Outputs
+from linnet.cli.written import refuse_changed, remember
 from linnet.corpora import format_of
 from linnet.data import Document
 from linnet.pipeline import Pipeline
@@ -42,6 +43,12 @@ Ids = Annotated[
     list[str] | None,
     typer.Option(help="Link only to this concept, or to those in a file of ids, one per line; repeatable."),
 ]
+Fresh = Annotated[
+    bool, typer.Option("--fresh", help="Link everything afresh; ignore what an interrupted job finished.")
+]
+Overwrite = Annotated[
+    bool, typer.Option("--overwrite", help="Replace an output that was changed since Linnet wrote it, or is another's.")
+]
 
 
 def link(
@@ -67,9 +74,8 @@ def link(
     types: OfType = None,
     under: Under = None,
     ids: Ids = None,
-    fresh: Annotated[
-        bool, typer.Option("--fresh", help="Link everything afresh; ignore what an interrupted job finished.")
-    ] = False,
+    fresh: Fresh = False,
+    overwrite: Overwrite = False,
     metrics: Metrics = None,
     quiet: Quiet = False,
     verbose: Verbose = False,
@@ -81,6 +87,7 @@ def link(
     lasting = outputs.lasting if STDIO not in inputs else None  # what came from there does not come again
     read = [*inputs, *(ids or ()), None if pipeline in recipes() else pipeline]
     refuse_overwriting(read, [output, html, metrics, lasting and _place_of(lasting)])
+    refuse_changed(output, html, overwrite=overwrite)
     times = _times() if metrics else None
     with nullcontext() if times is None else times.step("load", "pipeline"):
         linker = _load(pipeline, kb or [], changes=changes or (), detect=detect)
@@ -96,6 +103,7 @@ def link(
         with _keeping(lasting, outputs, linker, choices, fresh=fresh) as kept:
             tally.before = kept.documents
             outputs.write_kept(kept, tally(_link_rest(kept, timed, given, quiet=quiet)), linker)
+    remember(output, html)
     if output is not None and output != STDIO:
         logger.info("%s: %s", output, tally)
     if seen := describe_seen(tally.seen):

@@ -185,7 +185,7 @@ def growing(path: str | Path, *, format: str, rows: Rows | None = None) -> Calla
         rows: the knowledge base that candidates and names belong to.
 
     >>> rows = growing("out.csv", format="csv")
-    >>> rows([])[:14], rows([Document.of("Seizures.")])
+    >>> rows([])[3:17], rows([Document.of("Seizures.")])
     (b'document,start', b'')
     """
     from linnet.corpora.names import Remembering  # noqa: PLC0415 - needed where documents are written

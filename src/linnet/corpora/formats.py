@@ -105,8 +105,21 @@ FORMATS: dict[str, Format] = {
             | {"several types", "discontinuous mentions", "sources other than gold", "probabilities", "terminologies"}
         )
         - {"mentions not linked", "texts", "documents without mentions"},
-        carry="mentions_csv:carried",
+        carry="mention_table:carried",
         grows=True,
+    ),
+    "xlsx": Format(
+        "sheet:read",
+        "sheet:write",
+        (".xlsx",),
+        options=("rows", "faults"),
+        alone=True,
+        holds=(
+            ANNOTATIONS | {"line breaks", "several types", "discontinuous mentions", "probabilities", "terminologies"}
+        )
+        - {"mentions not linked"},
+        carry="mention_table:carried",
+        asked=True,
     ),
     "texoo": Format("texoo:read", "texoo:write", (".texoo", ".json"), options=("rows", "name", "faults"), holds=ALL),
     "bigbio": Format(

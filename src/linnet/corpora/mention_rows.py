@@ -1,0 +1,283 @@
+"""Rows of a table of mentions, as people hand them back, to mentions: what was corrected, added and moved.
+
+``correct``
+    ``no``: there is no such mention, unless right_concept says what it is; ``yes`` or empty: it is right.
+``right_concept``
+    what is right instead of concepts: one id or several (``HP:0001250|HP:0001263``), ``NIL`` for none; with a knowledge
+    base also names of concepts.
+a row without start and end
+    was added by hand: its text is looked for in the document, where rows do not mark it already.
+a text that its offsets do not say
+    in a corrected table, a mention that was made longer or shorter: it is looked for across the offsets.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, NamedTuple
+
+from linnet.corpora.faults import Faults
+from linnet.corpora.ids import to_curie
+from linnet.corpora.layout import hull
+from linnet.corpora.mention_table import UNCALIBRATED, clip, split
+from linnet.data import Document, Mention, Rows, Span, by_position
+from linnet.errors import DataError, FormatError, UnknownConceptError, did_you_mean
+
+__all__ = ["Row", "Table"]
+
+PARTS = re.compile(r"[0-9]{1,12} [0-9]{1,12}(?:;[0-9]{1,12} [0-9]{1,12})+")
+NUMBER = re.compile(r"[0-9]{1,12}")
+AN_ID = re.compile(r"[A-Za-z][\w.-]*:\S+")
+WRITTEN_ID = re.compile(r"[:0-9]")  # what ids have and names seldom
+NONE = frozenset({"nil", "none", "no concept", "-"})
+YES, NO = frozenset({"", "yes", "y", "true", "1"}), frozenset({"no", "n", "false", "0"})
+WHERE = ("start", "end", "text")
+
+
+class Row(NamedTuple):
+    """One row: our columns by name, the others, and the line it begins in."""
+
+    line: int
+    cells: Mapping[str, str]
+    others: Mapping[str, str]
+
+    @classmethod
+    def of(cls, line: int, row: Sequence[str], header: Sequence[str], places: Mapping[str, int]) -> Row:
+        """Return the row of these cells, of which ours are at `places`."""
+        ours = set(places.values())
+        others = {header[place]: cell for place, cell in enumerate(row) if place not in ours and cell}
+        return cls(line, {column: row[place] for column, place in places.items()}, others)
+
+
+class Table(NamedTuple):
+    """What the rows of a file have in common.
+
+    Args:
+        path: how messages name the file.
+        faults: what is done about rows that cannot be read.
+        corrected: people went through it: what it holds is gold.
+        kb: a knowledge base that knows ids and names of concepts.
+    """
+
+    path: str
+    faults: Faults
+    corrected: bool = False
+    kb: Rows | None = None
+
+    def mentions(self, rows: Sequence[Row], doc: Document) -> tuple[Mention, ...]:
+        """Return the mentions that rows say a document has."""
+        marked = {place for row in rows if (place := _place(row))}
+        made = self.faults.make_each(partial(self._mention, doc=doc, marked=marked), rows)
+        mentions = tuple(mention for mention in made if mention is not None)
+        return by_position(mentions) if self.corrected else mentions  # people sort and filter
+
+    def attach(self, rows: Iterable[Row], texts: Iterable[Document]) -> Iterator[Document]:
+        """Yield documents with their mentions, those of a corrected table in the place of what they had.
+
+        Raises:
+            FormatError: a row that cannot be read, or of a document that there is not.
+            DataError: two documents have the same id.
+        """
+        waiting: dict[str, list[Row]] = {}
+        for row in rows:
+            waiting.setdefault(row.cells["document"], []).append(row)
+        seen: set[str] = set()
+        for doc in texts:
+            if doc.id in seen:
+                problem = (
+                    f"two of the texts are document {doc.id!r}: the mentions of {self.path} cannot tell them apart"
+                )
+                raise DataError(problem)
+            seen.add(doc.id)
+            found = self.mentions(waiting.pop(doc.id, ()), doc)
+            yield replace(doc, mentions=found if self.corrected else (*(doc.mentions or ()), *found))
+        for id, [first, *_] in waiting.items():
+            problem = f"there is no text for document {id!r}, nor for {len(waiting) - 1:,} others"
+            raise self.fault(first, problem + did_you_mean(id, itertools.islice(seen, 10_000)))
+
+    def fault(self, row: Row, problem: str) -> FormatError:
+        """Return the error of a row."""
+        return FormatError(self.path, problem, line=row.line)
+
+    def _mention(self, row: Row, doc: Document, marked: Collection[Span]) -> Mention | None:
+        by_hand = row.cells.get("right_concept", "").strip()
+        if not _is_marked(row):
+            if by_hand:
+                raise self.fault(row, f"says {by_hand!r} of nothing: fill in document and text, or delete the row")
+            return None
+        if self._is_wrong(row) and not by_hand:
+            return None
+        try:
+            spans, moved = self._spans(row, doc, marked)
+            start, end, parts = hull(spans)
+            mention = Mention(
+                start,
+                end,
+                parts=parts,
+                types=_types(row),
+                source=row.cells.get("source") or "gold",  # type: ignore[arg-type]  # checked by the record
+                concepts=self._concepts(row),
+                **_probability(row.cells),
+                terminology=row.cells.get("terminology", ""),
+                meta={"columns": row.others} if row.others else {},
+            )
+        except (DataError, ValueError) as error:
+            raise self.fault(row, str(error)) from error
+        if by_hand or moved:  # nobody said how probable that is
+            return replace(mention, source="gold", probability=None, calibration="")
+        return replace(mention, source="gold") if self.corrected else mention
+
+    def _is_wrong(self, row: Row) -> bool:
+        said = row.cells.get("correct", "").strip().casefold()
+        if said not in YES | NO:
+            raise self.fault(row, f"column correct: expected yes, no or nothing, found {said!r}")
+        return said in NO
+
+    # --- concepts ----------------------------------------------------------------------------------------------------
+
+    def _concepts(self, row: Row) -> tuple[str, ...] | None:
+        type = next(iter(_types(row)), "")
+        if by_hand := row.cells.get("right_concept", "").strip():
+            return self._ids(row, "right_concept", split(by_hand), type)
+        if "concepts" not in row.cells:
+            return None
+        ids = split(row.cells["concepts"]) if row.cells["concepts"] else ()
+        if not (ids or row.cells["start"]):
+            raise self.fault(row, f"adds {row.cells['text']!r} without a concept: fill in right_concept, NIL for none")
+        if self.corrected and not all(map(WRITTEN_ID.search, ids)):  # somebody typed a name, or NIL
+            return self._ids(row, "concepts", ids, type)
+        return tuple(to_curie(id, type) for id in ids)
+
+    def _ids(self, row: Row, column: str, said: Sequence[str], type: str) -> tuple[str, ...]:
+        """Return the ids that somebody wrote, or means by names."""
+        values = [value.strip() for value in said]
+        if len(values) == 1:
+            if values[0].casefold() in NONE:
+                return ()
+            several = re.split(r"[\s,;]+", values[0])
+            values = several if all(map(AN_ID.fullmatch, several)) else values
+        return tuple(self._id(row, column, value, type) for value in values)
+
+    def _id(self, row: Row, column: str, value: str, type: str) -> str:
+        id = to_curie(value, type)
+        if not AN_ID.fullmatch(id):
+            id = self._named(row, column, value)
+        if self.kb is not None:
+            try:
+                self.kb.row(id)
+            except UnknownConceptError as error:
+                raise self.fault(row, f"column {column}: {error}") from error
+        return id
+
+    def _named(self, row: Row, column: str, value: str) -> str:
+        search: Any = getattr(self.kb, "search", None)
+        expected = "expected an id such as HP:0001250, several with | between, or NIL"
+        if search is None or not value:
+            raise self.fault(row, f"column {column}: {expected}, found {value!r}; names of concepts need --kb")
+        hits = search(value, limit=5)
+        exact = {hit.id for hit in hits if hit.tier in ("id", "exact")}
+        if len(exact) != 1:
+            near = ", ".join(f"{hit.id} {hit.name}" for hit in hits)
+            how = f"; did you mean one of these: {near}" if near else ""
+            many = "several concepts have" if exact else "no concept has"
+            raise self.fault(row, f"column {column}: {many} the name {value!r}: {expected}{how}")
+        return str(exact.pop())
+
+    # --- places ------------------------------------------------------------------------------------------------------
+
+    def _spans(self, row: Row, doc: Document, marked: Collection[Span]) -> tuple[list[Span], bool]:
+        """Return where a mention is, and whether that is not where the offsets say."""
+        said = row.cells.get("text", "")
+        if said.strip() and not (row.cells["start"] or row.cells["end"]):
+            return [self._found(row, doc, said, marked)], True
+        place = _place(row)
+        if place is None:
+            problem = f"expected two numbers for start and end, found {row.cells['start']!r} and {row.cells['end']!r}"
+            raise self.fault(row, problem)
+        if not place.start < place.end <= len(doc.text):
+            problem = f"the span {place.start}-{place.end} is empty or lies outside the text of"
+            outside = self.fault(row, f"{problem} {len(doc.text)} characters of document {doc.id!r}")
+            return self.faults.move(outside, doc.text, said, [place]), False
+        spans = _parts(row.cells.get("parts", "")) or [place]
+        surface = doc.surface(Mention(*place, parts=tuple(spans) if len(spans) > 1 else ()))
+        if "text" not in row.cells or said == surface or (self.corrected and _flat(said) == _flat(clip(surface))):
+            return spans, False
+        if self.corrected and (across := _across(said, doc.text, place)):
+            return [across], True
+        problem = f"the offsets {place.start}-{place.end} of document {doc.id!r} say {surface!r}"
+        another = self.fault(row, f"{problem}, the row says {said!r}; offsets count code points")
+        return sorted(self.faults.move(another, doc.text, said, spans)), False
+
+    def _found(self, row: Row, doc: Document, said: str, marked: Collection[Span]) -> Span:
+        """Return where the text of a row that has no offsets stands in the document."""
+        places = _occurrences(said, doc.text)
+        free = [place for place in places if place not in marked]
+        if len(free) == 1:
+            return free[0]
+        what = f"the text {said!r} of a row without start and end"
+        if not places:
+            raise self.fault(row, f"{what} does not occur in document {doc.id!r}")
+        if not free:
+            raise self.fault(row, f"{what} is marked in document {doc.id!r} already: correct the row that marks it")
+        where = ", ".join(f"{start}-{end}" for start, end in free[:5])
+        problem = f"{what} occurs {len(free)} times in document {doc.id!r}, at {where}"
+        raise self.fault(row, f"{problem}: fill in start and end")
+
+
+def _is_marked(row: Row) -> bool:
+    """Return whether a row marks something, and does not just name a document."""
+    return any(row.cells.get(column, "").strip() for column in WHERE)
+
+
+def _place(row: Row) -> Span | None:
+    """Return start and end of a row, unless they are no numbers."""
+    found = [row.cells["start"], row.cells["end"]]
+    return Span(*map(int, found)) if all(map(NUMBER.fullmatch, found)) else None
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _occurrences(said: str, text: str) -> list[Span]:
+    """Return where words stand in a text: as whole words if they do so anywhere, in the same case if anywhere."""
+    words = r"\s+".join(map(re.escape, said.split()))
+    for pattern in (rf"(?<!\w){words}(?!\w)", words):
+        for flags in (0, re.IGNORECASE):
+            if found := [Span(*match.span()) for match in re.finditer(pattern, text, flags)]:
+                return found
+    return []
+
+
+def _across(said: str, text: str, span: Span) -> Span | None:
+    """Return the one place across a span where a text stands that was made longer or shorter than it."""
+    places = _occurrences(said, text) if said.strip() else []
+    found = [place for place in places if place.start < span.end and span.start < place.end]
+    return found[0] if len(found) == 1 else None
+
+
+def _types(row: Row) -> tuple[str, ...]:
+    return split(row.cells["types"]) if row.cells.get("types") else ()
+
+
+def _parts(cell: str) -> list[Span]:
+    if not cell:
+        return []
+    if not PARTS.fullmatch(cell):
+        raise ValueError(f"expected parts such as 0 4;10 14, found {cell!r}")
+    return [Span(*map(int, pair.split(" "))) for pair in cell.split(";")]
+
+
+def _probability(cells: Mapping[str, str]) -> dict[str, Any]:
+    calibration = cells.get("calibration", "")
+    found: dict[str, Any] = {"calibration": "" if calibration == UNCALIBRATED else calibration}
+    if cell := cells.get("probability", ""):
+        try:
+            found["probability"] = float(cell.replace(",", "."))  # as most of Europe writes it
+        except ValueError:
+            raise ValueError(f"expected a probability from 0 to 1, found {cell!r}") from None
+    return found

@@ -1,0 +1,308 @@
+"""A sheet of Excel (``.xlsx``) with the mentions of documents, for people to read, filter and correct; extra ``xlsx``.
+
+The first sheet has a row for each mention, with the columns of `linnet.corpora.mention_table`; all cells but offsets
+and probabilities are text, so that nothing is run as a formula or becomes a date. The second, hidden sheet ``texts``
+holds the texts, long ones in several rows. Characters that XML has no place for are written as Excel does: ``_x0007_``.
+
+Reading gives gold: what people left as it was they accepted; what they changed, `linnet.corpora.mention_rows` says.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import importlib
+import io
+import re
+import zipfile
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any, TextIO, cast
+
+from linnet.corpora.faults import STOP, Faults
+from linnet.corpora.mention_rows import Row, Table
+from linnet.corpora.mention_table import COLUMNS, ROOM, TABLE, Cell, Column, clip, tabled
+from linnet.corpora.names import namer
+from linnet.data import Document, Rows
+from linnet.errors import DataError, FormatError, MissingExtraError
+from linnet.text.cells import column_places
+from linnet.text.files import BOMB_BYTES, BOMB_RATIO, open_bytes, shown
+
+__all__ = ["read", "write"]
+
+MENTIONS, TEXTS = "mentions", "texts"
+TEXT_COLUMNS = ("document", "part", "text")
+LAST_ROW = 1 << 20  # that a sheet of Excel has
+MOST_COLUMNS = 64  # that are read
+MOST_FILES = 10_000  # in the archive that a workbook is
+CLIPPED = ("text", "context", "names")  # what a cell need not hold whole, since the texts and the ids are there
+DEFLATE = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # zipfile unpacks others with no limit of memory
+ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4})_")
+ESCAPES = re.compile(r"_(?=x[0-9A-Fa-f]{4}_)|[\0-\x08\x0b-\x1f\ud800-\udfff\ufffe\uffff]")
+BY_HAND = {  # columns that people fill in -> the values they choose from, if they do, and what they are told
+    "correct": (("yes", "no"), "Yes or empty: it is right. No, and right_concept empty: nothing is named here."),
+    "right_concept": (
+        (),
+        "If concepts are wrong, the right id, such as HP:0001250; several with | between; NIL: none.",
+    ),
+}
+
+
+def _openpyxl() -> Any:
+    try:
+        for module in ("cell", "styles", "worksheet.datavalidation"):
+            importlib.import_module(f"openpyxl.{module}")
+        return importlib.import_module("openpyxl")
+    except ModuleNotFoundError as error:
+        raise MissingExtraError("openpyxl", extra="xlsx", wanted_by="the corpus format xlsx") from error
+
+
+# --- writing ---------------------------------------------------------------------------------------------------------
+
+
+def write(docs: Iterable[Document], out: TextIO, *, rows: Rows | None = None) -> int:
+    """Write documents as one workbook and return how many.
+
+    Args:
+        docs: the documents.
+        out: the open file, which has a binary ``buffer``.
+        rows: a knowledge base for the preferred names; without one, or for ids it does not hold, they stay empty.
+
+    Raises:
+        MissingExtraError: openpyxl is not installed.
+        DataError: more mentions or texts than a sheet has rows, or ids that are too long for a cell.
+    """
+    book = _Book(_openpyxl())
+    name = namer(rows)
+    count = 0
+    try:
+        for doc in docs:
+            book.add(doc, name)
+            count += 1
+    except BaseException:
+        book.close()
+        raise
+    out.flush()
+    cast("Any", out).buffer.write(book.packed())
+    return count
+
+
+class _Book:
+    """A workbook whose rows go to the disk as they come."""
+
+    def __init__(self, openpyxl: Any) -> None:
+        self._new = openpyxl.cell.WriteOnlyCell
+        self._book = openpyxl.Workbook(write_only=True)
+        self._looks = _looks(openpyxl.styles)
+        for name, look in self._looks.items():
+            self._book.add_named_style(openpyxl.styles.NamedStyle(name, **look))
+        self.mentions = self._sheet(MENTIONS, [(column.name, column.width, _style(column)) for column in TABLE])
+        for place, column in enumerate(TABLE):
+            if column.by_hand:
+                self._ask(openpyxl, place, column)
+        widths = zip(TEXT_COLUMNS, (16, 8, 100), strict=True)
+        self.texts = self._sheet(TEXTS, [(name, width, "plain") for name, width in widths])
+        self.texts.sheet_state = "hidden"
+        self._rows = {MENTIONS: 1, TEXTS: 1}
+
+    def _sheet(self, title: str, columns: list[tuple[str, int, str]]) -> Any:
+        """Make a sheet of columns, each with its width and style: what people add stays as they type it."""
+        sheet = self._book.create_sheet(title)
+        for place, (_, width, style) in enumerate(columns):
+            dimension = sheet.column_dimensions[_letter(place)]
+            dimension.width = width
+            for key, value in self._looks[style].items():
+                setattr(dimension, key, value)
+        sheet.freeze_panes = "A2"
+        sheet.append([self._text(sheet, name, "head") for name, _, _ in columns])
+        return sheet
+
+    def _ask(self, openpyxl: Any, place: int, column: Column) -> None:
+        """Say beside the cells of a column what goes into them."""
+        letter = _letter(place)
+        values, prompt = BY_HAND[column.name]
+        rule = openpyxl.worksheet.datavalidation.DataValidation(allow_blank=True, showInputMessage=True)
+        rule.promptTitle, rule.prompt = column.name, prompt
+        if values:
+            rule.type, rule.formula1, rule.showErrorMessage = "list", f'"{",".join(values)}"', True
+            rule.error = f"Choose {' or '.join(values)}, or leave it empty."
+        rule.add(f"{letter}2:{letter}{LAST_ROW}")
+        self.mentions.data_validations.append(rule)
+
+    def add(self, doc: Document, name: Callable[[str], str]) -> None:
+        """Add the mentions and the text of a document."""
+        for row in tabled(doc, name):
+            cells = zip(TABLE, row, strict=True)
+            self._append(self.mentions, [self._cell(self.mentions, column, value) for column, value in cells])
+        for part, start in enumerate(range(0, max(len(doc.text), 1), ROOM), 1):
+            text = self._text(self.texts, doc.text[start : start + ROOM])
+            self._append(self.texts, [self._text(self.texts, doc.id), part, text])
+
+    def _text(self, sheet: Any, value: str, style: str = "plain") -> Any:
+        """Return a cell that is text, whatever it begins with; none of an empty one, which its column styles."""
+        if not value:
+            return None
+        cell = self._new(sheet, _escape(value))
+        cell.style, cell.data_type = style, "s"
+        return cell
+
+    def _cell(self, sheet: Any, column: Column, value: Cell) -> Any:
+        """Return the cell of a column."""
+        if isinstance(value, str):
+            return self._text(sheet, clip(value) if column.name in CLIPPED else value, _style(column))
+        cell = self._new(sheet, value)
+        cell.style = "number" if isinstance(value, float) else "offset"
+        return cell
+
+    def _append(self, sheet: Any, cells: list[Any]) -> None:
+        """Add a row."""
+        self._rows[sheet.title] += 1
+        if self._rows[sheet.title] > LAST_ROW:
+            raise DataError(f"a sheet of Excel has no more than {LAST_ROW:,} rows: write CSV or JSON Lines instead")
+        sheet.append(cells)
+
+    def close(self) -> None:
+        """End the sheets of a workbook that will not be saved."""
+        self.mentions.close()
+        self.texts.close()
+
+    def packed(self) -> bytes:
+        """Return the file."""
+        self.mentions.auto_filter.ref = f"A1:{_letter(len(TABLE) - 1)}{self._rows[MENTIONS]}"
+        data = io.BytesIO()
+        self._book.save(data)
+        return data.getvalue()
+
+
+def _looks(styles: Any) -> dict[str, dict[str, Any]]:
+    """Return how cells look, by the names of their styles."""
+    plain = {"number_format": "@", "alignment": styles.Alignment(vertical="top")}
+    wrapped = {"number_format": "@", "alignment": styles.Alignment(vertical="top", wrap_text=True)}
+    grey, yellow = (styles.PatternFill("solid", fgColor=colour) for colour in ("D9E2EC", "FFF2CC"))
+    return {
+        "head": {**wrapped, "font": styles.Font(bold=True), "fill": grey},
+        "plain": plain,
+        "wrapped": wrapped,
+        "by hand": {**wrapped, "fill": yellow},
+        "number": {**plain, "number_format": "0.00##"},
+        "offset": {**plain, "number_format": "0"},
+    }
+
+
+def _letter(place: int) -> str:
+    return chr(ord("A") + place)
+
+
+def _style(column: Column) -> str:
+    return "by hand" if column.by_hand else "wrapped" if column.wrap else "plain"
+
+
+def _escape(text: str) -> str:
+    r"""Return a text as Excel keeps it.
+
+    >>> _escape("a\rb _x000D_"), _unescape(_escape("a\rb _x000D_"))
+    ('a_x000D_b _x005F_x000D_', 'a\rb _x000D_')
+    """
+    if len(text) > ROOM:
+        raise DataError(
+            f"{text[:40]!r}… has {len(text):,} characters, more than a cell of Excel holds: write CSV instead"
+        )
+    return ESCAPES.sub(lambda found: f"_x{ord(found[0]):04X}_", text)
+
+
+# --- reading ---------------------------------------------------------------------------------------------------------
+
+
+def read(path: str | Path, *, rows: Rows | None = None, faults: Faults = STOP) -> Iterator[Document]:
+    """Yield the documents of a workbook that Linnet wrote, with the mentions that people left in it or added.
+
+    Args:
+        path: the file.
+        rows: a knowledge base for names of concepts in place of ids, and to know ids.
+        faults: what is done about rows that cannot be read.
+
+    Raises:
+        MissingExtraError: openpyxl is not installed.
+        FormatError: no workbook, one without mentions or texts, one that unpacks to more than `BOMB_RATIO` times its
+            size, or a row that cannot be read; with its number.
+    """
+    openpyxl = _openpyxl()
+    file = shown(path)
+    with open_bytes(path) as stream:
+        packed = stream.read()
+    try:
+        _refuse_bombs(packed, file)
+        book = openpyxl.load_workbook(io.BytesIO(packed), read_only=True, data_only=True)
+        sheets = {sheet.title: list(_rows(sheet)) for sheet in book.worksheets if sheet.title in (MENTIONS, TEXTS)}
+    except FormatError:
+        raise
+    except Exception as error:  # whatever openpyxl stumbles over in a damaged file
+        problem = f"is no .xlsx as Excel and LibreOffice save it: {type(error).__name__}: {error}"
+        raise FormatError(file, problem) from error
+    named: dict[str, list[Row]] = {}
+    for title, columns in ((MENTIONS, ("document", "start", "end")), (TEXTS, TEXT_COLUMNS)):
+        if not sheets.get(title):
+            raise FormatError(file, f"there is no sheet {title!r} as linnet link -o FILE.xlsx writes it; save as .xlsx")
+        known = COLUMNS if title == MENTIONS else TEXT_COLUMNS
+        named[title] = list(_named(sheets[title], file, known, columns))
+    yield from Table(file, faults, corrected=True, kb=rows).attach(named[MENTIONS], _texts(named[TEXTS], file))
+
+
+def _refuse_bombs(packed: bytes, file: str) -> None:
+    with zipfile.ZipFile(io.BytesIO(packed)) as archive:
+        entries = archive.infolist()
+    size, limit = sum(entry.file_size for entry in entries), max(BOMB_BYTES, BOMB_RATIO * len(packed))
+    if size > limit or len(entries) > MOST_FILES or any(entry.compress_type not in DEFLATE for entry in entries):
+        raise FormatError(
+            file, f"unpacks {len(packed):,} bytes to {size:,} in {len(entries):,} files: refused as a bomb"
+        )
+
+
+def _rows(sheet: Any) -> Iterator[tuple[int, list[Any]]]:
+    """Yield number and values of each row that is not empty."""
+    for number, row in enumerate(sheet.iter_rows(values_only=True, max_col=MOST_COLUMNS), 1):
+        if any(value not in (None, "") for value in row):
+            yield number, list(row)
+
+
+def _named(
+    rows: list[tuple[int, list[Any]]], file: str, known: tuple[str, ...], required: tuple[str, ...]
+) -> Iterator[Row]:
+    """Yield rows by what the first one calls their columns."""
+    header = [str(value or "").strip() for value in rows[0][1]]
+    while header and not header[-1]:
+        header.pop()
+    places = column_places(header, file, {}, known=known, cures=dict.fromkeys(required, ""))
+    for number, values in rows[1:]:
+        cells = [_said(value, header[place], file, number) for place, value in enumerate(values[: len(header)])]
+        yield Row.of(number, cells, header, places)
+
+
+def _said(value: Any, column: str, file: str, number: int) -> str:
+    """Return what a person reads in a cell."""
+    if isinstance(value, str):
+        return _unescape(value)
+    if isinstance(value, (dt.date, dt.time, dt.timedelta)):
+        problem = f"column {column}: a spreadsheet made a date of what was typed ({value}): format the cell as text"
+        raise FormatError(file, problem, line=number)
+    whole = isinstance(value, float) and value.is_integer() and column != "probability"
+    return "" if value is None else str(int(value) if whole else value)
+
+
+def _unescape(cell: str) -> str:
+    return ESCAPED.sub(lambda found: chr(int(found[1], 16)), cell)
+
+
+def _texts(rows: list[Row], file: str) -> list[Document]:
+    """Return the documents without their mentions, each put together from its parts."""
+    parts: dict[str, dict[str, str]] = {}
+    for row in rows:
+        texts = parts.setdefault(row.cells["document"], {})
+        if row.cells["part"] in texts:
+            raise FormatError(file, f"sheet {TEXTS!r} has document {row.cells['document']!r} twice", line=row.line)
+        texts[row.cells["part"]] = row.cells["text"]
+    docs = []
+    for id, texts in parts.items():
+        if missing := [part for part in map(str, range(1, len(texts) + 1)) if part not in texts]:
+            raise FormatError(file, f"sheet {TEXTS!r} lacks part {missing[0]} of document {id!r}")
+        docs.append(Document(id, "".join(texts[str(part)] for part in range(1, len(texts) + 1))))
+    return docs

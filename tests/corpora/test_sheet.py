@@ -1,0 +1,264 @@
+"""Sheets of Excel with mentions: what is written, what people do with them, and what that makes of the documents."""
+
+from __future__ import annotations
+
+import datetime as dt
+import io
+import zipfile
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from tests.corpora.test_mentions_csv import documents
+
+from linnet.corpora import fitting, read, write
+from linnet.corpora.corrected import read_corrected
+from linnet.corpora.mention_table import COLUMNS, ROOM
+from linnet.data import Document, Mention, Span, by_position
+from linnet.errors import DataError, FormatError, LinnetError
+from linnet.kb import KnowledgeBase
+
+openpyxl = pytest.importorskip("openpyxl", reason="the extra xlsx is not installed")
+
+NOTE = "Frau Müller has fits.\r\nNo MAR1 variant. Small hands and feet, no fits at night; febrile seizures."
+DOC = Document(
+    "007",
+    NOTE,
+    mentions=(
+        Mention(16, 20, concepts=("HP:0001250",), probability=0.9950000047683716, types=("Phenotype",)),
+        Mention(26, 30, concepts=(), probability=0.25),
+        Mention(40, 60, parts=(Span(40, 45), Span(56, 60)), concepts=("HP:0001773",), probability=0.5),
+        Mention(88, 96, concepts=("HP:0001250", "HP:0002069"), source="user"),
+    ),
+)
+
+
+def opened(path: Path) -> Any:
+    return openpyxl.load_workbook(path)
+
+
+def column(name: str) -> int:
+    return COLUMNS.index(name) + 1
+
+
+@pytest.fixture
+def corrected(tmp_path: Path) -> Callable[..., list[Document]]:
+    """Write documents, let somebody change the first sheet, and read them back."""
+
+    def change(*edits: Callable[[Any], object], kb: KnowledgeBase | None = None, docs: Any = (DOC,)) -> list[Document]:
+        path = tmp_path / "found.xlsx"
+        write(docs, path)
+        book = opened(path)
+        for edit in edits:
+            edit(book["mentions"])
+        book.save(path)
+        return list(read_corrected(path, None, kb=kb))
+
+    return change
+
+
+def put(row: int, **cells: object) -> Callable[[Any], object]:
+    def edit(sheet: Any) -> None:
+        for name, value in cells.items():
+            sheet.cell(row, column(name)).value = value
+
+    return edit
+
+
+def add(**cells: object) -> Callable[[Any], object]:
+    return lambda sheet: sheet.append([cells.get(name) for name in COLUMNS])
+
+
+# --- what is written -------------------------------------------------------------------------------------------------
+
+
+def test_a_sheet_can_be_read_and_filtered(tmp_path: Path, kb: KnowledgeBase) -> None:
+    write([DOC], tmp_path / "found.xlsx", kb=kb)
+    book = opened(tmp_path / "found.xlsx")
+    sheet = book["mentions"]
+    rows = [dict(zip(COLUMNS, row, strict=True)) for row in sheet.iter_rows(min_row=2, values_only=True)]
+    assert [cell.value for cell in sheet[1]] == list(COLUMNS)
+    assert (rows[0]["document"], rows[0]["start"], rows[0]["probability"]) == ("007", 16, 0.995)
+    assert rows[0]["names"] == "Seizure"
+    assert [row["context"] for row in rows[:3]] == [
+        "Frau Müller has «fits».",
+        "No «MAR1» variant.",
+        "«Small» hands and «feet», no fits at night; febrile seizures.",
+    ]
+    assert (sheet.freeze_panes, sheet.auto_filter.ref) == ("A2", f"A1:O{len(rows) + 1}")
+    assert sheet["E2"].alignment.wrap_text
+    assert sheet.column_dimensions["E"].width > 40
+    assert [rule.formula1 for rule in sheet.data_validations.dataValidation] == ['"yes,no"', None]
+    assert book["texts"].sheet_state == "hidden"
+
+
+def test_nothing_is_run_and_nothing_becomes_a_date(tmp_path: Path) -> None:
+    text = "=1+1 @SUM +A1 -5 MAR1 0012"
+    spans = [(0, 4), (5, 9), (10, 13), (14, 16), (17, 21), (22, 26)]
+    doc = Document("-1+1", text, mentions=tuple(Mention(*span, source="gold", concepts=("X:1",)) for span in spans))
+    write([doc], tmp_path / "x.xlsx")
+    for row in opened(tmp_path / "x.xlsx")["mentions"].iter_rows(min_row=2):
+        assert {row[0].data_type, row[3].data_type, row[4].data_type} == {"s"}
+        assert {row[0].number_format, row[3].number_format} == {"@"}
+    assert list(read(tmp_path / "x.xlsx")) == [doc]
+
+
+def test_texts_that_cells_have_no_room_for(tmp_path: Path) -> None:
+    text = "Fits. \0\x0b_x0007_\r\n🧬" * 4000
+    mention = Mention(1, len(text) - 1, source="gold", concepts=("HP:0001250",))
+    docs = [Document("long", text, mentions=(mention,)), Document("empty", "", mentions=())]
+    write(docs, tmp_path / "x.xlsx.gz")
+    assert list(read(tmp_path / "x.xlsx.gz")) == docs
+    with pytest.raises(DataError, match="more than a cell of Excel holds"):
+        write([Document("x" * (ROOM + 1), "")], tmp_path / "y.xlsx")
+    assert not (tmp_path / "y.xlsx").exists()
+
+
+def with_prefixes(mention: Mention) -> Mention:
+    """Return a mention whose ids could be no names that somebody typed."""
+    return replace(mention, concepts=tuple(id if ":" in id else f"X:{id}" for id in mention.concepts or ()))
+
+
+@settings(deadline=None, max_examples=25)
+@given(documents())
+def test_what_nobody_changed_was_accepted(tmp_path_factory: pytest.TempPathFactory, docs: list[Document]) -> None:
+    docs = [replace(doc, mentions=tuple(map(with_prefixes, doc.mentions or ()))) for doc in docs]
+    path = tmp_path_factory.getbasetemp() / "p.xlsx"
+    write(docs, path)
+    announced = fitting(docs, "xlsx", Counter())
+    assert list(read(path)) == [replace(doc, mentions=by_position(doc.mentions or ())) for doc in announced]
+
+
+# --- what people do --------------------------------------------------------------------------------------------------
+
+
+def answers(doc: Document) -> list[tuple[str, tuple[str, ...] | None, float | None]]:
+    assert all(mention.source == "gold" for mention in doc.mentions or ())
+    return [(doc.surface(mention), mention.concepts, mention.probability) for mention in doc.mentions or ()]
+
+
+def test_corrections(corrected: Callable[..., list[Document]], kb: KnowledgeBase) -> None:
+    [doc] = corrected(
+        put(2, right_concept="HP:0002069"),
+        put(3, correct="no"),
+        put(4, correct="no", right_concept="nil"),
+        put(5, text="febrile seizures", concepts="HP:0002069"),
+        add(document="007", text="small   hands", right_concept="seizure"),
+        kb=kb,
+    )
+    assert answers(doc) == [
+        ("fits", ("HP:0002069",), None),
+        ("Small feet", (), None),
+        ("Small hands", ("HP:0001250",), None),
+        ("febrile seizures", ("HP:0002069",), None),
+    ]
+    assert doc.text == NOTE
+
+
+def test_rows_may_be_deleted_sorted_and_widened(corrected: Callable[..., list[Document]]) -> None:
+    def sort(sheet: Any) -> None:
+        rows = [[cell.value for cell in row] for row in sheet.iter_rows(min_row=2)]
+        for number, row in enumerate(reversed(rows), 2):
+            for place, value in enumerate([*row, "seen by AB"], 1):
+                sheet.cell(number, place).value = value
+        sheet.cell(1, len(COLUMNS) + 1).value = "remark"
+
+    [doc] = corrected(lambda sheet: sheet.delete_rows(3), sort)
+    assert [surface for surface, _, _ in answers(doc)] == ["fits", "Small feet", "seizures"]
+    assert {mention.meta["columns"]["remark"] for mention in doc.mentions or ()} == {"seen by AB"}  # type: ignore[index,call-overload]
+    [doc] = corrected(lambda sheet: sheet.delete_rows(2, 9))
+    assert doc.mentions == ()
+
+
+@pytest.mark.parametrize(
+    ("edit", "row", "problem"),
+    [
+        (put(2, right_concept="Seizur"), 2, "expected an id such as HP:0001250.*found 'Seizur'; names .* need --kb"),
+        (put(3, correct="maybe"), 3, "column correct: expected yes, no or nothing, found 'maybe'"),
+        (put(4, text="other words"), 4, "say 'Small feet', the row says 'other words'"),
+        (put(2, start=1.5), 2, "expected two numbers for start and end, found '1.5'"),
+        (
+            put(2, text=dt.date(2026, 3, 1)),
+            2,
+            "column text: a spreadsheet made a date .* format the cell as text",
+        ),
+        (
+            add(document="007", text="NO", right_concept="X:1"),
+            6,
+            "'NO' of a row without start and end occurs 2 times in document '007', at 23-25, 62-64",
+        ),
+        (add(document="007", text="gout", right_concept="X:1"), 6, "'gout' .* does not occur in document '007'"),
+        (add(document="007", text="seizures", right_concept="X:1"), 6, "is marked in document '007' already"),
+        (add(document="007", text="night"), 6, "adds 'night' without a concept: fill in right_concept"),
+        (add(document="7", text="night", right_concept="X:1"), 6, "there is no text for document '7'"),
+        (add(document="007", right_concept="X:1"), 6, "says 'X:1' of nothing: fill in document and text"),
+        (put(1, start="begin"), 1, "no column 'start'"),
+    ],
+)
+def test_errors_name_the_row(
+    corrected: Callable[..., list[Document]], edit: Callable[[Any], object], row: int, problem: str
+) -> None:
+    with pytest.raises(FormatError, match=problem) as caught:
+        corrected(edit)
+    assert (Path(caught.value.path).name, caught.value.line) == ("found.xlsx", row)
+
+
+def test_a_knowledge_base_knows_ids(corrected: Callable[..., list[Document]], kb: KnowledgeBase) -> None:
+    with pytest.raises(FormatError, match=r":2: column right_concept: .*HP:9999999"):
+        corrected(put(2, right_concept="HP:9999999"), kb=kb)
+    with pytest.raises(FormatError, match=r"no concept has the name 'seizur'.*did you mean one of these: HP:0001250"):
+        corrected(put(2, right_concept="seizur"), kb=kb)
+
+
+def test_a_row_that_is_added_is_found_where_nothing_marks_it(corrected: Callable[..., list[Document]]) -> None:
+    [doc] = corrected(add(document="007", text="fits", right_concept="HP:0001250"))
+    assert [m.span for m in doc.mentions or () if doc.surface(m) == "fits"] == [(16, 20), (65, 69)]
+
+
+# --- files that are none ---------------------------------------------------------------------------------------------
+
+
+def packed(**files: bytes) -> bytes:
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return data.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (b"document,start\n", "is no .xlsx as Excel and LibreOffice save it: BadZipFile"),
+        (packed(a=b"x"), "is no .xlsx as Excel and LibreOffice save it: KeyError"),
+        (packed(a=bytes(80 << 20)), "refused as a bomb"),
+    ],
+)
+def test_what_is_no_sheet_is_refused(tmp_path: Path, content: bytes, problem: str) -> None:
+    (tmp_path / "x.xlsx").write_bytes(content)
+    with pytest.raises(FormatError, match=problem):
+        list(read(tmp_path / "x.xlsx"))
+
+
+def test_a_workbook_of_others_is_refused(tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    book.active.append(["a", "b"])
+    book.save(tmp_path / "x.xlsx")
+    with pytest.raises(FormatError, match="there is no sheet 'mentions'"):
+        list(read(tmp_path / "x.xlsx"))
+    with pytest.raises(LinnetError, match="holds its texts: leave out --texts"):
+        read_corrected(tmp_path / "x.xlsx", tmp_path)
+
+
+def test_texts_that_were_cut_are_noticed(tmp_path: Path) -> None:
+    path = tmp_path / "x.xlsx"
+    write([Document("7", "x" * 2 * ROOM, mentions=())], path)
+    book = opened(path)
+    book["texts"].delete_rows(2)
+    book.save(path)
+    with pytest.raises(FormatError, match="lacks part 1 of document '7'"):
+        list(read(path))
