@@ -105,6 +105,7 @@ def mentions(
         calibration=draw(st.sampled_from(["", "joint", "given-span"])),
         signals=draw(st.dictionaries(keys, st.floats(allow_nan=False, allow_infinity=False), max_size=2)),
         group=draw(st.sampled_from(["", "g1"])),
+        assertion=draw(st.sampled_from(["", "negated", "family"])),
         meta=draw(metas),
         terminology=draw(st.sampled_from(["", "hpo"])),
     )

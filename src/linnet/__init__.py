@@ -47,6 +47,7 @@ if TYPE_CHECKING:
         Union,
     )
     from linnet.pipeline.component import align, blind
+    from linnet.pipeline.context import Context
     from linnet.pipeline.decide import Decide, calibrate
     from linnet.pipeline.learner import TrainingStage, made_once
     from linnet.pipeline.pipeline import Abbreviations, Sentences
@@ -106,6 +107,7 @@ __all__ = [
     "Concept",
     "Conjuncts",
     "Consistent",
+    "Context",
     "CrossEncoder",
     "Decide",
     "Dense",

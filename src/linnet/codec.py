@@ -88,7 +88,7 @@ def _mention_to_json(mention: Mention, doc: Document, rows: Rows | None) -> dict
     value: dict[str, Any] = {"start": mention.start, "end": mention.end, "text": doc.surface(mention)}
     if mention.parts:
         value["parts"] = [list(part) for part in mention.parts]
-    for key in ("id", "types", "alternatives", "signals", "group", "terminology", "meta"):
+    for key in ("id", "types", "alternatives", "signals", "group", "terminology", "assertion", "meta"):
         if item := getattr(mention, key):
             value[key] = item
     if mention.source != "pred":
@@ -272,8 +272,7 @@ MENTION = {
     "probability": Field(_number),
     "calibration": Field(_calibration),
     "signals": Field(_number_mapping),
-    "group": Field(_string),
-    "terminology": Field(_string),
+    **dict.fromkeys(("group", "terminology", "assertion"), Field(_string)),
     "meta": Field(_mapping),
 }
 DOCUMENT = {
@@ -396,5 +395,5 @@ def with_ids(candidates: Candidates, rows: Rows) -> Candidates:
         features=candidates.features,
         kb=candidates.kb,
         ids=tuple(_ids(candidates, rows)),
-        labels=() if candidates.names is None else tuple(_labels(candidates, rows)),
+        labels=() if candidates.names is None else (*_labels(candidates, rows),),
     )

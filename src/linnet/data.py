@@ -39,12 +39,14 @@ __all__ = [
 JSON: TypeAlias = "str | int | float | bool | Sequence[JSON] | Mapping[str, JSON] | None"
 Source: TypeAlias = Literal["gold", "user", "pred"]
 Calibration: TypeAlias = Literal["", "joint", "given-span"]
+Assertion: TypeAlias = Literal["", "affirmed", "negated", "uncertain", "family", "hypothetical", "historical"]
 Scope: TypeAlias = Literal["exact", "broad", "narrow", "related"]
 Ints: TypeAlias = npt.NDArray[np.int32]
 Floats: TypeAlias = npt.NDArray[np.float32]
 
 SOURCES = ("gold", "user", "pred")
 CALIBRATIONS = ("", "joint", "given-span")
+ASSERTIONS: tuple[Assertion, ...] = ("affirmed", "negated", "uncertain", "family", "hypothetical", "historical")
 SCOPES: tuple[Scope, ...] = ("exact", "broad", "narrow", "related")
 
 
@@ -235,9 +237,7 @@ class Mention:
     """A stretch of text that names concepts. None means not done yet, ``()`` means nothing found (NIL).
 
     ``terminology`` names the knowledge base that it was linked to beside others: a span then has a mention for each.
-
-    >>> Mention(0, 13, types=("Phenotype",)).concepts is None
-    True
+    ``assertion``: the text says that it is there, is not, may be, is a relative's, may come, is over; "" = unread.
     """
 
     start: int
@@ -255,6 +255,7 @@ class Mention:
     group: str = ""
     meta: Mapping[str, JSON] = EMPTY
     terminology: str = ""
+    assertion: Assertion = ""
 
     def __post_init__(self) -> None:
         if not 0 <= self.start < self.end:
@@ -268,6 +269,8 @@ class Mention:
             raise DataError(f"{self._where()}: source {self.source!r} is none of {', '.join(SOURCES)}")
         if self.calibration not in CALIBRATIONS:
             raise DataError(f"{self._where()}: calibration {self.calibration!r} is none of '', 'joint', 'given-span'")
+        if self.assertion not in ("", *ASSERTIONS):
+            raise DataError(f"{self._where()}: assertion {self.assertion!r} is none of {', '.join(ASSERTIONS)}")
         if self.probability is not None and not 0.0 <= self.probability <= 1.0:
             raise DataError(f"{self._where()}: probability {self.probability} is not between 0 and 1")
         if self.signals is not EMPTY:

@@ -322,7 +322,7 @@ def test_a_corrected_table_becomes_gold(run: Run, recipe: Path, kb: KnowledgeBas
     assert run("corpus", "convert", found, gold).code == 2
     lines = found.read_text(encoding="utf-8").splitlines()
     kept = [line for line in lines if "Cleft" not in line]
-    added = "a,,,Short,,,,,,cleft palate" + "," * (lines[0].count(",") - 9)
+    added = "a,,,Short,,,,,,,cleft palate" + "," * (lines[0].count(",") - 10)
     found.write_text("\n".join([*kept, added]), encoding="utf-8")
     done = run("corpus", "convert", found, gold, "--texts", notes)
     assert (done.code, f"{found}:4: column right_concept" in done.err, "--kb" in done.err) == (2, True, True)

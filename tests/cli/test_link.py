@@ -127,13 +127,32 @@ def test_a_document_without_text_is_left_out_of_gsc(run: Run, recipe: Path, tmp_
     assert [doc.id for doc in linnet.read(out)] == ["a"]
 
 
+def test_only_what_the_patient_has(run: Run, recipe: Path) -> None:
+    done = run("link", NOTE, "--pipeline", recipe, "--only", "affirmed", "--to", "jsonl")
+    assert ids(done.out) == {"HP:0004322", "HP:0001250"}
+    done = run("link", NOTE, "--pipeline", recipe, "--only", "negated,family")
+    assert "negated" in done.out
+    assert "interpreted" not in done.out
+    done = run("link", NOTE, "--pipeline", recipe, "--only", "denied")
+    assert (done.code, "--only denied: there is no such assertion; expected affirmed" in done.err) == (2, True)
+    assert run("link", NOTE, "--pipeline", recipe, "--only", ",").code == 2
+
+
+def test_only_in_a_sheet(run: Run, recipe: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.csv"
+    assert run("link", NOTE, "--pipeline", recipe, "--only", "negated", "-o", out).code == 0
+    [row] = out.read_text().splitlines()[1:]
+    assert ",cleft palate," in row
+    assert ",negated," in row
+
+
 def test_a_page_beside_the_table(run: Run, recipe: Path, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     done = run("link", "-q", NOTE, "--pipeline", recipe, "--html", page)
     assert "Short stature" in done.out
     text = page.read_text()
     assert "Cleft palate" in text
-    assert "Negation and family history are not interpreted" in text
+    assert "Everything named is marked" in text
 
 
 def test_unknown_formats_and_places_are_refused_and_leave_nothing(run: Run, recipe: Path, tmp_path: Path) -> None:

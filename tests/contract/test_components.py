@@ -37,6 +37,7 @@ from linnet.joint.collective import Collective
 from linnet.joint.hierarchical import Hierarchical
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Abbreviations, Allow, Component, Fuse, Pipeline, Sentences, Stage, Union
+from linnet.pipeline.context import Context
 from linnet.pipeline.decide import Decide
 from linnet.recipes import config
 from linnet.recipes.config import COMPONENTS
@@ -133,6 +134,7 @@ CASES: dict[str, list[Make]] = {
     ],
     "conjuncts": [lambda kb: Conjuncts(kb=kb)],
     "consistent": [lambda kb: Consistent(), lambda kb: Consistent(abbreviations=False, min_probability=0.0)],
+    "context": [lambda kb: Context(), lambda kb: Context(headings="keep", only=["affirmed", "negated"])],
     "cross_encoder": [
         lambda kb: trained(CrossEncoder(kb=kb, encoder=tiny()), kb, epochs=1),
         lambda kb: trained(CrossEncoder(kb=kb, encoder=tiny(), packing="document", isolated=True), kb, epochs=1),

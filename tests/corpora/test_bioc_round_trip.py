@@ -23,7 +23,9 @@ SAFE = st.text(
     max_size=20,
 )
 JSONS = jsons(ANY, most=2, leaves=4)
-KEYS = ANY | st.sampled_from(["type", "MESH", "identifier", "linnet:group", "linnet:infons", "a\tb", "relation"])
+KEYS = ANY | st.sampled_from(
+    ["type", "MESH", "identifier", "linnet:group", "linnet:infons", "a\tb", "relation", "assertion"]
+)
 RELATIONS = st.lists(
     st.fixed_dictionaries(
         {"type": SAFE},
@@ -38,7 +40,7 @@ RELATIONS = st.lists(
 METAS: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
     {},
     optional={
-        "infons": st.dictionaries(KEYS, ANY | JSONS, max_size=3) | JSONS,
+        "infons": st.dictionaries(KEYS, ANY | st.just("negated") | JSONS, max_size=3) | JSONS,
         "fields": st.dictionaries(ANY | st.sampled_from(["id", "pmid", "documents"]), JSONS, max_size=2) | JSONS,
         "collection": st.dictionaries(st.sampled_from(["source", "date", "infons", "fields", "x"]), ANY | JSONS)
         | JSONS,
@@ -127,3 +129,13 @@ def test_nothing_is_lost_in_json(tmp_path: Path, docs: list[Document]) -> None:
     path = tmp_path / "d.json"
     path.write_bytes(out.getvalue().encode())
     assert list(bioc_json.read(path)) == docs
+
+
+def test_assertions_are_infons(tmp_path: Path) -> None:
+    docs = [Document("d", "fits", mentions=(Mention(0, 4, id="1", source="gold", assertion="negated"),))]
+    for format, name in ((bioc_xml, "d.xml"), (bioc_json, "d.json")):
+        out = io.StringIO()
+        format.write(docs, out)
+        (tmp_path / name).write_text(out.getvalue())
+        assert list(format.read(tmp_path / name)) == docs
+    assert '"assertion": "negated"' in out.getvalue().replace('":"', '": "')

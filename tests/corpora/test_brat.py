@@ -551,3 +551,18 @@ def test_what_brat_cannot_hold_is_refused(tmp_path: Path) -> None:
     found = Candidates(np.array([1], np.int32), np.array([1], np.float32))
     with pytest.raises(DataError, match="knowledge base"):
         annotation_lines(Document("a", "x", mentions=(Mention(0, 1, candidates=found),)))
+
+
+def test_assertions_are_attributes(tmp_path: Path) -> None:
+    mentions = (
+        Mention(0, 4, id="T1", types=("D",), source="gold", assertion="negated"),
+        Mention(5, 9, id="T2", types=("D",), source="gold", meta={"attributes": {"Assertion": "negated"}}),
+        Mention(
+            5, 9, id="T3", types=("D",), source="gold", assertion="family", meta={"attributes": {"Assertion": "x"}}
+        ),
+    )
+    doc = Document("d", "fits cold", mentions=mentions)
+    write_folder([doc], tmp_path / "out")
+    assert "\tAssertion T1 negated\n" in (tmp_path / "out/d.ann").read_text()
+    [back] = read(tmp_path / "out")
+    assert back == doc

@@ -237,6 +237,7 @@ def test_csv_of_mentions() -> None:
             '«=Fits», "bad"',
             "X:1",
             "'=one",
+            "",
             "0.25",
             "",
             "",
@@ -254,6 +255,7 @@ def test_csv_of_mentions() -> None:
             '\'=Fits«, "bad" ones»',
             "X:0|X:9",
             "zero|",
+            "",
             "0.5",
             "",
             "",
@@ -263,11 +265,11 @@ def test_csv_of_mentions() -> None:
             "",
             "",
         ],
-        ["'-d", "1", "5", "Fits", '\'=«Fits», "bad"', "", "", "", "", "", "", "", "pred", "", ""],
+        ["'-d", "1", "5", "Fits", '\'=«Fits», "bad"', "", "", "", "", "", "", "", "", "pred", "", ""],
     ]
 
 
 def test_csv_without_knowledge_base() -> None:
     out = io.StringIO()
     mentions_csv.write([Document("d", "@Fits", mentions=(Mention(0, 5, concepts=("X:1",)),))], out)
-    assert out.getvalue().splitlines()[1] == "d,0,5,'@Fits,«@Fits»,X:1,,,,,,,pred,,"
+    assert out.getvalue().splitlines()[1] == "d,0,5,'@Fits,«@Fits»,X:1,,,,,,,,pred,,"

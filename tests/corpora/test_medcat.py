@@ -166,3 +166,24 @@ def test_a_project_alone(tmp_path: Path) -> None:
     assert list(read(given_as(project, tmp_path))) == whole
     project |= {"name": 'a "b" [c]: {', "cuis": None}
     assert [doc.mentions for doc in read(given_as(project, tmp_path))] == [doc.mentions for doc in whole]
+
+
+@pytest.mark.parametrize(
+    ("told", "assertion"),
+    [
+        ({"Presence": "False"}, "negated"),
+        ({"Presence": "False", "Subject": "Family"}, "family"),
+        ({"Presence": "Hypothetical", "Time": "Past"}, "hypothetical"),
+        ({"Presence": "True", "Time": "Past"}, "historical"),
+        ({"Presence": "True", "Subject": "Patient", "Time": "Recent"}, "affirmed"),
+        ({"Severity": "high"}, ""),
+    ],
+)
+def test_meta_annotations_of_its_own_models_are_assertions(
+    tmp_path: Path, told: dict[str, str], assertion: str
+) -> None:
+    meta_anns = [{"name": name, "value": value} for name, value in told.items()]
+    path = given_as(export(annotation(7, "knee", "1", meta_anns=meta_anns)), tmp_path)
+    [doc] = read(path)
+    [mention] = doc.mentions or ()
+    assert (mention.assertion, mention.meta["attributes"]) == (assertion, told)

@@ -77,9 +77,9 @@ def test_what_is_written(tmp_path: Path) -> None:
     content = written([doc, Document("8", "=")], texts=True)
     assert content == (
         f"\ufeff{','.join(COLUMNS)},{DOCUMENT_TEXT}\n"
-        '7,0,18,left arm,«left» and right «arm»,,,,,,,,pred,0 4;15 18,hpo,"left and right arm\r\n"\n'
-        "7,15,18,arm,left and right «arm»,,,,,,A,,pred,,,\n"
-        "8,,,,,,,,,,,,,,,'=\n"
+        '7,0,18,left arm,«left» and right «arm»,,,,,,,,,pred,0 4;15 18,hpo,"left and right arm\r\n"\n'
+        "7,15,18,arm,left and right «arm»,,,,,,,A,,pred,,,\n"
+        "8,,,,,,,,,,,,,,,,'=\n"
     )
     assert [len(d.mentions or ()) for d in read(made(tmp_path, content, "m.csv.gz"))] == [2, 0]
 
@@ -216,7 +216,7 @@ def test_a_file_without_a_first_row_that_names_its_columns(tmp_path: Path) -> No
 
 def test_probabilities_have_four_decimals() -> None:
     doc = Document("d", "Fits.", mentions=(Mention(0, 4, concepts=("A:1",), probability=0.965149998664856),))
-    assert written([doc], texts=False).splitlines()[1].split(",")[7] == "0.9651"
+    assert written([doc], texts=False).splitlines()[1].split(",")[COLUMNS.index("probability")] == "0.9651"
 
 
 # --- corrected files -------------------------------------------------------------------------------------------------

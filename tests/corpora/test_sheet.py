@@ -89,7 +89,7 @@ def test_a_sheet_can_be_read_and_filtered(tmp_path: Path, kb: KnowledgeBase) -> 
         "No «MAR1» variant.",
         "«Small» hands and «feet», no fits at night; febrile seizures.",
     ]
-    assert (sheet.freeze_panes, sheet.auto_filter.ref) == ("A2", f"A1:O{len(rows) + 1}")
+    assert (sheet.freeze_panes, sheet.auto_filter.ref) == ("A2", f"A1:P{len(rows) + 1}")
     assert sheet["E2"].alignment.wrap_text
     assert sheet.column_dimensions["E"].width > 40
     assert [rule.formula1 for rule in sheet.data_validations.dataValidation] == ['"yes,no"', None]

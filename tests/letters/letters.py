@@ -8,14 +8,13 @@ from typing import Literal
 
 from linnet.data import Document, Mention, Span
 
-__all__ = ["ASSERTIONS", "read_letters"]
+__all__ = ["HERE", "read_letters"]
 
 HERE = Path(__file__).parent
-ASSERTIONS = ("affirmed", "negated", "uncertain", "family", "hypothetical", "historical")
 
 
 def read_letters(part: Literal["develop", "set_aside"]) -> list[Document]:
-    """Return the letters of a half with gold mentions, whose ``meta`` has the assertion and, at times, a note."""
+    """Return the letters of a half with gold mentions, some with a note in their ``meta``."""
     return [_read(path) for path in sorted((HERE / part).glob("*.json"))]
 
 
@@ -28,7 +27,8 @@ def _read(path: Path) -> Document:
             parts=tuple(Span(*part) for part in one.get("parts", ())),
             source="gold",
             concepts=tuple(one["concepts"]),
-            meta={key: one[key] for key in ("assertion", "note") if key in one},
+            assertion=one["assertion"],
+            meta={"note": one["note"]} if "note" in one else {},
         )
         for one in found["mentions"]
     ]

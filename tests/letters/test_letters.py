@@ -8,8 +8,12 @@ from typing import Literal
 
 import pytest
 
+from linnet.data import ASSERTIONS
+from linnet.pipeline import Sentences
+from linnet.pipeline.component import align, blind
+from linnet.pipeline.context import Context
 from linnet.vocabularies.hpo import read_hpo
-from tests.letters.letters import ASSERTIONS, HERE, read_letters
+from tests.letters.letters import HERE, read_letters
 
 Half = Literal["develop", "set_aside"]
 PARTS: tuple[Half, Half] = ("develop", "set_aside")
@@ -25,7 +29,7 @@ def test_mentions_stand_where_they_say(part: Half) -> None:
             " … ".join(doc.text[slice(*span)] for span in mention.spans) for mention in doc.mentions or ()
         )
         assert surfaces == sorted(one["text"] for one in said)
-        assert {mention.meta["assertion"] for mention in doc.mentions or ()} <= set(ASSERTIONS)
+        assert {mention.assertion for mention in doc.mentions or ()} <= set(ASSERTIONS)
         twice = Counter((mention.spans, mention.concepts) for mention in doc.mentions or ())
         assert max(twice.values()) == 1
 
@@ -47,8 +51,16 @@ def test_each_half_has_a_letter_of_each_speciality() -> None:
 
 def test_both_halves_have_mentions_of_every_kind() -> None:
     counts = [
-        Counter(str(mention.meta["assertion"]) for doc in read_letters(part) for mention in doc.mentions or ())
-        for part in PARTS
+        Counter(mention.assertion for doc in read_letters(part) for mention in doc.mentions or ()) for part in PARTS
     ]
     assert [sum(count.values()) for count in counts] == [609, 552]
     assert all(count[name] >= 30 for count in counts for name in ASSERTIONS)
+
+
+def test_most_assertions_of_the_half_for_rules_are_right() -> None:
+    """They were read while the rules were written: a floor against mishaps, not a figure to publish."""
+    gold = read_letters("develop")
+    read = Context()(Sentences()(blind(gold, Context())))
+    pairs = [pair for one, other in zip(gold, read, strict=True) for pair in align(one, other)]
+    right = sum(one is not None and other is not None and one.assertion == other.assertion for one, other in pairs)
+    assert right >= 0.94 * len(pairs)

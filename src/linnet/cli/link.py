@@ -18,11 +18,12 @@ from linnet.cli.inputs import check_texts, documents, make_allow, refuse_overwri
 from linnet.cli.outputs import Outputs
 from linnet.cli.written import refuse_changed, remember
 from linnet.corpora import format_of
-from linnet.data import Document
+from linnet.data import ASSERTIONS, Assertion, Document
+from linnet.errors import LinnetError, did_you_mean
 from linnet.pipeline import Pipeline
 from linnet.pipeline.component import count_seen, describe_seen
 from linnet.recipes.config import load, recipes
-from linnet.recipes.linking import add_detector, default_recipe, find_untrained, hide_gold
+from linnet.recipes.linking import add_detector, default_recipe, find_untrained, hide_gold, keep_only
 from linnet.text.files import STDIO
 
 if TYPE_CHECKING:
@@ -51,6 +52,12 @@ Overwrite = Annotated[
 ]
 
 
+Only = Annotated[
+    list[str] | None,
+    typer.Option(help=f"Write only mentions that are this, or A1,A2, of {', '.join(ASSERTIONS)}; repeatable."),
+]
+
+
 def link(
     inputs: Annotated[list[str], typer.Argument(help="Texts, files, folders, globs, or - for standard input.")],
     kb: Annotated[
@@ -76,6 +83,7 @@ def link(
     ids: Ids = None,
     fresh: Fresh = False,
     overwrite: Overwrite = False,
+    only: Only = None,
     metrics: Metrics = None,
     quiet: Quiet = False,
     verbose: Verbose = False,
@@ -90,7 +98,7 @@ def link(
     refuse_changed(output, html, overwrite=overwrite)
     times = _times() if metrics else None
     with nullcontext() if times is None else times.step("load", "pipeline"):
-        linker = _load(pipeline, kb or [], changes=changes or (), detect=detect)
+        linker = _load(pipeline, kb or [], changes=changes or (), detect=detect, only=only or ())
         chosen = make_allow(linker.concepts, types or (), under or (), ids or ())
         linker = Pipeline(linker, name=linker.name, kb=linker.kb, allow=chosen)
     timed = linker if times is None else times.of_parts(linker)
@@ -112,19 +120,34 @@ def link(
         times.write(metrics)
 
 
-def _load(pipeline: str | None, kbs: Sequence[str], *, changes: Sequence[str], detect: str | None) -> Pipeline:
+def _load(
+    pipeline: str | None, kbs: Sequence[str], *, changes: Sequence[str], detect: str | None, only: Sequence[str]
+) -> Pipeline:
     """Return the pipeline of a knowledge base, or those of several side by side."""
     linkers = []
     for kb in kbs or (None,):
         name = pipeline or default_recipe(kb)
         linker = load(name, kb=kb, changes=changes)
         _warn_of_untrained(*find_untrained(name, changes=changes))
-        linkers.append(linker if detect is None else add_detector(linker, detect))
+        linker = linker if detect is None else add_detector(linker, detect)
+        linkers.append(keep_only(linker, _assertions(only)) if only else linker)
     if len(linkers) == 1:
         return linkers[0]
     from linnet.pipeline.several import several  # noqa: PLC0415 - most texts are linked to one
 
     return several(*linkers)
+
+
+def _assertions(given: Sequence[str]) -> list[Assertion]:
+    """Return the values of ``--only``."""
+    values = [value.strip() for text in given for value in text.split(",") if value.strip()]
+    for value in values:
+        if value not in ASSERTIONS:
+            hint = did_you_mean(value, ASSERTIONS) or f"; expected {', '.join(ASSERTIONS)}"
+            raise LinnetError(f"--only {value}: there is no such assertion{hint}")
+    if not values:
+        raise LinnetError(f"--only selects nothing; expected {', '.join(ASSERTIONS)}")
+    return [value for value in ASSERTIONS if value in values]
 
 
 def _times() -> Times:

@@ -29,7 +29,7 @@ CHANGING = ("gsc", "pubtator")  # formats that change texts and spans; the write
 # What a pipeline adds to its answers, which nobody expects there, and what the writer of GSC+ tells itself.
 EXPECTED = frozenset(
     {"abbreviations", "candidates", "groups", "mention ids", "mentions not linked", "NIL mentions", "probabilities"}
-    | {"sentences", "signals", "sources other than gold", "terminologies"}
+    | {"passages", "sentences", "signals", "sources other than gold", "terminologies"}
 )
 WIDTH = 46  # of the table's column for text
 
@@ -129,23 +129,30 @@ class Outputs:
 
 
 def show(docs: Iterable[Document], kb: KnowledgeBase | Terminologies) -> None:
-    """Print the linked mentions of each document as a table, with a column for several terminologies."""
-    starred = False
+    """Print the linked mentions of each document as a table.
+
+    It has a column for several terminologies, and one for assertions where anything has been said of them.
+    """
+    starred = blunt = False
     several = not isinstance(kb, KnowledgeBase)
-    columns = ("text", *(["terminology"] if several else []), "concept", "name", "probability")
     for doc in docs:
-        rows = list(_rows(doc, kb, several=several))
+        told = any(mention.assertion for mention in doc.mentions or ())
+        shown = {"text": True, "terminology": several, "assertion": told, "concept": True, "name": True}
+        columns = [*(name for name, wanted in shown.items() if wanted), "probability"]
+        rows = [[row[name] for name in columns] for row in _rows(doc, kb)]
         if not rows:
             say(f"{doc.id}: no concepts found")
             continue
         table(doc.id, columns, rows, right=(len(columns) - 1,))
         starred |= any(row[-1].endswith("*") for row in rows)
-    print(NOTICE)
+        blunt |= not told
+    if blunt:
+        print(NOTICE)
     if starred:
         print("Probabilities marked * are uncalibrated: they rank answers but are not frequencies.")
 
 
-def _rows(doc: Document, kb: KnowledgeBase | Terminologies, *, several: bool) -> Iterator[tuple[str, ...]]:
+def _rows(doc: Document, kb: KnowledgeBase | Terminologies) -> Iterator[dict[str, str]]:
     for mention in doc.mentions or ():
         surface = " ".join(doc.surface(mention).split())
         surface = surface if len(surface) <= WIDTH else f"{surface[: WIDTH - 1]}…"
@@ -153,5 +160,11 @@ def _rows(doc: Document, kb: KnowledgeBase | Terminologies, *, several: bool) ->
         mark = "" if mention.calibration or mention.probability is None else "*"
         none = "(not linked)" if mention.concepts is None else "NIL"
         for id in mention.concepts or (none,):
-            name = kb[kb.row(id)].name if id in kb else ""
-            yield surface, *([mention.terminology] if several else []), id, name, probability + mark
+            yield {
+                "text": surface,
+                "terminology": mention.terminology,
+                "assertion": mention.assertion,
+                "concept": id,
+                "name": kb[kb.row(id)].name if id in kb else "",
+                "probability": probability + mark,
+            }

@@ -34,15 +34,16 @@ from linnet.corpora.faults import STOP, Faults
 from linnet.corpora.ids import ids_in, prefix_of, to_curie
 from linnet.corpora.layout import hull
 from linnet.corpora.relations import known_ids
-from linnet.data import JSON, Document, Mention, Passage, Rows, Span
+from linnet.data import ASSERTIONS, JSON, Document, Mention, Passage, Rows, Span
 from linnet.errors import DataError, FormatError
 from linnet.frozen import EMPTY
 from linnet.strict_json import parse
 from linnet.vocabularies.malformed import Oddities
 
-__all__ = ["Reader", "relation_meta", "unplaced_meta"]
+__all__ = ["ASSERTION", "Reader", "relation_meta", "unplaced_meta"]
 
 ENTITIES = ("entity1", "entity2")  # infons of BioRED's relations
+ASSERTION = "assertion"  # infon of a mention, ours if it holds one of our values
 SOURCE = "linnet:source"  # what predictions had before there was one infon of ours: they must not become gold
 
 
@@ -209,7 +210,9 @@ def _whole(doc: Document, ours: Mapping[str, Any], found: Mapping[str, Any], row
 
 def _made(annotation: BioCAnnotation, spans: tuple[Span, ...], text: str) -> Mention:
     """Return the mention that an annotation with these spans is."""
-    types, concepts, meta = _linked(annotation.infons)
+    infons = dict(annotation.infons)
+    assertion = infons.pop(ASSERTION) if infons.get(ASSERTION) in ASSERTIONS else ""
+    types, concepts, meta = _linked(infons)
     if len(spans) > 1 and annotation.text and annotation.text != " ".join(text[start:end] for start, end in spans):
         meta["text"] = annotation.text
     if annotation.fields:
@@ -220,6 +223,7 @@ def _made(annotation: BioCAnnotation, spans: tuple[Span, ...], text: str) -> Men
         types=types,
         source=cast("Any", annotation.infons.get(SOURCE, "gold")),
         concepts=concepts,
+        assertion=cast("Any", assertion),
         meta=meta or EMPTY,
     )
 

@@ -25,7 +25,7 @@ from linnet.corpora.bioc import (
     Location,
     Node,
 )
-from linnet.corpora.bioc_read import Reader
+from linnet.corpora.bioc_read import ASSERTION, Reader
 from linnet.corpora.extras import OWN, rest
 from linnet.corpora.ids import ids_out
 from linnet.corpora.layout import filler
@@ -164,6 +164,7 @@ class Writer:
     def _annotation(self, doc: Document, mention: Mention, number: int) -> BioCAnnotation:
         type = ",".join(mention.types)
         infons: Infons = {"type": type} if type else {}
+        infons |= {ASSERTION: mention.assertion} if mention.assertion else {}
         ids = None if mention.concepts is None else ids_out(mention.concepts, type, mention.meta)
         if ids is not None and self._text(ids):
             infons["identifier"] = ids

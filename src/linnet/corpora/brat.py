@@ -7,6 +7,7 @@ line                                               becomes
 ``N1⇥Reference T1 MESH:D003920⇥a name``            a concept of T1 (several: all hold); names, where there are any, in
                                                    ``meta["normalization_names"]``; ids that are no CURIEs as written
                                                    in ``meta["normalization_ids"]``
+``A1⇥Assertion T1 negated``                        the assertion of T1, if it is one of ours
 ``A1⇥Negation T1``, ``A2⇥Certainty T1 low``        ``meta["attributes"]`` of T1, ``{"Negation": True, …}``; ``M`` alike
 ``#1⇥AnnotatorNotes T1⇥a text``                    ``meta["notes"]`` of T1; other types as ``{"type": …, "text": …}``
 ``R1⇥Treats Arg1:T1 Arg2:T2``                      ``meta["relations"]`` of the document
@@ -31,13 +32,14 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from linnet.codec import from_json
 from linnet.corpora.brat_lines import (
     ABOUT_DOCUMENT,
     ABOUT_MENTION,
     ANNOTATOR,
+    ASSERTION,
     Entry,
     dangling,
     file_name,
@@ -52,7 +54,7 @@ from linnet.corpora.ids import to_curie
 from linnet.corpora.layout import hull
 from linnet.corpora.names import namer
 from linnet.corpora.sources import find, stem
-from linnet.data import Document, Mention, Rows, Span
+from linnet.data import ASSERTIONS, Assertion, Document, Mention, Rows, Span
 from linnet.errors import DataError, FormatError
 from linnet.reporter import warn
 from linnet.strict_json import parse
@@ -343,11 +345,14 @@ class _Reader:
             except DataError as error:
                 problem = f"the {ABOUT_MENTION} of {own}: {error}"
                 raise FormatError(found.path, problem, line=entry.line) from error
+        attributes = dict(entry.attributes)
+        if "assertion" not in rest and attributes.get(ASSERTION) in ASSERTIONS:
+            mention = replace(mention, assertion=cast("Assertion", attributes.pop(ASSERTION)))
         concepts, said = self._concepts(entry)
         brat_ids = [own, *entry.ids] if rest.get("id", own) != own else entry.ids
         meta: dict[str, Any] = {
             **said,
-            **({"attributes": entry.attributes} if entry.attributes else {}),
+            **({"attributes": attributes} if attributes else {}),
             **({"notes": entry.notes} if entry.notes else {}),
             **({"brat_ids": brat_ids} if pointed.intersection(brat_ids) else {}),
             **mention.meta,

@@ -14,6 +14,7 @@ __all__ = [
     "ABOUT_DOCUMENT",
     "ABOUT_MENTION",
     "ANNOTATOR",
+    "ASSERTION",
     "Entry",
     "Numbers",
     "are_attributes",
@@ -29,6 +30,7 @@ __all__ = [
 ]
 
 ANNOTATOR = "AnnotatorNotes"
+ASSERTION = "Assertion"  # the attribute that says whether a finding is there
 ABOUT_MENTION = "LinnetNote"  # a note with what has no line of its own: of a mention or relation, as JSON
 ABOUT_DOCUMENT = "LinnetDocument"  # the same of the whole document; its target is "_"
 

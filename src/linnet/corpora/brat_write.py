@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from linnet.corpora.brat_lines import (
     ABOUT_DOCUMENT,
     ABOUT_MENTION,
     ANNOTATOR,
+    ASSERTION,
     Numbers,
     are_attributes,
     are_lines,
@@ -28,7 +29,7 @@ from linnet.corpora.brat_lines import (
 from linnet.corpora.ids import to_curie
 from linnet.corpora.names import namer
 from linnet.corpora.plain_text import BREAKS
-from linnet.data import Document, Mention, Rows
+from linnet.data import Assertion, Document, Mention, Rows
 from linnet.errors import DataError, FormatError
 from linnet.frozen import EMPTY
 from linnet.reporter import warn
@@ -193,9 +194,9 @@ class _Lines:
         normal = list(self._normalisations(mention, type, meta))
         for tail in normal:
             yield f"{self._id('N', ids)}\tReference {own} {tail}"
-        if are_attributes(meta.get("attributes")):
-            for name, value in meta.pop("attributes").items():
-                yield f"{self._id('AM', ids)}\t{name} {own}" + ("" if value is True else f" {value}")
+        told, left = _assertion(mention)
+        for name, item in _attributes(meta, told).items():
+            yield f"{self._id('AM', ids)}\t{name} {own}" + ("" if item is True else f" {item}")
         if are_notes(meta.get("notes")):
             for note in meta.pop("notes"):
                 kind, text = (ANNOTATOR, note) if isinstance(note, str) else (note["type"], note["text"])
@@ -206,6 +207,7 @@ class _Lines:
             types=() if mention.types == (type,) else mention.types,
             concepts=None if normal else mention.concepts,
             source="pred",
+            assertion=left,
             meta=meta or EMPTY,
         )
         if value := self._rest(rest, mention):
@@ -220,6 +222,8 @@ class _Lines:
             value["types"] = []
         if mention.source != "gold":
             value["source"] = mention.source
+        if not mention.assertion and _has_assertion(mention):
+            value["assertion"] = ""  # the attribute is somebody else's
         return value
 
     def _normalisations(self, mention: Mention, type: str, meta: dict[str, Any]) -> Iterator[str]:
@@ -290,6 +294,23 @@ def _fits(relation: Any, known: Set[object]) -> bool:
 def _type(mention: Mention) -> str:
     first = mention.types[0] if mention.types else ""
     return re.sub(r"[\s\0]+", "_", first) or MENTION_TYPE
+
+
+def _assertion(mention: Mention) -> tuple[Assertion, Assertion]:
+    """Return the assertion that an attribute says, and that which the note says as the attribute is somebody else's."""
+    return ("", mention.assertion) if _has_assertion(mention) else (mention.assertion, "")
+
+
+def _attributes(meta: dict[str, Any], assertion: str) -> dict[str, str | bool]:
+    """Return the attributes of a mention, which are taken from its meta, and its assertion if there is one."""
+    attributes = meta.pop("attributes") if are_attributes(meta.get("attributes")) else EMPTY
+    return {**attributes, **({ASSERTION: assertion} if assertion else {})}
+
+
+def _has_assertion(mention: Mention) -> bool:
+    """Whether a mention has an attribute of somebody else's that is called as ours."""
+    attributes = mention.meta.get("attributes")
+    return isinstance(attributes, Mapping) and ASSERTION in attributes
 
 
 def _brought(mention: Mention) -> tuple[str, ...]:

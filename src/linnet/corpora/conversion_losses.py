@@ -74,6 +74,7 @@ KINDS: Mapping[str, Callable[[Document], int]] = {
     "signals": _mentions(lambda mention: mention.signals),
     "groups": _mentions(lambda mention: mention.group),
     "terminologies": _mentions(lambda mention: mention.terminology),
+    "assertions": _mentions(lambda mention: mention.assertion),
     AS_WRITTEN: _mentions(lambda mention: mention.meta.keys() & SPELLINGS),
     "mention meta": _mentions(lambda mention: mention.meta.keys() - SPELLINGS),
 }
@@ -209,6 +210,7 @@ def _reduce(mention: Mention, holds: frozenset[str]) -> Mention:
         "signals": {"signals": {}},
         "groups": {"group": ""},
         "terminologies": {"terminology": ""},
+        "assertions": {"assertion": ""},
     }
     changes: dict[str, Any] = {}
     for kind, fields in empty.items():

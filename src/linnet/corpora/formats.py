@@ -50,7 +50,7 @@ ALL = (
     | {"abbreviations", "reviewed spans", "relations", "relations other than of two concepts"}
     | {"ids, roles and meta of relations", "conjuncts and ids as written", "discontinuous mentions", "mention ids"}
     | {"several types", "alternatives", "sources other than gold", "candidates", "probabilities", "signals", "groups"}
-    | {"terminologies", "mention meta"}
+    | {"terminologies", "assertions", "mention meta"}
 )
 
 FORMATS: dict[str, Format] = {
@@ -103,6 +103,7 @@ FORMATS: dict[str, Format] = {
         holds=(
             ANNOTATIONS
             | {"several types", "discontinuous mentions", "sources other than gold", "probabilities", "terminologies"}
+            | {"assertions"}
         )
         - {"mentions not linked", "texts", "documents without mentions"},
         carry="mention_table:carried",
@@ -115,7 +116,8 @@ FORMATS: dict[str, Format] = {
         options=("rows", "faults"),
         alone=True,
         holds=(
-            ANNOTATIONS | {"line breaks", "several types", "discontinuous mentions", "probabilities", "terminologies"}
+            ANNOTATIONS
+            | {"line breaks", "several types", "discontinuous mentions", "probabilities", "terminologies", "assertions"}
         )
         - {"mentions not linked"},
         carry="mention_table:carried",
@@ -141,7 +143,7 @@ FORMATS: dict[str, Format] = {
         alone=True,
         holds=ANNOTATIONS
         | {"documents not looked at", "line breaks", "several types", "discontinuous mentions"}
-        | {"alternatives", "groups", "sources other than gold", "probabilities", "terminologies"},
+        | {"alternatives", "groups", "sources other than gold", "probabilities", "terminologies", "assertions"},
         asked=True,
     ),
     "webanno": Format("webanno:read", None, (".tsv",), options=("name",)),

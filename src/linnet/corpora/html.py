@@ -128,10 +128,8 @@ def _mention(mention: Mention, units: Sequence[int], shelf: _Shelf) -> dict[str,
     value: dict[str, Any] = {"s": [[units[start], units[end]] for start, end in mention.spans]}
     if mention.concepts is not None:
         value["c"] = mention.concepts
-    if mention.types:
-        value["t"] = mention.types
-    if mention.terminology:
-        value["v"] = mention.terminology
+    others = {"t": mention.types, "v": mention.terminology, "g": mention.group, "as": mention.assertion}
+    value |= {key: item for key, item in others.items() if item}
     if mention.source != "pred":
         value["o"] = mention.source
     if mention.probability is not None:
@@ -141,8 +139,6 @@ def _mention(mention: Mention, units: Sequence[int], shelf: _Shelf) -> dict[str,
     if mention.alternatives:
         value["a"] = mention.alternatives
         shelf.others.update(dict.fromkeys(id for ids in mention.alternatives for id in ids))
-    if mention.group:
-        value["g"] = mention.group
     if mention.candidates is not None and len(mention.candidates):
         best = mention.candidates.top(RUNNERS)
         value["x"] = [list(entry) for entry in _candidates(best, shelf)]

@@ -88,6 +88,7 @@ def _mention(node: Node, offsets: Offsets) -> Mention:
         calibration=cast("Any", node.text("k", "")),
         group=node.text("g", ""),
         terminology=node.text("v", ""),
+        assertion=cast("Any", node.text("as", "")),
     )
 
 

@@ -3,7 +3,8 @@
 An annotation that was checked is gold, unless it was thrown out (deleted, terminated, marked irrelevant): those stay in
 the document's ``meta["rejected"]``. Without a word on whether it was checked, it was, as MedCAT has it. One that nobody
 has looked at is a prediction, with MedCAT's similarity in ``signals["acc"]``. Meta-annotations are
-``meta["attributes"]`` of a mention: ``{"Experiencer": "Patient"}``; comment, times and what an annotator did otherwise
+``meta["attributes"]`` of a mention, ``{"Experiencer": "Patient"}``, and where they are those of MedCAT's own models
+(Presence, Subject, Time, …) its assertion too; comment, times and what an annotator did otherwise
 (``manually_created``, ``alternative``) are ``meta`` by their own names, where there are any. Relations between
 annotations are ``meta["relations"]`` of the document with the roles start and end. Annotations are the member
 ``annotations`` of a document, or ``entities``: a list, or an object that numbers them. Offsets are code points (UTF-16
@@ -14,14 +15,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from linnet.corpora.counting import Offsets
 from linnet.corpora.faults import STOP, Faults
 from linnet.corpora.ids import to_curie
-from linnet.data import Document, Mention
+from linnet.data import Assertion, Document, Mention
 from linnet.errors import DataError, FormatError
 from linnet.text.files import shown
 from linnet.text.json_files import Node, nodes
@@ -34,6 +35,16 @@ NOTED = ("comment", "create_time", "last_modified")
 ENDS = ("start_entity", "end_entity")
 REJECTED = ("deleted", "killed", "irrelevant")
 NUMBER = re.compile(r"[0-9]{1,12}")  # an offset as a text
+SAYS: Mapping[tuple[str, str], Assertion] = {
+    ("subject", "family"): "family",
+    ("experiencer", "family"): "family",
+    ("presence", "hypothetical"): "hypothetical",
+    ("presence", "false"): "negated",
+    ("negation", "yes"): "negated",
+    ("time", "past"): "historical",
+    ("presence", "true"): "affirmed",
+    ("negation", "no"): "affirmed",
+}
 SNOMED = re.compile(r"S-(\d+)")  # how MedCAT's models of SNOMED CT write ids
 
 
@@ -126,7 +137,8 @@ def _mention(annotation: Node, place: tuple[int, int, str | None], offsets: Offs
         source="gold" if checked else "pred",
         concepts=_concepts(annotation.name("cui", "")),
         signals={} if checked or acc is None else {"acc": acc.number()},
-        meta=meta | _attributes(annotation),
+        assertion=_assertion(attributes := _attributes(annotation)),
+        meta=meta | attributes,
     )
 
 
@@ -139,6 +151,12 @@ def _attributes(annotation: Node) -> dict[str, Any]:
     """Return the meta-annotations by name; exports hold them as a list, or by name already."""
     values = {one.text("name"): one.name("value", "") for one in _listed(annotation, "meta_anns")}
     return {"attributes": values} if values else {}
+
+
+def _assertion(meta: Mapping[str, Any]) -> Assertion:
+    """Return what the meta-annotations of MedCAT's own models say, of whom first; "" if they say nothing."""
+    told = {name.lower(): value.lower() for name, value in meta.get("attributes", {}).items()}
+    return next((assertion for (name, value), assertion in SAYS.items() if told.get(name) == value), "")
 
 
 def _listed(item: Node, key: str) -> list[Node]:

@@ -123,6 +123,7 @@ class Table(NamedTuple):
                 concepts=self._concepts(row),
                 **_probability(row.cells),
                 terminology=row.cells.get("terminology", ""),
+                assertion=row.cells.get("assertion", ""),  # type: ignore[arg-type]  # checked by the record
                 meta={"columns": row.others} if row.others else {},
             )
         except (DataError, ValueError) as error:

@@ -5,7 +5,8 @@ with one word in between, and inside coordinations; how far a match is from the 
 Where a document defines an abbreviation, its occurrences mean what the definition means, and nothing else.
 Annotated documents teach it further surfaces, and which names are hardly ever meant (`Learned`).
 
-Negation, family history and the like are not interpreted: "no cleft palate" yields a mention of cleft palate.
+Negation, family history and the like are not interpreted: "no cleft palate" yields a mention of cleft palate, of
+which `linnet.pipeline.context` says that it is negated.
 """
 
 from __future__ import annotations

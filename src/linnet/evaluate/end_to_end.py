@@ -19,7 +19,7 @@ from linnet.data import Document, Mention, Span
 from linnet.evaluate.measures import Measure
 from linnet.evaluate.tags import token_accuracy
 
-__all__ = ["end_to_end", "matching_size", "meeting", "recognition_by_type"]
+__all__ = ["Pairs", "count_anywhere", "end_to_end", "matching_size", "meeting", "prf", "recognition_by_type"]
 
 Floats = npt.NDArray[np.float64]
 Unit = tuple[tuple[Span, ...], str | None]  # where it is, and its label: a concept, `NIL`, or nothing (recognition)
@@ -53,7 +53,7 @@ def end_to_end(pairs: Pairs, *, live: Callable[[str], str]) -> list[Measure]:
     (0.0, 1.0, 1.0, 0.5384615384615384)
     """
     rows = [_count_linked(gold, predicted, live) | _count_recognised(gold, predicted) for gold, predicted in pairs]
-    measures = [one for name in (*LINKED, *RECOGNISED) for one in _prf(name, [row[name] for row in rows])]
+    measures = [one for name in (*LINKED, *RECOGNISED) for one in prf(name, [row[name] for row in rows])]
     typed = np.array([_compare_types(*pair) for pair in pairs], np.float64).reshape(-1, 2)
     anything = any(doc.mentions for pair in pairs for doc in pair)
     typing = Measure("typing.accuracy", typed, 0.0 if anything else 1.0)
@@ -70,13 +70,17 @@ def recognition_by_type(pairs: Pairs) -> dict[str, list[Measure]]:
     sides = [tuple(map(_spans_by_type, pair)) for pair in pairs]
     nothing: set[Span] = set()
     return {
-        type: _prf("recognition.strict", [_both(one.get(type, nothing), two.get(type, nothing)) for one, two in sides])
+        type: prf("recognition.strict", [_both(one.get(type, nothing), two.get(type, nothing)) for one, two in sides])
         for type in sorted({type for pair in sides for side in pair for type in side})
     }
 
 
-def _prf(name: str, rows: Sequence[Row]) -> list[Measure]:
-    """Return micro and macro precision, recall and F1."""
+def prf(name: str, rows: Sequence[Row]) -> list[Measure]:
+    """Return micro and macro precision, recall and F1 of a way of counting, one row for each document.
+
+    >>> [(one.name, one.value) for one in prf("strict", [(1, 2, 1, 1)])][:2]
+    [('strict.precision', 0.5), ('strict.recall', 1.0)]
+    """
     counts = np.array(rows, np.float64).reshape(-1, 4)
     found, predicted, hit, gold = counts.T
     # 0/0 is 1 where nothing was there to find and nothing was found, and 0 where one side is silent
@@ -101,6 +105,16 @@ def _both(wanted: Collection[object], predicted: Collection[object]) -> Row:
     """Count what was predicted, what was wanted, and what is both."""
     right = len(set(wanted).intersection(predicted))
     return right, len(predicted), right, len(wanted)
+
+
+def count_anywhere(gold: Document, predicted: Document, live: Callable[[str], str]) -> Row:
+    """Count the concepts of a document, wherever they are in it (the measure ``document``).
+
+    >>> doc = Document("a", "Fits.", mentions=(Mention(0, 4, concepts=("HP:1",)),))
+    >>> count_anywhere(doc, Document("a", "Fits.", mentions=()), str)
+    (0, 0, 0, 1)
+    """
+    return _Units(gold, predicted, live, parts=False).anywhere()
 
 
 # --- concepts at spans -----------------------------------------------------------------------------------------------

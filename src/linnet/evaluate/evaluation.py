@@ -19,6 +19,7 @@ from linnet import __version__
 from linnet.data import Document
 from linnet.errors import DataError, MismatchError
 from linnet.evaluate.answers import Rule
+from linnet.evaluate.assertions import assertions
 from linnet.evaluate.calibration import Calibration, nil
 from linnet.evaluate.end_to_end import end_to_end, recognition_by_type
 from linnet.evaluate.errors import confusions, errors
@@ -149,7 +150,7 @@ def measure(
     measures: dict[str, Measure] = {}
     for name in PROTOCOLS:
         measures |= {f"{name}.{one.name}": one for one in linking(linked, protocol=name)}
-    for one in (*end_to_end(pairs, live=live), *_by_type(pairs), *nil(linked)):
+    for one in (*end_to_end(pairs, live=live), *assertions(pairs, live=live), *_by_type(pairs), *nil(linked)):
         measures[one.name] = one
     masks = slices(linked, kb=kb, train=train)
     counted = linked.mask(options.protocol)
@@ -182,7 +183,7 @@ def _keep_reviewed(gold: Document, predicted: Document) -> Document:
 
 
 def fingerprint(docs: Sequence[Document]) -> str:
-    """Return the SHA-256 of what is annotated in documents: ids, texts, spans, types, concepts; in any order.
+    """Return the SHA-256 of what is annotated in documents: ids, texts, spans, types, concepts, assertions.
 
     >>> docs = [Document.of("Fever."), Document.of("Cough.")]
     >>> fingerprint(docs) == fingerprint(docs[::-1])
@@ -191,7 +192,10 @@ def fingerprint(docs: Sequence[Document]) -> str:
     total = hashlib.sha256()
     for doc in sorted(docs, key=lambda doc: doc.id):
         mentions = sorted(
-            repr((*(tuple(span) for span in m.spans), m.types, m.concepts, m.alternatives)) for m in doc.mentions or ()
+            repr(
+                (*(tuple(span) for span in m.spans), m.types, m.concepts, m.alternatives, *filter(None, [m.assertion]))
+            )
+            for m in doc.mentions or ()
         )
         total.update(repr((doc.id, doc.text, mentions)).encode("utf-8", "surrogatepass"))
     return total.hexdigest()

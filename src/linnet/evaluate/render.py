@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from linnet.data import ASSERTIONS
 from linnet.evaluate.report import BY_TYPE, PARTS, About, Comparison, Figure, Reliability, Report
 from linnet.pipeline.component import describe_seen
 from linnet.text.cells import quote_formula
@@ -21,7 +22,8 @@ LINKING = (
 )  # fmt: skip
 END_TO_END = (
     ("strict", "same span + concept (strict)"), ("partial", "overlapping span + concept (partial)"),
-    ("document", "concepts of each document (document)"), ("recognition.strict", "same span (recognition.strict)"),
+    ("document", "concepts of each document (document)"), ("patient", "findings of the patient (patient)"),
+    ("recognition.strict", "same span (recognition.strict)"),
 )  # fmt: skip
 NOTHING = "–"
 NO_KB = "no knowledge base: every concept counts as known, other ids of a concept count as wrong; give --kb"
@@ -91,6 +93,8 @@ def tables(reports: Sequence[Report], comparisons: Sequence[Comparison] = ()) ->
         ),
         _prf("end to end, micro-averaged", found, names, END_TO_END),
         _prf("same span, by type", found, names, _types(found)),
+        _side_by_side("assertion at the same span", reports, names, [("assertion.accuracy", "accuracy")]),
+        _prf("assertion at the same span, by value", reports, names, [(f"assertion.{one}", one) for one in ASSERTIONS]),
         _calibration(reports, names),
         _differences(tested),
         _costs(reports, names),

@@ -43,7 +43,7 @@ __all__ = [
 Texts: TypeAlias = str | Document | Sequence[str | Document]
 Overlaps: TypeAlias = Literal["all", "longest", "first"]
 
-PROPERTIES = ("sentences", "abbreviations", "mentions", "types", "candidates", "concepts")
+PROPERTIES = ("sentences", "abbreviations", "mentions", "types", "candidates", "concepts", "assertion")
 SEEN_AS = {"train": "trained on", "dev": "chosen or calibrated on"}
 BATCH_TEXT = 200_000  # characters: 64 abstracts have half as many, a document of 40 pages is nearly a batch of its own
 
@@ -234,7 +234,7 @@ def _holds(doc: Document, name: str) -> bool:
         return False
     if name == "types":
         return True  # a mention may have none
-    return all(getattr(mention, name) is not None for mention in doc.mentions)
+    return all(getattr(mention, name) not in (None, "") for mention in doc.mentions)
 
 
 def merge(doc: Document, found: Iterable[Mention]) -> Document:

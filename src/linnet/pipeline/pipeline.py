@@ -44,6 +44,7 @@ GIVEN_BY = {
     "types": "a detector",
     "candidates": "a retriever (earlier | ngram keeps those that are there and finds others)",
     "concepts": "decide",
+    "assertion": "context",
 }
 
 

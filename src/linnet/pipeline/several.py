@@ -101,15 +101,17 @@ class Several(Stage):
         require(self, docs)
         found: list[list[Mention]] = [[] for _ in docs]
         notes: list[dict[str, Any]] = [dict(doc.meta) for doc in docs]
+        passages = [doc.passages for doc in docs]
         for one, (name, kb) in zip(self.of, self.terminologies.kbs.items(), strict=True):
             given = [_given(doc, name, kb) for doc in docs]
             label = self._labels[name]
             for place, doc in enumerate(one(given, allow=allow and allow.known_to(kb))):
                 found[place] += label.mentions(doc, unlinked=_unlinked(given[place]))
                 notes[place] |= doc.meta
+                passages[place] = passages[place] or doc.passages
         return [
-            replace(doc, mentions=by_position([*_kept(doc, new), *new]), meta=note)
-            for doc, new, note in zip(docs, found, notes, strict=True)
+            replace(doc, passages=parts, mentions=by_position([*_kept(doc, new), *new]), meta=note)
+            for doc, parts, new, note in zip(docs, passages, found, notes, strict=True)
         ]
 
 

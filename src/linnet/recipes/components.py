@@ -16,6 +16,7 @@ COMPONENTS = {
     "collective": "linnet.joint.collective:Collective",
     "conjuncts": "linnet.detect.conjuncts:Conjuncts",
     "consistent": "linnet.detect.consistent:Consistent",
+    "context": "linnet.pipeline.context:Context",
     "cross_encoder": "linnet.rerank.cross_encoder:CrossEncoder",
     "decide": "linnet.pipeline.decide:Decide",
     "dense": "linnet.retrieve.dense:Dense",

@@ -8,18 +8,22 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from linnet.data import Document
+from linnet.data import Assertion, Document
 from linnet.errors import LinnetError, did_you_mean
 from linnet.pipeline import Component, Pipeline
 from linnet.pipeline.component import blind
+from linnet.pipeline.context import Context
 from linnet.pipeline.decide import Decide
 from linnet.recipes.config import components, make, name_of, open_kb, read_recipe, recipes
 
-__all__ = ["NOTICE", "add_detector", "default_recipe", "find_untrained", "hide_gold"]
+__all__ = ["NOTICE", "add_detector", "default_recipe", "find_untrained", "hide_gold", "keep_only"]
 
 logger = logging.getLogger(__name__)
 
-NOTICE = "Negation and family history are not interpreted: 'no cleft palate' still links cleft palate."
+NOTICE = (
+    "Negation and family history are not interpreted: 'no cleft palate' still links cleft palate; "
+    "a part context in the recipe, or --only affirmed, interprets them."
+)
 
 
 # Knowledge bases by the names that `linnet kb build --download` gives them, with recipes that leave out what is no
@@ -70,6 +74,13 @@ def add_detector(linker: Pipeline, name: str) -> Pipeline:
         raise LinnetError(f"--detect {name}: this component finds no mentions; use for example dictionary")
     rest = linker.parts[1:] if name_of(linker.parts[0]) == "gold" else linker.parts
     return linker.with_parts([detector, *map(_drop_calibration, rest)])
+
+
+def keep_only(linker: Pipeline, only: Sequence[Assertion]) -> Pipeline:
+    """Return a pipeline that gives only mentions with these assertions; one without ``context`` gets it at its end."""
+    if not any(isinstance(part, Context) for part in linker.parts):
+        return linker.with_parts([*linker.parts, Context(only=only)])
+    return linker.with_parts(replace(part, only=only) if isinstance(part, Context) else part for part in linker.parts)
 
 
 def _drop_calibration(part: Component) -> Component:

@@ -1,0 +1,174 @@
+"""What the text says of each finding: that it is there, is not, may be, is a relative's, may come, or is over.
+
+Triggers around a finding decide, within their reach (`linnet.text.triggers`, `linnet.text.scopes`), then the section of
+the letter that it stands in (`linnet.text.sections`), after the ConText algorithm (Harkema et al. 2009, which extends
+NegEx, Chapman et al. 2001) with a table of our own. Several may hold; the first of these does: family, hypothetical,
+uncertain, negated, historical. So *mother had no seizures* is the family's, and *call if seizures* says nothing yet.
+"""
+
+from __future__ import annotations
+
+import bisect
+import functools
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Literal
+
+from linnet.data import ASSERTIONS, Assertion, Document, Mention, Passage, Span
+from linnet.errors import DataError
+from linnet.pipeline.allow import Allow
+from linnet.pipeline.component import require
+from linnet.pipeline.pipeline import Stage
+from linnet.text.scopes import Scope, find_scopes
+from linnet.text.sections import Section, find_sections, is_called_after
+from linnet.text.triggers import YEAR, is_lasting, lower, past_years
+
+__all__ = ["Context"]
+
+FIRST: Final[tuple[Assertion, ...]] = ("family", "hypothetical", "uncertain", "negated", "historical")
+# What a section says of the findings in it; "past" is historical unless the finding lasts.
+SAYS: Final = {"family": "family", "past": "past", "birth": "historical"}
+MOST: Final = 2000  # characters of a sentence
+LONGEST: Final = 50  # items of a list that its first line speaks of
+ITEM: Final = re.compile(r"(?:[-*•·▪●◦‣–—+]|\(?\d{1,2}[.)]|[a-z][.)])\s")
+REACTION: Final = re.compile(r"[(:→–-][^,;.)\n]*\Z")  # in an allergy list: what stands behind the substance
+
+
+@dataclass(kw_only=True)
+class Context(Stage):
+    """Sets the assertion of predicted mentions; people's mentions keep theirs.
+
+    Sections become passages of documents that have none.
+
+    Args:
+        headings: ``drop`` predicted mentions that are a heading or part of one (*Allergies:*), or of the name of a
+            person or place (*Epilepsy Clinic*), or ``keep`` them.
+        only: drop predicted mentions that are none of these; () keeps all.
+
+    Raises:
+        DataError: there is no such assertion, or no such way with headings.
+
+    >>> from linnet.pipeline.pipeline import Sentences
+    >>> doc = Document("1", "No fits.", mentions=(Mention(3, 7),))
+    >>> [mention.assertion for mention in (Sentences() >> Context())(doc)[0].mentions]
+    ['negated']
+    """
+
+    headings: Literal["drop", "keep"] = "drop"
+    only: Sequence[Assertion] = ()
+
+    NEEDS = frozenset({"sentences", "mentions"})
+    GIVES = frozenset({"assertion"})
+
+    def __post_init__(self) -> None:
+        if self.headings not in ("drop", "keep"):
+            raise DataError(f"context: headings {self.headings!r} is neither 'drop' nor 'keep'")
+        if unknown := [value for value in self.only if value not in ASSERTIONS]:
+            raise DataError(f"context: only {unknown[0]!r} is none of {', '.join(ASSERTIONS)}")
+
+    def __call__(self, docs: Sequence[Document], /, *, allow: Allow | None = None) -> list[Document]:  # noqa: ARG002
+        """Return `docs` with assertions."""
+        require(self, docs)
+        return [self._document(doc) for doc in docs]
+
+    def _document(self, doc: Document) -> Document:
+        if not any(mention.source == "pred" for mention in doc.mentions or ()):
+            return doc
+        sections = find_sections(doc.text)
+        reader = _Reader(doc, sections)
+        read = (one if one.source != "pred" else self._read(one, reader) for one in doc.mentions or ())
+        mentions = tuple(one for one in read if one is not None)
+        passages = doc.passages or tuple(Passage(one.start, one.end, one.kind) for one in sections)
+        return replace(doc, mentions=mentions, passages=passages)
+
+    def _read(self, mention: Mention, reader: _Reader) -> Mention | None:
+        """Return a mention with its assertion, or None if it is dropped."""
+        if self.headings == "drop" and reader.is_heading(mention):
+            return None
+        assertion = reader.read(mention)
+        return replace(mention, assertion=assertion) if not self.only or assertion in self.only else None
+
+
+class _Reader:
+    """Reads one document; each sentence is read once, when its first mention is asked for."""
+
+    def __init__(self, doc: Document, sections: Sequence[Section]) -> None:
+        self._doc, self._sections = doc, sections
+        self._text = lower(doc.text)
+        self._sentences = [piece for sentence in doc.sentences or () for piece in _pieces(sentence)]
+        self._starts = [sentence.start for sentence in self._sentences]
+        self._openings = [section.start for section in sections]
+        self._scopes: dict[int, list[Scope]] = {}
+
+    @functools.cached_property
+    def _taken(self) -> list[Span]:
+        return sorted(span for mention in self._doc.mentions or () for span in mention.spans)
+
+    @functools.cached_property
+    def _past(self) -> frozenset[str]:
+        return past_years(self._doc.text)
+
+    def _section(self, at: int) -> Section | None:
+        place = bisect.bisect_right(self._openings, at) - 1
+        section = self._sections[place] if place >= 0 else None
+        return section if section and at < section.end else None
+
+    def is_heading(self, mention: Mention) -> bool:
+        """Whether a mention lies in a heading, or in the name of a person or place."""
+        section = self._section(mention.start)
+        inside = section is not None and mention.end <= section.body
+        return inside or is_called_after(self._doc.text, *mention.span)
+
+    def read(self, mention: Mention) -> Assertion:
+        """Return what the text says of a mention."""
+        place = max(bisect.bisect_right(self._starts, mention.start) - 1, 0)
+        said = {scope.kind: scope for scope in self._scopes_of(place) if _covers(scope, mention)}
+        kinds = {*said, self._says(mention)}
+        if "past" in kinds and "present" not in kinds and not is_lasting(self._doc.surface(mention)):
+            kinds.add("historical")
+        if kinds >= {"negated", "uncertain"} and said["negated"].backward and said["uncertain"].backward:
+            kinds.remove(min("negated", "uncertain", key=lambda kind: said[kind].end))  # the last word counts
+        return next((kind for kind in FIRST if kind in kinds), "affirmed")
+
+    def _says(self, mention: Mention) -> str:
+        """Return what the section of a mention says of it."""
+        section = self._section(mention.start)
+        if section is None or section.kind != "allergies":
+            return SAYS.get(section.kind, "") if section else ""
+        return "historical" if REACTION.search(self._text, section.body, mention.start) else ""
+
+    def _scopes_of(self, place: int) -> list[Scope]:
+        """Return the scopes in a sentence, and in an item of a list those that reach into it (*No evidence of:*)."""
+        if place not in self._scopes:
+            span = self._sentences[place] if self._sentences else Span(0, 0)
+            past = self._past if YEAR.search(self._text, *span) else frozenset()
+            scopes = find_scopes(self._text, *span, self._is_taken, past)
+            self._scopes[place] = [*self._carried(place), *scopes]
+        return self._scopes[place]
+
+    def _carried(self, place: int) -> Iterator[Scope]:
+        """Yield what a line that ends with a colon says of the items of the list below it."""
+        item = place
+        while max(0, place - LONGEST) < item and ITEM.match(self._text, self._sentences[item].start):
+            item -= 1
+        if item < place and self._text[self._sentences[item].end - 1] == ":":
+            for scope in self._scopes_of(item):
+                if scope.end == self._sentences[item].end and not scope.backward:
+                    yield Scope(scope.kind, *self._sentences[place], False)
+
+    def _is_taken(self, start: int, end: int) -> bool:
+        """Whether a stretch of text shares a character with a mention."""
+        last = bisect.bisect_left(self._taken, (end, end))
+        return any(span.end > start for span in self._taken[max(0, last - 8) : last])
+
+
+def _pieces(sentence: Span) -> Iterator[Span]:
+    """Yield a sentence, cut where it is so long that it must be a text without full stops."""
+    for start in range(sentence.start, max(sentence.end, sentence.start + 1), MOST):
+        yield Span(start, min(start + MOST, sentence.end))
+
+
+def _covers(scope: Scope, mention: Mention) -> bool:
+    at = mention.end - 1 if scope.backward else mention.start
+    return scope.start <= at < scope.end

@@ -1,0 +1,232 @@
+"""What stands around a finding and says that it is absent, doubtful, a relative's, may come or is over: triggers.
+
+The table ``triggers.tsv`` holds them, in English and German; its head says how. `find_triggers` looks each word of a
+sentence up in one tree of all triggers, the longest of those that begin there wins, so that *no increase in* is not
+*no*. The words are tokens: hyphens and full stops are none, and the same tokens cut the table and the text.
+
+Sources: the idea of triggers, pseudo-triggers and terminations is that of NegEx (Chapman et al. 2001) and ConText
+(Harkema et al. 2009).
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from linnet.text.wordlists import rows
+
+__all__ = [
+    "YEAR",
+    "Found",
+    "Trigger",
+    "cut",
+    "find_triggers",
+    "is_lasting",
+    "lower",
+    "past_years",
+    "places",
+    "words_of",
+]
+
+TOKEN: Final = re.compile(r"\w+(?:'t\b)?|\?{1,2}|[;:,()/&]|[-=]>|→|(?<!\S)-{1,2}(?!\S)|[–—]")
+SIGNS: Final = frozenset(["?", "??", "->", "=>", "→", "-", "--", "–", "—"])
+YEAR: Final = re.compile(r"(?:19|20)\d\d(?!\d)")
+END: Final = ""  # the key of a tree's node that holds the triggers which end there
+Tree: TypeAlias = dict[str, Any]
+Sets: TypeAlias = dict[str, tuple[str, ...]]  # of each word the names of the sets that it is in
+
+
+class Trigger(NamedTuple):
+    """What a trigger says, where it looks for findings, and how far; the head of the table has the values.
+
+    ``spare`` counts tokens at its end that must be there, and may belong to another trigger.
+    """
+
+    kind: str
+    direction: str
+    reach: str
+    spare: int = 0
+
+
+NEVER: Final[frozenset[str]] = frozenset()
+NOTHING: Final[tuple[int, Sequence[Trigger]]] = (0, ())
+
+
+class _Table(NamedTuple):
+    """The tree of triggers; of words, sets and those that may follow (None: any); what names lasting diseases."""
+
+    tree: Tree
+    sets: Sets
+    after: Mapping[str, frozenset[str] | None]
+    lasting: frozenset[str]
+    endings: tuple[str, ...]
+    passing: frozenset[str]
+
+
+class Found(NamedTuple):
+    """A trigger in a sentence: its tokens are those from `first` up to and without `last`."""
+
+    trigger: Trigger
+    first: int
+    last: int
+
+
+def lower(text: str) -> str:
+    """Return a text in small letters, of the same length, with straight apostrophes.
+
+    >>> len(lower("İ can’t")), lower("Can’t")
+    (7, "can't")
+    """
+    small = text.lower()
+    if len(small) != len(text):
+        small = "".join(one if len(one := sign.lower()) == 1 else sign for sign in text)
+    return small.replace("’", "'")
+
+
+def cut(text: str, start: int, end: int) -> list[str]:
+    """Return words and signs between two places of a text in small letters; hyphens and full stops are none.
+
+    A question mark stands before what it questions (``?x``) or touches what it follows (``x?``); arrows are dashes.
+
+    >>> cut("?gout, since may (r/o x-linked)", 0, 31)
+    ['?x', 'gout', ',', 'since', 'may', '(', 'r', '/', 'o', 'x', 'linked', ')']
+    """
+    words = TOKEN.findall(text, start, end)
+    if SIGNS.isdisjoint(words):
+        return words
+    return [_sign(match, end) if match[0] in SIGNS else match[0] for match in TOKEN.finditer(text, start, end)]
+
+
+def places(text: str, start: int, end: int) -> list[tuple[int, int]]:
+    """Return where the words of `cut` begin and end.
+
+    >>> places("no gout", 0, 7)
+    [(0, 2), (3, 7)]
+    """
+    return [match.span() for match in TOKEN.finditer(text, start, end)]
+
+
+def _sign(match: re.Match[str], end: int) -> str:
+    if match[0][0] != "?":
+        return "-"
+    before = match.string[match.start() - 1 : match.start()]
+    follows = match.string[match.end() : end]
+    return "x?" if before.strip(" \t\r\n(/:;,–-") or not follows.strip() else "?x"
+
+
+def past_years(text: str) -> frozenset[str]:
+    """Return the years in a text, without the last one if there are several: that is when it was written.
+
+    >>> sorted(past_years("Seen 2/3/2021: appendicitis 2015, gout 2019.")), past_years("appendicitis 2015")
+    (['2015', '2019'], frozenset({'2015'}))
+    """
+    years = frozenset(YEAR.findall(text))
+    return years - {max(years)} if len(years) > 1 else years
+
+
+def find_triggers(words: Sequence[str], past: frozenset[str] = frozenset()) -> Iterator[Found]:
+    """Yield the triggers of a sentence in order; they do not overlap, and of those that begin together the longest is.
+
+    Args:
+        words: of the sentence (`cut`).
+        past: years that are past (`past_years`).
+
+    >>> [(found.trigger.kind, found.first, found.last) for found in find_triggers("no increase in no rash".split())]
+    [('pseudo', 0, 3), ('negated', 3, 4)]
+    """
+    table = _table()
+    words = ["{year}" if word in past else word for word in words] if past else words
+    free = 0
+    for place, (word, following) in enumerate(itertools.pairwise((*words, END))):
+        after = table.after.get(word, NEVER)
+        if place >= free and (after is None or following in after or word.isdigit()):
+            end, ending = _walk(table.tree, table.sets, words, place)
+            for trigger in ending:
+                free = end - trigger.spare
+                yield Found(trigger, place, free)
+
+
+def _walk(node: Tree, sets: Sets, words: Sequence[str], at: int) -> tuple[int, Sequence[Trigger]]:
+    """Return the triggers that end furthest from `at` on, and where; none end at 0."""
+    best: tuple[int, Sequence[Trigger]] = (at, node[END]) if END in node else NOTHING
+    if at < len(words):
+        word = words[at]
+        for key in (word, *sets.get(word, ())) if not word.isdigit() else (word, "{number}"):
+            if key in node:
+                found = _walk(node[key], sets, words, at + 1)
+                best = found if found[0] > best[0] else best
+    return best
+
+
+def is_lasting(surface: str) -> bool:
+    """Return whether the name of a finding says that it lasts, once it is there.
+
+    >>> is_lasting("type 2 diabetes"), is_lasting("gestational diabetes"), is_lasting("cardiomyopathy")
+    (True, False, True)
+    """
+    table = _table()
+    words = cut(lower(surface), 0, len(surface))
+    named = any(word in table.lasting or word.endswith(table.endings) for word in words)
+    return named and table.passing.isdisjoint(words)
+
+
+@functools.cache
+def words_of(name: str) -> frozenset[str]:
+    """Return the words of a set of the table.
+
+    >>> "seit" in words_of("preposition"), "von" in words_of("preposition")
+    (False, True)
+    """
+    return frozenset(word for word, names in _table().sets.items() if f"{{{name}}}" in names)
+
+
+@functools.cache
+def _table() -> _Table:
+    """Return the table as it is looked up."""
+    tree: Tree = {}
+    sets: Sets = {}
+    names: dict[str, list[str]] = {"lasting": [], "passing": []}
+    for kind, name, reach, listed in rows("linnet.text", "triggers.tsv"):
+        if kind == "set":
+            for word in listed.split():
+                sets[word] = (*sets.get(word, ()), f"{{{name}}}")
+        elif kind in names:
+            names[kind] += listed.split()
+        else:
+            for trigger in listed.split("|"):
+                _plant(tree, trigger, kind, name, reach)
+    endings = tuple(word[1:] for word in names["lasting"] if word[0] == "-")
+    return _Table(tree, sets, _after(tree, sets), frozenset(names["lasting"]), endings, frozenset(names["passing"]))
+
+
+def _after(tree: Tree, sets: Sets) -> dict[str, frozenset[str] | None]:
+    """Return which words may follow one that begins a trigger: most words that begin none are passed over."""
+    members: dict[str, set[str]] = {}
+    for word, names in sets.items():
+        for name in names:
+            members.setdefault(name, set()).add(word)
+    after: dict[str, frozenset[str] | None] = {}
+    for word in tree.keys() | sets.keys():
+        if nodes := [tree[key] for key in (word, *sets.get(word, ())) if key in tree]:
+            keys = frozenset().union(*nodes)
+            following = frozenset().union(*(members.get(key, {key}) for key in keys))
+            after[word] = None if keys & {END, "{number}"} else following
+    return after
+
+
+def _plant(tree: Tree, words: str, kind: str, direction: str, reach: str) -> None:
+    own, _, spare = (list(itertools.chain.from_iterable(map(_cut, part.split()))) for part in words.partition("<"))
+    node = tree
+    for word in (*own, *spare):
+        node = node.setdefault(word, {})
+    node.setdefault(END, []).append(Trigger(kind, direction, reach, len(spare)))
+
+
+def _cut(word: str) -> list[str]:
+    """Return a word of the table as tokens; names of sets and the two question marks are one each."""
+    if word[0] == "{" or word in ("?x", "x?", "-"):
+        return [word]
+    return cut(word, 0, len(word))

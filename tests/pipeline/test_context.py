@@ -1,0 +1,170 @@
+"""Assertions in sentences of clinicians: a letter says what is expected of the findings in brackets."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from tests.growth import LINEAR, growth
+
+from linnet.data import Document, Mention, Span
+from linnet.errors import DataError
+from linnet.pipeline import Sentences
+from linnet.pipeline.context import Context
+
+EXPECTED = {
+    "affirmed": """
+He has [asthma].
+No change in her [cough].
+Not only [ataxia] but also [dysarthria] was noted.
+ROS negative except for [fatigue].
+[Fever] due to possible pneumonia.
+He denies alcohol but has [cirrhosis].
+Chest: bilateral [crackles], no wheeze.
+Mother reports [vomiting] since yesterday.
+According to his wife he has [memory loss].
+Her sister accompanied her. She has [migraine].
+PMH: [hypertension], [type 2 diabetes].
+[Epilepsy] since childhood.
+[Hypertension], well controlled.
+No doubt she has [migraine].
+Laut Mutter bestehen [Kopfschmerzen].
+Bekannter [Diabetes mellitus Typ 2].""",
+    "negated": """
+No [fever], [chills] or [night sweats].
+Patient denies [chest pain], [dyspnea], and [palpitations].
+[Hepatomegaly] was not present.
+[Pneumothorax]: absent
+[Rash] - none
+[Meningitis] was ruled out by lumbar puncture.
+MRI was negative for [stroke].
+Neither [cyanosis] nor [clubbing] was seen.
+Mother denies any [fever].
+HOCM was queried in the past: [hypertrophic cardiomyopathy] was suspected but excluded by MRI.
+Kein [Fieber], keine [Krampfanfälle].
+[Übelkeit] wird verneint.
+Ohne Anhalt für [Lungenembolie].""",
+    "uncertain": """
+?[TIA]
+[TIA]?
+Findings are consistent with [sarcoidosis].
+[Pulmonary embolism] cannot be excluded.
+CT to rule out [appendicitis].
+[Rheumatoid arthritis] unlikely.
+Left [Ménière's disease] (probable)
+Differential diagnosis: [lupus], [sarcoidosis], [tuberculosis].
+Verdacht auf [Epilepsie].
+V.a. [Pneumonie].""",
+    "family": """
+Her mother has [breast cancer].
+Family history of [colon cancer].
+[Epilepsy] in his brother.
+FHx: mat uncle [CHD], otherwise neg for [birth defects].
+Nobody in the family has [Marfan syndrome].
+Familienanamnese: [Diabetes] beim Vater.""",
+    "hypothetical": """
+Return if [fever] or [vomiting].
+Risk of [bleeding] and [infection] was explained.
+To be seen again should [leg weakness] or [incontinence] develop.
+Paracetamol prn for [pain].
+Aspirin to prevent [stroke].
+Bei Bedarf Paracetamol gegen [Schmerzen].""",
+    "historical": """
+History of [pneumonia].
+He had [febrile seizures] as a child.
+[Rash] has resolved.
+She had [appendicitis] in 2005, seen 2019.
+PMH: [pneumonia], [fracture of the arm], [gestational diabetes].
+Allergies: latex ([hives]).
+Z.n. [Schlaganfall].""",
+}
+CASES = [(said, line) for said, lines in EXPECTED.items() for line in lines.strip().splitlines()]
+BRACKETS = re.compile(r"\[([^]]*)\]")
+
+
+def marked(line: str, **fields: object) -> Document:
+    """Return a line as a document with what stands in brackets as its mentions."""
+    ends, text = [], ""
+    for place, part in enumerate(BRACKETS.split(line)):
+        ends += [(len(text), len(text) + len(part))] * (place % 2)
+        text += part
+    return Document("x", text, mentions=tuple(Mention(*span, **fields) for span in ends))  # type: ignore[arg-type]
+
+
+def read(doc: Document, component: Context | None = None) -> list[str]:
+    [out] = (component or Context())(Sentences()([doc]))
+    return [mention.assertion for mention in out.mentions or ()]
+
+
+@pytest.mark.parametrize(("said", "line"), CASES)
+def test_what_clinicians_write(said: str, line: str) -> None:
+    assert set(read(marked(line))) == {said}
+
+
+def test_a_list_below_its_first_line() -> None:
+    assert read(marked("There is no evidence of:\n- [fever]\n- [rash]\nPlan: rest, [cough] syrup")) == [
+        "negated",
+        "negated",
+        "affirmed",
+    ]
+
+
+def test_a_line_that_was_wrapped() -> None:
+    letter = (
+        "Since her last visit she has felt tired but denies chest\n[pain], palpitations, [syncope] or shortness of\n"
+        "breath. She has occasional [ankle swelling] after long shifts, and at\nage 19 she was treated for\n"
+        "endocarditis, from which she made a full recovery."
+    )
+    assert read(marked(letter)) == ["negated", "negated", "affirmed"]
+
+
+def test_a_family_section_ends_where_the_letter_goes_on() -> None:
+    letter = "Family history:\nFather [gout], no [epilepsy].\n\nShe herself has [migraine].\nExam: [ptosis]."
+    assert read(marked(letter)) == ["family", "family", "affirmed", "affirmed"]
+
+
+def test_words_of_a_finding_are_no_triggers() -> None:
+    assert read(marked("[Absent speech] and [ataxia].")) == ["affirmed", "affirmed"]
+    assert read(marked("[Family history of cancer], [obesity].")) == ["affirmed", "affirmed"]
+
+
+def test_headings_and_names_are_no_findings() -> None:
+    letter = "[Allergies]: none known\nSeen by Dr. T. [Falls], [Epilepsy] Support Group.\n[Epilepsy]: no fits."
+    assert read(marked(letter)) == ["affirmed"]
+    assert len(read(marked(letter), Context(headings="keep"))) == 4
+
+
+def test_sections_become_passages_where_there_are_none() -> None:
+    doc = marked("HISTORY\n[Fits].\n\nPlan: EEG.")
+    [out] = Context()(Sentences()([doc]))
+    assert [(one.kind, doc.text[one.start : one.end]) for one in out.passages] == [
+        ("present", "HISTORY\nFits.\n\n"),
+        ("plan", "Plan: EEG."),
+    ]
+
+
+def test_only_some_are_kept() -> None:
+    doc = marked("No [fever]. [Cough]. ?[Asthma].")
+    assert read(doc, Context(only=["affirmed", "uncertain"])) == ["affirmed", "uncertain"]
+    with pytest.raises(DataError, match="only 'denied' is none of affirmed, negated"):
+        Context(only=["denied"])  # type: ignore[list-item]
+    with pytest.raises(DataError, match="'mark' is neither 'drop' nor 'keep'"):
+        Context(headings="mark")  # type: ignore[arg-type]
+
+
+def test_what_people_said_stays() -> None:
+    doc = marked("No [fever], no [cough].", source="gold", assertion="affirmed")
+    assert read(doc, Context(only=["negated"])) == ["affirmed", "affirmed"]
+
+
+def test_discontinuous_mentions_and_sentences_without_words() -> None:
+    text = "No ears small, low set. …"
+    doc = Document("x", text, mentions=(Mention(3, 22, parts=(Span(3, 7), Span(15, 22))), Mention(24, 25)))
+    assert read(doc) == ["negated", "affirmed"]
+
+
+def test_time_grows_with_the_text() -> None:
+    def work(size: int) -> object:
+        return read(marked("- no [rash], [fever] or possible cough and " * size))
+
+    assert growth(work, 1000) < LINEAR

@@ -1,0 +1,101 @@
+"""The tables of triggers and headings are what their heads say, and triggers are found longest first."""
+
+from __future__ import annotations
+
+import re
+
+from linnet.text.scopes import find_scopes
+from linnet.text.sections import find_sections, is_called_after
+from linnet.text.triggers import cut, find_triggers, lower, places
+from linnet.text.wordlists import rows
+
+KINDS = {"negated", "uncertain", "family", "hypothetical", "historical", "past", "present"}
+TABLE = rows("linnet.text", "triggers.tsv")
+
+
+def test_the_table_of_triggers_is_whole() -> None:
+    sets = {name for kind, name, _, _ in TABLE if kind == "set"}
+    for kind, direction, reach, listed in TABLE:
+        if kind in KINDS:
+            assert direction in ("forward", "backward", "either", "opening"), listed
+            assert reach in ("phrase", "list", "sentence"), listed
+        elif kind in ("pseudo", "stop"):
+            assert (direction, reach) in {("-", "-"), ("-", "list"), ("-", "sentence")}, listed
+        else:
+            assert kind in ("set", "lasting", "passing")
+        assert set(re.findall(r"\{(\w+)\}", listed)) <= sets | {"year", "number"}
+        assert all(listed.split("|")), listed
+        assert lower(listed) == listed
+
+
+def test_every_trigger_is_found_alone() -> None:
+    """What no text can hold, for its signs are cut otherwise, would never be found."""
+    for kind, _, _, listed in TABLE:
+        for trigger in listed.split("|") if kind in KINDS else ():
+            if "{" not in trigger and "<" not in trigger:
+                words = trigger.replace("?x", "?").split()
+                text = " ".join(words) + (" fits" if "?x" in trigger else "")
+                text = text.replace(" x?", "fits?").replace("x?", "fits?")
+                found = list(find_triggers(cut(text, 0, len(text))))
+                assert any(one.trigger.kind == kind for one in found), trigger
+
+
+def test_of_two_that_begin_together_the_longer_is_found() -> None:
+    found = find_triggers(cut(text := "cannot be excluded; no increase in fits, not only", 0, len(text)))
+    assert [one.trigger.kind for one in found] == ["uncertain", "pseudo", "pseudo"]
+
+
+def test_words_and_places_belong_together() -> None:
+    text = lower("Mum’s x-linked FITS?? -- r/o (p.r.n.) → no… ?")
+    words = cut(text, 0, len(text))
+    spans = places(text, 0, len(text))
+    assert words == [
+        "mum",
+        "s",
+        "x",
+        "linked",
+        "fits",
+        "x?",
+        "-",
+        "r",
+        "/",
+        "o",
+        "(",
+        "p",
+        "r",
+        "n",
+        ")",
+        "-",
+        "no",
+        "x?",
+    ]
+    assert len(spans) == len(words)
+    assert [text[slice(*span)] for span in spans[:5]] == words[:5]
+
+
+def test_letters_whose_small_form_is_longer_keep_their_places() -> None:
+    assert len(lower("İstanbul: no FITS")) == len("İstanbul: no FITS")
+
+
+def test_brackets_keep_what_stands_in_them() -> None:
+    text = "scoliosis (fever possible) and rash (resolved)"
+    found = {scope.kind: text[scope.start : scope.end] for scope in find_scopes(text, 0, len(text), lambda *_: False)}
+    assert found["uncertain"].strip() == "fever"
+    assert "rash" in found["historical"]
+
+
+def test_headings_in_one_line_and_unknown_ones() -> None:
+    text = "PMH: asthma. FHx: gout. Note: well\nAllergien:\nPenicillin\nWeight: 3 kg\nsocial history was taken"
+    assert [(one.kind, text[one.start : one.end].strip()) for one in find_sections(text)] == [
+        ("past", "PMH: asthma."),
+        ("family", "FHx: gout. Note: well"),
+        ("allergies", "Allergien:\nPenicillin"),
+    ]
+
+
+def test_names_need_capitals() -> None:
+    for text in ("Ataxia UK Centre", "Stroke Unit", "Prof. A. Gout", "Frau Ataxia"):
+        start = text.find("Gout") if "Gout" in text else max(text.find("Ataxia"), 0)
+        assert is_called_after(text, start, start + 4 if "Gout" in text else start + 6)
+    for text in ("Ataxia. Clinic notes", "Ataxia centre", "Ataxia and Stroke"):
+        assert not is_called_after(text, 0, 6)
