@@ -61,6 +61,17 @@ def test_the_human_phenotype_ontology_is_built_at_first_use(run: Run, home: Path
     assert (home / "kb" / "hpo.kb").is_file()
 
 
+def test_short_forms_of_the_user(run: Run, recipe: Path, tmp_path: Path) -> None:
+    path = tmp_path / "ours.tsv"
+    path.write_text("QX\tseizures\nZZ\tno such thing\n", encoding="utf-8")
+    done = run("link", "QX and ZZ.", "--pipeline", recipe, "--abbreviations", path, "--to", "jsonl")
+    assert ids(done.out) == {"HP:0001250"}
+    assert "ours.tsv: the terminology knows no meaning of 1 of 2 short forms: ZZ" in done.err
+    path.write_text("QX\n", encoding="utf-8")
+    done = run("link", "QX.", "--pipeline", recipe, "--abbreviations", path)
+    assert (done.code, f"{path}:1: 'QX' has no meaning" in done.err) == (2, True)
+
+
 def test_files_folders_globs_and_standard_input(
     run: Run, recipe: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from linnet.data import Concept, Document, Name
@@ -27,8 +29,8 @@ def names(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
     return build(rows, tmp_path_factory.mktemp("names") / "names.kb")
 
 
-def found(kb: KnowledgeBase, text: str, *, everyday: bool = True) -> list[str]:
-    pipeline = Pipeline(Sentences(), Abbreviations(), Dictionary(kb=kb, everyday=everyday))
+def found(kb: KnowledgeBase, text: str, **options: Any) -> list[str]:
+    pipeline = Pipeline(Sentences(), Abbreviations(), Dictionary(kb=kb, **options))
     [doc] = pipeline([Document("d", text)])
     return [doc.surface(mention) for mention in doc.mentions or ()]
 
@@ -63,7 +65,7 @@ def test_they_are_found_by_default(names: KnowledgeBase) -> None:
     ],
 )
 def test_behind_a_title_stands_somebody(names: KnowledgeBase, text: str, expected: list[str]) -> None:
-    assert found(names, text) == expected
+    assert found(names, text, proper_names=False) == expected
 
 
 def test_no_name_goes_over_the_colon_of_a_heading(names: KnowledgeBase) -> None:

@@ -23,7 +23,14 @@ from linnet.errors import LinnetError, did_you_mean
 from linnet.pipeline import Pipeline
 from linnet.pipeline.component import count_seen, describe_seen
 from linnet.recipes.config import load, recipes
-from linnet.recipes.linking import add_detector, default_recipe, find_untrained, hide_gold, keep_only
+from linnet.recipes.linking import (
+    add_detector,
+    add_short_forms,
+    default_recipe,
+    find_untrained,
+    hide_gold,
+    keep_only,
+)
 from linnet.text.files import STDIO
 
 if TYPE_CHECKING:
@@ -57,6 +64,11 @@ Only = Annotated[
     typer.Option(help=f"Write only mentions that are this, or A1,A2, of {', '.join(ASSERTIONS)}; repeatable."),
 ]
 
+Forms = Annotated[
+    list[str] | None,
+    typer.Option(metavar="FILE", help="TSV or CSV of short forms and what they mean in your texts; repeatable."),
+]
+
 
 def link(
     inputs: Annotated[list[str], typer.Argument(help="Texts, files, folders, globs, or - for standard input.")],
@@ -77,6 +89,7 @@ def link(
         str | None,
         typer.Option(help="Detector for a pipeline that only links given mentions, for example dictionary."),
     ] = None,
+    abbreviations: Forms = None,
     changes: Annotated[list[str] | None, typer.Option("--set", help="Change a key of the recipe.")] = None,
     types: OfType = None,
     under: Under = None,
@@ -93,12 +106,12 @@ def link(
     check_texts(inputs)
     outputs = Outputs(output or STDIO, to or (format_of(output) if output else None), html)
     lasting = outputs.lasting if STDIO not in inputs else None  # what came from there does not come again
-    read = [*inputs, *(ids or ()), None if pipeline in recipes() else pipeline]
+    read = [*inputs, *(ids or ()), *(abbreviations or ()), None if pipeline in recipes() else pipeline]
     refuse_overwriting(read, [output, html, metrics, lasting and _place_of(lasting)])
     refuse_changed(output, html, overwrite=overwrite)
     times = _times() if metrics else None
     with nullcontext() if times is None else times.step("load", "pipeline"):
-        linker = _load(pipeline, kb or [], changes=changes or (), detect=detect, only=only or ())
+        linker = _load(pipeline, kb or [], changes or (), detect, abbreviations or (), only or ())
         chosen = make_allow(linker.concepts, types or (), under or (), ids or ())
         linker = Pipeline(linker, name=linker.name, kb=linker.kb, allow=chosen)
     timed = linker if times is None else times.of_parts(linker)
@@ -112,16 +125,26 @@ def link(
             tally.before = kept.documents
             outputs.write_kept(kept, tally(_link_rest(kept, timed, given, quiet=quiet)), linker)
     remember(output, html)
-    if output is not None and output != STDIO:
-        logger.info("%s: %s", output, tally)
-    if seen := describe_seen(tally.seen):
-        logger.warning("%s was %s of these documents: scores measured on them are too high", linker.name, seen)
+    _tell(output, tally, linker)
     if times is not None:
         times.write(metrics)
 
 
+def _tell(output: str | None, tally: _Tally, linker: Pipeline) -> None:
+    """Say what was written, and warn of documents that the pipeline learned from."""
+    if output is not None and output != STDIO:
+        logger.info("%s: %s", output, tally)
+    if seen := describe_seen(tally.seen):
+        logger.warning("%s was %s of these documents: scores measured on them are too high", linker.name, seen)
+
+
 def _load(
-    pipeline: str | None, kbs: Sequence[str], *, changes: Sequence[str], detect: str | None, only: Sequence[str]
+    pipeline: str | None,
+    kbs: Sequence[str],
+    changes: Sequence[str],
+    detect: str | None,
+    abbreviations: Sequence[str],
+    only: Sequence[str],
 ) -> Pipeline:
     """Return the pipeline of a knowledge base, or those of several side by side."""
     linkers = []
@@ -130,6 +153,7 @@ def _load(
         linker = load(name, kb=kb, changes=changes)
         _warn_of_untrained(*find_untrained(name, changes=changes))
         linker = linker if detect is None else add_detector(linker, detect)
+        linker = add_short_forms(linker, abbreviations)
         linkers.append(keep_only(linker, _assertions(only)) if only else linker)
     if len(linkers) == 1:
         return linkers[0]

@@ -24,7 +24,9 @@ import numpy.typing as npt
 
 from linnet.data import Candidates, Document, FrozenDict, Mention, Span, by_position, mention_id
 from linnet.detect.everyday import without_everyday
-from linnet.detect.name_search import Batch, Match, Search, SurfaceSearch, Text
+from linnet.detect.informal import LaySearch, named_senses
+from linnet.detect.name_search import Batch, Match, Search, SurfaceSearch, Text, View
+from linnet.detect.name_senses import names_something_else
 from linnet.detect.name_table import MAX_WORDS, NamesFile, NameTable, name_codes
 from linnet.errors import DataError
 from linnet.kb import KbName, KnowledgeBase
@@ -32,6 +34,8 @@ from linnet.pipeline import Abbreviations, Allow, Component, Detector, Sentences
 from linnet.pipeline.aliases import Aliases, Key
 from linnet.pipeline.component import is_reviewed
 from linnet.pipeline.learner import made_once
+from linnet.text.known_forms import CLINICAL, clinical, read_senses
+from linnet.text.misspelt import Misspelt
 from linnet.text.normalise import basic
 from linnet.text.pieces import pieces
 from linnet.text.short_forms import ShortForms
@@ -129,7 +133,8 @@ def _groups(findings: Sequence[Finding]) -> dict[tuple[int, ...], int]:
             holders[word].append(found)
     groups: dict[tuple[int, ...], int] = {}
     for conjunct, words in zip(conjuncts, shared, strict=True):
-        others = [other.words for other in holders[min(words)] if other is not conjunct and words.issubset(other.words)]
+        near = holders[min(words)] if words else []
+        others = [other.words for other in near if other is not conjunct and words.issubset(other.words)]
         if others:
             groups.update(dict.fromkeys([conjunct.words, *others], conjunct.group))
     return groups
@@ -295,9 +300,14 @@ class Dictionary(Detector):
             were linked to nothing.
         min_precision: what was marked in a smaller share of its occurrences in the training documents is not found.
         everyday: names that are one everyday word ("Art", "Drive", "Ice") are found; not wanted of drugs in letters.
+        short_forms: what forms mean that no document defines: "clinical" (Linnet's table) or files, the last wins.
+        informal: the language of notes is read, too: everyday names (*short of breath*, `linnet.detect.informal`) and
+            statements (*ears small*, *ribs are slightly broad*).
+        typos: longer words that no name holds are read as the word of a name that is one edit away, if there is one.
+        proper_names: names of units, registers, vaccines and people are found too (*Stroke Unit*, *Dr Gout*).
 
     With `aliases` or `min_precision` it learns, and ``signals["detect"]`` is that share; else it is the score of the
-    match.
+    match, which is lower for what is read as something else: by a probability for short forms and typing errors.
 
     Raises:
         DataError: `kb` is no knowledge base, `overlaps` neither of the two, or `min_precision` no share.
@@ -319,6 +329,10 @@ class Dictionary(Detector):
     aliases: bool = False
     min_precision: float = 0.0
     everyday: bool = True
+    short_forms: Sequence[str] = ()
+    informal: bool = False
+    typos: bool = False
+    proper_names: bool = True
     learned: Learned = field(default_factory=Learned.none, init=False, repr=False, compare=False)
 
     NEEDS = frozenset({"sentences", "abbreviations"})
@@ -336,6 +350,7 @@ class Dictionary(Detector):
             raise DataError(f"dictionary: min_precision is {self.min_precision}, must be from 0 to 1")
         self.types = (self.types,) if isinstance(self.types, str) else tuple(self.types)
         self.under = (self.under,) if isinstance(self.under, str) else tuple(self.under)
+        self.short_forms = (self.short_forms,) if isinstance(self.short_forms, str) else tuple(self.short_forms)
 
     def detect(self, docs: Sequence[Document], /, *, allow: Allow | None = None) -> list[list[Mention]]:
         """Return the mentions of each document, in reading order."""
@@ -367,7 +382,21 @@ class Dictionary(Detector):
 
     @made_once
     def _search(self) -> Search:
-        return Search(NameTable.of(self.kb))
+        table = NameTable.of(self.kb)
+        senses = [
+            clinical() if one == CLINICAL else named_senses(read_senses(one), self.kb) for one in self.short_forms
+        ]
+        misspelt = Misspelt(table.words()) if self.typos else None
+        return Search(table, misspelt=misspelt, senses=senses, informal=self.informal)
+
+    def unknown_forms(self, source: str) -> list[str]:
+        """Return the short forms of one of its tables of which the knowledge base knows no sense."""
+        senses = named_senses(read_senses(source), self.kb)
+        return [short for short, some in senses.items() if not any(self._search.write_out(one.names) for one in some)]
+
+    @made_once
+    def _lay(self) -> LaySearch:
+        return LaySearch(self._search)
 
     @made_once
     def _surfaces(self) -> SurfaceSearch:
@@ -380,17 +409,23 @@ class Dictionary(Detector):
     def _find(self, texts: Sequence[Text], wanted: Sequence[bool] | None) -> tuple[Batch, Iterator[Placed]]:
         """Return the words of some texts, and what is found among them."""
         batch = self._search.read(texts)
-        matches = self._search.matches(batch)
+        view = View(batch)
+        matches: Iterable[Match] = self._search.matches(batch, view)
         if not self.everyday:
             matches = filter(without_everyday(batch, texts), matches)
         if len(self.learned.surfaces):
             more = self._surfaces.matches(self._surfaces.reread(batch))
             matches = learned_matches(matches, more, self.learned.surfaces)
+        if self.informal:
+            matches = [*matches, *self._lay.matches(batch, view)]
         findings = gather([match for match in matches if wanted[match.concept]] if wanted else matches)
         if len(self.learned.found):
             findings = list(self._trusted(batch, findings))
         findings.sort(key=lambda found: (-len(found.words), -found.choice[2][0], found.words, found.own))
-        return batch, place(batch, texts, longest(findings) if self.overlaps == "longest" else nested(findings))
+        placed = place(batch, texts, longest(findings) if self.overlaps == "longest" else nested(findings))
+        if self.proper_names:
+            return batch, placed
+        return batch, (one for one in placed if not _names_something_else(texts, one))
 
     def _trusted(self, batch: Batch, findings: Iterable[Finding]) -> Iterator[Finding]:
         """Yield the findings that are marked often enough, with their precision."""
@@ -534,6 +569,11 @@ def _pieces(number: int, doc: Document) -> Iterator[_Piece]:
     for start, end in pieces(doc.text, borders, PIECE):
         inner = [at - start for at in borders[bisect_left(borders, start) : bisect_left(borders, end)]]
         yield _Piece(number, start, Text(doc.text[start:end], inner, forms, start))
+
+
+def _names_something_else(texts: Sequence[Text], placed: Placed) -> bool:
+    text = texts[placed.text]
+    return names_something_else(text.text, placed.parts[0].start - text.offset, placed.parts[-1].end - text.offset)
 
 
 def _reviewed(doc: Document) -> Document:

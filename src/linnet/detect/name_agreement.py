@@ -24,7 +24,7 @@ from linnet.text.variants import GENERAL, ORDINARY, TIES, content_words, family,
 __all__ = ["PLAIN", "SCOPES", "How", "Shape", "agree", "agree_word", "repeats", "shape"]
 
 CASE, SPELLING, INFLECTION, DERIVATION = 0.99, 0.97, 0.94, 0.8
-REORDERED, INSERTED = 0.97, 0.8
+REORDERED, INSERTED, STATED = 0.97, 0.8, 0.85
 SCOPES = (1.0, 0.9, 0.9, 0.9)  # exact, broad, narrow, related
 SHORT = 3
 ADJECTIVE = ("al", "ar", "ic", "ous", "ary")
@@ -38,13 +38,15 @@ class How(NamedTuple):
     ``linked``: a preposition stands between them, so that they may have another order than the name's;
     ``goes_on``: whether their phrase goes on behind them (0 no, 1 with somebody who has findings, 2 with anything
     else), so that the last of them may be the adjective of something else ("hyperplasia of the mandibular condyles");
-    ``inserted``: a word between them was left out; ``punctuation``: how many gaps between them hold punctuation.
+    ``inserted``: a word between them was left out; ``punctuation``: how many gaps between them hold punctuation;
+    ``stated``: something ends behind them, so that the last of them may say what the first is like ("ears small").
     """
 
     linked: bool = False
     goes_on: int = 0
     inserted: bool = False
     punctuation: int = 0
+    stated: bool = False
 
 
 PLAIN = How()
@@ -98,8 +100,7 @@ def agree(text: tuple[str, ...], name: Shape, how: How = PLAIN) -> float:
     score = max(_in_order(text, name.words), _in_order(text, name.turned))
     if how.punctuation:
         return score if name.punctuation == how.punctuation and score >= SPELLING else 0.0
-    if not score and (how.linked or name.linked):
-        score = _in_any_order(text, name.words) * REORDERED
+    score = score or _in_other_order(text, name, how)
     if how.goes_on and text[-1].endswith(ADJECTIVE) and (how.linked or not name.words[-1].endswith(ADJECTIVE)):
         return 0.0
     return score
@@ -131,6 +132,19 @@ def _in_order(text: tuple[str, ...], name: tuple[str, ...], *, least: float = DE
         return 0.0
     scores = [agree_word(word, other) for word, other in zip(text, name, strict=True)]
     return sum(scores) / len(scores) if min(scores) >= least else 0.0
+
+
+def _in_other_order(text: tuple[str, ...], name: Shape, how: How) -> float:
+    score = _in_any_order(text, name.words) * REORDERED if how.linked or name.linked else 0.0
+    return _turned_round(text, name.words) * STATED if how.stated and not score else score
+
+
+def _turned_round(text: tuple[str, ...], name: tuple[str, ...]) -> float:
+    """Return the score of words of which the first part stands at the end of the name ("septum deviated")."""
+    if not TIES.isdisjoint(map(form, text)):
+        return 0.0
+    turns = [_in_order((*text[at:], *text[:at]), name, least=INFLECTION) for at in range(1, len(text))]
+    return max(turns)
 
 
 def _in_any_order(text: tuple[str, ...], name: tuple[str, ...]) -> float:

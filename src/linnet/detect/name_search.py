@@ -1,254 +1,44 @@
 """Finding the names of a `NameTable` in texts: windows of words whose hashes add up to a name's, then a close look.
 
-A batch of texts becomes one sequence of content words (stop words left out). Where a document defines an abbreviation,
-its occurrences become one word that stands for the long form. The bracket that defines it is *silent*: it counts on its
-own, and as nothing inside a longer name, so that "diabetes mellitus (DM) type 2" holds the name "diabetes mellitus type
-2".
-
-Three readings propose windows: words that follow each other; the same with one word in between left out; and the
-conjuncts of coordinations. A window whose sum of hashes is in the table is compared with the name word by word
-(`linnet.detect.name_agreement`).
+`linnet.detect.name_reading` makes texts one sequence of content words. Three readings propose windows: words that
+follow each other; the same with one word in between left out; and the conjuncts of coordinations. A fourth, for the
+language of notes, leaves out what ties a noun to what it is like ("ribs are slightly broad"). A window whose sum of
+hashes is in the table is compared with the name word by word (`linnet.detect.name_agreement`).
 """
 
 from __future__ import annotations
 
 import functools
-import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from linnet.detect.name_agreement import SCOPES, How, Shape, agree, repeats, shape
-from linnet.detect.name_table import MASK, U64, Kind, NameTable, word_code
+from linnet.detect.name_agreement import PLAIN, SCOPES, How, Shape, agree, repeats, shape
+from linnet.detect.name_reading import Batch, Ints, Text, Vocabulary, read_texts
+from linnet.detect.name_table import MASK, U64, Kind, NameTable, in_sorted, name_codes, word_code
 from linnet.text.abbreviations import without_short_forms
 from linnet.text.coordination import Conjunct, Phrase, conjuncts, shared_end
-from linnet.text.short_forms import Occurrence, ShortForms
-from linnet.text.tokens import HYPHENS, Gap, Tokens, gap_kind, tokenize, words
-from linnet.text.variants import BEARERS, CONJUNCTIONS, PREFIXES, content_words, stem
+from linnet.text.known_forms import KnownForms, Senses
+from linnet.text.misspelt import Misspelt
+from linnet.text.tokens import Gap
+from linnet.text.variants import BEARERS, GENERAL, content_words, stem
 from linnet.text.wordlists import listed
 
-__all__ = ["Batch", "Match", "Search", "SurfaceSearch", "Text"]
+__all__ = ["Batch", "Match", "Search", "SurfaceSearch", "Text", "View"]
 
-Ints = npt.NDArray[np.intp]
-
-PHRASE = "\0"  # begins what stands for several words in the place of one; no word of a text holds it
-STOP = "of"  # any stop word
-SUSPENDED = tuple(hyphen + " " for hyphen in HYPHENS)  # "hypo- and hyperthyroidism"
-LEAST_STEM = 4  # letters of what a suspended prefix is put before
+STATEMENT = 0.95  # what the score of a statement is multiplied by
 CONJUNCT = 0.9  # what the score of a conjunct is multiplied by
 SYNONYM = 0.995  # what the score of another than the concept's first name is multiplied by: it only breaks ties
-LONGEST_WITH_INSERTION = 5
+LEAST_KNOWN = 0.8  # agreement with a name of a sense: other spelling and number, but no other word
 # Endings of words that describe another, as two of them do that a comma joins ("low-set, posteriorly rotated ears").
 ADJECTIVE = ("al", "ar", "ary", "ed", "ic", "ive", "less", "ous", "set")
 DESCRIBING = (*ADJECTIVE, "ly")
+LONGEST_STATED = 4  # words of a name that may be turned round
+LONGEST_HEAD, LONGEST_TAIL = 3, 2  # words before and behind what ties a noun to what it is like
+_LINKS = np.unique(np.array([word_code(word)[0] for word in listed("link", "letter_words.tsv")], np.uint64))
 MOST_PHRASES, LONGEST_PHRASE = 8, 6
-TITLES = frozenset(map(str.capitalize, listed("title")))
-
-
-# --- texts as words --------------------------------------------------------------------------------------------------
-
-
-class Text(NamedTuple):
-    """A text to read, or a piece of one: where its sentences begin, the document's short forms, where it begins."""
-
-    text: str
-    borders: Sequence[int] = ()
-    abbreviations: ShortForms | None = None
-    offset: int = 0
-
-
-class Batch(NamedTuple):
-    """Texts as one sequence of n content words.
-
-    ``hashes`` uint64, ``kinds`` uint8 (`Kind`), ``texts`` (which text a word is of), ``starts`` and ``ends`` (where it
-    stands there), ``runs`` (numbers the stretches that no sentence end, empty line or end of text interrupts), ``gaps``
-    (the strongest `Gap` since the content word before), ``soft`` (the same, brackets around silent words left out) and
-    ``stops`` (how many stop words came before) are all (n,); ``expanded`` are the positions of short forms, and
-    ``silent`` those of them that stand where they are defined.
-    """
-
-    surfaces: list[str]
-    hashes: U64
-    kinds: npt.NDArray[np.uint8]
-    texts: Ints
-    starts: Ints
-    ends: Ints
-    runs: Ints
-    gaps: Ints
-    soft: Ints
-    stops: Ints
-    expanded: frozenset[int]
-    silent: frozenset[int]
-
-
-class Vocabulary(dict[str, int]):
-    """Codes of the words met so far: surface -> row of ``hashes`` and ``kinds``, filled in as words come."""
-
-    def __init__(self, table: NameTable) -> None:
-        super().__init__()
-        self.table = table
-        self.hashes = np.zeros(1 << 12, np.uint64)
-        self.kinds = np.zeros(1 << 12, np.uint8)
-        self.size = 1  # code 0 stands for words too long to be kept
-        self.lock = threading.Lock()
-
-    def __missing__(self, surface: str) -> int:
-        hash, kind = self._phrase(surface) if surface[0] == PHRASE else word_code(surface)
-        if kind == Kind.UNKNOWN and not hash:
-            return 0
-        with self.lock:
-            if self.size == len(self.hashes):
-                self.hashes = np.concatenate([self.hashes, np.zeros_like(self.hashes)])
-                self.kinds = np.concatenate([self.kinds, np.zeros_like(self.kinds)])
-            code, self.size = self.size, self.size + 1
-            self.hashes[code] = hash
-            self.kinds[code] = Kind.KNOWN if kind == Kind.UNKNOWN and self.table.knows(hash) else kind
-            self[surface] = code
-            return code
-
-    def _phrase(self, surface: str) -> tuple[int, int]:
-        """Return hash and kind of several words in the place of one: the long form of an abbreviation."""
-        codes = [self[word] for word in words(surface)]
-        known = all(self.kinds[code] != Kind.UNKNOWN for code in codes)
-        return sum(int(self.hashes[code]) for code in codes) & MASK, Kind.KNOWN if known else Kind.UNKNOWN
-
-
-class _Read(NamedTuple):
-    """One text: its words, where its sentences begin, and the places of its short forms and of its silent words."""
-
-    tokens: Tokens
-    borders: Sequence[int]
-    expanded: list[int]
-    silent: list[tuple[int, int]]  # the first word, and the one behind the last
-
-
-def read_texts(texts: Sequence[Text], vocabulary: Vocabulary) -> Batch:
-    """Return `texts` as one sequence of content words."""
-    read = [_read(text) for text in texts]
-    sizes = np.fromiter((len(one.tokens.surfaces) for one in read), np.intp, len(read))
-    before = (np.cumsum(sizes) - sizes).tolist()
-    surfaces = [surface for one in read for surface in one.tokens.surfaces]
-    codes = np.fromiter(map(vocabulary.__getitem__, surfaces), np.intp, len(surfaces))
-    gap_texts = [gap for one in read for gap in one.tokens.gaps[:-1]]
-    gaps = np.fromiter(map(_GAPS.__getitem__, gap_texts), np.intp, len(surfaces))
-    number = np.repeat(np.arange(len(read)), sizes)
-    starts = _joined([one.tokens.starts for one in read])
-    sentence = _joined([np.searchsorted(one.borders, one.tokens.starts, side="right") for one in read])
-    breaks = gaps == Gap.PARAGRAPH
-    breaks[1:] |= (number[1:] != number[:-1]) | (sentence[1:] != sentence[:-1])
-    kinds = vocabulary.kinds[codes]
-    kept = np.flatnonzero(kinds != Kind.STOP)
-    silent = [(first + at, last + at) for one, at in zip(read, before, strict=True) for first, last in one.silent]
-    return Batch(
-        surfaces=[surfaces[at] for at in kept.tolist()],
-        hashes=vocabulary.hashes[codes[kept]],
-        kinds=kinds[kept],
-        texts=number[kept],
-        starts=starts[kept],
-        ends=_joined([one.tokens.ends for one in read])[kept],
-        runs=np.cumsum(breaks)[kept],
-        gaps=_strongest(gaps, kept),
-        soft=_strongest(_without_brackets(gaps, gap_texts, silent), kept),
-        stops=np.cumsum(kinds == Kind.STOP)[kept],
-        expanded=_places([at + place for one, at in zip(read, before, strict=True) for place in one.expanded], kept),
-        silent=_places([first for first, _ in silent], kept),
-    )
-
-
-def _strongest(gaps: Ints, kept: Ints) -> Ints:
-    """Return for each of the `kept` words the strongest gap since the one before it."""
-    if not len(kept):
-        return gaps[:0]
-    return np.maximum.reduceat(gaps[: kept[-1] + 1], np.concatenate([[0], kept[:-1] + 1]))
-
-
-def _places(words: list[int], kept: Ints) -> frozenset[int]:
-    """Return the positions among the `kept` words of some of them."""
-    return frozenset(np.searchsorted(kept, words).tolist()) if words else frozenset()
-
-
-def _without_brackets(gaps: Ints, texts: Sequence[str], silent: Sequence[tuple[int, int]]) -> Ints:
-    """Return the kinds of gaps with nothing where there is but the bracket around a silent word."""
-    if not silent:
-        return gaps
-    gaps = gaps.copy()
-    for first, last in silent:
-        for at in (first, last):
-            if at < len(texts) and texts[at].strip() in "()[]":
-                gaps[at] = Gap.JOIN
-    return gaps
-
-
-def _joined(arrays: list[Ints]) -> Ints:
-    return np.concatenate(arrays) if arrays else np.empty(0, np.intp)
-
-
-class _Gaps(dict[str, int]):
-    """Kinds of the gaps met so far; a dictionary because that is asked in half the time of a cache."""
-
-    MOST = 1 << 12
-
-    def __missing__(self, gap: str) -> int:
-        kind = gap_kind(gap)
-        if len(self) < self.MOST and len(gap) < 8:
-            self[gap] = kind
-        return kind
-
-
-_GAPS = _Gaps()
-
-
-def _read(text: Text) -> _Read:
-    """Return the words of a text, its short forms replaced by their long forms."""
-    tokens = tokenize(text.text)
-    if any(map(text.text.__contains__, SUSPENDED)):
-        _complete(tokens)
-    expanded: list[int] = []
-    silent: list[tuple[int, int]] = []
-    if not text.abbreviations:
-        return _Read(tokens, text.borders, expanded, silent)
-    tokens = tokens._replace(ends=tokens.ends.copy())
-    for short in list(text.abbreviations.occurrences(text.text, tokens, borders=text.borders, offset=text.offset)):
-        # Its other words become stop words, so that the short form counts as one.
-        rest = [STOP] * (short.last - short.first - 1)
-        tokens.surfaces[short.first : short.last] = [PHRASE + short.long, *rest]
-        tokens.ends[short.first] = short.end
-        expanded.append(short.first)
-        if _in_bracket(tokens, short):
-            silent.append((short.first, short.last))
-    return _Read(tokens, text.borders, expanded, silent)
-
-
-def _in_bracket(tokens: Tokens, short: Occurrence) -> bool:
-    """Whether this is a bracket that holds the definition of a short form and nothing else."""
-    before, after = tokens.gaps[short.first], tokens.gaps[short.last]
-    return short.own and before.endswith(("(", "[")) and after.startswith((")", "]"))
-
-
-def _complete(tokens: Tokens) -> None:
-    """Give suspended prefixes what they share with the word behind the conjunction: "hypo- and hyperthyroidism"."""
-    surfaces, gaps = tokens.surfaces, tokens.gaps
-    for at in [at for at, gap in enumerate(gaps) if gap in SUSPENDED]:
-        if 0 < at < len(surfaces) - 1 and surfaces[at].lower() in CONJUNCTIONS:
-            surfaces[at - 1] += _behind_prefix(surfaces[at + 1])
-            gaps[at] = " "
-
-
-def _behind_prefix(word: str) -> str:
-    """Return what follows the prefix of a word, ``""`` if it begins with none.
-
-    >>> _behind_prefix("hyperthyroidism"), _behind_prefix("post-natal"), _behind_prefix("left")
-    ('thyroidism', 'natal', '')
-    """
-    folded = word.lower()
-    prefix = max((prefix for prefix in PREFIXES if folded.startswith(prefix)), key=len, default="")
-    rest = word[len(prefix) :].lstrip(HYPHENS) if prefix else ""
-    return rest if len(rest) >= LEAST_STEM else ""
-
-
-# --- names among words -----------------------------------------------------------------------------------------------
 
 
 class Match(NamedTuple):
@@ -270,36 +60,71 @@ class Search:
     """Finds the names of one table; remembers the words it met, so that the next batch is faster."""
 
     MOST_WORDS = 1 << 19  # remembered words; beyond it, it starts anew
+    LONGEST_WITH_INSERTION = 5
 
-    def __init__(self, table: NameTable) -> None:
+    def __init__(
+        self,
+        table: NameTable,
+        *,
+        misspelt: Misspelt | None = None,
+        senses: Sequence[Senses] = (),
+        informal: bool = False,
+    ) -> None:
         self.table = table
-        self.vocabulary = Vocabulary(table)
+        self.informal = informal
+        self.misspelt = misspelt
+        self.vocabulary = Vocabulary(table, misspelt)
         self.shape = functools.lru_cache(maxsize=1 << 16)(self._shape)
         self.agreement = functools.lru_cache(maxsize=1 << 16)(self._agreement)
+        self.known = KnownForms(senses, self.write_out) if senses else None
+
+    def known_name(self, names: Iterable[str]) -> Match | None:
+        """Return the best match of the first of some names that the table has, or None."""
+        for text in names:
+            surfaces = tuple(content_words(text))
+            hashes = np.array([sum(name_codes(text, {})) & MASK], np.uint64)
+            for entry in self.table.find(hashes)[1].tolist():
+                found = max(self.agreement(surfaces, entry, PLAIN), key=lambda one: one[2], default=None)
+                if found is not None and found[2] >= LEAST_KNOWN:
+                    return Match((), *found)
+        return None
+
+    def write_out(self, names: Sequence[str]) -> str:
+        """Return the first of the names of a sense that the table has, else one whose words all stand in some name."""
+        for text in names:
+            if self.known_name([text]):
+                return text
+        return next((text for text in names if self._knows_words(text)), "")
+
+    def _knows_words(self, text: str) -> bool:
+        codes = [self.vocabulary[word] for word in content_words(text)]
+        return all(self.vocabulary.kinds[code] == Kind.KNOWN for code in codes)
 
     def read(self, texts: Sequence[Text]) -> Batch:
         """Return `texts` as one sequence of content words."""
         if len(self.vocabulary) > self.MOST_WORDS:
-            self.vocabulary = Vocabulary(self.table)
-        return read_texts(texts, self.vocabulary)
+            self.vocabulary = Vocabulary(self.table, self.misspelt)
+        return read_texts(texts, self.vocabulary, self.known)
 
     def reread(self, batch: Batch) -> Batch:
         """Return what another search has read, as this one's `read` would."""
         if len(self.vocabulary) > self.MOST_WORDS:
-            self.vocabulary = Vocabulary(self.table)
+            self.vocabulary = Vocabulary(self.table, self.misspelt)
         codes = np.fromiter(map(self.vocabulary.__getitem__, batch.surfaces), np.intp, len(batch.surfaces))
         return batch._replace(kinds=self.vocabulary.kinds[codes])
 
-    def matches(self, batch: Batch) -> Iterator[Match]:
-        """Yield every name found in `batch`, in no particular order."""
+    def matches(self, batch: Batch, view: View | None = None) -> Iterator[Match]:
+        """Yield every name found in `batch`, in no particular order; `view` is of the same batch, if there is one."""
         if len(batch.surfaces) and len(self.table):
-            view = _View(batch)
+            view = view or View(batch)
             yield from self._windows(batch, view)
             yield from self._coordinations(batch, view)
+            if self.informal:
+                yield from self._statements(view)
 
     # --- windows -----------------------------------------------------------------------------------------------------
 
-    def _windows(self, batch: Batch, view: _View) -> Iterator[Match]:
+    def _windows(self, batch: Batch, view: View) -> Iterator[Match]:
         soft = np.cumsum(batch.soft > Gap.JOIN)
         for starts, length, out, entries in self._proposals(batch):
             last = starts + length - 1
@@ -309,7 +134,8 @@ class Search:
                 words = tuple([at for at in range(start, start + length) if at != start + out or out < 0])
                 if length > 1 and view.silent:
                     words = tuple([at for at in words if at not in view.silent])
-                how = How(linked, goes_on and view.follows(start + length), out >= 0, punctuation)
+                stated = self.informal and 1 < length <= LONGEST_STATED and view.stands_alone(start, start + length - 1)
+                how = How(linked, goes_on and view.follows(start + length), out >= 0, punctuation, stated)
                 yield from self._judge(view, words, entry, how)
 
     def _proposals(self, batch: Batch) -> Iterator[tuple[Ints, int, int, Ints]]:
@@ -329,15 +155,26 @@ class Search:
             whole = starts[loud[starts + length - 1]]
             hits, entries = self.table.find(sums[whole + length] - sums[whole])
             yield whole[hits], length, -1, entries
-            if 3 <= length <= LONGEST_WITH_INSERTION:
+            if 3 <= length <= self.LONGEST_WITH_INSERTION:
                 for out in range(1, length - 1):
                     chosen = whole[(batch.kinds[whole + out] == Kind.KNOWN) & loud[whole + out]]
                     hits, entries = self.table.find(sums[chosen + length] - sums[chosen] - hashes[chosen + out])
                     yield chosen[hits], length, out, entries
 
+    # --- statements --------------------------------------------------------------------------------------------------
+
+    def _statements(self, view: View) -> Iterator[Match]:
+        """Yield names whose parts are tied together: "odontoid is hypoplastic", "ribs slightly broad"."""
+        proposals, sums = view.statements
+        hits, entries = self.table.find(sums)
+        for hit, entry in zip(hits.tolist(), entries.tolist(), strict=True):
+            words = proposals[hit]
+            for match in self._judge(view, words, entry, How(stated=True)):
+                yield match._replace(own=words, score=match.score * STATEMENT)
+
     # --- coordinations -----------------------------------------------------------------------------------------------
 
-    def _coordinations(self, batch: Batch, view: _View) -> Iterator[Match]:
+    def _coordinations(self, batch: Batch, view: View) -> Iterator[Match]:
         proposals: list[tuple[int, Conjunct]] = []
         for at in _joints(batch):
             proposals += [(at, reading) for reading in conjuncts(view.phrases(at), unknown=view.unknown)]
@@ -363,15 +200,14 @@ class Search:
 
     # --- the close look ----------------------------------------------------------------------------------------------
 
-    def _judge(self, view: _View, words: tuple[int, ...], entry: int, how: How) -> Iterator[Match]:
-        if len(words) == 1 and words[0] in view.people:
-            return
+    def _judge(self, view: View, words: tuple[int, ...], entry: int, how: How) -> Iterator[Match]:
         surfaces = tuple([view.surfaces[at] for at in words])
         if view.expanded and not view.expanded.isdisjoint(words):  # what stands there is the long form
             surfaces = tuple([word for surface in surfaces for word in _content_words(surface)])
             how = how._replace(linked=True)
+        share = min((view.shares[at] for at in words if at in view.shares), default=1.0) if view.shares else 1.0
         for name, concept, score in self.agreement(surfaces, entry, how):
-            yield Match(words, name, concept, score)
+            yield Match(words, name, concept, score * share)
 
     def _agreement(self, surfaces: tuple[str, ...], first: int, how: How) -> tuple[tuple[int, int, float], ...]:
         """Return which of the names that share the sum of entry `first` agree: name, concept, score."""
@@ -398,7 +234,7 @@ class SurfaceSearch(Search):
         return agree(surfaces, name, how) or float(repeats(surfaces, name, how))
 
 
-class _View:
+class View:
     """What the close look asks of a batch word by word, as lists: faster than arrays for single items."""
 
     def __init__(self, batch: Batch) -> None:
@@ -410,8 +246,40 @@ class _View:
         self.stops: list[int] = batch.stops.tolist()
         self.goes_on = _goes_on(batch)
         self.unknown = frozenset(np.flatnonzero(batch.kinds == Kind.UNKNOWN).tolist())
-        self.expanded, self.silent = batch.expanded, batch.silent
-        self.people = _people(self.surfaces, self.runs)
+        self.expanded, self.silent, self.shares = batch.expanded, batch.silent, batch.shares
+        self._batch = batch
+
+    def stands_alone(self, first: int, last: int) -> bool:
+        """Say whether punctuation, a line or a sentence ends behind some words, and nothing before them goes on."""
+        behind = last + 1 == len(self.runs) or self.runs[last + 1] != self.runs[last] or self.gaps[last + 1] > Gap.SLASH
+        return behind and not (first and self.goes_on[first - 1])
+
+    @functools.cached_property
+    def statements(self) -> tuple[list[tuple[int, ...]], U64]:
+        """Words that a verb or a degree may tie together, and the sums of their hashes."""
+        proposals = [words for first, last in _links(self._batch, self.goes_on) for words in self._around(first, last)]
+        sums = (sum(map(self.hashes.__getitem__, words)) & MASK for words in proposals)
+        return proposals, np.fromiter(sums, np.uint64, len(proposals))
+
+    def _around(self, first: int, last: int) -> Iterator[tuple[int, ...]]:
+        """Yield the words that link words `first` to `last` may tie together: some before them, some behind."""
+        before = range(max(first - LONGEST_HEAD, 0), first)
+        if not first or stem(self.surfaces[first - 1].lower()) in GENERAL:
+            return
+        known = [at for at in before if all(kind == Kind.KNOWN for kind in self.kinds[at:first])]
+        befores = [at for at in known if self._is_one(at, first)]
+        behinds = range(last + 2, min(last + 2 + LONGEST_TAIL, len(self.kinds) + 1))
+        for end in behinds:
+            if not self._is_one(last, end - 1) or self.kinds[end - 1] != Kind.KNOWN:
+                return
+            if not self.goes_on[end - 1]:
+                for start in befores:
+                    yield (*range(start, first), *range(last + 1, end))
+
+    def _is_one(self, first: int, last: int) -> bool:
+        """Say whether no punctuation stands between two words."""
+        between = self.gaps[first + 1 : last + 1]
+        return self.runs[first] == self.runs[last] and all(gap == Gap.JOIN for gap in between)
 
     def follows(self, at: int) -> int:
         """Return how a phrase that goes on with the word `at` does so: 1 with a bearer of findings, else 2."""
@@ -458,22 +326,6 @@ def _content_words(surface: str) -> list[str]:
     return content_words(surface)
 
 
-def _people(surfaces: Sequence[str], runs: Sequence[int]) -> frozenset[int]:
-    """Return which words are names of people: with a capital, behind a title and initials ("Dr. A. Neck").
-
-    >>> sorted(_people(["Dr", "T", "Falls", "saw", "Mr", "Bone"], [0] * 6))
-    [2, 5]
-    """
-    found = []
-    for title in [at for at, surface in enumerate(surfaces) if surface in TITLES]:
-        at = title + 1
-        while at < len(surfaces) and len(surfaces[at]) == 1 and surfaces[at].isupper():
-            at += 1
-        if at < len(surfaces) and runs[at] == runs[title] and surfaces[at][0].isupper():
-            found.append(at)
-    return frozenset(found)
-
-
 def _goes_on(batch: Batch) -> npt.NDArray[np.bool_]:
     """Return for each word whether its phrase goes on with the next content word."""
     found = np.zeros(len(batch.kinds), np.bool_)
@@ -510,6 +362,21 @@ def _commas(batch: Batch) -> list[int]:
     return [
         at for at in places if batch.surfaces[at - 1].endswith(ADJECTIVE) and batch.surfaces[at].endswith(DESCRIBING)
     ]
+
+
+def _links(batch: Batch, goes_on: npt.NDArray[np.bool_]) -> list[tuple[int, int]]:
+    """Return the first and the last of every series of link words between words that they may tie together."""
+    edges = np.diff(in_sorted(batch.hashes, _LINKS).astype(np.int8), prepend=0, append=0)
+    firsts, lasts = np.flatnonzero(edges > 0), np.flatnonzero(edges < 0) - 1
+    inside = (firsts > 0) & (lasts + 1 < len(batch.hashes))
+    firsts, lasts = firsts[inside], lasts[inside]
+    before, behind = firsts - 1, lasts + 1
+    further = np.minimum(behind + 1, len(batch.hashes) - 1)
+    known = batch.kinds == Kind.KNOWN
+    fit = known[before] & known[behind] & (batch.runs[before] == batch.runs[behind])
+    fit &= (batch.gaps[firsts] == Gap.JOIN) & (batch.gaps[behind] == Gap.JOIN)
+    fit &= ~goes_on[behind] | (known[further] & ~goes_on[further])
+    return list(zip(firsts[fit].tolist(), lasts[fit].tolist(), strict=True))
 
 
 def _reach(batch: Batch) -> Ints:

@@ -16,6 +16,8 @@ from __future__ import annotations
 import bisect
 import functools
 import hashlib
+import itertools
+import re
 import tempfile
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
@@ -34,7 +36,18 @@ from linnet.text.abbreviations import without_short_forms
 from linnet.text.tokens import form, words
 from linnet.text.variants import CONJUNCTIONS, TIES, family, is_stopword, singular
 
-__all__ = ["MASK", "MAX_WORDS", "U64", "Entry", "Kind", "NameTable", "NamesFile", "name_codes", "word_code"]
+__all__ = [
+    "MASK",
+    "MAX_WORDS",
+    "U64",
+    "Entry",
+    "Kind",
+    "NameTable",
+    "NamesFile",
+    "in_sorted",
+    "name_codes",
+    "word_code",
+]
 
 FORMAT = 6
 MAGIC = b"linnet names\n"
@@ -47,6 +60,8 @@ MASK = (1 << 64) - 1
 MAX_WORD = 64  # characters; longer runs are sequences or noise, not words of a name
 REMEMBERED = 1 << 20  # words, and hashes not yet merged into the vocabulary, that building holds
 _RULES = ["abbreviations.py", "variants.py", "normalise.py", "tokens.py", "wordlists.py", "families.tsv", "words.tsv"]
+
+_ASCII_WORD = re.compile(rb"[a-z]+")
 
 U64 = npt.NDArray[np.uint64]
 COLUMNS = (
@@ -83,6 +98,14 @@ def word_code(surface: str) -> tuple[int, int]:
 @functools.lru_cache(maxsize=1 << 16)
 def _hash(family: str) -> int:
     return int.from_bytes(hashlib.blake2b(family.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
+
+
+def in_sorted(values: U64, among: U64) -> npt.NDArray[np.bool_]:
+    """Return which of `values` (n,) are in a sorted array of at least one."""
+    places = np.searchsorted(among, values)
+    places[places == len(among)] = 0
+    found: npt.NDArray[np.bool_] = among[places] == values
+    return found
 
 
 def name_codes(text: str, codes: dict[str, tuple[int, int]]) -> list[int]:
@@ -219,6 +242,15 @@ class NameTable:
         """Say whether some name holds a word of this hash."""
         at = bisect.bisect_left(self._known, hash)
         return at < len(self._known) and self._known[at] == hash
+
+    def words(self) -> Iterator[str]:
+        """Yield the words of all names in lower case, some of them often."""
+        starts, text = np.sort(self.offsets.astype(np.int64)), self.text.tobytes().lower()
+        for first in range(0, len(starts), CHUNK >> 4):
+            borders = starts[first : first + (CHUNK >> 4) + 1].tolist()
+            borders += [len(text)] if first + (CHUNK >> 4) >= len(starts) else []
+            names = (text[start:end] for start, end in itertools.pairwise(borders))
+            yield from {word.decode() for word in _ASCII_WORD.findall(b"\n".join(names))}
 
     def entry(self, row: int) -> Entry:
         """Return row `row` of the table."""

@@ -9,14 +9,26 @@ from dataclasses import replace
 from pathlib import Path
 
 from linnet.data import Assertion, Document
+from linnet.detect.dictionary import Dictionary
 from linnet.errors import LinnetError, did_you_mean
 from linnet.pipeline import Component, Pipeline
 from linnet.pipeline.component import blind
 from linnet.pipeline.context import Context
 from linnet.pipeline.decide import Decide
 from linnet.recipes.config import components, make, name_of, open_kb, read_recipe, recipes
+from linnet.text.known_forms import read_senses
 
-__all__ = ["NOTICE", "add_detector", "default_recipe", "find_untrained", "hide_gold", "keep_only"]
+__all__ = [
+    "NOTICE",
+    "add_detector",
+    "add_short_forms",
+    "default_recipe",
+    "find_untrained",
+    "hide_gold",
+    "keep_only",
+]
+
+SHOWN = 8  # short forms that a warning shows
 
 logger = logging.getLogger(__name__)
 
@@ -81,6 +93,44 @@ def keep_only(linker: Pipeline, only: Sequence[Assertion]) -> Pipeline:
     if not any(isinstance(part, Context) for part in linker.parts):
         return linker.with_parts([*linker.parts, Context(only=only)])
     return linker.with_parts(replace(part, only=only) if isinstance(part, Context) else part for part in linker.parts)
+
+
+def add_short_forms(linker: Pipeline, files: Sequence[str]) -> Pipeline:
+    """Return a pipeline whose dictionaries know the short forms in some files as well (`Dictionary.short_forms`).
+
+    Short forms of which the knowledge base knows no sense are named in a warning.
+
+    Raises:
+        FormatError: a file cannot be read, or a row is no short form with its meaning.
+        LinnetError: the pipeline has no dictionary.
+    """
+    if not files:
+        return linker
+    tables = {file: read_senses(file) for file in files}
+    parts = [_with_short_forms(part, files) for part in linker.parts]
+    knowing = next((part for part in parts if isinstance(part, Dictionary)), None)
+    if knowing is None:
+        raise LinnetError(f"--abbreviations: {linker!r} has no dictionary; add --detect dictionary")
+    for file, senses in tables.items():
+        if unknown := knowing.unknown_forms(file):
+            shown = ", ".join(unknown[:SHOWN]) + (", …" if len(unknown) > SHOWN else "")
+            logger.warning(
+                "%s: the terminology knows no meaning of %s of %s short forms: %s",
+                file,
+                len(unknown),
+                len(senses),
+                shown,
+            )
+    return linker.with_parts(parts)
+
+
+def _with_short_forms(part: Component, files: Sequence[str]) -> Component:
+    if not isinstance(part, Dictionary):
+        return part
+    made = copy.copy(part)
+    made.short_forms = (*part.short_forms, *files)
+    made.forget()
+    return made
 
 
 def _drop_calibration(part: Component) -> Component:

@@ -48,7 +48,13 @@ def made_of(linker: Pipeline, options: Mapping[str, object] = EMPTY) -> dict[str
 def _describe(part: Component) -> dict[str, Any]:
     config = part.config() if isinstance(part, Stage) else {}
     described = {"use": f"{type(part).__module__}:{type(part).__qualname__}", **config}
-    files = {key: _state(Path(value)) for key, value in described.items() if isinstance(value, str) and _exists(value)}
+    named = {key: [value] if isinstance(value, str) else value for key, value in described.items()}
+    files = {
+        key: [_state(Path(value)) for value in values if isinstance(value, str) and _exists(value)]
+        for key, values in named.items()
+        if isinstance(values, list | tuple)
+    }
+    files = {key: states for key, states in files.items() if states}
     of = [_describe(inner) for inner in inner_of(part)]
     return {**described, **({"files": files} if files else {}), **({"of": of} if of else {})}
 

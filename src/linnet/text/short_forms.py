@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from linnet.data import Abbreviation, Document
@@ -18,7 +18,7 @@ from linnet.text.tokens import HYPHENS, Tokens, words
 from linnet.text.variants import ORDINARY
 from linnet.text.wordlists import listed
 
-__all__ = ["Occurrence", "ShortForms"]
+__all__ = ["Occurrence", "ShortForms", "is_apart", "is_shouted"]
 
 ENDINGS: Final = ("s", "'s", "’s", "")  # plural, possessive, neither
 POSSESSIVE: Final = ("'s", "’s")
@@ -35,7 +35,8 @@ ORDINARY_IN_CAPITALS: Final = ORDINARY | frozenset(listed("capital"))
 class Occurrence(NamedTuple):
     """A short form in a text: its words are numbers `first` to `last` - 1, and it stands for `long`.
 
-    ``end`` is where it ends in the text, a possessive left out; ``own`` says that this is where it is defined.
+    ``end`` is where it ends in the text, a possessive left out; ``own`` says that this is where it is defined;
+    ``share`` is the probability that it stands for that (`linnet.text.known_forms`), 1 where the document says so.
     """
 
     first: int
@@ -43,6 +44,7 @@ class Occurrence(NamedTuple):
     end: int
     long: str
     own: bool
+    share: float = 1.0
 
 
 class _Meanings(NamedTuple):
@@ -145,21 +147,29 @@ class ShortForms:
         starts, longs = self._meanings[short]
         nearest = max(bisect_right(starts, start + offset) - 1, 0)
         own = starts[nearest] == start + offset
-        if not own and (not self._is_apart(text, start, end) or _is_shouted(text, start, end, borders)):
+        if not own and (not is_apart(text, start, end, self._spelled) or is_shouted(text, start, end, borders)):
             return None
         return longs[nearest], own
 
-    def _is_apart(self, text: str, start: int, end: int) -> bool:
-        """Whether no hyphen or slash makes the short form part of an identifier; "AD/PD" of two short forms is none."""
-        if text[start - 1 : start] not in JOINING and text[end : end + 1] not in JOINING:
-            return True
-        before, after = BEFORE.search(text[max(start - REACH, 0) : start]), AFTER.match(text, end)
-        sides = [(before[2], before[1])] if before else []
-        sides += [(after[1], after[2])] if after else []
-        return not any(
-            _is_identifier(word) and not (sign == "/" and word != text[start:end] and word in self._spelled)
-            for sign, word in sides
-        )
+    def defines(self, short: str) -> bool:
+        """Whether the document says what a short form, or its plural or singular, stands for."""
+        return short in self._spelled
+
+
+def is_apart(text: str, start: int, end: int, forms: Container[str]) -> bool:
+    """Whether no hyphen or slash makes the short form at `start` to `end` part of an identifier.
+
+    >>> is_apart("PD-1", 0, 2, {"PD"}), is_apart("PD/AD", 0, 2, {"PD", "AD"}), is_apart("PD-like", 0, 2, {"PD"})
+    (False, True, True)
+    """
+    if text[start - 1 : start] not in JOINING and text[end : end + 1] not in JOINING:
+        return True
+    before, after = BEFORE.search(text[max(start - REACH, 0) : start]), AFTER.match(text, end)
+    sides = [(before[2], before[1])] if before else []
+    sides += [(after[1], after[2])] if after else []
+    return not any(
+        _is_identifier(word) and not (sign == "/" and word != text[start:end] and word in forms) for sign, word in sides
+    )
 
 
 def _spellings(short: str) -> Iterator[str]:
@@ -180,7 +190,7 @@ def _is_identifier(word: str) -> bool:
     return any(map(str.isdigit, word)) or word[1:] != word[1:].lower() or (len(word) == 1 and word.isupper())
 
 
-def _is_shouted(text: str, start: int, end: int, borders: Sequence[int]) -> bool:
+def is_shouted(text: str, start: int, end: int, borders: Sequence[int]) -> bool:
     """Whether this is an ordinary word in a sentence that has other words, all of them in capitals."""
     if text[start:end].lower() not in ORDINARY_IN_CAPITALS:
         return False

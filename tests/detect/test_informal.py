@@ -1,0 +1,116 @@
+"""The language of letters: short forms, everyday names, statements, typing errors, and names that are no findings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from linnet.data import Concept, Document, Name
+from linnet.detect.dictionary import Dictionary
+from linnet.kb import KnowledgeBase
+from linnet.kb.build import build
+from linnet.pipeline import Abbreviations, Pipeline, Sentences
+from linnet.text.wordlists import rows
+
+NAMES = {
+    "X:1": ["Atrial septal defect"],
+    "X:2": ["Autism spectrum disorder", "Autism"],
+    "X:3": ["Secundum atrial septal defect"],
+    "X:4": ["Dyspnea"],
+    "X:5": ["Broad ribs"],
+    "X:6": ["Seizure"],
+    "X:7": ["Stroke"],
+    "X:8": ["Gout"],
+    "X:9": ["Hypothyroidism"],
+    "X:10": ["Pallor"],
+    "X:11": ["Ataxia"],
+    "X:12": ["Fatigue"],
+    "X:13": ["Deviated nasal septum"],
+    "X:14": ["Ptosis", "Eye drops"],
+}
+
+
+@pytest.fixture(scope="module")
+def kb(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
+    concepts = [Concept(id, tuple(map(Name, names))) for id, names in NAMES.items()]
+    return build(concepts, tmp_path_factory.mktemp("informal") / "small.kb")
+
+
+def find(kb: KnowledgeBase, text: str, **options: Any) -> list[tuple[str, str]]:
+    """Return the words and the concept of each mention."""
+    [doc] = Pipeline(Sentences(), Abbreviations(), Dictionary(kb=kb, **options))([Document.of(text)])
+    return [(doc.surface(m), kb.id(int(m.candidates.rows[0]))) for m in doc.mentions or () if m.candidates]
+
+
+def test_undefined_short_forms_are_read_as_what_the_document_speaks_for(kb: KnowledgeBase) -> None:
+    clinical = {"short_forms": "clinical"}
+    assert find(kb, "Echo: secundum ASD, heart murmur, SOB.") == []
+    assert find(kb, "Echo: secundum ASD, heart murmur, SOB.", **clinical) == [("secundum ASD", "X:3"), ("SOB", "X:4")]
+    assert find(kb, "The school asks about ASD and ADHD.", **clinical) == [("ASD", "X:2")]
+    assert find(kb, "ASD.", **clinical) == []
+
+
+def test_what_a_document_defines_comes_first(kb: KnowledgeBase) -> None:
+    text = "Acute stroke disease (ASD) is rare. Echo: ASD, heart murmur, shunt."
+    assert "X:1" not in dict(find(kb, text, short_forms="clinical")).values()
+
+
+def test_the_probability_of_a_short_form_is_in_the_score(kb: KnowledgeBase) -> None:
+    [mentions] = Dictionary(kb=kb, short_forms="clinical").detect([Document.of("SOB. Dyspnea.")])
+    assert [round(float(mention.signals["detect"]), 2) for mention in mentions] == [0.8, 1.0]
+
+
+def test_tables_of_the_user_name_concepts_or_ids(kb: KnowledgeBase, tmp_path: Path) -> None:
+    path = tmp_path / "ours.tsv"
+    path.write_text("FLO\tstroke\nBRD\tX:8\nQQ\tnothing here\n", encoding="utf-8")
+    assert find(kb, "FLO, BRD, QQ.", short_forms=str(path)) == [("FLO", "X:7"), ("BRD", "X:8")]
+    assert Dictionary(kb=kb, short_forms=str(path)).unknown_forms(str(path)) == ["QQ"]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("She is short of breath and looks pale.", [("short of breath", "X:4"), ("looks pale", "X:10")]),
+        ("No fits.", [("fits", "X:6")]),
+        ("Pale stools.", []),  # an adjective of something else
+        ("Ribs slightly broad, no fractures.", [("Ribs broad", "X:5")]),
+        ("The ribs are broad.", [("ribs broad", "X:5")]),
+        ("Nasal septum deviated.", [("Nasal septum deviated", "X:13")]),
+        ("Ribs broad bones.", []),
+    ],
+)
+def test_everyday_names_and_statements(kb: KnowledgeBase, text: str, found: list[tuple[str, str]]) -> None:
+    assert find(kb, text) == []
+    assert find(kb, text, informal=True) == found
+
+
+def test_typing_errors(kb: KnowledgeBase) -> None:
+    text = "Hypothryoidism, known hypothyroidsm. Dear Mrs Hypothryoidism."
+    assert find(kb, text) == []
+    found = find(kb, text, typos=True)
+    assert found == [("Hypothryoidism", "X:9"), ("hypothyroidsm", "X:9")]  # the third is a name
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "on the stroke unit",
+        "Dr Gout and Mr. A. Gout",
+        "Ataxia Support Group, Ataxia Centre",
+        "Autism UK leaflet: autism leaflet",
+        "uses eye drops",
+    ],
+)
+def test_names_of_units_people_and_things_are_no_findings(kb: KnowledgeBase, text: str) -> None:
+    everything = find(kb, text)
+    assert everything
+    assert len(find(kb, text, proper_names=False)) < len(everything)
+    assert find(kb, "the ataxia group; gout", proper_names=False) == [("ataxia", "X:11"), ("gout", "X:8")]
+
+
+def test_the_table_of_everyday_names_is_well_formed() -> None:
+    lines = rows("linnet.text", "lay_names.tsv")
+    assert len({phrase for phrase, *_ in lines}) == len(lines) > 1000
+    assert {tuple(kind) for _, _, *kind in lines} == {(), ("adjective",), ("exact",)}
