@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
+import functools
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -82,17 +83,26 @@ def imported(tree: ast.AST) -> Iterator[str]:
             yield from (f"{node.module}.{alias.name}" for alias in node.names if node.module == "linnet")
 
 
-@pytest.fixture(params=MODULES, ids=[name_of(path) for path in MODULES])
-def path(request: pytest.FixtureRequest) -> Path:
-    found: Path = request.param
-    return found
-
-
-@pytest.fixture
-def tree(path: Path) -> ast.Module:
+@functools.cache
+def parsed(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"), str(path))
 
 
+def of_each_module(check: Callable[[Path, ast.Module], None]) -> Callable[[], None]:
+    """Return a test that checks all modules: a test for each would take far longer."""
+
+    def test() -> None:
+        for path in MODULES:
+            try:
+                check(path, parsed(path))
+            except AssertionError as error:
+                raise AssertionError(f"{name_of(path)}: {error}") from error
+
+    test.__doc__ = check.__doc__
+    return test
+
+
+@of_each_module
 def test_imports_go_to_earlier_rooms(path: Path, tree: ast.Module) -> None:
     room = room_of(path)
     if room in ("__init__", "__main__"):  # the front doors show what is inside
@@ -134,14 +144,15 @@ def test_no_modules_need_each_other() -> None:
         pytest.fail(" needs ".join(reversed(error.args[1])))
 
 
-def test_only_config_names_components_by_string(path: Path) -> None:
+@of_each_module
+def test_only_config_names_components_by_string(path: Path, tree: ast.Module) -> None:
     if room_of(path) in ("detect", "retrieve", "rerank", "joint", "recipes", "cli", "bench"):
         return
-    tree = ast.parse(path.read_text(encoding="utf-8"))
     strings = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
     assert not [text for text in strings if text.startswith(("linnet.detect.", "linnet.retrieve."))]
 
 
+@of_each_module
 def test_nothing_prints_evaluates_or_unpickles(path: Path, tree: ast.Module) -> None:
     calls = {ast.unparse(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
     forbidden = {"eval", "exec", "torch.load", "os.system", "yaml.load", "np.load", "joblib.load"}
@@ -151,11 +162,13 @@ def test_nothing_prints_evaluates_or_unpickles(path: Path, tree: ast.Module) -> 
     assert not modules & {"pickle", "cPickle", "dill", "shelve", "marshal", "joblib", "requests"}
 
 
+@of_each_module
 def test_warnings_go_to_the_reporter(path: Path, tree: ast.Module) -> None:
     calls = {ast.unparse(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
     assert path.name == "reporter.py" or "warnings.warn" not in calls, "use linnet.reporter.warn"
 
 
+@of_each_module
 def test_modules_say_what_they_are_and_what_they_offer(path: Path, tree: ast.Module) -> None:
     assert ast.get_docstring(tree)
     if path.name in ("__main__.py",) or room_of(path) in DATA_FOLDERS:
@@ -180,12 +193,14 @@ def test_modules_say_what_they_are_and_what_they_offer(path: Path, tree: ast.Mod
     assert set(names) <= known
 
 
+@of_each_module
 def test_everything_offered_is_described(path: Path, tree: ast.Module) -> None:
     for node in tree.body:
         if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and not node.name.startswith("_"):
             assert ast.get_docstring(node), node.name
 
 
+@of_each_module
 def test_files_and_functions_are_short(path: Path, tree: ast.Module) -> None:
     longest = LONGEST_MODEL if room_of(path) in MODELS else LONGEST_FILE
     assert len(path.read_text(encoding="utf-8").splitlines()) <= longest
@@ -203,6 +218,7 @@ def complexity_of(function: ast.AST) -> int:
     return 1 + sum(isinstance(node, branches) for node in nodes) + loops + choices
 
 
+@of_each_module
 def test_functions_are_simple(path: Path, tree: ast.Module) -> None:
     """A function that has become simple leaves the list of exceptions."""
     functions = [node for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]
@@ -211,6 +227,7 @@ def test_functions_are_simple(path: Path, tree: ast.Module) -> None:
     assert found == {name for name in allowed if name.startswith(f"{name_of(path)} ")}
 
 
+@of_each_module
 def test_gold_is_hidden_in_one_place(path: Path, tree: ast.Module) -> None:
     hides = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)} & {"bare", "spans_only"}
     assert not hides or path.name in ("data.py", "component.py"), "ask component.blind what a component may see"
@@ -274,6 +291,7 @@ OF_PARTS = {"pipeline", "train", "detect", "retrieve", "rerank", "joint", "recip
 OTHERS = {"batch", "encoder.backbone", "encoder.backbone.config", "model", "nlp.get_pipe(name)", "os"}
 
 
+@of_each_module
 def test_components_are_not_guessed_at(path: Path, tree: ast.Module) -> None:
     if room_of(path) not in OF_PARTS:
         return

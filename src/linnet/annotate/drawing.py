@@ -45,6 +45,7 @@ __all__ = ["RANDOM_NOTE", "Drawn", "begun", "draw_documents", "judged_documents"
 RANDOM_NOTE = "random"  # in ``why`` of an assignment; nobody is shown it, or reading would not be the same
 MOST_SEEDS = 2**31
 MOST_JUDGED = 50  # of the last documents that were drawn by chance: the calibration of today is wanted, and at once
+ENOUGH = 100  # answers that say whether a project is cold: older ones are of older models, which knew less
 MOST_NAMED = 500  # documents that a query names; of more it reads all
 
 
@@ -243,9 +244,10 @@ def _cold(db: sa.Connection, project_id: int, user: int) -> ColdStart:
     seen = visible_streams(db, project_id, user)
     work = sa.select(assignment.c.id, assignment.c.document, assignment.c.why).join(document)
     done = work.where(assignment.c.id.in_(seen), assignment.c.state == "done", ~document.c.redacted)
-    counted, read, by_chance = ColdStart(0, 0, None), set[int](), list[tuple[Document, Document]]()
+    counted, read, answers = ColdStart(0, 0, None), set[int](), 0
+    by_chance = list[tuple[Document, Document]]()
     for stream, id, why in db.execute(done.order_by(assignment.c.id.desc())).all():
-        judged = why == RANDOM_NOTE and len(by_chance) < MOST_JUDGED and id not in read
+        judged = why == RANDOM_NOTE and len(by_chance) < MOST_JUDGED and answers < ENOUGH and id not in read
         said = _unseen_prediction(db, id) if judged else None
         if id in read or not (said or counted.links_left or counted.documents_left):
             continue
@@ -255,6 +257,7 @@ def _cold(db: sa.Connection, project_id: int, user: int) -> ColdStart:
         counted = ColdStart(counted.links + one.links, counted.documents + one.documents, None)
         if said is not None:
             by_chance.append((doc, said))
+            answers += len(said.mentions or ())
     return replace(counted, ece=cold_start([], by_chance).ece)
 
 

@@ -26,6 +26,7 @@ from linnet.data import Document
 __all__ = ["Outlook", "Pair", "outlook"]
 
 STOP_SET = 100  # unread documents that models are compared on
+ENOUGH = 10  # random documents: those of earlier rounds tell of earlier models, which erred more
 MINUTE = 60_000.0  # milliseconds
 
 
@@ -101,6 +102,7 @@ def _rounds(
 ) -> tuple[list[Round], str | None, set[int]]:
     """Return the last rounds that left the same documents unread, the run of the last one, and these documents.
 
+    Of earlier ones there are no more than it takes to have enough random documents.
     A document that somebody is reading now is neither read nor unread: it is left out of all of them.
     """
     open_now = _taken(db, project_id) - read.keys()
@@ -117,8 +119,11 @@ def _rounds(
     unread = last - read.keys()
     alike = {id: one for id, one in pools.items() if one[1] - read.keys() == unread}
     by_chance = _drawn_by_chance(db, project_id, user_id)
-    rounds = [_round(db, project_id, *one, read, by_chance.get(id, set())) for id, one in alike.items()]
-    return rounds, used, unread
+    rounds = list[Round]()
+    for id, one in reversed(alike.items()):
+        if sum(len(other.random) for other in rounds) < ENOUGH:
+            rounds.append(_round(db, project_id, *one, read, by_chance.get(id, set())))
+    return rounds[::-1], used, unread
 
 
 def _taken(db: sa.Connection, project_id: int) -> set[int]:

@@ -37,21 +37,20 @@ function conceptPart(id, chance) {
 function answerPart(m) {
   const facts = el("dl"), fact = (name, value) => addFact(facts, name, value);
   if (m.s.length > 1) fact("Marked text", el("bdi", { textContent: visible(surface(m)) }));
-  fact("Source", [SOURCES[m.o], ...m.t].join(" \u00b7 "));
+  if (SAID[m.as]) fact("The text says", SAID[m.as][1]);
+  if (m.o !== "pred") fact("Source", SOURCES[m.o]);
+  if (m.t.length) fact("Type", m.t.join(" \u00b7 "));
   if (m.v) fact("Terminology", m.v);
   if (m.a) fact("Also accepted", m.a.map((ids) => ids.map((id) => `${nameOf(id)} (${id})`).join(" + ")).join("; "));
-  const answers = m.x.filter(([id]) => id && m.c?.includes(id));
-  if (answers.length) fact("Score", answers.map(([, score]) => number(score)).join("; "));
-  return el("section", {}, facts);
+  return facts.children.length ? el("section", {}, facts) : "";
 }
 function runnersPart(m) {
   const runners = m.x.filter(([id]) => !(id && m.c?.includes(id)));
   if (!runners.length) return small("p", "No other candidates.");
   const items = runners.map(([id, score, known]) => el("li", {},
-    el("span", {}, id ? known ?? nameOf(id) : "No concept (NIL)", " ", small("span", id ?? "")),
-    el("span", { className: "number", textContent: number(score) })));
+    el("span", { title: `score ${number(score)}` }, id ? known ?? nameOf(id) : "No concept (NIL)", " ", small("span", id ?? ""))));
   const more = m.y ? small("p", `and ${plural(m.y, "candidate")} more`) : "";
-  return el("section", {}, small("div", "Other candidates, with scores"), el("ul", {}, ...items), more);
+  return el("section", {}, small("div", "Other candidates"), el("ul", {}, ...items), more);
 }
 function othersPart(m, seg) {
   const [a, b] = [doc.borders[seg], doc.borders[seg + 1]];
@@ -112,7 +111,8 @@ function go(i) {
   node.scrollIntoView({ block: "nearest" });
   show(m, node);
   const chance = m.p === undefined ? "" : `, ${percent(m.p)} ${m.k ? "calibrated" : "not calibrated"}`;
-  $("live").textContent = `${surface(m)}: ${title(m)}${chance}. Mention ${i + 1} of ${doc.mentions.length}.`;
+  const said = SAID[m.as] ? `, ${SAID[m.as][1]}` : "";
+  $("live").textContent = `${surface(m)}: ${title(m)}${said}${chance}. Mention ${i + 1} of ${doc.mentions.length}.`;
 }
 function step(by) {
   let i = current < 0 && by < 0 ? doc.mentions.length : current;
@@ -165,11 +165,27 @@ $("previous").addEventListener("click", () => open(doc.n - 1));
 $("next").addEventListener("click", () => open(doc.n + 1));
 $("filter").addEventListener("input", () => { drawDocuments(); drawFound(); });
 $("threshold").addEventListener("input", dim);
+$("assertion").addEventListener("change", dim);
+$("print-all").addEventListener("click", printAll);
 $("colour").addEventListener("change", () => { rank(); recolour(); });
 $("help-button").addEventListener("click", () => $("help").showModal());
 addEventListener("scroll", place, { capture: true, passive: true });
 addEventListener("resize", place);
 
+// Draws one document after the other, and prints copies of them.
+function printAll() {
+  const here = doc.n;
+  const copies = index.map((entry) => {
+    open(entry.n);
+    return el("section", {}, ...["name", "text", "found-table"].map((id) => $(id).cloneNode(true)));
+  });
+  for (const node of copies.flatMap((copy) => [...copy.querySelectorAll("[id]")])) node.removeAttribute("id");
+  open(here);
+  $("batch").replaceChildren(el("div", {}, $("legend").cloneNode(true)), ...copies);
+  document.body.classList.add("batch");
+  addEventListener("afterprint", () => { document.body.classList.remove("batch"); $("batch").replaceChildren(); }, { once: true });
+  window.print();
+}
 function escape(event) {
   if (event.target === $("filter")) {
     $("filter").value = "";
@@ -205,6 +221,9 @@ document.addEventListener("keydown", (event) => {
 
 $("app").hidden = false;
 const several = (key) => new Set(index.flatMap((entry) => entry[key])).size > 1;
+$("findings").hidden = !islands.some((island) => /"as":"(?!affirmed)/.test(island.textContent));
+if (matchMedia("(max-width: 42rem)").matches) $("key").open = false;
+$("print-all").hidden = islands.length < 2;
 $("colour").querySelector("[value=terminology]").hidden = !several("terminologies");
 $("colour").value = several("terminologies") ? "terminology" : several("types") ? "type" : "branch";
 rank();

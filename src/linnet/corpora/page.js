@@ -5,10 +5,15 @@ const COLOURS = 7;       // categories with a colour of their own; the rest shar
 const OTHER = 7, NONE = 8;
 const LIST_LIMIT = 1000; // entries drawn in a list; the filter reaches the others
 const HIDE_AFTER = 300;  // ms: time to move the pointer from a mention to its card
+const NARROWEST = 50, WIDEST = 110; // characters of a line: those of letters that were wrapped by hand
 const GAP = 3, MARGIN = 8, ENOUGH = 300; // pixels around the card, and room that lets it open below
 const STROKES = [[8, 0], [8, 3], [2, 3], [9, 2, 2, 2], [4, 4], [9, 2, 2, 2, 2, 2], [1, 2], [3, 0], [2, 6]];
 const SOURCES = { gold: "gold standard", user: "marked by a person", pred: "predicted" };
 const MARKS = { gold: "G", user: "U", pred: "" };
+const SAID = { // what the text says of a finding: how it is marked, and what the mark means
+  negated: ["no", "negated"], uncertain: ["maybe", "uncertain"], family: ["family", "of a relative"],
+  hypothetical: ["if", "may come"], historical: ["past", "is over"],
+};
 const CALIBRATION = {
   joint: "calibrated: chance that marked words and concept are both right",
   "given-span": "calibrated: chance that the concept is right for the marked words",
@@ -46,6 +51,15 @@ function percent(p) {
   return `${(100 * p).toFixed(p === 0 || p === 1 ? 0 : digits)}%`;
 }
 const number = (x) => String(Number(x.toPrecision(4)));
+// A line of a letter that was broken because its next word had no room goes on in the next one. Same length in and out.
+function joined(text) {
+  const width = Math.max(...text.split("\n").map((line) => line.length).filter((length) => length <= WIDEST), 0);
+  if (width < NARROWEST) return text;
+  return text.replace(/([^\n]+)\n(?=(\S+))/g, (all, line, word) => {
+    const broken = line.trimStart().length >= NARROWEST / 2 && line.length + 1 + word.length > width;
+    return broken && !/^([-*\u2022\u00b7]|\d+[.)])/.test(word) ? `${line} ` : all;
+  });
+}
 // same length in and out, so that offsets stay right: control characters and broken halves of pairs become visible
 function visible(text) {
   return text
@@ -146,10 +160,10 @@ function paint(i) {
   node.style.backgroundImage = images.join(", ");
   node.style.backgroundPosition = places.join(", ");
   node.style.paddingBottom = `${depth * LINE - 1}px`; // as deep as needed here; the lines still meet their neighbours
-  node.className = `seg ${front.dim ? "dim" : `t${front.colour}`}`;
+  node.className = `seg ${front.dim ? "dim" : `t${front.colour}`}${SAID[front.as] ? " apart" : ""}`;
 }
 function drawText() {
-  const text = $("text"), shownText = visible(doc.text), pieces = document.createDocumentFragment();
+  const text = $("text"), shownText = visible(joined(doc.text)), pieces = document.createDocumentFragment();
   doc.nodes = [];
   for (let i = 0; i + 1 < doc.borders.length; i++) {
     const piece = shownText.slice(doc.borders[i], doc.borders[i + 1]);
@@ -161,7 +175,7 @@ function drawText() {
   for (const m of doc.mentions) {
     const first = doc.nodes[m.parts[0][0]];
     Object.assign(first, { tabIndex: 0, role: "button", ariaExpanded: "false" });
-    addMark(first, MARKS[m.o] + (m.c?.length ? "" : "?"));
+    addMark(first, [MARKS[m.o] + (m.c?.length ? "" : "?"), SAID[m.as]?.[0]].filter(Boolean).join(" "));
     for (const [from] of m.parts.slice(1)) addMark(doc.nodes[from], "\u2026");
   }
   text.replaceChildren(pieces);
@@ -191,6 +205,10 @@ function recolour() {
     if (!doc.mentions.some(holds)) continue;
     entries.push(el("li", {}, el("span", { className: "mark", textContent: mark }), meaning));
   }
+  for (const [as, [mark, meaning]] of Object.entries(SAID)) {
+    const count = doc.mentions.filter((m) => m.as === as).length;
+    if (count) entries.push(el("li", {}, el("span", { className: "mark", textContent: mark }), `${meaning} (${count})`));
+  }
   $("legend").replaceChildren(...entries);
 }
 
@@ -212,7 +230,7 @@ function open(n) {
   hide();
   doc = { n, ...JSON.parse(islands[n].textContent) };
   doc.looked = doc.mentions !== null;
-  doc.mentions = (doc.mentions ?? []).map((m, i) => ({ i, c: null, t: [], o: "pred", k: "", v: "", x: [], dim: false, ...m }));
+  doc.mentions = (doc.mentions ?? []).map((m, i) => ({ i, c: null, t: [], o: "pred", k: "", v: "", as: "", x: [], dim: false, ...m }));
   current = -1;
   layOut();
   drawText();
@@ -234,14 +252,16 @@ function rows() {
   const found = new Map();
   for (const m of doc.mentions) {
     for (const id of m.c?.length ? m.c : [null]) {
-      const row = found.get(id) ?? { id, first: m.i, count: 0, best: -1, dim: true };
+      const key = `${m.as in SAID ? m.as : ""} ${id ?? ""}`;
+      const row = found.get(key) ?? { id, as: m.as, first: m.i, count: 0, best: -1, dim: true };
       row.count++;
       if ((m.p ?? -1) > row.best) [row.best, row.star] = [m.p, m.k ? "" : "*"];
       row.dim &&= m.dim;
-      found.set(id, row);
+      found.set(key, row);
     }
   }
-  return [...found.values()];
+  const all = [...found.values()];
+  return [...all.filter((row) => !SAID[row.as]), ...all.filter((row) => SAID[row.as])]; // the patient's first
 }
 function drawFound() {
   const matching = matches(), all = rows(), kept = all.filter((row) => matching?.has(row.id));
@@ -250,7 +270,7 @@ function drawFound() {
     const textContent = row.id ? nameOf(row.id) : "no concept";
     const jump = el("button", { type: "button", className: "jump", textContent });
     jump.dataset.mention = row.first;
-    const id = el("div", { className: "small", textContent: row.id ?? "" });
+    const id = el("div", { className: "small", textContent: [row.id, SAID[row.as]?.[1]].filter(Boolean).join(" \u00b7 ") });
     const best = row.best < 0 ? "\u2013" : percent(row.best) + row.star;
     return el("tr", { className: row.dim ? "faint" : "" }, el("th", { scope: "row" }, jump, id),
       el("td", { textContent: row.count }), el("td", { textContent: best }));
@@ -282,16 +302,19 @@ function drawDocuments() {
     markCurrent(button, entry.n === doc?.n);
     return el("li", {}, button);
   }));
+  if (matching && list.length && doc && !list.includes(index[doc.n])) open(list[0].n);
   const more = list.length > LIST_LIMIT ? `, first ${LIST_LIMIT} shown` : "";
   $("documents-count").textContent = (matching ? `${list.length} of ${index.length}` : `${index.length}`) + more;
 }
 function dim() {
   const level = Number($("threshold").value) / 100;
+  const wanted = $("assertion").value;
   let below = 0;
   const changed = new Set();
   for (const m of doc.mentions) {
-    const now = m.o === "pred" && m.p !== undefined && m.p < level;
-    below += now;
+    const low = m.o === "pred" && m.p !== undefined && m.p < level;
+    const now = low || (wanted !== "" && (m.as || "affirmed") !== wanted);
+    below += low;
     if (now !== m.dim) { m.dim = now; cover(m, (i) => changed.add(i)); }
   }
   changed.forEach(paint);
