@@ -40,7 +40,8 @@ NOTICE = (
 
 # Knowledge bases by the names that `linnet kb build --download` gives them, with recipes that leave out what is no
 # finding, disease or drug; others are taken whole.
-RECIPES = {"hpo": "hpo", "mesh": "mesh", "mesh2015": "mesh", "mesh2021": "mesh", "rxnorm": "rxnorm"}
+RECIPES = {"hpo": "hpo", "rxnorm": "rxnorm"}
+MESH = "mesh"  # with its year, or joined with others, as in mesh-ctd
 OF_MESH = {"Disease", "Chemical"}
 
 
@@ -53,9 +54,9 @@ def default_recipe(kb: str | None) -> str:
     >>> default_recipe(None), default_recipe("rxnorm"), default_recipe("my.kb")
     ('hpo', 'rxnorm', 'dictionary')
     """
-    name = RECIPES.get(kb or "hpo", "dictionary")
-    untyped = name == "mesh" and kb is not None and not open_kb(kb).types().keys() >= OF_MESH
-    return "dictionary" if untyped else name
+    if kb is not None and kb.startswith(MESH) and not kb.endswith(".kb") and open_kb(kb).types().keys() >= OF_MESH:
+        return MESH
+    return RECIPES.get(kb or "hpo", "dictionary")
 
 
 def find_untrained(source: str, *, changes: Sequence[str] = ()) -> tuple[str, list[str]]:
