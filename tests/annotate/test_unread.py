@@ -244,7 +244,8 @@ def test_how_far_off_it_is() -> None:
     pairs = [read_and_predicted(number, right=2) for number in range(6)]
     found = cold_start([gold for gold, _ in pairs], pairs)
     assert (found.links_left, found.documents_left, found.over) == (20, 4, False)
-    assert found.ece_left == pytest.approx(0.8 - 0.4 - 0.1)
+    by_chance = 2 * 0.8 * 0.2 / (math.pi * 30)  # of thirty answers, if the calibration were perfect
+    assert found.ece_left == pytest.approx(math.sqrt((0.8 - 0.4) ** 2 - by_chance) - 0.1)
     many = [read_and_predicted(number, right=2) for number in range(20)]
     assert not cold_start([gold for gold, _ in many], many).over  # badly calibrated
     assert not cold_start([gold for gold, _ in many], []).over  # not known
@@ -258,6 +259,20 @@ def test_few_answers_do_not_look_worse_calibrated_than_they_are() -> None:
         pairs = [read_and_predicted(n, int(chance.binomial(5, 0.8)), sure=0.8) for n in range(10)]
         found.append(cold_start([gold for gold, _ in pairs], pairs).over)
     assert np.mean(found) > 0.9
+
+
+def test_answers_of_many_probabilities_do_not_either() -> None:
+    chance = np.random.default_rng(2)
+    over = dict.fromkeys((0.0, 0.3), 0)
+    for shift in over:
+        for _ in range(100):
+            pairs = []
+            for number in range(20):
+                sure = float(chance.uniform(0.3, 0.95))
+                pairs.append(read_and_predicted(number, int(chance.binomial(5, sure - shift)), sure=sure))
+            over[shift] += cold_start([gold for gold, _ in pairs], pairs).over
+    assert over[0.0] > 90
+    assert over[0.3] < 5
 
 
 def test_links_count_that_people_made_nil_included() -> None:

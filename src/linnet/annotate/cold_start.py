@@ -6,6 +6,7 @@ probabilities of a model that saw next to nothing say next to nothing.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -25,7 +26,8 @@ class ColdStart:
     Args:
         links: mentions that people linked, or said of that no concept fits.
         documents: documents that hold such mentions.
-        ece: expected calibration error on random documents, 0 … 1; None = there are no answers to see it on.
+        ece: expected calibration error on random documents, 0 … 1, without what chance alone makes of it; None = there
+            are no answers to see it on.
     """
 
     links: int
@@ -74,6 +76,19 @@ def cold_start(
     """
     counts = [sum(m.source != "pred" and m.concepts is not None for m in doc.mentions or ()) for doc in read]
     answers = Calibration.of_pairs(random, live=live)
-    bins = min(BINS, max(1, len(answers) // A_BIN))
-    ece = answers.ece(bins=bins) if len(answers) else None
+    ece = _error(answers) if len(answers) else None
     return ColdStart(links=sum(counts), documents=sum(count > 0 for count in counts), ece=ece)
+
+
+def _error(answers: Calibration) -> float:
+    """Return the calibration error less what a perfect calibration shows on so few answers.
+
+    A bin of n answers of probability p is off by √(2 p (1 - p) / (π n)) on the mean, if nothing but chance is at work:
+    a hundred answers show an error of about 0.07.
+    """
+    bins = min(BINS, max(1, len(answers) // A_BIN))
+    expected = sum(
+        one.count * math.sqrt(2 * one.confidence * (1 - one.confidence) / (math.pi * one.count))
+        for one in answers.bins(bins=bins)
+    )
+    return math.sqrt(max(0.0, answers.ece(bins=bins) ** 2 - (expected / len(answers)) ** 2))

@@ -419,11 +419,10 @@ class Dictionary(Detector):
         if self.informal:
             matches = [*matches, *self._lay.matches(batch, view)]
         findings = gather([match for match in matches if wanted[match.concept]] if wanted else matches)
-        findings.sort(key=lambda found: (-len(found.words), -found.choice[2][0], found.words, found.own))
-        findings = longest(findings) if self.overlaps == "longest" else nested(findings)
-        if len(self.learned.found):  # what is not trusted gives way to no shorter name: "cancer" in "breast cancer"
+        if len(self.learned.found):
             findings = list(self._trusted(batch, findings))
-        placed = place(batch, texts, findings)
+        findings.sort(key=lambda found: (-len(found.words), -found.choice[2][0], found.words, found.own))
+        placed = place(batch, texts, longest(findings) if self.overlaps == "longest" else nested(findings))
         if self.proper_names:
             return batch, placed
         return batch, (one for one in placed if not _names_something_else(texts, one))
