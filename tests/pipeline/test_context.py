@@ -15,6 +15,7 @@ from linnet.pipeline.context import Context
 EXPECTED = {
     "affirmed": """
 He has [asthma].
+[Anaemia] prob chronic disease.
 No change in her [cough].
 Not only [ataxia] but also [dysarthria] was noted.
 ROS negative except for [fatigue].
@@ -29,7 +30,16 @@ PMH: [hypertension], [type 2 diabetes].
 [Hypertension], well controlled.
 No doubt she has [migraine].
 Laut Mutter bestehen [Kopfschmerzen].
-Bekannter [Diabetes mellitus Typ 2].""",
+Bekannter [Diabetes mellitus Typ 2].
+She was diagnosed with [epilepsy] in 2010, seen 2024.
+The [pain] started last year.
+The [cough] is not settling.
+The treatment has not helped his [pain].
+Mum is worried about his [speech delay].
+She gets [chest pain] when she climbs stairs.
+MRI in 2019 showed [cerebellar atrophy], seen 2024.
+PMH: [AF] on apixaban.
+ECG: murmur as before, [ejection murmur] not heard in 2022, seen 2024.""",
     "negated": """
 No [fever], [chills] or [night sweats].
 Patient denies [chest pain], [dyspnea], and [palpitations].
@@ -43,7 +53,15 @@ Mother denies any [fever].
 HOCM was queried in the past: [hypertrophic cardiomyopathy] was suspected but excluded by MRI.
 Kein [Fieber], keine [Krampfanfälle].
 [Übelkeit] wird verneint.
-Ohne Anhalt für [Lungenembolie].""",
+Ohne Anhalt für [Lungenembolie].
+He hasn't had any [fits].
+[Calf pain] she denies, and there is more.
+Screened for [diabetes] - negative.
+ø [fever]
+You have not coughed up blood or passed [black stools].
+No [focal deficit].
+[JVP not raised].
+[Aszites] nicht nachweisbar.""",
     "uncertain": """
 ?[TIA]
 [TIA]?
@@ -54,21 +72,36 @@ CT to rule out [appendicitis].
 Left [Ménière's disease] (probable)
 Differential diagnosis: [lupus], [sarcoidosis], [tuberculosis].
 Verdacht auf [Epilepsie].
-V.a. [Pneumonie].""",
+V.a. [Pneumonie].
+Either [asthma] or [bronchitis].
+[Lymphoma] remains a concern.
+The picture would fit with [vasculitis].
+[Coeliac] screen sent.
+Swab for [chlamydia] sent.""",
     "family": """
 Her mother has [breast cancer].
 Family history of [colon cancer].
 [Epilepsy] in his brother.
 FHx: mat uncle [CHD], otherwise neg for [birth defects].
 Nobody in the family has [Marfan syndrome].
-Familienanamnese: [Diabetes] beim Vater.""",
+Familienanamnese: [Diabetes] beim Vater.
+Lives with her husband, who has [dementia].
+Two of her sisters have [hypothyroidism].
+As far as she knows nobody has had [epilepsy].""",
     "hypothetical": """
 Return if [fever] or [vomiting].
 Risk of [bleeding] and [infection] was explained.
 To be seen again should [leg weakness] or [incontinence] develop.
 Paracetamol prn for [pain].
 Aspirin to prevent [stroke].
-Bei Bedarf Paracetamol gegen [Schmerzen].""",
+Bei Bedarf Paracetamol gegen [Schmerzen].
+I have warned him about [drowsiness] and [weight gain].
+Told to ring us the same day for [jaundice] or a [rash].
+Not with NSAIDs ([AKI] risk).
+Most people with [asthma] live a normal life.
+Midazolam for [seizures] lasting more than five minutes.
+Safety net: [weakness], [incontinence].
+Annual [retinopathy] screening.""",
     "historical": """
 History of [pneumonia].
 He had [febrile seizures] as a child.
@@ -76,7 +109,18 @@ He had [febrile seizures] as a child.
 She had [appendicitis] in 2005, seen 2019.
 PMH: [pneumonia], [fracture of the arm], [gestational diabetes].
 Allergies: latex ([hives]).
-Z.n. [Schlaganfall].""",
+Z.n. [Schlaganfall].
+He used to [snore].
+The [night sweats] went within a fortnight.
+He had one [febrile convulsion] at fourteen months.
+What mattered was an attack in January during which her hand [went numb].
+[Rash] (on the arms), normal since day 6.
+[Hepatitis] due to pyrazinamide, resolved off it.
+Stopped: ramipril ([cough]).
+Could not tolerate ramipril ([cough]).
+Stopped metformin because of [diarrhoea].
+[Chest pain] last month, none since.
+He was born at 32 weeks with [respiratory distress].""",
 }
 CASES = [(said, line) for said, lines in EXPECTED.items() for line in lines.strip().splitlines()]
 BRACKETS = re.compile(r"\[([^]]*)\]")
@@ -126,6 +170,16 @@ def test_a_family_section_ends_where_the_letter_goes_on() -> None:
 def test_words_of_a_finding_are_no_triggers() -> None:
     assert read(marked("[Absent speech] and [ataxia].")) == ["affirmed", "affirmed"]
     assert read(marked("[Family history of cancer], [obesity].")) == ["affirmed", "affirmed"]
+
+
+def test_relatives_are_known_by_their_names() -> None:
+    letter = "He came with his mum Nerys. Nerys says he [snores]. Nerys has [dyslexia]."
+    assert read(marked(letter)) == ["affirmed", "family"]
+
+
+def test_headings_before_two_blanks_and_in_capitals() -> None:
+    letter = "PMH  [appendicitis]\nFH  dad [gout]\nOE  [rash]\nPMHx [tonsillitis]"
+    assert read(marked(letter)) == ["historical", "family", "affirmed", "historical"]
 
 
 def test_headings_and_names_are_no_findings() -> None:

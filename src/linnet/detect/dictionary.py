@@ -417,7 +417,7 @@ class Dictionary(Detector):
             more = self._surfaces.matches(self._surfaces.reread(batch))
             matches = learned_matches(matches, more, self.learned.surfaces)
         if self.informal:
-            matches = [*matches, *self._lay.matches(batch, view)]
+            matches = [*matches, *self._lay.matches(batch, view, texts)]
         findings = gather([match for match in matches if wanted[match.concept]] if wanted else matches)
         if len(self.learned.found):
             findings = list(self._trusted(batch, findings))

@@ -5,13 +5,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from linnet.detect.name_agreement import How, Shape
-from linnet.detect.name_search import Batch, Match, Search, View
+from linnet.detect.name_search import Batch, Match, Search, Text, View
 from linnet.detect.name_table import Kind, NameTable, in_sorted
+from linnet.detect.part_findings import PartSearch
 from linnet.errors import UnknownConceptError
 from linnet.kb import KbName, KnowledgeBase
 from linnet.text.known_forms import Senses
@@ -33,16 +35,22 @@ class LaySearch(Search):
     def __init__(self, search: Search) -> None:
         entries = []
         self._kinds: dict[tuple[str, ...], str] = {}
-        for phrase, names, *kind in rows("linnet.text", "lay_names.tsv"):
+        for pattern, names, *kind in rows("linnet.text", "lay_names.tsv"):
             found = search.known_name(names.split("|"))
-            if found is not None:
+            if found is None:
+                continue
+            for words in itertools.product(*(word.split("/") for word in pattern.split())):
+                phrase = " ".join(words)
                 entries.append(KbName(found.name, found.concept, phrase, "exact", "", "", preferred=True))
-            if kind:
-                self._kinds[tuple(content_words(phrase))] = kind[0]
+                if kind:
+                    self._kinds[tuple(content_words(phrase))] = kind[0]
         super().__init__(NameTable.of_names(entries), informal=True)
+        self._parts = PartSearch(search)
 
-    def matches(self, batch: Batch, view: View | None = None) -> Iterator[Match]:
+    def matches(self, batch: Batch, view: View | None = None, texts: Sequence[Text] = ()) -> Iterator[Match]:
         """Yield every phrase found in `batch`, which another search has read, in no particular order.
+
+        With the `texts` it was read from also what is said of parts of the body, vital signs and results.
 
         Phrases do not share words with others ("swollen ankles and knees"): there are too few of them.
         """
@@ -54,6 +62,8 @@ class LaySearch(Search):
             view = view or View(batch)
             yield from self._windows(batch._replace(kinds=kinds), view)
             yield from self._statements(view)
+        if texts:
+            yield from self._parts.matches(batch, texts)
 
     def _score(self, surfaces: tuple[str, ...], name: Shape, how: How) -> float:
         kind = self._kinds.get(name.words)

@@ -1,9 +1,9 @@
 """Names of findings that name something else: a unit, a clinic, a register, a vaccine, a person.
 
 Looked at is the text right behind and before a finding: "Stroke Unit", "heart failure nurse", "Tinnitus Support Group",
-"hepatitis B vaccination", "Dr Gout"; and a few things are written as findings are ("eye drops"). Words that stand
-behind findings in other uses, too (group, centre), count only in capitals behind a capital ("Ataxia Centre", but "the
-ataxia group").
+"hepatitis B vaccination", "Dr Gout"; longer names of something else that hold it ("glandular fever"); and a few things
+are written as findings are ("eye drops"). Words that stand behind findings in other uses, too (group, centre), count
+only in capitals behind a capital ("Ataxia Centre", but "the ataxia group").
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from linnet.text.wordlists import listed
 __all__ = ["names_something_else"]
 
 REACH: Final = 64  # characters looked at
+NEAR: Final = 32  # the same for names that a finding is a part of
 
 
 def _words(kind: str) -> list[str]:
@@ -30,6 +31,8 @@ _QUALIFIERS, _BODIES = _any(_words("qualifier")), _any(_words("body"))
 _GROUPS, _TITLES = (_any([word.capitalize() for word in _words(kind)]) for kind in ("group", "title"))
 _BEHIND: Final = re.compile(rf"(?:[ -](?i:{_QUALIFIERS}|[a-e]))*[ -](?:(?i:{_BODIES})s?|(?P<group>{_GROUPS})s?)\b")
 _THINGS: Final = re.compile(_any([thing.replace("-", "[- ]") for thing in _words("thing")]), re.IGNORECASE)
+_OTHERS: Final = re.compile(rf"\b(?:{_any([name.replace('-', '[- ]') for name in _words('other')])})\b", re.IGNORECASE)
+_OF_OTHERS: Final = frozenset(word for name in _words("other") for word in name.split("-"))
 _BEFORE: Final = re.compile(rf"\b(?:{_TITLES})\.? +(?:[A-Z](?:\.|\b) *|[A-Z][a-z]+ +){{0,3}}$")
 
 
@@ -45,6 +48,10 @@ def names_something_else(text: str, start: int, end: int) -> bool:
     """
     if _THINGS.fullmatch(text, start, end):
         return True
+    if text[start:end].split(None, 1)[0].lower() in _OF_OTHERS:
+        others = _OTHERS.finditer(text, max(start - NEAR, 0), end + NEAR)
+        if any(name.start() <= start and end <= name.end() and name.span() != (start, end) for name in others):
+            return True
     behind = _BEHIND.match(text, end, end + REACH)
     if behind and (behind["group"] is None or text[start].isupper()):
         return True

@@ -22,16 +22,22 @@ from linnet.pipeline.component import require
 from linnet.pipeline.pipeline import Stage
 from linnet.text.scopes import Scope, find_scopes
 from linnet.text.sections import Section, find_sections, is_called_after
-from linnet.text.triggers import YEAR, is_lasting, lower, past_years
+from linnet.text.triggers import is_lasting, lower, names_of_relatives, past_years, words_of
 
 __all__ = ["Context"]
 
 FIRST: Final[tuple[Assertion, ...]] = ("family", "hypothetical", "uncertain", "negated", "historical")
 # What a section says of the findings in it; "past" is historical unless the finding lasts.
-SAYS: Final = {"family": "family", "past": "past", "birth": "historical"}
+SAYS: Final = {
+    "family": "family",
+    "past": "past",
+    "birth": "historical",
+    "advice": "hypothetical",
+    "differential": "uncertain",
+}
 MOST: Final = 2000  # characters of a sentence
 LONGEST: Final = 50  # items of a list that its first line speaks of
-ITEM: Final = re.compile(r"(?:[-*•·▪●◦‣–—+]|\(?\d{1,2}[.)]|[a-z][.)])\s")
+ITEM: Final = re.compile(r"(?:[-*•·▪●◦‣–—+o]|\[[ x]?\]|\(?\d{1,2}[.)]|[a-z][.)])\s")
 REACTION: Final = re.compile(r"[(:→–-][^,;.)\n]*\Z")  # in an allergy list: what stands behind the substance
 
 
@@ -106,8 +112,10 @@ class _Reader:
         return sorted(span for mention in self._doc.mentions or () for span in mention.spans)
 
     @functools.cached_property
-    def _past(self) -> frozenset[str]:
-        return past_years(self._doc.text)
+    def _meant(self) -> dict[str, str]:
+        """What years that are past and names of relatives stand for in triggers."""
+        years = dict.fromkeys(past_years(self._doc.text), "{year}")
+        return years | names_of_relatives(self._doc.text)
 
     def _section(self, at: int) -> Section | None:
         place = bisect.bisect_right(self._openings, at) - 1
@@ -127,8 +135,11 @@ class _Reader:
         kinds = {*said, self._says(mention)}
         if "past" in kinds and "present" not in kinds and not is_lasting(self._doc.surface(mention)):
             kinds.add("historical")
-        if kinds >= {"negated", "uncertain"} and said["negated"].backward and said["uncertain"].backward:
-            kinds.remove(min("negated", "uncertain", key=lambda kind: said[kind].end))  # the last word counts
+        if _is_denied(self._doc.surface(mention)):
+            kinds.add("negated")
+        if said.keys() >= {"negated", "uncertain"} and said["negated"].backward:  # the last word counts
+            last = max(said["negated"], said["uncertain"], key=lambda scope: (scope.backward, scope.end))
+            kinds -= {"negated", "uncertain"} - {last.kind}
         return next((kind for kind in FIRST if kind in kinds), "affirmed")
 
     def _says(self, mention: Mention) -> str:
@@ -142,8 +153,7 @@ class _Reader:
         """Return the scopes in a sentence, and in an item of a list those that reach into it (*No evidence of:*)."""
         if place not in self._scopes:
             span = self._sentences[place] if self._sentences else Span(0, 0)
-            past = self._past if YEAR.search(self._text, *span) else frozenset()
-            scopes = find_scopes(self._text, *span, self._is_taken, past)
+            scopes = find_scopes(self._text, *span, self._is_taken, self._meant)
             self._scopes[place] = [*self._carried(place), *scopes]
         return self._scopes[place]
 
@@ -163,6 +173,12 @@ class _Reader:
         return any(span.end > start for span in self._taken[max(0, last - 8) : last])
 
 
+def _is_denied(surface: str) -> bool:
+    """Whether a finding holds its own denial: *JVP not raised*."""
+    words = lower(surface).split()
+    return "not" in words[1:-1] and words[-1] in words_of("large")
+
+
 def _pieces(sentence: Span) -> Iterator[Span]:
     """Yield a sentence, cut where it is so long that it must be a text without full stops."""
     for start in range(sentence.start, max(sentence.end, sentence.start + 1), MOST):
@@ -170,5 +186,5 @@ def _pieces(sentence: Span) -> Iterator[Span]:
 
 
 def _covers(scope: Scope, mention: Mention) -> bool:
-    at = mention.end - 1 if scope.backward else mention.start
-    return scope.start <= at < scope.end
+    ends = (span.end - 1 if scope.backward else span.start for span in mention.spans)
+    return any(scope.start <= at < scope.end for at in ends)

@@ -34,8 +34,8 @@ UNLISTED: Final = {1: 2.0, 2: 1.5, 3: 0.25}
 UNLISTED_LONG: Final = 0.1
 # What turns the form into the name of something else behind it, and before it: "the VHL gene", "Group PS", "BN 52021".
 _BEHIND: Final = re.compile(
-    r"[: ]*\(?\d{3}|\(| ?(?:±|\+/-)|[ -](?:genes?|loc(?:us|i)|alleles?|mutations?|mutants?|proteins?|kinases?|"
-    r"activity|mRNA|cDNA|exons?|inhibitors?|receptors?|antibod(?:y|ies)|groups?|cells?|mice|rats?)\b"
+    r"[: ]*\(?(?!(?:19|20)\d\d\b)\d{3}|\(| ?(?:±|\+/-)|[ -](?:genes?|loc(?:us|i)|alleles?|"
+    r"mutations?|mutants?|proteins?|kinases?|activity|mRNA|cDNA|exons?|inhibitors?|receptors?|antibod(?:y|ies)|groups?|cells?|mice|rats?)\b"
 )
 _BEFORE: Final = re.compile(r"(?:\b[Gg]roups?|±|\+/-) ?$|[a-z]-$")
 NEAR, FAR = 1.0, 0.2  # what a word of the same sentence counts, and one of the rest of the document

@@ -7,7 +7,7 @@ trigger, and commas as far as its reach says.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
 from linnet.text.triggers import Found, Trigger, cut, find_triggers, places, words_of
@@ -15,6 +15,8 @@ from linnet.text.triggers import Found, Trigger, cut, find_triggers, places, wor
 __all__ = ["Scope", "find_scopes"]
 
 Taken: TypeAlias = Callable[[int, int], bool]
+NAMES: Final[Mapping[str, str]] = {}
+BRACKET: Final = 5  # words within which a bracket opens
 FARTHEST: Final = 60  # words that a trigger reaches over
 POLAR: Final = frozenset({"negated", "uncertain", "hypothetical"})  # of which one that follows ends the one before
 OR: Final = frozenset({"or", "nor", "oder", "noch"})
@@ -32,7 +34,7 @@ class Scope(NamedTuple):
     backward: bool
 
 
-def find_scopes(text: str, start: int, end: int, is_taken: Taken, past: frozenset[str] = frozenset()) -> list[Scope]:
+def find_scopes(text: str, start: int, end: int, is_taken: Taken, meant: Mapping[str, str] = NAMES) -> list[Scope]:
     """Return the scopes of the triggers in a sentence.
 
     Args:
@@ -40,7 +42,7 @@ def find_scopes(text: str, start: int, end: int, is_taken: Taken, past: frozense
         start: of the sentence.
         end: of the sentence.
         is_taken: whether a stretch of text belongs to a finding, whose words are no triggers.
-        past: years that are past (`linnet.text.triggers.past_years`).
+        meant: what some words stand for (`find_triggers`).
 
     >>> text = "no rash, fever or cough but wheeze; measles excluded"
     >>> scopes = find_scopes(text, 0, len(text), lambda start, end: False)
@@ -48,12 +50,16 @@ def find_scopes(text: str, start: int, end: int, is_taken: Taken, past: frozense
     [('negated', ' rash, fever or cough '), ('negated', ' measles ')]
     """
     words = cut(text, start, end)
-    found = [one for one in find_triggers(words, past) if one.trigger.kind != "pseudo"]
+    found = [one for one in find_triggers(words, meant) if one.trigger.kind != "pseudo"]
     if all(one.trigger.kind == "stop" for one in found):
         return []
     where = places(text, start, end)
-    free = [one for one in found if not is_taken(where[one.first][0], where[one.last - 1][1])]
-    return _Reaches(words, where, free).all()
+    taken = {at for one in found for at in range(one.first, one.last) if is_taken(*where[at])}
+    if taken:  # without these words a shorter trigger may be there
+        masked = ["" if at in taken else word for at, word in enumerate(words)]
+        found = [one for one in find_triggers(masked, meant) if one.trigger.kind != "pseudo"]
+        found = [one for one in found if not is_taken(where[one.first][0], where[one.last - 1][1])]
+    return _Reaches(words, where, found).all()
 
 
 class _Reaches:
@@ -76,6 +82,9 @@ class _Reaches:
         if direction == "opening":
             opens = one.first == 0 or self._words[one.first - 1] in OPENS
             return [self._forward(one)] if opens else []
+        if direction == "around":
+            coming = not words_of("future").isdisjoint(self._words)
+            return [] if coming else [self._backward(one), self._forward(one)]
         if direction == "either":
             direction = "forward" if self._is_followed(one.last) else "backward"
         return [self._forward(one) if direction == "forward" else self._backward(one)]
@@ -86,31 +95,52 @@ class _Reaches:
         return word[0].isalpha() and word not in words_of("preposition") and word not in words_of("clause")
 
     def _forward(self, one: Found) -> Scope:
-        at = self._reach(one.last, one.trigger)
-        start = self._where[one.last - 1][1]
+        first = one.last
+        if one.trigger.reach == "bracket":
+            opens = self._words[first : first + BRACKET]
+            first = first + opens.index("(") + 1 if "(" in opens else len(self._words)
+        at = self._reach(first, one.trigger)
+        start = self._where[first - 1][1]
         end = self._where[at][0] if at < len(self._where) else self._where[-1][1]
         return Scope(one.trigger.kind, start, end, False)
 
     def _reach(self, first: int, trigger: Trigger) -> int:
         """Return the token that ends what a trigger says of what follows."""
+        if trigger.reach == "next":
+            return self._next(first)
         depth = 0
         for at in range(first, min(first + FARTHEST, len(self._words))):
             word = self._words[at]
-            if at in self._turns or word == ";":
-                return at
-            if trigger.reach == "sentence":
-                continue
             depth += (word == "(") - (word == ")")
-            turns = at in self._polar and trigger.kind in POLAR
-            if (
-                depth < 0
-                or turns
-                or at in self._stops
-                or (word == "-" and at > first)
-                or (word == "," and self._ends_list(at, trigger))
-            ):
+            if at in self._turns or word == ";" or depth < 0:
+                return at
+            if trigger.reach != "sentence" and self._closes(at, first, trigger):
                 return at
         return min(first + FARTHEST, len(self._words))
+
+    def _closes(self, at: int, first: int, trigger: Trigger) -> bool:
+        """Whether the token at `at` ends what a trigger says over a phrase or list, which begins at `first`."""
+        word = self._words[at]
+        if at in self._stops or (at in self._polar and trigger.kind in POLAR):
+            return True
+        if word == ",":
+            return self._ends_list(at, trigger)
+        if word == "-":
+            return at > first
+        if word == "(":
+            return trigger.kind == "uncertain" and at > first and self._is_remark(at)
+        return trigger.direction == "around" and word in words_of("today")
+
+    def _next(self, first: int) -> int:
+        """Return the end of what follows at once, behind words like *really* and *any*."""
+        at = first
+        while at < len(self._words) and self._words[at] in words_of("adverb"):
+            at += 1
+        return min(at + 1, len(self._words))
+
+    def _is_remark(self, opens: int) -> bool:
+        """Whether a bracket holds a remark and no other name: several words."""
+        return ")" not in self._words[opens + 1 : opens + 4]
 
     def _ends_list(self, comma: int, trigger: Trigger) -> bool:
         """Whether a comma ends what a trigger says: a clause of its own follows, or no list where one is needed."""
@@ -126,14 +156,26 @@ class _Reaches:
 
     def _backward(self, one: Found) -> Scope:
         at = one.first
-        near = NEAR - {","} if self._is_followed(one.last) else NEAR
+        near = NEAR - {","} if self._is_followed(one.last) and one.last == one.first + 1 else NEAR
         while at and self._words[at - 1] in near:
             at -= 1
         end = self._where[at][0]
-        while max(0, one.first - FARTHEST) < at and not self._bars(at - 1, one):
-            at -= 1
+        at = max(at - 1, 0) if one.trigger.reach == "next" else self._reach_back(at, one)
         start = self._where[at - 1][1] if at else self._where[0][0]
         return Scope(one.trigger.kind, start, max(start, end), True)
+
+    def _reach_back(self, at: int, one: Found) -> int:
+        """Return the first token that a trigger behind it speaks of; what brackets hold is passed over."""
+        depth = 0
+        while max(0, one.first - FARTHEST) < at:
+            word = self._words[at - 1]
+            if word == "(" and depth:
+                depth -= 1
+            elif not depth and self._bars(at - 1, one):
+                break
+            depth += word == ")"
+            at -= 1
+        return at
 
     def _bars(self, at: int, one: Found) -> bool:
         """Whether the token at `at` ends what a trigger behind it says of what stands before it."""
@@ -142,9 +184,13 @@ class _Reaches:
             return True
         if one.trigger.reach == "sentence":
             return False
-        if at in self._stops or word in ":-(" or (at + 1 in self._ends and one.trigger.kind in POLAR):
+        is_cause = word in words_of("cause") and one.trigger.kind == "historical"
+        polar = at + 1 in self._ends and one.trigger.kind in POLAR
+        if polar or (at in self._stops and not is_cause) or word in ":-(":
             return True
-        if word != "," or not (one.trigger.reach == "phrase" or one.trigger.direction == "either"):
+        if word != ",":
             return False
         between = self._words[at : one.first - 1]
+        if one.trigger.reach == "list" and one.trigger.direction != "either":  # a clause of its own
+            return self._words[at + 1] in AND and not words_of("clause").isdisjoint(between)
         return AND.isdisjoint(between) or not words_of("clause").isdisjoint(between)

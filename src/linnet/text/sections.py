@@ -17,11 +17,13 @@ from linnet.text.wordlists import rows
 
 __all__ = ["Section", "find_sections", "is_called_after"]
 
-SHORT: Final = frozenset({"family", "past", "birth", "allergies", "medication"})  # kinds that a blank line ends
+# Kinds that a blank line ends.
+SHORT: Final = frozenset({"family", "past", "birth", "allergies", "medication", "advice", "differential"})
 NAME: Final = r"[^\W\d_](?:[\w/&'’ \t-]{0,45}?\w)?"
 LINE: Final = re.compile(
-    rf"[ \t]*(?:(?:[#*•·–-]|\(?\d{{1,2}}[.)])[ \t]*)?({NAME})[ \t]*(?:(:)|[-–—](?=\s)|(?=\r?(?:\n|\Z)))"
+    rf"[ \t]*(?:(?:[#*•·–-]|\(?\d{{1,2}}[.)])[ \t]*)?({NAME})[ \t]*(?:(:)|[-–—](?=\s)|(?=\r?(?:\n|\Z)|[ \t]{{2}}\S))"
 )
+SHORTHAND: Final = re.compile(r"[ \t]*(PMHx?|PSHx?|FHx|DHx?|HPC|HPI|ROS|O/E|OE|On examination)()(?=[ \t]+[^\W_])")
 INNER: Final = re.compile(r".*[.;] ([^.;:]+)():", re.DOTALL)
 FOLLOWING: Final = re.compile(r"(?:\s{1,2}[^\W\d_a-zäöüß]\w*){1,3}")  # up to three capitalised words
 TITLE: Final = re.compile(
@@ -49,7 +51,7 @@ def find_sections(text: str) -> list[Section]:
     """
     kinds = _kinds()
     labels = sorted(_labels(text), key=lambda match: match.start(1))
-    given = ((match, kinds.get(" ".join(match[1].lower().split()), "named")) for match in labels)
+    given = ((match, kinds.get(_plain(match[1]), "named")) for match in labels)
     found = [(match, kind) for match, kind in given if kind != "named"]
     sections = []
     for place, (match, kind) in enumerate(found):
@@ -63,11 +65,15 @@ def find_sections(text: str) -> list[Section]:
     return sections
 
 
+def _plain(heading: str) -> str:
+    return " ".join(heading.lower().replace("&", " and ").split())
+
+
 def _labels(text: str) -> Iterator[re.Match[str]]:
     """Yield what may be a heading: the beginnings of lines, and of sentences with a colon behind them."""
     at = 0
     while 0 <= at < len(text):
-        if match := LINE.match(text, at):
+        if match := SHORTHAND.match(text, at) or LINE.match(text, at):
             yield match
         at = text.find("\n", at) + 1 or -1
     colon = text.find(":")

@@ -44,7 +44,7 @@ DAMAGED: Final = re.compile(r"\d{1,3}(?! [(\[]| ?[^\W\d])")  # the decimals in "
 DOTTED: Final = re.compile(r"(?:[^\W\d_]{1,2}\.){1,4}[^\W\d_]{1,2}")
 LIST_NUMBER: Final = re.compile(r"\(?(?:\d{1,2}|[A-Za-z]|[ivx]{1,4})[.)]\s")
 LABEL: Final = re.compile(r"[A-Z][\w /-]{1,30}+:\s")
-BULLET: Final = re.compile(r"[-*+•·▪●◦‣–—►✓]\s")
+BULLET: Final = re.compile(r"(?:[-*+•·▪●◦‣–—►✓o]|\[[ xX]?\])\s")
 
 # What each kind of word is stands at the head of sentences.tsv.
 LISTS = "sentences.tsv"

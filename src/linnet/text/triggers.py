@@ -19,21 +19,25 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from linnet.text.wordlists import rows
 
 __all__ = [
-    "YEAR",
     "Found",
     "Trigger",
     "cut",
     "find_triggers",
     "is_lasting",
     "lower",
+    "names_of_relatives",
     "past_years",
     "places",
     "words_of",
 ]
 
-TOKEN: Final = re.compile(r"\w+(?:'t\b)?|\?{1,2}|[;:,()/&]|[-=]>|→|(?<!\S)-{1,2}(?!\S)|[–—]")
-SIGNS: Final = frozenset(["?", "??", "->", "=>", "→", "-", "--", "–", "—"])
+TOKEN: Final = re.compile(r"\w+(?:'t\b)?|\?{1,2}|[;:,()/&]|[-=]>|→|(?<!\S)(?:-{1,2}|=)(?!\S)|[–—]")
+SIGNS: Final = frozenset(["?", "??", "->", "=>", "→", "-", "--", "=", "–", "—"])
 YEAR: Final = re.compile(r"(?:19|20)\d\d(?!\d)")
+NAME: Final = r"([A-ZÄÖÜ][a-zäöüß]{2,20})\b"
+OF: Final = r"\b(?:[Hh]is|[Hh]er|[Yy]our|[Tt]heir|[Mm]y|[Tt]he|[Ii]hre?|[Ss]eine?)\s"
+NAMED: Final = re.compile(rf"{OF}(?:\w+\s)?([a-zäöüß]+),?\s{NAME}|{NAME},\s{OF[2:]}([a-zäöüß]+)\b")
+ANY: Final = "{any}"  # stands for any word in triggers
 END: Final = ""  # the key of a tree's node that holds the triggers which end there
 Tree: TypeAlias = dict[str, Any]
 Sets: TypeAlias = dict[str, tuple[str, ...]]  # of each word the names of the sets that it is in
@@ -127,18 +131,33 @@ def past_years(text: str) -> frozenset[str]:
     return years - {max(years)} if len(years) > 1 else years
 
 
-def find_triggers(words: Sequence[str], past: frozenset[str] = frozenset()) -> Iterator[Found]:
+def names_of_relatives(text: str) -> dict[str, str]:
+    """Return the first names, in small letters, of the relatives that a text introduces, and what relative each is.
+
+    >>> names_of_relatives("His mum Nerys and Wilma, your sister, came; seen by Sister Brown.")
+    {'nerys': 'mum', 'wilma': 'sister'}
+    """
+    relatives = words_of("relative")
+    found = {}
+    for match in NAMED.finditer(text):
+        relative, name = (match[1], match[2]) if match[1] else (match[4], match[3])
+        if relative in relatives and name.lower() not in text:
+            found[name.lower()] = relative
+    return found
+
+
+def find_triggers(words: Sequence[str], meant: Mapping[str, str] | None = None) -> Iterator[Found]:
     """Yield the triggers of a sentence in order; they do not overlap, and of those that begin together the longest is.
 
     Args:
         words: of the sentence (`cut`).
-        past: years that are past (`past_years`).
+        meant: what some words stand for: past years for ``{year}``, names of relatives for a relative.
 
     >>> [(found.trigger.kind, found.first, found.last) for found in find_triggers("no increase in no rash".split())]
     [('pseudo', 0, 3), ('negated', 3, 4)]
     """
     table = _table()
-    words = ["{year}" if word in past else word for word in words] if past else words
+    words = [meant.get(word, word) for word in words] if meant else words
     free = 0
     for place, (word, following) in enumerate(itertools.pairwise((*words, END))):
         after = table.after.get(word, NEVER)
@@ -154,11 +173,21 @@ def _walk(node: Tree, sets: Sets, words: Sequence[str], at: int) -> tuple[int, S
     best: tuple[int, Sequence[Trigger]] = (at, node[END]) if END in node else NOTHING
     if at < len(words):
         word = words[at]
-        for key in (word, *sets.get(word, ())) if not word.isdigit() else (word, "{number}"):
+        for key in (word, *sets.get(word, ()), ANY) if not word.isdigit() else (word, "{number}", ANY):
             if key in node:
-                found = _walk(node[key], sets, words, at + 1)
-                best = found if found[0] > best[0] else best
+                end, ending = _walk(node[key], sets, words, at + 1)
+                if end > best[0]:
+                    best = end, ending
+                elif end and end == best[0] and at < end:
+                    best = end, _together(best[1], ending)
     return best
+
+
+def _together(some: Sequence[Trigger], others: Sequence[Trigger]) -> Sequence[Trigger]:
+    """Return triggers of the same words; those that name them outright, `some`, say whether nothing is said."""
+    if some[0].kind == "pseudo":
+        return some
+    return [*some, *(one for one in others if one not in some and one.kind != "pseudo")]
 
 
 def is_lasting(surface: str) -> bool:
@@ -213,7 +242,7 @@ def _after(tree: Tree, sets: Sets) -> dict[str, frozenset[str] | None]:
         if nodes := [tree[key] for key in (word, *sets.get(word, ())) if key in tree]:
             keys = frozenset().union(*nodes)
             following = frozenset().union(*(members.get(key, {key}) for key in keys))
-            after[word] = None if keys & {END, "{number}"} else following
+            after[word] = None if keys & {END, ANY, "{number}"} else following
     return after
 
 

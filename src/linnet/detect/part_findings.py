@@ -1,0 +1,304 @@
+"""What letters say of parts of the body, vital signs and results: "ankles swollen", "pain in the calf", "Hb 108 (L)".
+
+Two tables know it: ``linnet/text/findings.tsv`` (what a quality of something is called in terminologies) and
+``qualities.tsv`` (the words for a quality). Read are the words on both sides of what something may be said of: a
+quality before it ("raised CRP", "swelling of both ankles"), or behind it, with numbers, units, degrees and verbs in
+between ("CRP remains mildly raised", "Platelets 520 ↑"); others of the same kind may stand in between, too ("urea and
+creatinine raised"). A word that says that all is well ends the search ("CRP normal, ESR raised").
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from linnet.detect.name_reading import PHRASE
+from linnet.detect.name_search import Batch, Match, Search, Text
+from linnet.detect.name_table import MASK, Kind, in_sorted, name_codes, word_code
+from linnet.text.tokens import form
+from linnet.text.variants import content_words, stem
+from linnet.text.wordlists import rows
+
+__all__ = ["PartSearch"]
+
+SCORE: Final = 0.88  # of a finding
+APART: Final = 0.97  # what the score is multiplied by where a word in between is no part of the finding
+REACH: Final = 6  # words between something and its quality
+BEFORE, BEHIND = 0, 1
+NORMAL, SKIP, NEGATION, THING = "normal", "skip", "skip-negation", "thing"
+NO_QUALITY: Final = frozenset((NORMAL, SKIP, NEGATION, THING))
+NEEDS_PREPOSITION: Final = "~"
+SIGNS: Final = {"↑": "up", "↗": "up", "↓": "down", "↘": "down", "#": "fracture"}
+_SIGN: Final = re.compile("[↑↗↓↘#]")
+_TURNING: Final = re.compile(r"\b(?:of|by|for|in|from)\b")
+_STOP_WORDS: Final = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)*")
+# What may stand between something and its quality behind it: nothing, a dotted line, what opens or ends a value.
+_OPEN: Final = re.compile(r"\s*(?:\.{2,}|…|[:=~<>(\[↑↗↓↘-]|\+)?[ \t]*|[.,/*^×-]|%?[ \t]*[)\]]?[ \t]*[(\[]?")
+_TIED: Final = re.compile(r"\s*|-")
+_AND: Final = re.compile(r"\s*(?:,|/|&|\+)\s*")
+_VALUE: Final = re.compile(r"x?\d")
+
+Target = tuple[int, int]  # the name and the concept of a finding
+
+
+class _Part(NamedTuple):
+    """One form of what something may be said of: its words, whether their case counts, quality -> what is found."""
+
+    words: tuple[str, ...]
+    cased: bool
+    found: dict[str, Target]
+
+
+class _Said(NamedTuple):
+    """A quality, the furthest word that says it, and whether what stands in between belongs to something else."""
+
+    quality: str
+    at: int
+    apart: bool
+
+
+@dataclass
+class _Walk:
+    """What was met between a part and its quality: what is no part of the finding, a value, a conjunction just now."""
+
+    apart: bool = False
+    value: bool = False
+    wanted: bool = False
+
+
+class PartSearch:
+    """Finds the qualities of the table whose names `search` knows."""
+
+    def __init__(self, search: Search) -> None:
+        self._parts: dict[str, list[_Part]] = {}  # first word -> forms
+        hashes = set()
+        for forms, *cells in rows("linnet.text", "findings.tsv"):
+            found = _found(search, cells)
+            for text in forms.split("|") if found else ():
+                codes = name_codes(text, {})
+                hashes |= {codes[0], sum(codes) & MASK}
+                for part in _forms(text, found):
+                    self._parts.setdefault(part.words[0], []).append(part)
+        self._hashes = np.array(sorted(hashes), np.uint64)
+        self._qualities: tuple[dict[str, list[str]], dict[str, list[str]]] = ({}, {})
+        for quality, *sides in rows("linnet.text", "qualities.tsv"):
+            for known, words in zip(self._qualities, sides, strict=True):
+                for word in words.split():
+                    mark = NEEDS_PREPOSITION if word.startswith(NEEDS_PREPOSITION) else ""
+                    known.setdefault(_stem(word.removeprefix(mark)), []).append(mark + quality)
+        saying = {
+            word for known in self._qualities for word, kinds in known.items() if not NO_QUALITY.issuperset(kinds)
+        }
+        self._quality_hashes = np.unique(np.array([word_code(word)[0] for word in saying], np.uint64))
+
+    def matches(self, batch: Batch, texts: Sequence[Text]) -> Iterator[Match]:
+        """Yield every finding in `batch`, in no particular order; `texts` are those it was read from."""
+        if not len(self._hashes) or not len(batch.surfaces):
+            return
+        reader, done = _Reader(batch, texts), 0
+        for at in self._places(batch, texts):
+            parts = self._at(reader, at) if at >= done else []
+            for part in parts:
+                done = at + len(part.words)
+                match = self._read(reader, range(at, done), part.found)
+                if match:
+                    yield match
+
+    def _places(self, batch: Batch, texts: Sequence[Text]) -> list[int]:
+        """Return the words with which parts may begin that have a quality within reach, or a sign in their text."""
+        places = np.flatnonzero(in_sorted(batch.hashes, self._hashes))
+        before = np.concatenate([[0], np.cumsum(in_sorted(batch.hashes, self._quality_hashes))])
+        last = len(batch.hashes)
+        near = before[np.minimum(places + 2 * REACH, last)] > before[np.maximum(places - REACH, 0)]
+        signed = np.array([_SIGN.search(text.text) is not None for text in texts])
+        found: list[int] = places[near | signed[batch.texts[places]]].tolist()
+        return found
+
+    def _at(self, reader: _Reader, at: int) -> list[_Part]:
+        """Return the longest forms that stand at a word."""
+        literal, stems = reader.keys(at)
+        keys = (literal,) if literal == stems else (literal, stems)
+        found = [part for key in keys for part in self._parts.get(key, ()) if reader.holds(at, part)]
+        most = max((len(part.words) for part in found), default=0)
+        return [part for part in found if len(part.words) == most]
+
+    def _ends(self, reader: _Reader, at: int) -> bool:
+        """Say whether a part ends at a word."""
+        firsts = range(max(at - 2, 0), at + 1)
+        return any(first + len(part.words) == at + 1 for first in firsts for part in self._at(reader, first))
+
+    def _read(self, reader: _Reader, part: range, found: dict[str, Target]) -> Match | None:
+        """Return what is said of a part, rather behind it than before it."""
+        for walk in (self._behind, self._before):
+            reached = walk(reader, part, found)
+            if reached is None:
+                continue
+            quality, at, apart = reached
+            if quality == NORMAL:
+                return None
+            words = (*part, at) if at >= part.stop else (at, *part)
+            whole = tuple(range(min(words), max(words) + 1))
+            words = tuple(sorted(set(words))) if apart else whole
+            share = min((reader.batch.shares.get(word, 1.0) for word in words), default=1.0)
+            score = SCORE * share * (APART if apart else 1.0)
+            if not apart:
+                return Match(words, *found[quality], score)
+            return Match(words, *found[quality], score, own=tuple(part), group=at)  # others may share the quality
+        return None
+
+    def _behind(self, reader: _Reader, part: range, found: dict[str, Target]) -> _Said | None:
+        """Return the quality behind a part."""
+        walk = _Walk()
+        for at in range(part.stop, part.stop + REACH):
+            gap = reader.gap(at - 1)
+            sign = SIGNS.get(_sign(gap.partition("\n")[0]), "")
+            if sign in found and not walk.wanted:
+                return _Said(sign, at - 1, walk.apart)
+            if not reader.goes_on(at - 1, value=walk.value):
+                return None
+            word = reader.keys(at)[1]
+            known = self._qualities[BEHIND].get(word, ())
+            if THING in known:
+                return _Said(NORMAL, at, apart=False)
+            joined = walk.wanted or (not walk.value and _AND.fullmatch(gap) is not None)
+            fits = [one for one in known if one in found or one == NORMAL] if len(word) > 1 or walk.value else []
+            if fits and not joined:
+                return _Said(fits[0], at, walk.apart)
+            if not self._passes(reader, at, known, walk, joined=joined):
+                return None
+        return None
+
+    def _passes(self, reader: _Reader, at: int, known: Sequence[str], walk: _Walk, *, joined: bool) -> bool:
+        """Say whether a word may stand between a part and its quality behind it."""
+        if joined:
+            walk.wanted, walk.apart = False, True
+            return not walk.value and bool(self._at(reader, at))
+        if reader.batch.kinds[at] == Kind.CONJUNCTION and SKIP not in known:
+            walk.wanted = True
+        elif _VALUE.match(reader.batch.surfaces[at]):
+            walk.value = True
+        elif SKIP in known or NEGATION in known:
+            walk.apart = True
+        else:
+            return False
+        return True
+
+    def _before(self, reader: _Reader, part: range, found: dict[str, Target]) -> _Said | None:
+        """Return the quality before a part."""
+        sign = SIGNS.get(_sign(reader.before(part.start)), "")
+        if sign in found:
+            return _Said(sign, part.start, apart=False)
+        walk, linked = _Walk(), False
+        for at in range(part.start - 1, part.start - 1 - REACH, -1):
+            gap = reader.gap(at) if reader.together(at, at + 1) else None
+            joined = gap is not None and (walk.wanted or _AND.fullmatch(gap) is not None)
+            if gap is None or not (joined or _TIED.fullmatch(gap)):
+                return None
+            linked |= reader.linked(at) and not joined
+            known = self._qualities[BEFORE].get(reader.keys(at)[1], ())
+            names = [
+                one.removeprefix(NEEDS_PREPOSITION) for one in known if linked == one.startswith(NEEDS_PREPOSITION)
+            ]
+            fits = [name for name in names if name in found and not joined]
+            if fits:
+                return _Said(fits[0], at, walk.apart)
+            if joined:
+                walk.wanted, walk.apart = False, True
+            elif reader.batch.kinds[at] == Kind.CONJUNCTION:
+                walk.wanted = True
+            if (joined and not self._ends(reader, at)) or not (joined or walk.wanted or SKIP in known):
+                return None
+        return None
+
+
+class _Reader:
+    """The words of a batch, and what stands between them."""
+
+    def __init__(self, batch: Batch, texts: Sequence[Text]) -> None:
+        self.batch = batch
+        self._texts = texts
+
+    def keys(self, at: int) -> tuple[str, str]:
+        """Return a word as it is written, and its stem; of a short form, the stems of what it means."""
+        surface = self.batch.surfaces[at]
+        return surface, _stems(surface) if surface[0] == PHRASE else _stem(surface)
+
+    def holds(self, at: int, part: _Part) -> bool:
+        """Say whether the words of a part stand from `at` on."""
+        for place, word in enumerate(part.words, at):
+            if place == len(self.batch.surfaces) or word != self.keys(place)[not part.cased]:
+                return False
+            if place > at and not (self.together(place - 1, place) and _TIED.fullmatch(self.gap(place - 1))):
+                return False
+        return True
+
+    def together(self, first: int, second: int) -> bool:
+        """Say whether two neighbouring words are of one text."""
+        inside = first >= 0 and second < len(self.batch.surfaces)
+        return inside and bool(self.batch.texts[first] == self.batch.texts[second])
+
+    def _between(self, at: int) -> str:
+        batch = self.batch
+        text = self._texts[int(batch.texts[at])].text
+        end = int(batch.starts[at + 1]) if self.together(at, at + 1) else len(text)
+        return text[int(batch.ends[at]) : end]
+
+    def gap(self, at: int) -> str:
+        """Return what stands behind a word but for stop words."""
+        return _STOP_WORDS.sub("", self._between(at))
+
+    def linked(self, at: int) -> bool:
+        """Say whether stop words stand behind a word."""
+        return _STOP_WORDS.search(self._between(at)) is not None
+
+    def goes_on(self, at: int, *, value: bool) -> bool:
+        """Say whether what is said of something may go on behind a word: no other sentence, line or preposition."""
+        between = self._between(at) if self.together(at, at + 1) else ";"
+        gap = _STOP_WORDS.sub("", between)
+        tied = _OPEN.fullmatch(gap) or (not value and _AND.fullmatch(gap))
+        return tied is not None and tied is not False and not (value and "\n" in gap) and not _TURNING.search(between)
+
+    def before(self, at: int) -> str:
+        """Return the sign right before a word."""
+        start = int(self.batch.starts[at])
+        return self._texts[int(self.batch.texts[at])].text[max(start - 2, 0) : start]
+
+
+def _sign(gap: str) -> str:
+    found = _SIGN.search(gap)
+    return found[0] if found else ""
+
+
+@functools.lru_cache(maxsize=1 << 14)
+def _stem(word: str) -> str:
+    return stem(form(word))
+
+
+@functools.lru_cache(maxsize=1 << 12)
+def _stems(phrase: str) -> str:
+    return " ".join(map(_stem, content_words(phrase.removeprefix(PHRASE))))
+
+
+def _found(search: Search, cells: Sequence[str]) -> dict[str, Target]:
+    """Return the qualities of a row, with the names that the terminology has."""
+    found = {}
+    for quality, _, names in (cell.partition("=") for cell in cells):
+        match = search.known_name(names.split("|"))
+        if match is not None:
+            found[quality] = (match.name, match.concept)
+    return found
+
+
+def _forms(text: str, found: dict[str, Target]) -> Iterator[_Part]:
+    """Yield a form as words of a text, and as what a short form means: one word with its stems."""
+    words = content_words(text)
+    cased = any(map(str.isupper, text))
+    stems = tuple(map(_stem, words))
+    yield _Part(tuple(words) if cased else stems, cased, found)
+    if len(words) > 1 or not cased:
+        yield _Part((" ".join(stems),), False, found) if len(words) > 1 else _Part(stems, False, found)

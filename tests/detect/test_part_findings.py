@@ -1,0 +1,96 @@
+"""What letters say of parts of the body, vital signs and results."""
+
+from __future__ import annotations
+
+import pytest
+
+from linnet.data import Concept, Document, Name
+from linnet.detect.dictionary import Dictionary
+from linnet.kb import KnowledgeBase
+from linnet.kb.build import build
+from linnet.pipeline import Pipeline, Sentences
+from linnet.text.wordlists import rows
+
+NAMES = {
+    "X:1": "Elevated circulating C-reactive protein concentration",
+    "X:2": "Anemia",
+    "X:3": "Hyperkalemia",
+    "X:4": "Hyponatremia",
+    "X:5": "Ankle swelling",
+    "X:6": "Flank pain",
+    "X:7": "Thrombocytosis",
+    "X:8": "Increased blood urea nitrogen",
+    "X:9": "Elevated circulating creatinine concentration",
+    "X:10": "Rheumatoid factor positive",
+    "X:11": "Fractured ankle",
+    "X:12": "Hypertension",
+    "X:13": "Hepatomegaly",
+    "X:14": "Vomiting",
+    "X:15": "Neck stiffness",
+}
+
+
+@pytest.fixture(scope="module")
+def kb(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
+    concepts = [Concept(id, (Name(name),)) for id, name in NAMES.items()]
+    return build(concepts, tmp_path_factory.mktemp("parts") / "small.kb")
+
+
+def find(kb: KnowledgeBase, text: str) -> list[tuple[str, str]]:
+    """Return the words and the concept of each mention."""
+    dictionary = Dictionary(kb=kb, informal=True, short_forms="clinical", proper_names=False)
+    [doc] = Pipeline(Sentences(), dictionary)([Document.of(text)])
+    return [(doc.surface(m), kb.id(int(m.candidates.rows[0]))) for m in doc.mentions or () if m.candidates]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("Raised CRP.", [("Raised CRP", "X:1")]),
+        ("CRP up at 19.", [("CRP up", "X:1")]),
+        ("CRP is 42 (H).", [("CRP H", "X:1")]),
+        ("CRP remains mildly elevated.", [("CRP elevated", "X:1")]),
+        ("Hb 9.8 (L).", [("Hb 9.8 (L", "X:2")]),
+        ("Potassium ........ high", [("Potassium ........ high", "X:3")]),
+        ("↓ Na, ↑ K", [("Na", "X:4"), ("K", "X:3")]),
+        ("Platelets 520 ↑.", [("Platelets 520", "X:7")]),
+        ("Raised urea and creatinine.", [("Raised urea", "X:8"), ("Raised creatinine", "X:9")]),
+        ("Urea and creatinine raised.", [("Urea raised", "X:8"), ("creatinine raised", "X:9")]),
+        ("RF pos.", [("RF pos", "X:10")]),
+        ("High BP.", [("High BP", "X:12")]),
+        ("Swelling of both ankles.", [("Swelling of both ankles", "X:5")]),
+        ("Ankles puffy by evening.", [("Ankles puffy", "X:5")]),
+        ("Pain in her left loin.", [("Pain in her left loin", "X:6")]),
+        ("Ankle # in 2009.", [("Ankle", "X:11")]),
+        ("Liver not enlarged.", [("Liver enlarged", "X:13")]),  # of which the context says that it is negated
+        ("A stiff neck.", [("stiff neck", "X:15")]),
+    ],
+)
+def test_what_is_said_of_parts_and_results_is_found(kb: KnowledgeBase, text: str, found: list[tuple[str, str]]) -> None:
+    assert sorted((surface.replace(" … ", " "), id) for surface, id in find(kb, text)) == sorted(found)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "CRP normal, high hopes.",
+        "CRP 4. High mood.",
+        "Na 128\nFluids up",
+        "A low sodium diet.",
+        "A decrease in the sodium.",
+        "No pain, loins clear.",
+        "CRP and low mood.",
+    ],
+)
+def test_what_belongs_to_something_else_is_not_found(kb: KnowledgeBase, text: str) -> None:
+    assert find(kb, text) == []
+
+
+def test_words_that_may_take_each_others_place_are_all_found(kb: KnowledgeBase) -> None:
+    assert find(kb, "Threw up twice, has thrown up since.") == [("Threw up", "X:14"), ("thrown up", "X:14")]
+
+
+def test_qualities_of_the_table_have_words() -> None:
+    known = {quality for quality, *_ in rows("linnet.text", "qualities.tsv")}
+    used = {cell.partition("=")[0] for _, *cells in rows("linnet.text", "findings.tsv") for cell in cells}
+    assert used <= known
