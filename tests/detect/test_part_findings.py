@@ -38,7 +38,7 @@ def kb(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
 
 def find(kb: KnowledgeBase, text: str) -> list[tuple[str, str]]:
     """Return the words and the concept of each mention."""
-    dictionary = Dictionary(kb=kb, informal=True, short_forms="clinical", proper_names=False)
+    dictionary = Dictionary(kb=kb, informal=True, short_forms="clinical")
     [doc] = Pipeline(Sentences(), dictionary)([Document.of(text)])
     return [(doc.surface(m), kb.id(int(m.candidates.rows[0]))) for m in doc.mentions or () if m.candidates]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from linnet.text.scopes import find_scopes
-from linnet.text.sections import find_sections, is_called_after
+from linnet.text.sections import find_sections
 from linnet.text.triggers import cut, find_triggers, lower, places
 from linnet.text.wordlists import rows
 
@@ -91,11 +91,3 @@ def test_headings_in_one_line_and_unknown_ones() -> None:
         ("family", "FHx: gout. Note: well"),
         ("allergies", "Allergien:\nPenicillin"),
     ]
-
-
-def test_names_need_capitals() -> None:
-    for text in ("Ataxia UK Centre", "Stroke Unit", "Prof. A. Gout", "Frau Ataxia"):
-        start = text.find("Gout") if "Gout" in text else max(text.find("Ataxia"), 0)
-        assert is_called_after(text, start, start + 4 if "Gout" in text else start + 6)
-    for text in ("Ataxia. Clinic notes", "Ataxia centre", "Ataxia and Stroke"):
-        assert not is_called_after(text, 0, 6)

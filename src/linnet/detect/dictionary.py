@@ -26,7 +26,6 @@ from linnet.data import Candidates, Document, FrozenDict, Mention, Span, by_posi
 from linnet.detect.everyday import without_everyday
 from linnet.detect.informal import LaySearch, named_senses
 from linnet.detect.name_search import Batch, Match, Search, SurfaceSearch, Text, View
-from linnet.detect.name_senses import names_something_else
 from linnet.detect.name_table import MAX_WORDS, NamesFile, NameTable, name_codes
 from linnet.errors import DataError
 from linnet.kb import KbName, KnowledgeBase
@@ -304,7 +303,6 @@ class Dictionary(Detector):
         informal: the language of notes is read, too: everyday names (*short of breath*, `linnet.detect.informal`) and
             statements (*ears small*, *ribs are slightly broad*).
         typos: longer words that no name holds are read as the word of a name that is one edit away, if there is one.
-        proper_names: names of units, registers, vaccines and people are found too (*Stroke Unit*, *Dr Gout*).
 
     With `aliases` or `min_precision` it learns, and ``signals["detect"]`` is that share; else it is the score of the
     match, which is lower for what is read as something else: by a probability for short forms and typing errors.
@@ -332,7 +330,6 @@ class Dictionary(Detector):
     short_forms: Sequence[str] = ()
     informal: bool = False
     typos: bool = False
-    proper_names: bool = True
     learned: Learned = field(default_factory=Learned.none, init=False, repr=False, compare=False)
 
     NEEDS = frozenset({"sentences", "abbreviations"})
@@ -422,10 +419,7 @@ class Dictionary(Detector):
         if len(self.learned.found):
             findings = list(self._trusted(batch, findings))
         findings.sort(key=lambda found: (-len(found.words), -found.choice[2][0], found.words, found.own))
-        placed = place(batch, texts, longest(findings) if self.overlaps == "longest" else nested(findings))
-        if self.proper_names:
-            return batch, placed
-        return batch, (one for one in placed if not _names_something_else(texts, one))
+        return batch, place(batch, texts, longest(findings) if self.overlaps == "longest" else nested(findings))
 
     def _trusted(self, batch: Batch, findings: Iterable[Finding]) -> Iterator[Finding]:
         """Yield the findings that are marked often enough, with their precision."""
@@ -569,11 +563,6 @@ def _pieces(number: int, doc: Document) -> Iterator[_Piece]:
     for start, end in pieces(doc.text, borders, PIECE):
         inner = [at - start for at in borders[bisect_left(borders, start) : bisect_left(borders, end)]]
         yield _Piece(number, start, Text(doc.text[start:end], inner, forms, start))
-
-
-def _names_something_else(texts: Sequence[Text], placed: Placed) -> bool:
-    text = texts[placed.text]
-    return names_something_else(text.text, placed.parts[0].start - text.offset, placed.parts[-1].end - text.offset)
 
 
 def _reviewed(doc: Document) -> Document:

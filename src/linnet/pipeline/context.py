@@ -20,8 +20,9 @@ from linnet.errors import DataError
 from linnet.pipeline.allow import Allow
 from linnet.pipeline.component import require
 from linnet.pipeline.pipeline import Stage
+from linnet.text.proper_names import names_something_else
 from linnet.text.scopes import Scope, find_scopes
-from linnet.text.sections import Section, find_sections, is_called_after
+from linnet.text.sections import Section, find_sections
 from linnet.text.triggers import is_lasting, lower, names_of_relatives, past_years, words_of
 
 __all__ = ["Context"]
@@ -49,7 +50,7 @@ class Context(Stage):
 
     Args:
         headings: ``drop`` predicted mentions that are a heading or part of one (*Allergies:*), or of the name of a
-            person or place (*Epilepsy Clinic*), or ``keep`` them.
+            person, place or thing (*Epilepsy Clinic*, *Dr Gout*, *eye drops*), or ``keep`` them.
         only: drop predicted mentions that are none of these; () keeps all.
 
     Raises:
@@ -123,10 +124,10 @@ class _Reader:
         return section if section and at < section.end else None
 
     def is_heading(self, mention: Mention) -> bool:
-        """Whether a mention lies in a heading, or in the name of a person or place."""
+        """Whether a mention lies in a heading, or in the name of something that is no finding."""
         section = self._section(mention.start)
         inside = section is not None and mention.end <= section.body
-        return inside or is_called_after(self._doc.text, *mention.span)
+        return inside or names_something_else(self._doc.text, *mention.span)
 
     def read(self, mention: Mention) -> Assertion:
         """Return what the text says of a mention."""

@@ -8,6 +8,7 @@ line behind its text: what such a section holds is judged by it, and a letter go
 
 from __future__ import annotations
 
+import bisect
 import functools
 import re
 from collections.abc import Iterator
@@ -15,7 +16,7 @@ from typing import Final, NamedTuple
 
 from linnet.text.wordlists import rows
 
-__all__ = ["Section", "find_sections", "is_called_after"]
+__all__ = ["Section", "find_sections"]
 
 # Kinds that a blank line ends.
 SHORT: Final = frozenset({"family", "past", "birth", "allergies", "medication", "advice", "differential"})
@@ -25,12 +26,9 @@ LINE: Final = re.compile(
 )
 SHORTHAND: Final = re.compile(r"[ \t]*(PMHx?|PSHx?|FHx|DHx?|HPC|HPI|ROS|O/E|OE|On examination)()(?=[ \t]+[^\W_])")
 INNER: Final = re.compile(r".*[.;] ([^.;:]+)():", re.DOTALL)
-FOLLOWING: Final = re.compile(r"(?:\s{1,2}[^\W\d_a-zäöüß]\w*){1,3}")  # up to three capitalised words
-TITLE: Final = re.compile(
-    r"\b(?:Dr|Mr|Mrs|Ms|Miss|Prof|Professor|Sr|Sister|Herr|Frau|Herrn)\.?\s(?:[A-Z]\.?\s?){0,2}\Z"
-)
 LONGEST: Final = 48  # characters of a heading
-BLANK: Final = re.compile(r"\S[^\n]*\n[ \t\r]*\n")
+SIGN: Final = re.compile(r"\S")
+BLANK: Final = re.compile(r"\n[ \t\r]*\n")
 
 
 class Section(NamedTuple):
@@ -51,15 +49,17 @@ def find_sections(text: str) -> list[Section]:
     """
     kinds = _kinds()
     labels = sorted(_labels(text), key=lambda match: match.start(1))
-    given = ((match, kinds.get(_plain(match[1]), "named")) for match in labels)
-    found = [(match, kind) for match, kind in given if kind != "named"]
+    found = [(match, kinds[heading]) for match in labels if (heading := _plain(match[1])) in kinds]
+    ends = [label.start(1) for label in labels if label[2]]  # where a label with a colon stands
     sections = []
     for place, (match, kind) in enumerate(found):
         body = match.end()
         end = found[place + 1][0].start(1) if place + 1 < len(found) else len(text)
         if kind in SHORT:
-            end = next((label.start(1) for label in labels if body <= label.start(1) < end and label[2]), end)
-            blank = BLANK.search(text, body, end)
+            at = bisect.bisect_left(ends, body)
+            end = min([end, *ends[at : at + 1]])
+            first = SIGN.search(text, body, end)
+            blank = BLANK.search(text, first.end(), end) if first else None
             end = blank.end() if blank else end
         sections.append(Section(kind, match.start(1), body, end))
     return sections
@@ -83,25 +83,8 @@ def _labels(text: str) -> Iterator[re.Match[str]]:
         colon = text.find(":", colon + 1)
 
 
-def is_called_after(text: str, start: int, end: int) -> bool:
-    """Return whether a stretch of text is a person's name, or begins that of a clinic, a ward, a group, a register.
-
-    >>> is_called_after("Seen at the Epilepsy Support Group.", 12, 20), is_called_after("Dr. T. Falls", 7, 12)
-    (True, True)
-    >>> is_called_after("Fits. Unit: ml", 0, 4), is_called_after("epilepsy clinic", 0, 8)
-    (False, False)
-    """
-    if not text[start].isupper():
-        return False
-    follows = FOLLOWING.match(text, end)
-    words = follows[0].split() if follows else []
-    return any(_kinds().get(word.lower()) == "named" for word in words) or bool(
-        TITLE.search(text, max(0, start - LONGEST), start)
-    )
-
-
 @functools.cache
 def _kinds() -> dict[str, str]:
-    """Return the kind of each heading, and of the words behind names."""
+    """Return the kind of each heading."""
     listed = rows("linnet.text", "sections.tsv")
     return {heading.strip(): kind for kind, headings in listed for heading in headings.split("|")}

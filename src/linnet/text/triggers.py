@@ -38,6 +38,7 @@ NAME: Final = r"([A-ZÄÖÜ][a-zäöüß]{2,20})\b"
 OF: Final = r"\b(?:[Hh]is|[Hh]er|[Yy]our|[Tt]heir|[Mm]y|[Tt]he|[Ii]hre?|[Ss]eine?)\s"
 NAMED: Final = re.compile(rf"{OF}(?:\w+\s)?([a-zäöüß]+),?\s{NAME}|{NAME},\s{OF[2:]}([a-zäöüß]+)\b")
 ANY: Final = "{any}"  # stands for any word in triggers
+WORD: Final = re.compile(r"[a-zäöüß]+")
 END: Final = ""  # the key of a tree's node that holds the triggers which end there
 Tree: TypeAlias = dict[str, Any]
 Sets: TypeAlias = dict[str, tuple[str, ...]]  # of each word the names of the sets that it is in
@@ -139,7 +140,7 @@ def names_of_relatives(text: str) -> dict[str, str]:
     """
     relatives = words_of("relative")
     found = {}
-    for match in NAMED.finditer(text):
+    for match in NAMED.finditer(text) if not relatives.isdisjoint(WORD.findall(text)) else ():
         relative, name = (match[1], match[2]) if match[1] else (match[4], match[3])
         if relative in relatives and name.lower() not in text:
             found[name.lower()] = relative

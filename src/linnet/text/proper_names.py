@@ -33,7 +33,8 @@ _BEHIND: Final = re.compile(rf"(?:[ -](?i:{_QUALIFIERS}|[a-e]))*[ -](?:(?i:{_BOD
 _THINGS: Final = re.compile(_any([thing.replace("-", "[- ]") for thing in _words("thing")]), re.IGNORECASE)
 _OTHERS: Final = re.compile(rf"\b(?:{_any([name.replace('-', '[- ]') for name in _words('other')])})\b", re.IGNORECASE)
 _OF_OTHERS: Final = frozenset(word for name in _words("other") for word in name.split("-"))
-_BEFORE: Final = re.compile(rf"\b(?:{_TITLES})\.? +(?:[A-Z](?:\.|\b) *|[A-Z][a-z]+ +){{0,3}}$")
+_TITLE: Final = re.compile(rf"\b(?:{_TITLES})\.? +")
+_FORENAMES: Final = re.compile(r"(?:[A-Z](?:\.|\b) *|[A-Z][a-z]+ +){0,3}")
 
 
 def names_something_else(text: str, start: int, end: int) -> bool:
@@ -55,4 +56,5 @@ def names_something_else(text: str, start: int, end: int) -> bool:
     behind = _BEHIND.match(text, end, end + REACH)
     if behind and (behind["group"] is None or text[start].isupper()):
         return True
-    return text[start].isupper() and _BEFORE.search(text, max(start - REACH, 0), start) is not None
+    titles = _TITLE.finditer(text, max(start - REACH, 0), start) if text[start].isupper() else ()
+    return any(_FORENAMES.fullmatch(text, title.end(), start) for title in titles)

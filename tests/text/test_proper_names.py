@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+import pytest
+
+from linnet.text.proper_names import names_something_else
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("on the stroke unit", "stroke"),
+        ("Stroke Unit", "Stroke"),
+        ("the heart failure nurse", "heart failure"),
+        ("Seen at the Epilepsy Support Group.", "Epilepsy"),
+        ("Ataxia Centre", "Ataxia"),
+        ("From: Dr. T. Falls, Neurology", "Falls"),
+        ("Prof A B Falls saw her.", "Falls"),
+        ("Frau Ataxia", "Ataxia"),
+        ("uses eye drops", "eye drops"),
+        ("had glandular fever", "fever"),
+        ("hepatitis B vaccination", "hepatitis"),
+        ("Epilepsie Ambulanz", "Epilepsie"),
+    ],
+)
+def test_units_people_and_things(text: str, name: str) -> None:
+    start = text.index(name)
+    assert names_something_else(text, start, start + len(name))
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("the ataxia group", "ataxia"),
+        ("Ataxia. Clinic notes", "Ataxia"),
+        ("Ataxia and Stroke", "Ataxia"),
+        ("Falls often. Neurology", "Falls"),
+        ("Mrs Doe has bone pain", "bone pain"),
+        ("Dr Doe: falls", "falls"),
+        ("glandular fever", "glandular fever"),
+    ],
+)
+def test_findings(text: str, name: str) -> None:
+    start = text.index(name)
+    assert not names_something_else(text, start, start + len(name))
