@@ -22,17 +22,9 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 COMMANDS = "**/assignments/*/commands"
 
 
-def answer_once(page: Page, status: int, type: str, body: str) -> None:
-    """Have the next commands answered by somebody between, as proxies do."""
-    left = [1]
-
-    def answer(route: Route) -> None:
-        if left.pop() if left else 0:
-            route.fulfill(status=status, content_type=type, body=body)
-        else:
-            route.continue_()
-
-    page.route(COMMANDS, answer)
+def answer_commands(page: Page, status: int, type: str, body: str) -> None:
+    """Have commands answered by somebody between, as proxies do, until nobody does any more (`unroute`)."""
+    page.route(COMMANDS, lambda route: route.fulfill(status=status, content_type=type, body=body))
 
 
 @pytest.mark.parametrize(
@@ -47,9 +39,10 @@ def answer_once(page: Page, status: int, type: str, body: str) -> None:
 )
 def test_what_may_pass_loses_nothing(mine: Tab, me: Person, status: int, type: str, body: str) -> None:
     page, _, assignment = work(me, mine, NOTES[0])
-    answer_once(page, status, type, body)
+    answer_commands(page, status, type, body)
     press(page, "a")
     page.get_by_text("1 waiting").wait_for()
+    page.unroute(COMMANDS)
     saved(page)  # at the next attempt
     assert len(live(me, assignment)) == 1
     mine.complaints = [one for one in mine.complaints if not one.startswith(str(status))]

@@ -48,6 +48,7 @@ def test_forced_colours_and_wide_spacing_lose_nothing(me: Person, tabs: Callable
           one.style.setProperty('word-spacing', '.16em'); } }"""
     )
     assert tab.wide() == []
+    page.locator(".lane.pred").first.wait_for(state="attached")
     lines = page.evaluate("() => getComputedStyle(document.querySelector('.lane.pred')).textDecorationStyle")
     assert lines == "dashed"  # without colours the line tells the layer
 

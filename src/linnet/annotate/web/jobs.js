@@ -131,7 +131,7 @@ class Jobs extends View {
 
   learned({model, value, used, worse}) {
     const figure = value === null ? '' : `, score ${share(value)}`;
-    const end = used ? 'in use now' : worse ? 'kept, but not used: it is worse than the one in use' : 'kept, not in use';
+    const end = used ? 'in use now' : worse ? 'kept, but not used: it is worse than what is in use' : 'kept, not in use';
     return `${this.name(model)}${figure}: ${end}`;
   }
 

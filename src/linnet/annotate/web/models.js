@@ -191,7 +191,7 @@ class Models extends View {
     const button = html`<button @click=${() => this.use(model)} aria-label=${says}>${act}</button>`;
     return html`<li class=${used ? 'used' : ''}>
       <div><strong>${name}</strong> ${used ? html`<span class="chip good">in use</span>` : nothing}
-        ${metrics.worse ? html`<span class="chip warn" title="than the one that was in use then">was worse</span>` : nothing}
+        ${metrics.worse ? html`<span class="chip warn" title="than what was in use then">was worse</span>` : nothing}
         <small>${when(made)}${learned}, ${PARTS[card.parts] ?? card.recipe}</small></div>
       ${this.score(model)}
       <div class="row"><button data-card=${id} @click=${() => this.card(model)} aria-label=${`Card of ${name}`}>Card</button>

@@ -71,7 +71,7 @@ class Training extends View {
         <div class="fields">${this.parts()}${this.base()}${this.data()}</div>
         <details class="more"><summary>More choices</summary><div class="fields">${this.more()}</div></details>
         <label class="line"><input type="checkbox" .checked=${use} @change=${this.keep('use')}>Use the model when it is done,
-          unless it is worse than the one in use</label>
+          unless it is worse than what is in use</label>
         ${this.wrong ? html`<p class="wrong" tabindex="-1" role="alert">${this.wrong}</p>` : nothing}
         <p class="row"><button class="main" type="submit">Start training</button></p>
       </form></section>`;
