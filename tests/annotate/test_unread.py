@@ -244,8 +244,8 @@ def test_how_far_off_it_is() -> None:
     pairs = [read_and_predicted(number, right=2) for number in range(6)]
     found = cold_start([gold for gold, _ in pairs], pairs)
     assert (found.links_left, found.documents_left, found.over) == (20, 4, False)
-    by_chance = 2 * 0.8 * 0.2 / (math.pi * 30)  # of thirty answers, if the calibration were perfect
-    assert found.ece_left == pytest.approx(math.sqrt((0.8 - 0.4) ** 2 - by_chance) - 0.1)
+    assert [found.ece, found.ece_least] == pytest.approx([0.4, 0.4])  # all documents are alike
+    assert found.ece_left == pytest.approx(0.3)
     many = [read_and_predicted(number, right=2) for number in range(20)]
     assert not cold_start([gold for gold, _ in many], many).over  # badly calibrated
     assert not cold_start([gold for gold, _ in many], []).over  # not known
@@ -257,6 +257,16 @@ def test_few_answers_do_not_look_worse_calibrated_than_they_are() -> None:
     found = []
     for _ in range(200):
         pairs = [read_and_predicted(n, int(chance.binomial(5, 0.8)), sure=0.8) for n in range(10)]
+        found.append(cold_start([gold for gold, _ in pairs], pairs).over)
+    assert np.mean(found) > 0.9
+
+
+def test_what_errs_together_does_not_count_as_many_answers() -> None:
+    """Documents are wholly right or wholly wrong: eighty answers say no more than sixteen."""
+    chance = np.random.default_rng(3)
+    found = []
+    for _ in range(200):
+        pairs = [read_and_predicted(n, 5 * int(chance.random() < 0.8)) for n in range(16)]
         found.append(cold_start([gold for gold, _ in pairs], pairs).over)
     assert np.mean(found) > 0.9
 

@@ -258,7 +258,8 @@ def _cold(db: sa.Connection, project_id: int, user: int) -> ColdStart:
         if said is not None:
             by_chance.append((doc, said))
             answers += len(said.mentions or ())
-    return replace(counted, ece=cold_start([], by_chance).ece)
+    found = cold_start([], by_chance)
+    return replace(counted, ece=found.ece, ece_least=found.ece_least)
 
 
 def judged_documents(db: sa.Connection, project_id: int, user: int) -> list[tuple[Document, Document]]:

@@ -46,7 +46,7 @@ class Calibration:
 
     Args:
         probability: (answers,), each between 0 and 1.
-        right: (answers,), bool.
+        right: (answers,), bool, or between 0 and 1 where only the share of equal ones is known.
 
     Raises:
         DataError: arrays of different lengths, or a probability that is none.
@@ -61,7 +61,7 @@ class Calibration:
     _answers: _Answers = field(init=False, repr=False)
 
     def __post_init__(self, probability: npt.ArrayLike, right: npt.ArrayLike) -> None:
-        probability, right = np.asarray(probability, np.float64), np.asarray(right, np.bool_)
+        probability, right = np.asarray(probability, np.float64), np.asarray(right, np.float64)
         if probability.shape != right.shape or probability.ndim != 1:
             raise DataError(
                 f"calibration: {probability.shape} probabilities of {right.shape} answers: give one of each"
@@ -111,6 +111,15 @@ class Calibration:
                     probability.append(mention.probability)
                     right.append(_fits(said, theirs or (), rule))
         return cls(probability, right)
+
+    @classmethod
+    def of_all(cls, parts: Sequence[Calibration]) -> Self:
+        """Return the calibration of the answers of several.
+
+        >>> len(Calibration.of_all([Calibration([0.9], [True]), Calibration([0.2], [False])]))
+        2
+        """
+        return cls(*(np.concatenate([part._answers[at] for part in parts]) if parts else () for at in (0, 1)))
 
     def __len__(self) -> int:
         return len(self._answers.probability)
@@ -189,7 +198,7 @@ class _Answers(NamedTuple):
     right: Floats
 
     @classmethod
-    def of(cls, probability: Floats, right: npt.NDArray[np.bool_]) -> Self:
+    def of(cls, probability: Floats, right: Floats) -> Self:
         values, place, counts = np.unique(probability, return_inverse=True, return_counts=True)
         shares = np.bincount(place, right, minlength=len(values)) / counts
         return cls(np.repeat(values, counts), np.repeat(shares, counts))

@@ -32,7 +32,7 @@ export function coldness({strategy, cold_start: cold}) {
   const lacking = linksLeft ? [plural(linksLeft, 'more link'), within].filter(Boolean).join(', ') : within && `links ${within}`;
   if (lacking) return `${chosen}The project is at its start: the model chooses once there are ${lacking}.`;
   if (cold.ece === null) return `${chosen}The model chooses once suggestions in documents that were drawn by chance have been checked.`;
-  return `${chosen}The model chooses once its probabilities are better calibrated: they are off by ${share(cold.ece)}, .10 will do.`;
+  return `${chosen}The model chooses once its probabilities are better calibrated: they are off by ${share(cold.ece)}, and by ${share(cold.ece_least)} at least; less than .10 will do.`;
 }
 
 /** Return how many of the open suggestions are expected to be wrong; null where probabilities are not calibrated. */
