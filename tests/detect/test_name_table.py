@@ -19,6 +19,7 @@ from linnet.kb import KnowledgeBase
 from linnet.kb.build import build
 from linnet.kb.edit import Edit
 from linnet.text.abbreviations import without_short_forms
+from linnet.text.languages import Language
 from linnet.text.tokens import words
 
 
@@ -172,9 +173,9 @@ def test_an_edit_hashes_only_what_changed(tmp_path: Path, monkeypatch: pytest.Mo
     kb = KnowledgeBase.open(kb.path)
     hashed: list[str] = []
 
-    def watched(text: str, codes: dict[str, tuple[int, int]]) -> list[int]:
+    def watched(text: str, codes: dict[str, tuple[int, int]], language: Language) -> list[int]:
         hashed.append(text)
-        return name_codes(text, codes)
+        return name_codes(text, codes, language)
 
     monkeypatch.setattr(name_table, "name_codes", watched)
     table = NameTable.of(kb)

@@ -28,12 +28,13 @@ from linnet.detect.informal import LaySearch, named_senses
 from linnet.detect.name_search import Batch, Match, Search, SurfaceSearch, Text, View
 from linnet.detect.name_table import MAX_WORDS, NamesFile, NameTable, name_codes
 from linnet.errors import DataError
-from linnet.kb import KbName, KnowledgeBase
+from linnet.kb import KnowledgeBase
 from linnet.pipeline import Abbreviations, Allow, Component, Detector, Sentences, Step
 from linnet.pipeline.aliases import Aliases, Key
 from linnet.pipeline.component import is_reviewed
 from linnet.pipeline.learner import made_once
 from linnet.text.known_forms import CLINICAL, clinical, read_senses
+from linnet.text.languages import language_of
 from linnet.text.misspelt import Misspelt
 from linnet.text.normalise import basic
 from linnet.text.pieces import pieces
@@ -225,14 +226,6 @@ def _findable(surface: str) -> str:
     return surface if 0 < len(name_codes(surface, {})) <= MAX_WORDS else ""
 
 
-def surface_search(surfaces: Aliases) -> SurfaceSearch:
-    """Return what finds surfaces, those that are left out too; the name of a match is the place of its surface."""
-    names = (
-        KbName(place, row, text, "exact", "", "", preferred=True) for place, (text, row) in enumerate(surfaces.keys)
-    )
-    return SurfaceSearch(NameTable.of_names(names))
-
-
 def learned_matches(names: Iterable[Match], surfaces: Iterable[Match], learned: Aliases) -> Iterator[Match]:
     """Yield matches of names and of surfaces, with scores that tell how often a surface meant its concept."""
     for match in names:
@@ -303,12 +296,14 @@ class Dictionary(Detector):
         informal: the language of notes is read, too: everyday names (*short of breath*, `linnet.detect.informal`) and
             statements (*ears small*, *ribs are slightly broad*).
         typos: longer words that no name holds are read as the word of a name that is one edit away, if there is one.
+        language: "de", "en", "es" or "fr": only names with this tag, or with none, are found, in the word forms of the
+            language; "" = all, as English. The table of `short_forms`, `informal` and `typos` only know English.
 
     With `aliases` or `min_precision` it learns, and ``signals["detect"]`` is that share; else it is the score of the
     match, which is lower for what is read as something else: by a probability for short forms and typing errors.
 
     Raises:
-        DataError: `kb` is no knowledge base, `overlaps` neither of the two, or `min_precision` no share.
+        DataError: `kb` is no knowledge base, `overlaps` or `language` none of those, or `min_precision` no share.
 
     >>> import tempfile
     >>> from linnet.data import Concept, Name
@@ -330,6 +325,7 @@ class Dictionary(Detector):
     short_forms: Sequence[str] = ()
     informal: bool = False
     typos: bool = False
+    language: str = ""
     learned: Learned = field(default_factory=Learned.none, init=False, repr=False, compare=False)
 
     NEEDS = frozenset({"sentences", "abbreviations"})
@@ -345,6 +341,7 @@ class Dictionary(Detector):
             raise DataError(f"dictionary: overlaps is {self.overlaps!r}, must be {choices}")
         if not 0 <= self.min_precision <= 1:
             raise DataError(f"dictionary: min_precision is {self.min_precision}, must be from 0 to 1")
+        language_of(self.language)
         self.types = (self.types,) if isinstance(self.types, str) else tuple(self.types)
         self.under = (self.under,) if isinstance(self.under, str) else tuple(self.under)
         self.short_forms = (self.short_forms,) if isinstance(self.short_forms, str) else tuple(self.short_forms)
@@ -375,16 +372,16 @@ class Dictionary(Detector):
     @property
     def index_files(self) -> list[Path]:
         """The table of names."""
-        return NamesFile(self.kb).files
+        return NamesFile(self.kb, language_of(self.language)).files
 
     @made_once
     def _search(self) -> Search:
-        table = NameTable.of(self.kb)
-        senses = [
-            clinical() if one == CLINICAL else named_senses(read_senses(one), self.kb) for one in self.short_forms
-        ]
-        misspelt = Misspelt(table.words()) if self.typos else None
-        return Search(table, misspelt=misspelt, senses=senses, informal=self.informal)
+        language = language_of(self.language)
+        table = NameTable.of(self.kb, language)
+        forms = [one for one in self.short_forms if one != CLINICAL or language.english]
+        senses = [clinical() if one == CLINICAL else named_senses(read_senses(one), self.kb) for one in forms]
+        misspelt = Misspelt(table.words()) if self.typos and language.english else None
+        return Search(table, misspelt=misspelt, senses=senses, informal=self.informal and language.english)
 
     def unknown_forms(self, source: str) -> list[str]:
         """Return the short forms of one of its tables of which the knowledge base knows no sense."""
@@ -397,7 +394,7 @@ class Dictionary(Detector):
 
     @made_once
     def _surfaces(self) -> SurfaceSearch:
-        return surface_search(self.learned.surfaces)
+        return SurfaceSearch.of(self.learned.surfaces.keys, language_of(self.language))
 
     @made_once
     def _precision(self) -> Precision:
@@ -413,7 +410,7 @@ class Dictionary(Detector):
         if len(self.learned.surfaces):
             more = self._surfaces.matches(self._surfaces.reread(batch))
             matches = learned_matches(matches, more, self.learned.surfaces)
-        if self.informal:
+        if self._search.informal:
             matches = [*matches, *self._lay.matches(batch, view, texts)]
         findings = gather([match for match in matches if wanted[match.concept]] if wanted else matches)
         if len(self.learned.found):

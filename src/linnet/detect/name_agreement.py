@@ -18,8 +18,9 @@ from __future__ import annotations
 import functools
 from typing import NamedTuple
 
-from linnet.text.tokens import Gap, form, gap_kind, tokenize
-from linnet.text.variants import GENERAL, ORDINARY, TIES, content_words, family, singular, stem
+from linnet.text.languages import ENGLISH, Language
+from linnet.text.tokens import Gap, gap_kind, tokenize
+from linnet.text.variants import singular
 
 __all__ = ["PLAIN", "SCOPES", "How", "Shape", "agree", "agree_word", "repeats", "shape"]
 
@@ -27,7 +28,6 @@ CASE, SPELLING, INFLECTION, DERIVATION = 0.99, 0.97, 0.94, 0.8
 REORDERED, INSERTED, STATED = 0.97, 0.8, 0.85
 SCOPES = (1.0, 0.9, 0.9, 0.9)  # exact, broad, narrow, related
 SHORT = 3
-ADJECTIVE = ("al", "ar", "ic", "ous", "ary")
 FINDING = ("a", "s", "sm", "y")  # endings of findings that have an adjective in -ic
 ACRONYM = 6  # characters; longer words with capitals inside are names or headings
 
@@ -65,21 +65,21 @@ class Shape(NamedTuple):
     linked: bool
 
 
-def shape(name: str) -> Shape:
+def shape(name: str, language: Language = ENGLISH) -> Shape:
     """Take a name apart.
 
     >>> shape("Carcinoma, Basal Cell").turned
     ('Basal', 'Cell', 'Carcinoma')
     """
-    words = content_words(name)
+    words = language.content_words(name)
     parts = name.split(", ")
-    turned = [word for part in reversed(parts) for word in content_words(part)] if len(parts) > 1 else []
-    tokens = tokenize(name)
+    turned = [word for part in reversed(parts) for word in language.content_words(part)] if len(parts) > 1 else []
+    tokens = tokenize(language.without_elision(name))
     punctuation = sum(gap_kind(gap) > Gap.JOIN for gap in tokens.gaps[1:-1])
     return Shape(tuple(words), tuple(turned), punctuation, len(words) < len(tokens.surfaces))
 
 
-def agree(text: tuple[str, ...], name: Shape, how: How = PLAIN) -> float:
+def agree(text: tuple[str, ...], name: Shape, how: How = PLAIN, language: Language = ENGLISH) -> float:
     """Return how well content words of a text, in the order of the text, agree with a name; 0 where a rule forbids it.
 
     Where there is punctuation between the words, the name must hold as much and agree to the letter. Where a word was
@@ -94,14 +94,15 @@ def agree(text: tuple[str, ...], name: Shape, how: How = PLAIN) -> float:
     if len(text) != len(name.words):
         return 0.0
     if len(text) == 1:
-        return _alone(text[0], name.words[0], how)
+        return _alone(text[0], name.words[0], how, language)
     if how.inserted:
-        return _around(text, name, how)
-    score = max(_in_order(text, name.words), _in_order(text, name.turned))
+        return _around(text, name, how, language)
+    score = max(_in_order(text, name.words, language), _in_order(text, name.turned, language))
     if how.punctuation:
         return score if name.punctuation == how.punctuation and score >= SPELLING else 0.0
-    score = score or _in_other_order(text, name, how)
-    if how.goes_on and text[-1].endswith(ADJECTIVE) and (how.linked or not name.words[-1].endswith(ADJECTIVE)):
+    score = score or _in_other_order(text, name, how, language)
+    endings = language.adjectives
+    if how.goes_on and text[-1].endswith(endings) and (how.linked or not name.words[-1].endswith(endings)):
         return 0.0
     return score
 
@@ -119,41 +120,45 @@ def repeats(text: tuple[str, ...], name: Shape, how: How = PLAIN) -> bool:
     )
 
 
-def _around(text: tuple[str, ...], name: Shape, how: How) -> float:
+def _around(text: tuple[str, ...], name: Shape, how: How, language: Language) -> float:
     """Return the score of words between which one was left out."""
     words = name.turned or name.words
-    if how.punctuation or (how.linked and not name.linked) or stem(form(words[-1])) in GENERAL:
+    if (
+        how.punctuation
+        or (how.linked and not name.linked)
+        or language.stem(language.form(words[-1])) in language.general
+    ):
         return 0.0
-    return _in_order(text, words, least=INFLECTION) * INSERTED
+    return _in_order(text, words, language, least=INFLECTION) * INSERTED
 
 
-def _in_order(text: tuple[str, ...], name: tuple[str, ...], *, least: float = DERIVATION) -> float:
+def _in_order(text: tuple[str, ...], name: tuple[str, ...], language: Language, *, least: float = DERIVATION) -> float:
     if not name:
         return 0.0
-    scores = [agree_word(word, other) for word, other in zip(text, name, strict=True)]
+    scores = [agree_word(word, other, language) for word, other in zip(text, name, strict=True)]
     return sum(scores) / len(scores) if min(scores) >= least else 0.0
 
 
-def _in_other_order(text: tuple[str, ...], name: Shape, how: How) -> float:
-    score = _in_any_order(text, name.words) * REORDERED if how.linked or name.linked else 0.0
-    return _turned_round(text, name.words) * STATED if how.stated and not score else score
+def _in_other_order(text: tuple[str, ...], name: Shape, how: How, language: Language) -> float:
+    score = _in_any_order(text, name.words, language) * REORDERED if how.linked or name.linked else 0.0
+    return _turned_round(text, name.words, language) * STATED if how.stated and not score else score
 
 
-def _turned_round(text: tuple[str, ...], name: tuple[str, ...]) -> float:
+def _turned_round(text: tuple[str, ...], name: tuple[str, ...], language: Language) -> float:
     """Return the score of words of which the first part stands at the end of the name ("septum deviated")."""
-    if not TIES.isdisjoint(map(form, text)):
+    if not language.ties.isdisjoint(map(language.form, text)):
         return 0.0
-    turns = [_in_order((*text[at:], *text[:at]), name, least=INFLECTION) for at in range(1, len(text))]
+    turns = [_in_order((*text[at:], *text[:at]), name, language, least=INFLECTION) for at in range(1, len(text))]
     return max(turns)
 
 
-def _in_any_order(text: tuple[str, ...], name: tuple[str, ...]) -> float:
-    if not TIES.isdisjoint(map(form, text)):
+def _in_any_order(text: tuple[str, ...], name: tuple[str, ...], language: Language) -> float:
+    if not language.ties.isdisjoint(map(language.form, text)):
         return 0.0  # "born with a tooth" is not "with a tooth borne"
     left, total = list(name), 0.0
     for word in text:
-        best = max(left, key=lambda other: agree_word(word, other))
-        score = agree_word(word, best)
+        best = max(left, key=lambda other: agree_word(word, other, language))
+        score = agree_word(word, best, language)
         if not score:
             return 0.0
         left.remove(best)
@@ -161,12 +166,14 @@ def _in_any_order(text: tuple[str, ...], name: tuple[str, ...]) -> float:
     return total / len(text)
 
 
-def _alone(word: str, name: str, how: How) -> float:
+def _alone(word: str, name: str, how: How, language: Language) -> float:
     """Return the score of a name of one word."""
-    score = agree_word(word, name)
-    root = stem(form(word))
-    if len(word) < 2 or word.isdigit() or root in GENERAL or root in ORDINARY:
+    score = agree_word(word, name, language)
+    root = language.stem(language.form(word))
+    if len(word) < 2 or word.isdigit() or root in language.general or root in language.ordinary:
         return 0.0
+    if language.nouns and score <= INFLECTION and word.islower() and name[0].isupper():
+        return 0.0  # German "leben" and "mag" are no forms of Leber and Magen
     if score <= DERIVATION and (how.goes_on > 1 or not _adjective(word, name)):
         return 0.0
     of_plural = name == word + "s"
@@ -188,7 +195,7 @@ def _adjective(word: str, name: str) -> bool:
 
 
 @functools.lru_cache(maxsize=1 << 16)
-def agree_word(word: str, name: str) -> float:
+def agree_word(word: str, name: str, language: Language = ENGLISH) -> float:
     """Return how well a word of a text agrees with a word of a name; 0 if they are not even of one family.
 
     >>> [agree_word(word, "Kidney") for word in ("kidney", "KIDNEY", "kidneys", "renal", "liver")]
@@ -200,9 +207,10 @@ def agree_word(word: str, name: str) -> float:
         return CASE
     if singular(word) == singular(name):
         return INFLECTION
-    first, second = form(word), form(name)
+    first, second = language.form(word), language.form(name)
     if first == second:
         return SPELLING
-    if [stem(part) for part in first.split()] == [stem(part) for part in second.split()]:
+    first_parts, second_parts = first.split(), second.split()
+    if list(map(language.stem, first_parts)) == list(map(language.stem, second_parts)):
         return INFLECTION
-    return DERIVATION if [family(part) for part in first.split()] == [family(part) for part in second.split()] else 0.0
+    return DERIVATION if list(map(language.family, first_parts)) == list(map(language.family, second_parts)) else 0.0

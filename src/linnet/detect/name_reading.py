@@ -20,7 +20,7 @@ from linnet.detect.name_table import MASK, U64, Kind, NameTable, word_code
 from linnet.text.known_forms import KnownForms
 from linnet.text.misspelt import Misspelt
 from linnet.text.short_forms import Occurrence, ShortForms
-from linnet.text.tokens import HYPHENS, Gap, Tokens, gap_kind, tokenize, words
+from linnet.text.tokens import HYPHENS, Gap, Tokens, gap_kind, tokenize
 from linnet.text.variants import CONJUNCTIONS, PREFIXES
 
 __all__ = ["Batch", "Ints", "Text", "Vocabulary", "read_texts"]
@@ -28,7 +28,7 @@ __all__ = ["Batch", "Ints", "Text", "Vocabulary", "read_texts"]
 Ints = npt.NDArray[np.intp]
 
 PHRASE = "\0"  # begins what stands for several words in the place of one; no word of a text holds it
-STOP = "of"  # any stop word
+STOP = "-"  # no word, which counts as a stop word in every language
 SUSPENDED = tuple(hyphen + " " for hyphen in HYPHENS)  # "hypo- and hyperthyroidism"
 LEAST_STEM = 4  # letters of what a suspended prefix is put before
 MISSPELT = 0.85  # probability of a word that is taken for a typing error
@@ -87,12 +87,12 @@ class Vocabulary(dict[str, int]):
         self.lock = threading.Lock()
 
     def __missing__(self, surface: str) -> int:
-        hash, kind = self._phrase(surface) if surface[0] == PHRASE else word_code(surface)
+        hash, kind = self._phrase(surface) if surface[0] == PHRASE else word_code(surface, self.table.language)
         if kind == Kind.UNKNOWN and not hash:
             return 0
         word = self.misspelt(surface) if self.misspelt and kind == Kind.UNKNOWN and not self.table.knows(hash) else ""
         if word:
-            hash, kind = word_code(word)
+            hash, kind = word_code(word, self.table.language)
         with self.lock:
             if self.size == len(self.hashes):
                 self.hashes = np.concatenate([self.hashes, np.zeros_like(self.hashes)])
@@ -108,7 +108,7 @@ class Vocabulary(dict[str, int]):
 
     def _phrase(self, surface: str) -> tuple[int, int]:
         """Return hash and kind of several words in the place of one: the long form of an abbreviation."""
-        codes = [self[word] for word in words(surface)]
+        codes = [self[word] for word in self.table.language.words(surface)]
         known = all(self.kinds[code] != Kind.UNKNOWN for code in codes)
         return sum(int(self.hashes[code]) for code in codes) & MASK, Kind.KNOWN if known else Kind.UNKNOWN
 

@@ -18,12 +18,14 @@ import numpy.typing as npt
 from linnet.detect.name_agreement import PLAIN, SCOPES, How, Shape, agree, repeats, shape
 from linnet.detect.name_reading import Batch, Ints, Text, Vocabulary, read_texts
 from linnet.detect.name_table import MASK, U64, Kind, NameTable, in_sorted, name_codes, word_code
+from linnet.kb import KbName
 from linnet.text.abbreviations import without_short_forms
 from linnet.text.coordination import Conjunct, Phrase, conjuncts, shared_end
 from linnet.text.known_forms import KnownForms, Senses
+from linnet.text.languages import Language
 from linnet.text.misspelt import Misspelt
 from linnet.text.tokens import Gap
-from linnet.text.variants import BEARERS, GENERAL, content_words, stem
+from linnet.text.variants import BEARERS, GENERAL, stem
 from linnet.text.wordlists import listed
 
 __all__ = ["Batch", "Match", "Search", "SurfaceSearch", "Text", "View"]
@@ -71,9 +73,11 @@ class Search:
         informal: bool = False,
     ) -> None:
         self.table = table
+        self.language = table.language
         self.informal = informal
         self.misspelt = misspelt
         self.vocabulary = Vocabulary(table, misspelt)
+        self.content_words = functools.lru_cache(maxsize=1 << 12)(self.language.content_words)
         self.shape = functools.lru_cache(maxsize=1 << 16)(self._shape)
         self.agreement = functools.lru_cache(maxsize=1 << 16)(self._agreement)
         self.known = KnownForms(senses, self.write_out) if senses else None
@@ -81,8 +85,8 @@ class Search:
     def known_name(self, names: Iterable[str]) -> Match | None:
         """Return the best match of the first of some names that the table has, or None."""
         for text in names:
-            surfaces = tuple(content_words(text))
-            hashes = np.array([sum(name_codes(text, {})) & MASK], np.uint64)
+            surfaces = tuple(self.language.content_words(text))
+            hashes = np.array([sum(name_codes(text, {}, self.language)) & MASK], np.uint64)
             for entry in self.table.find(hashes)[1].tolist():
                 found = max(self.agreement(surfaces, entry, PLAIN), key=lambda one: one[2], default=None)
                 if found is not None and found[2] >= LEAST_KNOWN:
@@ -97,14 +101,23 @@ class Search:
         return next((text for text in names if self._knows_words(text)), "")
 
     def _knows_words(self, text: str) -> bool:
-        codes = [self.vocabulary[word] for word in content_words(text)]
+        codes = [self.vocabulary[word] for word in self.language.content_words(text)]
         return all(self.vocabulary.kinds[code] == Kind.KNOWN for code in codes)
 
     def read(self, texts: Sequence[Text]) -> Batch:
         """Return `texts` as one sequence of content words."""
         if len(self.vocabulary) > self.MOST_WORDS:
             self.vocabulary = Vocabulary(self.table, self.misspelt)
+        if not self.language.english:
+            texts = [text._replace(text=self._spaced(text.text)) for text in texts]
         return read_texts(texts, self.vocabulary, self.known)
+
+    def _spaced(self, text: str) -> str:
+        """Return a text without elisions, whose compounds are written as some name has them; its length stays."""
+        return self.language.joined(self.language.without_elision(text), known=self._has_word)
+
+    def _has_word(self, word: str) -> bool:
+        return bool(self.vocabulary.kinds[self.vocabulary[word]] == Kind.KNOWN)
 
     def reread(self, batch: Batch) -> Batch:
         """Return what another search has read, as this one's `read` would."""
@@ -203,7 +216,7 @@ class Search:
     def _judge(self, view: View, words: tuple[int, ...], entry: int, how: How) -> Iterator[Match]:
         surfaces = tuple([view.surfaces[at] for at in words])
         if view.expanded and not view.expanded.isdisjoint(words):  # what stands there is the long form
-            surfaces = tuple([word for surface in surfaces for word in _content_words(surface)])
+            surfaces = tuple([word for surface in surfaces for word in self.content_words(surface)])
             how = how._replace(linked=True)
         share = min((view.shares[at] for at in words if at in view.shares), default=1.0) if view.shares else 1.0
         for name, concept, score in self.agreement(surfaces, entry, how):
@@ -221,17 +234,25 @@ class Search:
         return tuple(found)
 
     def _score(self, surfaces: tuple[str, ...], name: Shape, how: How) -> float:
-        return agree(surfaces, name, how)
+        return agree(surfaces, name, how, self.language)
 
     def _shape(self, row: int) -> Shape:
-        return shape(without_short_forms(self.table.entry(row).text))
+        return shape(without_short_forms(self.table.entry(row).text), self.language)
 
 
 class SurfaceSearch(Search):
     """Finds surfaces that people marked: as they are written also where a rule forbids it to names ("CT", "tumors")."""
 
+    @classmethod
+    def of(cls, surfaces: Iterable[tuple[str, int]], language: Language) -> SurfaceSearch:
+        """Return what finds surfaces with the row of their concept; the name of a match is the place of its surface."""
+        names = (
+            KbName(place, row, text, "exact", "", "", preferred=True) for place, (text, row) in enumerate(surfaces)
+        )
+        return cls(NameTable.of_names(names, language))
+
     def _score(self, surfaces: tuple[str, ...], name: Shape, how: How) -> float:
-        return agree(surfaces, name, how) or float(repeats(surfaces, name, how))
+        return super()._score(surfaces, name, how) or float(repeats(surfaces, name, how))
 
 
 class View:
@@ -319,11 +340,6 @@ class View:
             turn = next(number for number, at in enumerate(words) if self.stops[at] != before)
         apart = words[0] > 0 and self.stops[words[0] - 1] != before
         return Phrase(tuple(words), turn, ended=not self.goes_on[words[-1]], apart=apart)
-
-
-@functools.lru_cache(maxsize=1 << 12)
-def _content_words(surface: str) -> list[str]:
-    return content_words(surface)
 
 
 def _goes_on(batch: Batch) -> npt.NDArray[np.bool_]:

@@ -20,6 +20,7 @@ import itertools
 import re
 import tempfile
 from array import array
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from importlib import resources
 from typing import IO, Any, NamedTuple
@@ -29,12 +30,13 @@ import numpy.typing as npt
 
 from linnet.arrays_file import ArraysWriter, Stored
 from linnet.data import SCOPES
+from linnet.errors import KnowledgeBaseError
 from linnet.kb import KbName, KnowledgeBase
 from linnet.kb.side_files import Earlier, SideFile
 from linnet.reporter import warn
 from linnet.text.abbreviations import without_short_forms
-from linnet.text.tokens import form, words
-from linnet.text.variants import CONJUNCTIONS, TIES, family, is_stopword, singular
+from linnet.text.languages import ENGLISH, Language
+from linnet.text.variants import singular
 
 __all__ = [
     "MASK",
@@ -59,7 +61,10 @@ PREFERRED = 4  # bit of the scopes column
 MASK = (1 << 64) - 1
 MAX_WORD = 64  # characters; longer runs are sequences or noise, not words of a name
 REMEMBERED = 1 << 20  # words, and hashes not yet merged into the vocabulary, that building holds
-_RULES = ["abbreviations.py", "variants.py", "normalise.py", "tokens.py", "wordlists.py", "families.tsv", "words.tsv"]
+_RULES = (
+    "abbreviations.py", "variants.py", "normalise.py", "tokens.py", "wordlists.py", "families.tsv", "words.tsv",
+    "languages.py", "languages.tsv",
+)  # fmt: skip
 
 _ASCII_WORD = re.compile(rb"[a-z]+")
 
@@ -78,7 +83,7 @@ class Kind:
     UNKNOWN, KNOWN, STOP, CONJUNCTION, TIE = range(5)
 
 
-def word_code(surface: str) -> tuple[int, int]:
+def word_code(surface: str, language: Language = ENGLISH) -> tuple[int, int]:
     """Return hash and `Kind` of a word as it stands in a text or a name, before anyone asks whether it is known.
 
     Stop words have the hash 0, so that they vanish from sums; so do words too long to be in a name.
@@ -88,11 +93,11 @@ def word_code(surface: str) -> tuple[int, int]:
     """
     if len(surface) > MAX_WORD:
         return 0, Kind.UNKNOWN
-    if is_stopword(surface):
+    if language.is_stopword(surface):
         return 0, Kind.STOP
-    forms = form(singular(surface)).split()
-    kind = Kind.CONJUNCTION if forms[0] in CONJUNCTIONS else Kind.TIE if forms[0] in TIES else Kind.UNKNOWN
-    return sum(_hash("and" if form in CONJUNCTIONS else family(form)) for form in forms) & MASK, kind
+    forms, conjunctions = language.form(singular(surface)).split(), language.conjunctions
+    kind = Kind.CONJUNCTION if forms[0] in conjunctions else Kind.TIE if forms[0] in language.ties else Kind.UNKNOWN
+    return sum(_hash("and" if form in conjunctions else language.family(form)) for form in forms) & MASK, kind
 
 
 @functools.lru_cache(maxsize=1 << 16)
@@ -108,18 +113,18 @@ def in_sorted(values: U64, among: U64) -> npt.NDArray[np.bool_]:
     return found
 
 
-def name_codes(text: str, codes: dict[str, tuple[int, int]]) -> list[int]:
-    """Return the hashes of the words of a name that are looked up; `codes` remembers words."""
-    found = words(without_short_forms(text))
-    return [code for code, kind in [_code(word, codes) for word in found] if kind != Kind.STOP]
+def name_codes(text: str, codes: dict[str, tuple[int, int]], language: Language = ENGLISH) -> list[int]:
+    """Return the hashes of the words of a name that are looked up; `codes` remembers words of this language."""
+    found = language.words(without_short_forms(text))
+    return [code for code, kind in [_code(word, codes, language) for word in found] if kind != Kind.STOP]
 
 
-def _code(word: str, codes: dict[str, tuple[int, int]]) -> tuple[int, int]:
+def _code(word: str, codes: dict[str, tuple[int, int]], language: Language) -> tuple[int, int]:
     code = codes.get(word)
     if code is None:
         if len(codes) >= REMEMBERED:
             codes.clear()  # the frequent words are soon back
-        code = codes[word] = word_code(word)
+        code = codes[word] = word_code(word, language)
     return code
 
 
@@ -182,10 +187,11 @@ class NameTable:
 
     The columns are arrays of n entries sorted by ``keys``, `entry` puts one together; ``vocabulary`` holds the hashes
     of all words, sorted, ``uses`` how often each stands in a name, ``filter`` one bit for the leading bits of every
-    key; ``longest`` is the most words of a name.
+    key; ``longest`` is the most words of a name, and ``language`` says by whose rules words are hashed.
     """
 
-    def __init__(self, stored: Stored) -> None:
+    def __init__(self, stored: Stored, language: Language = ENGLISH) -> None:
+        self.language = language
         for column in COLUMNS:
             setattr(self, column, stored.arrays[column])
         # For one word at a time: items of a memoryview are plain numbers, which takes a tenth of the time.
@@ -206,20 +212,25 @@ class NameTable:
     text: npt.NDArray[np.uint8]
 
     @classmethod
-    def of(cls, kb: KnowledgeBase) -> NameTable:
-        """Return the table of `kb`, made beside it if need be.
+    def of(cls, kb: KnowledgeBase, language: Language = ENGLISH) -> NameTable:
+        """Return the table of the names of `kb` in a language, made beside it if need be.
 
         Raises:
-            KnowledgeBaseError: the table cannot be written anywhere.
+            KnowledgeBaseError: the table cannot be written anywhere, or no name is in this language.
         """
-        return NamesFile(kb).current()
+        table = NamesFile(kb, language).current()
+        if language.code and not len(table):
+            tags = Counter(name.language or "none" for name in kb.names())
+            there = ", ".join(f"{tag} ({count:,})" for tag, count in tags.most_common())
+            raise KnowledgeBaseError(f"{kb.path}: no name has the language {language.code!r}; there are {there}")
+        return table
 
     @classmethod
-    def of_names(cls, names: Iterable[KbName]) -> NameTable:
+    def of_names(cls, names: Iterable[KbName], language: Language = ENGLISH) -> NameTable:
         """Return a table of names that stand in no knowledge base, in a temporary file."""
         with tempfile.TemporaryFile() as file:
             writer = ArraysWriter(file, MAGIC)
-            return cls(writer.finish(_finish(writer, *_collect(names, file))))
+            return cls(writer.finish(_finish(writer, *_collect(names, file, language))), language)
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -265,7 +276,7 @@ class NameTable:
 
 
 class NamesFile(SideFile[NameTable]):
-    """The table of a knowledge base in its file."""
+    """The table of the names of a knowledge base in a language, in its file."""
 
     WHAT = "table of names"
     SUFFIX = "names"
@@ -273,22 +284,25 @@ class NamesFile(SideFile[NameTable]):
     ARRAYS = COLUMNS
     ANEW = 0.2
 
-    def __init__(self, kb: KnowledgeBase) -> None:
-        super().__init__(kb, rules={"format": FORMAT, "rules": rules()})
+    def __init__(self, kb: KnowledgeBase, language: Language = ENGLISH) -> None:
+        self.language = language
+        options = {"language": language.code} if language.code else None
+        super().__init__(kb, options, rules={"format": FORMAT, "rules": rules()})
 
     def write(
         self, writer: ArraysWriter, concepts: Sequence[int] | None, earlier: Earlier[NameTable] | None
     ) -> dict[str, Any]:
         """Write the columns, of names read from the knowledge base and of entries that stay."""
         start = writer.file.tell()
-        raw, words = _collect(self.kb.names(concepts), writer.file)
+        names = (name for name in self.kb.names(concepts) if self.language.has(name.language))
+        raw, words = _collect(names, writer.file, self.language)
         if earlier is not None:
-            raw = _joined(raw, words, earlier, writer.file, writer.file.tell() - start)
+            raw = _joined(raw, words, earlier, writer, start)
         return _finish(writer, raw, words)
 
     def read(self, stored: Stored) -> NameTable:
         """Return the table over the columns of a file."""
-        return NameTable(stored)
+        return NameTable(stored, self.language)
 
 
 def _finish(writer: ArraysWriter, raw: dict[str, Any], words: Words) -> dict[str, Any]:
@@ -304,15 +318,18 @@ def _finish(writer: ArraysWriter, raw: dict[str, Any], words: Words) -> dict[str
     return {"longest": longest, "bits": bits}
 
 
-def _collect(names: Iterable[KbName], file: IO[bytes]) -> tuple[dict[str, Any], Words]:
-    """Write the texts of `names` to `file`; return the other columns in the order given, and the words."""
+def _collect(names: Iterable[KbName], file: IO[bytes], language: Language) -> tuple[dict[str, Any], Words]:
+    """Write the texts of `names` to `file`; return the other columns in the order given, and the words.
+
+    A name with a compound that may be written as one word is there twice.
+    """
     raw = {column: array(code) for column, code in _ARRAYS.items()}
     met = Words()
     codes: dict[str, tuple[int, int]] = {}
     skipped: list[str] = []
     count, offset = 0, 0
-    for name in names:
-        hashes = name_codes(name.text, codes)
+    for name in _both_ways(names, language) if language.compound else names:
+        hashes = name_codes(name.text, codes, language)
         data = name.text.encode("utf-8", "surrogatepass")
         if not 0 < len(hashes) <= MAX_WORDS or len(data) > LONGEST_NAME:
             count += 1
@@ -329,12 +346,21 @@ def _collect(names: Iterable[KbName], file: IO[bytes]) -> tuple[dict[str, Any], 
     return {column: np.frombuffer(values or b"", _ARRAYS[column]) for column, values in raw.items()}, met
 
 
+def _both_ways(names: Iterable[KbName], language: Language) -> Iterator[KbName]:
+    for name in names:
+        yield name
+        joined = language.joined(name.text)
+        if joined != name.text:
+            yield name._replace(text=joined)
+
+
 def _joined(
-    new: dict[str, Any], words: Words, earlier: Earlier[NameTable], file: IO[bytes], shift: int
+    new: dict[str, Any], words: Words, earlier: Earlier[NameTable], writer: ArraysWriter, start: int
 ) -> dict[str, Any]:
-    """Return the columns of new entries, whose texts take `shift` bytes, and of those that stay; count their words."""
+    """Return the columns of new entries, whose texts begin at `start`, and of those that stay; count their words."""
     old, stay = earlier
-    file.write(old.text.data)  # texts that nobody points at any more go with the next building anew
+    shift = writer.file.tell() - start
+    writer.file.write(old.text.data)  # texts that nobody points at any more go with the next building anew
     columns: dict[str, Any] = {}
     for column in _ARRAYS:
         kept = getattr(old, column)[stay]
@@ -343,7 +369,7 @@ def _joined(
     gone = Words()
     codes: dict[str, tuple[int, int]] = {}
     for row in np.flatnonzero(~stay):
-        gone.add(name_codes(old.entry(int(row)).text, codes))
+        gone.add(name_codes(old.entry(int(row)).text, codes, old.language))
     gone.count()
     words.join(old.vocabulary, old.uses.astype(np.int64))
     words.join(gone.codes, -gone.uses)

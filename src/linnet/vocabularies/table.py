@@ -11,7 +11,7 @@ column                holds
 ``parents``           ids, separated
 ``xrefs``             ids in other terminologies, separated
 ``replaced_by``       for retired concepts: the successor's id, or ``-`` when there is none; empty for live ones
-``language``          of the names in this row; ``en`` where the column is missing or empty
+``language``          of the names in this row; the option ``language`` where the column is missing or empty
 ``scope``             of the synonyms: exact, broad, narrow, related; exact where the column is missing or empty
 ====================  ==========================================================================================
 
@@ -59,6 +59,7 @@ class _Source(NamedTuple):
     header: Sequence[str]
     separator: str
     prefix: str
+    language: str
     lines: Lines
     bad: Malformed
     synonyms: Counter[str]  # cells of synonyms, by the other separator that they hold, and "" all of them
@@ -78,6 +79,7 @@ def read_table(
     delimiter: str | None = None,
     separator: str = "|",
     prefix: str = "",
+    language: str = "en",
 ) -> Iterator[Concept]:
     """Yield the concepts of a table, plain or gzip, in the file's order.
 
@@ -89,6 +91,7 @@ def read_table(
             file whose first character is ``{`` is JSON Lines.
         separator: between the values of one cell; empty for cells that hold one value.
         prefix: put before ids, parents and successors that have none: "MESH" makes D000001 MESH:D000001.
+        language: of the names in rows that do not say it.
 
     Raises:
         LinnetError: `columns` names a column of ours that there is not.
@@ -100,7 +103,8 @@ def read_table(
     if delimiter is not None and len(delimiter) != 1:
         raise LinnetError(f"delimiter is {delimiter!r}, expected one character, such as a tab or a comma")
     lines = Lines(path)
-    source = _Source(shown(path), wanted, header, separator, prefix, lines, Malformed(shown(path)), Counter())
+    bad = Malformed(shown(path))
+    source = _Source(shown(path), wanted, header, separator, prefix, language, lines, bad, Counter())
     first = next(lines, "")
     rows = _json_rows if first.lstrip().startswith("{") else _delimited_rows
     seen: dict[str, int] = {}
@@ -299,7 +303,7 @@ def _concept(row: Row, line: int, source: _Source) -> Concept:
 
 
 def _names(row: Row, line: int, source: _Source, *, live: bool) -> tuple[Name, ...]:
-    language = _one(row, "language", line, source) or "en"
+    language = _one(row, "language", line, source) or source.language
     scope = _one(row, "scope", line, source).lower() or "exact"
     if scope not in SCOPES:
         problem = f"the scope {scope!r} is none of {', '.join(SCOPES)}{did_you_mean(scope, SCOPES)}"
