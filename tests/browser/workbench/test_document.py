@@ -22,6 +22,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 EMOJI = ("emoji", "Cafe\u0301 🧠 visit: seizures and short stature; fits again, fits twice, fits at night.")
 LIVE = "live"
+TWO_FRAMES = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
 
 
 def predicted(me: Person, *notes: tuple[str, str], **more: Any) -> int:
@@ -70,7 +71,8 @@ def press(page: Page, *keys: str) -> None:
 
 
 def saved(page: Page) -> None:
-    """Wait until the server has all decisions."""
+    """Wait until the server has all decisions; the page has drawn by then that there is one."""
+    page.evaluate(TWO_FRAMES)
     page.get_by_text("saved ✓").wait_for()
 
 
