@@ -66,7 +66,7 @@ def test_options_go_to_the_readers_that_have_them(run: Run, home: Path, sources:
         ("=MESH", "expected KEY=VALUE"),
         (
             "prefxi=MESH",
-            "no such option; table has columns, header, delimiter, separator, prefix; did you mean 'prefix'?",
+            "no such option; table has columns, header, delimiter, separator, prefix, language; did you mean 'prefix'?",
         ),
         ("obo:prefix=HP", "there is no source 'obo'; there are table, numbers 1 to 1"),
         ("2:prefix=HP", "there is no source '2'"),
