@@ -216,3 +216,20 @@ def test_nil_by_hand() -> None:
     assert values == pytest.approx({f"given-span.nil.{part}": value for part, value in wanted.items()})
     assert [measure.value for measure in nil(table())] == [1.0, 1.0, 1.0]
     assert all(len(measure.counts) == 7 for measure in nil(linked))
+
+
+def test_shares_that_are_none() -> None:
+    with pytest.raises(DataError, match=r"2\.0 right; expected true, false, or a share"):
+        Calibration([0.5], [2])
+
+
+def test_parts_put_together_are_the_whole() -> None:
+    """Also where answers of equal probability lie in several parts, some right and some wrong."""
+    chance = np.random.default_rng(4)
+    probability, right = chance.choice([0.2, 0.5, 0.9], 60), chance.random(60) < 0.6
+    parts = [Calibration(probability[at : at + 20], right[at : at + 20]) for at in (0, 20, 40)]
+    whole, together = Calibration(probability, right), Calibration.of_all(parts)
+    assert len(together) == 60
+    assert together.brier == pytest.approx(whole.brier)
+    assert together.ece(bins=3) == pytest.approx(whole.ece(bins=3))
+    assert len(Calibration.of_all([])) == 0

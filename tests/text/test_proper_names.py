@@ -42,3 +42,7 @@ def test_units_people_and_things(text: str, name: str) -> None:
 def test_findings(text: str, name: str) -> None:
     start = text.index(name)
     assert not names_something_else(text, start, start + len(name))
+
+
+def test_a_blank_that_is_marked_names_nothing() -> None:
+    assert not names_something_else("Gout.  Ataxia.", 5, 7)

@@ -19,7 +19,7 @@ from linnet.data import Document
 from linnet.evaluate.calibration import Calibration
 from linnet.evaluate.uncertainty import spread
 
-__all__ = ["ColdStart", "cold_start"]
+__all__ = ["ColdStart", "calibration_bins", "cold_start"]
 
 LINKS, DOCUMENTS, ECE = 50, 10, 0.10
 A_BIN, BINS = 25, 15  # answers a bin at least: with fewer, a perfect calibration looks worse than ECE
@@ -88,6 +88,15 @@ def cold_start(
     return ColdStart(sum(counts), sum(count > 0 for count in counts), ece, least)
 
 
+def calibration_bins(answers: Calibration) -> int:
+    """Return how many bins so many answers are enough for, 1 … 15.
+
+    >>> calibration_bins(Calibration([0.5] * 60, [True] * 60))
+    2
+    """
+    return min(BINS, max(1, len(answers) // A_BIN))
+
+
 def _error(answers: Sequence[Calibration]) -> tuple[float, float]:
     """Return the calibration error of the answers of all documents, and what it is at least.
 
@@ -98,7 +107,7 @@ def _error(answers: Sequence[Calibration]) -> tuple[float, float]:
     def error(times: Sequence[float]) -> float:
         drawn = chain.from_iterable(repeat(one, round(n)) for one, n in zip(answers, times, strict=True))
         together = Calibration.of_all([*drawn])
-        return together.ece(bins=min(BINS, max(1, len(together) // A_BIN)))
+        return together.ece(bins=calibration_bins(together))
 
     def figure(weights: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         return np.array([error(times) for times in weights.tolist()])

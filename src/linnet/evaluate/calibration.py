@@ -49,7 +49,7 @@ class Calibration:
         right: (answers,), bool, or between 0 and 1 where only the share of equal ones is known.
 
     Raises:
-        DataError: arrays of different lengths, or a probability that is none.
+        DataError: arrays of different lengths, a probability that is none, or a share that is none.
 
     >>> found = Calibration([0.9, 0.9, 0.6, 0.2], [True, True, False, False])
     >>> round(found.brier, 4), round(found.ece(bins=2), 4)
@@ -68,6 +68,8 @@ class Calibration:
             )
         if wrong := probability[~((probability >= 0) & (probability <= 1))][:1].tolist():
             raise DataError(f"calibration: {wrong[0]} is not between 0 and 1; leave answers without probability out")
+        if wrong := right[~((right >= 0) & (right <= 1))][:1].tolist():
+            raise DataError(f"calibration: {wrong[0]} right; expected true, false, or a share between 0 and 1")
         object.__setattr__(self, "_answers", _Answers.of(probability, right))
 
     @classmethod

@@ -49,7 +49,7 @@ def names_something_else(text: str, start: int, end: int) -> bool:
     """
     if _THINGS.fullmatch(text, start, end):
         return True
-    if text[start:end].split(None, 1)[0].lower() in _OF_OTHERS:
+    if not _OF_OTHERS.isdisjoint(text[start:end].lower().split()[:1]):  # other detectors mark blanks, too
         others = _OTHERS.finditer(text, max(start - NEAR, 0), end + NEAR)
         if any(name.start() <= start and end <= name.end() and name.span() != (start, end) for name in others):
             return True

@@ -16,7 +16,7 @@ from linnet.annotate.agreement import compare_annotators
 from linnet.annotate.api.guard import Asked, Bench, make_router
 from linnet.annotate.api.projects import project_of
 from linnet.annotate.blind import visible_streams
-from linnet.annotate.cold_start import A_BIN, BINS
+from linnet.annotate.cold_start import calibration_bins
 from linnet.annotate.drawing import judged_documents
 from linnet.annotate.exports import export, without_common_gold
 from linnet.annotate.outlook import outlook
@@ -73,7 +73,7 @@ def _reliability(found: Calibration) -> dict[str, Any] | None:
     """Return how often answers of each probability were right, 25 or more to a bin; None where there is no answer."""
     if not len(found):
         return None
-    bins = min(BINS, max(1, len(found) // A_BIN))
+    bins = calibration_bins(found)
     shown = [one.model_dump(mode="json") for one in found.bins(bins=bins)]
     return {"answers": len(found), "ece": found.ece(bins=bins), "bins": shown}
 
