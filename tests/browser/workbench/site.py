@@ -43,7 +43,7 @@ class Person:
         return project
 
     def draw(self, project: int, n: int = 10) -> list[int]:
-        """Draw documents to read, and return the assignments."""
+        """Draw documents to read, and return the assignments; chance decides which come without suggestions."""
         drawn = self.ask("POST", f"/projects/{project}/samples", {"n": n, "seed": 3})
         return [int(id) for id in drawn["assignments"]]
 
@@ -57,6 +57,11 @@ class Person:
         """Give documents to people, and return the assignments."""
         given = {"documents": list(documents), "users": [one.user for one in people]}
         return [int(id) for id in self.ask("POST", f"/projects/{project}/assignments", given)["assignments"]]
+
+    def take(self, project: int) -> list[int]:
+        """Take all documents, with their suggestions, and return the assignments."""
+        documents = self.ask("GET", f"/projects/{project}/documents")["documents"]
+        return self.give(project, [one["document"] for one in documents], self)
 
 
 @dataclass(eq=False)

@@ -210,7 +210,7 @@ def test_a_selection_within_a_mention_stays(mine: Tab, me: Person) -> None:
 
 def test_what_stands_behind_a_dialog_rests(mine: Tab, me: Person) -> None:
     project = predicted(me, *NOTES)
-    first, second, _ = me.draw(project, 3)
+    first, second, *_ = me.take(project)
     page = show(mine, project, first)
     press(page, "a")
     saved(page)

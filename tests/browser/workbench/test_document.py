@@ -432,7 +432,7 @@ def test_decisions_wait_for_the_connection_and_survive_a_reload(mine: Tab, me: P
 
 def test_done_goes_on_to_the_next_document(mine: Tab, me: Person) -> None:
     project = predicted(me, *NOTES)
-    first, second, *_ = me.draw(project, 3)
+    first, second, *_ = me.take(project)
     page = show(mine, project, first)
     press(page, "Control+Enter")
     page.get_by_role("dialog").get_by_text("undecided").wait_for()
@@ -452,7 +452,7 @@ def test_done_goes_on_to_the_next_document(mine: Tab, me: Person) -> None:
 
 def test_undo_goes_on_in_the_document_before(mine: Tab, me: Person) -> None:
     project = predicted(me, *NOTES)
-    first, second, *_ = me.draw(project, 3)
+    first, second, *_ = me.take(project)
     page = show(mine, project, first)
     press(page, "a")
     saved(page)
@@ -512,7 +512,7 @@ def test_keys_are_those_that_are_written_on_them(mine: Tab, me: Person) -> None:
 
 def test_documents_leave_nothing_in_memory(mine: Tab, me: Person) -> None:
     project = predicted(me, *((f"note {number}", f"{number}: {NOTES[0][1]}") for number in range(4)))
-    work_of = me.draw(project, 4)
+    work_of = me.take(project)
     page = show(mine, project, work_of[0])
     session = page.context.new_cdp_session(page)
     sizes = []
@@ -592,7 +592,7 @@ def test_strokes_with_all_that_are_sure_accepted_at_once(mine: Tab, me: Person) 
     project = me.project()
     doc = {"id": "long", "text": "fits. " * 31, "mentions": [suggested(number) for number in range(31)]}
     me.ask("POST", f"/projects/{project}/pastes", {"text": json.dumps(doc), "format": "jsonl"})
-    [assignment] = me.draw(project, 1)
+    [assignment] = me.take(project)
     page = show(mine, project, assignment)
     pressed = list[str]()
 

@@ -38,7 +38,7 @@ def ready(me: Person) -> tuple[int, int]:
     """A project with a suggestion or two, for tests that decide nothing, and the assignment of its document."""
     project = me.project(NOTES[0])
     predict(me, project)
-    return project, give_all(me, project)[0]
+    return project, me.take(project)[0]
 
 
 @pytest.fixture
@@ -54,12 +54,6 @@ def enter(tab: Tab, person: Person) -> None:
     tab.context.add_cookies([{"name": name, "value": value, "url": tab.site.url}])
 
 
-def give_all(person: Person, project: int) -> list[int]:
-    """Give somebody all documents of a project, and return the assignments."""
-    documents = [one["document"] for one in person.ask("GET", f"/projects/{project}/documents")["documents"]]
-    return person.give(project, documents, person)
-
-
 def marked(me: Person, *docs: tuple[str, str, Sequence[Mark]]) -> tuple[int, list[int]]:
     """Return a project whose documents came with mentions, and assignments of all of them."""
     project = me.project()
@@ -67,13 +61,13 @@ def marked(me: Person, *docs: tuple[str, str, Sequence[Mark]]) -> tuple[int, lis
         made = [{"start": start, "end": end, "source": "gold", "concepts": [id]} for start, end, id in marks]
         line = json.dumps({"id": name, "text": text, "mentions": made})
         me.ask("POST", f"/projects/{project}/pastes", {"name": f"{name}.jsonl", "text": line, "format": "jsonl"})
-    return project, give_all(me, project)
+    return project, me.take(project)
 
 
 def plain(me: Person, tab: Tab, text: str) -> tuple[Page, int]:
     """Open a document without mentions."""
     project = me.project(("plain", text))
-    [assignment] = give_all(me, project)
+    [assignment] = me.take(project)
     return show(tab, project, assignment), assignment
 
 
@@ -230,6 +224,7 @@ def test_keys_of_a_document(mine: Tab, me: Person) -> None:
     press(page, "v")
     page.get_by_role("checkbox", name="USER").uncheck()  # what somebody has changed
     press(page, "Escape")
+    page.get_by_role("dialog").wait_for(state="detached")
     page.locator(".text mark").wait_for(state="detached")
     for key, there in ((".", second), (",", first)):
         press(page, key)
@@ -493,7 +488,7 @@ def test_a_conflict_shows_three_values_and_is_said_at_once(mine: Tab, me: Person
     page.context.set_offline(True)
     press(page, "r")
     page.get_by_text("1 waiting").wait_for()
-    assert any("your decisions are kept here" in one for one in page.evaluate("() => window.heard"))
+    page.wait_for_function("() => window.heard.some((one) => one.includes('your decisions are kept here'))")
     give(me, assignment, {"op": "accept", "mention": first}, {"op": "accept", "mention": second})
     page.context.set_offline(False)
     mine.wait_until_said("You have changed “Seizures”")
@@ -617,7 +612,7 @@ def test_markup_stays_text(tab: Tab, site: Site, bad_kb: str) -> None:
     page.get_by_role("button", name="Save as version 1").press("Enter")
     page.locator(".guideline", has_text=BAD).wait_for()
     assert page.evaluate(HARM) == [None, 0]
-    annotate(tab, project, give_all(person, project)[0])
+    annotate(tab, project, person.take(project)[0])
     page.keyboard.press("Escape")
     for path, place in (("", ".queue-panel"), ("/concepts/B:1", ".card-name"), ("/team", "table")):
         page.evaluate(GO, f"#/p/{project}{path}")

@@ -39,7 +39,7 @@ def test_every_screen_is_open_to_all(me: Person, tabs: Callable[..., Tab], width
 def test_forced_colours_and_wide_spacing_lose_nothing(me: Person, tabs: Callable[..., Tab], scheme: str) -> None:
     project = me.project(NOTES[0])
     predict(me, project)
-    [assignment] = me.draw(project, 1)
+    [assignment] = me.take(project)
     tab = tabs(viewport={"width": 1280, "height": 800}, color_scheme=scheme, forced_colors="active")
     tab.sign_in(me)
     page = show(tab, project, assignment)
