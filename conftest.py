@@ -10,8 +10,8 @@ import pytest
 
 EXTRAS = (
     "accelerate", "alembic", "anyio", "argon2", "cryptography", "fastapi", "httpx2", "jwt", "onnx", "onnxruntime",
-    "optuna", "psycopg", "python_multipart", "safetensors", "spacy", "sqlalchemy", "starlette", "tokenizers", "torch",
-    "transformers", "uvicorn",
+    "optuna", "pandas", "psycopg", "pyarrow", "python_multipart", "safetensors", "spacy", "sqlalchemy", "starlette",
+    "tokenizers", "torch", "transformers", "uvicorn",
 )  # fmt: skip
 MISSING = [name for name in EXTRAS if importlib.util.find_spec(name) is None]
 # modules that are left half imported when one is not there

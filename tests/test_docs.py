@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import re
 import shlex
@@ -72,6 +73,28 @@ def test_examples_of_formats_run(example: str, tmp_path: Path, monkeypatch: pyte
         pytest.importorskip("spacy", reason="the extra spacy is not installed")
     monkeypatch.chdir(tmp_path)
     exec(compile(example, "docs/formats.md", "exec"), {})
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:.*more than one replaced_by:linnet.errors.LinnetWarning")
+@pytest.mark.parametrize(("page", "extras"), [("spacy.md", ["spacy"]), ("notebooks.md", ["pandas", "pyarrow"])])
+def test_examples_of_a_page_run_one_after_the_other(
+    page: str, extras: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in extras:
+        pytest.importorskip(name, reason=f"{name} is not installed")
+    if page == "spacy.md":
+        importlib.import_module("linnet.serve.spacy_component")  # the entry point of an installed Linnet does this
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    for example in examples(page):
+        exec(compile(example, f"docs/{page}", "exec"), names)
+    shown = capsys.readouterr().out
+    for said in {
+        "spacy.md": ["cleft palate HP:0000175 Cleft palate 1.0 negated", "('seizures', 'SIGN', 'HP:0001250')"],
+        "notebooks.md": ["Short stature    1"],
+    }[page]:
+        assert said in shown
 
 
 def test_each_format_is_described() -> None:

@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from linnet.corpora import read, write
+    from linnet.corpora.frames import arrow, frame, to_dicts
+    from linnet.corpora.notebook import html
     from linnet.data import Candidates, Concept, Document, Mention, Name, Passage, Span
     from linnet.detect.conjuncts import Conjuncts
     from linnet.detect.consistent import Consistent
@@ -72,6 +74,8 @@ __version__ = "0.1.0"
 _OFFERED = {
     "linnet.recipes.config": ("load", "save"),
     "linnet.corpora": ("read", "write"),
+    "linnet.corpora.frames": ("arrow", "frame", "to_dicts"),
+    "linnet.corpora.notebook": ("html",),
     "linnet.data": ("Candidates", "Concept", "Document", "Mention", "Name", "Passage", "Span"),
     "linnet.pipeline.decide": ("calibrate",),
     "linnet.evaluate": ("Report", "evaluate"),
@@ -145,16 +149,20 @@ __all__ = [
     "Types",
     "Union",
     "align",
+    "arrow",
     "blind",
     "build",
     "calibrate",
     "evaluate",
+    "frame",
+    "html",
     "load",
     "made_once",
     "read",
     "reporting",
     "save",
     "several",
+    "to_dicts",
     "train",
     "write",
 ]

@@ -23,18 +23,9 @@ from linnet.errors import DataError
 from linnet.frozen import EMPTY, FrozenDict, freeze
 
 __all__ = [
-    "Abbreviation",
-    "Candidates",
-    "Concept",
-    "Document",
-    "FrozenDict",
-    "Mention",
-    "Name",
-    "Passage",
-    "Rows",
-    "Span",
+    "Abbreviation", "Candidates", "Concept", "Document", "FrozenDict", "Mention", "Name", "Passage", "Rows", "Span",
     "mention_id",
-]
+]  # fmt: skip
 
 JSON: TypeAlias = "str | int | float | bool | Sequence[JSON] | Mapping[str, JSON] | None"
 Source: TypeAlias = Literal["gold", "user", "pred"]
@@ -377,6 +368,12 @@ class Document:
     def surface(self, mention: Mention) -> str:
         """Return the text of a mention, the parts of a discontinuous one joined by a blank."""
         return " ".join(self.text[start:end] for start, end in mention.spans)
+
+    def _repr_html_(self) -> str:
+        """Return what notebooks show of it, `linnet.html`: whoever draws comes after the records, at the front door."""
+        import linnet  # noqa: PLC0415 - as above
+
+        return linnet.html(self)
 
     def bare(self) -> Document:
         """Return only what a system may see end to end: id, text, and start, end, kind of the passages."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 from linnet.corpora.html import write_html
+from linnet.corpora.notebook import html
 from linnet.data import Candidates, Concept, Document, Mention, Name, Span
 from linnet.errors import UnknownConceptError
 
@@ -120,6 +122,23 @@ def test_hover_shows_the_concept_and_the_card_can_be_entered(page: Page) -> None
     page.hover("h1")
     page.press("Escape")
     assert page.text("#card") == ""
+
+
+def test_a_notebook_shows_the_text_first(browser: Browser, tmp_path: Path) -> None:
+    for docs, shown in ((DOCS[:1], "none"), (DOCS[:2], "block")):
+        target = tmp_path / f"{shown}.html"
+        # without its sandbox, which would keep the test out as well
+        drawn = re.sub('sandbox="[^"]*"', "", html(docs, kb=Fake()))  # type: ignore[arg-type]
+        target.write_text(f"<!DOCTYPE html>{drawn}", encoding="ascii")
+        page = browser.open(target)
+        inside = "document.querySelector('iframe').contentDocument"
+        assert page.js(f"{inside}.querySelector('#text').textContent") == DOCS[0].text
+        assert page.js(f"{inside}.body.classList.contains('framed')")
+        assert page.js(f"getComputedStyle({inside}.querySelector('nav')).display") == shown
+        top = "getBoundingClientRect().top"
+        assert page.js(f"{inside}.querySelector('#text').{top} < {inside}.querySelector('header').{top}")
+        assert page.complaints() == []
+        page.close()
 
 
 def test_terminologies_have_colours_of_their_own(browser: Browser, tmp_path: Path) -> None:

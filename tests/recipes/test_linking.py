@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from linnet.data import Concept, Document, Mention, Name
+from linnet.detect.dictionary import Dictionary
 from linnet.detect.gold import Gold
 from linnet.errors import LinnetError
 from linnet.home import kb_named
@@ -15,8 +16,9 @@ from linnet.kb import KnowledgeBase
 from linnet.kb.build import build
 from linnet.pipeline import Pipeline
 from linnet.pipeline.decide import Decide
+from linnet.pipeline.several import several
 from linnet.recipes.config import load
-from linnet.recipes.linking import add_detector, default_recipe, find_untrained, hide_gold
+from linnet.recipes.linking import add_detector, default_recipe, find_untrained, hide_gold, link_given
 from linnet.retrieve.exact import Exact
 
 
@@ -56,6 +58,31 @@ def test_a_detector_in_front(kb: KnowledgeBase) -> None:
     assert decide.calibration == "given-span", "the pipeline that was given stays as it is"
     with pytest.raises(LinnetError, match="finds mentions itself"):
         add_detector(finds, "dictionary")
+
+
+def test_given_mentions_in_the_place_of_found_ones(kb: KnowledgeBase, tmp_path: Path) -> None:
+    finds = load("dictionary", kb=kb, changes=['dictionary.types=["Neurology"]'])
+    given = link_given(finds)
+    assert repr(given) == "Gold >> Exact >> Context >> Decide"
+    assert link_given(given) is given
+    marked = replace(Document.of("No seizures, short stature: fever."), mentions=(Mention(3, 11), Mention(13, 26)))
+    [doc] = given([marked])
+    answers = [(one.concepts, one.assertion) for one in doc.mentions or ()]
+    assert answers == [(("HP:0001250",), "negated"), ((), "negated")], "the types of the dictionary hold"
+    drugs = build([Concept("RX:1", (Name("Aspirin"),))], tmp_path / "drugs.kb")
+    with pytest.raises(LinnetError, match="several terminologies"):
+        link_given(several(finds, load("dictionary", kb=drugs)))
+
+
+def test_probabilities_of_found_mentions_are_not_those_of_given_ones(
+    kb: KnowledgeBase, caplog: pytest.LogCaptureFixture
+) -> None:
+    finds = Pipeline(Dictionary(kb=kb), Exact(kb=kb), decide := Decide(kb=kb), kb=kb)
+    decide.calibration = "joint"
+    [doc] = link_given(finds)([replace(Document.of("Seizure."), mentions=(Mention(0, 7),))])
+    assert [(one.concepts, one.calibration) for one in doc.mentions or ()] == [(("HP:0001250",), "")]
+    assert "count as uncalibrated" in caplog.text
+    assert decide.calibration == "joint", "the pipeline that was given stays as it is"
 
 
 def test_no_mention_to_link(kb: KnowledgeBase) -> None:

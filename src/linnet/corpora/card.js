@@ -220,6 +220,8 @@ document.addEventListener("keydown", (event) => {
 });
 
 $("app").hidden = false;
+document.body.classList.toggle("framed", self !== top);
+document.body.classList.toggle("alone", islands.length < 2);
 const several = (key) => new Set(index.flatMap((entry) => entry[key])).size > 1;
 $("findings").hidden = !islands.some((island) => /"as":"(?!affirmed)/.test(island.textContent));
 if (matchMedia("(max-width: 42rem)").matches) $("key").open = false;

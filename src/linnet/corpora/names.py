@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import Any
 
-from linnet.data import Concept, Rows
+from linnet.data import Concept, Document, Rows
 from linnet.errors import UnknownConceptError
+from linnet.kb import KnowledgeBase
+from linnet.kb.terminologies import Terminologies
 
-__all__ = ["Remembering", "namer"]
+__all__ = ["Remembering", "holder", "known", "namer", "versions_of"]
 
 REMEMBERED = 1 << 14  # of each kind
 
@@ -36,6 +38,26 @@ def namer(rows: Rows | None) -> Callable[[str], str]:
         return names[id]
 
     return name
+
+
+def known(docs: Document | Iterable[Document], kb: Rows | None) -> Rows | None:
+    """Return what holds the concepts of documents: what is given, or what a pipeline returned with them."""
+    return kb if kb is not None else getattr(docs, "concepts", None)
+
+
+def versions_of(docs: Iterable[Document]) -> tuple[str, ...]:
+    """Return the versions of the knowledge bases that the candidates of documents are of."""
+    mentions = (mention for doc in docs for mention in doc.mentions or ())
+    versions = dict.fromkeys(mention.candidates.kb for mention in mentions if mention.candidates is not None)
+    return tuple(filter(None, versions))
+
+
+def holder(versions: Iterable[str]) -> KnowledgeBase | Terminologies | None:
+    """Return the concepts of the knowledge bases of these versions that are open in this process; None if none is."""
+    kbs = [kb for version in versions if (kb := KnowledgeBase.opened(version)) is not None]
+    if len(kbs) > 1:
+        return Terminologies({f"{kb.info['name']} {kb.version}": kb for kb in kbs})
+    return kbs[0] if kbs else None
 
 
 class Remembering:

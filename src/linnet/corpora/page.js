@@ -246,7 +246,7 @@ function open(n) {
   recolour();
   dim();
   document.querySelector("main").scrollTop = 0;
-  history.replaceState(null, "", `#${n + 1}`);
+  if (self === top) history.replaceState(null, "", `#${n + 1}`); // a frame that holds its page has no address
 }
 function rows() {
   const found = new Map();

@@ -94,6 +94,7 @@ class KnowledgeBase:
         self._length = self.file.stat().st_size  # of which every row takes some
         self.info: Mapping[str, str] = read_info(self._rows(INFO), path)
         self.version = self.info["version"]
+        OPEN[id(self)] = self
         self._length = next((row + 1 for (row,) in self._rows("SELECT row FROM concepts ORDER BY row DESC LIMIT 1")), 0)
         # decide and writers ask for the ids of the same few concepts again and again
         self.id = functools.lru_cache(maxsize=1 << 16)(self._id)
@@ -106,6 +107,11 @@ class KnowledgeBase:
             KnowledgeBaseError: no such file, no knowledge base, truncated, or of another format version.
         """
         return cls(kb_path(path))
+
+    @staticmethod
+    def opened(version: str) -> KnowledgeBase | None:
+        """Return one of this version that the process has open: its rows are those of any other of the version."""
+        return next((kb for ref in OPEN.valuerefs() if (kb := ref()) and kb.version == version), None)
 
     @staticmethod
     def edit(path: str | Path, *, wait: float = WAIT, dry_run: bool = False) -> AbstractContextManager[Edit]:
@@ -227,7 +233,8 @@ class KnowledgeBase:
 
     def _names(self, which: str, *values: object) -> Iterator[KbName]:
         make = KbName._make  # faster than the class itself, and there are millions
-        for row, concept, text, scope, language, source, position in self._rows(NAMES.format(which=which), *values):
+        sql = tables.NAMES.format(which=which)
+        for row, concept, text, scope, language, source, position in self._rows(sql, *values):
             yield make((row, concept, text, SCOPES[scope], language, source, position == 0))
 
     def concepts(self) -> Iterator[Concept]:
@@ -377,24 +384,15 @@ class KnowledgeBase:
     def _moved(self, connection: sqlite3.Connection) -> None:
         """Go on with a file that somebody has written to if its version is still the same."""
         [(moves,)] = connection.execute(MOVES)
-        _same_version(self.path, self.version, dict(connection.execute(INFO)).get("version", ""))
+        tables.check_version(self.path, self.version, dict(connection.execute(INFO)).get("version", ""))
         self._local.moves = moves
 
 
+OPEN: weakref.WeakValueDictionary[int, KnowledgeBase] = weakref.WeakValueDictionary()  # all that are open
 MOVES = "PRAGMA data_version"  # a number that moves on when somebody else has written to the file
-NAMES = (
-    "SELECT n.row AS number, n.concept, n.text, n.scope, n.language, n.source, n.position FROM names n "
-    "JOIN concepts c ON c.row = n.concept WHERE NOT c.retired {which} ORDER BY n.row"
-)
 
 
 def _reopen(path: Path, version: str) -> KnowledgeBase:
     kb = KnowledgeBase(path)
-    _same_version(path, version, kb.version)
+    tables.check_version(path, version, kb.version)
     return kb
-
-
-def _same_version(path: Path, expected: str, found: str) -> None:
-    """Refuse a file that was edited or replaced since it was opened."""
-    if expected and found != expected:
-        raise KnowledgeBaseError(f"{path} has changed: version {found}, expected {expected}; start again with it")

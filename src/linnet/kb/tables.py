@@ -25,8 +25,10 @@ __all__ = [
     "INDEXES",
     "INFO",
     "MUST_WRITE",
+    "NAMES",
     "SCHEMA",
     "check_rows",
+    "check_version",
     "connect",
     "damage_error",
     "is_damage",
@@ -77,6 +79,10 @@ INFO = "SELECT key, value FROM info"
 DESCENDANTS = (
     "WITH RECURSIVE below(row) AS (VALUES (?) UNION SELECT concept FROM parents JOIN below ON parent = below.row) "
     "SELECT row FROM below"
+)
+NAMES = (
+    "SELECT n.row AS number, n.concept, n.text, n.scope, n.language, n.source, n.position FROM names n "
+    "JOIN concepts c ON c.row = n.concept WHERE NOT c.retired {which} ORDER BY n.row"
 )
 CHILDREN = (
     "SELECT p.concept FROM parents p JOIN concepts c ON c.row = p.concept "
@@ -201,3 +207,9 @@ def read_info(found: Iterable[Any], path: Path) -> dict[str, str]:
     if not sound:
         raise KnowledgeBaseError(f"{path} is damaged: its metadata is unusable; build it again")
     return info
+
+
+def check_version(path: Path, expected: str, found: str) -> None:
+    """Refuse a file that was edited or replaced since it was opened."""
+    if expected and found != expected:
+        raise KnowledgeBaseError(f"{path} has changed: version {found}, expected {expected}; start again with it")

@@ -32,7 +32,7 @@ from linnet.text.sentences import split_sentences
 if TYPE_CHECKING:
     from linnet.kb.terminologies import Terminologies
 
-__all__ = ["Abbreviations", "Pipeline", "Sentences", "Stage", "check_order"]
+__all__ = ["Abbreviations", "Linked", "Pipeline", "Sentences", "Stage", "check_order"]
 
 NOTHING: frozenset[str] = frozenset()
 LEARNED = "learned.json"  # what a component has learned, if that are values for JSON
@@ -165,6 +165,25 @@ class Abbreviations(Stage):
 # --- pipelines -------------------------------------------------------------------------------------------------------
 
 
+class Linked(list[Document]):
+    """Documents that a pipeline has gone through: a list that notebooks draw, and that frames know names from.
+
+    ``concepts`` holds the concepts of their answers; it does not travel to other processes: there it is a plain list.
+    """
+
+    def __init__(self, docs: Iterable[Document], concepts: KnowledgeBase | Terminologies | None) -> None:
+        super().__init__(docs)
+        self.concepts = concepts
+
+    def __reduce_ex__(self, protocol: Any, /) -> tuple[Any, ...]:
+        return list, (list(self),)
+
+    def _repr_html_(self) -> str:
+        from linnet.corpora.notebook import html  # noqa: PLC0415 - few are looked at
+
+        return html(self)
+
+
 class Pipeline(Stage):
     """Components one after the other; itself a component. Checked when made.
 
@@ -244,7 +263,7 @@ class Pipeline(Stage):
         allow = combined(allow, self.allow)
         for part in (*self.front, *self.parts):
             out = part(out, allow=allow)
-        return self.seen.note(out)
+        return Linked(self.seen.note(out), self.concepts)
 
     def with_parts(self, parts: Iterable[Component]) -> Pipeline:
         """Return a pipeline of other parts, under the same name, with the same knowledge base, conditions and texts."""

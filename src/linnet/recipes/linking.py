@@ -1,4 +1,4 @@
-"""Rules of linking: the default recipe, a detector in front of a pipeline, hidden gold mentions."""
+"""Rules of linking: the default recipe, a detector in front of a pipeline or given mentions instead, hidden gold."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from pathlib import Path
 from linnet.data import Assertion, Document
 from linnet.detect.dictionary import Dictionary
 from linnet.errors import LinnetError, did_you_mean
-from linnet.pipeline import Component, Pipeline
+from linnet.pipeline import Allow, Component, Detector, Joint, Pipeline
+from linnet.pipeline.allow import combined
 from linnet.pipeline.component import blind
 from linnet.pipeline.context import Context
 from linnet.pipeline.decide import Decide
@@ -26,6 +27,7 @@ __all__ = [
     "find_untrained",
     "hide_gold",
     "keep_only",
+    "link_given",
 ]
 
 SHOWN = 8  # short forms that a warning shows
@@ -87,6 +89,53 @@ def add_detector(linker: Pipeline, name: str) -> Pipeline:
         raise LinnetError(f"--detect {name}: this component finds no mentions; use for example dictionary")
     rest = linker.parts[1:] if name_of(linker.parts[0]) == "gold" else linker.parts
     return linker.with_parts([detector, *map(_drop_calibration, rest)])
+
+
+def link_given(linker: Pipeline) -> Pipeline:
+    """Return a pipeline that links given mentions as `linker` does those it finds; one that does so stays as it is.
+
+    What finds mentions is left out. Where that gave them their candidates, too, they are looked up by name (``exact``,
+    words in any order and form); networks that find and link at once link what is given.
+
+    Raises:
+        LinnetError: it links to several terminologies.
+    """
+    if "mentions" in linker.needs:
+        return linker
+    if linker.kb is None:
+        raise LinnetError(f"{linker!r} links to several terminologies: load one for given mentions")
+    from linnet.detect.gold import Gold  # noqa: PLC0415 - most mentions are found
+    from linnet.retrieve.exact import Exact  # noqa: PLC0415 - as above
+
+    rest = [made for part in linker.parts if (made := _for_given(part)) is not None]
+    if not any("candidates" in part.gives for part in rest):
+        rest.insert(0, Exact(kb=linker.kb, level="family"))
+    conditions = [
+        Allow(types=tuple(part.types) or None, under=tuple(part.under) or None)
+        for part in linker.parts
+        if isinstance(part, Dictionary)
+    ]
+    made = Pipeline(Gold(), *rest, name=linker.name, kb=linker.kb, allow=combined(linker.allow, *conditions))
+    made.seen = linker.seen
+    return made
+
+
+def _for_given(part: Component) -> Component | None:
+    """Return what becomes of a part where mentions are given; None for one that only finds them."""
+    if isinstance(part, Joint):
+        made = copy.copy(part)
+        made.find = False
+        return made
+    if isinstance(part, Detector):
+        return None
+    if isinstance(part, Context):
+        return replace(part, headings="keep")
+    if isinstance(part, Decide) and part.calibration == "joint":
+        logger.warning("probabilities were fitted on detected mentions: for given mentions they count as uncalibrated")
+        decide = copy.copy(part)
+        decide.confidence, decide.calibration = None, ""
+        return decide
+    return part
 
 
 def keep_only(linker: Pipeline, only: Sequence[Assertion]) -> Pipeline:

@@ -1,0 +1,73 @@
+"""What notebooks show of documents: the page, whole and safe, in a frame."""
+
+from __future__ import annotations
+
+from html.parser import HTMLParser
+from io import StringIO
+
+import pytest
+
+import linnet
+from linnet.corpora.html import write_html
+from linnet.data import Candidates, Document, Mention
+from linnet.errors import DataError
+from linnet.kb import KnowledgeBase
+
+ATTACK = "</iframe><script>alert(1)</script>\" ' &quot; <b onclick=x> fits \x00 \ud800 é"
+
+
+class Frame(HTMLParser):
+    """The tags of a drawing, and the attributes of its frame."""
+
+    def __init__(self, drawn: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.frame: dict[str, str | None] = {}
+        self.feed(drawn)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.frame = dict(attrs) if tag == "iframe" else self.frame
+
+
+@pytest.fixture
+def link(kb: KnowledgeBase) -> linnet.Pipeline:
+    return linnet.load("dictionary", kb=kb)
+
+
+def test_it_is_the_page_of_the_command(link: linnet.Pipeline) -> None:
+    docs = link("No fits.")
+    page = StringIO()
+    write_html(docs, page, kb=link.kb, title=docs[0].id)
+    for drawn in (docs._repr_html_(), docs[0]._repr_html_(), linnet.html(list(docs)), linnet.html(docs, kb=link.kb)):  # type: ignore[attr-defined]
+        frame = Frame(drawn)
+        assert frame.tags == ["div", "p", "iframe"]
+        assert frame.frame["srcdoc"] == page.getvalue()
+        assert "allow-same-origin" not in str(frame.frame["sandbox"])
+        assert '"n":"Seizure"' in str(frame.frame["srcdoc"])
+        assert len(drawn) < 65_000
+    assert "1 mentions" in docs._repr_html_()  # type: ignore[attr-defined]
+
+
+def test_no_text_becomes_markup(link: linnet.Pipeline) -> None:
+    doc = link(Document('<b>"id', ATTACK))[0]
+    drawn = linnet.html([doc, doc])
+    assert drawn.isascii()
+    assert Frame(drawn).tags == ["div", "p", "iframe"]
+    inner = Frame(str(Frame(drawn).frame["srcdoc"]))
+    assert "b" not in inner.tags
+    assert inner.tags.count("script") == 4, "two documents, the concepts, and the page's own"
+
+
+def test_documents_of_nobody_are_drawn_too() -> None:
+    rows = Mention(0, 4, concepts=("X:1",), candidates=Candidates.of({7: 0.5}, "another"))
+    doc = Document("1", "Fits.", mentions=(rows, Mention(0, 5)))
+    assert "X:1" in str(Frame(linnet.html(doc)).frame["srcdoc"])
+    assert Frame(linnet.html([])).tags == ["div", "p", "iframe"]
+    assert Frame(linnet.html(Document.of(""))).tags == ["div", "p", "iframe"]
+
+
+def test_another_knowledge_base_is_refused(link: linnet.Pipeline) -> None:
+    other = Document("1", "Fits.", mentions=(Mention(0, 4, candidates=Candidates.of({0: 0.5}, "another")),))
+    with pytest.raises(DataError, match="link again"):
+        linnet.html(other, kb=link.kb)
