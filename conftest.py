@@ -9,8 +9,9 @@ from collections.abc import Generator
 import pytest
 
 EXTRAS = (
-    "accelerate", "alembic", "anyio", "argon2", "cryptography", "fastapi", "httpx2", "jwt", "onnx", "onnxruntime",
-    "optuna", "pandas", "psycopg", "pyarrow", "python_multipart", "safetensors", "spacy", "sqlalchemy", "starlette",
+    "accelerate", "alembic", "anyio", "argon2", "cryptography", "fastapi", "httpx2", "huggingface_hub", "jwt", "mcp",
+    "onnx", "onnxruntime", "optuna", "pandas", "psycopg", "pyarrow", "python_multipart", "safetensors", "spacy",
+    "sqlalchemy", "starlette",
     "tokenizers", "torch", "transformers", "uvicorn",
 )  # fmt: skip
 MISSING = [name for name in EXTRAS if importlib.util.find_spec(name) is None]

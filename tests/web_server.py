@@ -47,6 +47,10 @@ class Handler(BaseHTTPRequestHandler):
             answer = answers.pop(0) if len(answers) > 1 else answers[0]
         answer(self)
 
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.do_GET()
+
     def log_message(self, *_: object) -> None:
         """Say nothing."""
 

@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from linnet.recipes.config import load, save
     from linnet.reporter import Reporter, reporting
     from linnet.rerank.cross_encoder import CrossEncoder
+    from linnet.rerank.endpoint import Endpoint
     from linnet.rerank.lexical import Lexical
     from linnet.retrieve.bm25 import Bm25
     from linnet.retrieve.dense import Dense
@@ -119,6 +120,7 @@ __all__ = [
     "Dictionary",
     "Document",
     "Earlier",
+    "Endpoint",
     "Exact",
     "Flair",
     "Fuse",

@@ -26,13 +26,14 @@ from linnet.errors import KnowledgeBaseError
 from linnet.home import permit, sweep
 from linnet.reporter import warn
 
-__all__ = ["ArraysWriter", "Stored", "kept", "open_arrays", "replaced"]
+__all__ = ["ArraysWriter", "Stored", "kept", "open_arrays", "read_header", "replaced"]
 
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 ALIGN = 64
 DIGITS = 20  # of the place of the header
+OURS = b"linnet "  # how every first line begins
 
 
 class Stored(NamedTuple):
@@ -65,6 +66,22 @@ def open_arrays(path: Path, magic: bytes, *, names: Iterable[str]) -> Stored | N
     except (OSError, ValueError, KeyError, TypeError):
         return None
     return stored if stored.arrays.keys() >= set(names) else None
+
+
+def read_header(path: Path) -> dict[str, Any] | None:
+    """Return what the header of a file tells, whatever arrays it holds; None of one that has none.
+
+    Nothing else of it is read: it may be damaged all the same.
+    """
+    try:
+        with path.open("rb") as file:
+            if not file.readline(ALIGN).startswith(OURS):
+                return None
+            file.seek(int(file.read(DIGITS)))
+            header = json.loads(file.read()[:-SEAL])
+    except (OSError, ValueError, RecursionError):
+        return None
+    return header if isinstance(header, dict) else None
 
 
 def _map(file: IO[bytes], header: dict[str, Any]) -> Stored:

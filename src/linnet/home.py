@@ -17,6 +17,7 @@ from linnet.errors import FormatError, KnowledgeBaseError, LinnetError
 
 __all__ = [
     "MAGIC",
+    "TRAINED",
     "check_output",
     "expanded",
     "hold",

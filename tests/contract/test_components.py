@@ -12,6 +12,7 @@ import pickle
 import re
 import shutil
 import tempfile
+import threading
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -19,6 +20,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
+from tests.chat_server import Chat
 from tests.tiny_models import tiny_bert, tiny_spacy, tiny_token_classifier
 
 from linnet.data import Concept, Document, Mention, Name, Span
@@ -42,6 +44,7 @@ from linnet.pipeline.decide import Decide
 from linnet.recipes import config
 from linnet.recipes.config import COMPONENTS
 from linnet.rerank.cross_encoder import CrossEncoder
+from linnet.rerank.endpoint import Endpoint
 from linnet.rerank.lexical import Lexical
 from linnet.retrieve.bm25 import Bm25
 from linnet.retrieve.dense import Dense
@@ -159,6 +162,10 @@ CASES: dict[str, list[Make]] = {
         lambda kb: trained(Dictionary(kb=kb, overlaps="all", min_precision=0.6), kb),
     ],
     "earlier": [lambda kb: Earlier(kb=kb)],
+    "endpoint": [
+        lambda kb: Endpoint(kb=kb, model="any", threshold=1.0),
+        lambda kb: Endpoint(kb=kb, model="any", threshold=1.0, candidates=1, keep=False, calls=9999, tokens=10**9),
+    ],
     "exact": [
         lambda kb: Exact(kb=kb),
         lambda kb: Exact(kb=kb, k=1, level="case"),
@@ -244,6 +251,19 @@ TEXTS = (
 )
 
 
+@functools.cache
+def chat() -> Chat:
+    """A language model that chooses the last of the candidates, for as long as the process lives."""
+    server = Chat(lambda request: request["messages"][1]["content"].splitlines()[-2].partition(".")[0])
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return server
+
+
+@pytest.fixture(autouse=True)
+def _endpoint(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LINNET_ENDPOINT", chat().url)
+
+
 MADE: dict[int, bytes] = {}
 
 
@@ -287,7 +307,9 @@ def documents(component: Component, kb: KnowledgeBase) -> list[Document]:
         docs = Sentences()(docs)
     if "abbreviations" in component.needs:
         docs = Abbreviations()(docs)
-    return Pipeline(Exact(kb=kb))(docs) if "candidates" in component.needs or isinstance(component, Earlier) else docs
+    if "candidates" in component.needs or isinstance(component, Earlier):
+        docs = Pipeline(Exact(kb=kb))(docs)
+    return Decide(kb=kb)(docs) if "concepts" in component.needs else docs
 
 
 def holds(doc: Document, name: str) -> bool:

@@ -28,6 +28,10 @@ COMMANDS = {
     "reproduce": "linnet.cli.reproduce:reproduce",
     "serve": "linnet.cli.serve:app",
     "worker": "linnet.cli.worker:worker",
+    "push": "linnet.cli.hub:push",
+    "pull": "linnet.cli.hub:pull",
+    "mcp": "linnet.cli.mcp:mcp",
+    "doctor": "linnet.cli.doctor:doctor",
     "bench": "linnet.bench.app:app",
 }
 
@@ -59,7 +63,6 @@ app = App(
     name="linnet",
     help="Link the diseases, drugs and phenotypes in text to the concepts of a terminology, offline.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )

@@ -235,23 +235,29 @@ def ask(url: str, headers: Mapping[str, str] | None = None, *, limits: Limits = 
 
 
 def post(
-    url: str, fields: Mapping[str, str], headers: Mapping[str, str] | None = None, *, limits: Limits = LIMITS
+    url: str,
+    fields: Mapping[str, str] | bytes,
+    headers: Mapping[str, str] | None = None,
+    *,
+    limits: Limits = LIMITS,
+    direct: bool = False,
 ) -> http.client.HTTPResponse:
     """Send the fields of a form and return the open answer, whose status is 200; it is not sent on to elsewhere.
 
     Args:
         url: see `check_url`.
-        fields: names and values.
+        fields: names and values, or a body that is sent as it is.
         headers: beside the usual ones.
         limits: of these, the timeout is used.
+        direct: never over a proxy.
 
     Raises:
         PassingError: the server is busy or broken, or the connection timed out or was cut.
         WebError: everything else that keeps the answer from coming.
     """
-    body = urllib.parse.urlencode(fields).encode()
+    body = fields if isinstance(fields, bytes) else urllib.parse.urlencode(fields).encode()
     request = urllib.request.Request(check_url(url), body, {**USUAL, **(headers or {})})  # noqa: S310 - checked
-    return _answer(request, _Stays, (200,), limits)
+    return _answer(request, _Stays, (200,), limits, *([urllib.request.ProxyHandler({})] if direct else ()))
 
 
 def _answer(
@@ -259,11 +265,12 @@ def _answer(
     redirects: type[urllib.request.HTTPRedirectHandler],
     answers: tuple[int, ...],
     limits: Limits,
+    *more: urllib.request.BaseHandler,
 ) -> http.client.HTTPResponse:
     """Send a request and return the open answer, if its status is one of `answers`."""
     url = request.full_url
     try:
-        opener = urllib.request.build_opener(_Http, _Https, redirects, _Statuses)
+        opener = urllib.request.build_opener(_Http, _Https, redirects, _Statuses, *more)
         response: http.client.HTTPResponse = opener.open(request, timeout=limits.timeout)
     except urllib.error.HTTPError as error:  # raised for redirects that lead nowhere, and for nothing else
         error.close()

@@ -12,7 +12,7 @@ import torch
 
 from linnet.errors import LinnetError
 
-__all__ = ["autocast", "bf16_gain", "choose_device", "has_bf16"]
+__all__ = ["autocast", "bf16_gain", "choose_device", "has_bf16", "list_devices"]
 
 CPU_BF16 = ("avx512_bf16", "amx_bf16", "bf16")  # what PyTorch calls it on x86-64 and on ARM
 TOKENS, SIZE, INNER = 256, 384, 1536  # of the layer that both kinds of numbers are tried on: one of MiniLM
@@ -44,6 +44,16 @@ def choose_device(name: str = "auto") -> torch.device:
         known = ", ".join(["auto", *there])
         raise LinnetError(f"device {wanted!r}{source}: not there; what there is: {known}")
     return device
+
+
+def list_devices() -> list[str]:
+    """Return the devices of this machine, fastest first, graphics cards with what they are called.
+
+    >>> list_devices()[-1]
+    'cpu'
+    """
+    cards = range(_count("cuda")) if torch.cuda.is_available() else ()
+    return [*(f"cuda:{card} ({torch.cuda.get_device_name(card)})" for card in cards), *_there()[bool(cards) :]]
 
 
 def _there() -> list[str]:

@@ -22,6 +22,7 @@ COMPONENTS = {
     "dense": "linnet.retrieve.dense:Dense",
     "dictionary": "linnet.detect.dictionary:Dictionary",
     "earlier": "linnet.retrieve.earlier:Earlier",
+    "endpoint": "linnet.rerank.endpoint:Endpoint",
     "exact": "linnet.retrieve.exact:Exact",
     "flair": "linnet.detect.flair:Flair",
     "fuse": "linnet.pipeline.roles:Fuse",

@@ -30,14 +30,28 @@ from linnet.pipeline import Component, Pipeline, Stage
 from linnet.pipeline.component import Seen, describe_seen
 from linnet.pipeline.learner import HANDED_IN
 from linnet.recipes.components import COMPONENTS, components, is_called
-from linnet.recipes.knowledge_bases import name_of_kb, open_kb
+from linnet.recipes.knowledge_bases import kb_of_version, name_of_kb, open_kb
 from linnet.recipes.recipe import Recipe, allow_lines, check_value, messages, nested_tables, probes, toml_value
 from linnet.recipes.renamed import rename, rename_keywords
 from linnet.text.files import read_text
 
-__all__ = ["COMPONENTS", "Recipe", "components", "load", "make", "name_of", "open_kb", "read_recipe", "recipes", "save"]
+__all__ = [
+    "COMPONENTS",
+    "SEEN",
+    "Recipe",
+    "components",
+    "load",
+    "local",
+    "make",
+    "name_of",
+    "open_kb",
+    "read_recipe",
+    "recipes",
+    "save",
+]
 
 SEEN = "seen.json"  # of a trained folder: `Pipeline.seen`
+AT_HUB = "hf:"  # how names at the Hugging Face Hub begin
 
 
 # --- names -----------------------------------------------------------------------------------------------------------
@@ -217,11 +231,24 @@ def _required(name: str) -> list[str]:
     return [key for key in needed if key not in HANDED_IN]
 
 
+def local(source: str | Path) -> str | Path:
+    """Return the folder of a pipeline at the Hugging Face Hub, ``hf:OWNER/NAME``; any other source as it is.
+
+    Raises:
+        LinnetError: it is not here and cannot be pulled, or is no trained folder.
+    """
+    if not str(source).startswith(AT_HUB) or Path(source).exists():  # a file or folder of that very name is taken
+        return source
+    from linnet.recipes.hub import folder_of  # noqa: PLC0415 - few are there
+
+    return folder_of(str(source))
+
+
 def load(source: str | Path, *, kb: str | Path | KnowledgeBase | None = None, changes: Sequence[str] = ()) -> Pipeline:
     """Return the pipeline of a shipped recipe, a recipe file or a trained folder.
 
     Args:
-        source: its name or path.
+        source: its name or path; ``hf:OWNER/NAME`` (``@REVISION``) is a trained folder at the Hugging Face Hub.
         kb: a knowledge base instead of the one it names.
         changes: as for `read_recipe`.
 
@@ -229,9 +256,12 @@ def load(source: str | Path, *, kb: str | Path | KnowledgeBase | None = None, ch
         RecipeError: the recipe has wrong fields.
         KnowledgeBaseError: there is none, or it is not the one a folder was trained with, nor this one with edits.
     """
+    named, source = source, local(source)
     folder = Path(source)
     trained = str(source) not in recipes() and folder.is_dir()
     recipe = read_recipe(folder / "pipeline.toml" if trained else source, changes=changes)
+    if kb is None and source != named:  # what its maker calls the knowledge base may be something else here
+        kb = kb_of_version(recipe.kb_version)
     opened = recipe.open_kb() if kb is None else kb if isinstance(kb, KnowledgeBase) else open_kb(kb)
     if opened is None:
         raise RecipeError(source, ["kb: missing; name a knowledge base in the recipe or give one"])

@@ -16,7 +16,7 @@ from linnet.pipeline.allow import combined
 from linnet.pipeline.component import blind
 from linnet.pipeline.context import Context
 from linnet.pipeline.decide import Decide
-from linnet.recipes.config import components, make, name_of, open_kb, read_recipe, recipes
+from linnet.recipes.config import components, local, make, name_of, open_kb, read_recipe, recipes
 from linnet.text.known_forms import read_senses
 
 __all__ = [
@@ -66,6 +66,7 @@ def find_untrained(source: str, *, changes: Sequence[str] = ()) -> tuple[str, li
 
     There are none of a trained folder, nor of a recipe that trains nothing.
     """
+    source = str(local(source))
     if source not in recipes() and Path(source).is_dir():
         return source, []
     recipe = read_recipe(source, changes=changes)

@@ -1,1 +1,1 @@
-"""Linnet inside other programs: a part of spaCy pipelines (`linnet.serve.spacy_component`)."""
+"""Linnet inside other programs: over HTTP, in spaCy pipelines, as tools for language models."""
