@@ -6,6 +6,7 @@ import importlib
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -16,6 +17,10 @@ import linnet
 from linnet.corpora import FORMATS
 
 ROOT = Path(__file__).parents[1]
+PHENOTYPES = [
+    linnet.Concept(id, (linnet.Name(name),), parents=("HP:0000118",))
+    for id, name in (("HP:0001250", "Seizure"), ("HP:0004322", "Short stature"), ("HP:0000175", "Cleft palate"))
+]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
@@ -114,3 +119,28 @@ def test_public_names_exist() -> None:
     assert set(linnet.__all__) <= set(dir(linnet))
     with pytest.raises(AttributeError, match="linnnet"):
         linnet.linnnet  # noqa: B018
+
+
+def test_examples_of_serving_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("fastapi", reason="the extra serve is not installed")
+    pytest.importorskip("prometheus_client", reason="the extra serve is not installed")
+    from linnet.serve.app import make_app
+    from linnet.serve.linking import Linking
+    from tests.serve.running import running
+
+    monkeypatch.chdir(tmp_path)
+    text = (ROOT / "docs" / "serving.md").read_text(encoding="utf-8")
+    [example] = examples("serving.md")
+    [asked] = re.findall(r"^```sh\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    kb = linnet.build([linnet.Concept("HP:0000118", (linnet.Name("Abnormality"),)), *PHENOTYPES], tmp_path / "hpo.kb")
+    with running(make_app(Linking({"hpo": linnet.load("dictionary", kb=kb)}))) as port:
+        found: dict[str, list[linnet.Document]] = {}
+        exec(compile(example.replace("8421", str(port)), "docs/serving.md", "exec"), found)
+        assert [len(doc.mentions or ()) for doc in found["docs"]] == [1, 1]
+        if shutil.which("curl"):
+            told = subprocess.run(
+                ["sh", "-ec", asked.replace("8421", str(port))], capture_output=True, text=True, check=True
+            ).stdout
+            assert "problem" not in told
+            assert told.count('"HP:0001250"') >= 3
+            assert [doc.text for doc in linnet.read(tmp_path / "found.jsonl")] == ["Seizures.", "No cleft palate."]

@@ -27,7 +27,7 @@ from linnet.fit.training import train_in_place
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Allow, Pipeline
 from linnet.pipeline.decide import Decide
-from linnet.recipes import components, config
+from linnet.recipes import components, config, saving
 from linnet.retrieve.earlier import Earlier
 from linnet.retrieve.exact import Exact
 from linnet.retrieve.ngram import Ngram
@@ -139,7 +139,7 @@ def test_they_keep_the_contract(kb: KnowledgeBase, name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_they_are_copied_pickled_and_saved(kb: KnowledgeBase, tmp_path: Path, name: str) -> None:
     pipeline = around(name, taught(name, kb), kb)
-    config.save(pipeline, tmp_path / "saved")
+    saving.save(pipeline, tmp_path / "saved")
     docs = notes()
     wanted = linked(pipeline, docs)
     assert linked(config.load(tmp_path / "saved", kb=kb), docs) == wanted

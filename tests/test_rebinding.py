@@ -24,7 +24,7 @@ from linnet.pipeline import Allow, Fuse, Pipeline, Stage
 from linnet.pipeline.aliases import Aliases
 from linnet.pipeline.component import Fits
 from linnet.pipeline.decide import Decide
-from linnet.recipes import config
+from linnet.recipes import config, saving
 from linnet.rerank.lexical import Lexical
 from linnet.retrieve.dense import Dense
 from linnet.retrieve.exact import Exact
@@ -136,7 +136,7 @@ def test_after_random_edits_answers_are_those_of_a_loaded_one(
     bert = str(tiny_bert(tmp_path / "bert", words=PARTS, layers=1, size=16))
     bound = [fitted(pipeline, docs, kb) for pipeline in linkers(kb, bert)]
     for number, pipeline in enumerate(bound):
-        config.save(pipeline, tmp_path / f"saved-{number}")
+        saving.save(pipeline, tmp_path / f"saved-{number}")
     networks = [part.made["network"] for pipeline in bound for part in parts_of(pipeline) if isinstance(part, Dense)]
     for step in range(0, edits, every):
         with KnowledgeBase.edit(path) as edit:

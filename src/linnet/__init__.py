@@ -54,7 +54,8 @@ if TYPE_CHECKING:
     from linnet.pipeline.learner import TrainingStage, made_once
     from linnet.pipeline.pipeline import Abbreviations, Sentences
     from linnet.pipeline.several import several
-    from linnet.recipes.config import load, save
+    from linnet.recipes.config import load
+    from linnet.recipes.saving import save
     from linnet.reporter import Reporter, reporting
     from linnet.rerank.cross_encoder import CrossEncoder
     from linnet.rerank.endpoint import Endpoint
@@ -73,7 +74,8 @@ __version__ = "0.1.0"
 
 # Looked up at first use, so that `import linnet` costs next to nothing; components are in `linnet.recipes.components`.
 _OFFERED = {
-    "linnet.recipes.config": ("load", "save"),
+    "linnet.recipes.config": ("load",),
+    "linnet.recipes.saving": ("save",),
     "linnet.corpora": ("read", "write"),
     "linnet.corpora.frames": ("arrow", "frame", "to_dicts"),
     "linnet.corpora.notebook": ("html",),

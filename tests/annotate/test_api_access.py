@@ -17,9 +17,9 @@ from starlette.routing import Route
 from linnet.annotate.api.access import ACCESS, ANYONE, PREFIX, SITE, USER
 from linnet.annotate.api.app import _check_routes, routes_of
 from linnet.annotate.api.guard import make_router
-from linnet.annotate.api.limits import HEADERS
 from linnet.annotate.people import ROLES, add_user
 from linnet.errors import LinnetError
+from linnet.serve.limits import HEADERS
 from tests.annotate.api import Person, Site
 from tests.annotate.desk import fresh
 

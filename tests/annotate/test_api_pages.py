@@ -17,7 +17,6 @@ from starlette.testclient import TestClient
 
 from linnet.annotate.api.access import PREFIX
 from linnet.annotate.api.app import make_app, routes_of
-from linnet.annotate.api.limits import HEADERS
 from linnet.annotate.api.pages import FOLDER, PAGES, Page
 from linnet.annotate.api.workbench import Settings
 from linnet.annotate.demo import DRAWN, KB, NOTES, demo_user, make_demo
@@ -28,6 +27,7 @@ from linnet.annotate.tables import identity
 from linnet.annotate.worker import Worker
 from linnet.errors import DataError, LinnetError
 from linnet.kb import KnowledgeBase
+from linnet.serve.limits import HEADERS
 from tests.annotate.api import Site
 from tests.annotate.bench_of_jobs import FAST
 

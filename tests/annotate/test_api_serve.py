@@ -20,9 +20,9 @@ import pytest
 from typer.testing import CliRunner
 
 from linnet.annotate.api.access import PREFIX
-from linnet.annotate.api.server import bind
 from linnet.errors import LinnetError
 from linnet.kb import KnowledgeBase
+from linnet.serve.server import bind
 from tests.annotate.served import ask, serving
 
 
@@ -69,7 +69,7 @@ def test_a_backup_while_the_server_runs(tmp_path: Path) -> None:
 
 def test_without_the_extra_the_command_names_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "uvicorn", None)
-    monkeypatch.delitem(sys.modules, "linnet.annotate.api.server", raising=False)
+    monkeypatch.delitem(sys.modules, "linnet.serve.server", raising=False)
     done = CliRunner().invoke(importlib.import_module("linnet.cli.main").app, ["serve", "--data", str(tmp_path)])
     assert "pip install 'linnet[serve]'" in str(done.exception)
 

@@ -18,7 +18,8 @@ from linnet.data import Concept, Mention, Name
 from linnet.home import kb_folder
 from linnet.kb import KnowledgeBase
 from linnet.kb.build import build
-from linnet.recipes.config import load, save
+from linnet.recipes.config import load
+from linnet.recipes.saving import save
 from tests.annotate.api import Person, Site, listen
 from tests.annotate.desk import AGAIN, DOC, FITS, GUESSES, TEXT
 from tests.conftest import CONCEPTS

@@ -14,7 +14,7 @@ import pytest
 from linnet.detect.dictionary import Dictionary
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Pipeline
-from linnet.recipes.config import save
+from linnet.recipes.saving import save
 
 from .conftest import Run
 

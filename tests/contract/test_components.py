@@ -41,7 +41,7 @@ from linnet.kb import KnowledgeBase
 from linnet.pipeline import Abbreviations, Allow, Component, Fuse, Pipeline, Sentences, Stage, Union
 from linnet.pipeline.context import Context
 from linnet.pipeline.decide import Decide
-from linnet.recipes import config
+from linnet.recipes import config, saving
 from linnet.recipes.config import COMPONENTS
 from linnet.rerank.cross_encoder import CrossEncoder
 from linnet.rerank.endpoint import Endpoint
@@ -479,13 +479,13 @@ def test_allow_is_kept_to(component: Component, kb: KnowledgeBase) -> None:
 
 def test_a_saved_pipeline_agrees(component: Component, kb: KnowledgeBase, tmp_path: Path) -> None:
     pipeline = Pipeline(component, kb=kb)
-    config.save(pipeline, tmp_path / "saved")
+    saving.save(pipeline, tmp_path / "saved")
     docs = documents(component, kb)
     want = pipeline(docs)
     assert config.load(tmp_path / "saved")(docs) == want
     again = config.load(tmp_path / "saved", kb=kb)
     assert repr(again) == repr(pipeline)
-    config.save(again, tmp_path / "twice")
+    saving.save(again, tmp_path / "twice")
     assert (tmp_path / "twice" / "pipeline.toml").read_text() == (tmp_path / "saved" / "pipeline.toml").read_text()
 
 
@@ -499,7 +499,7 @@ def test_documents_and_components_pickle(component: Component, kb: KnowledgeBase
 
 def test_what_was_learned_is_counted(component: Component, kb: KnowledgeBase, tmp_path: Path) -> None:
     measured = cost(lambda: Pipeline(component), documents(component, kb), repeats=1)
-    config.save(Pipeline(component, kb=kb), tmp_path / "saved")
+    saving.save(Pipeline(component, kb=kb), tmp_path / "saved")
     weights = 0
     for path in (tmp_path / "saved").rglob("*.safetensors"):
         with path.open("rb") as file:  # the length of the header, and the header
@@ -516,7 +516,7 @@ def test_rebound_it_answers_as_if_it_were_loaded(make: Make, kb: KnowledgeBase, 
     before = Pipeline(make(KnowledgeBase.open(path)), kb=KnowledgeBase.open(path))
     assert before.kb is not None
     before(documents(before.parts[0], before.kb))
-    config.save(before, tmp_path / "saved")
+    saving.save(before, tmp_path / "saved")
     with KnowledgeBase.edit(path) as change:
         change.add(Concept("X:1", (Name("Seizure"),), ("Sign",)))
         change.merge("HP:0004322", "HP:0009381")

@@ -23,7 +23,7 @@ from linnet.kb import KnowledgeBase
 from linnet.pipeline import Fuse, Pipeline, Union
 from linnet.pipeline.confidence import Confidence
 from linnet.pipeline.decide import Decide
-from linnet.recipes import config
+from linnet.recipes import config, saving
 from linnet.rerank.cross_encoder import CrossEncoder
 from linnet.rerank.lexical import Lexical
 from linnet.retrieve.dense import Dense
@@ -46,7 +46,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, kb: KnowledgeBase) -> Path:
     cross = trained(CrossEncoder(kb=kb, encoder=tiny()), kb, epochs=1)
     pipeline = Pipeline(detector, retriever, trained(Lexical(kb=kb), kb), cross, decide)
     made = tmp_path_factory.mktemp("trained") / "folder"
-    config.save(pipeline, made)
+    saving.save(pipeline, made)
     return made
 
 

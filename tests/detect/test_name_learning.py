@@ -19,7 +19,7 @@ from linnet.kb import KnowledgeBase
 from linnet.kb.build import build
 from linnet.pipeline import Allow, Pipeline, Step
 from linnet.pipeline.decide import Decide
-from linnet.recipes import config
+from linnet.recipes import config, saving
 
 UNKNOWN = "X:9"  # what no knowledge base knows
 
@@ -173,7 +173,7 @@ def test_it_learns_only_if_it_is_asked_to(kb: KnowledgeBase) -> None:
 
 def test_saved_loaded_pickled(kb: KnowledgeBase, tmp_path: Path) -> None:
     dictionary, text = fitted(kb), "A cold, tumors, CT, falling sicknesses and short stature."
-    config.save(Pipeline(dictionary, kb=kb), tmp_path / "saved")
+    saving.save(Pipeline(dictionary, kb=kb), tmp_path / "saved")
     [loaded] = config.load(tmp_path / "saved", kb=kb).parts
     assert isinstance(loaded, Dictionary)
     for other in (loaded, pickle.loads(pickle.dumps(dictionary))):

@@ -27,7 +27,7 @@ from linnet.kb.build import build
 from linnet.pipeline import Pipeline
 from linnet.pipeline.confidence import Confidence
 from linnet.pipeline.decide import Decide
-from linnet.recipes import config
+from linnet.recipes import config, saving
 from linnet.recipes.hub import Manifest, Repository, pull
 
 huggingface_hub = pytest.importorskip("huggingface_hub", reason="the extra hub is not installed")
@@ -69,7 +69,7 @@ def trained(tmp_path: Path) -> Path:
     pipeline = Pipeline(dictionary, decide, kb=kb)
     pipeline.seen = pipeline.seen.with_documents(train=[doc])
     folder = tmp_path / "trained"
-    config.save(pipeline, folder)
+    saving.save(pipeline, folder)
     (folder / "curve.csv").write_text(
         "part,step,epoch,seconds,metric,value\ndecide,1,1,0.5,dev score,0.75\ndecide,0,0,2.00,seconds,2\n"
     )

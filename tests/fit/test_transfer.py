@@ -16,7 +16,8 @@ from linnet.fit.transfer import transfer
 from linnet.kb import KnowledgeBase
 from linnet.kb.build import build
 from linnet.pipeline import Fuse
-from linnet.recipes.config import load, save
+from linnet.recipes.config import load
+from linnet.recipes.saving import save
 from linnet.retrieve.ngram import Ngram
 
 WORDS = ("fever", "cough", "ache", "rash", "itch", "cyst")

@@ -17,7 +17,7 @@ from linnet.kb import KnowledgeBase
 from linnet.pipeline import Pipeline
 from linnet.pipeline.allow import Allow, combined
 from linnet.pipeline.decide import Decide, calibrate
-from linnet.recipes import config
+from linnet.recipes import config, saving
 from linnet.retrieve.exact import Exact
 from linnet.scale.job_key import made_of
 
@@ -108,15 +108,15 @@ def test_recipes_and_trained_folders_hold_conditions(kb: KnowledgeBase, tmp_path
     made = config.load(recipe(tmp_path, text), kb=kb)
     assert answers(made) == [("HP:0001250",), ("X:2",)]
     assert config.read_recipe(tmp_path / "r.toml").to_toml().count("[allow]") == 1
-    config.save(made, tmp_path / "saved")
+    saving.save(made, tmp_path / "saved")
     again = config.load(tmp_path / "saved")
     assert again.allow == made.allow == Allow(types=("Neurology", "Disease"))
     assert answers(again) == answers(made)
-    config.save(Pipeline(again, kb=kb, allow=Allow(under=("HP:0000118",))), tmp_path / "twice")
+    saving.save(Pipeline(again, kb=kb, allow=Allow(under=("HP:0000118",))), tmp_path / "twice")
     assert answers(config.load(tmp_path / "twice")) == [("HP:0001250",)]
     by_type = Allow(by_type=(("Disease", Allow(ids=("X:2",))),))
     with pytest.raises(LinnetError, match="cannot depend on the mention type: wrap the retriever in types"):
-        config.save(Pipeline(again, kb=kb, allow=by_type), tmp_path / "refused")
+        saving.save(Pipeline(again, kb=kb, allow=by_type), tmp_path / "refused")
     assert not (tmp_path / "refused").exists()
 
 

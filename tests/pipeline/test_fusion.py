@@ -21,7 +21,7 @@ from linnet.kb import KnowledgeBase
 from linnet.pipeline import Allow, Fuse, Pipeline, Retriever
 from linnet.pipeline.component import Fits
 from linnet.pipeline.fusion import Example, fit_weights, interleaved, reciprocal_rank, relative_scores, weighted_sum
-from linnet.recipes import config
+from linnet.recipes import config, saving
 from linnet.retrieve.bm25 import Bm25
 from linnet.retrieve.exact import Exact
 from linnet.retrieve.ngram import Ngram
@@ -182,7 +182,7 @@ def test_recipes_and_saved_pipelines(kb: KnowledgeBase, tmp_path: Path) -> None:
     pipeline = config.load(path, kb=kb)
     want = Fuse([Bm25(kb=kb), Exact(kb=kb, level="family")], method="weighted", weights=(0.25, 0.75))
     assert pipeline.parts[1] == want
-    config.save(pipeline, tmp_path / "saved")
+    saving.save(pipeline, tmp_path / "saved")
     again = config.load(tmp_path / "saved", kb=kb)
     assert again.parts[1] == want
     docs = [Document("d", "seizure, epileptic", mentions=(Mention(0, 18),))]

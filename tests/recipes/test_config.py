@@ -22,8 +22,9 @@ from linnet.pipeline import Allow, Fuse, Pipeline, Stage
 from linnet.pipeline.confidence import Confidence
 from linnet.pipeline.decide import Decide
 from linnet.recipes import config
-from linnet.recipes.config import components, load, open_kb, read_recipe, recipes, save
+from linnet.recipes.config import components, load, open_kb, read_recipe, recipes
 from linnet.recipes.recipe import toml_value
+from linnet.recipes.saving import save
 from linnet.rerank.lexical import Lexical
 from linnet.retrieve.exact import Exact
 from linnet.retrieve.ngram import Ngram

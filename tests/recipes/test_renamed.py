@@ -10,8 +10,9 @@ from linnet.detect.tagger_args import TaggerArgs
 from linnet.errors import RecipeError
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Pipeline
-from linnet.recipes.config import load, read_recipe, save
+from linnet.recipes.config import load, read_recipe
 from linnet.recipes.renamed import COMPONENTS, KEYWORDS, new_key
+from linnet.recipes.saving import save
 from linnet.rerank.cross_encoder import CrossArgs, CrossEncoder
 from linnet.retrieve.dense import DenseArgs
 

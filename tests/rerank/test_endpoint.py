@@ -19,7 +19,7 @@ from linnet.errors import LinnetError, LinnetWarning, RecipeError
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Pipeline
 from linnet.pipeline.decide import Decide
-from linnet.recipes import config
+from linnet.recipes import config, saving
 from linnet.reporter import Reporter, reporting
 from linnet.rerank.chat import Server, server_of
 from linnet.rerank.endpoint import Endpoint
@@ -221,7 +221,7 @@ def test_a_saved_folder_holds_neither_address_nor_key(
     monkeypatch.setenv("LINNET_ENDPOINT_KEY", "secret-key")
     part = Endpoint(kb=kb, model="small")
     part([document(kb)])
-    config.save(Pipeline(part, kb=kb), tmp_path / "saved")
+    saving.save(Pipeline(part, kb=kb), tmp_path / "saved")
     text = "".join(path.read_text() for path in (tmp_path / "saved").rglob("*") if path.is_file())
     assert "small" in text
     assert "secret-key" not in text

@@ -20,7 +20,7 @@ from linnet.kb import KnowledgeBase
 from linnet.kb.build import build
 from linnet.pipeline import Fuse, Pipeline, fused_names
 from linnet.pipeline.component import Step
-from linnet.recipes import config
+from linnet.recipes import config, saving
 from linnet.rerank import lexical
 from linnet.rerank.lexical import Lexical
 from linnet.retrieve.bm25 import Bm25
@@ -163,7 +163,7 @@ def test_gold_types_are_let_through_where_the_detector_asks(mesh: KnowledgeBase,
 
 
 def test_it_is_saved(mesh: KnowledgeBase, corpus: list[Document], ranker: Lexical, tmp_path: Path) -> None:
-    config.save(Pipeline(*(before(mesh) >> ranker).parts, kb=mesh), tmp_path / "saved")
+    saving.save(Pipeline(*(before(mesh) >> ranker).parts, kb=mesh), tmp_path / "saved")
     again = config.load(tmp_path / "saved")
     docs = [doc.spans_only() for doc in corpus[:5]]
     assert again(docs) == (before(mesh) >> ranker)(docs)
@@ -184,7 +184,7 @@ def test_parts_of_a_fusion_are_heard_by_name(
     assert part.parameters == ranker.parameters + 6
     docs = [doc.spans_only() for doc in corpus[:5]]
     whole = fusion >> part
-    config.save(Pipeline(*whole.parts, kb=mesh), tmp_path / "saved")
+    saving.save(Pipeline(*whole.parts, kb=mesh), tmp_path / "saved")
     assert config.load(tmp_path / "saved")(docs) == whole(docs)
     with pytest.raises(PipelineError, match="trained with the scores of bm25 in a fusion, which candidates lack"):
         (before(mesh) >> part)(docs)
@@ -218,7 +218,7 @@ def test_columns_cannot_change_after_training(
 ) -> None:
     fewer = trained(mesh, corpus, omit=("heads",))
     for name, part in (("all", ranker), ("fewer", fewer)):
-        config.save(Pipeline(*(before(mesh) >> part).parts, kb=mesh), tmp_path / name)
+        saving.save(Pipeline(*(before(mesh) >> part).parts, kb=mesh), tmp_path / name)
     with pytest.raises(
         RecipeError, match=r"omit: \['designators'\], but it was trained with \['heads'\]; train it again"
     ):

@@ -27,7 +27,7 @@ from linnet.kb import KnowledgeBase
 from linnet.kb.build import build
 from linnet.kb.edit import edit
 from linnet.pipeline import Abbreviations, Allow, Pipeline, Sentences
-from linnet.recipes import config
+from linnet.recipes import config, saving
 from linnet.retrieve import dense_training
 from linnet.retrieve.dense import Dense, DenseArgs
 from linnet.retrieve.dense_network import BiEncoder
@@ -273,12 +273,12 @@ def test_saved_and_loaded_it_answers_alike(dense: Dense, tmp_path: Path) -> None
     docs = notes()
     taught(dense, docs, epochs=2)
     pipeline = Pipeline(dense, kb=dense.kb)
-    config.save(pipeline, tmp_path / "saved")
+    saving.save(pipeline, tmp_path / "saved")
     want = pipeline(docs)
     again = config.load(tmp_path / "saved")
     assert again(docs) == want
     assert not list(tmp_path.rglob("*.pkl")) + list(tmp_path.rglob("*.bin"))
-    config.save(again, tmp_path / "twice")
+    saving.save(again, tmp_path / "twice")
     assert config.load(tmp_path / "twice")(docs) == want
     (tmp_path / "saved" / "0-dense" / "model" / "mention" / "model.safetensors").unlink()
     with pytest.raises(LinnetError, match=r"model\.safetensors: is missing or damaged"):
@@ -286,7 +286,7 @@ def test_saved_and_loaded_it_answers_alike(dense: Dense, tmp_path: Path) -> None
 
 
 def test_a_folder_is_found_from_anywhere(dense: Dense, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    config.save(Pipeline(taught(dense, notes(), epochs=1), kb=dense.kb), tmp_path / "saved")
+    saving.save(Pipeline(taught(dense, notes(), epochs=1), kb=dense.kb), tmp_path / "saved")
     monkeypatch.chdir(tmp_path)
     loaded = config.load("saved")
     (tmp_path / "other").mkdir()
@@ -372,7 +372,7 @@ def test_a_window_larger_than_the_encoders_is_refused(names: KnowledgeBase, bert
 
 def test_a_pooling_that_was_not_trained_is_refused(dense: Dense, tmp_path: Path) -> None:
     taught(dense, notes(), epochs=1)
-    config.save(Pipeline(dense, kb=dense.kb), tmp_path / "saved")
+    saving.save(Pipeline(dense, kb=dense.kb), tmp_path / "saved")
     with pytest.raises(LinnetError, match=r"dense\.pooling: was trained with 'span', not with 'ends'"):
         config.load(tmp_path / "saved", changes=['dense.pooling="ends"'])
     changed = config.load(tmp_path / "saved")

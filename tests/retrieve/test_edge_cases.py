@@ -16,7 +16,7 @@ from linnet.kb import KnowledgeBase
 from linnet.kb.build import build
 from linnet.pipeline import Allow, Fuse, Pipeline, Retriever
 from linnet.pipeline.decide import Decide
-from linnet.recipes import config
+from linnet.recipes import config, saving
 from linnet.retrieve.bm25 import Bm25
 from linnet.retrieve.exact import Exact
 from linnet.retrieve.ngram import Ngram
@@ -237,7 +237,7 @@ def test_an_edit_of_the_knowledge_base(name: str, tmp_path: Path) -> None:
 
 def test_what_was_saved_before_an_edit(name: str, tmp_path: Path) -> None:
     before = build(concepts(), tmp_path / "edited.kb")
-    config.save(Pipeline(RETRIEVERS[name](before), kb=before), tmp_path / "saved")
+    saving.save(Pipeline(RETRIEVERS[name](before), kb=before), tmp_path / "saved")
     assert config.load(tmp_path / "saved").kb is not None
     with KnowledgeBase.edit(before.path) as edit:
         edit.retire("X:twin")

@@ -14,7 +14,7 @@ from linnet.kb import KnowledgeBase
 from linnet.kb.build import build
 from linnet.pipeline import Allow, Pipeline, Step
 from linnet.pipeline.aliases import Aliases
-from linnet.recipes import config
+from linnet.recipes import config, saving
 from linnet.retrieve.ngram import Ngram
 
 
@@ -151,7 +151,7 @@ def test_aliases_follow_retired_concepts(tmp_path: Path) -> None:
 def test_saved_loaded_pickled(kb: KnowledgeBase, tmp_path: Path) -> None:
     ngram = fitted(kb)
     pipeline = Pipeline(ngram, kb=kb)
-    config.save(pipeline, tmp_path / "saved")
+    saving.save(pipeline, tmp_path / "saved")
     [loaded] = config.load(tmp_path / "saved", kb=kb).parts
     assert isinstance(loaded, Ngram)
     moved = pickle.loads(pickle.dumps(ngram))

@@ -24,7 +24,7 @@ from linnet.kb.build import build
 from linnet.nn.encoder import Encoder
 from linnet.pipeline import Component, Pipeline
 from linnet.pipeline.learner import learner_of
-from linnet.recipes import config
+from linnet.recipes import config, saving
 from linnet.retrieve.dense import AlignArgs, Dense
 from linnet.retrieve.dense_network import BiEncoder
 from linnet.retrieve.dense_training import Alignment, _pairs, namesakes
@@ -178,10 +178,10 @@ def test_a_copy_is_aligned_without_the_original_noticing(dense: Dense) -> None:
 
 def test_what_was_aligned_is_saved_and_fine_tuned_after_loading(dense: Dense, tmp_path: Path) -> None:
     pipeline = Pipeline(aligned(dense), kb=dense.kb)
-    config.save(pipeline, tmp_path / "saved")
+    saving.save(pipeline, tmp_path / "saved")
     again = config.load(tmp_path / "saved")
     assert again(notes()) == pipeline(notes())
-    config.save(again, tmp_path / "twice")
+    saving.save(again, tmp_path / "twice")
     [loaded] = config.load(tmp_path / "twice").parts
     assert isinstance(loaded, Dense)
     for _ in loaded.fit(notes(), [], before=again, kb=dense.kb, args={"lr": 1e-12, "epochs": 1, "bf16": False}):

@@ -9,7 +9,7 @@ from linnet.detect.gold import Gold
 from linnet.errors import PipelineError, RecipeError
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Allow, Pipeline
-from linnet.recipes import config
+from linnet.recipes import config, saving
 from linnet.retrieve.exact import Exact
 from linnet.retrieve.ngram import Ngram
 from linnet.retrieve.types import BEFORE, Types
@@ -78,7 +78,7 @@ def test_unknown_types_are_named_all_at_once(kb: KnowledgeBase) -> None:
 def test_in_a_recipe_and_in_a_trained_folder(kb: KnowledgeBase, tmp_path: Path) -> None:
     (tmp_path / "recipe.toml").write_text(RECIPE, encoding="utf-8")
     made = config.load(tmp_path / "recipe.toml", kb=kb)
-    config.save(made, tmp_path / "saved")
+    saving.save(made, tmp_path / "saved")
     again = config.load(tmp_path / "saved", kb=kb)
     for pipeline in (made, again):
         assert isinstance(pipeline, Pipeline)

@@ -21,6 +21,7 @@ from linnet.bench import (
     evaluate,
     generate,
     hierarchical,
+    http,
     lexical,
     recognition,
     rerank,
@@ -55,6 +56,7 @@ app.command("hierarchical")(hierarchical.hierarchical)
 app.command("dense")(dense.dense)
 app.command("encode")(encode.encode)
 app.command("evaluate")(evaluate.evaluate)
+app.command("http")(http.http)
 app.command("lexical")(lexical.lexical)
 app.command("recognition")(recognition.recognition)
 app.command("rerank")(rerank.rerank)

@@ -25,7 +25,7 @@ from linnet.fit.plan import learners, tasks
 from linnet.fit.training import train_in_place
 from linnet.pipeline import Pipeline
 from linnet.pipeline.component import Component, blind
-from linnet.recipes import config
+from linnet.recipes import config, saving
 from linnet.recipes.config import load, read_recipe
 from linnet.recipes.recipe import Recipe
 
@@ -142,7 +142,7 @@ def _train(pipeline: Pipeline, recipe: Recipe, splits: tuple[list[Document], lis
         return Pipeline(*saved.parts[:last], *pipeline.parts[last:], kb=pipeline.kb, allow=pipeline.allow)
     logger.info("training %s", ", ".join(task.label for task in todo))
     train_in_place(pipeline, todo, train, dev)
-    config.save(pipeline, place)
+    saving.save(pipeline, place)
     return pipeline
 
 

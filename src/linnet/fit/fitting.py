@@ -34,7 +34,7 @@ from linnet.pipeline import Allow, Fuse, Pipeline, Stage
 from linnet.pipeline.component import Component, Fits, Step
 from linnet.pipeline.decide import Decide
 from linnet.pipeline.learner import Learner, inner_of
-from linnet.recipes import config
+from linnet.recipes import config, saving
 from linnet.train.args import FREE
 
 __all__ = [
@@ -338,7 +338,7 @@ def train(
 
 
 def _save(pipeline: Pipeline, folder: Path, curve: Curve, lines: Sequence[str]) -> None:
-    config.save(pipeline, folder)
+    saving.save(pipeline, folder)
     curve.save(folder)
     with (folder / "card.md").open("a", encoding="utf-8") as card:
         card.writelines(f"* {line}\n" for line in lines)

@@ -7,8 +7,14 @@ from __future__ import annotations
 
 import functools
 from importlib import metadata
+from typing import TYPE_CHECKING
 
-__all__ = ["COMPONENTS", "components", "is_called"]
+from linnet.errors import LinnetError
+
+if TYPE_CHECKING:
+    from linnet.pipeline import Component
+
+__all__ = ["COMPONENTS", "components", "is_called", "name_of"]
 
 COMPONENTS = {
     "abbreviations": "linnet.pipeline.pipeline:Abbreviations",
@@ -54,3 +60,12 @@ def is_called(component: str, name: str) -> bool:
 def _plugins() -> dict[str, str]:
     """Return the components of other packages; looking through all that is installed takes milliseconds."""
     return {point.name: point.value for point in metadata.entry_points(group="linnet.components")}
+
+
+def name_of(part: Component) -> str:
+    """Return the name that recipes call a component by."""
+    wanted = f"{type(part).__module__}:{type(part).__qualname__}"
+    for name, target in components().items():
+        if target == wanted:
+            return name
+    raise LinnetError(f"{wanted} has no name: register it in the entry point group linnet.components")

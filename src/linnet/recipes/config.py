@@ -10,10 +10,8 @@ from __future__ import annotations
 import dataclasses
 import functools
 import importlib
-import json
 import os
 import tomllib
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
@@ -21,17 +19,15 @@ from typing import Any, cast, get_type_hints
 
 from pydantic import TypeAdapter, ValidationError
 
-from linnet import __version__
-from linnet.checksums import write_checksums
 from linnet.errors import FormatError, KnowledgeBaseError, LinnetError, RecipeError, did_you_mean
-from linnet.home import read_json, writable
+from linnet.home import read_json
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Component, Pipeline, Stage
-from linnet.pipeline.component import Seen, describe_seen
+from linnet.pipeline.component import Seen
 from linnet.pipeline.learner import HANDED_IN
-from linnet.recipes.components import COMPONENTS, components, is_called
-from linnet.recipes.knowledge_bases import kb_of_version, name_of_kb, open_kb
-from linnet.recipes.recipe import Recipe, allow_lines, check_value, messages, nested_tables, probes, toml_value
+from linnet.recipes.components import COMPONENTS, components, is_called, name_of
+from linnet.recipes.knowledge_bases import kb_of_version, open_kb
+from linnet.recipes.recipe import Recipe, check_value, is_address, messages, nested_tables, probes
 from linnet.recipes.renamed import rename, rename_keywords
 from linnet.text.files import read_text
 
@@ -47,7 +43,6 @@ __all__ = [
     "open_kb",
     "read_recipe",
     "recipes",
-    "save",
 ]
 
 SEEN = "seen.json"  # of a trained folder: `Pipeline.seen`
@@ -244,25 +239,39 @@ def local(source: str | Path) -> str | Path:
     return folder_of(str(source))
 
 
-def load(source: str | Path, *, kb: str | Path | KnowledgeBase | None = None, changes: Sequence[str] = ()) -> Pipeline:
-    """Return the pipeline of a shipped recipe, a recipe file or a trained folder.
+def load(
+    source: str | Path,
+    *,
+    kb: str | Path | KnowledgeBase | None = None,
+    changes: Sequence[str] = (),
+    api_key: str | None = None,
+) -> Pipeline:
+    """Return the pipeline of a shipped recipe, a recipe file or a trained folder, or one that runs on a server.
 
     Args:
-        source: its name or path; ``hf:OWNER/NAME`` (``@REVISION``) is a trained folder at the Hugging Face Hub.
-        kb: a knowledge base instead of the one it names.
+        source: its name or path; ``hf:OWNER/NAME`` (``@REVISION``) is a trained folder at the Hugging Face Hub,
+            ``http://host:8421`` or ``http://host:8421#name`` a server (`linnet.pipeline.remote`).
+        kb: a knowledge base instead of the one it names; of a server, the one it has, if that is here too.
         changes: as for `read_recipe`.
+        api_key: for a server; None takes the environment variable LINNET_API_KEY.
 
     Raises:
-        RecipeError: the recipe has wrong fields.
+        RecipeError: the recipe has wrong fields, or is a server's, and cannot be changed.
         KnowledgeBaseError: there is none, or it is not the one a folder was trained with, nor this one with edits.
     """
+    if is_address(source):
+        if changes:
+            raise RecipeError(source, [f"{changes[0]}: the pipeline of a server cannot be changed from here"])
+        from linnet.pipeline.remote import load_remote  # noqa: PLC0415 - most pipelines run here
+
+        return load_remote(str(source), kb=None if kb is None else _opened(kb), api_key=api_key)
     named, source = source, local(source)
     folder = Path(source)
     trained = str(source) not in recipes() and folder.is_dir()
     recipe = read_recipe(folder / "pipeline.toml" if trained else source, changes=changes)
     if kb is None and source != named:  # what its maker calls the knowledge base may be something else here
         kb = kb_of_version(recipe.kb_version)
-    opened = recipe.open_kb() if kb is None else kb if isinstance(kb, KnowledgeBase) else open_kb(kb)
+    opened = recipe.open_kb() if kb is None else _opened(kb)
     if opened is None:
         raise RecipeError(source, ["kb: missing; name a knowledge base in the recipe or give one"])
     if recipe.kb_version and not opened.comes_from(recipe.kb_version):
@@ -276,6 +285,10 @@ def load(source: str | Path, *, kb: str | Path | KnowledgeBase | None = None, ch
     if trained and (folder / SEEN).is_file():
         made.seen = Seen(read_json(folder / SEEN))
     return made
+
+
+def _opened(kb: str | Path | KnowledgeBase) -> KnowledgeBase:
+    return kb if isinstance(kb, KnowledgeBase) else open_kb(kb)
 
 
 def _make_all(parts: Sequence[Mapping[str, Any]], kb: KnowledgeBase, saved: Path | None) -> list[Component]:
@@ -317,80 +330,3 @@ def _apply_keywords(name: str, component: Stage, keywords: Mapping[str, Any]) ->
         setattr(component, key, value)
     component.__post_init__()
     return component
-
-
-# --- saving ----------------------------------------------------------------------------------------------------------
-
-
-def save(pipeline: Pipeline, folder: str | Path) -> None:
-    """Write a pipeline as a folder that `load` reads: ``pipeline.toml``, ``card.md`` and one folder per component.
-
-    ``seen.json`` says which documents the pipeline has seen, where it has learned from any.
-
-    Raises:
-        LinnetError: the folder holds something already, or a component has no name to load it by.
-    """
-    folder = Path(folder)
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise LinnetError(f"{folder} exists and is not empty: give a new folder")
-    if pipeline.kb is None:
-        raise KnowledgeBaseError("the pipeline has no knowledge base to name in its folder: make it with linnet.load")
-    _name_all(pipeline.parts)  # before anything is written
-    head = f"kb = {toml_value(name_of_kb(pipeline.kb))}\nkb_version = {toml_value(pipeline.kb.version)}\n"
-    head += allow_lines(pipeline.allow)
-    writable(folder)
-    tables = _save_all(pipeline.parts, folder, "pipeline")
-    (folder / "pipeline.toml").write_text("\n".join([head, *tables]), encoding="utf-8")
-    if pipeline.seen:
-        (folder / SEEN).write_text(json.dumps(pipeline.seen, indent=1) + "\n", encoding="utf-8")
-    (folder / "card.md").write_text(_card(pipeline, pipeline.kb), encoding="utf-8")
-
-
-def _save_all(parts: Sequence[Component], folder: Path, table: str) -> list[str]:
-    """Save components into subfolders ``0-use``, …; return their tables of the recipe."""
-    tables = []
-    for index, (name, part) in enumerate(_name_all(parts)):
-        place = folder / f"{index}-{name}"
-        tables.append(f"[[{table}]]\nuse = {toml_value(name)}\n{_keyword_lines(part)}")
-        if part.inner:
-            tables += _save_all(part.inner, place, f"{table}.of")
-        else:
-            part.save(place)
-            write_checksums(place)
-    return tables
-
-
-def _name_all(parts: Sequence[Component]) -> list[tuple[str, Stage]]:
-    """Return components with the names that recipes call them by, or refuse those that cannot be saved."""
-    named = []
-    for part in parts:
-        if not isinstance(part, Stage):
-            raise LinnetError(f"{type(part).__name__} cannot be saved: it is not a linnet.pipeline.Stage")
-        named.append((name_of(part), part))
-        _name_all(part.inner)
-    return named
-
-
-def name_of(part: Component) -> str:
-    """Return the name that recipes call a component by."""
-    wanted = f"{type(part).__module__}:{type(part).__qualname__}"
-    for name, target in components().items():
-        if target == wanted:
-            return name
-    raise LinnetError(f"{wanted} has no name: register it in the entry point group linnet.components")
-
-
-def _keyword_lines(part: Stage) -> str:
-    defaults = {field.name: field.default for field in dataclasses.fields(cast("Any", part))}
-    changed = {key: value for key, value in part.config().items() if value != defaults.get(key)}
-    return "".join(f"{key} = {toml_value(value)}\n" for key, value in changed.items() if value is not None)
-
-
-def _card(pipeline: Pipeline, kb: KnowledgeBase) -> str:
-    seen = describe_seen(Counter(pipeline.seen.values()))
-    return (
-        f"# {pipeline!r}\n\n"
-        f"* made by Linnet {__version__}\n"
-        f"* knowledge base: {kb.info['name']}, version {kb.version}, {kb.info['concepts']} concepts\n"
-        + (f"* texts seen ({SEEN}): {seen}; measure on others\n" if seen else "")
-    )

@@ -17,6 +17,7 @@ from linnet.pipeline.component import blind
 from linnet.pipeline.context import Context
 from linnet.pipeline.decide import Decide
 from linnet.recipes.config import components, local, make, name_of, open_kb, read_recipe, recipes
+from linnet.recipes.recipe import is_address
 from linnet.text.known_forms import read_senses
 
 __all__ = [
@@ -64,10 +65,10 @@ def default_recipe(kb: str | None) -> str:
 def find_untrained(source: str, *, changes: Sequence[str] = ()) -> tuple[str, list[str]]:
     """Return the recipe that trains the pipeline, and the parts that are still untrained.
 
-    There are none of a trained folder, nor of a recipe that trains nothing.
+    There are none of a trained folder or a server, nor of a recipe that trains nothing.
     """
     source = str(local(source))
-    if source not in recipes() and Path(source).is_dir():
+    if is_address(source) or (source not in recipes() and Path(source).is_dir()):
         return source, []
     recipe = read_recipe(source, changes=changes)
     source = recipe.trained_by or source  # whose parts it takes

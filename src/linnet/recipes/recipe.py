@@ -46,6 +46,7 @@ __all__ = [
     "Recipe",
     "allow_lines",
     "check_value",
+    "is_address",
     "messages",
     "nested_tables",
     "probes",
@@ -56,6 +57,15 @@ LISTS = ("sequence_str", "list_type", "tuple_type")  # what pydantic calls it th
 Floor = Annotated[float, Field(allow_inf_nan=False)]
 LARGEST = float(1 << 53)  # beyond it floats skip whole numbers
 Number = Annotated[int | float, Field(ge=-LARGEST, le=LARGEST, allow_inf_nan=False)]
+
+
+def is_address(source: object) -> bool:
+    """Return whether something is the address of a server, and no recipe or folder.
+
+    >>> is_address("http://localhost:8421"), is_address("bc5cdr/tagger")
+    (True, False)
+    """
+    return isinstance(source, str) and source.lower().startswith(("http://", "https://"))
 
 
 # --- what is tuned ---------------------------------------------------------------------------------------------------

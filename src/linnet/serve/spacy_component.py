@@ -34,8 +34,9 @@ from linnet.data import Candidates, Document, Mention
 from linnet.errors import FormatError, KnowledgeBaseError, LinnetError, did_you_mean
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Pipeline
-from linnet.recipes.config import load, save
+from linnet.recipes.config import load
 from linnet.recipes.linking import link_given
+from linnet.recipes.saving import save
 
 __all__ = ["Link", "LinnetComponent", "make_linnet"]
 

@@ -121,5 +121,11 @@ ACCESS: Mapping[str, Access] = MappingProxyType(
         "GET /projects/{project}/exports/{format}": _read(*LEADERS),
         "GET /projects/{project}/history": _read(*LEADERS),
         "POST /projects/{project}/history": _manage(ADMIN, replayed=False),
+        "POST /link": _work(USER, replayed=False),
+        "GET /concepts/{concept}": _read(USER),
+        "GET /search": _read(USER),
+        "GET /pipelines": _read(USER),
+        "GET /health": _read(ANYONE),
+        "GET /metrics": _manage(SITE),
     }
 )

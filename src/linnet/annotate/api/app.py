@@ -26,6 +26,7 @@ from linnet.annotate.api import (
     exports,
     jobs,
     kb,
+    linking,
     oidc,
     projects,
     proposals,
@@ -38,24 +39,26 @@ from linnet.annotate.api import (
 )
 from linnet.annotate.api.access import ACCESS, PREFIX
 from linnet.annotate.api.guard import Guarded, access_of, make_router
-from linnet.annotate.api.limits import HEADERS, PRIVATE, Limits
 from linnet.annotate.api.pages import PAGES, Page
-from linnet.annotate.api.problems import handle_errors
+from linnet.annotate.api.problems import of_workbench
 from linnet.annotate.api.workbench import Settings, Workbench
 from linnet.annotate.store import Store
 from linnet.errors import LinnetError
+from linnet.serve.limits import HEADERS, PRIVATE, Limits
+from linnet.serve.linking import Linking
+from linnet.serve.problems import handle_errors
 
 __all__ = ["make_app", "routes_of"]
 
 RESOURCES = (  # the first route that fits answers: those that are asked for most often come first
     assignments, candidates, kb, documents, samples, session, oidc, users, projects, uploads, stream, proposals, jobs,
-    quality, exports, demo,
+    quality, exports, demo, linking,
 )  # fmt: skip
 LARGE = ("uploads", "history")  # the last part of paths that take files
 
 
-def make_app(store: Store, settings: Settings) -> fastapi.FastAPI:
-    """Return the application; ``app.state.workbench`` is what its requests share.
+def make_app(store: Store, settings: Settings, link: Linking | None = None) -> fastapi.FastAPI:
+    """Return the application; ``app.state.workbench`` is what its requests share, ``link`` what it links texts with.
 
     Raises:
         LinnetError: a route that the table of access does not have, or the other way round.
@@ -69,14 +72,17 @@ def make_app(store: Store, settings: Settings) -> fastapi.FastAPI:
         openapi_url=None,
     )
     app.state.workbench = Workbench(store, settings)
+    app.state.linking = link or Linking({})
     for router in (*(resource.router for resource in RESOURCES), _description(app)):
         # the routes themselves: a router that is included need not show what it holds
         app.router.routes.extend(router.routes)
     app.router.routes.extend(PAGES)
-    handle_errors(app, {**HEADERS, "Cache-Control": PRIVATE})
+    handle_errors(app, {**HEADERS, "Cache-Control": PRIVATE}, of_workbench)
     _check_routes(app)
 
     def largest(method: str, path: str) -> int:
+        if path == f"{PREFIX}/link":
+            return int(app.state.linking.settings.body)
         large = method == "POST" and path.rpartition("/")[2] in LARGE
         return settings.largest_upload if large else settings.largest_body
 

@@ -15,7 +15,6 @@ from linnet.annotate.acts import Command
 from linnet.annotate.adjudication import give_to_judge
 from linnet.annotate.api.documents import After, AfterRow, Limit, document_in
 from linnet.annotate.api.guard import Asked, Asker, Bench, make_router
-from linnet.annotate.api.problems import Problem, not_found
 from linnet.annotate.api.projects import IfMatch, etag, kb_of_project, sequence
 from linnet.annotate.api.session import Body
 from linnet.annotate.api.workbench import Workbench
@@ -26,6 +25,7 @@ from linnet.annotate.elsewhere import find_elsewhere
 from linnet.annotate.people import role_of
 from linnet.annotate.tables import assignment, event
 from linnet.errors import KnowledgeBaseError
+from linnet.serve.problems import Problem, not_found
 
 __all__ = ["router", "shown_event"]
 

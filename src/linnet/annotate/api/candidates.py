@@ -10,7 +10,6 @@ from pydantic import Field
 
 from linnet.annotate.api.documents import document_in
 from linnet.annotate.api.guard import Asked, Bench, make_router
-from linnet.annotate.api.problems import Problem
 from linnet.annotate.api.projects import project_of
 from linnet.annotate.api.session import Body
 from linnet.annotate.blind import may_ask
@@ -22,6 +21,7 @@ from linnet.annotate.uses import concepts_for
 from linnet.data import Document, Span
 from linnet.detect.conjuncts import is_name, readings
 from linnet.kb import KnowledgeBase
+from linnet.serve.problems import Problem
 
 __all__ = ["router"]
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from ipaddress import ip_address
 from typing import Any
-from urllib.parse import urlsplit
 
 from fastapi import Request, Response
 
 from linnet.annotate.api.guard import Bench, make_router
-from linnet.annotate.api.problems import Problem
 from linnet.annotate.api.session import Body, begin
 from linnet.annotate.demo import demo_user
+from linnet.serve.loopback import host_in, is_loopback
+from linnet.serve.problems import Problem
 
-__all__ = ["is_loopback", "router"]
+__all__ = ["router"]
 
 router = make_router()
 
@@ -32,7 +31,7 @@ def begin_demo(
     """Sign in to a demo, where whoever uses this machine is its only user; ``csrf`` as of every other session."""
     if not bench.settings.demo:
         raise Problem(404)
-    if not is_loopback(_host(request)):
+    if not is_loopback(host_in(request.headers.get("Host", ""))):
         # a name of another site that was made to lead here: for browsers, that site's pages are then this server's own
         raise Problem(403, "host", "A demo is for this machine alone", "open it as http://localhost")
     with bench.store.write() as db:
@@ -40,23 +39,3 @@ def begin_demo(
         if user is None:
             raise Problem(403, "demo", "The demo has ended", "its user has a password now: start it without --demo")
         return begin(db, request, response, user)
-
-
-def _host(request: Request) -> str:
-    """Return the name in the address that the browser has opened, without the port."""
-    try:
-        return urlsplit(f"//{request.headers.get('Host', '')}").hostname or ""
-    except ValueError:
-        return ""
-
-
-def is_loopback(host: str) -> bool:
-    """Return whether a host is this machine itself, seen from itself.
-
-    >>> [is_loopback(host) for host in ("localhost", "127.0.0.1", "::1", "0.0.0.0", "localhost.example.org", "")]
-    [True, True, True, False, False, False]
-    """
-    try:
-        return host == "localhost" or ip_address(host).is_loopback
-    except ValueError:
-        return False

@@ -9,10 +9,10 @@ from fastapi import Header, Query, Response
 
 from linnet.annotate import tables
 from linnet.annotate.api.guard import LARGEST, Asked, Asker, Bench, Row, make_router
-from linnet.annotate.api.problems import not_found
 from linnet.annotate.documents import redact
 from linnet.annotate.exporting import erase as remove_exports
 from linnet.annotate.tables import document
+from linnet.serve.problems import not_found
 
 __all__ = ["After", "AfterRow", "Limit", "document_in", "router"]
 

@@ -19,7 +19,6 @@ from starlette.responses import FileResponse, StreamingResponse
 
 from linnet.annotate import tables
 from linnet.annotate.api.guard import Asked, Asker, Bench, make_router
-from linnet.annotate.api.problems import not_found
 from linnet.annotate.api.workbench import Workbench
 from linnet.annotate.blind import visible_streams
 from linnet.annotate.exports import export_project
@@ -29,6 +28,7 @@ from linnet.annotate.reading import lines_of
 from linnet.corpora import FORMATS, WRITABLE, fitting, write
 from linnet.data import Document
 from linnet.errors import DataError
+from linnet.serve.problems import not_found
 
 __all__ = ["router"]
 

@@ -16,10 +16,10 @@ from starlette.responses import Response
 
 from linnet.annotate.api.access import ACCESS, ANYONE, PREFIX, SITE, USER, Access
 from linnet.annotate.api.idempotency import answer_once
-from linnet.annotate.api.problems import RESPONSES, Problem, not_found
 from linnet.annotate.api.workbench import Workbench
 from linnet.annotate.signing import Caller, by_session, by_token, same_secret
 from linnet.annotate.tables import assignment, job, member, model, project
+from linnet.serve.problems import RESPONSES, Problem, not_found
 
 __all__ = [
     "COOKIES",

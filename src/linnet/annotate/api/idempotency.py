@@ -13,10 +13,10 @@ from fastapi import Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
-from linnet.annotate.api.problems import Problem
 from linnet.annotate.journal import lock
 from linnet.annotate.store import Store
 from linnet.annotate.tables import idem, now
+from linnet.serve.problems import Problem
 
 __all__ = ["answer_once"]
 

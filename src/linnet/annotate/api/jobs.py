@@ -9,13 +9,13 @@ from pydantic import Field, JsonValue
 from starlette.responses import FileResponse
 
 from linnet.annotate.api.guard import Asked, Asker, Bench, make_router
-from linnet.annotate.api.problems import not_found
 from linnet.annotate.api.session import Body
 from linnet.annotate.api.workbench import Workbench
 from linnet.annotate.comparing import compare_models
 from linnet.annotate.jobs import Job, ask_to_cancel, enqueue, find, jobs_of
 from linnet.annotate.models import model_row, models_of, project_row, recipes_for, use
 from linnet.annotate.orders import check_order
+from linnet.serve.problems import not_found
 
 __all__ = ["router"]
 

@@ -12,7 +12,6 @@ from pydantic import Field
 
 from linnet.annotate.api.aside import Aside
 from linnet.annotate.api.guard import LARGEST, Asked, Asker, Bench, make_router
-from linnet.annotate.api.problems import not_found
 from linnet.annotate.api.projects import Choices
 from linnet.annotate.api.session import Body
 from linnet.annotate.api.workbench import Workbench
@@ -27,6 +26,7 @@ from linnet.data import Concept
 from linnet.errors import KnowledgeBaseError
 from linnet.home import kb_folder
 from linnet.kb import KnowledgeBase
+from linnet.serve.problems import not_found
 
 __all__ = ["router"]
 

@@ -11,11 +11,11 @@ from pydantic import Field
 from starlette.responses import RedirectResponse
 
 from linnet.annotate.api.guard import Bench, make_router
-from linnet.annotate.api.problems import Problem
 from linnet.annotate.api.session import Body, begin
 from linnet.annotate.identities import user_of
 from linnet.annotate.oidc import Provider, derive
 from linnet.annotate.signing import same_secret
+from linnet.serve.problems import Problem
 
 __all__ = ["router"]
 

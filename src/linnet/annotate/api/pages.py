@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from linnet.annotate.api.problems import not_found
+from linnet.serve.problems import not_found
 
 __all__ = ["FOLDER", "PAGES", "Page"]
 

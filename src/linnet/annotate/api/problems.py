@@ -1,134 +1,20 @@
-"""Every error as problem details for HTTP interfaces (RFC 9457), with one type for each kind of error."""
+"""What the errors of the workbench are in HTTP."""
 
 from __future__ import annotations
-
-import logging
-from collections.abc import Mapping, Sequence
-from http import HTTPStatus
-from typing import Any
-
-from fastapi import FastAPI, Request
-from fastapi.exceptions import RequestValidationError
-from starlette.exceptions import HTTPException
-from starlette.responses import JSONResponse, Response
 
 from linnet.annotate.oidc import ProviderError
 from linnet.annotate.problems import BusyError, ConflictError, NotFoundError, RefusedError
 from linnet.annotate.signing import TooManyAttemptsError, UnknownCallerError
-from linnet.errors import LinnetError, MissingExtraError, UnknownConceptError
+from linnet.errors import LinnetError
+from linnet.serve.problems import Problem, of_ours
 
-__all__ = ["RESPONSES", "Problem", "handle_errors", "not_found"]
+__all__ = ["of_workbench"]
 
-logger = logging.getLogger(__name__)
-
-MEDIA_TYPE = "application/problem+json"
-STATUS: dict[tuple[type[LinnetError], ...], int] = {
-    (UnknownCallerError,): 401,
-    (NotFoundError, UnknownConceptError): 404,
-    (ProviderError,): 502,
-    (MissingExtraError,): 503,
-}
-# what any route may answer, for the description of the interface
-RESPONSES: dict[int | str, dict[str, Any]] = {
-    "default": {
-        "description": "What went wrong (RFC 9457)",
-        "content": {
-            MEDIA_TYPE: {
-                "schema": {
-                    "type": "object",
-                    "required": ["type", "title", "status"],
-                    "properties": {
-                        "type": {"type": "string"},
-                        "title": {"type": "string"},
-                        "status": {"type": "integer"},
-                        "detail": {"type": "string"},
-                        "errors": {"type": "array", "items": {"type": "object"}},
-                    },
-                }
-            }
-        },
-    }
-}
+STATUS: dict[type[LinnetError], int] = {UnknownCallerError: 401, NotFoundError: 404, ProviderError: 502}
 
 
-class Problem(HTTPException):
-    """An answer that refuses a request.
-
-    Args:
-        status: of HTTP.
-        type: the last part of the problem's type, such as ``csrf``; what the status is called when empty.
-        title: a short sentence, the same for every problem of this type.
-        detail: what is wrong with this request, and what helps.
-        headers: of the answer.
-        more: other members of the answer.
-    """
-
-    def __init__(
-        self,
-        status: int,
-        type: str = "",
-        title: str = "",
-        detail: str = "",
-        *,
-        headers: Mapping[str, str] | None = None,
-        more: Mapping[str, Any] | None = None,
-    ) -> None:
-        phrase = HTTPStatus(status).phrase
-        self.type, self.title = type or phrase.lower().replace(" ", "-"), title or phrase
-        self.more = dict(more or {})
-        super().__init__(status, detail, dict(headers or {}))
-
-    def answer(self) -> Response:
-        """Return the answer."""
-        body = {"type": f"/problems/{self.type}", "title": self.title, "status": self.status_code}
-        body |= {"detail": self.detail} if self.detail else {}
-        return JSONResponse({**body, **self.more}, self.status_code, self.headers, media_type=MEDIA_TYPE)
-
-
-def not_found(what: str) -> Problem:
-    """Return the answer for what does not exist, or that the asker must not know of: the two look the same."""
-    return Problem(404, detail=f"there is no such {what}")
-
-
-def handle_errors(app: FastAPI, headers: Mapping[str, str]) -> None:
-    """Make all errors of an application such answers; those to mistakes of ours get `headers` here and nowhere else."""
-
-    async def problem(_request: Request, error: Exception) -> Response:
-        answer = _problem(error).answer()
-        if answer.status_code == 500:
-            answer.headers.update(headers)
-        return answer
-
-    for kind in (HTTPException, RequestValidationError, LinnetError, Exception):
-        app.add_exception_handler(kind, problem)
-
-
-def _problem(error: Exception) -> Problem:
-    if isinstance(error, Problem):
-        return error
-    if isinstance(error, HTTPException):
-        detail = "" if error.detail == HTTPStatus(error.status_code).phrase else str(error.detail)
-        return Problem(error.status_code, detail=detail, headers=error.headers)
-    if isinstance(error, RequestValidationError):
-        return _invalid(error.errors())
-    if isinstance(error, LinnetError):
-        return _of_ours(error)
-    logger.error("a request failed", exc_info=error)
-    return Problem(500, detail="this is a mistake in Linnet; the server's log says more")
-
-
-def _invalid(errors: Sequence[Mapping[str, Any]]) -> Problem:
-    said = []
-    for error in errors:
-        place, *path = error["loc"]
-        pointer = "".join(f"/{str(step).replace('~', '~0').replace('/', '~1')}" for step in path)
-        said.append({"in": str(place), "pointer": pointer, "message": str(error["msg"])})
-    if any(error["type"] == "json_invalid" for error in errors):
-        return Problem(400, "not-json", "The body is not JSON", more={"errors": said})
-    return Problem(422, "invalid", "Some values are not as expected", more={"errors": said})
-
-
-def _of_ours(error: LinnetError) -> Problem:
+def of_workbench(error: LinnetError) -> Problem:
+    """Return what an error is in HTTP."""
     said = str(error)
     if isinstance(error, ConflictError):
         more = {"seq": error.seq, "conflicts": [one._asdict() for one in error.differences]}
@@ -139,7 +25,5 @@ def _of_ours(error: LinnetError) -> Problem:
         return Problem(429, detail=said, headers={"Retry-After": str(error.wait)})
     if isinstance(error, BusyError):
         return Problem(503, detail=said, headers={"Retry-After": "1"})
-    status = next((status for kinds, status in STATUS.items() if isinstance(error, kinds)), None)
-    if status is None:
-        return Problem(422, "refused-data", "The data cannot be used", said)
-    return Problem(status, detail=said)
+    status = next((status for kind, status in STATUS.items() if isinstance(error, kind)), None)
+    return of_ours(error) if status is None else Problem(status, detail=said)

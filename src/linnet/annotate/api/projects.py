@@ -10,7 +10,6 @@ from pydantic import Field
 
 from linnet.annotate import tables
 from linnet.annotate.api.guard import Asked, Bench, make_router, number_of
-from linnet.annotate.api.problems import Problem
 from linnet.annotate.api.session import Body
 from linnet.annotate.api.workbench import Workbench
 from linnet.annotate.journal import lock
@@ -19,6 +18,7 @@ from linnet.annotate.people import Role, add_guideline, add_project, change_sett
 from linnet.annotate.sampling import STRATEGIES
 from linnet.errors import DataError, KnowledgeBaseError
 from linnet.kb import KnowledgeBase
+from linnet.serve.problems import Problem
 
 __all__ = ["IfMatch", "etag", "kb_of_project", "project_of", "router", "sequence"]
 

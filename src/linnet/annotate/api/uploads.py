@@ -13,7 +13,6 @@ from fastapi import Form, UploadFile
 from pydantic import Field
 
 from linnet.annotate.api.guard import Asked, Asker, Bench, make_router
-from linnet.annotate.api.problems import Problem
 from linnet.annotate.api.session import Body
 from linnet.annotate.api.workbench import Workbench
 from linnet.annotate.documents import Added, add_documents
@@ -23,6 +22,7 @@ from linnet.annotate.reading import File, Read, paste_id, read_files
 from linnet.annotate.tables import now, upload
 from linnet.corpora.formats import READABLE
 from linnet.data import Document
+from linnet.serve.problems import Problem
 
 __all__ = ["router"]
 

@@ -10,11 +10,11 @@ from pydantic import Field
 
 from linnet.annotate import tables
 from linnet.annotate.api.guard import Asked, Bench, Row, make_router
-from linnet.annotate.api.problems import Problem, not_found
 from linnet.annotate.api.session import Body
 from linnet.annotate.journal import lock
 from linnet.annotate.people import add_user, name_of
 from linnet.annotate.signing import LINK, any_administrator, disable, make_link, make_token
+from linnet.serve.problems import Problem, not_found
 
 __all__ = ["router"]
 

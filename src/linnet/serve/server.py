@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import math
 import os
 import socket
 import sys
@@ -20,7 +21,7 @@ try:
 except ModuleNotFoundError as error:
     raise MissingExtraError("uvicorn", extra="serve", wanted_by="linnet serve") from error
 
-__all__ = ["GRACE", "Server", "bind"]
+__all__ = ["GRACE", "Server", "bind", "make_config"]
 
 SWITCH = 0.001  # seconds that a thread may compute before another one has a turn: answers are short
 GRACE = 10  # seconds that requests under way have when the server is to stop
@@ -65,29 +66,48 @@ def _refused(host: str, port: int, error: OSError) -> str:
     return f"cannot listen at port {port} of {host}: {os.strerror(error.errno or 0)}; choose another one with --port"
 
 
+def make_config(app: fastapi.FastAPI | Callable[[], fastapi.FastAPI], *, grace: float, chatty: bool) -> uvicorn.Config:
+    """Return how uvicorn serves an application, or what a function returns that makes one in its own process."""
+    level = "info" if chatty else "warning"
+    made = isinstance(app, fastapi.FastAPI)
+    return uvicorn.Config(app, factory=not made, log_level=level, timeout_graceful_shutdown=math.ceil(grace))
+
+
 class Server(uvicorn.Server):
     """Serves an application at sockets (`bind`) until a signal comes; ``started`` says whether it ever did.
 
     Args:
-        app: from `linnet.annotate.api.app.make_app`.
+        app: what answers.
         greet: is called with the port as soon as it listens.
+        stop: is called when it is to stop, before what is under way has ended.
+        grace: seconds that requests under way have then.
+        switch: seconds that a thread may compute before another one has a turn; None leaves Python's own.
         chatty: log every request.
     """
 
-    def __init__(self, app: fastapi.FastAPI, greet: Callable[[int], object], *, chatty: bool = False) -> None:
-        level = "info" if chatty else "warning"
-        super().__init__(uvicorn.Config(app, log_level=level, timeout_graceful_shutdown=GRACE))
-        self._greet, self._stopping = greet, app.state.workbench.stopping
+    def __init__(
+        self,
+        app: fastapi.FastAPI,
+        greet: Callable[[int], object],
+        *,
+        stop: Callable[[], object],
+        grace: float = GRACE,
+        switch: float | None = SWITCH,
+        chatty: bool = False,
+    ) -> None:
+        super().__init__(make_config(app, grace=grace, chatty=chatty))
+        self._greet, self._stop, self._switch = greet, stop, switch
 
     def handle_exit(self, sig: int, frame: object) -> None:  # noqa: ARG002 - uvicorn's signature
         """Stop; uvicorn's own way would raise the signal again when all is done, as if it had not been."""
-        self._stopping.set()  # streams of events would go on for ever
+        self._stop()
         self.force_exit = self.should_exit and sig == SIGINT
         self.should_exit = True
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Begin to listen."""
-        sys.setswitchinterval(SWITCH)
+        if self._switch is not None:
+            sys.setswitchinterval(self._switch)
         await super().startup(sockets)
         if self.started:
             self._greet(self.servers[0].sockets[0].getsockname()[1])

@@ -9,10 +9,10 @@ import re
 from collections.abc import Callable, Mapping, MutableMapping
 from typing import Any
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from linnet.annotate.api.problems import Problem
+from linnet.serve.problems import Problem
 
 __all__ = ["HEADERS", "PRIVATE", "Limits"]
 
@@ -34,6 +34,18 @@ DIGEST = re.compile(r"([a-z*][a-z0-9_.*-]*)=:([A-Za-z0-9+/=]*):(?:;[^,]*)?")
 ALGORITHMS = {"sha-256": hashlib.sha256, "sha-512": hashlib.sha512}
 STRICT = "max-age=31536000"
 PRIVATE = "no-store"  # documents may be about patients: nothing stays in a cache unless a route says so
+# by whether the connection is secure
+ADDED = {
+    secure: [
+        (name.lower().encode(), value.encode())
+        for name, value in {
+            **HEADERS,
+            "Cache-Control": PRIVATE,
+            **({"Strict-Transport-Security": STRICT} if secure else {}),
+        }.items()
+    ]
+    for secure in (False, True)
+}
 
 
 class Limits:
@@ -54,12 +66,13 @@ class Limits:
             await send(message)
 
         most = self.largest(scope["method"], scope["path"])
-        said = Headers(scope=scope).get("content-length", "0")
+        headers = Headers(scope=scope)
+        said = headers.get("content-length", "0")
         if not said.isdecimal() or int(said) > most:
             await _too_large(most).answer()(scope, receive, sending)
             return
         try:
-            wanted = _digests(Headers(scope=scope).getlist("content-digest"))
+            wanted = _digests(headers.getlist("content-digest"))
         except Problem as problem:
             await problem.answer()(scope, receive, sending)
             return
@@ -132,9 +145,6 @@ def _checked(receive: Receive, wanted: Mapping[str, bytes]) -> Receive:
 
 
 def _add_headers(message: Message, *, secure: bool) -> None:
-    headers = MutableHeaders(scope=message)
-    for name, value in HEADERS.items():
-        headers.setdefault(name, value)
-    headers.setdefault("Cache-Control", PRIVATE)
-    if secure:
-        headers.setdefault("Strict-Transport-Security", STRICT)
+    """Add the headers that an answer has not set itself; every answer comes by here."""
+    there = {name.lower() for name, _ in message["headers"]}
+    message["headers"] = [*message["headers"], *(one for one in ADDED[secure] if one[0] not in there)]
