@@ -33,3 +33,17 @@ def test_labels_are_texts_and_lines_without_points_are_left_out() -> None:
 
 def test_a_picture_of_nothing_is_a_picture() -> None:
     assert points_of(draw({}, title="t", x="x", y="y")) == []
+
+
+def test_bands_lie_behind_their_lines_and_the_axis_can_begin_near_them() -> None:
+    lines = {"one": [(0, 0.6), (10, 0.7)], "two": [(0, 0.6)]}
+    picture = draw(lines, title="", x="labels", y="f1", close=True, bands={"one": [(0, 0.55, 0.65), (10, 0.65, 0.75)]})
+    assert picture.count("<polygon ") == 1
+    assert picture.index("<polygon ") < picture.index("<polyline ")
+    assert ">0.2<" not in picture  # an axis from 0 would have it
+    assert ">0.2<" in draw(lines, title="", x="labels", y="f1")
+
+
+def test_lines_of_the_same_colour_differ_in_their_dashes() -> None:
+    picture = draw({str(number): [(0, 0), (1, number)] for number in range(8)}, title="", x="x", y="y")
+    assert picture.count("stroke-dasharray") == 2 * 2  # the line and its sample in the legend

@@ -12,7 +12,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from linnet.evaluate.curves import Points, draw
+from linnet.annotate.sampling import DEFAULT, RANDOM
+from linnet.evaluate.curves import Bands, Points, draw
 
 __all__ = [
     "FULL",
@@ -81,7 +82,6 @@ def read_points(path: Path) -> list[Point]:
 Curves = Mapping[str, Mapping[int, Sequence[Point]]]  # strategy -> seed -> points
 
 SHARE = 0.95  # of the full score
-RANDOM = "random"
 GRID = 64  # places that curves are averaged at
 LEVEL = 0.95
 
@@ -258,16 +258,32 @@ def count_truths(curves: Curves) -> Truths:
 def lines(curves: Curves) -> Iterator[tuple[str, Points]]:
     """Yield the mean curve of each strategy: labels and score, by number of documents."""
     for name, by_seed in sorted(curves.items()):
-        sizes = sorted({point.documents for points in by_seed.values() for point in points})
-        here = [[point for points in by_seed.values() for point in points if point.documents == size] for size in sizes]
         if name != FULL:
-            yield name, [(float(np.mean([p.labels for p in s])), float(np.mean([p.score for p in s]))) for s in here]
+            yield name, [(_mean(s, "labels"), _mean(s, "score")) for s in _by_size(by_seed)]
+
+
+def _by_size(by_seed: Mapping[int, Sequence[Point]]) -> list[list[Point]]:
+    every = [point for points in by_seed.values() for point in points]
+    return [[one for one in every if one.documents == size] for size in sorted({one.documents for one in every})]
+
+
+def _mean(points: Sequence[Point], what: str) -> float:
+    return float(np.mean([getattr(point, what) for point in points]))
 
 
 def picture(curves: Curves, *, title: str) -> str:
-    """Return the mean curves as a picture (SVG)."""
+    """Return the mean curves as a picture (SVG), with the intervals of the default and of random drawing."""
+    shown: dict[str, Points] = dict(lines(curves))
+    bands: Bands = {
+        name: [(_mean(some, "labels"), *_interval([one.score for one in some])[1:]) for some in _by_size(curves[name])]
+        for name in (RANDOM, DEFAULT)
+        if name in shown
+    }
+    if (full := _full(curves)) and shown:
+        last = max(points[-1][0] for points in shown.values())
+        shown[f"{SHARE:.0%} of the score with all documents"] = [(0.0, SHARE * full.score), (last, SHARE * full.score)]
     measures = {point.measure for by_seed in curves.values() for points in by_seed.values() for point in points}
-    return draw(dict(lines(curves)), title=title, x="labels", y=", ".join(sorted(measures)))
+    return draw(shown, title=title, x="labels", y=", ".join(sorted(measures)), close=True, bands=bands)
 
 
 def stops(curves: Curves) -> list[Stop]:

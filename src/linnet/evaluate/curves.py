@@ -7,17 +7,28 @@ from collections.abc import Callable, Mapping, Sequence
 
 from linnet.text.web import escape
 
-__all__ = ["Points", "draw"]
+__all__ = ["Bands", "Points", "draw"]
 
 Points = Sequence[tuple[float, float]]
+Bands = Mapping[str, Sequence[tuple[float, float, float]]]  # label of a line -> x, low and high
 
 LEFT, TOP, WIDTH, HEIGHT = 52, 12, 420, 220
 LEGEND = 16  # height of a row of the legend
 COLORS = ("#0b62a4", "#b3480a", "#00795c", "#86379b", "#857000", "#b81d4f")  # of classes s0 to s5 in page.css
+DASHES = ("", "6 3", "2 3")  # the colours once, and again
 TICKS = 5
 
 
-def draw(lines: Mapping[str, Points], *, title: str, x: str, y: str, log: bool = False) -> str:
+def draw(
+    lines: Mapping[str, Points],
+    *,
+    title: str,
+    x: str,
+    y: str,
+    log: bool = False,
+    close: bool = False,
+    bands: Bands | None = None,
+) -> str:
     """Return a picture, an ``svg`` element, of lines with a legend.
 
     Args:
@@ -26,6 +37,8 @@ def draw(lines: Mapping[str, Points], *, title: str, x: str, y: str, log: bool =
         x: what the numbers across are.
         y: what the numbers up are.
         log: both axes are logarithmic; all numbers are above 0.
+        close: the axis up begins near the smallest number, not at 0.
+        bands: intervals of some lines, drawn behind them in their colour.
 
     >>> picture = draw({"loss": [(1, 2.0), (2, 1.0)]}, title="Training", x="step", y="loss")
     >>> picture.startswith("<svg "), picture.count("<polyline ")
@@ -33,7 +46,9 @@ def draw(lines: Mapping[str, Points], *, title: str, x: str, y: str, log: bool =
     """
     lines = {label: points for label, points in lines.items() if points}
     across = _axis([u for points in lines.values() for u, _ in points], log=log)
-    up = _axis([v for points in lines.values() for _, v in points], log=log)
+    bands = {label: band for label, band in (bands or {}).items() if label in lines}
+    ends_of_bands = [v for band in bands.values() for _, low, high in band for v in (low, high)]
+    up = _axis([*(v for points in lines.values() for _, v in points), *ends_of_bands], log=log, close=close)
     bottom = TOP + HEIGHT
     parts = []
     for value in up.ticks:
@@ -45,9 +60,21 @@ def draw(lines: Mapping[str, Points], *, title: str, x: str, y: str, log: bool =
     parts.append(_text(LEFT + WIDTH / 2, bottom + 34, f"{x} across; {y} up", "middle"))
     for number, (label, points) in enumerate(lines.items()):
         color = f'class="line s{number % len(COLORS)}" stroke="{COLORS[number % len(COLORS)]}"'
-        places = " ".join(
-            f"{LEFT + WIDTH * across.place(u):.1f},{bottom - HEIGHT * up.place(v):.1f}" for u, v in points
-        )
+        if dash := DASHES[number // len(COLORS) % len(DASHES)]:
+            color += f' stroke-dasharray="{dash}"'
+
+        def put(some: Points) -> str:
+            return " ".join(
+                f"{LEFT + WIDTH * across.place(u):.1f},{bottom - HEIGHT * up.place(v):.1f}" for u, v in some
+            )
+
+        places = put(points)
+        if band := bands.get(label):
+            edge = _places(
+                [*((u, low) for u, low, _ in band), *((u, high) for u, _, high in reversed(band))], across, up
+            )
+            fill = f'fill="{COLORS[number % len(COLORS)]}" fill-opacity="0.13"'
+            parts.append(f'<polygon points="{edge}" {fill}/>')
         parts.append(f'<polyline {color} fill="none" stroke-width="2" points="{places}"/>')
         height = bottom + 44 + LEGEND * (number + 1)
         parts.append(f'<line {color} stroke-width="3" x1="{LEFT}" x2="{LEFT + 20}" y1="{height}" y2="{height}"/>')
@@ -69,13 +96,19 @@ class _Axis:
         return (self._scale(value) - self._low) / self._size
 
 
-def _axis(values: Sequence[float], *, log: bool) -> _Axis:
+def _places(points: Points, across: _Axis, up: _Axis) -> str:
+    bottom = TOP + HEIGHT
+    return " ".join(f"{LEFT + WIDTH * across.place(u):.1f},{bottom - HEIGHT * up.place(v):.1f}" for u, v in points)
+
+
+def _axis(values: Sequence[float], *, log: bool, close: bool = False) -> _Axis:
     low, high = min(values, default=0.0), max(values, default=1.0)
     if log:
         powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
         return _Axis(10.0 ** powers[0], 10.0 ** powers[-1], [10.0**power for power in powers], math.log10)
-    step = _round_step((high - min(low, 0.0)) / TICKS)
-    first, last = math.floor(min(low, 0.0) / step), math.ceil(high / step)
+    begin = low if close else min(low, 0.0)
+    step = _round_step((high - begin) / TICKS)
+    first, last = math.floor(begin / step), math.ceil(high / step)
     return _Axis(first * step, last * step, [number * step for number in range(first, last + 1)], float)
 
 
