@@ -215,7 +215,9 @@ def test_curves_are_compared_on_the_same_seeds() -> None:
     assert better.p < 0.01
     assert area(curves["random"][1], 10, 100) == pytest.approx(0.5)
     assert labels_for(curves["short"][1], 0.76) is None
-    assert picture(curves, title="Curves").count("<polyline") == 3
+    drawn = picture(curves, title="Curves")
+    assert drawn.count("<polyline") == 3 + 1  # and 95 % of the full score
+    assert drawn.count("<polygon") == 1  # the interval of random drawing
     assert summarize({}) == []
 
 
