@@ -157,6 +157,7 @@ def test_completion_works_in_bash(tmp_path: Path) -> None:
         assert done.returncode == 0, done.stderr
         return done.stdout
 
-    assert "bash completion installed" in say("linnet --install-completion bash")
+    # a second command: else bash becomes linnet, which looks for the shell that it was called from
+    assert "bash completion installed" in say("linnet --install-completion bash; exit $?")
     asks = "source ~/.bashrc; complete -p linnet; COMP_WORDS=(linnet kb bu); COMP_CWORD=2; _linnet_completion linnet; "
     assert say(f'{asks} echo "${{COMPREPLY[@]}}"').splitlines()[-1] == "build"

@@ -289,7 +289,7 @@ def test_a_pipeline_with_a_fusion_is_trained(
     with pytest.raises(LinnetError, match="fuse learns from the dev documents, but there are none"):
         list(train(pipeline("weighted"), todo, docs, [], output=tmp_path / "out"))
     made = pipeline("weighted")
-    monkeypatch.setattr(config, "save", interrupted)
+    monkeypatch.setattr(saving, "save", interrupted)
     with pytest.raises(KeyboardInterrupt):
         list(train(made, todo, docs, docs, output=tmp_path / "out"))
     monkeypatch.undo()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from linnet.text.web import escape
 
@@ -59,29 +59,29 @@ def draw(
     parts += [_text(LEFT + WIDTH * across.place(value), bottom + 16, _short(value), "middle") for value in across.ticks]
     parts.append(_text(LEFT + WIDTH / 2, bottom + 34, f"{x} across; {y} up", "middle"))
     for number, (label, points) in enumerate(lines.items()):
-        color = f'class="line s{number % len(COLORS)}" stroke="{COLORS[number % len(COLORS)]}"'
-        if dash := DASHES[number // len(COLORS) % len(DASHES)]:
-            color += f' stroke-dasharray="{dash}"'
-
-        def put(some: Points) -> str:
-            return " ".join(
-                f"{LEFT + WIDTH * across.place(u):.1f},{bottom - HEIGHT * up.place(v):.1f}" for u, v in some
-            )
-
-        places = put(points)
-        if band := bands.get(label):
-            edge = _places(
-                [*((u, low) for u, low, _ in band), *((u, high) for u, _, high in reversed(band))], across, up
-            )
-            fill = f'fill="{COLORS[number % len(COLORS)]}" fill-opacity="0.13"'
-            parts.append(f'<polygon points="{edge}" {fill}/>')
-        parts.append(f'<polyline {color} fill="none" stroke-width="2" points="{places}"/>')
-        height = bottom + 44 + LEGEND * (number + 1)
-        parts.append(f'<line {color} stroke-width="3" x1="{LEFT}" x2="{LEFT + 20}" y1="{height}" y2="{height}"/>')
-        parts.append(_text(LEFT + 28, height + 4, label, "start"))
+        parts += _line(number, label, _places(points, across, up), _places(_edge(bands.get(label, ())), across, up))
     size = f"0 0 {LEFT + WIDTH + 16} {bottom + 54 + LEGEND * len(lines)}"
     about = f'role="img" aria-label="{escape(title)}" font-family="sans-serif" font-size="12"'
     return f'<svg xmlns="http://www.w3.org/2000/svg" class="chart" viewBox="{size}" {about}>{"".join(parts)}</svg>'
+
+
+def _line(number: int, label: str, places: str, edge: str) -> Iterator[str]:
+    """Yield a line, its band behind it, and its row of the legend."""
+    color = COLORS[number % len(COLORS)]
+    look = f'class="line s{number % len(COLORS)}" stroke="{color}"'
+    if dash := DASHES[number // len(COLORS) % len(DASHES)]:
+        look += f' stroke-dasharray="{dash}"'
+    if edge:
+        yield f'<polygon points="{edge}" fill="{color}" fill-opacity="0.13"/>'
+    yield f'<polyline {look} fill="none" stroke-width="2" points="{places}"/>'
+    height = TOP + HEIGHT + 44 + LEGEND * (number + 1)
+    yield f'<line {look} stroke-width="3" x1="{LEFT}" x2="{LEFT + 20}" y1="{height}" y2="{height}"/>'
+    yield _text(LEFT + 28, height + 4, label, "start")
+
+
+def _edge(band: Sequence[tuple[float, float, float]]) -> Points:
+    """Return the way around a band."""
+    return [*((u, low) for u, low, _ in band), *((u, high) for u, _, high in reversed(band))]
 
 
 class _Axis:
