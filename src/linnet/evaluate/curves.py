@@ -49,20 +49,25 @@ def draw(
     bands = {label: band for label, band in (bands or {}).items() if label in lines}
     ends_of_bands = [v for band in bands.values() for _, low, high in band for v in (low, high)]
     up = _axis([*(v for points in lines.values() for _, v in points), *ends_of_bands], log=log, close=close)
+    parts = [*_axes(across, up, f"{x} across; {y} up")]
+    for number, (label, points) in enumerate(lines.items()):
+        parts += _line(number, label, _places(points, across, up), _places(_edge(bands.get(label, ())), across, up))
+    size = f"0 0 {LEFT + WIDTH + 16} {TOP + HEIGHT + 54 + LEGEND * len(lines)}"
+    about = f'role="img" aria-label="{escape(title)}" font-family="sans-serif" font-size="12"'
+    return f'<svg xmlns="http://www.w3.org/2000/svg" class="chart" viewBox="{size}" {about}>{"".join(parts)}</svg>'
+
+
+def _axes(across: _Axis, up: _Axis, names: str) -> Iterator[str]:
+    """Yield the numbers beside the axes, and what they are of."""
     bottom = TOP + HEIGHT
-    parts = []
     for value in up.ticks:
         height = bottom - HEIGHT * up.place(value)
         ends = f'x1="{LEFT}" x2="{LEFT + WIDTH}" y1="{height:.1f}" y2="{height:.1f}"'
-        parts.append(f'<line class="grid" stroke="#d0d5db" {ends}/>')
-        parts.append(_text(LEFT - 6, height + 4, _short(value), "end"))
-    parts += [_text(LEFT + WIDTH * across.place(value), bottom + 16, _short(value), "middle") for value in across.ticks]
-    parts.append(_text(LEFT + WIDTH / 2, bottom + 34, f"{x} across; {y} up", "middle"))
-    for number, (label, points) in enumerate(lines.items()):
-        parts += _line(number, label, _places(points, across, up), _places(_edge(bands.get(label, ())), across, up))
-    size = f"0 0 {LEFT + WIDTH + 16} {bottom + 54 + LEGEND * len(lines)}"
-    about = f'role="img" aria-label="{escape(title)}" font-family="sans-serif" font-size="12"'
-    return f'<svg xmlns="http://www.w3.org/2000/svg" class="chart" viewBox="{size}" {about}>{"".join(parts)}</svg>'
+        yield f'<line class="grid" stroke="#d0d5db" {ends}/>'
+        yield _text(LEFT - 6, height + 4, _short(value), "end")
+    for value in across.ticks:
+        yield _text(LEFT + WIDTH * across.place(value), bottom + 16, _short(value), "middle")
+    yield _text(LEFT + WIDTH / 2, bottom + 34, names, "middle")
 
 
 def _line(number: int, label: str, places: str, edge: str) -> Iterator[str]:
