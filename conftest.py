@@ -10,13 +10,13 @@ import pytest
 
 EXTRAS = (
     "accelerate", "alembic", "anyio", "argon2", "cryptography", "fastapi", "httpx2", "huggingface_hub", "jwt", "mcp",
-    "onnx", "onnxruntime", "optuna", "pandas", "psycopg", "pyarrow", "python_multipart", "safetensors", "spacy",
-    "sqlalchemy", "starlette",
-    "tokenizers", "torch", "transformers", "uvicorn",
+    "onnx", "onnxruntime", "optuna", "pandas", "prometheus_client", "psycopg", "pyarrow", "python_multipart",
+    "safetensors", "spacy", "sqlalchemy", "starlette", "tokenizers", "torch", "transformers", "uvicorn",
 )  # fmt: skip
 MISSING = [name for name in EXTRAS if importlib.util.find_spec(name) is None]
 # modules that are left half imported when one is not there
 HALF = {
+    "prometheus_client": r"linnet\.(serve|bench)\.",
     "torch": r"linnet\.nn\.",
     "sqlalchemy": r"(linnet|tests)\.annotate\.|linnet\.bench\.(serve|active)|tests\.browser\.workbench\.",
 }
