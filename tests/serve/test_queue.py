@@ -48,6 +48,14 @@ def test_batches_are_neither_long_nor_mixed() -> None:
     assert texts(waiting.take()) == ["x" * 99]
 
 
+def test_who_was_passed_over_is_next() -> None:
+    under = Allow(under=("X:1",))
+    waiting = queue(made("a", *"aaaaaa"), made("other", "u", "u", allow=under), made("b", *"bbbbbb"), batch=2)
+    assert [texts(waiting.take()) for _ in range(4)] == [["a", "b"], ["u", "u"], ["a", "b"], ["a", "b"]]
+    waiting = queue(made("a", *"aaaaaa"), made("long", "x" * 9), made("b", *"bbbbbb"), batch=2, batch_text=9)
+    assert [texts(waiting.take()) for _ in range(3)] == [["a", "b"], ["x" * 9], ["a", "b"]]
+
+
 def test_what_nobody_waits_for_is_not_linked() -> None:
     gone = made("a", "x", "y")
     gone.abandoned = True

@@ -87,23 +87,25 @@ class Waiting:
         return self._documents >= self._settings.batch or self._total >= self._settings.batch_text or self._closed
 
     def _batch(self) -> list[Item]:
-        """Take a document of each client in turn, until there are enough."""
+        """Take a document of each client in turn, until there are enough; who was passed over begins the next batch."""
         batch: list[Item] = []
-        room, passed = self._settings.batch_text, 0
-        while self._rows and len(batch) < self._settings.batch and passed < len(self._rows):
+        room, passed = self._settings.batch_text, OrderedDict[str, deque[Item]]()
+        while self._rows and len(batch) < self._settings.batch:
             client, row = self._rows.popitem(last=False)
             first = row[0]
-            fits = not batch or (len(first.doc.text) <= room and first.job.allow == batch[0].job.allow)
-            if fits:
-                self._drop(client, row.popleft())
-                if not first.job.abandoned:
-                    batch.append(first)
-                    room -= len(first.doc.text)
-            passed = 0 if fits else passed + 1
+            if batch and not first.job.abandoned and not _goes_with(first, batch[0], room):
+                passed[client] = row
+                continue
+            self._drop(client, row.popleft())
+            if not first.job.abandoned:
+                batch.append(first)
+                room -= len(first.doc.text)
             if row:
                 self._rows[client] = row  # behind all others
             else:
                 self._characters.pop(client, None)
+        passed.update(self._rows)
+        self._rows = passed
         return batch
 
     def _drop(self, client: str, item: Item) -> None:
@@ -111,3 +113,7 @@ class Waiting:
         self._characters[client] -= size
         self._documents -= 1
         self._total -= size
+
+
+def _goes_with(item: Item, first: Item, room: int) -> bool:
+    return len(item.doc.text) <= room and item.job.allow == first.job.allow
