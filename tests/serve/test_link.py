@@ -93,6 +93,22 @@ def test_what_is_refused(made: Made, local: Pipeline, body: bytes, status: int, 
     assert client.post("/link", json={"text": "Fits."}).status_code == 200
 
 
+@pytest.mark.parametrize(
+    ("value", "status"),
+    [
+        ({"texts": [0] * 50_000}, 422), ({"documents": [0] * 50_000}, 422),
+        ({"text": "a", "allow": {"ids": [0] * 50_000}}, 422),
+        (dict.fromkeys(map(str, range(50_000)), 0), 422),
+        ({"text": "a", "allow": dict.fromkeys(map(str, range(50_000)), 0)}, 422),
+        ({"text": "a", "allow": {"types": ["Phenotype"] * 5_001, "ids": ["X:1"] * 5_000}}, 413),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_a_thousand_times_is_said_shortly(made: Made, value: Any, status: int) -> None:
+    answer = made().post("/link", json=value)
+    assert answer.status_code == status
+    assert len(answer.content) < 5_000  # each error takes longer than what is wrong
+
+
 def test_a_body_beyond_all_bounds(made: Made) -> None:
     client = made(text=10, request=10)
 
@@ -239,6 +255,26 @@ def test_edits_of_the_knowledge_base_are_followed(made: Made, tmp_path: Path) ->
     names = client.post("/link", json={"text": "Fever, seizure."}).json()["names"]
     assert names == {"X:1": "Seizure", "X:2": "Fever"}
     assert client.get("/concepts/X:2").json()["name"] == "Fever"
+
+
+def test_edits_are_followed_by_whoever_asks_first(made: Made, tmp_path: Path) -> None:
+    kb = build([Concept("X:1", (Name("Seizure"),))], tmp_path / "edited.kb")
+    client = made({"small": load("dictionary", kb=kb)})
+
+    def fever(number: int) -> None:
+        with KnowledgeBase.edit(kb.path) as edit:
+            edit.add(Concept(f"X:{number}", (Name("Fever"),)))
+
+    fever(2)
+    assert client.get("/concepts/X:2").json()["name"] == "Fever"
+    fever(3)
+    assert len(client.get("/search", params={"q": "fever"}).json()["hits"]) == 2
+    assert client.get("/pipelines").json()["pipelines"][0]["kb"][0]["concepts"] == 3
+    fever(4)
+    assert client.post("/link", json={"text": "Fever", "allow": {"ids": ["X:4"]}}).json()["names"] == {"X:4": "Fever"}
+    kb.path.unlink()
+    for asked in (client.get("/concepts/X:2"), client.post("/link", json={"text": "Fever", "allow": {"ids": ["X:4"]}})):
+        assert (asked.status_code, asked.headers["retry-after"]) == (503, "60")
 
 
 def test_documents_come_as_they_were_read(made: Made, local: Pipeline) -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from linnet.codec import from_json
 from linnet.data import Document, Rows
@@ -18,28 +19,48 @@ from linnet.strict_json import parse
 __all__ = ["ANSWER", "ASKED", "LINE", "Conditions", "Wanted", "documents_in", "read_wanted"]
 
 
-class Conditions(BaseModel):
+MOST_FIELDS = 20  # of an object that are looked at: each that there is not is an error of its own
+MOST_CONDITIONS = 10_000  # values of `allow`: a million of them would keep a pipeline for a minute
+
+
+class _Form(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    # with fail_fast, the first of a million wrong values is told
+    @model_validator(mode="before")
+    @classmethod
+    def _cut(cls, value: object) -> object:
+        return dict(islice(value.items(), MOST_FIELDS)) if isinstance(value, Mapping) else value
+
+
+class Conditions(_Form):
     """Which concepts may be answered; all that is given must hold."""
 
-    model_config = ConfigDict(extra="forbid")
-    types: list[str] | None = Field(None, description="concepts of one of these types")
-    under: list[str] | None = Field(None, description="these concepts and what is below them")
-    ids: list[str] | None = Field(None, description="these concepts")
+    types: list[str] | None = Field(None, fail_fast=True, description="concepts of one of these types")
+    under: list[str] | None = Field(None, fail_fast=True, description="these concepts and what is below them")
+    ids: list[str] | None = Field(None, fail_fast=True, description="these concepts")
 
     def allow(self) -> Allow:
-        """Return the conditions as pipelines take them."""
+        """Return the conditions as pipelines take them.
+
+        Raises:
+            Problem: 413, they have too many values.
+        """
+        if (count := sum(len(one or ()) for one in (self.types, self.under, self.ids))) > MOST_CONDITIONS:
+            raise _too_large(f"allow has {count:,} values, at most {MOST_CONDITIONS:,}")
         types, under, ids = (None if one is None else tuple(one) for one in (self.types, self.under, self.ids))
         return Allow(types=types, under=under, ids=ids)
 
 
-class Wanted(BaseModel):
+class Wanted(_Form):
     """One of ``text``, ``texts`` and ``documents``."""
 
-    model_config = ConfigDict(extra="forbid")
     text: str | None = Field(None, description="one text")
-    texts: list[str] | None = Field(None, description="several texts")
+    texts: list[str] | None = Field(None, fail_fast=True, description="several texts")
     documents: list[dict[str, Any]] | None = Field(
-        None, description="documents in Linnet's JSON form, with `id` and `text`, and mentions where these are given"
+        None,
+        fail_fast=True,
+        description="documents in Linnet's JSON form, with `id` and `text`, and mentions where these are given",
     )
     pipeline: str | None = Field(None, description="a name of `GET /pipelines`; its first one if left out")
     allow: Conditions | None = None

@@ -15,7 +15,7 @@ from typing import Any
 from linnet.codec import dumps
 from linnet.corpora.names import Remembering, namer
 from linnet.data import Document, Rows
-from linnet.errors import DataError
+from linnet.errors import DataError, KnowledgeBaseError
 from linnet.kb import KnowledgeBase
 from linnet.kb.terminologies import Terminologies
 from linnet.pipeline import Pipeline
@@ -54,14 +54,36 @@ class Linker:
         self._speed = 0.0  # characters a second
         self._stopping = False
         self._use(pipeline, () if pipeline.kb is None else _state(pipeline.kb.path))
+        self._shown, self._looking = (pipeline.kb, self._state), threading.Lock()
         metrics.waiting.labels(name).set(0)
         self._thread = threading.Thread(target=self._run, name=f"linker {name}", daemon=True)
         self._thread.start()
 
     @property
     def kb(self) -> KnowledgeBase | Terminologies | None:
-        """What holds the concepts of its answers."""
-        return self.pipeline.concepts
+        """What holds the concepts of its answers, with the edits that there are, which `pipeline` follows later.
+
+        Raises:
+            Problem: 503, the file is gone, or is another one.
+        """
+        return self.pipeline.concepts if self.pipeline.kb is None else self.rows
+
+    @property
+    def rows(self) -> KnowledgeBase | None:
+        """The same, None where there are several: what candidates are read with."""
+        held = self.pipeline.kb
+        if held is None:
+            return None
+        with self._looking:
+            shown, state = self._shown
+            if (now := _state(held.path)) != state:
+                try:
+                    shown = KnowledgeBase.open(held.path)
+                    self.pipeline.require_edited(shown)
+                except KnowledgeBaseError as error:
+                    raise Problem(503, detail=str(error), headers={"Retry-After": "60"}) from error
+                self._shown = shown, now
+            return shown
 
     @property
     def alive(self) -> bool:

@@ -136,11 +136,11 @@ async def _body(request: Request, seconds: float) -> bytes:
 
 
 def _job(linking: Linking, linker: Linker, wanted: Wanted, client: str) -> Job:
-    docs = documents_in(wanted, linker.pipeline.kb, linking.settings)
+    docs = documents_in(wanted, linker.rows, linking.settings)
     if wanted.allow is None:
         return Job(docs, client)
     allow = wanted.allow.allow()
-    if linker.kb is not None and (problem := next(allow.problems(linker.kb), None)):
+    if (kb := linker.kb) is not None and (problem := next(allow.problems(kb), None)):
         raise Problem(422, "invalid", "Some values are not as expected", f"allow.{problem}")
     return Job(docs, client, allow)
 
