@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import math
 import os
@@ -18,12 +19,14 @@ from linnet.errors import LinnetError, MissingExtraError
 
 try:
     import uvicorn
+    from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 except ModuleNotFoundError as error:
     raise MissingExtraError("uvicorn", extra="serve", wanted_by="linnet serve") from error
 
 __all__ = ["GRACE", "Server", "bind", "make_config"]
 
 SWITCH = 0.001  # seconds that a thread may compute before another one has a turn: answers are short
+HEAD, TAKEN = 15.0, 30.0  # seconds until the headers of a request have come, and until some of an answer is taken
 GRACE = 10  # seconds that requests under way have when the server is to stop
 NOT_HERE = (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT)  # of one address of a name, such as ::1 without IPv6
 
@@ -66,11 +69,58 @@ def _refused(host: str, port: int, error: OSError) -> str:
     return f"cannot listen at port {port} of {host}: {os.strerror(error.errno or 0)}; choose another one with --port"
 
 
+class _Impatient(HttpToolsProtocol):
+    """A connection that is cut where a request does not begin or go on, or nobody takes the answer."""
+
+    _head: asyncio.TimerHandle | None = None
+    _answer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._head = self.loop.call_later(HEAD, transport.abort)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._head, self._answer = _cancelled(self._head), _cancelled(self._answer)
+        super().connection_lost(exc)
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        if self._head is None:
+            self._head = self.loop.call_later(HEAD, self.transport.abort)
+
+    def on_headers_complete(self) -> None:
+        self._head = _cancelled(self._head)
+        super().on_headers_complete()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._wait_for_taking(0)
+
+    def resume_writing(self) -> None:
+        self._answer = _cancelled(self._answer)
+        super().resume_writing()
+
+    def _wait_for_taking(self, before: int) -> None:
+        left = self.transport.get_write_buffer_size()
+        if left == before:
+            self.transport.abort()  # closing it would wait for what is left to be taken
+        else:
+            self._answer = self.loop.call_later(TAKEN, self._wait_for_taking, left)
+
+
+def _cancelled(timer: asyncio.TimerHandle | None) -> asyncio.TimerHandle | None:
+    """Cancel a timer, and return that there is none."""
+    if timer is not None:
+        timer.cancel()
+    return None
+
+
 def make_config(app: fastapi.FastAPI | Callable[[], fastapi.FastAPI], *, grace: float, chatty: bool) -> uvicorn.Config:
     """Return how uvicorn serves an application, or what a function returns that makes one in its own process."""
     level = "info" if chatty else "warning"
     made = isinstance(app, fastapi.FastAPI)
-    return uvicorn.Config(app, factory=not made, log_level=level, timeout_graceful_shutdown=math.ceil(grace))
+    how: dict[str, Any] = {"http": _Impatient, "log_level": level, "timeout_graceful_shutdown": math.ceil(grace)}
+    return uvicorn.Config(app, factory=not made, **how)
 
 
 class Server(uvicorn.Server):
