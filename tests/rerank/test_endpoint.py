@@ -130,6 +130,13 @@ def test_answers_outside_the_candidates_are_refused(kb: KnowledgeBase, chat: Cha
     assert (note["outcome"], note["answer"]) == ("refused", said)
 
 
+def test_any_answer_can_be_written(kb: KnowledgeBase, chat: Chat) -> None:
+    chat.says = lambda _: "\ud800 2"
+    [doc] = Endpoint(kb=kb, model="m")([document(kb)])
+    assert only([doc]).meta["endpoint"]["answer"] == "\\ud800 2"  # type: ignore[index,call-overload]
+    assert b"refused" in dumps(doc, kb).encode()
+
+
 @pytest.mark.parametrize(
     ("answer", "problem"),
     [
@@ -138,6 +145,7 @@ def test_answers_outside_the_candidates_are_refused(kb: KnowledgeBase, chat: Cha
         ((307, ""), "307"),
         ((200, "no JSON"), "no chat completion"),
         ((200, '{"choices": []}'), "no chat completion"),
+        ((200, '{"choices": [{"message": {"content": [2]}}]}'), "no chat completion"),
         ((200, " " * ((1 << 20) + 9)), "more than"),
     ],
 )

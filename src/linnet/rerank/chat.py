@@ -85,8 +85,10 @@ class Server:
             raise LinnetError(f"{url}: the answer has more than {LONGEST:,} bytes")
         try:
             value = parse(body.decode("utf-8"))
-            text, usage = value["choices"][0]["message"]["content"], value.get("usage") or {}
-            return Reply(str(text or ""), max(0, int(usage.get("total_tokens") or 0)))
+            text, usage = value["choices"][0]["message"]["content"] or "", value.get("usage") or {}
+            # half a surrogate pair, which JSON can name, could be written into no file
+            text = text.encode("utf-8", "backslashreplace").decode("utf-8")
+            return Reply(text, max(0, int(usage.get("total_tokens") or 0)))
         except (ValueError, KeyError, IndexError, TypeError, AttributeError, OverflowError) as error:
             raise LinnetError(f"{url}: the answer is no chat completion") from error
 
