@@ -251,10 +251,27 @@ def test_without_permission_or_network(trained: Path, server: Hub, run: Run, mon
         pull(Repository.of("ward/letters"))
 
 
-@pytest.mark.parametrize("name", ["letters", "hf:letters", "a/b/c", "a/../b", "a b/c", "a/b@", "hf:"])
+@pytest.mark.parametrize(
+    "name",
+    ["letters", "hf:letters", "a/b/c", "a/../b", "a b/c", "a/b@", "hf:", "a/.", "./a", "a/b@/etc", "a/b@."],
+)
 def test_names_that_are_none(name: str) -> None:
     with pytest.raises(LinnetError, match="no name at the Hub"):
         Repository.of(name)
+
+
+def test_only_commits_are_folders(server: Hub, trained: Path, run: Run, tmp_path: Path) -> None:
+    run("push", trained, "ward/letters")
+    made = server.repositories["models", "ward/letters"]
+    odd = Repository("ward/letters", "odd")
+    (odd.folder / "odd").mkdir(parents=True)
+    assert odd.kept is None
+    odd.remember("../../..")
+    assert odd.kept is None
+    made.tags["odd"] = "../../../found"
+    made.commits["../../../found"] = made.commits[made.head]
+    assert "for the commit: is it one?" in run("pull", "ward/letters@odd").err
+    assert not (tmp_path / "home" / "found").exists()
 
 
 def test_the_page_is_true(

@@ -30,7 +30,8 @@ logger = logging.getLogger(__name__)
 
 MANIFEST = "linnet.json"
 MAIN = "main"
-NAME = re.compile(r"(?:hf:)?([\w.-]+/[\w.-]+)(?:@([\w./-]+))?", re.ASCII)
+NAME = re.compile(r"(?:hf:)?(\w[\w.-]*/\w[\w.-]*)(?:@(\w[\w./-]*))?", re.ASCII)
+COMMIT = re.compile(r"[0-9a-f]{40,64}")  # nothing else becomes the name of a folder
 REFS = "refs.json"  # of a repository under LINNET_HOME/hub: the commit that each revision was when it was asked for
 Kind: TypeAlias = Literal["pipeline", "kb"]
 TYPES: Mapping[Kind, str] = {"pipeline": "model", "kb": "dataset"}  # what the Hub calls them
@@ -67,9 +68,9 @@ class Repository(NamedTuple):
     @property
     def kept(self) -> Path | None:
         """The folder of the revision, if it was pulled."""
-        commit = self._refs.get(self.revision, self.revision)
-        folder = self.folder / str(commit)
-        return folder if commit != MAIN and folder.is_dir() else None
+        commit = str(self._refs.get(self.revision, self.revision))
+        folder = self.folder / commit
+        return folder if COMMIT.fullmatch(commit) and folder.is_dir() else None
 
     @property
     def _refs(self) -> dict[str, Any]:
@@ -155,6 +156,8 @@ def pull(repository: Repository, *, output: Path | None = None) -> Pulled:
     hub = client()
     kind, info = _find(hub, repository)
     commit = str(info.sha)
+    if not COMMIT.fullmatch(commit):
+        raise LinnetError(f"{repository.id}: the Hub answers {commit[:100]!r} for the commit: is it one?")
     beside = writable(home() / "hub" if output is None else output.absolute().parent)  # on a disk with room for it
     with tempfile.TemporaryDirectory(prefix=".pull-", dir=beside) as folder:
         fetch = _Fetch(hub, repository.id, TYPES[kind], commit, Path(folder))
