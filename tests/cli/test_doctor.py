@@ -143,6 +143,15 @@ def test_devices_ask_pytorch(healthy: Path) -> None:
     assert "cpu" in diagnose(devices=True)["devices"]["found"][-1]
 
 
+def test_devices_that_cannot_be_asked_are_told(healthy: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("torch")
+    monkeypatch.setenv("LINNET_DEVICE", "banana")
+    ended = run("doctor", "--devices")
+    assert (ended.code, "broken: devices: device 'banana'" in ended.out) == (1, True)
+    monkeypatch.setitem(sys.modules, "linnet.nn.device", None)  # as where a library of PyTorch is missing
+    assert "devices: import of" in diagnose(devices=True)["problems"][-1]
+
+
 def test_completion_works_in_bash(tmp_path: Path) -> None:
     bash = shutil.which("bash")
     program = Path(sys.executable).with_name("linnet")

@@ -82,7 +82,7 @@ def diagnose(*, devices: bool = False) -> dict[str, Any]:
     problems = [f"package {name}: {what}" for name in CORE if (what := _lacks(name, missing.get(name, "")))]
     problems += [f"{name}: {value['problem']}" for name, value in found["folders"].items() if value["problem"]]
     problems += [f"knowledge base {kb['name']}: {kb['problem']}" for kb in found["knowledge_bases"] if kb["problem"]]
-    problems += [str(found["endpoint"]["problem"])] if found["endpoint"]["problem"] else []
+    problems += [problem for name in ("devices", "endpoint") if (problem := str(found[name]["problem"]))]
     return {**found, "problems": problems}
 
 
@@ -174,13 +174,16 @@ def _encoders() -> Iterator[dict[str, str]]:
 def _devices(*, ask: bool) -> dict[str, Any]:
     """Return what networks may run on; without asking PyTorch, whose import takes seconds, by what is there."""
     torch = _version("torch")
-    found: dict[str, Any] = {"cpu_cores": os.cpu_count(), "torch": torch, "asked": False, "found": []}
+    found: dict[str, Any] = {"cpu_cores": os.cpu_count(), "torch": torch, "asked": False, "found": [], "problem": ""}
     found["LINNET_DEVICE"] = os.environ.get("LINNET_DEVICE", "")
     found["accelerators"] = [path for path in ACCELERATORS if Path(path).exists()]
     if ask and torch is not None:
-        from linnet.nn.device import choose_device, list_devices  # noqa: PLC0415 - imports PyTorch
+        try:
+            from linnet.nn.device import choose_device, list_devices  # noqa: PLC0415 - imports PyTorch
 
-        found |= {"asked": True, "found": list_devices(), "chosen": str(choose_device())}
+            found |= {"asked": True, "found": list_devices(), "chosen": str(choose_device())}
+        except (ImportError, OSError, RuntimeError, LinnetError) as error:  # a library or a driver that is not there
+            found["problem"] = f"devices: {error}"
     return found
 
 
