@@ -59,6 +59,8 @@ def test_empty_frames_have_types() -> None:
     unlinked = linnet.frame(Document("1", "Fits.", mentions=(Mention(0, 4),)))
     assert unlinked.probability.isna().all()
     assert unlinked.start.dtype == "int64"
+    assert frame.dtypes.equals(unlinked.dtypes)
+    assert list(frame.text.str.lower()) == []
 
 
 def test_polars_takes_the_arrow_table(link: linnet.Pipeline) -> None:

@@ -65,7 +65,7 @@ def frame(docs: Docs, *, kb: Rows | None = None) -> pd.DataFrame:
     [['7', 'fits', 'HP:0001250']]
     """
     pandas = _library("pandas", "linnet.frame")
-    kinds = dict.fromkeys(WHOLE, "int64") | {PROBABILITY: "float64"}
+    kinds = dict.fromkeys(COLUMNS, "str") | dict.fromkeys(WHOLE, "int64") | {PROBABILITY: "float64"}
     made: pd.DataFrame = pandas.DataFrame(_columns(docs, kb)).astype(kinds)
     return made
 
