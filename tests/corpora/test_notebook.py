@@ -12,6 +12,7 @@ from linnet.corpora.html import write_html
 from linnet.data import Candidates, Document, Mention
 from linnet.errors import DataError
 from linnet.kb import KnowledgeBase
+from linnet.pipeline.pipeline import Linked
 
 ATTACK = "</iframe><script>alert(1)</script>\" ' &quot; <b onclick=x> fits \x00 \ud800 é"
 
@@ -71,3 +72,14 @@ def test_another_knowledge_base_is_refused(link: linnet.Pipeline) -> None:
     other = Document("1", "Fits.", mentions=(Mention(0, 4, candidates=Candidates.of({0: 0.5}, "another")),))
     with pytest.raises(DataError, match="link again"):
         linnet.html(other, kb=link.kb)
+
+
+def test_of_many_documents_the_first_are_drawn(link: linnet.Pipeline) -> None:
+    docs = link([f"Seizures of number {number}." for number in range(51)])
+    assert isinstance(docs, Linked)
+    drawn = docs._repr_html_()
+    assert "The first 50 of 51 documents" in drawn
+    assert "number 49." in drawn
+    assert "number 50." not in drawn
+    assert "number 50." in linnet.html(docs)
+    assert "documents; linnet" not in Linked(docs[:50], docs.concepts)._repr_html_()

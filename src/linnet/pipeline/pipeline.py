@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["Abbreviations", "Linked", "Pipeline", "Sentences", "Stage", "check_order"]
 
 NOTHING: frozenset[str] = frozenset()
+DRAWN = 50  # documents that a notebook draws by itself: a thousand take half a minute, and 20 MB of it
 LEARNED = "learned.json"  # what a component has learned, if that are values for JSON
 # What gives each of `PROPERTIES` again, for messages.
 GIVEN_BY = {
@@ -181,7 +182,10 @@ class Linked(list[Document]):
     def _repr_html_(self) -> str:
         from linnet.corpora.notebook import html  # noqa: PLC0415 - few are looked at
 
-        return html(self)
+        drawn = html(Linked(self[:DRAWN], self.concepts))
+        if len(self) <= DRAWN:
+            return drawn
+        return f"{drawn}<p>The first {DRAWN} of {len(self):,} documents; linnet.html(docs) draws all.</p>"
 
 
 class Pipeline(Stage):
