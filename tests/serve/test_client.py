@@ -9,6 +9,7 @@ import pickle
 import socket
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -173,6 +174,32 @@ def test_a_client_that_is_stuck_or_gone_stops_nobody(local: Pipeline, caplog: py
             assert b"did not come within 0.2 s" in answer.read()
             assert stuck.recv(1) == b""
     assert caplog.text == ""
+
+
+def test_nothing_is_linked_for_a_client_that_has_gone(local: Pipeline) -> None:
+    gate = threading.Event()
+    scripted = Scripted(local, lambda text: wait(gate) if text == "first" else None)
+    linking = Linking({"small": scripted})
+    with running(make_app(linking)) as port, ThreadPoolExecutor(2) as pool:
+        first = pool.submit(load(port), "first")
+        until(lambda: scripted.calls)
+        gone = http.client.HTTPConnection("127.0.0.1", port)
+        gone.request("POST", "/link", json.dumps({"text": "gone"}))
+        until(lambda: linking._open.total() == 2)
+        gone.close()
+        until(lambda: linking._open.total() == 1)  # what it had of the limits is free at once
+        last = pool.submit(load(port), "last")
+        until(lambda: linking._open.total() == 2)
+        gate.set()
+        assert [*first.result(), *last.result()] == local(["first", "last"])
+    assert scripted.calls == [["first"], ["last"]]
+
+
+def until(holds: Callable[[], object]) -> None:
+    end = time.monotonic() + 10
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.005)
 
 
 @pytest.mark.slow

@@ -49,6 +49,12 @@ class Job:
         self._outcomes[place] = outcome
         self._news.set()
 
+    def abandon(self, why: Exception) -> None:
+        """Nobody waits any more: end what waits here, and have nothing linked that is not linked yet."""
+        self.abandoned = True
+        self._outcomes = [why if outcome is None else outcome for outcome in self._outcomes]
+        self._news.set()
+
     async def outcome(self, place: int) -> Linked:
         """Wait for one document.
 

@@ -121,7 +121,22 @@ async def link(request: Request) -> Response:
             linker.submit(job)
         if LINES in request.headers.get("accept", ""):
             return Lines(linking, job)
-        return await _answer(linking, linker, job)
+        watching = asyncio.ensure_future(_watch(request, job))
+        try:
+            return await _answer(linking, linker, job)
+        finally:
+            watching.cancel()
+
+
+async def _watch(request: Request, job: Job) -> None:
+    """Wait until the client has gone, and abandon its job: those that ask again and again would wait for themselves."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+    job.abandon(_gone())
+
+
+def _gone() -> Problem:
+    return Problem(400, "gone", "The client has gone", "and its request with it")
 
 
 async def _body(request: Request, seconds: float) -> bytes:
@@ -129,7 +144,7 @@ async def _body(request: Request, seconds: float) -> bytes:
         async with asyncio.timeout(seconds):
             return await request.body()
     except ClientDisconnect as error:
-        raise Problem(400, "gone", "The client has gone", "and its request with it") from error
+        raise _gone() from error
     except TimeoutError as error:
         detail = f"the rest of the request did not come within {seconds:g} s"
         raise Problem(408, detail=detail, headers={"Connection": "close"}) from error
