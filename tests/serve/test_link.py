@@ -148,6 +148,25 @@ def test_one_that_fails_does_not_fail_others(made: Made, local: Pipeline) -> Non
     assert 'linnet_request_seconds_count{route="/link"} 7.0' in metrics
 
 
+def test_which_document_failed_is_said(made: Made, local: Pipeline) -> None:
+    client = made({"small": Scripted(local, trip)})
+    for text, status in (("refuse", 422), ("crash", 500)):
+        docs = [{"id": "1", "text": "Fits."}, {"id": "2", "text": text}, {"id": "3", "text": "Fits."}]
+        answer = client.post("/link", json={"documents": docs})
+        assert (answer.status_code, answer.json()["id"]) == (status, "2")
+
+
+def test_empty_texts_do_not_change_how_long_one_waits(made: Made) -> None:
+    client = made()
+    linker = client.app.state.linking.linker("small")  # type: ignore[attr-defined]
+    client.post("/link", json={"text": "Seizures."})
+    wait_until(lambda: linker._speed)
+    before = linker._speed
+    for _ in range(5):
+        client.post("/link", json={"text": ""})
+    assert linker._speed == before
+
+
 def test_a_line_of_the_stream_says_what_failed(made: Made, local: Pipeline) -> None:
     client = made({"small": Scripted(local, trip)})
     docs = [{"id": "a", "text": "Fits."}, {"id": "b", "text": "refuse"}, {"id": "c", "text": "A cold."}]

@@ -187,8 +187,9 @@ class Linker:
 
     def _count(self, batch: Sequence[Item], outcomes: Sequence[Outcome], seconds: float) -> None:
         characters = sum(len(item.doc.text) for item in batch)
-        speed = characters / max(seconds, 1e-6)
-        self._speed += (speed - self._speed) * (WEIGHT if self._speed else 1.0)
+        if characters:  # empty texts, of whoever asks whether it is there, say nothing
+            speed = characters / max(seconds, 1e-6)
+            self._speed += (speed - self._speed) * (WEIGHT if self._speed else 1.0)
         failed = sum(isinstance(outcome, Exception) for outcome in outcomes)
         self._metrics.documents.labels(self.name).inc(len(batch) - failed)
         self._metrics.failures.labels(self.name).inc(failed)

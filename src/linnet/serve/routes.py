@@ -161,15 +161,17 @@ def _job(linking: Linking, linker: Linker, wanted: Wanted, client: str) -> Job:
 
 
 async def _answer(linking: Linking, linker: Linker, job: Job) -> Response:
-    lines, names = list[bytes](), dict[str, str]()
+    lines, names, place = list[bytes](), dict[str, str](), 0
     try:
         async with asyncio.timeout(linking.settings.seconds):
-            for place in range(len(job.docs)):
+            for place in range(len(job.docs)):  # noqa: B007 - the one at which it ended is told
                 found = await job.outcome(place)
                 lines.append(found.line)
                 names.update(found.names)
     except Exception as error:
-        raise _problem(error) from error
+        problem = _problem(error)
+        problem.more["id"] = job.docs[place].id
+        raise problem from error
     finally:
         job.abandoned = True  # whatever of it is left
     # the lines are JSON already
