@@ -10,14 +10,22 @@ import subprocess
 import sys
 import urllib.request
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
+
+pytest.importorskip("uvicorn", reason="the extra serve is not installed")
+
+from uvicorn.supervisors import Multiprocess
 
 import linnet
 from linnet.errors import LinnetError
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Pipeline
+from linnet.serve.metrics import FOLDER
+from linnet.serve.run import _Together
 from tests.serve.running import serving
 
 KEY = "0123456789abcdef"
@@ -72,3 +80,15 @@ def test_options_that_do_not_fit(
     assert isinstance(done.exception, LinnetError)
     assert re.search(said, str(done.exception))
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_waited_in_a_process_that_died_is_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(FOLDER, str(tmp_path))
+    for name in ("gauge_livesum_4711.db", "counter_4711.db"):
+        (tmp_path / name).touch()
+    together: Any = object.__new__(_Together)
+    together.processes = [SimpleNamespace(pid=4711)]
+    replaced = [SimpleNamespace(pid=4712)]
+    monkeypatch.setattr(Multiprocess, "keep_subprocess_alive", lambda self: setattr(self, "processes", replaced))
+    together.keep_subprocess_alive()
+    assert [path.name for path in tmp_path.iterdir()] == ["counter_4711.db"]

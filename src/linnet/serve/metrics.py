@@ -12,7 +12,7 @@ try:
 except ModuleNotFoundError as error:
     raise MissingExtraError("prometheus_client", extra="serve", wanted_by="linking over HTTP") from error
 
-__all__ = ["CONTENT_TYPE", "FOLDER", "Metrics"]
+__all__ = ["CONTENT_TYPE", "FOLDER", "Metrics", "forget"]
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 FOLDER = "PROMETHEUS_MULTIPROC_DIR"  # where several processes share what they count
@@ -58,3 +58,10 @@ class Metrics:
         together = CollectorRegistry()
         MultiProcessCollector(together)  # type: ignore[no-untyped-call]
         return generate_latest(together)
+
+
+def forget(process: int | None) -> None:
+    """Leave out what a process that died says of now, such as what waits; what it has counted stays."""
+    from prometheus_client.multiprocess import mark_process_dead  # noqa: PLC0415 - as above
+
+    mark_process_dead(process)  # type: ignore[no-untyped-call]

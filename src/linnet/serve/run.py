@@ -19,7 +19,7 @@ from linnet.errors import LinnetError
 from linnet.serve.app import make_app
 from linnet.serve.keys import Keys
 from linnet.serve.linking import Linking, load_pipelines
-from linnet.serve.metrics import FOLDER
+from linnet.serve.metrics import FOLDER, forget
 from linnet.serve.server import Server, make_config
 from linnet.serve.settings import Settings
 
@@ -103,6 +103,13 @@ class _Together(Multiprocess):
         self.began = self.processes[0].wait_until_ready(PATIENCE, self.should_exit)
         if self.began:
             self._greet(self.sockets[0].getsockname()[1])
+
+    def keep_subprocess_alive(self) -> None:
+        """Replace those that died; what waited in them waits no more."""
+        before = {one.pid for one in self.processes}
+        super().keep_subprocess_alive()
+        for pid in before - {one.pid for one in self.processes}:
+            forget(pid)
 
 
 def _make_here(plan: Plan) -> fastapi.FastAPI:
