@@ -164,7 +164,7 @@ async def _answer(linking: Linking, linker: Linker, job: Job) -> Response:
     lines, names, place = list[bytes](), dict[str, str](), 0
     try:
         async with asyncio.timeout(linking.settings.seconds):
-            for place in range(len(job.docs)):  # noqa: B007 - the one at which it ended is told
+            for place in range(len(job.docs)):
                 found = await job.outcome(place)
                 lines.append(found.line)
                 names.update(found.names)
