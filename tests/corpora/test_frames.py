@@ -14,7 +14,7 @@ import linnet
 from linnet.corpora.mention_table import COLUMNS
 from linnet.corpora.mentions_csv import read_mentions
 from linnet.data import Candidates, Concept, Document, Mention, Name
-from linnet.errors import MissingExtraError
+from linnet.errors import DataError, MissingExtraError
 from linnet.kb import KnowledgeBase
 from linnet.kb.build import build
 
@@ -50,6 +50,13 @@ def test_a_frame_is_what_the_csv_is(link: linnet.Pipeline, tmp_path: Path) -> No
     bare = [Document(doc.id, doc.text) for doc in docs]
     back = [m.concepts for doc in read_mentions(tmp_path / "frame.csv", bare) for m in doc.mentions or ()]
     assert back == [m.concepts for doc in docs for m in doc.mentions or ()], "it is read as the CSV is"
+
+
+@pytest.mark.parametrize("wrong", ["a text", ["a text"], 5])
+def test_what_is_no_document_is_refused(wrong: Any) -> None:
+    for call in (linnet.to_dicts, linnet.html):
+        with pytest.raises(DataError, match="as a pipeline returns them, no (str|int)"):
+            call(wrong)
 
 
 def test_empty_frames_have_types() -> None:

@@ -258,6 +258,18 @@ def test_one_text_or_document_or_several(kb: KnowledgeBase) -> None:
             link(wrong)  # type: ignore[arg-type]
 
 
+def test_texts_are_streamed_and_no_keys_are_taken_for_texts(kb: KnowledgeBase) -> None:
+    link = Pipeline(Words(), kb=kb)
+    assert list(link.stream([TEXT, Document("x", TEXT)])) == link([TEXT, Document("x", TEXT)])
+    pandas = pytest.importorskip("pandas", reason="the extra frames is not installed")
+    frame = pandas.DataFrame({"text": [TEXT]})
+    assert link(frame.text) == link([TEXT])
+    for wrong in ({"a": TEXT}, frame):
+        for call in (link, lambda docs: list(link.stream(docs))):
+            with pytest.raises(PipelineError, match="no (dict|DataFrame): give a list of texts"):
+                call(wrong)
+
+
 def test_the_names_of_a_mention(kb: KnowledgeBase) -> None:
     link = Pipeline(Words(), kb=kb)
     assert link.names(Mention(0, 4, concepts=("HP:0009999", "X:2", "Y:9"))) == ("Seizure", "Cold", "Y:9")

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from linnet.corpora.mention_table import COLUMNS, Cell, tabled
-from linnet.corpora.names import holder, known, namer, versions_of
+from linnet.corpora.names import documents, holder, known, namer, versions_of
 from linnet.data import Document, Rows
 from linnet.errors import MissingExtraError
 
@@ -35,6 +35,9 @@ def to_dicts(docs: Docs, *, kb: Rows | None = None) -> list[dict[str, Cell | Non
         kb: what holds the names of the concepts. It need not be given for what a pipeline returned, nor for documents
             with candidates whose knowledge base is open; names that nobody knows are empty.
 
+    Raises:
+        DataError: something else than documents.
+
     >>> from linnet.data import Mention
     >>> fits = Mention(3, 7, concepts=("HP:0001250",), probability=0.5)
     >>> [row] = to_dicts(Document("7", "No fits.", mentions=(fits,)))
@@ -44,7 +47,7 @@ def to_dicts(docs: Docs, *, kb: Rows | None = None) -> list[dict[str, Cell | Non
     given = known(docs, kb)
     names: dict[tuple[str, ...], Callable[[str], str]] = {}
     rows: list[dict[str, Cell | None]] = []
-    for doc in [docs] if isinstance(docs, Document) else docs:
+    for doc in documents(docs):
         versions = versions_of([doc]) if given is None else ()
         if versions not in names:
             names[versions] = namer(holder(versions) if given is None else given)

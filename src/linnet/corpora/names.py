@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
 from linnet.data import Concept, Document, Rows
-from linnet.errors import UnknownConceptError
+from linnet.errors import DataError, UnknownConceptError
 from linnet.kb import KnowledgeBase
 from linnet.kb.terminologies import Terminologies
 
-__all__ = ["Remembering", "holder", "known", "namer", "versions_of"]
+__all__ = ["Remembering", "documents", "holder", "known", "namer", "versions_of"]
 
 REMEMBERED = 1 << 14  # of each kind
 
@@ -43,6 +43,24 @@ def namer(rows: Rows | None) -> Callable[[str], str]:
 def known(docs: Document | Iterable[Document], kb: Rows | None) -> Rows | None:
     """Return what holds the concepts of documents: what is given, or what a pipeline returned with them."""
     return kb if kb is not None else getattr(docs, "concepts", None)
+
+
+def documents(docs: object) -> Iterator[Document]:
+    """Yield one document, or several, one at a time.
+
+    Raises:
+        DataError: something else is among them.
+
+    >>> next(documents("No fits."))
+    Traceback (most recent call last):
+    ...
+    linnet.errors.DataError: documents are expected, as a pipeline returns them, no str
+    """
+    several: Iterable[object] = docs if isinstance(docs, Iterable) and not isinstance(docs, str) else [docs]
+    for doc in several:
+        if not isinstance(doc, Document):
+            raise DataError(f"documents are expected, as a pipeline returns them, no {type(doc).__name__}")
+        yield doc
 
 
 def versions_of(docs: Iterable[Document]) -> tuple[str, ...]:

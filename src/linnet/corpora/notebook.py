@@ -13,7 +13,7 @@ from io import StringIO
 from typing import Any, cast
 
 from linnet.corpora.html import Concepts, write_html
-from linnet.corpora.names import holder, known, versions_of
+from linnet.corpora.names import documents, holder, known, versions_of
 from linnet.data import Document, Rows
 from linnet.text.web import escape
 
@@ -39,13 +39,13 @@ def html(docs: Document | Iterable[Document], *, kb: Rows | None = None) -> str:
             with candidates whose knowledge base is open; without any, ids are shown.
 
     Raises:
-        DataError: the candidates are of another version of the knowledge base.
+        DataError: the candidates are of another version of the knowledge base, or something else than documents.
 
     >>> drawn = html(Document.of("A <b> & c."))
     >>> "<iframe" in drawn, "<b>" in drawn
     (True, False)
     """
-    given = [docs] if isinstance(docs, Document) else list(docs)
+    given = list(documents(docs))
     kb = known(docs, kb) or holder(versions_of(given))
     page = StringIO()
     title = given[0].id if len(given) == 1 else f"{len(given)} documents"

@@ -33,6 +33,7 @@ __all__ = [
     "count_seen",
     "describe_seen",
     "documents_of",
+    "each_document",
     "is_reviewed",
     "merge",
     "require",
@@ -308,14 +309,24 @@ def _overlap(one: Mention, other: Mention) -> bool:
 
 def documents_of(docs: Texts) -> list[Document]:
     """Return one document or text, or several, as a list of documents."""
+    return list(each_document(docs))
+
+
+def each_document(docs: str | Document | Iterable[str | Document]) -> Iterator[Document]:
+    """Yield one document or text, or several, as documents, one at a time.
+
+    Raises:
+        PipelineError: something else is among them.
+    """
     several: Iterable[object] = docs if isinstance(docs, Iterable) and not isinstance(docs, str) else [docs]
-    made = []
+    if isinstance(several, Mapping) or hasattr(several, "columns"):  # which yield keys, or names of columns
+        given = f"a pipeline takes text or documents, no {type(several).__name__}"
+        raise PipelineError(f"{given}: give a list of texts, or of linnet.Document(id, text)")
     for item in several:
         doc = Document.of(item) if isinstance(item, str) else item
         if not isinstance(doc, Document):
             raise PipelineError(f"a pipeline takes text or documents, no {type(doc).__name__}: linnet.read reads files")
-        made.append(doc)
-    return made
+        yield doc
 
 
 def check_parts(whole: object, parts: Sequence[object], role: type) -> None:

@@ -24,7 +24,7 @@ from linnet.errors import FormatError, KnowledgeBaseError, PipelineError
 from linnet.home import read_json
 from linnet.kb import KnowledgeBase
 from linnet.pipeline.allow import Allow, combined
-from linnet.pipeline.component import Component, Seen, Texts, batches, documents_of, require
+from linnet.pipeline.component import Component, Seen, Texts, batches, documents_of, each_document, require
 from linnet.pipeline.learner import HANDED_IN, Learner
 from linnet.text.abbreviations import find_abbreviations
 from linnet.text.sentences import split_sentences
@@ -296,11 +296,13 @@ class Pipeline(Stage):
         held = self.concepts
         return tuple([held[id].name if held and id in held else id for id in mention.concepts or ()])
 
-    def stream(self, docs: Iterable[Document], *, batch: int = 64, allow: Allow | None = None) -> Iterator[Document]:
-        """Yield the documents of an endless source, `batch` at a time, or fewer where they are long."""
+    def stream(
+        self, docs: Iterable[str | Document], *, batch: int = 64, allow: Allow | None = None
+    ) -> Iterator[Document]:
+        """Yield the documents or texts of an endless source, linked `batch` at a time, or fewer where they are long."""
         if batch < 1:
             raise PipelineError(f"batch {batch} must be at least 1")
-        for some in batches(docs, batch):
+        for some in batches(each_document(docs), batch):
             yield from self(some, allow=allow)
 
     def __repr__(self) -> str:
