@@ -23,6 +23,7 @@ from linnet.kb import KnowledgeBase
 from linnet.pipeline import Allow, Pipeline
 from linnet.pipeline.remote import Remote, RemotePipeline
 from linnet.pipeline.remote_http import RemoteError
+from linnet.reporter import Reporter, reporting
 from linnet.scale.job_key import made_of
 from linnet.serve.app import make_app
 from linnet.serve.keys import Keys
@@ -118,6 +119,19 @@ def test_where_nobody_answers() -> None:
     remote = Remote(f"http://127.0.0.1:{port}", patience=0.5)
     with pytest.raises(RemoteError, match="does not answer"):
         remote([Document.of("Fits.")])
+    told = list[str]()
+    remote = Remote(f"http://127.0.0.1:{port}", patience=1.5)
+    with reporting(Reporter(warn=told.append)), pytest.raises(RemoteError, match="is it running"):
+        remote.service.ask("GET", "/health")
+    assert len(told) == 1, "who waits is told once"
+    assert "is it running?; asking again for up to " in told[0]
+    with pytest.raises(RemoteError, match="is it running"):
+        remote.service.ask("GET", "/health", patience=0.1)
+
+
+def test_https_where_there_is_none(port: int) -> None:
+    with pytest.raises(RemoteError, match="does it speak https"):
+        Remote(f"https://127.0.0.1:{port}", patience=0.1).service.ask("GET", "/health")
 
 
 def test_it_comes_again_when_it_is_told_to(local: Pipeline, kb: KnowledgeBase) -> None:

@@ -71,9 +71,10 @@ def test_conditions(made: Made, kb: KnowledgeBase) -> None:
     ("body", "status", "said"),
     [
         (b"{", 400, "not JSON"), (b"\xff", 400, "not JSON"), (b'{"text": NaN}', 400, "NaN"),
-        (b"[" * 100_000, 400, "nested"), (b"[]", 422, "/problems/invalid"), (b"{}", 422, "one of text, texts"),
+        (b"[" * 100_000, 400, "nested"), (b"[]", 422, "should be an object"), (b"{}", 422, "one of text, texts"),
         (b'{"text": "a", "texts": ["b"]}', 422, "one of text, texts"), (b'{"text": 5}', 422, "/text"),
-        (b'{"text": "a", "txt": 1}', 422, "/txt"), (b'{"text": "a", "pipeline": "smal"}', 404, "did you mean 'small'"),
+        (b'{"text": "a", "txt": 1}', 422, '"/txt","message":"there is no such field"'),
+         (b'{"text": "a", "pipeline": "smal"}', 404, "did you mean 'small'"),
         (b'{"documents": [{"id": "1"}]}', 422, "field 'text' is missing"),
         (b'{"documents": [{"id": "1", "text": "a", "mentions": [{"start": 0, "end": 9}]}]}', 422, "outside the text"),
         (json.dumps({"text": "a" * 101}).encode(), 413, "101 characters, at most 100"),
@@ -107,6 +108,13 @@ def test_what_is_wrong_a_thousand_times_is_said_shortly(made: Made, value: Any, 
     answer = made().post("/link", json=value)
     assert answer.status_code == status
     assert len(answer.content) < 5_000  # each error takes longer than what is wrong
+
+
+def test_where_nothing_answers(made: Made) -> None:
+    client = made()
+    for method, path, status in (("GET", "/", 404), ("POST", "/lnk", 404), ("GET", "/link", 405)):
+        answer = client.request(method, path)
+        assert (answer.status_code, "openapi.json" in answer.json()["detail"]) == (status, True)
 
 
 def test_a_body_beyond_all_bounds(made: Made) -> None:

@@ -25,6 +25,7 @@ from linnet.pipeline.remote_http import RemoteError, Service
 __all__ = ["KEY", "Remote", "RemotePipeline", "load_remote"]
 
 KEY = "LINNET_API_KEY"
+FIRST = 15.0  # seconds that a server may take to begin: one that was never there is not waited for as one that was
 
 
 def load_remote(address: str, *, kb: KnowledgeBase | None = None, api_key: str | None = None) -> RemotePipeline:
@@ -73,7 +74,7 @@ class Remote(Stage):
     @made_once
     def described(self) -> dict[str, Any]:
         """What the server says of the pipeline."""
-        told = self.service.ask("GET", "/pipelines")
+        told = self.service.ask("GET", "/pipelines", patience=FIRST)
         found = told.get("pipelines") if isinstance(told, dict) else None
         if found is None:
             raise RemoteError(f"{self.url} lists no pipelines: is it a linking server?")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import random
+import ssl
 import threading
 import time
 import urllib.parse
@@ -15,10 +16,12 @@ from typing import Any, NamedTuple
 from linnet import __version__
 from linnet.errors import LinnetError
 from linnet.fetch.web import check_url
+from linnet.reporter import warn
 
 __all__ = ["RemoteError", "Service"]
 
 PAUSE, LONGEST = 0.2, 20.0  # seconds between two tries: doubled each time, unless the server says
+SILENT = 1.0  # seconds of waiting of which nobody is told
 PASSING = (408, 429, 502, 503, 504)
 CLOSED = 30.0  # seconds that a connection may have been unused: servers close what nobody uses
 
@@ -79,17 +82,24 @@ class Service:
         if not key.isascii() or not key.isprintable():
             raise LinnetError("api_key: letters outside ASCII cannot be sent")
 
-    def ask(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
+    def ask(
+        self, method: str, path: str, body: Mapping[str, Any] | None = None, *, patience: float | None = None
+    ) -> Any:
         """Return the JSON that a route answers.
 
         A request is sent again where the server was busy, where it stopped, and where it is just starting: linking
-        changes nothing, and so does linking twice.
+        changes nothing, and so does linking twice. Who waits is told after a second.
+
+        Args:
+            method, path, body: the request.
+            patience: seconds for it with all its tries; at most those of this object.
 
         Raises:
             RemoteError: it refuses, or does not answer in the time that there is.
         """
         content = None if body is None else json.dumps(body).encode()
-        until, pause = time.monotonic() + self._patience, PAUSE
+        begun, pause, told = time.monotonic(), PAUSE, False
+        until = begun + min(self._patience, self._patience if patience is None else patience)
         while True:
             wait = pause * random.uniform(0.5, 1.0)  # noqa: S311 - so that clients do not come back together
             try:
@@ -100,9 +110,13 @@ class Service:
                 problem = RemoteError(_said(answer, self.url), answer.status)
             except (OSError, http.client.HTTPException) as error:
                 self.close()
-                problem = RemoteError(f"{self.url} does not answer ({error or type(error).__name__}): is it running?")
-            if time.monotonic() + wait > until:
+                cure = "does it speak https?" if isinstance(error, ssl.SSLError) else "is it running?"
+                problem = RemoteError(f"{self.url} does not answer ({error or type(error).__name__}): {cure}")
+            if (now := time.monotonic()) + wait > until:
                 raise problem
+            if not told and now + wait - begun > SILENT:
+                told = True
+                warn(f"{problem}; asking again for up to {until - now:.0f} seconds")
             time.sleep(wait)
             pause = min(2 * pause, LONGEST)
 

@@ -11,6 +11,7 @@ import dataclasses
 import functools
 import importlib
 import os
+import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import resources
@@ -47,6 +48,7 @@ __all__ = [
 
 SEEN = "seen.json"  # of a trained folder: `Pipeline.seen`
 AT_HUB = "hf:"  # how names at the Hugging Face Hub begin
+OWNED = re.compile(r"\w[\w.-]*/[\w.-]*\w(?<!\.toml)(@[\w./-]+)?", re.ASCII)  # what such a name looks like without it
 
 
 # --- names -----------------------------------------------------------------------------------------------------------
@@ -91,8 +93,7 @@ def read_recipe(source: str | Path, *, changes: Sequence[str] = ()) -> Recipe:
     """
     path = recipes().get(str(source), Path(source))
     if not os.path.lexists(path):
-        hint = did_you_mean(str(source), recipes()) or f"; shipped recipes: {', '.join(recipes())}"
-        raise RecipeError(source, [f"no such recipe or file{hint}"])
+        raise RecipeError(source, [f"no such recipe or file{_hint(str(source))}"])
     try:
         values = tomllib.loads(read_text(path))
     except FormatError as error:
@@ -100,6 +101,16 @@ def read_recipe(source: str | Path, *, changes: Sequence[str] = ()) -> Recipe:
     except (ValueError, RecursionError) as error:  # no TOML, thousands of digits, brackets without end
         raise RecipeError(path, [f"not TOML: {error}"]) from error
     return _check(values, path, changes)
+
+
+def _hint(source: str) -> str:
+    """Return what may have been meant by the name of a recipe that there is not."""
+    if hint := did_you_mean(source, recipes()):
+        return hint
+    at_hub = f"; at the Hugging Face Hub it is {AT_HUB}{source}" if OWNED.fullmatch(source) else ""
+    plain = [name for name in recipes() if "/" not in name]
+    corpora = dict.fromkeys(f"{name.partition('/')[0]}/…" for name in recipes() if "/" in name)
+    return f"{at_hub}; shipped recipes: {', '.join([*plain, *corpora])}"
 
 
 def _check(values: dict[str, Any], path: Path, changes: Sequence[str]) -> Recipe:

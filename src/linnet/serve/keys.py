@@ -112,7 +112,7 @@ class Gate:
         given = value.strip() if kind.lower() == "bearer" else headers.get("x-api-key", "")
         owner = self._keys.owner(given) if given else None
         if owner is None and scope["path"] not in OPEN:
-            detail = "send a key: Authorization: Bearer KEY"
+            detail = "this key is none of the server's" if given else "send a key: Authorization: Bearer KEY"
             return Problem(401, detail=detail, headers={"WWW-Authenticate": "Bearer"})
         scope.setdefault("state", {})["client"] = owner or ""
         return None

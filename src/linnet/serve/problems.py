@@ -19,6 +19,11 @@ __all__ = ["MEDIA_TYPE", "RESPONSES", "Problem", "handle_errors", "invalid", "no
 logger = logging.getLogger(__name__)
 
 MEDIA_TYPE = "application/problem+json"
+# of what no route answers
+NO_ROUTE = {
+    404: "nothing answers at this address: openapi.json lists what does",
+    405: "this address takes another method: openapi.json says which",
+}
 # what any route may answer, for the description of the interface
 RESPONSES: dict[int | str, dict[str, Any]] = {
     "default": {
@@ -117,7 +122,8 @@ def problem_of(error: Exception, ours: Callable[[LinnetError], Problem] = of_our
     if isinstance(error, Problem):
         return error
     if isinstance(error, HTTPException):
-        detail = "" if error.detail == HTTPStatus(error.status_code).phrase else str(error.detail)
+        phrase = HTTPStatus(error.status_code).phrase
+        detail = NO_ROUTE.get(error.status_code, "") if error.detail == phrase else str(error.detail)
         return Problem(error.status_code, detail=detail, headers=error.headers)
     if isinstance(error, RequestValidationError):
         return invalid(error.errors())
@@ -127,13 +133,22 @@ def problem_of(error: Exception, ours: Callable[[LinnetError], Problem] = of_our
     return Problem(500, detail="this is a mistake in Linnet; the server's log says more")
 
 
+def _worded(error: Mapping[str, Any]) -> str:
+    """Return what pydantic says of a value, without its words for our classes and for surplus fields."""
+    if error["type"] == "extra_forbidden":
+        return "there is no such field"
+    if error["type"] in ("model_type", "model_attributes_type", "dict_type"):
+        return "Input should be an object"
+    return str(error["msg"])
+
+
 def invalid(errors: Sequence[Mapping[str, Any]]) -> Problem:
     """Return the answer to values that are not as expected, as FastAPI or pydantic has found them."""
     said = []
     for error in errors:
         place, *path = error["loc"]
         pointer = "".join(f"/{str(step).replace('~', '~0').replace('/', '~1')}" for step in path)
-        said.append({"in": str(place), "pointer": pointer, "message": str(error["msg"])})
+        said.append({"in": str(place), "pointer": pointer, "message": _worded(error)})
     if any(error["type"] == "json_invalid" for error in errors):
         return Problem(400, "not-json", "The body is not JSON", more={"errors": said})
     return Problem(422, "invalid", "Some values are not as expected", more={"errors": said})
