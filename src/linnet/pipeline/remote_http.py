@@ -88,7 +88,8 @@ class Service:
         """Return the JSON that a route answers.
 
         A request is sent again where the server was busy, where it stopped, and where it is just starting: linking
-        changes nothing, and so does linking twice. Who waits is told after a second.
+        changes nothing, and so does linking twice. Where nobody answers, who waits is told after a
+        second.
 
         Args:
             method, path, body: the request.
@@ -114,7 +115,7 @@ class Service:
                 problem = RemoteError(f"{self.url} does not answer ({error or type(error).__name__}): {cure}")
             if (now := time.monotonic()) + wait > until:
                 raise problem
-            if not told and now + wait - begun > SILENT:
+            if not told and not problem.status and now + wait - begun > SILENT:
                 told = True
                 warn(f"{problem}; asking again for up to {until - now:.0f} seconds")
             time.sleep(wait)

@@ -21,6 +21,11 @@ from linnet.serve.routes import Direct, add_routes
 
 __all__ = ["make_app"]
 
+UNROUTED = {
+    404: "nothing answers at this address: GET /openapi.json lists what does",
+    405: "this address takes another method: GET /openapi.json says which",
+}
+
 
 def make_app(linking: Linking, keys: Keys | None = None, *, everybody: bool = False) -> fastapi.FastAPI:
     """Return the application; ``app.state.linking`` is what its requests share, and is closed when it ends.
@@ -58,7 +63,7 @@ def make_app(linking: Linking, keys: Keys | None = None, *, everybody: bool = Fa
     )
     app.state.linking = linking
     app.include_router(add_routes(fastapi.APIRouter(responses=RESPONSES)))
-    handle_errors(app, {**HEADERS, "Cache-Control": PRIVATE})
+    handle_errors(app, {**HEADERS, "Cache-Control": PRIVATE}, unrouted=UNROUTED)
     app.add_middleware(Direct)
     app.add_middleware(Gate, keys=keys or Keys({}), everybody=everybody)
     app.add_middleware(Limits, largest=lambda _method, _path: linking.settings.body)

@@ -19,11 +19,6 @@ __all__ = ["MEDIA_TYPE", "RESPONSES", "Problem", "handle_errors", "invalid", "no
 logger = logging.getLogger(__name__)
 
 MEDIA_TYPE = "application/problem+json"
-# of what no route answers
-NO_ROUTE = {
-    404: "nothing answers at this address: openapi.json lists what does",
-    405: "this address takes another method: openapi.json says which",
-}
 # what any route may answer, for the description of the interface
 RESPONSES: dict[int | str, dict[str, Any]] = {
     "default": {
@@ -91,15 +86,22 @@ def not_found(what: str) -> Problem:
 
 
 def handle_errors(
-    app: FastAPI, headers: Mapping[str, str], ours: Callable[[LinnetError], Problem] | None = None
+    app: FastAPI,
+    headers: Mapping[str, str],
+    ours: Callable[[LinnetError], Problem] | None = None,
+    *,
+    unrouted: Mapping[int, str] | None = None,
 ) -> None:
     """Make all errors of an application such answers; those to mistakes of ours get `headers` here and nowhere else.
 
-    `ours` says what Linnet's own errors are; `of_ours` without it.
+    `ours` says what Linnet's own errors are; `of_ours` without it. `unrouted`: details where no route answers, by status.
     """
 
     async def problem(_request: Request, error: Exception) -> Response:
-        answer = problem_of(error, ours or of_ours).answer()
+        told = problem_of(error, ours or of_ours)
+        if unrouted and not isinstance(error, Problem) and not told.detail:
+            told.detail = unrouted.get(told.status_code, "")
+        answer = told.answer()
         if answer.status_code == 500:
             answer.headers.update(headers)
         return answer
@@ -122,8 +124,7 @@ def problem_of(error: Exception, ours: Callable[[LinnetError], Problem] = of_our
     if isinstance(error, Problem):
         return error
     if isinstance(error, HTTPException):
-        phrase = HTTPStatus(error.status_code).phrase
-        detail = NO_ROUTE.get(error.status_code, "") if error.detail == phrase else str(error.detail)
+        detail = "" if error.detail == HTTPStatus(error.status_code).phrase else str(error.detail)
         return Problem(error.status_code, detail=detail, headers=error.headers)
     if isinstance(error, RequestValidationError):
         return invalid(error.errors())
