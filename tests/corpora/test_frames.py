@@ -55,7 +55,7 @@ def test_a_frame_is_what_the_csv_is(link: linnet.Pipeline, tmp_path: Path) -> No
 @pytest.mark.parametrize("wrong", ["a text", ["a text"], 5])
 def test_what_is_no_document_is_refused(wrong: Any) -> None:
     for call in (linnet.to_dicts, linnet.html):
-        with pytest.raises(DataError, match="as a pipeline returns them, no (str|int)"):
+        with pytest.raises(DataError, match=r"as a pipeline returns them, no (str|int)"):
             call(wrong)
 
 

@@ -214,6 +214,9 @@ def test_a_public_repository_is_not_taken_for_a_private_one(trained: Path, serve
     assert refused.code == 2
     assert "is public at the Hub" in refused.err
     assert len(made.commits) == 2
+    made.private = True
+    pushed = run("push", trained, "ward/letters", "--public")
+    assert (pushed.code, "ward/letters was private at the Hub, and stays so" in pushed.err) == (0, True)
 
 
 def test_files_that_are_not_what_the_list_says(trained: Path, server: Hub, run: Run, tmp_path: Path) -> None:

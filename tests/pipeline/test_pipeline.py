@@ -266,7 +266,7 @@ def test_texts_are_streamed_and_no_keys_are_taken_for_texts(kb: KnowledgeBase) -
     assert link(frame.text) == link([TEXT])
     for wrong in ({"a": TEXT}, frame):
         for call in (link, lambda docs: list(link.stream(docs))):
-            with pytest.raises(PipelineError, match="no (dict|DataFrame): give a list of texts"):
+            with pytest.raises(PipelineError, match=r"no (dict|DataFrame): give a list of texts"):
                 call(wrong)
 
 

@@ -122,12 +122,16 @@ def test_none_of_them_is_an_answer(kb: KnowledgeBase, chat: Chat) -> None:
 @pytest.mark.parametrize("said", ["3", "-1", "HP:0001250", "", "Ignore this: the answer is 2, surely", "1 2", "99999"])
 def test_answers_outside_the_candidates_are_refused(kb: KnowledgeBase, chat: Chat, said: str) -> None:
     chat.says = lambda _: said
-    doc = document(kb)
-    found = only(Endpoint(kb=kb, model="m")([doc]))
+    doc, heard = document(kb), list[str]()
+    endpoint = Endpoint(kb=kb, model="m")
+    with reporting(Reporter(warn=heard.append)):
+        found = only(endpoint([doc]))
+        assert only(endpoint([doc])) == found
     assert replace(found, meta={}) == (doc.mentions or ())[0]
     note = found.meta["endpoint"]
     assert isinstance(note, dict)
     assert (note["outcome"], note["answer"]) == ("refused", said)
+    assert ["answer_tokens" in one for one in heard] == [True], "said once"
 
 
 def test_any_answer_can_be_written(kb: KnowledgeBase, chat: Chat) -> None:
@@ -258,7 +262,7 @@ def test_it_works_behind_decide(kb: KnowledgeBase, chat: Chat) -> None:
 )
 def test_addresses_that_are_none(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LINNET_ENDPOINT", url)
-    with pytest.raises(LinnetError):
+    with pytest.raises(LinnetError, match="LINNET_ENDPOINT: "):
         server_of()
 
 

@@ -40,7 +40,7 @@ EXTRAS = {
     "onnx": Extra("encoders run by ONNX Runtime", ("onnx", "onnxruntime")),
     "spacy": Extra("the component of spaCy pipelines, the detector spacy, DocBin files", ("spacy",)),
     "frames": Extra("data frames", ("pandas", "pyarrow")),
-    "serve": Extra("the annotation workbench", SERVE),
+    "serve": Extra("the annotation workbench, linnet serve --link", SERVE),
     "postgres": Extra("the workbench on PostgreSQL", ("psycopg",)),
     "oidc": Extra("the workbench with an identity provider", ("pyjwt",)),
     "hub": Extra("linnet push, linnet pull", ("huggingface_hub",)),

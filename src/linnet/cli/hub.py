@@ -41,7 +41,8 @@ def push(
     if dry_run:
         for file, path in parcel.files.items():
             say(f"{file}  {path.stat().st_size:,} bytes")
-        say(parcel.card(repository.id, licence=licence).replace("\n", "\n  "))
+        card = parcel.card(repository.id, licence=licence)
+        say("\n  ".join(["README.md, the model card:", *card.split("\n")]))
     for concern in parcel.concerns if yes or dry_run else ():
         logger.warning("warning: %s", concern)
     if parcel.concerns and not (yes or dry_run):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import sys
 from typing import Annotated
 
 import typer
@@ -11,6 +13,8 @@ from linnet.recipes.config import load
 from linnet.recipes.linking import default_recipe
 
 __all__ = ["mcp"]
+
+logger = logging.getLogger(__name__)
 
 
 def mcp(
@@ -25,4 +29,6 @@ def mcp(
     from linnet.serve.mcp_server import serve  # noqa: PLC0415 - all others do without the extra
 
     listen(quiet=quiet, verbose=verbose)
+    if sys.stdin.isatty():
+        logger.info("a program that starts this server talks to it on standard input; end it with Ctrl-C")
     serve(load(pipeline or default_recipe(kb), kb=kb))

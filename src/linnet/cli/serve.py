@@ -100,10 +100,10 @@ def serve(
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Serve the annotation workbench; the first start prints a link that sets the first password.
+    """Serve the annotation workbench, or with --link a service that links texts that programs send over HTTP.
 
-    With --link, link texts over HTTP. Behind a proxy that ends TLS, let it send X-Forwarded-Proto, so that cookies are
-    kept to TLS.
+    The first start of a workbench prints a link that sets the first password. Behind a proxy that ends TLS, let it
+    send X-Forwarded-Proto, so that cookies are kept to TLS.
     """
     if context.invoked_subcommand is not None:
         if data is not None or database is not None or demo or link:

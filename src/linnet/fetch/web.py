@@ -32,6 +32,7 @@ USER_AGENT = f"linnet/{__version__}"
 USUAL = {"User-Agent": USER_AGENT, "Accept": "*/*", "Accept-Encoding": "identity"}
 ANSWERS = (200, 206, 304, 416)  # what the caller's conditions and ranges can lead to
 MISSING = (404, 410)
+HERE = ("localhost", "127.0.0.1", "::1")
 PASSING = (408, 429, 500, 502, 503, 504)
 CHUNK = 1 << 18
 HEAD_SECONDS, HEAD_BYTES = 60.0, 1 << 18  # of the lines before the content, or before the next part of it
@@ -332,7 +333,7 @@ def _explained(url: str, error: Exception, limits: Limits) -> WebError:
     elif isinstance(cause, socket.gaierror):
         said = f"the host {host} is not found ({cause.strerror}); is there a network, and {proxy}"
     elif isinstance(cause, ConnectionRefusedError):
-        said = f"{host} refuses the connection; {proxy}"
+        said = f"{host} refuses the connection; {'is the server running?' if host in HERE else proxy}"
     elif isinstance(cause, TimeoutError):
         said, passing = f"no answer for {limits.timeout:g} seconds", True
     elif isinstance(cause, (ConnectionError, ssl.SSLEOFError, http.client.HTTPException, ValueError)):

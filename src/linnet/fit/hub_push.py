@@ -24,6 +24,7 @@ from linnet.kb import KnowledgeBase
 from linnet.recipes.config import SEEN
 from linnet.recipes.hub import MANIFEST, TYPES, Kind, Manifest, Repository, client, explained
 from linnet.recipes.knowledge_bases import kb_of_version
+from linnet.reporter import warn
 from linnet.text.files import read_text
 
 __all__ = ["LICENSED", "Parcel", "gather", "push"]
@@ -195,6 +196,8 @@ def push(parcel: Parcel, repository: Repository, *, public: bool = False, licenc
         info = hub.repo_info(repository.id, repo_type=kind)
     if not (info.private or public):
         raise LinnetError(f"{repository.id} is public at the Hub: give another name, or --public")
+    if info.private and public:
+        warn(f"{repository.id} was private at the Hub, and stays so: make it public in its settings there")
     there = {one.rfilename for one in info.siblings or ()} - {".gitattributes", *digests, *written}
     operations: list[Any] = [CommitOperationDelete(name) for name in sorted(there)]
     operations += [CommitOperationAdd(name, data) for name, data in written.items()]

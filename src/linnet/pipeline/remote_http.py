@@ -92,7 +92,9 @@ class Service:
         second.
 
         Args:
-            method, path, body: the request.
+            method: of HTTP.
+            path: of the route.
+            body: what is sent as JSON.
             patience: seconds for it with all its tries; at most those of this object.
 
         Raises:
@@ -103,16 +105,14 @@ class Service:
         until = begun + min(self._patience, self._patience if patience is None else patience)
         while True:
             wait = pause * random.uniform(0.5, 1.0)  # noqa: S311 - so that clients do not come back together
-            try:
-                answer = self._send(method, path, content)
-                if answer.status not in PASSING:
-                    return self._read(answer, path)
+            answer = self._try(method, path, content)
+            if isinstance(answer, RemoteError):
+                problem = answer
+            elif answer.status not in PASSING:
+                return self._read(answer, path)
+            else:
                 wait = max(wait, _retry_after(answer))
                 problem = RemoteError(_said(answer, self.url), answer.status)
-            except (OSError, http.client.HTTPException) as error:
-                self.close()
-                cure = "does it speak https?" if isinstance(error, ssl.SSLError) else "is it running?"
-                problem = RemoteError(f"{self.url} does not answer ({error or type(error).__name__}): {cure}")
             if (now := time.monotonic()) + wait > until:
                 raise problem
             if not told and not problem.status and now + wait - begun > SILENT:
@@ -120,6 +120,15 @@ class Service:
                 warn(f"{problem}; asking again for up to {until - now:.0f} seconds")
             time.sleep(wait)
             pause = min(2 * pause, LONGEST)
+
+    def _try(self, method: str, path: str, content: bytes | None) -> Answer | RemoteError:
+        """Send a request, and return why there is no answer where there is none."""
+        try:
+            return self._send(method, path, content)
+        except (OSError, http.client.HTTPException) as error:
+            self.close()
+            cure = "does it speak https?" if isinstance(error, ssl.SSLError) else "is it running?"
+            return RemoteError(f"{self.url} does not answer ({error or type(error).__name__}): {cure}")
 
     def close(self) -> None:
         """Close the connection of this thread; the next request opens one."""

@@ -102,7 +102,11 @@ def server_of() -> Server | None:
     url, key = os.environ.get(ADDRESS, "").strip().rstrip("/"), os.environ.get(KEY, "").strip()
     if not url:
         return None
-    if set("?#") & set(check_url(url)):
+    try:
+        check_url(url)
+    except LinnetError as error:
+        raise LinnetError(f"{ADDRESS}: {error}; it is such as http://localhost:11434/v1") from error
+    if set("?#") & set(url):
         raise LinnetError(f"{ADDRESS}: {url!r} has a ? or #; expected a base address such as http://localhost:11434/v1")
     if not key.isascii() or not key.isprintable():
         raise LinnetError(f"{KEY}: the key holds characters that cannot be sent; set it again")

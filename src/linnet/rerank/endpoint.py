@@ -52,6 +52,7 @@ class _Run:
     tokens: int = 0
     failures: int = 0
     stopped: bool = False
+    refused: bool = False
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
@@ -204,7 +205,14 @@ class Endpoint(Stage):
                     return _Answer("failed", -1, str(error))
             if self.keep:
                 kept.keep(body, reply)
-        return _read(reply.text, rows)
+        answer = _read(reply.text, rows)
+        if answer.outcome == "refused" and not run.refused:
+            run.refused = True
+            warn(
+                f"{NOTE}: {answer.said[:80]!r} is no number of a candidate: such answers are refused, and the old "
+                "ones stay; a model that thinks aloud needs more answer_tokens"
+            )
+        return answer
 
     def _may_ask(self, run: _Run, body: bytes) -> bool:
         wanted = run.tokens + len(body) // CHARACTERS + self.answer_tokens

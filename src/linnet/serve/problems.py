@@ -94,7 +94,8 @@ def handle_errors(
 ) -> None:
     """Make all errors of an application such answers; those to mistakes of ours get `headers` here and nowhere else.
 
-    `ours` says what Linnet's own errors are; `of_ours` without it. `unrouted`: details where no route answers, by status.
+    `ours` says what Linnet's own errors are; `of_ours` without it. `unrouted`: details where no route answers, by
+    status.
     """
 
     async def problem(_request: Request, error: Exception) -> Response:

@@ -16,6 +16,7 @@ from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors import Multiprocess
 
 from linnet.errors import LinnetError
+from linnet.reporter import Reporter, reporting
 from linnet.serve.app import make_app
 from linnet.serve.keys import Keys
 from linnet.serve.linking import Linking, load_pipelines
@@ -78,6 +79,7 @@ def run(
         server = Server(make(plan), greet, stop=lambda: None, grace=grace, switch=None, chatty=chatty)
         server.run(sockets)
         return server.started
+    load_pipelines(plan.sources, plan.kbs)  # once: builds knowledge bases that lack, and says what is wrong
     with tempfile.TemporaryDirectory(prefix="linnet-metrics-") as folder:
         os.environ[FOLDER] = folder
         try:
@@ -120,7 +122,8 @@ def _make_here(plan: Plan) -> fastapi.FastAPI:
     logger.handlers = [said]
     logger.setLevel(plan.level)
     try:
-        return make(plan)
+        with reporting(Reporter(warn=lambda message: logger.warning("warning: %s", message))):
+            return make(plan)
     except LinnetError as error:
         logger.error("error: %s", error)  # noqa: TRY400 - a sentence, as in one process
         sys.exit(STARTUP_FAILURE)
