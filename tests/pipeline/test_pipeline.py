@@ -264,7 +264,8 @@ def test_texts_are_streamed_and_no_keys_are_taken_for_texts(kb: KnowledgeBase) -
     pandas = pytest.importorskip("pandas", reason="the extra frames is not installed")
     frame = pandas.DataFrame({"text": [TEXT]})
     assert link(frame.text) == link([TEXT])
-    for wrong in ({"a": TEXT}, frame):
+    keyed: tuple[Any, ...] = ({"a": TEXT}, frame)
+    for wrong in keyed:
         for call in (link, lambda docs: list(link.stream(docs))):
             with pytest.raises(PipelineError, match=r"no (dict|DataFrame): give a list of texts"):
                 call(wrong)
