@@ -287,8 +287,9 @@ def test_everything_public_can_be_had() -> None:
 
 # Where components are handled: what they can do is declared (`Learner`), never guessed from their attributes.
 OF_PARTS = {"pipeline", "train", "detect", "retrieve", "rerank", "joint", "recipes", "fit", "scale", "cli", "bench"}
-# What is asked so is no component: networks of other libraries, errors of the system, modules that are imported.
-OTHERS = {"batch", "encoder.backbone", "encoder.backbone.config", "model", "nlp.get_pipe(name)", "os"}
+# What is asked so is no component: networks of other libraries, errors of the system, modules that are imported,
+# data frames.
+OTHERS = {"batch", "encoder.backbone", "encoder.backbone.config", "model", "nlp.get_pipe(name)", "os", "several"}
 
 
 @of_each_module

@@ -20,7 +20,7 @@ from linnet.codec import with_ids
 from linnet.data import Document
 from linnet.errors import LinnetError, PipelineError, RecipeError
 from linnet.kb import KnowledgeBase
-from linnet.pipeline import Allow, Pipeline
+from linnet.pipeline import Allow, Pipeline, remote_http
 from linnet.pipeline.remote import Remote, RemotePipeline
 from linnet.pipeline.remote_http import RemoteError
 from linnet.reporter import Reporter, reporting
@@ -113,20 +113,21 @@ def test_what_is_refused_is_said(port: int, monkeypatch: pytest.MonkeyPatch) -> 
         load(port, "/nothing")
 
 
-def test_where_nobody_answers() -> None:
+def test_where_nobody_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     remote = Remote(f"http://127.0.0.1:{port}", patience=0.5)
     with pytest.raises(RemoteError, match="does not answer"):
         remote([Document.of("Fits.")])
     told = list[str]()
-    remote = Remote(f"http://127.0.0.1:{port}", patience=1.5)
+    remote = Remote(f"http://127.0.0.1:{port}", patience=1)
+    monkeypatch.setattr(remote_http, "SILENT", 0)
     with reporting(Reporter(warn=told.append)), pytest.raises(RemoteError, match="is it running"):
         remote.service.ask("GET", "/health")
     assert len(told) == 1, "who waits is told once"
     assert "is it running?; asking again for up to " in told[0]
     with pytest.raises(RemoteError, match="is it running"):
-        remote.service.ask("GET", "/health", patience=0.1)
+        remote.service.ask("GET", "/health", patience=0)
 
 
 def test_https_where_there_is_none(port: int) -> None:
