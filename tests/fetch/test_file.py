@@ -513,7 +513,7 @@ def test_refused_unknown_and_insecure(server: Server, path: Path, monkeypatch: p
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         closed = f"http://127.0.0.1:{free.getsockname()[1]}/hp.obo"
-    with pytest.raises(WebError, match=r"refuses the connection; is a proxy needed"):
+    with pytest.raises(WebError, match=r"refuses the connection; is the server running"):
         fetch(closed, path)
     with pytest.raises(WebError, match="no secure connection"):
         fetch(server.url("/hp.obo").replace("http:", "https:"), path)
