@@ -243,6 +243,7 @@ def test_concepts_and_search(made: Made) -> None:
     assert concept["parents"] == [{"id": "HP:0000118", "name": "Phenotypic abnormality"}]
     assert concept["names"][2] == {"text": "Fits", "scope": "related", "language": "en"}
     assert client.get("/concepts/HP:1").status_code == 404
+    assert "X/1" in client.get("/concepts/X%2F1").json()["detail"], "ids may have slashes"
     hits = client.get("/search", params={"q": "seiz", "limit": 1}).json()["hits"]
     assert hits == [{"id": "HP:0001250", "name": "Seizure", "matched": "Seizure", "tier": "prefix"}]
     assert client.get("/search", params={"q": "cold", "type": "Disease"}).json()["hits"][0]["id"] == "X:2"

@@ -145,6 +145,26 @@ def test_two_processes_give_what_one_gives(kb: KnowledgeBase) -> None:
     assert [doc.to_bytes() for doc in nlp.pipe(texts, n_process=2, batch_size=3)] == alone
 
 
+def test_documents_that_cannot_be_linked_go_to_the_handler_of_errors(kb: KnowledgeBase) -> None:
+    nlp = made(kb)
+    part = nlp.get_pipe("linnet")
+    working = part._link
+
+    def fail(docs: Any, link: Any) -> Any:
+        if any("bad" in doc.text for doc in docs):
+            raise ValueError("a bad text")
+        return working(docs, link)
+
+    part._link = fail
+    texts = ["Seizures.", "A bad text.", "Short stature."]
+    with pytest.raises(ValueError, match="a bad text"):
+        list(nlp.pipe(texts))
+    failed: list[tuple[str, list[str], str]] = []
+    nlp.set_error_handler(lambda name, _, docs, error: failed.append((name, [doc.text for doc in docs], str(error))))
+    assert [doc.text for doc in nlp.pipe(texts)] == ["Seizures.", "Short stature."]
+    assert failed == [("linnet", ["A bad text."], "a bad text")]
+
+
 def test_it_travels_by_name(kb: KnowledgeBase) -> None:
     nlp = made(kb)
     ours = nlp.get_pipe("linnet")

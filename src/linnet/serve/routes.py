@@ -58,7 +58,7 @@ SHOWN = 20  # parents of a concept
 def add_routes(router: APIRouter) -> APIRouter:
     """Add all routes to a router, and return it."""
     router.post("/link", response_class=Response, openapi_extra=BODY)(_measured("/link", link))
-    router.get("/concepts/{concept}", responses=_example(CONCEPT))(_measured("/concepts", read_concept))
+    router.get("/concepts/{concept:path}", responses=_example(CONCEPT))(_measured("/concepts", read_concept))
     router.get("/search", responses=_example({"hits": [HIT]}))(_measured("/search", search))
     router.get("/pipelines")(_measured("/pipelines", list_pipelines))
     router.get("/health")(health)

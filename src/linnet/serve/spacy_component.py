@@ -17,37 +17,34 @@ rule: ``expand`` takes the tokens that it touches, ``contract`` those inside it,
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import shutil
-from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Self, TypedDict, get_args
+from typing import Any, Literal, NamedTuple, Self, get_args
 
 from spacy.language import Language
 from spacy.tokens import Doc, Span
+from spacy.util import raise_error
 
-from linnet.corpora.names import Remembering, namer
-from linnet.data import Candidates, Document, Mention
+from linnet.data import Document, Mention
 from linnet.errors import FormatError, KnowledgeBaseError, LinnetError, did_you_mean
-from linnet.kb import KnowledgeBase
 from linnet.pipeline import Pipeline
 from linnet.recipes.config import load
 from linnet.recipes.linking import link_given
 from linnet.recipes.saving import save
+from linnet.serve.spacy_links import NAME, NIL, Describer, Link, forget, set_extension, store
 
 __all__ = ["Link", "LinnetComponent", "make_linnet"]
 
-NIL = "NIL"  # what spaCy's entity linker gives what it finds nothing for
-SHOWN = 10  # candidates that a span shows
-NAME = "linnet"
 ENTS = "ents"
-STORED = ("._.", NAME)
 RECIPE = "pipeline.toml"
 Ents = Literal["longest", "likeliest", "none"]
 Alignment = Literal["strict", "contract", "expand"]
+Handler = Callable[[str, Any, list[Doc], Exception], None]
 DEFAULTS: dict[str, Any] = {
     "pipeline": "hpo",
     "kb": None,
@@ -59,31 +56,6 @@ DEFAULTS: dict[str, Any] = {
     "alignment_mode": "expand",
 }
 ASSIGNS = ["doc.ents", "doc.spans", "token.ent_iob", "token.ent_type", "token.ent_kb_id", "span._.linnet"]
-
-
-class Candidate(TypedDict):
-    """A concept that a mention may mean; the id is None for none (NIL)."""
-
-    id: str | None
-    name: str
-    score: float
-
-
-class Link(TypedDict):
-    """What is known of a mention: values that spaCy can store and send to other processes."""
-
-    id: str | None
-    name: str
-    concepts: list[str]
-    names: list[str]
-    types: list[str]
-    probability: float | None
-    calibration: str
-    assertion: str
-    start: int
-    end: int
-    parts: list[list[int]]
-    candidates: list[Candidate]
 
 
 @Language.factory(NAME, assigns=ASSIGNS, default_config=DEFAULTS)
@@ -154,20 +126,21 @@ class LinnetComponent:
     name: str = NAME
     version: str = field(default="", init=False)  # of the knowledge base, once it is known
     _loaded: _Ready | None = field(default=None, init=False, repr=False, compare=False)
+    _handler: Handler = field(default_factory=lambda: raise_error, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         for key, value, known in (("ents", self.ents, Ents), ("alignment_mode", self.alignment_mode, Alignment)):
             if value not in get_args(known):
                 hint = did_you_mean(value, get_args(known))
                 raise LinnetError(f"{self.name}: {key} is {value!r}, expected {', '.join(get_args(known))}{hint}")
-        _set_extension()
+        set_extension()
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_loaded": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
-        _set_extension()
+        set_extension()
 
     # --- linking -----------------------------------------------------------------------------------------------------
 
@@ -193,7 +166,7 @@ class LinnetComponent:
                 )
             self.version = whole.kb.version
             link = link_given(whole) if self.spans else whole
-            self._loaded = _Ready(os.getpid(), whole, link, _Describer(whole.kb), whole.kb.info["name"])
+            self._loaded = _Ready(os.getpid(), whole, link, Describer(whole.kb), whole.kb.info["name"])
         return self._loaded
 
     def __call__(self, doc: Doc) -> Doc:
@@ -201,21 +174,39 @@ class LinnetComponent:
         return next(self.pipe([doc]))
 
     def pipe(self, stream: Iterable[Doc], *, batch_size: int = 64) -> Iterator[Doc]:
-        """Yield documents with their mentions, linked `batch_size` at a time."""
+        """Yield documents with their mentions, linked `batch_size` at a time.
+
+        What the handler of errors (``nlp.set_error_handler``) does not raise is left out, as spaCy's own parts do.
+        """
         ready = self._ready
-        waiting: deque[Doc] = deque()
+        rest = iter(stream)
+        while docs := list(itertools.islice(rest, batch_size)):
+            try:
+                linked = self._link(docs, ready.link)
+            except Exception as error:
+                if len(docs) == 1:
+                    self._handler(self.name, self, docs, error)
+                    continue
+                yield from self.pipe(docs, batch_size=1)  # all but those at fault
+            else:
+                for doc, found in zip(docs, linked, strict=True):
+                    forget(doc)
+                    (self._fill_given if self.spans else self._fill)(doc, found, ready)
+                    yield doc
 
-        def given() -> Iterator[Document]:
-            for doc in stream:
-                waiting.append(doc)
-                bare = Document.of(doc.text)
-                yield replace(bare, mentions=self._given(doc, ready.link)) if self.spans else bare
+    def _link(self, docs: Sequence[Doc], link: Pipeline) -> list[Document]:
+        given = [Document.of(doc.text) for doc in docs]
+        if self.spans:
+            given = [replace(bare, mentions=self._given(doc, link)) for doc, bare in zip(docs, given, strict=True)]
+        return list(link.stream(given, batch=len(given)))
 
-        for linked in ready.link.stream(given(), batch=batch_size):
-            doc = waiting.popleft()
-            _forget(doc)
-            (self._fill_given if self.spans else self._fill)(doc, linked, ready)
-            yield doc
+    def get_error_handler(self) -> Handler:
+        """Return what is called with name, component, documents and error where documents cannot be linked."""
+        return self._handler
+
+    def set_error_handler(self, error_handler: Handler) -> None:
+        """Set what is called where documents cannot be linked; ``nlp.set_error_handler`` calls this."""
+        self._handler = error_handler
 
     # --- spans that are given ----------------------------------------------------------------------------------------
 
@@ -237,7 +228,7 @@ class LinnetComponent:
         for span in self._there(doc):
             if mention := found.get((span.start_char, span.end_char)):
                 span = Span(doc, span.start, span.end, span.label, kb_id=_kb_id(mention.concepts), span_id=span.id)  # noqa: PLW2901
-                _store(span, ready.describe(mention))
+                store(span, ready.describe(mention))
             made.append(span)
         if self.spans == ENTS:
             doc.set_ents(made)
@@ -256,7 +247,7 @@ class LinnetComponent:
             )
             if span is not None and len(span):
                 made.append((mention, span))
-                _store(span, ready.describe(mention))
+                store(span, ready.describe(mention))
         doc.spans[self.spans_key] = [span for _, span in made]
         if self.ents != "none":
             kept = () if self.overwrite_ents else doc.ents
@@ -333,68 +324,9 @@ class _Ready(NamedTuple):
     process: int
     whole: Pipeline
     link: Pipeline
-    describe: _Describer
+    describe: Describer
     label: str  # of mentions without a type
-
-
-class _Describer:
-    """Says of a mention what `Link` holds, and asks a knowledge base once for each concept."""
-
-    def __init__(self, kb: KnowledgeBase) -> None:
-        self._rows = Remembering(kb)
-        self._name = namer(kb)
-
-    def __call__(self, mention: Mention) -> Link:
-        concepts = [*(mention.concepts or ())]
-        names = [self._name(id) for id in concepts]
-        return {
-            "id": concepts[0] if concepts else None,
-            "name": names[0] if names else "",
-            "concepts": concepts,
-            "names": names,
-            "types": [*mention.types],
-            "probability": mention.probability,
-            "calibration": mention.calibration,
-            "assertion": mention.assertion,
-            "start": mention.start,
-            "end": mention.end,
-            "parts": [[start, end] for start, end in mention.spans],
-            "candidates": [*self._candidates(mention.candidates)],
-        }
-
-    def _candidates(self, candidates: Candidates | None) -> Iterator[Candidate]:
-        best = candidates.top(SHOWN) if candidates is not None else Candidates.none()
-        ids = best.ids or [None if row < 0 else self._rows.id(row) for row in best.rows.tolist()]
-        for id, score in zip(ids, best.scores.tolist(), strict=True):
-            yield {"id": id, "name": "" if id is None else self._name(id), "score": score}
 
 
 def _kb_id(concepts: Sequence[str] | None) -> str:
     return "" if concepts is None else next(iter(concepts), NIL)
-
-
-# spaCy's own place for what is known of a span: there it moves with the span where documents are joined or cut; a list,
-# as several mentions may be aligned with the same tokens
-def _store(span: Span, link: Link) -> None:
-    kept: dict[Any, Any] = span.doc.user_data
-    kept.setdefault((*STORED, span.start_char, span.end_char), []).append(link)
-
-
-def _stored(span: Span) -> Link | None:
-    """Return what is known of a span: of the mention with its concept, or of the first one for a span without."""
-    kept: dict[Any, Any] = span.doc.user_data
-    links: list[Link] = kept.get((*STORED, span.start_char, span.end_char), [])
-    own = (link for link in links if span.kb_id_ in ("", link["id"] or NIL))
-    return next(own, None)
-
-
-def _forget(doc: Doc) -> None:
-    """Remove what an earlier pass has stored."""
-    kept: dict[Any, Any] = doc.user_data
-    for key in [key for key in kept if isinstance(key, tuple) and key[:2] == STORED]:
-        del kept[key]
-
-
-def _set_extension() -> None:
-    if not Span.has_extension(NAME):
-        Span.set_extension(NAME, getter=_stored)

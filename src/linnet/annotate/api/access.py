@@ -122,7 +122,7 @@ ACCESS: Mapping[str, Access] = MappingProxyType(
         "GET /projects/{project}/history": _read(*LEADERS),
         "POST /projects/{project}/history": _manage(ADMIN, replayed=False),
         "POST /link": _work(USER, replayed=False),
-        "GET /concepts/{concept}": _read(USER),
+        "GET /concepts/{concept:path}": _read(USER),
         "GET /search": _read(USER),
         "GET /pipelines": _read(USER),
         "GET /health": _read(ANYONE),
