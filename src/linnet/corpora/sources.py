@@ -21,7 +21,10 @@ from linnet.text.raw_input import refuse_no_text
 
 __all__ = [
     "Found",
+    "Named",
     "find",
+    "locate",
+    "read_file",
     "read_sources",
     "sniff",
     "stem",
@@ -51,6 +54,7 @@ JSON = {
 WEBANNO = "#FORMAT=WebAnno TSV 3"
 PUBTATOR = re.compile(r"[^|\t\r\n]+\|[ta]\|")
 CONLL = re.compile(r"^(?:-DOCSTART-|\S+[ \t](?:\S+[ \t])*(?:O|[BIELSU]-\S+)(?:[ \t]\S+)*\r?$)", re.MULTILINE)
+MANIFEST, JOB, UNFINISHED = "manifest.json", b'"linnet job"', b'"finished": false'  # of a job of shards
 GSC_FIRST = re.compile(r"[^\t\r\n]+\r?\n[^\r\n]+\r?\n")
 GSC_MENTION = re.compile(r"^\d+\t\d+\t[^\r\n]+\t[A-Za-z][\w.-]*:\S+\r?$", re.MULTILINE)
 
@@ -60,6 +64,13 @@ class Found(NamedTuple):
 
     path: Path
     relative: str
+
+
+class Named(NamedTuple):
+    """A file, and what its documents are called where they have no ids."""
+
+    path: Path
+    name: str
 
 
 def stem(path: str | Path) -> str:
@@ -142,10 +153,19 @@ def _walk(folder: Path) -> Iterator[Found]:
             continue
         entered.add((state.st_dev, state.st_ino))
         folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for name in names:
+        for name in _of_job(Path(place), names):
             path = Path(place, name)
             if not name.startswith("."):
                 yield Found(path, path.relative_to(folder).as_posix())
+
+
+def _of_job(folder: Path, names: list[str]) -> list[str]:
+    """Return the files of a folder that hold documents: of one that a job of shards wrote, the shards alone."""
+    if MANIFEST not in names or JOB not in (told := head(folder / MANIFEST, 1_000)):
+        return names
+    if UNFINISHED in told:
+        logger.warning("%s: the job that writes there is not finished: not all its documents are read", folder)
+    return [name for name in names if name.startswith("shard-")]
 
 
 def sniff(head: bytes) -> str | None:
@@ -242,6 +262,23 @@ def read_sources(
     """
     on_error = options["faults"]
     faults = on_error if isinstance(on_error, Faults) else Faults(on_error)
+    for item in locate(sources, format):
+        if isinstance(item, Document):
+            yield item
+        else:
+            yield from read_file(item, format, {**options, "faults": faults})
+
+
+def locate(sources: Sequence[str | Path | Document], format: str | None) -> list[Named | Document]:
+    """Return the files that are meant, each with a name of its own, and the documents among what is given.
+
+    Args:
+        sources: as for `read_sources`.
+        format: of the files wanted from folders; None takes all that are known.
+
+    Raises:
+        FormatError: a folder or pattern without files.
+    """
     wanted = (FORMATS[format],) if format else FORMATS.values()
     kinds = (known.suffixes for known in wanted if known.read and (format or not known.asked))
     suffixes = tuple(dict.fromkeys(chain.from_iterable(kinds)))
@@ -251,12 +288,13 @@ def read_sources(
     texts = texts_of_brat(item for item in found if isinstance(item, Found))
     found = [item for item in found if isinstance(item, Document) or item.path not in texts]
     names = unique_names([item for item in found if isinstance(item, Found)])
-    for item in found:
-        if isinstance(item, Document):
-            yield item
-        else:
-            given = {**options, "faults": faults, "name": names[item]}
-            yield from faults.guard_file(_read_file(item.path, format, given))
+    return [item if isinstance(item, Document) else Named(item.path, names[item]) for item in found]
+
+
+def read_file(file: Named, format: str | None, options: Mapping[str, Any]) -> Iterator[Document]:
+    """Yield the documents of one file; arguments as of `read_sources`, but that ``faults`` is a `Faults`."""
+    faults: Faults = options["faults"]
+    yield from faults.guard_file(_read_file(file.path, format, {**options, "name": file.name}))
 
 
 def _read_file(path: Path, format: str | None, options: Mapping[str, Any]) -> Iterator[Document]:

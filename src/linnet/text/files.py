@@ -24,6 +24,7 @@ from typing import Any, BinaryIO, TextIO, cast
 from linnet.errors import FormatError
 from linnet.home import check_output, permit, real_path, sweep_folders
 from linnet.text.raw_input import StandardInput, decode, look_ahead, refuse_binary, refuse_returns, unchanged
+from linnet.text.remote import is_url, open_remote
 
 __all__ = [
     "BOMB_BYTES",
@@ -112,10 +113,12 @@ class _Counting:
 
 
 def _open_raw(path: str | Path) -> BinaryIO:
-    """Open a regular file, or standard input for ``-``; anything else could block for ever or never end."""
+    """Open a regular file, one in a store, or standard input for ``-``; others could block for ever or never end."""
     if str(path) == STDIO:
         look_ahead(len(GZIP))  # one read could end within the mark
         return cast("BinaryIO", io.BufferedReader(StandardInput(), CHUNK))
+    if is_url(path):
+        return open_remote(str(path))
     try:
         mode = Path(path).stat().st_mode
         if stat.S_ISDIR(mode):
@@ -133,6 +136,8 @@ def _open_raw(path: str | Path) -> BinaryIO:
 def open_bytes(path: str | Path) -> Generator[BinaryIO, None, None]:
     """Open `path` (``-`` is standard input) for reading bytes, unpacked if its content is gzip, whatever its name.
 
+    An address such as ``s3://bucket/a.txt`` is read from its store (`linnet.text.remote`).
+
     Yields:
         A buffered binary stream; reading from it raises FormatError where the gzip data are truncated, damaged or a
         bomb (more than `BOMB_BYTES` and more than `BOMB_RATIO` times the packed size).
@@ -141,7 +146,8 @@ def open_bytes(path: str | Path) -> Generator[BinaryIO, None, None]:
         FormatError: no such file, a folder, a pipe or device, no permission; at the end, where the file was changed
             meanwhile.
     """
-    with _open_raw(path) as raw, contextlib.nullcontext() if str(path) == STDIO else unchanged(raw, path):
+    elsewhere = str(path) == STDIO or is_url(path)
+    with _open_raw(path) as raw, contextlib.nullcontext() if elsewhere else unchanged(raw, path):
         if cast("io.BufferedReader", raw).peek(2)[:2] != GZIP:
             yield raw
         else:
