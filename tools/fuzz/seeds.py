@@ -31,6 +31,7 @@ from linnet.data import JSON, Abbreviation, Document, Mention, Passage, Span
 from linnet.errors import LinnetWarning
 from linnet.fetch.archive import Room, unpack
 from linnet.vocabularies import VOCABULARIES, read_vocabulary
+from tools.fuzz import tables
 from tools.fuzz.excerpts import EXCERPTS, PUBMED, TEXT
 from tools.fuzz.excerpts import VOCABULARIES as MORE
 
@@ -105,7 +106,7 @@ def _formats() -> Iterator[Target]:
     for name, format in FORMATS.items():
         if format.read:
             seeds, real = _seeds(name), _real(name, _file(name))
-            larger = partial(_larger, name) if name not in EXCERPTS else None
+            larger = partial(_larger, name) if name not in {*EXCERPTS, *MADE} else None
             yield Target(name, [*seeds, *real], _reads(name), larger, bool(real))
 
 
@@ -114,7 +115,12 @@ def _file(name: str) -> str:
     return f"x{suffixes[0]}" if suffixes else "x"
 
 
+MADE: dict[str, Callable[[], bytes]] = {"table": tables.table, "sql": tables.database}
+
+
 def _seeds(name: str) -> list[Files]:
+    if name in MADE:
+        return [{_file(name): MADE[name]()}]
     return [EXCERPTS[name]] if name in EXCERPTS else [_written(name)]
 
 

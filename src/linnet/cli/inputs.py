@@ -7,25 +7,27 @@ import glob
 import itertools
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from linnet.corpora import FORMATS, read
+from linnet.corpora import FORMATS, options_of, read
 from linnet.data import Document
 from linnet.errors import FormatError, LinnetError, did_you_mean
+from linnet.frozen import EMPTY
 from linnet.home import check_output, real_path
 from linnet.kb import KnowledgeBase
 from linnet.pipeline.component import Allow
 from linnet.reporter import warn
 from linnet.text.files import open_text
+from linnet.text.remote import is_database, is_store, is_url
 
 if TYPE_CHECKING:
     from linnet.kb.terminologies import Terminologies
 
-__all__ = ["check_texts", "documents", "make_allow", "read_ids", "refuse_overwriting"]
+__all__ = ["check_texts", "documents", "make_allow", "read_ids", "refuse_overwriting", "row_options"]
 
 STDIO = "-"
 SPLIT = re.compile(r"([a-z][a-z0-9_]*(?:/[a-z0-9_-]+)?):([a-z0-9_]+)")  # of a corpus: bc5cdr:dev
@@ -36,11 +38,18 @@ PACKED = (".gz", ".zip", ".docx", ".doc", ".pdf", ".rtf", ".html", ".htm", ".md"
 SUFFIXES = frozenset(PACKED).union(*(format.suffixes for format in FORMATS.values()))
 
 
-def documents(inputs: Sequence[str], format: str | None, *, rows: KnowledgeBase | None = None) -> Iterator[Document]:
+def documents(
+    inputs: Sequence[str],
+    format: str | None,
+    *,
+    rows: KnowledgeBase | None = None,
+    options: Mapping[str, Any] = EMPTY,
+) -> Iterator[Document]:
     """Yield the documents that command line arguments name, with unique ids.
 
-    An argument that is ``-``, an existing path, or a glob is read, and a split of a known corpus, ``bc5cdr:dev``; one
-    that looks like a path or a split but is none is an error; anything else is a text (see `check_texts`).
+    An argument that is ``-``, an existing path, a glob or an address is read, and a split of a known corpus,
+    ``bc5cdr:dev``; one that looks like a path or a split but is none is an error; anything else is a text (see
+    `check_texts`). ``options`` are of the reader of ``format``.
 
     Raises:
         LinnetError: an empty text, or a document id that comes twice.
@@ -56,7 +65,7 @@ def documents(inputs: Sequence[str], format: str | None, *, rows: KnowledgeBase 
                 texts[text] = Document.of(text, f"text-{number}")
     seen: set[str] = set()
     others = [texts.get(text, text) for text in inputs if text not in splits]
-    for doc in itertools.chain(read(others, format=format, kb=rows), *map(_of_corpus, splits)):
+    for doc in itertools.chain(read(others, format=format, kb=rows, options=options), *map(_of_corpus, splits)):
         if doc.id in seen:
             raise LinnetError(
                 f"document id {doc.id!r} occurs twice in the input; ids must be unique: "
@@ -64,6 +73,25 @@ def documents(inputs: Sequence[str], format: str | None, *, rows: KnowledgeBase 
             )
         seen.add(doc.id)
         yield doc
+
+
+def row_options(
+    inputs: Sequence[str], format: str | None, columns: str | None, query: str | None
+) -> tuple[str | None, dict[str, Any]]:
+    """Return the format that ``--columns`` and ``--query`` mean, and the options of its reader.
+
+    >>> row_options(["sqlite:///notes.db"], None, "id=ID,text=NOTE", None)
+    ('sql', {'columns': {'id': 'ID', 'text': 'NOTE'}})
+    """
+    if columns is None and query is None:
+        return format, {}
+    from linnet.vocabularies.options import given_value  # noqa: PLC0415 - needed where rows are read
+
+    if format is None:
+        format = "sql" if query is not None or any(map(is_database, inputs)) else "table"
+    given = {key: value for key, value in (("columns", columns), ("query", query)) if value is not None}
+    known = options_of(format)
+    return format, {key: given_value(format, known, key, value) for key, value in given.items()}
 
 
 def read_ids(text: str) -> list[str]:
@@ -112,7 +140,9 @@ def check_texts(inputs: Sequence[str]) -> None:
         LinnetError: the words as one text, or how to link what looks like a path.
     """
     for text in inputs:
-        if "/" in text and _is_source(text) and not os.path.lexists(text) and not _ends_or_matches(text):
+        if "/" not in text or _is_address(text):
+            continue
+        if _is_source(text) and not os.path.lexists(text) and not _ends_or_matches(text):
             raise LinnetError(f"{text}: there is no such file; if it is a text: echo {quote(text)} | linnet link -")
     words = [text for text in inputs if not (_is_source(text) or _is_split(text) or any(map(str.isspace, text)))]
     if 1 < len(words) == len(inputs):
@@ -148,8 +178,13 @@ def _of_corpus(text: str) -> Iterator[Document]:
     return read_corpus(name, split=split)
 
 
+def _is_address(text: str) -> bool:
+    """Return whether a text is the address of a database or a store, or of what neither is and no sentence either."""
+    return is_database(text) or is_store(text) or (is_url(text) and not any(map(str.isspace, text)))
+
+
 def _is_source(text: str) -> bool:
-    if text == STDIO:
+    if text == STDIO or _is_address(text):
         return True
     if not text.strip():
         raise LinnetError("an empty text was given: nothing to link")
@@ -222,6 +257,6 @@ def _paths(text: str, data: Path | None) -> Iterable[Path]:
     if known_corpus(text):
         with suppress(LinnetError):
             return corpus_paths(text, data=data)
-    if text == STDIO or not _is_source(text):
+    if text == STDIO or _is_address(text) or not _is_source(text):
         return ()
     return map(Path, glob.iglob(text, recursive=True) if glob.has_magic(text) else [text])  # noqa: PTH207 - takes absolute patterns

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from linnet.cli.common import Metrics, Quiet, Verbose, counter, listen, progress
-from linnet.cli.inputs import check_texts, documents, make_allow, refuse_overwriting
+from linnet.cli.inputs import check_texts, documents, make_allow, refuse_overwriting, row_options
 from linnet.cli.outputs import Outputs
 from linnet.cli.written import refuse_changed, remember
 from linnet.corpora import format_of
@@ -70,8 +70,21 @@ Forms = Annotated[
 ]
 
 
+Inputs = Annotated[
+    list[str],
+    typer.Argument(help="Texts, files, folders, globs, addresses (s3://…, sqlite:///…), or - for standard input."),
+]
+Columns = Annotated[
+    str | None,
+    typer.Option(metavar="id=ID,text=NOTE", help="Columns of a table or query; default: those called so."),
+]
+Query = Annotated[
+    str | None, typer.Option(help="SELECT to read from a database: --query 'select id, text from notes'.")
+]
+
+
 def link(
-    inputs: Annotated[list[str], typer.Argument(help="Texts, files, folders, globs, or - for standard input.")],
+    inputs: Inputs,
     kb: Annotated[
         list[str] | None,
         typer.Option(help="Knowledge base: a name (hpo) or a file; repeatable: mentions of each, side by side."),
@@ -83,6 +96,8 @@ def link(
     output: Annotated[str | None, typer.Option("--output", "-o", help="File to write; - is standard output.")] = None,
     to: Annotated[str | None, typer.Option(help="Output format: jsonl, csv, …; default: by the suffix of -o.")] = None,
     source: Annotated[str | None, typer.Option("--from", help="Input format; guessed by default.")] = None,
+    columns: Columns = None,
+    query: Query = None,
     html: Annotated[Path | None, typer.Option(help="Also write a page with highlighted mentions.")] = None,
     keep_gold: Annotated[bool, typer.Option(help="Keep gold mentions of the input; default: hide them.")] = False,
     detect: Annotated[
@@ -115,7 +130,7 @@ def link(
         chosen = make_allow(linker.concepts, types or (), under or (), ids or ())
         linker = Pipeline(linker, name=linker.name, kb=linker.kb, allow=chosen)
     timed = linker if times is None else times.of_parts(linker)
-    given = partial(_read_given, inputs, source, linker, keep_gold=keep_gold)
+    given = partial(_read_given, inputs, (source, columns, query), linker, keep_gold=keep_gold)
     tally = _Tally()
     if lasting is None:
         outputs.write(tally(progress(timed.stream(given()), what="linking", quiet=quiet)), linker)
@@ -207,9 +222,12 @@ def _warn_of_untrained(recipe: str, parts: Sequence[str]) -> None:
         logger.warning("%s: run linnet train %s -o DIR, then link with --pipeline DIR", told, recipe)
 
 
-def _read_given(inputs: Sequence[str], source: str | None, linker: Pipeline, *, keep_gold: bool) -> Iterable[Document]:
-    """Return the documents as the pipeline may see them."""
-    docs = documents(inputs, source, rows=linker.kb)
+def _read_given(
+    inputs: Sequence[str], kind: tuple[str | None, str | None, str | None], linker: Pipeline, *, keep_gold: bool
+) -> Iterable[Document]:
+    """Return the documents as the pipeline may see them; `kind` is the format, the columns and the query."""
+    format, options = row_options(inputs, *kind)
+    docs = documents(inputs, format, rows=linker.kb, options=options)
     return docs if keep_gold else hide_gold(docs, linker)
 
 

@@ -50,6 +50,8 @@ def read(
 ) -> Iterator[Document]:
     """Yield the documents of a file, a folder, a pattern such as ``notes/**/*.txt``, or standard input (``-``).
 
+    Addresses are read too: of files in object stores (``s3://bucket/notes/``) and of databases (``postgresql://…``).
+
     Args:
         source: one of these or several; documents among several are passed on. Folders are read recursively in sorted
             order: files with a suffix of `format`, or of any format; links are followed, hidden files are not read.

@@ -149,6 +149,8 @@ FORMATS: dict[str, Format] = {
     "webanno": Format("webanno:read", None, (".tsv",), options=("name",)),
     "jats": Format("jats:read", None, (".nxml", ".xml"), options=("name",)),
     "medcat": Format("medcat:read", None, (".json",), options=("faults",)),
+    "table": Format("tables:read", None, (".parquet", ".arrow", ".feather"), options=("name",), alone=True),
+    "sql": Format("sql:read", None, (".sqlite", ".sqlite3", ".db"), options=("name",), alone=True, asked=True),
     "label_studio": Format("label_studio:read", None, (".json",), options=("name", "faults")),
 }
 GIVEN = ("rows", "name", "faults")

@@ -18,6 +18,7 @@ from linnet.data import Document
 from linnet.errors import FormatError
 from linnet.text.files import STDIO, head, shown
 from linnet.text.raw_input import refuse_no_text
+from linnet.text.remote import is_database, is_url, list_files
 
 __all__ = [
     "Found",
@@ -60,17 +61,31 @@ GSC_MENTION = re.compile(r"^\d+\t\d+\t[^\r\n]+\t[A-Za-z][\w.-]*:\S+\r?$", re.MUL
 
 
 class Found(NamedTuple):
-    """A file, and its path below the folder that was asked for (or as it was given)."""
+    """A file, and its path below the folder that was asked for (or as it was given).
+
+    ``url`` is the address of one that is elsewhere, whose path serves for names alone.
+    """
 
     path: Path
     relative: str
+    url: str = ""
+
+    @property
+    def source(self) -> str | Path:
+        """What it is read from."""
+        return self.url or self.path
 
 
 class Named(NamedTuple):
-    """A file, and what its documents are called where they have no ids."""
+    """A file or an address, what its documents are called where they have no ids, and how it is read if that is known.
 
-    path: Path
+    ``options`` are pairs of keywords of the reader of ``format``.
+    """
+
+    path: Path | str
     name: str
+    format: str | None = None
+    options: tuple[tuple[str, Any], ...] = ()
 
 
 def stem(path: str | Path) -> str:
@@ -88,13 +103,15 @@ def find(source: str | Path, suffixes: Sequence[str]) -> list[Found]:
     """Return the files that `source` means: itself, those below a folder, or those that match a pattern.
 
     Args:
-        source: a path, a pattern, or ``-``.
+        source: a path, a pattern, ``-``, or an address.
         suffixes: of the files wanted from a folder.
 
     Raises:
         FormatError: a folder or pattern without files.
     """
     path = Path(source)
+    if is_url(source):
+        return _find_remote(str(source), suffixes)
     if path.is_dir():
         everything = sorted(_walk(path), key=lambda item: Path(item.relative).parts)
         found = [item for item in everything if suffix(item.path) in suffixes]
@@ -114,6 +131,20 @@ def find(source: str | Path, suffixes: Sequence[str]) -> list[Found]:
     if not matches:
         raise FormatError(source, "no file matches this pattern")
     return [Found(Path(name), name) for name in matches]
+
+
+def _find_remote(url: str, suffixes: Sequence[str]) -> list[Found]:
+    """Return the files that an address means; a database is one."""
+    if is_database(url):
+        return [Found(Path(url), url, url)]
+    listed = list_files(url)
+    found = [Found(Path(one.url), one.relative, one.url) for one in listed]
+    if len(found) == 1 and url.rstrip("/").endswith(found[0].relative):  # the file itself, whatever it is called
+        return found
+    wanted = [item for item in found if suffix(item.path) in suffixes]
+    if not wanted:
+        raise FormatError(url, f"holds no file ending in {', '.join(suffixes) or 'a known suffix'}")
+    return wanted
 
 
 def visible(folder: Path, pattern: str) -> Iterator[Path]:
@@ -288,16 +319,17 @@ def locate(sources: Sequence[str | Path | Document], format: str | None) -> list
     texts = texts_of_brat(item for item in found if isinstance(item, Found))
     found = [item for item in found if isinstance(item, Document) or item.path not in texts]
     names = unique_names([item for item in found if isinstance(item, Found)])
-    return [item if isinstance(item, Document) else Named(item.path, names[item]) for item in found]
+    return [item if isinstance(item, Document) else Named(item.source, names[item]) for item in found]
 
 
 def read_file(file: Named, format: str | None, options: Mapping[str, Any]) -> Iterator[Document]:
     """Yield the documents of one file; arguments as of `read_sources`, but that ``faults`` is a `Faults`."""
     faults: Faults = options["faults"]
-    yield from faults.guard_file(_read_file(file.path, format, {**options, "name": file.name}))
+    given = {**options, "name": file.name, **dict(file.options)}
+    yield from faults.guard_file(_read_file(file.path, file.format or format, given))
 
 
-def _read_file(path: Path, format: str | None, options: Mapping[str, Any]) -> Iterator[Document]:
+def _read_file(path: Path | str, format: str | None, options: Mapping[str, Any]) -> Iterator[Document]:
     chosen = FORMATS[format or _guess(path)]
     reader = resolve(chosen.read)
     try:
@@ -308,6 +340,8 @@ def _read_file(path: Path, format: str | None, options: Mapping[str, Any]) -> It
 
 def _guess(path: str | Path) -> str:
     """Return the format that `path` is in, by suffix where that says it, else by content."""
+    if is_database(path):
+        return "sql"
     ending = suffix(path)
     for name, format in FORMATS.items():
         if format.alone and format.read and ending in format.suffixes and name != "text":

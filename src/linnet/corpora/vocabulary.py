@@ -19,6 +19,7 @@ from linnet.corpora.sources import find
 from linnet.data import Concept, Document
 from linnet.errors import LinnetError
 from linnet.frozen import EMPTY
+from linnet.text.remote import is_url
 from linnet.vocabularies.corpus_concepts import read_corpus_concepts
 
 __all__ = ["corpus_paths", "documents", "gold_ids", "known_corpus", "read_corpus_vocabulary"]
@@ -58,6 +59,8 @@ def corpus_paths(source: str | Path, *, data: str | Path | None = None) -> list[
     if name:
         splits = _splits(name, source)
         return [path for split in splits for path in corpus_files(name, split=split, data=data)]
+    if is_url(source):
+        return []  # nothing here
     return [Path(source)] if Path(source).exists() else [found.path for found in find(source, ())]
 
 

@@ -1,0 +1,126 @@
+"""Rows of tables and databases as documents: which column is the text, which the id; the others are kept as meta."""
+
+from __future__ import annotations
+
+import base64
+import datetime as dt
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from linnet.data import JSON, Document
+from linnet.errors import FormatError, did_you_mean
+from linnet.reporter import warn
+
+__all__ = ["Columns", "choose_columns", "row_documents"]
+
+TEXTS = ("text", "note", "note_text", "document_text", "abstract", "body", "content", "report")
+IDS = ("id", "doc_id", "document_id", "document", "note_id", "pmid", "pmcid")
+DEEPEST = 50  # lists in lists of a cell
+
+
+class Columns(NamedTuple):
+    """Where the text and the id of a document stand in a row; -1 where there is no id."""
+
+    names: tuple[str, ...]
+    text: int
+    id: int
+
+
+def choose_columns(names: Sequence[str], given: Mapping[str, str], where: str) -> Columns:
+    """Return which columns hold text and id: those that were `given`, else those whose name says so.
+
+    Args:
+        names: of all columns, in order.
+        given: ``text`` and ``id``, each with the name of a column.
+        where: what messages call the table.
+
+    Raises:
+        FormatError: a column that is not there or comes twice, another key, or no column that is called like a text.
+
+    >>> choose_columns(["PMID", "Abstract", "year"], {}, "f")
+    Columns(names=('PMID', 'Abstract', 'year'), text=1, id=0)
+    """
+    there = f"its columns are {', '.join(map(repr, names)) or 'none'}"
+    for key in given:
+        if key not in ("text", "id"):
+            raise FormatError(where, f"columns are given for text and id, not for {key!r}: --columns id=ID,text=NOTE")
+    for key, name in given.items():
+        if names.count(name) != 1:
+            problem = f"has no column {name!r}" if name not in names else f"has several columns {name!r}"
+            raise FormatError(where, f"{problem} (for the {key}); {there}{did_you_mean(name, names)}")
+    folded = [name.casefold() for name in names]
+    text = names.index(given["text"]) if "text" in given else _first(TEXTS, folded)
+    if text < 0:
+        raise FormatError(where, f"which column is the text? {there}; say it: --columns text=NAME")
+    return Columns(tuple(names), text, names.index(given["id"]) if "id" in given else _first(IDS, folded))
+
+
+def _first(wanted: Sequence[str], names: Sequence[str]) -> int:
+    return next((names.index(name) for name in wanted if name in names), -1)
+
+
+def row_documents(rows: Iterable[Sequence[Any]], columns: Columns, *, name: str, where: str) -> Iterator[Document]:
+    """Yield a document for each row that has a text; how many have none is a warning at the end.
+
+    Args:
+        rows: values in the order of the columns.
+        columns: which is which.
+        name: rows without an id are called so, with their number: ``notes:7``.
+        where: what messages call the table.
+
+    Raises:
+        FormatError: a text that is none, with the number of its row.
+
+    >>> columns = Columns(("id", "note", "year"), 1, 0)
+    >>> [doc] = row_documents([(7, "Fits.", 2020)], columns, name="n", where="f")
+    >>> doc.id, doc.text, dict(doc.meta)
+    ('7', 'Fits.', {'year': 2020})
+    """
+    without = 0
+    for number, row in enumerate(rows, 1):
+        text = row[columns.text]
+        if text is None or (isinstance(text, float) and math.isnan(text)):
+            without += 1
+            continue
+        meta = {
+            key: value
+            for place, (key, cell) in enumerate(zip(columns.names, row, strict=True))
+            if place not in (columns.text, columns.id) and (value := _json(cell)) is not None
+        }
+        given = None if columns.id < 0 else _json(row[columns.id])
+        id = f"{name}:{number}" if given is None or given == "" else str(given)
+        yield Document(id, _text(text, where, number), meta=meta)
+    if without:
+        warn(f"{where}: {without:,} rows without a text were left out")
+
+
+def _text(value: Any, where: str, number: int) -> str:
+    if isinstance(value, (bytes, memoryview)):
+        try:
+            value = bytes(value).decode()
+        except UnicodeDecodeError as error:
+            raise FormatError(where, f"row {number:,}: the text is not UTF-8: {error}") from error
+    if not isinstance(value, str):
+        kind = type(value).__name__
+        raise FormatError(where, f"row {number:,}: the text is of type {kind}, expected a text; name another column")
+    return value
+
+
+def _json(value: Any, depth: int = 0) -> JSON:
+    """Return a cell as JSON holds it: dates as ISO 8601, bytes as base64, what is no number as None."""
+    if value is None or isinstance(value, (str, bool, int)):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if depth < DEEPEST and isinstance(value, Mapping):
+        return {str(key): _json(item, depth + 1) for key, item in value.items()}
+    if depth < DEEPEST and isinstance(value, (list, tuple)):
+        return [_json(item, depth + 1) for item in value]
+    return _written(value)
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, (bytes, memoryview)):
+        return base64.b64encode(bytes(value)).decode()
+    return str(value.isoformat() if isinstance(value, (dt.date, dt.time)) else value)

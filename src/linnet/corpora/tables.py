@@ -1,0 +1,92 @@
+"""Parquet and Arrow tables (Feather, Arrow IPC): one document a row, the columns beside text and id as its meta.
+
+Rows are read in batches, so that memory holds one batch and what its row group needs.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator, Mapping
+from itertools import chain
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from linnet.corpora.rows import choose_columns, row_documents
+from linnet.corpora.sources import stem
+from linnet.data import Document
+from linnet.errors import FormatError, MissingExtraError
+from linnet.frozen import EMPTY
+from linnet.text.files import open_bytes, shown
+
+__all__ = ["read"]
+
+BATCH = 1_000  # rows that are turned into Python's values at once
+MENTIONS = {"document", "start", "end", "text", "concepts"}  # columns of `linnet.arrow`
+PARQUET, ARROW = b"PAR1", b"ARROW1"
+MOST_STRING, MOST_PARTS = 100 << 20, 1 << 20  # of the description of a Parquet file
+
+
+def read(path: str | Path, *, name: str = "", columns: Mapping[str, str] = EMPTY) -> Iterator[Document]:
+    """Yield a document for each row of a Parquet or Arrow file; rows without a text are counted and left out.
+
+    Args:
+        path: the file.
+        name: rows without an id are called so, with their number.
+        columns: which columns are text and id: ``id=ID,text=NOTE``; by default those that are called so, or note,
+            abstract, pmid and the like.
+
+    Raises:
+        FormatError: no such table, damage, or a column that is not there.
+        MissingExtraError: PyArrow is not installed.
+    """
+    where = shown(path)
+    pyarrow = _library(where)
+    with open_bytes(path) as stream:
+        if not stream.seekable():
+            raise FormatError(where, "tables are read from files, not from gzip or a pipe: unpack or save it first")
+        try:
+            names, batches = _opened(stream, where)
+            if set(names) >= MENTIONS and not columns:
+                told = "is a table of mentions, which are no texts: the documents-… beside it hold those"
+                raise FormatError(where, f"{told}, or name columns: --columns id=document,text=text")
+            chosen = choose_columns(names, columns, where)
+            rows = chain.from_iterable(map(_rows, batches))
+            yield from row_documents(rows, chosen, name=name or stem(path), where=where)
+        except (pyarrow.ArrowException, OSError, ValueError) as error:
+            said = str(error).partition("\n")[0]
+            raise FormatError(where, f"is no Parquet or Arrow table, or a damaged one: {said}") from error
+
+
+def _opened(stream: BinaryIO, where: str) -> tuple[list[str], Iterator[Any]]:
+    """Return the names of the columns of a table, and its batches."""
+    head = stream.read(len(ARROW))
+    stream.seek(0)
+    if head.startswith(PARQUET):
+        parquet = importlib.import_module("pyarrow.parquet")
+        limits = {"thrift_string_size_limit": MOST_STRING, "thrift_container_size_limit": MOST_PARTS}
+        file = parquet.ParquetFile(stream, pre_buffer=False, **limits)
+        return list(file.schema_arrow.names), file.iter_batches(batch_size=BATCH)
+    ipc = importlib.import_module("pyarrow.ipc")
+    if head == ARROW:
+        table = ipc.open_file(stream)
+        return list(table.schema.names), map(table.get_batch, range(table.num_record_batches))
+    if head[:4] == b"FEA1":
+        raise FormatError(where, "is Feather of version 1: write it as version 2 or Parquet")
+    try:
+        table = ipc.open_stream(stream)
+    except StopIteration:  # nothing at all
+        raise FormatError(where, "is empty") from None
+    return list(table.schema.names), iter(table)
+
+
+def _rows(batch: Any) -> Iterator[tuple[Any, ...]]:
+    for start in range(0, batch.num_rows, BATCH):  # one batch of an Arrow file may hold all of it
+        part = batch.slice(start, BATCH)
+        yield from zip(*(column.to_pylist() for column in part.columns), strict=True)
+
+
+def _library(where: str) -> Any:
+    try:
+        return importlib.import_module("pyarrow")
+    except ModuleNotFoundError as error:
+        raise MissingExtraError("pyarrow", extra="tables", wanted_by=where) from error

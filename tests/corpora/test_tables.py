@@ -1,0 +1,230 @@
+"""Tables, databases and stores as inputs: what becomes of rows, what is refused and how, and that memory is bounded."""
+
+from __future__ import annotations
+
+import datetime as dt
+import gzip
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import linnet
+from linnet.corpora import read
+from linnet.data import Document
+from linnet.errors import FormatError, LinnetError, LinnetWarning
+
+pa = pytest.importorskip("pyarrow", reason="the extra tables is not installed")
+pytest.importorskip("sqlalchemy", reason="the extra sql is not installed")
+fsspec = pytest.importorskip("fsspec", reason="the extra remote is not installed")
+
+ROWS: dict[str, list[Any]] = {
+    "note_id": [7, 8, 9],
+    "Note": ["Seizures.", None, "Fièvre 🧬."],
+    "year": [2020, 2021, None],
+    "seen": [dt.date(2020, 1, 2), None, None],
+    "codes": [["a"], [], None],
+}
+DOCS = [
+    Document("7", "Seizures.", meta={"year": 2020, "seen": "2020-01-02", "codes": ["a"]}),
+    Document("9", "Fièvre 🧬.", meta={}),
+]
+LEFT = pytest.mark.filterwarnings("ignore:.*1 rows without a text were left out:linnet.errors.LinnetWarning")
+
+
+def made(path: Path, columns: dict[str, list[Any]] | None = None) -> Path:
+    from pyarrow import feather, ipc, parquet
+
+    table = pa.table(ROWS if columns is None else columns)
+    if path.suffix == ".parquet":
+        parquet.write_table(table, path, row_group_size=2)
+    elif path.suffix == ".feather":
+        feather.write_feather(table, str(path))
+    else:
+        with path.open("wb") as out, ipc.new_stream(out, table.schema) as stream:
+            stream.write_table(table)
+    return path
+
+
+def database(path: Path, *more: str) -> Path:
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute("CREATE TABLE notes (id INTEGER, text TEXT, year INTEGER)")
+        db.executemany("INSERT INTO notes VALUES (?, ?, ?)", [(7, "Seizures.", 2020), (8, None, 1), (9, "Fits.", None)])
+        for statement in more:
+            db.execute(statement)
+    return path
+
+
+# --- tables ----------------------------------------------------------------------------------------------------------
+
+
+@LEFT
+@pytest.mark.parametrize("suffix", [".parquet", ".feather", ".arrow"])
+def test_rows_become_documents(tmp_path: Path, suffix: str) -> None:
+    path = made(tmp_path / f"t{suffix}")
+    assert list(linnet.read(path)) == DOCS
+    assert list(read(tmp_path)) == DOCS, "in a folder too"
+
+
+def test_rows_without_text_are_told_and_ids_made(tmp_path: Path) -> None:
+    path = made(tmp_path / "t.parquet", {"text": ["a", None, None, "b"]})
+    with pytest.warns(LinnetWarning, match=r"t\.parquet: 2 rows without a text were left out"):
+        assert [doc.id for doc in read(path)] == ["t:1", "t:4"]
+
+
+def test_columns_are_chosen(tmp_path: Path) -> None:
+    path = made(tmp_path / "t.parquet", {"text": ["a"], "other": ["b"], "key": ["k"]})
+    options = {"columns": {"text": "other", "id": "key"}}
+    assert list(read(path, format="table", options=options)) == [Document("k", "b", meta={"text": "a"})]
+
+
+@pytest.mark.parametrize(
+    ("columns", "options", "said"),
+    [
+        ({"a": ["x"], "b": ["y"]}, {}, r"which column is the text\? its columns are 'a', 'b'; say it: --columns"),
+        ({"note": ["x"]}, {"text": "Note"}, r"has no column 'Note' \(for the text\); its columns are 'note'; did you"),
+        ({"note": ["x"]}, {"txt": "note"}, "columns are given for text and id, not for 'txt'"),
+        ({"text": [1]}, {}, "row 1: the text is of type int"),
+        ({"text": [b"\xff"]}, {}, "row 1: the text is not UTF-8"),
+        (
+            {"document": ["1"], "start": [0], "end": [4], "text": ["Fits"], "concepts": ["HP:0001250"]},
+            {},
+            "a table of mentions",
+        ),
+    ],
+)
+def test_wrong_columns(tmp_path: Path, columns: dict[str, list[Any]], options: dict[str, str], said: str) -> None:
+    path = made(tmp_path / "t.parquet", columns)
+    with pytest.raises(FormatError, match=said):
+        list(read(path, format="table", options={"columns": options}))
+
+
+def test_tables_that_are_none(tmp_path: Path) -> None:
+    whole = made(tmp_path / "whole.parquet").read_bytes()
+    for name, data in {
+        "text": b"not a table",
+        "empty": b"",
+        "cut": whole[:-20],
+        "bent": whole[:60] + bytes(60) + whole[120:],
+        "packed": gzip.compress(whole, mtime=0),
+        "old": b"FEA1" + whole[4:],
+    }.items():
+        path = tmp_path / f"{name}.parquet"
+        path.write_bytes(data)
+        with pytest.raises(FormatError, match=str(path)):
+            list(read(path))
+
+
+@pytest.mark.slow
+def test_memory_is_that_of_a_batch(tmp_path: Path) -> None:
+    from pyarrow import parquet
+
+    schema = pa.schema([("id", pa.int64()), ("text", pa.string())])
+    path = tmp_path / "t.parquet"
+    with parquet.ParquetWriter(path, schema) as out:
+        for start in range(0, 200_000, 20_000):
+            ids = list(range(start, start + 20_000))
+            out.write_table(pa.table({"id": ids, "text": [f"{id} seizures " * 40 for id in ids]}, schema=schema))
+    before = pa.default_memory_pool().max_memory()
+    assert sum(1 for _ in read(path)) == 200_000
+    assert pa.default_memory_pool().max_memory() - before < 60 << 20, "all of it is 120 MB"
+
+
+# --- databases -------------------------------------------------------------------------------------------------------
+
+
+@LEFT
+def test_a_database_by_address_and_by_file(tmp_path: Path) -> None:
+    path = database(tmp_path / "n.sqlite")
+    docs = [Document("7", "Seizures.", meta={"year": 2020}), Document("9", "Fits.")]
+    for source in (path, f"sqlite:///{path}"):
+        assert list(read(source)) == docs
+        options: dict[str, Any] = {"query": "/* all */ select text as t, id from notes where id > 7 -- b"}
+        options["columns"] = {"text": "t"}
+        assert [doc.id for doc in read(source, format="sql", options=options)] == ["9"]
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ("select text from letters", "the database says: no such table: letters"),
+        ("selekt", "the query is no SELECT"),
+        ("delete from notes", "the query is no SELECT"),
+        ("/* x */ drop table notes", "the query is no SELECT"),
+        ("with a as (select 1) delete from notes", "(readonly|read-only) database|gives no rows"),
+        ("select id from notes", "which column is the text"),
+    ],
+)
+def test_wrong_queries_change_nothing(tmp_path: Path, query: str, said: str) -> None:
+    path = database(tmp_path / "n.db")
+    before = path.read_bytes()
+    with pytest.raises(LinnetError, match=said):
+        list(read(path, format="sql", options={"query": query}))
+    assert path.read_bytes() == before
+
+
+def test_databases_that_are_none(tmp_path: Path) -> None:
+    database(tmp_path / "two.db", "CREATE TABLE letters (id, text)")
+    with pytest.raises(FormatError, match=r"2 of its tables have such a text: say which.*letters \(id, text\)"):
+        list(read(tmp_path / "two.db"))
+    (tmp_path / "text.db").write_text("not a database")
+    with pytest.raises(FormatError, match="is no SQLite database"):
+        list(read(tmp_path / "text.db"))
+    whole = database(tmp_path / "whole.db").read_bytes()
+    (tmp_path / "bent.db").write_bytes(whole[:100] + bytes(3000) + whole[3100:])
+    with pytest.raises(FormatError, match="the database says"):
+        list(read(tmp_path / "bent.db"))
+    with pytest.raises(FormatError, match="there is no file"):
+        list(read(f"sqlite:///{tmp_path}/none.db"))
+    assert not (tmp_path / "none.db").exists()
+
+
+def test_passwords_are_not_told_and_drivers_are_named() -> None:
+    with pytest.raises(LinnetError, match="driver oracledb is not installed") as caught:
+        list(read("oracle://ann:secret@127.0.0.1/x", format="sql", options={"query": "select 1"}))
+    assert "secret" not in str(caught.value)
+
+
+# --- stores ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def store() -> Iterator[Any]:
+    found = fsspec.filesystem("memory")
+    found.store.clear()
+    found.pseudo_dirs[:] = [""]
+    yield found
+    found.store.clear()
+
+
+@LEFT
+def test_files_in_stores(store: Any, tmp_path: Path) -> None:
+    store.pipe("/b/n/1.txt", b"One.")
+    store.pipe("/b/n/deep/2.jsonl.gz", gzip.compress(b'{"id":"two","text":"Two."}\n'))
+    store.pipe("/b/n/.hidden.txt", b"No.")
+    store.pipe("/b/t.parquet", made(tmp_path / "t.parquet").read_bytes())
+    assert [doc.id for doc in read("memory://b/n")] == ["1", "two"]
+    assert [doc.id for doc in read("memory://b/n/*.txt")] == ["1"]
+    assert [doc.id for doc in read("memory://b/n/1.txt")] == ["1"]
+    assert list(read("memory://b/t.parquet")) == DOCS
+    path = tmp_path / "a b.txt"
+    path.write_text("Local.")
+    assert next(read(f"file://{path}")).text == "Local."
+
+
+def test_what_is_not_in_a_store(store: Any) -> None:
+    store.pipe("/b/x.xyz", b"\0")
+    store.pipe("/b/cut.txt.gz", b"\x1f\x8b\x08\0")
+    for url, said in {
+        "memory://b/none.txt": "there is no such file",
+        "memory://b/*.txt": "no file matches",
+        "memory://b/cut.txt.gz": "truncated",
+        "https://127.0.0.1/a.txt": "files at https:// are not read: download it first",
+        "zip://a.txt::https://127.0.0.1/a.zip": "files at zip:// are not read: known are s3",
+        "gs://bucket/a.txt": "gs:// needs gcsfs, which is not installed: pip install gcsfs",
+    }.items():
+        with pytest.raises(LinnetError, match=said):
+            list(read(url))
