@@ -50,8 +50,8 @@ COMPLEX = {
         "kb/file.py check_file", "recipes/changes.py apply_change",
     ),
     "a layout or a type is guessed from many signs": (
-        "corpora/sources.py find", "corpora/sources.py locate", "corpora/sources.py _guess",
-        "corpora/conll_lines.py _layout", "vocabularies/options.py _from_text",
+        "corpora/sources.py find", "corpora/sources.py locate", "corpora/sources.py _of_releases",
+        "corpora/sources.py _guess", "corpora/conll_lines.py _layout", "vocabularies/options.py _from_text",
     ),
     "one loop over all mentions or names that a function call per step would slow down": (
         "pipeline/decide.py _fold", "detect/name_reading.py read_texts", "detect/dictionary.py _groups",

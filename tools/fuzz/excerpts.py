@@ -53,6 +53,7 @@ EXCERPTS: dict[str, dict[str, bytes]] = {  # of formats that are only read
     "medcat": {"x.json": json.dumps({"projects": [{"name": "k", "id": 1, "documents": [MEDCAT_DOCUMENT]}]}).encode()},
     "webanno": {"x.tsv": WEBANNO.encode()},
     "pubmed": {"x.xml": PUBMED},
+    "pubmed_release": {"pubmed25n0001.xml": PUBMED},
     "text": {"x.txt": TEXT.encode()},
     "text_lines": {"x.txt": TEXT.encode()},
 }

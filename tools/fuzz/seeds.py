@@ -115,7 +115,7 @@ def _file(name: str) -> str:
     return f"x{suffixes[0]}" if suffixes else "x"
 
 
-MADE: dict[str, Callable[[], bytes]] = {"table": tables.table, "sql": tables.database}
+MADE: dict[str, Callable[[], bytes]] = {"table": tables.table, "sql": tables.database, "pmc_archive": tables.archive}
 
 
 def _seeds(name: str) -> list[Files]:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import importlib
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-__all__ = ["ALL", "FORMATS", "GIVEN", "READABLE", "WRITABLE", "Format", "resolve", "suffix"]
+__all__ = ["ALL", "FORMATS", "GIVEN", "READABLE", "WRITABLE", "Format", "parted", "resolve", "suffix"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +148,8 @@ FORMATS: dict[str, Format] = {
     "webanno": Format("webanno:read", None, (".tsv",), options=("name",)),
     "jats": Format("jats:read", None, (".nxml", ".xml"), options=("name",)),
     "medcat": Format("medcat:read", None, (".json",), options=("faults",)),
+    "pubmed_release": Format("pubmed_release:read", None, (".xml",), asked=True),
+    "pmc_archive": Format("pmc_archive:read", None, (".tar", ".tgz"), options=("faults",), alone=True),
     "table": Format("tables:read", None, (".parquet", ".arrow", ".feather"), options=("name",), alone=True),
     "sql": Format("sql:read", None, (".sqlite", ".sqlite3", ".db"), options=("name",), alone=True, asked=True),
     "label_studio": Format("label_studio:read", None, (".json",), options=("name", "faults")),
@@ -171,5 +172,17 @@ def suffix(path: str | Path) -> str:
     >>> suffix("a/b.JSONL.gz"), suffix("-")
     ('.jsonl', '')
     """
-    name = Path(path).name
-    return Path(re.sub(r"\.gz$", "", name, flags=re.IGNORECASE)).suffix.lower()
+    return parted(path)[1].lower()
+
+
+def parted(path: str | Path) -> tuple[str, str]:
+    """Return the name of a file without its last suffix, and that, ``.gz`` aside; folders hold millions of files.
+
+    >>> parted("a/b.JSONL.gz"), parted(".hidden"), parted("a.")
+    (('b', '.JSONL'), ('.hidden', ''), ('a.', ''))
+    """
+    name = path.name if isinstance(path, Path) else Path(path).name
+    if name[-3:].lower() == ".gz":
+        name = name[:-3]
+    dot = name.rfind(".")
+    return (name[:dot], name[dot:]) if 0 < dot < len(name) - 1 else (name, "")

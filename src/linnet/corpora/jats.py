@@ -27,7 +27,7 @@ import re
 from collections.abc import Iterator
 from html.entities import html5
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from lxml import etree
 
@@ -35,10 +35,10 @@ from linnet.corpora.layout import lined_up
 from linnet.corpora.sources import stem
 from linnet.data import Document
 from linnet.errors import FormatError
-from linnet.text.files import shown
-from linnet.text.xml_files import elements
+from linnet.text.files import open_bytes, shown
+from linnet.text.xml_files import elements_of
 
-__all__ = ["read"]
+__all__ = ["articles", "read"]
 
 FLOATS = {"table-wrap": "table", "fig": "figure", "supplementary-material": "supplement"}
 FLOATED = ("front", "body", "back", "floats-group", "floats-wrap")  # not in letters, whose text is not read
@@ -62,6 +62,7 @@ AFTER_LABEL = re.compile(rf"{LABELLED}[^\S{LINE}]*{LINE}?[^\S{LINE}]*")  # the l
 BLANKS = " \t\r\n"
 BETWEEN = f"{BLANKS},;-‐‑–—"  # what stands between citations
 BEFORE, BEHIND = f"{BLANKS},;[(", f"{BLANKS},;])"  # and between them and the other text of a superscript
+YEARS = ("front/article-meta/pub-date/year", "front/article-meta/history/date/year")
 IDS = ("pmc", "pmcid", "pmid", "doi", "publisher-id")
 Part = tuple[str, str, dict[str, Any]]  # kind, text and meta of a passage
 
@@ -74,17 +75,23 @@ def read(path: str | Path, *, name: str = "") -> Iterator[Document]:
     Raises:
         FormatError: no well-formed XML (with the line), entity declarations, or no article.
     """
+    with open_bytes(path) as stream:
+        yield from articles(stream, name or stem(path), where=shown(path))
+
+
+def articles(stream: BinaryIO, name: str, *, where: str) -> Iterator[Document]:
+    """Yield the articles of JATS that a stream gives, as `read` does of a file; messages call it `where`."""
     count = 0
-    for article in elements(path, ("{*}article", "article"), kind="JATS"):
+    for article in elements_of(stream, ("{*}article", "article"), name=where, kind="JATS"):
         count += 1
         for element in article.iter("{*}*"):
             element.tag = element.tag.rpartition("}")[2].rpartition(":")[2]  # a prefix may be declared nowhere
         try:
-            yield _document(article, name or stem(path))
+            yield _document(article, name)
         except RecursionError as error:
-            raise FormatError(shown(path), "its elements are nested too deeply") from error
+            raise FormatError(where, "its elements are nested too deeply") from error
     if not count:
-        raise FormatError(shown(path), "holds no article (no element article): is it JATS, as PubMed Central has it?")
+        raise FormatError(where, "holds no article (no element article): is it JATS, as PubMed Central has it?")
 
 
 def _document(article: etree._Element, name: str) -> Document:
@@ -97,6 +104,8 @@ def _document(article: etree._Element, name: str) -> Document:
         number = f"PMC{number}"
     text, passages = lined_up([part for part in _parts(article) if part[1]])
     more: dict[str, Any] = {"ids": ids} if ids else {}
+    if years := [int(year) for path in YEARS if (year := (article.findtext(path) or "").strip()).isdecimal()]:
+        more["year"] = min(years)
     if references := list(_references(article)):
         more["references"] = references
     return Document(number, text, passages=passages, meta=more)

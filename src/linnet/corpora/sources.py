@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from linnet.corpora.faults import Faults
-from linnet.corpora.formats import FORMATS, GIVEN, READABLE, resolve, suffix
+from linnet.corpora.formats import FORMATS, GIVEN, READABLE, parted, resolve, suffix
 from linnet.data import Document
 from linnet.errors import FormatError
 from linnet.text.files import STDIO, head, shown
@@ -52,6 +52,8 @@ JSON = {
     "bioc_json": BIOC_JSON,
     "label_studio": re.compile(r'"(?:completed_by|annotation_id|from_name|was_cancelled)"\s*:|"data"\s*:\s*\{'),
 }
+RELEASE = "pubmed_release"
+IN_RELEASE = re.compile(r"(?:pubmed|medline)(\d\d)n(\d{4,6})\.xml(?:\.gz)?", re.IGNORECASE)
 WEBANNO = "#FORMAT=WebAnno TSV 3"
 PUBTATOR = re.compile(r"[^|\t\r\n]+\|[ta]\|")
 CONLL = re.compile(r"^(?:-DOCSTART-|\S+[ \t](?:\S+[ \t])*(?:O|[BIELSU]-\S+)(?:[ \t]\S+)*\r?$)", re.MULTILINE)
@@ -96,7 +98,7 @@ def stem(path: str | Path) -> str:
     """
     if str(path) == STDIO:
         return "stdin"
-    return Path(re.sub(r"\.gz$", "", Path(path).name, flags=re.IGNORECASE)).stem
+    return parted(path)[0]
 
 
 def find(source: str | Path, suffixes: Sequence[str]) -> list[Found]:
@@ -113,12 +115,13 @@ def find(source: str | Path, suffixes: Sequence[str]) -> list[Found]:
     if is_url(source):
         return _find_remote(str(source), suffixes)
     if path.is_dir():
-        everything = sorted(_walk(path), key=lambda item: Path(item.relative).parts)
+        everything = sorted(_walk(path), key=lambda item: item.relative.split("/"))
         found = [item for item in everything if suffix(item.path) in suffixes]
         if not found:
             raise FormatError(source, f"this folder holds no file ending in {', '.join(suffixes) or 'a known suffix'}")
-        known = {item.path for item in found} | texts_of_brat(found)
-        if others := Counter(suffix(item.path) or "no suffix" for item in everything if item.path not in known):
+        texts = texts_of_brat(found)
+        rest = (item for item in everything if suffix(item.path) not in suffixes)
+        if others := Counter(suffix(item.path) or "no suffix" for item in rest if not texts or item.path not in texts):
             named = ", ".join(f"{ending} ({count})" for ending, count in others.most_common(5))
             logger.warning(
                 "%s: %d files were not read, their suffixes are of other kinds: %s", source, others.total(), named
@@ -184,10 +187,11 @@ def _walk(folder: Path) -> Iterator[Found]:
             continue
         entered.add((state.st_dev, state.st_ino))
         folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for name in _of_job(Path(place), names):
-            path = Path(place, name)
+        here = Path(place)
+        below = "" if here == folder else f"{here.relative_to(folder).as_posix()}/"
+        for name in _of_job(here, names):
             if not name.startswith("."):
-                yield Found(path, path.relative_to(folder).as_posix())
+                yield Found(here / name, f"{below}{name}")
 
 
 def _of_job(folder: Path, names: list[str]) -> list[str]:
@@ -259,23 +263,27 @@ def unique_names(files: Sequence[Found]) -> dict[Found, str]:
     >>> list(unique_names([Found(Path("x/1.txt"), "1.txt"), Found(Path("x/1.json"), "1.json")]).values())
     ['1.txt', '1.json']
     """
-    names: dict[Found, str] = {}
-    stems = Counter(stem(file.path) for file in files)
-    longer = Counter(_without_suffix(file) for file in files)
-    whole = Counter(file.relative for file in files)
-    for file in files:
-        name = stem(file.path)
-        if stems[name] > 1:
-            name = _without_suffix(file)
-            if longer[name] > 1:
-                name = str(file.path) if whole[file.relative] > 1 else file.relative
-        # bytes of a file name that are no UTF-8 would be half characters, which few formats can hold
-        names[file] = name.encode("utf-8", "backslashreplace").decode()
-    return names
+    return dict(zip(files, _names_of(files), strict=True))
+
+
+def _names_of(files: Sequence[Found]) -> list[str]:
+    names = [stem(file.path) for file in files]
+    stems = Counter(names)
+    alike = [number for number, name in enumerate(names) if stems[name] > 1]
+    longer = Counter(_without_suffix(files[number]) for number in alike)
+    whole = Counter(files[number].relative for number in alike)
+    for number in alike:
+        file = files[number]
+        names[number] = _without_suffix(file)
+        if longer[names[number]] > 1:
+            names[number] = str(file.path) if whole[file.relative] > 1 else file.relative
+    # bytes of a file name that are no UTF-8 would be half characters, which few formats can hold
+    return [name.encode("utf-8", "backslashreplace").decode() for name in names]
 
 
 def _without_suffix(file: Found) -> str:
-    return Path(file.relative).with_name(stem(file.path)).as_posix()
+    folder, slash, _ = Path(file.relative).as_posix().rpartition("/")
+    return f"{folder}{slash}{stem(file.path)}"
 
 
 def read_sources(
@@ -317,9 +325,32 @@ def locate(sources: Sequence[str | Path | Document], format: str | None) -> list
     for source in sources:
         found += [source] if isinstance(source, Document) else find(source, suffixes)
     texts = texts_of_brat(item for item in found if isinstance(item, Found))
-    found = [item for item in found if isinstance(item, Document) or item.path not in texts]
-    names = unique_names([item for item in found if isinstance(item, Found)])
-    return [item if isinstance(item, Document) else Named(item.source, names[item]) for item in found]
+    found = [item for item in found if isinstance(item, Document) or not texts or item.path not in texts]
+    names = iter(_names_of([item for item in found if isinstance(item, Found)]))
+    named = [item if isinstance(item, Document) else Named(item.source, next(names)) for item in found]
+    return _of_releases(named, format) if format in (None, RELEASE) else named
+
+
+def _of_releases(items: list[Named | Document], format: str | None) -> list[Named | Document]:
+    """Return the same with the files of a PubMed release in its order, where the first one is, each with its index."""
+    named = ((number, item) for number, item in enumerate(items) if isinstance(item, Named))
+    files = [(found.groups(), str(item.path), number) for number, item in named if (found := _in_release(item.path))]
+    if format and (strange := [item.path for item in items if isinstance(item, Named) and not _in_release(item.path)]):
+        raise FormatError(strange[0], "is not called as files of a release are: pubmed25n0001.xml.gz")
+    if len(files) < (1 if format else 2):
+        return items
+    from linnet.corpora.pubmed_release import index  # noqa: PLC0415 - most files are of none
+
+    places = [number for *_, number in sorted(files)]
+    kept = (("kept", index([items[number].path for number in places])),)
+    first, theirs = min(places), set(places)
+    others = [item for number, item in enumerate(items) if number not in theirs]
+    of_release = [items[number]._replace(format=RELEASE, options=kept) for number in places]
+    return [*others[:first], *of_release, *others[first:]]
+
+
+def _in_release(path: str | Path) -> re.Match[str] | None:
+    return IN_RELEASE.fullmatch(path.name if isinstance(path, Path) else path.rpartition("/")[2])
 
 
 def read_file(file: Named, format: str | None, options: Mapping[str, Any]) -> Iterator[Document]:

@@ -29,7 +29,7 @@ from typing import IO, Any, NamedTuple, cast
 from linnet.errors import FormatError
 from linnet.text.files import replacing_folder
 
-__all__ = ["ROOM", "Room", "check_archive", "unpack"]
+__all__ = ["ROOM", "Room", "check_archive", "members", "unpack"]
 
 CHUNK = 1 << 20
 HEADERS = 1 << 20  # bytes of all that a tar file says of one of its files
@@ -90,6 +90,18 @@ def unpack(archive: str | Path, folder: str | Path, *, only: Sequence[str] = (),
                 shutil.copyfileobj(content, out, CHUNK)
             written.append(name)
     return [Path(folder, name) for name in written]
+
+
+def members(
+    archive: str | Path, *, only: Sequence[str] = (), room: Room = ROOM
+) -> Iterator[tuple[PurePosixPath, IO[bytes]]]:
+    """Yield the files of `archive`, each with its content, which can be read until the next one is asked for.
+
+    Raises:
+        FormatError: as `unpack`, for all that is wrong with the archive itself.
+    """
+    with _named(archive):
+        yield from _wanted(Path(archive), only, room)
 
 
 def check_archive(archive: str | Path, *, only: Sequence[str] = (), room: Room = ROOM) -> None:
