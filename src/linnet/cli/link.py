@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from linnet.cli.times import Times
     from linnet.scale.resumable import Unfinished
 
-__all__ = ["link"]
+__all__ = ["Only", "assertions", "link"]
 
 logger = logging.getLogger(__name__)
 
@@ -169,7 +169,7 @@ def _load(
         _warn_of_untrained(*find_untrained(name, changes=changes))
         linker = linker if detect is None else add_detector(linker, detect)
         linker = add_short_forms(linker, abbreviations)
-        linkers.append(keep_only(linker, _assertions(only)) if only else linker)
+        linkers.append(keep_only(linker, assertions(only)) if only else linker)
     if len(linkers) == 1:
         return linkers[0]
     from linnet.pipeline.several import several  # noqa: PLC0415 - most texts are linked to one
@@ -177,7 +177,7 @@ def _load(
     return several(*linkers)
 
 
-def _assertions(given: Sequence[str]) -> list[Assertion]:
+def assertions(given: Sequence[str]) -> list[Assertion]:
     """Return the values of ``--only``."""
     values = [value.strip() for text in given for value in text.split(",") if value.strip()]
     for value in values:

@@ -20,6 +20,7 @@ __all__ = ["app", "run"]
 # Where each command is: imported when it is called, so that linking does not wait for benchmarks and training.
 COMMANDS = {
     "link": "linnet.cli.link:link",
+    "query": "linnet.cli.query:query",
     "kb": "linnet.cli.kb:app",
     "corpus": "linnet.cli.corpus:app",
     "train": "linnet.cli.train:train",

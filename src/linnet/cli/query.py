@@ -1,0 +1,161 @@
+"""``linnet query``: which of many linked documents hold a concept, when, together with what."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from linnet.cli.common import Quiet, Verbose, listen, table
+from linnet.cli.inputs import refuse_overwriting
+from linnet.cli.link import Only, assertions
+from linnet.cli.terminal import say
+from linnet.cli.written import refuse_changed, remember
+from linnet.errors import LinnetError
+from linnet.kb import KnowledgeBase
+from linnet.recipes.config import open_kb
+from linnet.recipes.knowledge_bases import kb_of_version
+from linnet.vocabularies.curies import curie
+
+if TYPE_CHECKING:
+    from linnet.scale.linked_query import Answer, Asked, Linked
+
+__all__ = ["query"]
+
+logger = logging.getLogger(__name__)
+
+VERSION = "version of the knowledge base"  # as a job tells it in its manifest
+WORDS = ("document", "value", "text", "concept", "assertion")  # columns that hold no numbers
+CONCEPT = "concept"  # the column that names are put beside
+
+Limit = Annotated[int, typer.Option(min=1, help="Rows to show; -o writes all.")]
+
+
+def query(
+    linked: Annotated[Path, typer.Argument(help="Folder that linnet link wrote to, or a .jsonl file of it.")],
+    concepts: Annotated[list[str] | None, typer.Option("--concept", help="Documents with this concept.")] = None,
+    others: Annotated[list[str] | None, typer.Option("--with", help="… and with this one too; repeatable.")] = None,
+    under: Annotated[bool, typer.Option("--under", help="Count all concepts below these too.")] = False,
+    above: Annotated[float | None, typer.Option(min=0, max=1, help="Only mentions at least so probable.")] = None,
+    only: Only = None,
+    by: Annotated[str | None, typer.Option(metavar="COLUMN", help="Count by a value of meta: year.")] = None,
+    together: Annotated[bool, typer.Option("--together", help="Concepts in the same documents.")] = False,
+    lift: Annotated[bool, typer.Option("--lift", help="Sort these by lift, not by count.")] = False,
+    least: Annotated[int, typer.Option(min=1, help="Documents that such a concept must share.")] = 1,
+    document: Annotated[str | None, typer.Option(metavar="ID", help="The concepts of this document.")] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write to .csv, .parquet or .jsonl.")] = None,
+    kb: Annotated[str | None, typer.Option(help="Knowledge base of --under and of names; default: the job's.")] = None,
+    index: Annotated[Path | None, typer.Option(help="Folder of the index; default: .index beside the shards.")] = None,
+    limit: Limit = 20,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an output that is not Linnet's.")] = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+) -> None:
+    """Ask linked documents: which hold a concept, how many by year, together with what; or what one of them holds.
+
+    The first question makes an index beside the documents; it is made again when they change.
+    """
+    listen(quiet=quiet, verbose=verbose)
+    given = [one for some in (concepts, others) for text in some or () for one in re.split(r"[\s,]+", text) if one]
+    _refuse(given, others, by, document, together=together, concepts=concepts)
+    refuse_overwriting([linked], [output])
+    refuse_changed(output, overwrite=overwrite)
+    from linnet.scale.linked_query import Asked, Linked  # noqa: PLC0415 - after what can be refused at once
+
+    with Linked(linked, index=index) as there:
+        base = _base(kb, there, needed=under)
+        asked = Asked(tuple(_ids(one, base if under else None) for one in given), above, tuple(_only(only)))
+        if document is not None:
+            answer, title = there.document(document), document
+        elif by is not None:
+            answer, title = there.by(asked, by), _told(there, asked)
+        elif together:
+            answer, title = there.together(asked, by_lift=lift, least=least), _told(there, asked)
+        else:
+            answer, title = there.documents(asked), _told(there, asked)
+        if output is None:
+            _show(answer, title, base, limit)
+        else:
+            logger.info("%s: %s rows; %s", output, f"{answer.write(output):,}", title)
+            remember(output)
+
+
+def _refuse(
+    given: Sequence[str],
+    others: Sequence[str] | None,
+    by: str | None,
+    document: str | None,
+    *,
+    together: bool,
+    concepts: Sequence[str] | None,
+) -> None:
+    """Refuse questions that contradict themselves."""
+    if document is not None and (given or by or together):
+        raise LinnetError("--document asks what one document holds: leave out the other questions")
+    if document is None and not concepts:
+        raise LinnetError("say what is asked for: --concept HP:0001250" + (" beside --with" if others else ""))
+    if by is not None and together:
+        raise LinnetError("--by and --together are two questions: ask one after the other")
+
+
+def _only(only: list[str] | None) -> Sequence[str]:
+    return assertions(only) if only else ()
+
+
+def _base(name: str | None, there: Linked, *, needed: bool) -> KnowledgeBase | None:
+    """Return the knowledge base that is named, or that the documents were linked to."""
+    if name is not None:
+        return open_kb(name)
+    version = str(there.shards.made_of.get(VERSION) or "")
+    found = kb_of_version(version) if version else None
+    if needed and found is None:
+        told = f"version {version} is not among the knowledge bases here" if version else "the documents do not tell"
+        raise LinnetError(f"--under follows a knowledge base, and {told} which: name it with --kb")
+    return found
+
+
+def _ids(id: str, base: KnowledgeBase | None) -> frozenset[str]:
+    if base is None:
+        return frozenset([curie(id)])
+    from linnet.scale.linked_query import ids_under  # noqa: PLC0415 - see above
+
+    return ids_under(base, curie(id))
+
+
+def _told(there: Linked, asked: Asked) -> str:
+    """Return how many documents are meant; say what may be wrong where there is none."""
+    count, of = there.hits(), len(there)
+    if not count and asked.only and not there.asserted():
+        logger.warning("no mention says whether it is affirmed: link with a pipeline that has the part context")
+    return f"{count:,} of {of:,} documents"
+
+
+def _show(answer: Answer, title: str, base: KnowledgeBase | None, limit: int) -> None:
+    columns, rows = answer.columns, answer.rows(limit)
+    named = base is not None and CONCEPT in columns
+    shown = [
+        [_cell(cell) for cell in row] + ([_name(base, row[columns.index(CONCEPT)])] if named else []) for row in rows
+    ]
+    numbers = [
+        place for place, name in enumerate(columns) if name not in ("document", "value", "text", CONCEPT, "assertion")
+    ]
+    if not shown:
+        say(title)
+        return
+    table(title, [*columns, *(["name"] if named else [])], shown, right=numbers)
+    if (rest := len(answer) - len(rows)) > 0:
+        say(f"… and {rest:,} more: --limit shows, -o FILE writes them")
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    return f"{value:,.3f}" if isinstance(value, float) else str(value)
+
+
+def _name(base: KnowledgeBase | None, id: str) -> str:
+    return base.name(base.row(id)).text if base is not None and id in base else ""

@@ -1,0 +1,228 @@
+"""An index over linked documents: Parquet files beside them, made once and made again when they change.
+
+The folder ``OUT/.index`` holds
+
+* ``mentions.parquet``: a row for each concept of each mention, sorted by concept, so that a query reads the few row
+  groups that hold what it asks for: concept, doc, start, end, text, probability, assertion;
+* ``documents.parquet``: doc (a number), id, meta (JSON), mentions (how many), in the order of the shards;
+* ``concepts.parquet``: in how many documents and mentions each concept occurs;
+* ``state.json``: names, sizes and times of change of the shards that it was made from.
+
+DuckDB makes it, in memory that is bounded whatever there is to sort, beside its place, and renames it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import logging
+import os
+import secrets
+import shutil
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from linnet.errors import FormatError, LinnetError, MissingExtraError
+from linnet.home import sweep_folders
+
+__all__ = ["Shards", "connected", "make_index", "quoted", "shards_of"]
+
+logger = logging.getLogger(__name__)
+
+VERSION = 1
+INDEX, STATE, MANIFEST = ".index", "state.json", "manifest.json"
+MEMORY = "2GB"  # that DuckDB may take before it sorts on disk
+LONGEST = 64 << 20  # bytes of one document; DuckDB takes twice that for each thread that reads
+THREADS = 4
+MENTION = (
+    'STRUCT("start" INTEGER, "end" INTEGER, "text" VARCHAR, concepts VARCHAR[], probability DOUBLE, assertion VARCHAR)'
+)
+FIELDS = {"id": "VARCHAR", "meta": "JSON", "mentions": f"{MENTION}[]"}
+ROWS = 32_768  # of a row group: what is skipped or read as one
+
+
+class Shards(NamedTuple):
+    """The files of linked documents: of mentions too, where these are apart."""
+
+    documents: list[Path]
+    mentions: list[Path]
+    made_of: dict[str, Any]  # what the manifest of a job tells of its pipeline
+    place: Path  # where the index is kept by default
+
+    def state(self) -> list[list[object]]:
+        """Return what changes when a shard does."""
+        stats = [(path, path.stat()) for path in (*self.documents, *self.mentions)]
+        return [[path.name, stat.st_size, stat.st_mtime_ns] for path, stat in stats]
+
+
+def shards_of(path: str | Path) -> Shards:
+    """Return the linked documents that are at `path`: the folder of a job, one of JSON Lines, or one such file.
+
+    Raises:
+        FormatError: there are none.
+    """
+    place = Path(path)
+    if place.is_file():
+        return Shards([place], [], {}, place.with_name(f".{place.name}.index"))
+    if not place.is_dir():
+        raise FormatError(path, "there is no such file or folder of linked documents")
+    manifest = _manifest(place / MANIFEST)
+    if manifest.get("finished") is False:
+        logger.warning("%s: the job that writes there is not finished: what is there now is queried", path)
+    mentions = sorted(place.glob("shard-*.parquet"))
+    documents = sorted(place.glob("documents-*.parquet"))
+    if mentions and not documents:
+        raise FormatError(path, "has shard-….parquet without documents-….parquet beside them")
+    if not mentions:
+        found = sorted(file for ending in ("jsonl", "jsonl.gz") for file in place.glob(f"*.{ending}"))
+        documents = [file for file in found if file.name != "errors.jsonl" and not file.name.startswith(".")]
+    if not documents:
+        raise FormatError(path, "holds no linked documents: neither shard-… of a job nor JSON Lines (.jsonl)")
+    return Shards(documents, mentions, manifest.get("made of") or {}, place / INDEX)
+
+
+def _manifest(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise FormatError(path, f"cannot be read: {error}") from error
+    return found if isinstance(found, dict) and "linnet job" in found else {}
+
+
+def make_index(shards: Shards, place: Path | None = None) -> Path:
+    """Return the folder of the index, made now unless it is there and of these very shards.
+
+    Raises:
+        FormatError: a shard that is damaged or holds no linked documents, or a place that cannot be written to.
+        MissingExtraError: DuckDB is not installed.
+    """
+    folder = place or shards.place
+    state = {"version": VERSION, "shards": shards.state()}
+    with suppress(OSError, ValueError):
+        if json.loads((folder / STATE).read_text(encoding="utf-8")) == state:
+            return folder
+    part = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}.part")
+    logger.info("indexing %s shards into %s", f"{len(shards.documents):,}", folder)
+    try:
+        sweep_folders(folder)
+        part.mkdir(parents=True)
+        _build(shards, part)
+        (part / STATE).write_text(json.dumps(state), encoding="utf-8")
+        shutil.rmtree(folder, ignore_errors=True)
+        part.rename(folder)
+    except OSError as error:
+        told = f"the index cannot be written: {error.strerror or error}; name another place: --index DIR"
+        raise FormatError(folder, told) from error
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+    return folder
+
+
+def _build(shards: Shards, part: Path) -> None:
+    duckdb, connection = connected(part / "build.db", temporary=part / "tmp")
+    try:
+        connection.execute("SET preserve_insertion_order = true")
+        if shards.mentions:
+            _load_parquet(connection, shards)
+        else:
+            _load_json(connection, shards)
+        rows = f"(FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE {ROWS})"
+        connection.execute(f"""
+            COPY (SELECT * FROM mentions ORDER BY concept, doc, start) TO {quoted(part / "mentions.parquet")} {rows};
+            COPY (SELECT * FROM documents ORDER BY doc) TO {quoted(part / "documents.parquet")} {rows};
+            COPY (
+                SELECT concept, count(DISTINCT doc) AS documents, count(*) AS mentions
+                FROM mentions GROUP BY concept ORDER BY concept
+            ) TO {quoted(part / "concepts.parquet")} {rows}
+        """)
+    except duckdb.OutOfMemoryException as error:
+        raise LinnetError(f"{part.parent}: the index needs more memory than {MEMORY}: {error}") from error
+    except duckdb.Error as error:
+        said = str(error).partition("\n")[0]
+        raise FormatError(shards.documents[0].parent, f"these are no linked documents, or damaged: {said}") from error
+    finally:
+        connection.close()
+    for path in part.glob("build.db*"):
+        path.unlink()
+    shutil.rmtree(part / "tmp", ignore_errors=True)
+
+
+def _load_json(connection: Any, shards: Shards) -> None:
+    connection.execute(
+        f"""
+        CREATE TABLE given AS SELECT (row_number() OVER () - 1)::INTEGER AS doc, id, meta, mentions
+        FROM read_json(?, format = 'newline_delimited', columns = {_struct(FIELDS)}, maximum_object_size = {LONGEST})
+        """,
+        [[str(path) for path in shards.documents]],
+    )
+    [(without,)] = connection.execute("SELECT count(*) FROM given WHERE id IS NULL").fetchall()
+    if without:
+        raise FormatError(shards.documents[0].parent, f"{without:,} lines have no id: these are no linked documents")
+    connection.execute("""
+        CREATE VIEW documents AS SELECT doc, id, meta::VARCHAR AS meta, coalesce(len(mentions), 0)::INTEGER AS mentions
+        FROM given;
+        CREATE VIEW mentions AS SELECT unnest(m.concepts) AS concept, doc, m."start" AS "start", m."end" AS "end",
+            m."text" AS "text", m.probability AS probability, coalesce(m.assertion, '') AS assertion
+        FROM (SELECT doc, unnest(mentions) AS m FROM given)
+    """)
+
+
+def _load_parquet(connection: Any, shards: Shards) -> None:
+    connection.execute(
+        """
+        CREATE TABLE documents AS SELECT (row_number() OVER () - 1)::INTEGER AS doc, document AS id, meta,
+            mentions::INTEGER AS mentions
+        FROM read_parquet(?)
+        """,
+        [[str(path) for path in shards.documents]],
+    )
+    connection.execute(
+        """
+        CREATE TABLE mentions AS SELECT unnest(string_split(found.concepts, '|')) AS concept, documents.doc,
+            found."start"::INTEGER AS "start", found."end"::INTEGER AS "end", found."text", found.probability,
+            coalesce(found.assertion, '') AS assertion
+        FROM read_parquet(?) AS found JOIN documents ON documents.id = found.document WHERE found.concepts <> ''
+        """,
+        [[str(path) for path in shards.mentions]],
+    )
+
+
+def _struct(fields: dict[str, str]) -> str:
+    return "{" + ", ".join(f"{name}: '{kind}'" for name, kind in fields.items()) + "}"
+
+
+def quoted(path: Path) -> str:
+    """Return a path as SQL writes a text.
+
+    >>> quoted(Path("it's"))
+    "'it''s'"
+    """
+    return "'" + str(path).replace("'", "''") + "'"
+
+
+def connected(database: Path | None = None, *, temporary: Path | None = None) -> tuple[Any, Any]:
+    """Return DuckDB and a connection that loads nothing from the network.
+
+    Raises:
+        MissingExtraError: DuckDB is not installed.
+        LinnetError: it cannot be opened.
+    """
+    try:
+        duckdb = importlib.import_module("duckdb")
+    except ModuleNotFoundError as error:
+        raise MissingExtraError("duckdb", extra="query", wanted_by="linnet query") from error
+    settings: dict[str, Any] = {
+        "autoinstall_known_extensions": False,
+        "autoload_known_extensions": False,
+        "memory_limit": MEMORY,
+        "threads": min(THREADS, os.cpu_count() or 1),
+    }
+    if temporary is not None:
+        settings["temp_directory"] = str(temporary)
+    try:
+        return duckdb, duckdb.connect(":memory:" if database is None else str(database), config=settings)
+    except duckdb.Error as error:
+        raise LinnetError(f"DuckDB cannot be started: {error}") from error
