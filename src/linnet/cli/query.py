@@ -15,6 +15,7 @@ from linnet.cli.inputs import refuse_overwriting
 from linnet.cli.link import Only, assertions
 from linnet.cli.terminal import say
 from linnet.cli.written import refuse_changed, remember
+from linnet.corpora.names import namer
 from linnet.errors import LinnetError
 from linnet.kb import KnowledgeBase
 from linnet.recipes.config import open_kb
@@ -136,10 +137,8 @@ def _told(there: Linked, asked: Asked) -> str:
 
 def _show(answer: Answer, title: str, base: KnowledgeBase | None, limit: int) -> None:
     columns, rows = answer.columns, answer.rows(limit)
-    named = base is not None and CONCEPT in columns
-    shown = [
-        [_cell(cell) for cell in row] + ([_name(base, row[columns.index(CONCEPT)])] if named else []) for row in rows
-    ]
+    named, name = base is not None and CONCEPT in columns, namer(base)
+    shown = [[_cell(cell) for cell in row] + ([name(row[columns.index(CONCEPT)])] if named else []) for row in rows]
     numbers = [
         place for place, name in enumerate(columns) if name not in ("document", "value", "text", CONCEPT, "assertion")
     ]
@@ -155,7 +154,3 @@ def _cell(value: Any) -> str:
     if value is None:
         return ""
     return f"{value:,.3f}" if isinstance(value, float) else str(value)
-
-
-def _name(base: KnowledgeBase | None, id: str) -> str:
-    return base.name(base.row(id)).text if base is not None and id in base else ""

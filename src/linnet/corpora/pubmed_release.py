@@ -16,10 +16,11 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
+from lxml import etree
 
 from linnet.arrays_file import ArraysWriter, open_arrays, replaced
 from linnet.corpora.pubmed import CITATIONS, WRAPPERS, citation_document
@@ -191,13 +192,17 @@ def _parse(file: str | Path) -> Iterator[_Event]:
         for pmid in element.findall("PMID") if deleted or element.tag in CITATIONS else ():
             id, version = (pmid.text or "").strip(), str(pmid.get("Version", "1"))
             if not (id.isdecimal() and version.isdecimal()):
-                raise FormatError(shown(file), f"{id!r} is no PMID, or {version!r} no version", line=pmid.sourceline)
+                raise FormatError(shown(file), f"{id!r} is no PMID, or {version!r} no version", line=_line(pmid))
             yield _Event(int(id), int(version), deleted)
             if not deleted:
                 break
         else:
             if element.tag in CITATIONS:
-                raise FormatError(shown(file), "this citation has no PMID", line=element.sourceline)
+                raise FormatError(shown(file), "this citation has no PMID", line=_line(element))
+
+
+def _line(element: etree._Element) -> int | None:
+    return cast("int | None", element.sourceline)
 
 
 # --- what counts -----------------------------------------------------------------------------------------------------

@@ -333,19 +333,20 @@ def locate(sources: Sequence[str | Path | Document], format: str | None) -> list
 
 def _of_releases(items: list[Named | Document], format: str | None) -> list[Named | Document]:
     """Return the same with the files of a PubMed release in its order, where the first one is, each with its index."""
-    named = ((number, item) for number, item in enumerate(items) if isinstance(item, Named))
-    files = [(found.groups(), str(item.path), number) for number, item in named if (found := _in_release(item.path))]
-    if format and (strange := [item.path for item in items if isinstance(item, Named) and not _in_release(item.path)]):
+    named = {number: item for number, item in enumerate(items) if isinstance(item, Named)}
+    found = ((number, item, _in_release(item.path)) for number, item in named.items())
+    files = [(match.groups(), str(item.path), number) for number, item, match in found if match]
+    if format and (strange := [item.path for item in named.values() if not _in_release(item.path)]):
         raise FormatError(strange[0], "is not called as files of a release are: pubmed25n0001.xml.gz")
     if len(files) < (1 if format else 2):
         return items
     from linnet.corpora.pubmed_release import index  # noqa: PLC0415 - most files are of none
 
     places = [number for *_, number in sorted(files)]
-    kept = (("kept", index([items[number].path for number in places])),)
+    kept = (("kept", index([named[number].path for number in places])),)
     first, theirs = min(places), set(places)
     others = [item for number, item in enumerate(items) if number not in theirs]
-    of_release = [items[number]._replace(format=RELEASE, options=kept) for number in places]
+    of_release = [named[number]._replace(format=RELEASE, options=kept) for number in places]
     return [*others[:first], *of_release, *others[first:]]
 
 

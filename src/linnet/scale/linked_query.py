@@ -88,11 +88,12 @@ class Linked:
         """Return the documents that hold the concepts asked for: id, how many such mentions, their best probability."""
         self._find(asked)
         where, values = _filter(asked, frozenset().union(*asked.concepts))
+        both = "SEMI JOIN hits USING (doc)" if len(asked.concepts) > 1 else ""
         return self._answer(
             f"""
             SELECT id AS document, found.mentions, found.probability FROM (
                 SELECT doc, count(*) AS mentions, max(probability) AS probability
-                FROM mentions SEMI JOIN hits USING (doc) WHERE {where} GROUP BY doc
+                FROM mentions {both} WHERE {where} GROUP BY doc
             ) AS found JOIN documents USING (doc) ORDER BY doc
             """,
             values,
