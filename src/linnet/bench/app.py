@@ -26,6 +26,7 @@ from linnet.bench import (
     recognition,
     rerank,
     rerankers,
+    scale,
     serve,
 )
 from linnet.bench.kb import measure_kb, show, table_figures
@@ -61,6 +62,7 @@ app.command("lexical")(lexical.lexical)
 app.command("recognition")(recognition.recognition)
 app.command("rerank")(rerank.rerank)
 app.command("rerankers")(rerankers.rerankers)
+app.command("scale")(scale.scale)
 app.command("serve")(serve.serve)
 
 

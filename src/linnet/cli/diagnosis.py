@@ -50,6 +50,7 @@ EXTRAS = {
     "hub": Extra("linnet push, linnet pull", ("huggingface_hub",)),
     "mcp": Extra("linnet mcp", ("mcp",)),
     "tune": Extra("linnet tune", ("optuna",)),
+    "ray": Extra("linnet link --ray", ("ray",)),
     "xlsx": Extra("Excel sheets", ("openpyxl",)),
     "wandb": Extra("linnet train --wandb", ("wandb",)),
     "tensorboard": Extra("linnet train --tensorboard", ("tensorboard",)),

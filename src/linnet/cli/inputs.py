@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from linnet.corpora import FORMATS, options_of, read
 from linnet.data import Document
@@ -27,7 +27,7 @@ from linnet.text.remote import is_database, is_store, is_url
 if TYPE_CHECKING:
     from linnet.kb.terminologies import Terminologies
 
-__all__ = ["check_texts", "documents", "make_allow", "read_ids", "refuse_overwriting", "row_options"]
+__all__ = ["Given", "check_texts", "documents", "make_allow", "read_ids", "refuse_overwriting", "row_options"]
 
 STDIO = "-"
 SPLIT = re.compile(r"([a-z][a-z0-9_]*(?:/[a-z0-9_-]+)?):([a-z0-9_]+)")  # of a corpus: bc5cdr:dev
@@ -36,6 +36,28 @@ LISTS = (".txt", ".tsv", ".csv", ".gz")  # what ends so is meant to be a file of
 SPLITS = ("train", "dev", "test")  # what is meant for one even where no corpus is called so
 PACKED = (".gz", ".zip", ".docx", ".doc", ".pdf", ".rtf", ".html", ".htm", ".md")
 SUFFIXES = frozenset(PACKED).union(*(format.suffixes for format in FORMATS.values()))
+
+
+class Given(NamedTuple):
+    """What is to be linked: arguments, the format of files, options of its reader, whether gold mentions are kept."""
+
+    inputs: tuple[str, ...]
+    format: str | None = None
+    options: tuple[tuple[str, Any], ...] = ()
+    keep_gold: bool = False
+
+    def sorted_out(self) -> tuple[list[str | Document], list[str]]:
+        """Return files and the like with the texts as documents, and splits of known corpora."""
+        sources: list[str | Document] = []
+        splits: list[str] = []
+        for number, text in enumerate(self.inputs, 1):
+            if _is_source(text):
+                sources.append(text)
+            elif _is_split(text):
+                splits.append(text)
+            else:
+                sources.append(Document.of(text, f"text-{number}"))
+        return sources, splits
 
 
 def documents(
@@ -55,16 +77,8 @@ def documents(
         LinnetError: an empty text, or a document id that comes twice.
         FormatError: a file that cannot be read.
     """
-    texts: dict[str, Document] = {}
-    splits: list[str] = []
-    for number, text in enumerate(inputs, 1):
-        if not _is_source(text):
-            if _is_split(text):
-                splits.append(text)
-            else:
-                texts[text] = Document.of(text, f"text-{number}")
+    others, splits = Given(tuple(inputs)).sorted_out()
     seen: set[str] = set()
-    others = [texts.get(text, text) for text in inputs if text not in splits]
     for doc in itertools.chain(read(others, format=format, kb=rows, options=options), *map(_of_corpus, splits)):
         if doc.id in seen:
             raise LinnetError(
@@ -77,21 +91,21 @@ def documents(
 
 def row_options(
     inputs: Sequence[str], format: str | None, columns: str | None, query: str | None
-) -> tuple[str | None, dict[str, Any]]:
-    """Return the format that ``--columns`` and ``--query`` mean, and the options of its reader.
+) -> tuple[str | None, tuple[tuple[str, Any], ...]]:
+    """Return the format that ``--columns`` and ``--query`` mean, and the options of its reader as pairs.
 
     >>> row_options(["sqlite:///notes.db"], None, "id=ID,text=NOTE", None)
-    ('sql', {'columns': {'id': 'ID', 'text': 'NOTE'}})
+    ('sql', (('columns', {'id': 'ID', 'text': 'NOTE'}),))
     """
     if columns is None and query is None:
-        return format, {}
+        return format, ()
     from linnet.vocabularies.options import given_value  # noqa: PLC0415 - needed where rows are read
 
     if format is None:
         format = "sql" if query is not None or any(map(is_database, inputs)) else "table"
     given = {key: value for key, value in (("columns", columns), ("query", query)) if value is not None}
     known = options_of(format)
-    return format, {key: given_value(format, known, key, value) for key, value in given.items()}
+    return format, tuple((key, given_value(format, known, key, value)) for key, value in given.items())
 
 
 def read_ids(text: str) -> list[str]:

@@ -12,7 +12,7 @@ import typer
 
 from linnet.cli.common import Quiet, Verbose, listen, table
 from linnet.cli.inputs import refuse_overwriting
-from linnet.cli.link import Only, assertions
+from linnet.cli.link_options import Only, assertions
 from linnet.cli.terminal import say
 from linnet.cli.written import refuse_changed, remember
 from linnet.corpora.names import namer

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import NoReturn
 
-__all__ = ["clean", "say", "stop"]
+__all__ = ["clean", "duration", "say", "stop"]
 
 
 def stop(message: str, code: int) -> NoReturn:
@@ -29,3 +29,15 @@ def clean(text: str) -> str:
     """
     parts = text.split("\n  ")
     return "\n  ".join("".join(c if c.isprintable() else " " for c in part) for part in parts)
+
+
+def duration(seconds: float) -> str:
+    """Return a duration for people.
+
+    >>> duration(42), duration(150), duration(7_400), duration(400_000)
+    ('42 s', '2.5 min', '2.1 h', '4.6 days')
+    """
+    for unit, name in ((86_400.0, "days"), (3_600.0, "h"), (60.0, "min")):
+        if seconds >= 2 * unit:
+            return f"{seconds / unit:,.1f} {name}"
+    return f"{seconds:,.0f} s"

@@ -28,7 +28,7 @@ from linnet.data import Document
 from linnet.errors import FormatError, LinnetError
 from linnet.home import home, writable
 from linnet.reporter import tell
-from linnet.text.files import open_bytes, shown
+from linnet.text.files import absolute, open_bytes, shown
 from linnet.text.remote import is_url, list_files
 from linnet.text.xml_files import elements
 
@@ -75,9 +75,9 @@ def read(path: str | Path, *, kept: str | None = None) -> Iterator[Document]:
     name, stored = shown(path), open_arrays(where, MAGIC, names=("counts",))
     if stored is None:
         raise LinnetError(f"{where}: what counts of this release is not there: do all machines share LINNET_HOME?")
-    if str(path) not in stored.header["files"]:
+    if (place := str(absolute(path))) not in stored.header["files"]:
         raise FormatError(name, "is no file of this release")
-    number = stored.header["files"].index(str(path))
+    number = stored.header["files"].index(place)
     start, end = stored.header["starts"][number : number + 2]
     counts = stored.arrays["counts"][start:end]
     count = 0
@@ -99,6 +99,7 @@ def index(files: Sequence[str | Path]) -> str:
     Raises:
         FormatError: one that cannot be read, or holds neither citations nor deletions.
     """
+    files = [absolute(file) for file in files]
     described = json.dumps([[str(file), *_state(file)] for file in files]).encode()
     path = writable(home() / "releases") / f"{hashlib.blake2b(described, digest_size=12).hexdigest()}.kept"
     if open_arrays(path, MAGIC, names=("counts",)) is None:

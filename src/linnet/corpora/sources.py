@@ -362,7 +362,7 @@ def read_file(file: Named, format: str | None, options: Mapping[str, Any]) -> It
 
 
 def _read_file(path: Path | str, format: str | None, options: Mapping[str, Any]) -> Iterator[Document]:
-    chosen = FORMATS[format or _guess(path)]
+    chosen = FORMATS[format or guess(path)]
     reader = resolve(chosen.read)
     try:
         yield from reader(path, **{key: options[key] for key in options if key in chosen.options or key not in GIVEN})
@@ -370,7 +370,7 @@ def _read_file(path: Path | str, format: str | None, options: Mapping[str, Any])
         raise FormatError(shown(path), "holds a value that is nested too deeply") from error
 
 
-def _guess(path: str | Path) -> str:
+def guess(path: str | Path) -> str:
     """Return the format that `path` is in, by suffix where that says it, else by content."""
     if is_database(path):
         return "sql"

@@ -26,6 +26,7 @@ __all__ = [
     "add_short_forms",
     "default_recipe",
     "find_untrained",
+    "hidden_gold",
     "hide_gold",
     "keep_only",
     "link_given",
@@ -206,24 +207,31 @@ def hide_gold(docs: Iterable[Document], linker: Component) -> Iterator[Document]
     spans = "mentions" in linker.needs
     hidden = seen = ungiven = 0
     for doc in docs:
-        gold = sum(mention.source == "gold" for mention in doc.mentions or ())
         seen += 1
-        if spans:
-            ungiven += doc.mentions is None
-            yield from blind([replace(doc, mentions=doc.mentions or ())], linker)
-        elif gold:
-            users = tuple(mention for mention in doc.mentions or () if mention.source == "user")
-            [seen_doc] = blind([doc], linker)
-            yield replace(seen_doc, mentions=users)
-        else:
-            yield doc
-        hidden += gold
+        ungiven += spans and doc.mentions is None
+        hidden += sum(mention.source == "gold" for mention in doc.mentions or ())
+        yield hidden_gold(doc, linker)
     if ungiven:
         _warn_of_ungiven(ungiven, of=seen)
     if hidden and not spans:
         logger.info(
             "%s gold mentions of the input were hidden and are not in the output; see --keep-gold", f"{hidden:,}"
         )
+
+
+def hidden_gold(doc: Document, linker: Component) -> Document:
+    """Return one document as `hide_gold` does.
+
+    >>> from linnet.data import Mention
+    >>> hidden_gold(Document("a", "Fits.", mentions=(Mention(0, 4, source="gold"),)), Pipeline()).mentions
+    ()
+    """
+    if "mentions" in linker.needs:
+        return blind([replace(doc, mentions=doc.mentions or ())], linker)[0]
+    if all(mention.source != "gold" for mention in doc.mentions or ()):
+        return doc
+    users = tuple(mention for mention in doc.mentions or () if mention.source == "user")
+    return replace(blind([doc], linker)[0], mentions=users)
 
 
 def _warn_of_ungiven(ungiven: int, *, of: int) -> None:

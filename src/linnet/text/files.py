@@ -29,9 +29,11 @@ from linnet.text.remote import is_url, open_remote
 __all__ = [
     "BOMB_BYTES",
     "BOMB_RATIO",
+    "CHUNK",
     "MAX_LINE",
     "MAX_TEXT",
     "STDIO",
+    "absolute",
     "head",
     "open_bytes",
     "open_text",
@@ -46,10 +48,19 @@ BOMB_BYTES = 1 << 26  # a gzip file may grow to this size whatever its ratio: 64
 BOMB_RATIO = 200  # beyond it, to this many times its packed size (text packs 3 to 20 times, zeros 1,000 times)
 MAX_LINE = 256 << 20  # bytes of one line
 MAX_TEXT = 256 << 20  # bytes of a file that is read as one text
-CHUNK = 1 << 20
+CHUNK = 1 << 20  # bytes read at once
 
 UTF8_BOM = b"\xef\xbb\xbf"
 GZIP = b"\x1f\x8b"
+
+
+def absolute(path: str | Path) -> str | Path:
+    """Return a path whatever folder one stands in, links as they are, or an address as it is.
+
+    >>> absolute("s3://bucket/a.txt")
+    's3://bucket/a.txt'
+    """
+    return path if isinstance(path, str) and is_url(path) else Path(os.path.abspath(path))  # noqa: PTH100 - links stay
 
 
 def shown(path: str | Path) -> str:

@@ -1,0 +1,164 @@
+"""``linnet link BIG… -o OUT/``: many documents, linked by several workers and written as shards into a folder."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from linnet.cli.common import EVERY, counter
+from linnet.cli.inputs import Given, refuse_overwriting
+from linnet.cli.link_options import Loading, Shards
+from linnet.cli.terminal import duration
+from linnet.corpora import FORMATS
+from linnet.corpora.formats import suffix
+from linnet.errors import LinnetError
+from linnet.pipeline.component import describe_seen
+from linnet.recipes.config import recipes
+from linnet.text.files import STDIO
+
+if TYPE_CHECKING:
+    from linnet.scale.job import Job, Told
+
+__all__ = ["link_shards"]
+
+logger = logging.getLogger(__name__)
+
+FORMAT = "jsonl"
+
+
+def link_shards(
+    given: Given,
+    loading: Loading,
+    shards: Shards,
+    output: str | None,
+    to: str | None,
+    *,
+    refused: Sequence[object] = (),
+    fresh: bool = False,
+    quiet: bool = False,
+) -> None:
+    """Do a job of shards, or say what it will cost."""
+    from linnet.scale.job import run  # noqa: PLC0415 - few commands are jobs
+
+    job = _job(given, loading, shards, output, to, refused, fresh=fresh)
+    if shards.dry_run:
+        from linnet.cli.link_cost import say_cost  # noqa: PLC0415 - as above
+
+        say_cost(job)
+        return
+    try:
+        with counter("checking finished shards", quiet=quiet) as checking:
+            told = run(job, tell=_silent if quiet else _Progress(), checking=checking)
+    except BaseException as error:
+        how = "fix this, then run the same command" if isinstance(error, LinnetError) else "run the same command"
+        logger.info("%s: what is finished stays: %s to go on", output, how)
+        raise
+    _say(job, told)
+
+
+def _silent(_told: Told) -> None:
+    pass
+
+
+def _job(
+    given: Given,
+    loading: Loading,
+    shards: Shards,
+    output: str | None,
+    to: str | None,
+    refused: Sequence[object],
+    *,
+    fresh: bool,
+) -> Job:
+    from linnet.scale.job import Job  # noqa: PLC0415 - few commands are jobs
+    from linnet.scale.job_key import made_of  # noqa: PLC0415 - as above
+    from linnet.scale.units import Inputs  # noqa: PLC0415 - as above
+
+    if STDIO in given.inputs:
+        raise LinnetError("a job of shards cannot read standard input, which does not come again: name files")
+    if any(refused):
+        raise LinnetError("a job of shards writes no page and no times: leave out --html and --metrics")
+    folder = _folder(output, dry_run=shards.dry_run)
+    of_recipe = None if loading.pipeline in recipes() else loading.pipeline
+    refuse_overwriting([*given.inputs, *(loading.ids or ()), *(loading.abbreviations or ()), of_recipe], [folder])
+    linker = loading()  # so that what is wrong with it is said once, and at once
+    texts, splits = given.sorted_out()
+    job = Job(
+        Inputs(tuple(texts), tuple(splits), given.format, given.options),
+        folder,
+        loading,
+        made_of(linker, {"choice of --keep-gold": given.keep_gold}),
+        workers=shards.workers or 1,
+        format=to or FORMAT,
+        size=shards.documents,
+        keep_gold=given.keep_gold,
+        fresh=fresh,
+    )
+    if shards.ray is None:
+        return job
+    from linnet.scale.on_ray import connect  # noqa: PLC0415 - an extra
+
+    gather, cores = connect(shards.ray)
+    return replace(job, gather=gather, workers=shards.workers or cores)
+
+
+def _folder(output: str | None, *, dry_run: bool) -> Path:
+    if output is None and dry_run:
+        return Path("linked")
+    if output is None or output == STDIO:
+        raise LinnetError("a job of shards writes a folder: give one with -o OUT/")
+    known = {".gz", *(one for format in FORMATS.values() for one in format.suffixes)}
+    if suffix(output) in known and not output.endswith("/") and not Path(output).is_dir():
+        raise LinnetError(f"a job of shards writes a folder, and {output} looks like a file: give -o {output}/")
+    return Path(output)
+
+
+class _Progress:
+    """Prints a line on how far the job is, but not more often than `EVERY` seconds."""
+
+    def __init__(self) -> None:
+        self._said = time.monotonic()
+        self._warned = 0
+
+    def __call__(self, told: Told) -> None:
+        for message in list(told.said)[self._warned :]:
+            logger.warning("warning: %s", message)
+        self._warned = len(told.said)
+        now = time.monotonic()
+        if now - self._said < EVERY:
+            return
+        self._said = now
+        parts = [f"{told.counts['documents']:,} documents linked", f"{told.rate:,.0f}/s"]
+        parts += [] if told.left is None else [f"about {duration(told.left)} left"]
+        parts += [f"{told.counts['errors']:,} errors"] if told.counts["errors"] else []
+        parts += [f"{told.lost:,} workers died"] if told.lost else []
+        print(f"linnet: {', '.join(parts)}", file=sys.stderr)
+
+
+def _say(job: Job, told: Told) -> None:
+    """Say what was written, and what of it people should know."""
+    counts = told.counts
+    what = f"{counts['documents']:,} documents with {counts['mentions']:,} mentions"
+    before = f", {told.before:,} of them finished before" if told.before else ""
+    rate = f", {told.rate:,.0f} documents/s" if counts["documents"] > told.before else ""
+    logger.info("%s: %s%s%s", job.folder, what, before, rate)
+    if counts["errors"]:
+        logger.warning("%s could not be read or linked: see %s", f"{counts['errors']:,}", job.folder / "errors.jsonl")
+    if counts["twice"]:
+        many = f"{counts['twice']:,} documents have the id of another one"
+        logger.warning("%s, and all are in the shards: see %s", many, job.folder / "errors.jsonl")
+    if counts["hidden"]:
+        logger.info("%s gold mentions of the input were hidden; see --keep-gold", f"{counts['hidden']:,}")
+    if counts["ungiven"]:
+        logger.warning(
+            "%s documents have no mentions and were not linked: this pipeline only links given mentions; "
+            "add --detect dictionary",
+            f"{counts['ungiven']:,}",
+        )
+    if seen := describe_seen({"train": counts["trained on"], "dev": counts["chosen on"]}):
+        logger.warning("the pipeline was %s of these documents: scores measured on them are too high", seen)

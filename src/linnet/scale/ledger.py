@@ -1,0 +1,294 @@
+"""What a job of shards has done, kept in its folder so that it goes on after any interruption.
+
+The folder holds the shards, ``errors.jsonl``, ``manifest.json`` and a hidden folder ``.job`` with
+
+* ``journal``: what the job is made of, then a line for each part that is done: its files with their checksums, counts,
+  errors. The files were on the disk before the line was written. The last line for a part counts.
+* ``ids``: 8 bytes for the id of each document, in the order of the journal, by which ids that come twice are found.
+* ``lock``: held by the process that leads the job.
+* ``run-…``: shards that are not complete, of one run. A later run removes it, so that what workers of an earlier one
+  still write can no longer take the place of a shard.
+
+The same job made in any number of runs, by any number of workers, leaves the same shards, errors and manifest.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import secrets
+import shutil
+import sqlite3
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from linnet.errors import FormatError, LinnetError
+from linnet.home import hold
+from linnet.scale.shard_files import sha256
+from linnet.scale.shards import ID, Done
+from linnet.text.files import replacing
+
+__all__ = ["ERRORS", "HIDDEN", "MANIFEST", "Ledger", "is_job", "opened"]
+
+logger = logging.getLogger(__name__)
+
+VERSION = 1
+HIDDEN = ".job"
+JOURNAL, IDS, LOCK = "journal", "ids", "lock"
+MANIFEST = "manifest.json"
+ERRORS = "errors.jsonl"
+OURS = ("shard-*.jsonl", "shard-*.parquet", "documents-*.parquet", MANIFEST, ERRORS)
+LISTED = 10_000  # documents whose id came before, which are listed one by one
+Key = tuple[int, int]
+
+
+def is_job(folder: str | Path) -> bool:
+    """Return whether a folder is one that a job of shards has written to."""
+    return (Path(folder) / HIDDEN / JOURNAL).is_file()
+
+
+class Ledger:
+    """What is done of the job in a folder; `opened` makes one and holds its lock.
+
+    Args:
+        folder: the folder.
+        made_of: what the result depends on, as JSON values by what messages call them.
+    """
+
+    def __init__(self, folder: Path, made_of: Mapping[str, Any]) -> None:
+        self.folder, self._hidden = folder, folder / HIDDEN
+        self._made_of = json.loads(json.dumps({"version of jobs": VERSION, **made_of}, default=str))
+        self._lines: dict[Key, dict[str, Any]] = {}
+        self._journal: IO[bytes] | None = None
+        self._ids: IO[bytes] | None = None
+        self.aside = self._hidden / f"run-{secrets.token_hex(6)}"
+        self.total: Counter[str] = Counter()
+
+    @property
+    def done(self) -> dict[Key, int | None]:
+        """The parts that are done, and how many their units have, where that is known."""
+        return {key: told["parts"] for key, told in self._lines.items()}
+
+    # --- an earlier run ----------------------------------------------------------------------------------------------
+
+    def load(self, checking: Callable[[int], None]) -> None:
+        """Take over what earlier runs of the same job have done; shards that are damaged are linked again.
+
+        Args:
+            checking: called with the number of shards looked at.
+
+        Raises:
+            LinnetError: they were of another job.
+        """
+        path = self._hidden / JOURNAL
+        whole = 0
+        if path.is_file():
+            with path.open("rb") as stream:
+                self._compare(head := stream.readline())
+                whole = len(head)
+                for text in stream:
+                    if (told := _parsed(text)) is None:
+                        break
+                    self._lines[told["unit"], told["part"]] = told
+                    whole += len(text)
+        self._drop_damaged(checking)
+        self._open(whole)
+        for told in self._lines.values():
+            self.total.update(told["counts"])
+        self._write_manifest([], finished=False)
+
+    def _compare(self, head: bytes) -> None:
+        try:
+            theirs = json.loads(head)["made of"]
+            others = [key for key in {**self._made_of, **theirs} if theirs.get(key) != self._made_of.get(key)]
+        except (ValueError, TypeError, KeyError) as error:
+            raise LinnetError(f"{self.folder}: its journal is damaged; link everything afresh with --fresh") from error
+        if others:
+            made = f"{self.folder}: what is there was made with another {' and another '.join(others)}"
+            raise LinnetError(f"{made}: give another folder, or link everything afresh with --fresh")
+
+    def _drop_damaged(self, checking: Callable[[int], None]) -> None:
+        size = _size(self._hidden / IDS)
+        for number, (key, told) in enumerate(list(self._lines.items()), 1):
+            fits = told["ids"] + ID * told["counts"]["given"] <= size
+            if not (fits and all(self._is_whole(file) for file in told["files"])):
+                del self._lines[key]
+                named = ", ".join(file["file"] for file in told["files"]) or f"part {key}"
+                logger.warning("%s: %s is damaged, or gone: it is linked again", self.folder, named)
+            checking(number)
+
+    def _is_whole(self, told: Mapping[str, Any]) -> bool:
+        path = self.folder / told["file"]
+        return (_size(path), sha256(path)) == (told["bytes"], told["sha256"]) if path.is_file() else False
+
+    def _open(self, whole: int) -> None:
+        self.aside.mkdir()
+        self._ids = (self._hidden / IDS).open("ab")
+        self._ids.truncate(
+            max((line["ids"] + ID * line["counts"]["given"] for line in self._lines.values()), default=0)
+        )
+        self._journal = (self._hidden / JOURNAL).open("ab")
+        self._journal.truncate(whole)
+        self._journal.seek(whole)
+        if not whole:
+            self._write(self._journal, _encoded({"made of": self._made_of}))
+
+    def clear(self) -> None:
+        """Forget what earlier runs have done."""
+        (self._hidden / JOURNAL).unlink(missing_ok=True)
+        (self._hidden / IDS).unlink(missing_ok=True)
+        for pattern in OURS:
+            for path in self.folder.glob(pattern):
+                path.unlink()
+
+    # --- this run ----------------------------------------------------------------------------------------------------
+
+    def note(self, some: Sequence[Done]) -> None:
+        """Keep that parts are done, whose files are on the disk."""
+        if not some or self._ids is None or self._journal is None:
+            return
+        place = self._ids.seek(0, os.SEEK_END)
+        lines = []
+        for one in some:
+            told = {name: getattr(one, name) for name in ("unit", "part", "parts", "files", "counts", "errors")}
+            lines.append({**told, "ids": place})
+            place += len(one.ids)
+        self._write(self._ids, b"".join(one.ids for one in some))
+        self._write(self._journal, b"".join(map(_encoded, lines)))
+        for told in lines:
+            self._lines[told["unit"], told["part"]] = told
+            self.total.update(told["counts"])
+
+    def _write(self, stream: IO[bytes], data: bytes) -> None:
+        try:
+            stream.write(data)
+            stream.flush()
+            os.fsync(stream.fileno())
+        except OSError as error:
+            problem = f"{self.folder} cannot be written: {error.strerror or error}"
+            raise LinnetError(f"{problem}; make room and run the same command to go on") from error
+
+    def close(self, *, finished: bool) -> None:
+        """Write ``errors.jsonl`` and the manifest, and close what is open.
+
+        Args:
+            finished: all parts are done.
+        """
+        for stream in filter(None, (self._journal, self._ids)):
+            with suppress(OSError):
+                stream.close()
+        shutil.rmtree(self.aside, ignore_errors=True)
+        lines = [self._lines[key] for key in sorted(self._lines)]
+        errors = [{**told} for line in lines for told in line["errors"]]
+        twice, listed = self._twice(lines) if finished else (0, [])
+        with replacing(self.folder / ERRORS) as out:
+            out.writelines(json.dumps(told, ensure_ascii=False) + "\n" for told in [*errors, *listed])
+        self.total["twice"] = twice
+        self._write_manifest(lines, finished=finished)
+        if finished:
+            listed_files = {file["file"] for line in lines for file in line["files"]} | {MANIFEST, ERRORS}
+            for path in (path for pattern in OURS for path in self.folder.glob(pattern)):
+                if path.name not in listed_files:  # of a worker whose run had ended
+                    path.unlink()
+
+    def _write_manifest(self, lines: Sequence[Mapping[str, Any]], *, finished: bool) -> None:
+        manifest = {
+            "linnet job": VERSION,
+            "finished": finished,
+            **{name: self.total[name] for name in ("documents", "mentions", "errors", "twice")},
+            "made of": self._made_of,
+            "shards": [{**file, **_counted(line)} for line in lines for file in line["files"]],
+        }
+        with replacing(self.folder / MANIFEST) as out:
+            out.write(json.dumps(manifest, indent=1, ensure_ascii=False) + "\n")
+
+    def _twice(self, lines: Sequence[Mapping[str, Any]]) -> tuple[int, list[dict[str, str]]]:
+        """Return how many documents have the id of one before them, and what ``errors.jsonl`` says of the first."""
+        raw = np.fromfile(self._hidden / IDS, dtype=np.uint64)
+        parts = [raw[line["ids"] // ID : line["ids"] // ID + line["counts"]["given"]] for line in lines]
+        hashes = np.concatenate(parts) if parts else raw[:0]
+        order = np.argsort(hashes, kind="stable")
+        again = order[1:][hashes[order[1:]] == hashes[order[:-1]]]
+        before = order[:-1][hashes[order[1:]] == hashes[order[:-1]]]
+        if not len(again):
+            return 0, []
+        ends = np.cumsum([len(part) for part in parts])
+        told = [
+            {"source": _name(lines[int(one)]), "reason": f"a document has the id of one in {_name(lines[int(other)])}"}
+            for one, other in zip(
+                np.searchsorted(ends, again[:LISTED], "right"),
+                np.searchsorted(ends, before[:LISTED], "right"),
+                strict=True,
+            )
+        ]
+        return len(again), told
+
+
+def _name(line: Mapping[str, Any]) -> str:
+    return next((str(file["file"]) for file in line["files"]), f"unit {line['unit']}")
+
+
+def _counted(line: Mapping[str, Any]) -> dict[str, int]:
+    return {name: line["counts"][name] for name in ("documents", "mentions")}
+
+
+def _encoded(value: Mapping[str, Any]) -> bytes:
+    return json.dumps(value).encode() + b"\n"
+
+
+def _parsed(text: bytes) -> dict[str, Any] | None:
+    """Return a line of the journal; None of one that was not written whole."""
+    try:
+        told: dict[str, Any] = json.loads(text)
+    except ValueError:
+        return None
+    names = {"unit", "part", "parts", "files", "counts", "errors", "ids"}
+    return told if text.endswith(b"\n") and names <= told.keys() else None
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return -1
+
+
+@contextmanager
+def opened(folder: str | Path, made_of: Mapping[str, Any], *, fresh: bool = False) -> Iterator[Ledger]:
+    """Give the ledger of a folder, made if needed, and hold its lock while the block runs.
+
+    Args:
+        folder: what a job writes to: new, empty, or an earlier job's.
+        made_of: as for `Ledger`.
+        fresh: forget what earlier runs have done.
+
+    Raises:
+        FormatError: a folder that holds something else, or cannot be written to.
+        LinnetError: another process leads a job there.
+    """
+    place = Path(folder)
+    try:
+        others = [path.name for path in place.iterdir() if path.name != HIDDEN] if place.is_dir() else []
+        if others and not is_job(place):
+            raise FormatError(folder, f"holds {min(others)!r} already: choose a new folder")
+        (place / HIDDEN).mkdir(parents=True, exist_ok=True)
+        lock = hold(place / HIDDEN / LOCK)
+    except (OSError, sqlite3.Error) as error:
+        raise FormatError(folder, f"cannot be written to: {error}") from error
+    if lock is None:
+        raise LinnetError(f"{folder}: another process is linking to it; wait until it is done, or give another folder")
+    try:
+        ledger = Ledger(place, made_of)
+        for old in (place / HIDDEN).glob("run-*"):
+            shutil.rmtree(old, ignore_errors=True)
+        if fresh:
+            ledger.clear()
+        yield ledger
+    finally:
+        lock.close()

@@ -1,0 +1,248 @@
+"""What a job's documents come from, divided into units that are read independently, and their documents in parts.
+
+Nobody parses documents to divide them. A unit is some files, each with all its documents, or so many lines of a large
+file of JSON Lines. Its documents are taken in parts of so many; each part becomes a shard. What a part holds depends
+on the input alone, never on who reads it, or on how many do.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from linnet.corpora.catalog import read_corpus
+from linnet.corpora.faults import Faults
+from linnet.corpora.jsonl import cut, read_span
+from linnet.corpora.sources import Named, guess, locate, read_file
+from linnet.data import Document, Rows
+from linnet.errors import FormatError, LinnetError
+from linnet.text.files import absolute, shown
+from linnet.text.remote import is_store, list_files
+
+__all__ = ["Inputs", "Reading", "Unit", "digest_of", "reason_of", "units_of"]
+
+MOST = 4 << 20  # bytes of the files of one unit, if they are more than one, and of a file of lines that is not cut
+GZIP = b"\x1f\x8b"
+
+
+class Inputs(NamedTuple):
+    """What a job reads.
+
+    Args:
+        sources: files, folders, patterns and addresses (``s3://…``, ``sqlite:///…``), and documents.
+        splits: of known corpora: ``bc5cdr:dev``.
+        format: of the files; None finds it out for each.
+        options: keywords of its reader, as pairs.
+    """
+
+    sources: tuple[str | Document, ...]
+    splits: tuple[str, ...] = ()
+    format: str | None = None
+    options: tuple[tuple[str, Any], ...] = ()
+
+
+@dataclass(frozen=True)
+class Unit:
+    """Documents that are read one after the other.
+
+    Args:
+        number: its place among all.
+        files: path or address, name, and how it is read, of each file.
+        span: of the lines of the only file: where they begin and end in bytes, the number of the first.
+        split: of a known corpus.
+        docs: documents that are there already.
+        size: bytes of what is read; 0 where they are not known.
+    """
+
+    number: int
+    files: tuple[Named, ...] = ()
+    span: tuple[int, int, int] | None = None
+    split: str = ""
+    docs: tuple[Document, ...] = ()
+    size: int = 0
+
+
+def units_of(inputs: Inputs, size: int) -> Iterator[Unit]:
+    """Yield what the documents of `inputs` come from, in order.
+
+    Args:
+        inputs: what is read.
+        size: how many documents a part has.
+
+    Raises:
+        FormatError: a file that is not there, a folder or a pattern without files.
+    """
+    for number, unit in enumerate(_units(inputs, size)):
+        yield Unit(number, **unit)
+
+
+def _units(inputs: Inputs, size: int) -> Iterator[dict[str, Any]]:
+    located = locate(inputs.sources, inputs.format)
+    yield from _of_files([item for item in located if not isinstance(item, Document)], inputs.format, size)
+    if docs := tuple(item for item in located if isinstance(item, Document)):
+        yield {"docs": docs, "size": sum(len(doc.text) for doc in docs)}
+    yield from ({"split": split} for split in inputs.splits)
+
+
+def _of_files(files: Iterable[Named], format: str | None, size: int) -> Iterator[dict[str, Any]]:
+    """Yield units of files: large files of lines in pieces, other large ones alone, small ones together."""
+    some: list[Named] = []
+    total = 0
+    for file in files:
+        bytes_, _ = _state(file.path)
+        placed = file._replace(path=absolute(file.path))  # other machines stand in other folders
+        spans = _spans(file, format, size) if bytes_ > MOST else None
+        if spans is not None or len(some) >= size or total + bytes_ > MOST:
+            yield from _grouped(some, total)
+            some, total = [], 0
+        if spans is not None:
+            for start, end, line in spans:
+                yield {"files": (placed,), "span": (start, end, line), "size": end - start}
+        else:
+            some.append(placed)
+            total += bytes_
+    yield from _grouped(some, total)
+
+
+def _grouped(files: Sequence[Named], size: int) -> Iterator[dict[str, Any]]:
+    if files:
+        yield {"files": tuple(files), "size": size}
+
+
+def _spans(file: Named, format: str | None, lines: int) -> Iterator[tuple[int, int, int]] | None:
+    """Return the spans of a file whose lines are documents, None for any other."""
+    if isinstance(file.path, str) or (file.format or format or guess(file.path)) != "jsonl":
+        return None
+    with file.path.open("rb") as stream:
+        packed = stream.read(len(GZIP)) == GZIP
+    return None if packed else cut(file.path, lines)
+
+
+def digest_of(units: Iterable[Unit]) -> str:
+    """Return a digest of what is read: names, sizes and times of change of files, and how they are divided."""
+    made = hashlib.blake2b(digest_size=16)
+    for unit in units:
+        states = [_state(file.path) for file in unit.files]
+        docs = [(doc.id, doc.text) for doc in unit.docs]
+        told = [unit.number, [file.name for file in unit.files], states, unit.span, unit.split, docs]
+        made.update(json.dumps(told).encode("utf-8", "surrogatepass") + b"\n")
+    return made.hexdigest()
+
+
+def _state(path: Path | str) -> tuple[int, int]:
+    """Return bytes and time of change of a file, as far as its address tells them."""
+    if isinstance(path, str):
+        return (list_files(path)[0].size, 0) if is_store(path) else (0, 0)
+    try:
+        state = path.stat()
+    except OSError as error:
+        raise FormatError(path, f"cannot be read: {error.strerror}") from error
+    return state.st_size, state.st_mtime_ns
+
+
+# --- reading ---------------------------------------------------------------------------------------------------------
+
+
+class _Next(NamedTuple):
+    """A document, where it comes from, and what was told of the input in front of it; None at the end."""
+
+    doc: Document | None
+    source: str
+    errors: tuple[dict[str, str], ...]
+
+
+class Reading:
+    """Reads a unit from its beginning on, part by part.
+
+    Args:
+        unit: what is read.
+        size: how many documents a part has.
+        format: of the files.
+        options: keywords of its reader, as pairs.
+        rows: the knowledge base that stored candidates are of.
+    """
+
+    def __init__(
+        self,
+        unit: Unit,
+        *,
+        size: int,
+        format: str | None = None,
+        options: tuple[tuple[str, Any], ...] = (),
+        rows: Rows | None = None,
+    ) -> None:
+        self.unit, self.place = unit, 0  # of the next part
+        self._size, self._format, self._options, self._rows = size, format, options, rows
+        self._source, self._told = "", list[dict[str, str]]()
+        self._docs = self._read()
+        self._next = self._step()
+
+    @property
+    def parts(self) -> int | None:
+        """How many parts the unit has; None before its end was seen."""
+        return self.place if self._next.doc is None and self.place else None
+
+    def skip(self, place: int) -> None:
+        """Go on to a part behind, as far as there are any."""
+        while self.place < place and self._next.doc is not None:
+            for _ in self.take([]):
+                pass
+
+    def take(self, errors: list[dict[str, str]]) -> Iterator[tuple[Document, str]]:
+        """Yield the documents of the next part with their source; what cannot be read goes to `errors`."""
+        count = 0
+        while count < self._size and (doc := self._next.doc) is not None:
+            errors += self._next.errors
+            yield doc, self._next.source
+            self._next = self._step()
+            count += 1
+        if self._next.doc is None:
+            errors += self._next.errors
+        self.place += 1
+
+    def _step(self) -> _Next:
+        doc = next(self._docs, None)
+        told, self._told = tuple(self._told), []
+        return _Next(doc, self._source, told)
+
+    def _read(self) -> Iterator[Document]:
+        for source, docs in self._sources():
+            self._source = source
+            try:
+                yield from docs
+            except Exception as error:
+                self._tell(error)
+
+    def _sources(self) -> Iterator[tuple[str, Iterable[Document]]]:
+        unit = self.unit
+        faults = Faults("skip", lambda error, _done: self._tell(error), whole=True)
+        options = {"rows": self._rows, "faults": faults, **dict(self._options)}
+        for file in unit.files:
+            if unit.span is None:
+                yield shown(file.path), read_file(file, self._format, options)
+            else:
+                yield (
+                    shown(file.path),
+                    read_span(file.path, unit.span[:2], unit.span[2], rows=self._rows, faults=faults),
+                )
+        if unit.docs:
+            yield "", unit.docs
+        if unit.split:
+            name, _, split = unit.split.rpartition(":")
+            yield unit.split, read_corpus(name, split=split, faults=faults)
+
+    def _tell(self, error: Exception) -> None:
+        self._told.append({"source": self._source, "reason": reason_of(error)})
+
+
+def reason_of(error: Exception) -> str:
+    """Return what an error says, with its kind if it is none of Linnet's.
+
+    >>> reason_of(KeyError("x")), reason_of(LinnetError("no such thing"))
+    ("KeyError: 'x'", 'no such thing')
+    """
+    return str(error) if isinstance(error, LinnetError) else f"{type(error).__name__}: {error}"

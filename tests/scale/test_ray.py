@@ -1,0 +1,40 @@
+"""Jobs on the nodes of a Ray cluster, which are real ones with a core each, on this machine; some are killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from linnet.scale.job import Job, run
+from linnet.scale.units import Inputs
+from tests.conftest import OFFLINE
+from tests.scale.parts import Inline, marking, notes, seen
+
+pytest.importorskip("ray", reason="the extra ray is not installed")
+
+KILLS = int(os.environ.get("LINNET_KILLS", "1"))
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.slow
+def test_nodes_that_are_killed_make_the_same(tmp_path: Path) -> None:
+    source = notes(tmp_path / "notes", 600 + 200 * KILLS, word="Fits slowly", files=3)
+    # nodes reach each other at the address of the machine, which tests are kept from
+    paths = [path for path in os.environ["PYTHONPATH"].split(os.pathsep) if path != str(OFFLINE)]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "RAY_USAGE_STATS_ENABLED": "0"}
+    command = [sys.executable, "-m", "tests.scale.on_nodes", str(source), str(tmp_path / "out"), str(KILLS)]
+    done = subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120 + 30 * KILLS, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    told = json.loads((tmp_path / "out.json").read_text())
+    assert told["documents"] == 600 + 200 * KILLS
+    assert (told["cores"], told["killed"], told["said"]) == (2, KILLS, "there is no pipeline")
+    assert told["lost"]
+    run(Job(Inputs((str(source),)), tmp_path / "inline", marking, {"pipeline": 1}, size=50, gather=Inline))
+    assert seen(tmp_path / "out") == seen(tmp_path / "inline")
