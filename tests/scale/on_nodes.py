@@ -1,4 +1,4 @@
-"""``python -m tests.scale.on_nodes SOURCE OUT KILLS``: leads a job on two nodes of Ray, kills some; OUT.json says more."""
+"""``python -m tests.scale.on_nodes SOURCE OUT KILLS``: leads a job on two nodes of Ray, kills some; see OUT.json."""
 
 from __future__ import annotations
 

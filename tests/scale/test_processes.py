@@ -81,15 +81,16 @@ def test_workers_are_killed(tmp_path: Path) -> None:
     source = notes(tmp_path / "notes", 400 + 100 * KILLS, word="Fits slowly", files=3)
     chance = random.Random(KILLS)
     crews: list[Processes] = []
-    killed = 0
+    killed = before = 0
 
     def gather(size: int, load: Load, settings: Settings) -> Processes:
         crews.append(Processes(size, load, settings))
         return crews[-1]
 
     def kill(told: Told) -> None:
-        nonlocal killed
-        if killed < KILLS and told.linking and chance.random() < 0.3:
+        nonlocal killed, before
+        if killed < KILLS and told.counts["documents"] > before and chance.random() < 0.9:
+            before = told.counts["documents"]
             os.kill(chance.choice(crews[0].pids), signal.SIGKILL)
             killed += 1
 
