@@ -65,12 +65,13 @@ GSC_MENTION = re.compile(r"^\d+\t\d+\t[^\r\n]+\t[A-Za-z][\w.-]*:\S+\r?$", re.MUL
 class Found(NamedTuple):
     """A file, and its path below the folder that was asked for (or as it was given).
 
-    ``url`` is the address of one that is elsewhere, whose path serves for names alone.
+    ``url`` is the address of one that is elsewhere, whose path serves for names alone, ``size`` its bytes if known.
     """
 
     path: Path
     relative: str
     url: str = ""
+    size: int = 0
 
     @property
     def source(self) -> str | Path:
@@ -81,13 +82,14 @@ class Found(NamedTuple):
 class Named(NamedTuple):
     """A file or an address, what its documents are called where they have no ids, and how it is read if that is known.
 
-    ``options`` are pairs of keywords of the reader of ``format``.
+    ``options`` are pairs of keywords of the reader of ``format``; ``size`` is the bytes of one that is elsewhere.
     """
 
     path: Path | str
     name: str
     format: str | None = None
     options: tuple[tuple[str, Any], ...] = ()
+    size: int = 0
 
 
 def stem(path: str | Path) -> str:
@@ -141,7 +143,7 @@ def _find_remote(url: str, suffixes: Sequence[str]) -> list[Found]:
     if is_database(url):
         return [Found(Path(url), url, url)]
     listed = list_files(url)
-    found = [Found(Path(one.url), one.relative, one.url) for one in listed]
+    found = [Found(Path(one.url), one.relative, one.url, one.size) for one in listed]
     if len(found) == 1 and url.rstrip("/").endswith(found[0].relative):  # the file itself, whatever it is called
         return found
     wanted = [item for item in found if suffix(item.path) in suffixes]
@@ -327,7 +329,7 @@ def locate(sources: Sequence[str | Path | Document], format: str | None) -> list
     texts = texts_of_brat(item for item in found if isinstance(item, Found))
     found = [item for item in found if isinstance(item, Document) or not texts or item.path not in texts]
     names = iter(_names_of([item for item in found if isinstance(item, Found)]))
-    named = [item if isinstance(item, Document) else Named(item.source, next(names)) for item in found]
+    named = [item if isinstance(item, Document) else Named(item.source, next(names), size=item.size) for item in found]
     return _of_releases(named, format) if format in (None, RELEASE) else named
 
 

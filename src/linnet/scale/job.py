@@ -115,7 +115,12 @@ def run(
     if job.size < 1 or job.workers < 1:
         raise LinnetError(f"a job has at least 1 worker and 1 document a shard, not {job.workers} and {job.size}")
     units = list(units_of(job.inputs, job.size))
-    made_of = {**job.made_of, "input": digest_of(units), "format": job.format, "number of documents a shard": job.size}
+    made_of = {
+        **job.made_of,
+        "input": digest_of(job.inputs, units),
+        "format": job.format,
+        "number of documents a shard": job.size,
+    }
     finished = False
     with opened(job.folder, made_of, fresh=job.fresh) as ledger:
         ledger.load(checking)

@@ -11,7 +11,6 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from linnet.corpora.catalog import read_corpus
@@ -21,7 +20,6 @@ from linnet.corpora.sources import Named, guess, locate, read_file
 from linnet.data import Document, Rows
 from linnet.errors import FormatError, LinnetError
 from linnet.text.files import absolute, shown
-from linnet.text.remote import is_store, list_files
 
 __all__ = ["Inputs", "Reading", "Unit", "digest_of", "reason_of", "units_of"]
 
@@ -93,7 +91,7 @@ def _of_files(files: Iterable[Named], format: str | None, size: int) -> Iterator
     some: list[Named] = []
     total = 0
     for file in files:
-        bytes_, _ = _state(file.path)
+        bytes_, _ = _state(file)
         placed = file._replace(path=absolute(file.path))  # other machines stand in other folders
         spans = _spans(file, format, size) if bytes_ > MOST else None
         if spans is not None or len(some) >= size or total + bytes_ > MOST:
@@ -122,25 +120,25 @@ def _spans(file: Named, format: str | None, lines: int) -> Iterator[tuple[int, i
     return None if packed else cut(file.path, lines)
 
 
-def digest_of(units: Iterable[Unit]) -> str:
-    """Return a digest of what is read: names, sizes and times of change of files, and how they are divided."""
-    made = hashlib.blake2b(digest_size=16)
+def digest_of(inputs: Inputs, units: Iterable[Unit]) -> str:
+    """Return a digest of what is read, and how: names, sizes and times of change of files, how they are divided."""
+    made = hashlib.blake2b(json.dumps([inputs.format, inputs.options]).encode(), digest_size=16)
     for unit in units:
-        states = [_state(file.path) for file in unit.files]
+        states = [_state(file) for file in unit.files]
         docs = [(doc.id, doc.text) for doc in unit.docs]
         told = [unit.number, [file.name for file in unit.files], states, unit.span, unit.split, docs]
         made.update(json.dumps(told).encode("utf-8", "surrogatepass") + b"\n")
     return made.hexdigest()
 
 
-def _state(path: Path | str) -> tuple[int, int]:
-    """Return bytes and time of change of a file, as far as its address tells them."""
-    if isinstance(path, str):
-        return (list_files(path)[0].size, 0) if is_store(path) else (0, 0)
+def _state(file: Named) -> tuple[int, int]:
+    """Return bytes and time of change of a file, as far as they are known of one that is elsewhere."""
+    if isinstance(file.path, str):
+        return file.size, 0
     try:
-        state = path.stat()
+        state = file.path.stat()
     except OSError as error:
-        raise FormatError(path, f"cannot be read: {error.strerror}") from error
+        raise FormatError(file.path, f"cannot be read: {error.strerror}") from error
     return state.st_size, state.st_mtime_ns
 
 

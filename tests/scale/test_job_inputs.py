@@ -1,0 +1,60 @@
+"""Jobs over what is no plain file: releases of PubMed, databases, tables, files in stores."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from linnet.corpora import write
+from linnet.data import Document
+from linnet.scale.units import Inputs, Reading, units_of
+
+
+def read_units(inputs: Inputs) -> list[list[Document]]:
+    """Return the documents of each unit, as workers read them."""
+    units = []
+    for unit in units_of(inputs, 2):
+        reading, docs = Reading(unit, size=2, format=inputs.format, options=inputs.options), list[Document]()
+        while reading.parts is None:
+            errors: list[dict[str, str]] = []
+            docs += [doc for doc, _ in reading.take(errors)]
+            assert not errors
+        units.append(docs)
+    return units
+
+
+def citation(pmid: int, text: str) -> str:
+    article = f"<Article><ArticleTitle>{text}</ArticleTitle></Article>"
+    return f'<MedlineCitation><PMID Version="1">{pmid}</PMID>{article}</MedlineCitation>'
+
+
+def test_a_release_has_the_newest_of_each_citation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "pubmed25n0001.xml").write_text(f"<S>{citation(1, 'a')}{citation(2, 'b')}</S>")
+    (tmp_path / "pubmed25n0002.xml").write_text(f"<S>{citation(1, 'A')}</S>")
+    write([Document("n", "Note.")], tmp_path / "n.jsonl")
+    monkeypatch.chdir(tmp_path.parent)
+    for source in (tmp_path, Path(tmp_path.name)):
+        units = read_units(Inputs((str(source),)))
+        assert [doc.text for docs in units for doc in docs] == ["Note.", "b", "A"]
+
+
+def test_a_database_and_a_table(tmp_path: Path) -> None:
+    pytest.importorskip("sqlalchemy", reason="the extra sql is not installed")
+    path = tmp_path / "n.db"
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute("CREATE TABLE notes (id, body)")
+        db.executemany("INSERT INTO notes VALUES (?, ?)", [(number, f"Note {number}.") for number in range(5)])
+    options = (("columns", {"text": "body"}), ("query", "select * from notes where id > 1 order by id"))
+    for source in (str(path), f"sqlite:///{path}"):
+        [docs] = read_units(Inputs((source,), format="sql", options=options))
+        assert [doc.id for doc in docs] == ["2", "3", "4"]
+
+
+def test_a_store() -> None:
+    fsspec = pytest.importorskip("fsspec", reason="the extra remote is not installed")
+    fsspec.filesystem("memory").pipe("/job/a.txt", b"A note.")
+    [docs] = read_units(Inputs(("memory://job",)))
+    assert [doc.text for doc in docs] == ["A note."]
