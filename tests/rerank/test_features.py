@@ -11,7 +11,7 @@ from linnet.data import Candidates, Document, Mention
 from linnet.errors import PipelineError
 from linnet.kb import KnowledgeBase
 from linnet.rerank.counts import Counts
-from linnet.rerank.features import FEATURES, GROUPS, PLAIN, Known, columns_of, further, table
+from linnet.rerank.features import FEATURES, GROUPS, PLAIN, Floats, Known, columns_of, further, table
 from linnet.rerank.lexicon import GREEK, Lexicon, name_words
 from linnet.text.normalise import basic
 
@@ -32,10 +32,16 @@ def asked(mesh: KnowledgeBase, *texts: str, rows: list[int] | None = None, types
     return replace(doc, mentions=mentions, sentences=(), abbreviations=())
 
 
+def tables(docs: list[Document], known: Known, parts: tuple[str, ...] = ()) -> list[Floats]:
+    columns, lengths = table(docs, known, parts)
+    assert len(columns) == lengths.sum()
+    return np.split(columns, np.cumsum(lengths)[:-1]) if len(lengths) else []
+
+
 def column(doc: Document, known: Known, name: str, mention: int = 0) -> dict[int, float]:
     candidates = (doc.mentions or ())[mention].candidates
     assert candidates is not None
-    values = table(doc, known)[mention][:, FEATURES.index(name)]
+    values = tables([doc], known)[mention][:, FEATURES.index(name)]
     return dict(zip(candidates.rows.tolist(), values.tolist(), strict=True))
 
 
@@ -154,16 +160,16 @@ def test_any_text_and_any_order(mesh: KnowledgeBase, known: Known, texts: list[s
         replace(m, candidates=m.candidates.take(np.array(shuffled))) if m.candidates else m
         for m in other.mentions or ()
     )
-    for mine, theirs in zip(table(one, known), table(replace(other, mentions=moved), known), strict=True):
+    for mine, theirs in zip(tables([one], known), tables([replace(other, mentions=moved)], known), strict=True):
         assert np.isfinite(mine).all()
         assert mine.shape == (len(rows), len(FEATURES))
         assert np.array_equal(mine[shuffled], theirs)
 
 
 def test_no_mentions_and_no_candidates(mesh: KnowledgeBase, known: Known) -> None:
-    assert table(replace(Document.of("x"), mentions=(), abbreviations=()), known) == []
+    assert tables([replace(Document.of("x"), mentions=(), abbreviations=())], known) == []
     doc = Document("a", "fever", abbreviations=(), mentions=(Mention(0, 5, candidates=Candidates.none(mesh.version)),))
-    [found] = table(doc, known)
+    [found] = tables([doc], known)
     assert found.shape == (0, len(FEATURES))
 
 
@@ -184,7 +190,7 @@ def test_parts_of_a_fusion_add_columns_and_change_no_other(
     doc = replace(doc, mentions=(replace(mention, candidates=found),))
     parts = further(features)
     assert parts == ("bm25", "earlier")
-    [plain], [more] = table(doc, known), table(doc, known, parts)
+    [plain], [more] = tables([doc], known), tables([doc], known, parts)
     names = columns_of(parts)
     assert len(set(names)) == len(names) == more.shape[1]
     assert np.array_equal(more[:, [names.index(name) for name in FEATURES]], plain)
@@ -195,8 +201,28 @@ def test_parts_of_a_fusion_add_columns_and_change_no_other(
         above = [sum(other > value for other in mine) for value in mine]
         assert more[:, names.index(f"fused {part}_rank")] == pytest.approx(np.log1p(above))
     with pytest.raises(PipelineError, match="the scores of ngram-2 in a fusion, which candidates lack: link with"):
-        table(doc, known, ["bm25", "ngram-2"])
+        table([doc], known, ["bm25", "ngram-2"])
 
 
 def test_a_column_has_one_name() -> None:
     assert len(set(FEATURES)) == len(FEATURES) == 2 * len(PLAIN)
+
+
+WORDS = ("diabetes", "NIDDM", "cold", "it", "renal", "cancer", "type 2", "zebra", "sugar sickness")
+
+
+@settings(max_examples=40)
+@given(st.data())
+def test_many_documents_at_once_are_as_each_mention_list_alone(
+    mesh: KnowledgeBase, known: Known, data: st.DataObject
+) -> None:
+    texts = st.lists(st.sampled_from(WORDS), min_size=1, max_size=5)
+    rows = st.lists(st.integers(-1, len(mesh) - 1), max_size=len(mesh), unique=True)
+    kinds = st.sampled_from(((), ("Disease",), ("Gene",), ("Gene", "Disease")))
+    docs = [
+        asked(mesh, *data.draw(texts), rows=data.draw(rows), types=data.draw(kinds))
+        for _ in range(data.draw(st.integers(1, 4)))
+    ]
+    together = tables(docs, known)
+    apart = [columns for doc in docs for columns in tables([doc], known)]
+    assert [some.tobytes() for some in together] == [some.tobytes() for some in apart]

@@ -319,3 +319,13 @@ def test_columns_that_a_prior_lacks_begin_with_nothing(
     (tmp_path / "model.json").write_text('{"features": {"exact": {"weight": 2}}}')
     with pytest.raises(FormatError, match="no weights that this Linnet can use"):
         trained(mesh, corpus, prior=str(tmp_path / "model.json"))
+
+
+def test_many_documents_at_once_are_as_each_alone(
+    mesh: KnowledgeBase, ranker: Lexical, corpus: list[Document], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    docs = before(mesh)([doc.spans_only() for doc in corpus])
+    alone = [ranker.rerank([doc])[0] for doc in docs]
+    assert ranker.rerank(docs) == alone
+    monkeypatch.setattr(lexical, "BLOCK", 1)
+    assert ranker.rerank(docs) == alone

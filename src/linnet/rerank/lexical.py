@@ -27,6 +27,7 @@ from linnet.kb import KnowledgeBase
 from linnet.pipeline import Reranker, fused_names
 from linnet.pipeline.component import Component, Step, align, blind
 from linnet.reporter import warn
+from linnet.rerank.asked import joined
 from linnet.rerank.counts import Counts, answers
 from linnet.rerank.features import FEATURES, GROUPS, SEEN, Floats, Known, columns_of, further, table
 from linnet.rerank.lexicon import Lexicon
@@ -38,6 +39,7 @@ PENALTIES = (3.0, 10.0, 30.0)
 FROM_PRIOR = (3.0, 30.0, 300.0)  # of squared distances from a prior: few documents stay close to it
 PRIORS = Path(__file__).parent / "priors"  # model.json of rerankers that were trained on corpora in the public domain
 FOLDS = 4
+BLOCK = 256  # mentions that are reranked together, and the rest of their document
 FEW = 50  # mentions; fewer teach no weights
 
 
@@ -106,17 +108,13 @@ class Lexical(Reranker):
         """
         if self.known is None or self.model is None:
             raise PipelineError("lexical has not been trained: run linnet train, and link with the folder it writes")
-        return [self._document(doc, self.known, self.model) for doc in docs]
-
-    def _document(self, doc: Document, known: Known, model: Logit) -> list[Candidates]:
-        doc = self.prepared(doc)
-        lists = [mention.candidates or Candidates.none(self.kb.version) for mention in doc.mentions or ()]
-        tables = table(doc, known, self.parts)
-        scores = model.score(np.concatenate(tables)[:, self._columns()]) if tables else np.zeros(0)
-        out, start = [], 0
-        for candidates, columns in zip(lists, tables, strict=True):
-            out.append(_scored(candidates, scores[start : start + len(columns)]))
-            start += len(columns)
+        out: list[list[Candidates]] = []
+        for block in _blocks([self.prepared(doc) for doc in docs]):
+            columns, lengths = table(block, self.known, self.parts)
+            scores = self.model.score(columns[:, self._columns()])
+            lists = [one.candidates or Candidates.none(self.kb.version) for doc in block for one in doc.mentions or ()]
+            reranked = _reranked(lists, scores, lengths)
+            out += [[next(reranked) for _ in doc.mentions or ()] for doc in block]
         return out
 
     def prepared(self, doc: Document) -> Document:
@@ -131,7 +129,8 @@ class Lexical(Reranker):
             raise PipelineError(
                 f"candidates of knowledge base version {candidates.kb} cannot be reranked with {self.kb.version}"
             )
-        return replace(mention, candidates=resolve(candidates, self.kb))
+        resolved = resolve(candidates, self.kb)
+        return mention if resolved is candidates else replace(mention, candidates=resolved)
 
     def _columns(self) -> Any:
         """Return which columns are used, bool (features)."""
@@ -211,10 +210,9 @@ class Lexical(Reranker):
         right, groups = [], []
         for number, (theirs, ours) in enumerate(zip(gold, predicted, strict=True)):
             own = known.minus(Counts.of([theirs], kb)) if leave_out else known
-            found = {
-                id(mention): columns
-                for mention, columns in zip(ours.mentions or (), table(ours, own, self.parts), strict=True)
-            }
+            columns, lengths = table([ours], own, self.parts)
+            each = np.split(columns, np.cumsum(lengths)[:-1])
+            found = {id(mention): some for mention, some in zip(ours.mentions or (), each, strict=False)}
             for mention, seen in align(theirs, ours):
                 accepted = answers(mention, kb) if mention else []
                 if seen is not None and seen.candidates is not None and len(seen.candidates) and accepted:
@@ -281,16 +279,47 @@ class Lexical(Reranker):
         return reranker
 
 
-def _scored(candidates: Candidates, scores: Any) -> Candidates:
-    """Return candidates with probabilities as scores, the earlier ones kept as the feature ``retrieval``."""
-    if not len(candidates):
-        return candidates
-    probabilities = np.zeros(len(candidates), np.float32)
-    real = candidates.rows >= 0
+def _blocks(docs: Sequence[Document]) -> Iterator[list[Document]]:
+    """Yield documents together: enough mentions to make operations on arrays worth while, and a bound on memory."""
+    block: list[Document] = []
+    mentions = 0
+    for doc in docs:
+        if mentions >= BLOCK:
+            yield block
+            block, mentions = [], 0
+        block.append(doc)
+        mentions += len(doc.mentions or ())
+    yield block
+
+
+def _reranked(lists: Sequence[Candidates], scores: Any, lengths: Any) -> Iterator[Candidates]:
+    """Yield candidates with probabilities as scores, the earlier ones kept as the feature ``retrieval``.
+
+    Args:
+        lists: the candidates of each mention.
+        scores: float64 (candidates), those of all mentions.
+        lengths: int64 (mentions), how many each has.
+    """
+    rows = joined([candidates.rows for candidates in lists], np.int32)
+    of = np.repeat(np.arange(len(lists)), lengths)
+    probabilities, real = np.zeros(len(rows), np.float32), rows >= 0
     if real.any():
-        probabilities[real] = softmax(scores[real], np.zeros(1, np.int64))
-    features = {"retrieval": candidates.scores, **candidates.features}
-    return replace(candidates, scores=probabilities, features=features).sorted()
+        probabilities[real] = softmax(scores[real], np.flatnonzero(np.diff(of[real], prepend=-1)))
+    ends = np.cumsum(lengths)
+    order = np.lexsort((rows, -probabilities, of)) - (ends - lengths)[of]
+    for candidates, start, end in zip(lists, (ends - lengths).tolist(), ends.tolist(), strict=True):
+        if not len(candidates):
+            yield candidates
+            continue
+        at = order[start:end]
+        features = {"retrieval": candidates.scores, **candidates.features}
+        yield Candidates(
+            rows=candidates.rows[at],
+            scores=probabilities[start:end][at],
+            names=None if candidates.names is None else candidates.names[at],
+            features={name: values[at] for name, values in features.items()},
+            kb=candidates.kb,
+        )
 
 
 def _read_prior(name: str, columns: Sequence[str]) -> Logit:

@@ -132,12 +132,12 @@ class Lexicon:
     def text(self, name: str) -> Text:
         """Return a text in the terms of this lexicon."""
         found = list(dict.fromkeys(name_words(name)))
-        known = self._known(found)
+        *_, head = known = self._known([*found, _head(name)])
+        known = known[:-1]
         unseen = len(known) - int(np.count_nonzero(known >= 0))
         weight = float(self.weights[known[known >= 0]].sum()) + unseen * float(self.weights[-1])
         apart = sum(map(is_apart, found))
-        head = int(self._known([_head(name)])[0])
-        return Text(known[known >= 0], max(weight, 1e-6), apart, head, text_key(basic(name)), text_key(name))
+        return Text(known[known >= 0], max(weight, 1e-6), apart, int(head), text_key(basic(name)), text_key(name))
 
     def _known(self, words: Sequence[str]) -> npt.NDArray[np.int64]:
         """Return the numbers of words, -1 for those not in any name."""
@@ -177,7 +177,10 @@ def load_arrays(folder: Path, names: Iterable[str]) -> dict[str, Any]:
                 np.lib.format.read_magic(file)
                 shape, _, kind = np.lib.format.read_array_header_1_0(file)
             # what holds nothing cannot be mapped; what is longer than its file is not
-            arrays[name] = np.empty(shape, kind) if 0 in shape else np.lib.format.open_memmap(path, mode="r")
+            # as a plain array: slices of an np.memmap take several times as long
+            arrays[name] = (
+                np.empty(shape, kind) if 0 in shape else np.asarray(np.lib.format.open_memmap(path, mode="r"))
+            )
         except Exception as error:  # a header is parsed as Python, and whatever its parser raises comes out
             raise FormatError(path, f"cannot be read: {error}; train the pipeline again") from error
     return arrays

@@ -79,9 +79,11 @@ class Logit:
     def score(self, table: Floats) -> Doubles:
         """Return the score of each candidate, (candidates, columns) -> (candidates).
 
-        A sum along each row, so that a score does not depend on which candidates stand beside it.
+        Summed column by column, so that a score does not depend on which candidates stand beside it.
         """
-        scores: Doubles = ((table - self.means) * (self.weights / self.scales)).sum(axis=1)
+        scores = np.zeros(len(table))
+        for column, mean, weight in zip(table.T, self.means, self.weights / self.scales, strict=True):
+            scores += (column - mean) * weight
         return scores
 
     def loss(self, lists: Lists) -> float:
