@@ -50,7 +50,7 @@ class Names(Joint):
 
     def retrieve(self, docs: Sequence[Document], /, *, allow: Allow | None = None) -> list[list[Candidates]]:
         exact = Exact(kb=self.kb)
-        return look_up(docs, exact._candidates, kb=self.kb, allow=allow, long_forms=False)
+        return look_up(docs, exact.candidates, kb=self.kb, allow=allow, long_forms=False)
 
 
 def shown(doc: Document, kb: KnowledgeBase) -> list[tuple[str, str, list[str]]]:

@@ -31,7 +31,7 @@ def index_of(texts: Sequence[str], concepts: Sequence[int], analysis: Analysis) 
 
 def exhaustive(index: NgramIndex, text: str, k: int, mask: Mask | None = None) -> list[tuple[int, float, int]]:
     """Score all names, sort them all, and keep of each concept the first."""
-    scores = index.similarities(text).tolist()
+    scores = index.similarities([text])[0].tolist()
     names = zip(scores, index.concepts.tolist(), index.name_rows.tolist(), strict=True)
     best: dict[int, tuple[int, float, int]] = {}
     for score, concept, row in sorted(names, key=lambda name: (-name[0], name[1], name[2])):
@@ -59,6 +59,10 @@ def test_bounds_never_lose_a_name(
     index = index_of(texts, [row // sharing for row in range(len(texts))], Analysis(word_boundaries=words))
     mask = None if allowed is None else Mask(np.isin(np.arange(60), list(allowed)), "v")
     assert searched(index, text, k, mask) == exhaustive(index, text, k, mask)
+    many = index.search_all([text, *texts, "qqq"], k, mask)
+    assert [list(zip(*(column.tolist() for column in found), strict=True)) for found in many] == [
+        exhaustive(index, one, k, mask) for one in (text, *texts, "qqq")
+    ]
 
 
 @pytest.mark.slow

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from linnet.data import Candidates, Document
 from linnet.errors import RecipeError
@@ -23,15 +22,14 @@ from linnet.pipeline.aliases import Aliases
 from linnet.pipeline.learner import made_once
 from linnet.retrieve.ngram_build import Vocabulary, build
 from linnet.retrieve.ngram_file import NgramFile
-from linnet.retrieve.ngram_index import Floats, Ints, NgramIndex, best_concepts
+from linnet.retrieve.ngram_index import Floats, Found, NgramIndex, best_concepts
 from linnet.retrieve.ngram_text import Analysis, CharSide
 from linnet.retrieve.queries import TextRetriever
 
 __all__ = ["Ngram"]
 
-Places = npt.NDArray[np.intp]
-Found = tuple[Ints, Floats, Ints]  # rows, scores and name rows of concepts, best first
-
+LAST = np.iinfo(np.int32).max  # the name row of an alias while names are compared
+BLOCK = 32  # texts that are compared with all aliases at once
 NO_NAME = -1  # the name row of an alias
 ALIASES = "aliases.jsonl"
 
@@ -110,34 +108,36 @@ class Ngram(TextRetriever):
 
     # --- looking up --------------------------------------------------------------------------------------------------
 
-    def _candidates(self, text: str, mask: Mask | None) -> Candidates:
-        rows, scores, names = self.index.search(text, self.k, mask)
+    def candidates(self, texts: Sequence[str], mask: Mask | None) -> list[Candidates]:
+        """Return the candidates of each text among the rows of `mask` (None = all)."""
+        found = self.index.search_all(texts, self.k, mask)
         if self.aliases and len(self.learned):
-            rows, scores, names = self._with_aliases(text, mask, (rows, scores, names))
-        return Candidates(rows, scores, names=names, kb=self.kb.version)
+            found = list(map(self._with_aliases, found, self._alike(texts, mask)))
+        return [Candidates(rows, scores, names=names, kb=self.kb.version) for rows, scores, names in found]
 
-    def _with_aliases(self, text: str, mask: Mask | None, found: Found) -> Found:
+    def _with_aliases(self, found: Found, alike: Floats) -> Found:
         """Return the best concepts of those found by names and those found by aliases."""
         rows, scores, names = found
-        places, likeness = self._similar_aliases(text, mask)
-        concepts = np.concatenate([rows, self._alias_index.concepts[places]])
         scale = np.float32(1 + self.prior)
-        scores = np.concatenate([scores / scale, likeness / scale])
+        scores, alike = scores / scale, alike / scale
+        # what is below the last of `k` concepts is no answer
+        places = np.flatnonzero((alike > 0) & (alike >= (scores[-1] if len(scores) == self.k else 0)))
+        concepts = np.concatenate([rows, self._alias_index.concepts[places]])
         # an alias wins against an equal name where it counts more; else the name, which has a row, is kept
-        order = np.concatenate([names, np.full(len(places), np.iinfo(np.int32).max, np.int32)])
-        rows, scores, names = best_concepts(concepts, scores, order, self.k)
-        return rows, scores, np.where(names == np.iinfo(np.int32).max, np.int32(NO_NAME), names)
+        order = np.concatenate([names, np.full(len(places), LAST, np.int32)])
+        rows, scores, names = best_concepts(concepts, np.concatenate([scores, alike[places]]), order, self.k)
+        return rows, scores, np.where(names == LAST, np.int32(NO_NAME), names)
 
-    def _similar_aliases(self, text: str, mask: Mask | None) -> tuple[Places, Floats]:
-        """Return the places of aliases in their index that are like a text, and scores times 1 + prior * p."""
-        index = self._alias_index
-        likeness = index.similarities(text)
-        shares, totals = self.learned.shares[index.name_rows], self.learned.totals[index.name_rows]
-        allowed = (likeness > 0) & (totals > 0)
+    def _alike(self, texts: Sequence[str], mask: Mask | None) -> Iterator[Floats]:
+        """Yield for each text the scores of the aliases in their index, times 1 + prior * p; 0 if not allowed."""
+        index, learned = self._alias_index, self.learned
+        worth = 1 + self.prior * learned.shares[index.name_rows]
+        allowed = learned.totals[index.name_rows] > 0
         if mask is not None:
             allowed &= mask.array[index.concepts]
-        places = np.flatnonzero(allowed)
-        return places, (likeness[places] * (1 + self.prior * shares[places])).astype(np.float32)
+        for start in range(0, len(texts), BLOCK):
+            likeness = index.similarities(texts[start : start + BLOCK])
+            yield from np.where(allowed, likeness * worth, 0).astype(np.float32)
 
     # --- learning ----------------------------------------------------------------------------------------------------
 

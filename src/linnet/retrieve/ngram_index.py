@@ -15,8 +15,9 @@ Arrays (float32 and int32; n names, all in order of falling spread; u units; g n
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
-from typing import Any
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -25,15 +26,18 @@ from scipy import sparse
 from linnet.kb import Mask
 from linnet.retrieve.ngram_text import Analysis
 
-__all__ = ["ARRAYS", "Floats", "Ints", "NgramIndex", "best_concepts"]
+__all__ = ["ARRAYS", "Floats", "Found", "Ints", "NgramIndex", "best_concepts"]
 
 Floats = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int32]
+Bools = npt.NDArray[np.bool_]
+Found: TypeAlias = tuple[Ints, Floats, Ints]  # rows, scores and name rows of concepts, best first
 Places = npt.NDArray[np.intp]
 
 SLACK = 1e-5  # bounds are float32 sums: names that might reach a score by rounding are looked at too
+BLOCK = 1 << 21  # products of texts and units that are held at once
 SEEDS = 1_000  # names scored to learn what score the best reach
-NEAR = (0.7, 0.4, 0.1)  # units so near, as shares of the nearest, are looked at for them
+NEAR = (0.4, 0.1)  # units so near, as shares of the nearest, are looked at for them
 ARRAYS = (
     "grams", "idf", "gram_ends", "gram_units", "gram_weights", "inverse", "list_ends", "lists", "name_ends",
     "name_units", "name_weights", "spread", "concepts", "name_rows",
@@ -64,75 +68,112 @@ class NgramIndex:
     def __len__(self) -> int:
         return len(self.concepts)
 
-    def search(self, text: str, k: int, mask: Mask | None = None) -> tuple[Ints, Floats, Ints]:
-        """Return rows, scores and name rows of the best `k` concepts, best first, ties by row.
+    def search(self, text: str, k: int, mask: Mask | None = None) -> Found:
+        """Return what `search_all` returns, of one text."""
+        return self.search_all([text], k, mask)[0]
 
-        Only concepts of `mask` and only scores above 0; the name is the best one, of equally good ones the first.
+    def search_all(self, texts: Sequence[str], k: int, mask: Mask | None = None) -> list[Found]:
+        """Return rows, scores and name rows of the best `k` concepts of each text, best first, ties by row.
+
+        Only concepts of `mask` and only scores above 0; the name is the best one, of equally good names the first.
         """
-        units = self._units(text)
-        if units is None:
-            return np.empty(0, np.int32), np.empty(0, np.float32), np.empty(0, np.int32)
-        names, floor = self._names(units, k, mask)
+        size = max(1, BLOCK // max(1, len(self.inverse)))
+        blocks = (texts[start : start + size] for start in range(0, len(texts), size))
+        return [found for some in blocks for found in self._search(self._units(some), k, mask)]
+
+    def similarities(self, texts: Sequence[str]) -> Floats:
+        """Return the score of every name for each text (texts, n)."""
+        return np.minimum(self._all_scores(self._units(texts)), np.float32(1))
+
+    def _search(self, units: Floats, k: int, mask: Mask | None) -> Iterator[Found]:
+        """Yield the answer for each text, whose products with the units are given (texts, u)."""
+        names, floors, whole = self._names(units, k, mask)
         scores = self._scores(units, names)
-        if names is None:
-            return best_concepts(self.concepts, scores, self.name_rows, k)
-        if floor > 0:  # `k` concepts reach it, so nothing below is an answer
-            kept = np.flatnonzero(scores >= floor)
-            names, scores = names[kept], scores[kept]
-        return best_concepts(self.concepts[names], scores, self.name_rows[names], k)
+        bounds = np.searchsorted(names.of, np.arange(len(units) + 1)).tolist()
+        for text, floor in enumerate(floors.tolist()):
+            if whole[text]:
+                own, some = self._whole(units[text : text + 1], mask)
+            else:
+                own, some = names.what[bounds[text] : bounds[text + 1]], scores[bounds[text] : bounds[text + 1]]
+            if floor > 0:  # `k` concepts reach it, so nothing below is an answer
+                kept = np.flatnonzero(some >= floor)
+                own, some = own[kept], some[kept]
+            yield best_concepts(self.concepts[own], some, self.name_rows[own], k)
 
-    def similarities(self, text: str) -> Floats:
-        """Return the score of every name (n,)."""
-        units = self._units(text)
-        return np.zeros(len(self), np.float32) if units is None else np.minimum(self._scores(units), np.float32(1))
+    def _whole(self, units: Floats, mask: Mask | None) -> tuple[Places, Floats]:
+        """Return all names of a mask and their scores for one text."""
+        if mask is None:
+            return np.arange(len(self)), self._all_scores(units)[0]
+        names = self._of(mask)
+        return names, self._scores(units, Pairs(np.zeros_like(names), names))
 
-    def _scores(self, units: Floats, names: Places | None = None) -> Floats:
-        """Return the scores of some names, or of all: sums over their units, always in the same order."""
-        if names is None:
-            starts = self.name_ends[:-1]
-            products = self.name_weights * units[self.name_units]
-        else:
-            starts, flat = _flat(self.name_ends[names], self.name_ends[names + 1])
-            products = self.name_weights[flat] * units[self.name_units[flat]]
+    def _all_scores(self, units: Floats) -> Floats:
+        """Return the scores of all names for each text (texts, n)."""
+        if not len(self):
+            return np.zeros((len(units), 0), np.float32)
+        scores: Floats = np.add.reduceat(self.name_weights * units[:, self.name_units], self.name_ends[:-1], axis=1)
+        return scores
+
+    def _scores(self, units: Floats, names: Pairs) -> Floats:
+        """Return the scores of names, each for one text: sums over their units, always in the same order."""
+        starts, flat = _flat(self.name_ends[names.what], self.name_ends[names.what + 1])
+        at = self.name_units[flat] + np.repeat(names.of * units.shape[1], np.diff(starts, append=len(flat)))
+        products = self.name_weights[flat] * units.ravel()[at]
         scores: Floats = np.add.reduceat(products, starts) if len(starts) else np.empty(0, np.float32)
         return scores
 
-    def _units(self, text: str) -> Floats | None:
-        """Return the dot product of a text, at length 1, with every unit (u,); None if no n-gram is known."""
+    def _units(self, texts: Sequence[str]) -> Floats:
+        """Return the dot product of each text, at length 1, with every unit (texts, u); 0 if no n-gram is known."""
+        known = [self._weights(text) for text in texts]
+        places = np.concatenate([np.empty(0, np.intp), *(places for places, _ in known)])
+        weights = np.concatenate([np.empty(0, np.float32), *(weights for _, weights in known)])
+        rows, width = self.by_gram[places], len(self.inverse)
+        # one product for all texts: the units of each are columns of their own
+        first = np.arange(len(texts), dtype=rows.indices.dtype) * width
+        rows.indices += np.repeat(np.repeat(first, [len(places) for places, _ in known]), np.diff(rows.indptr))
+        shape = len(places), len(texts) * width
+        wide: Any = sparse.csr_array((rows.data, rows.indices, rows.indptr), shape=shape)
+        found: Floats = wide.T @ weights
+        return found.reshape(len(texts), width)
+
+    def _weights(self, text: str) -> tuple[Places, Floats]:
+        """Return the known n-grams of a text and what they weigh in it, at length 1; none if all weigh nothing."""
         frequencies = self.analysis.frequencies(self.analysis.units(text))
         # in the order of n-grams, so that equal texts give equal sums
         known = sorted((place, frequencies[gram]) for gram in frequencies if (place := self._gram(gram)) is not None)
-        if not known:
-            return None
-        places = np.array([place for place, _ in known])
+        places = np.array([place for place, _ in known], np.intp)
         weights = np.array([frequency for _, frequency in known], np.float32)
         weights *= self.arrays["idf"][places]
         length = np.sqrt((weights.astype(np.float64) ** 2).sum())
-        if not length:
-            return None
-        found: Floats = self.by_gram[places].T @ (weights / np.float32(length))
-        return found
+        return (places, weights / np.float32(length)) if length else (places[:0], weights[:0])
 
     @functools.cached_property
     def _gram(self) -> Callable[[str], int | None]:
         """From an n-gram to its place; a look-up costs a tenth of a binary search in the array."""
         return {gram: place for place, gram in enumerate(self.grams.tolist())}.get
 
-    def _names(self, units: Floats, k: int, mask: Mask | None) -> tuple[Places | None, float]:
-        """Return names among which the best `k` concepts' best names are, and a score these reach.
+    @functools.cached_property
+    def _rows(self) -> int:
+        """How many rows the knowledge base has, up to the last concept with a name."""
+        return int(self.concepts.max(initial=0)) + 1
 
-        None stands for all names, and 0 for a score that is not known.
+    def _names(self, units: Floats, k: int, mask: Mask | None) -> tuple[Pairs, Floats, Bools]:
+        """Return names among which the best `k` concepts' best names are, for each text.
+
+        Also a score that these concepts reach, 0 if none is known (texts), and for which texts all names have to be
+        scored (texts), because bounds would rule out little; such a text has no names.
         """
-        if mask is not None:
-            allowed = self._of(mask)
-            if len(allowed) * 4 < len(self):  # a narrow mask is scored whole: bounds would rule out little
-                return allowed, 0.0
         cosines = units * self.inverse
-        floor = self._floor(units, cosines, k, mask) * (1 - SLACK)
-        names = self._above(cosines, floor) if floor > 0 else None
-        if mask is None:
-            return names, floor
-        return (self._of(mask) if names is None else names[mask.array[self.concepts[names]]]), floor
+        nearest = cosines.max(axis=1, initial=0)
+        if mask is not None and len(self._of(mask)) * 4 < len(self):  # narrow
+            return Pairs(*np.empty((2, 0), np.intp)), np.zeros(len(units), np.float32), nearest > 0
+        floors = self._floors(units, cosines, nearest, k, mask) * np.float32(1 - SLACK)
+        names, many = self._above(cosines, floors)
+        return names if mask is None else self._within(names, mask), floors, (nearest > 0) & ((floors <= 0) | many)
+
+    def _within(self, names: Pairs, mask: Mask) -> Pairs:
+        kept = mask.array[self.concepts[names.what]]
+        return Pairs(names.of[kept], names.what[kept])
 
     def _of(self, mask: Mask) -> Places:
         known, names = self._allowed  # the masks of a batch are one and the same
@@ -141,42 +182,72 @@ class NgramIndex:
             self._allowed = (mask, names)
         return names
 
-    def _floor(self, units: Floats, cosines: Floats, k: int, mask: Mask | None) -> float:
-        """Return a score that at least `k` concepts are known to reach, 0 if so many were not met."""
-        nearest, wanted = float(cosines.max()), min(max(SEEDS, 8 * k), len(self.lists))
+    def _floors(self, units: Floats, cosines: Floats, nearest: Floats, k: int, mask: Mask | None) -> Floats:
+        """Return a score that at least `k` concepts are known to reach, 0 if so many were not met (texts)."""
+        floors = np.zeros(len(units), np.float32)
+        wanted = np.full(len(units), min(max(SEEDS, 8 * k), len(self.lists)))
         for share in NEAR:
-            near = np.flatnonzero(cosines >= share * nearest)
-            near = near[np.argsort(-cosines[near], kind="stable")]
+            open = np.flatnonzero((nearest > 0) & (floors == 0))
+            if not len(open):
+                break
+            near = _pairs(cosines, open, share * nearest)
+            order = np.lexsort((-cosines[near.of, near.what], near.of))
+            of, units_near = near.of[order], near.what[order]
             # of long lists the end, where the names are of little else than this unit
-            ends = self.ends[near + 1]
-            starts = np.maximum(self.ends[near], ends - wanted)
-            sizes = np.cumsum(ends - starts)
-            if sizes[-1] < wanted and share != NEAR[-1]:
-                continue
-            few = np.searchsorted(sizes, wanted) + 1
-            listed = np.sort(self.lists[_flat(starts[:few], ends[:few])[1]])
-            names = listed[_firsts(listed)]
-            if mask is not None:
-                names = names[mask.array[self.concepts[names]]]
-            floor = _kth(self.concepts[names], self._scores(units, names), k)
-            if floor > 0:
-                return floor
-            wanted = min(8 * wanted, len(self.lists))
-        return 0.0
+            ends = self.ends[units_near + 1]
+            starts = np.maximum(self.ends[units_near], ends - wanted[of])
+            sizes = ends - starts
+            total = np.bincount(of, sizes, len(units)).astype(np.intp)
+            before = np.cumsum(sizes) - sizes - (np.cumsum(total) - total)[of]
+            chosen = (before < wanted[of]) & ((total >= wanted)[of] | (share == NEAR[-1]))
+            listed = self.lists[_flat(starts[chosen], ends[chosen])[1]]
+            names = Pairs(np.repeat(of[chosen], sizes[chosen]), listed)
+            names = names if mask is None else self._within(names, mask)
+            floors = np.maximum(floors, self._kth(names, self._scores(units, names), k, len(units)))
+            wanted[total >= wanted] *= 8
+        return floors
 
-    def _above(self, cosines: Floats, floor: float) -> Places | None:
-        """Return all names that may score `floor` or more, None if these would be most of them."""
-        near = np.flatnonzero(cosines * self.spread[0] >= floor)
-        starts, ends = self.ends[near], self.ends[near + 1]
+    def _kth(self, names: Pairs, scores: Floats, k: int, texts: int) -> Floats:
+        """Return the score of the `k`-th best concept for each text, cut at 1; 0 if there are fewer."""
+        width = self._rows
+        keys = names.of * width + self.concepts[names.what]
+        order = np.argsort(keys)
+        first = _firsts(keys[order])
+        best = np.maximum.reduceat(scores[order], first) if len(first) else scores
+        bounds = np.searchsorted(keys[order][first], np.arange(texts + 1) * width).tolist()
+        lists = (best[start:end] for start, end in itertools.pairwise(bounds))
+        kth = [np.partition(some, len(some) - k)[len(some) - k] if len(some) >= k else 0 for some in lists]
+        return np.minimum(np.array(kth, np.float32), np.float32(1))
+
+    def _above(self, cosines: Floats, floors: Floats) -> tuple[Pairs, Bools]:
+        """Return all names that may score the floor of a text or more, and for which texts these would be most."""
+        of, near = _pairs(cosines, np.flatnonzero(floors > 0), floors / self.spread[:1].max(initial=1))
+        starts, ends, limits = self.ends[near], self.ends[near + 1], floors[of] / cosines[of, near]
         # the first name of a list has the largest spread of all: most lists are of no use
-        useful = cosines[near] * self.spread[self.lists[starts]] >= floor
-        starts, ends = starts[useful], ends[useful]
-        heads = len(self) - np.searchsorted(self._rising, floor / cosines[near[useful]])
+        useful = self.spread[self.lists[starts]] >= limits
+        of, starts, ends = of[useful], starts[useful], ends[useful]
+        heads = len(self) - np.searchsorted(self._rising, limits[useful])
         ends = _lower_bounds(self.lists, starts, ends, heads)
-        if (ends - starts).sum() * 4 > len(self):
-            return None
-        names = np.sort(self.lists[_flat(starts, ends)[1]])
-        return names[_firsts(names)]
+        many = np.bincount(of, ends - starts, len(floors)) * 4 > len(self)
+        few = ~many[of]
+        of, starts, ends = of[few], starts[few], ends[few]
+        keys = np.sort(np.repeat(of * len(self), ends - starts) + self.lists[_flat(starts, ends)[1]])
+        keys = keys[_firsts(keys)]
+        return Pairs(*np.divmod(keys, max(len(self), 1))), many
+
+
+class Pairs(NamedTuple):
+    """Names or units for texts: which text each is for, and which it is, both (pairs,); texts rise."""
+
+    of: Places
+    what: Places
+
+
+def _pairs(values: Floats, rows: Places, least: Floats) -> Pairs:
+    """Return where the values (texts, u) of some rows are at least as large as these say, in order."""
+    some = values if len(rows) == len(values) else values[rows]
+    of, what = np.divmod(np.flatnonzero(some >= least[rows, None]), max(values.shape[1], 1))
+    return Pairs(rows[of], what)
 
 
 def _flat(starts: Ints | Places, ends: Ints | Places) -> tuple[Places, Places]:
@@ -208,7 +279,7 @@ def best_concepts(concepts: Ints, scores: Floats, name_rows: Ints, k: int) -> tu
 
     Scores are cut at 1, which sums may exceed by rounding; names without a score above 0 are left out.
     """
-    floor = _kth(concepts, scores, k)
+    floor = _kth(concepts, scores, k) if len(scores) > 8 * k else 0.0
     kept = np.flatnonzero(scores >= floor if floor > 0 else scores > 0)
     concepts, scores, name_rows = concepts[kept], np.minimum(scores[kept], np.float32(1)), name_rows[kept]
     # of each concept its best name, of equally good names the first

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 
@@ -38,11 +39,15 @@ class TextRetriever(IndexedRetriever):
 
     def retrieve(self, docs: Sequence[Document], /, *, allow: Allow | None = None) -> list[list[Candidates]]:
         """Return candidates for each mention of each document; equal texts are looked up once."""
-        return look_up(docs, self._candidates, kb=self.kb, allow=allow, long_forms=self.long_forms)
+        return look_up(docs, self.candidates, kb=self.kb, allow=allow, long_forms=self.long_forms)
 
-    @abstractmethod
+    def candidates(self, texts: Sequence[str], mask: Mask | None) -> list[Candidates]:
+        """Return the candidates of each text among the rows of `mask` (None = all)."""
+        return [self._candidates(text, mask) for text in texts]
+
     def _candidates(self, text: str, mask: Mask | None) -> Candidates:
-        """Return the candidates of one text among the rows of `mask` (None = all)."""
+        """Return the candidates of one text, where `candidates` does not answer for many at once."""
+        raise NotImplementedError
 
 
 class ContextRetriever(IndexedRetriever):
@@ -82,7 +87,7 @@ class ContextRetriever(IndexedRetriever):
 
 def look_up(
     docs: Sequence[Document],
-    find: Callable[[str, Mask | None], Candidates],
+    find: Callable[[Sequence[str], Mask | None], Sequence[Candidates]],
     *,
     kb: KnowledgeBase,
     allow: Allow | None,
@@ -92,24 +97,22 @@ def look_up(
 
     Args:
         docs: with mentions, and with abbreviations if `long_forms`.
-        find: from a text and the rows that are allowed (None = all) to candidates.
+        find: from texts and the rows that are allowed (None = all) to the candidates of each.
         kb: what the rows are of.
         allow: which concepts may be answered.
         long_forms: look up abbreviations that the document defines written out.
     """
-    known: dict[tuple[str, tuple[str, ...]], Candidates] = {}
-    masks: dict[tuple[str, ...], Mask] = {}
-    found: list[list[Candidates]] = []
+    asked: list[list[tuple[tuple[str, ...], str]]] = []
     for doc in docs:
         mentions = doc.mentions or ()
         texts = query_texts(doc) if long_forms else [doc.surface(mention) for mention in mentions]
-        lists = []
-        for text, mention in zip(texts, mentions, strict=True):
-            types = mention.types if allow else ()
-            if allow and types not in masks:
-                masks[types] = allow.mask(kb, types)
-            if (text, types) not in known:
-                known[text, types] = find(text, masks.get(types))
-            lists.append(known[text, types])
-        found.append(lists)
-    return found
+        kinds = [mention.types if allow else () for mention in mentions]
+        asked.append(list(zip(kinds, texts, strict=True)))
+    known: dict[tuple[tuple[str, ...], str], Candidates] = {}
+    wanted: dict[tuple[str, ...], dict[str, None]] = {}  # the texts of each combination of types, in order
+    for types, text in itertools.chain.from_iterable(asked):
+        wanted.setdefault(types, {})[text] = None
+    for types, theirs in wanted.items():
+        found = find([*theirs], allow.mask(kb, types) if allow else None)
+        known.update(zip([(types, text) for text in theirs], found, strict=True))
+    return [[known[key] for key in keys] for keys in asked]
