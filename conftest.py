@@ -9,9 +9,9 @@ from collections.abc import Generator
 import pytest
 
 EXTRAS = (
-    "accelerate", "alembic", "anyio", "argon2", "cryptography", "duckdb", "fastapi", "fsspec", "httpx2",
+    "accelerate", "alembic", "anyio", "argon2", "cryptography", "dask", "duckdb", "fastapi", "fsspec", "httpx2",
     "huggingface_hub", "jwt", "mcp", "onnx", "onnxruntime", "optuna", "pandas", "prometheus_client", "psycopg",
-    "pyarrow", "python_multipart", "safetensors", "spacy", "sqlalchemy", "starlette", "tokenizers", "torch",
+    "pyarrow", "python_multipart", "ray", "safetensors", "spacy", "sqlalchemy", "starlette", "tokenizers", "torch",
     "transformers", "uvicorn",
 )  # fmt: skip
 MISSING = [name for name in EXTRAS if importlib.util.find_spec(name) is None]
