@@ -21,6 +21,7 @@ from linnet.kb import KnowledgeBase
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:.*does not answer.*:linnet.errors.LinnetWarning")  # the server is killed
 def test_no_answer_is_lost(kb: KnowledgeBase) -> None:
     plan = Plan(docs=60, clients=10, pipeline="dictionary", kbs=(str(kb.path),), repeats=1)
     report = measure_http(plan)
