@@ -5,6 +5,7 @@
     LinnetError                    what a user can cause and mend; the command line prints it and exits with 2
     ├── DataError                  a record that contradicts itself (offsets outside the text, wrong lengths)
     ├── FormatError                a file that is not what it should be: path, line, what was expected
+    │   └── UnreachableError       a database or store that does not answer as it should
     ├── KnowledgeBaseError         a knowledge base that is missing, damaged or of another version
     │   └── UnknownConceptError    an id or row the knowledge base does not hold
     ├── PipelineError              components that do not fit together, or documents that do not fit them
@@ -37,6 +38,7 @@ __all__ = [
     "RecipeError",
     "TrainingError",
     "UnknownConceptError",
+    "UnreachableError",
     "did_you_mean",
     "wrong_field",
 ]
@@ -89,6 +91,10 @@ class FormatError(LinnetError):
 
 def _format_error(path: str, problem: str, line: int | None) -> FormatError:
     return FormatError(path, problem, line=line)
+
+
+class UnreachableError(FormatError):
+    """A database or store that does not answer as it should: another time it may."""
 
 
 class KnowledgeBaseError(LinnetError):

@@ -47,7 +47,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for place, (id, (text, found)) in enumerate(FOUND.items())
     ]
     (folder / "OUT").mkdir()
-    write(docs, folder / "OUT" / "shard-00000-0000.jsonl")
+    write(docs, folder / "OUT" / "shard-000000-000000.jsonl")
     made_of = {"version of the knowledge base": kb.version}
     manifest = {"linnet job": 1, "finished": True, "made of": made_of}
     (folder / "OUT" / "manifest.json").write_text(json.dumps(manifest))

@@ -155,7 +155,7 @@ def test_documents_that_fail_are_told(tmp_path: Path) -> None:
 
 def test_a_pipeline_that_fails_always_stops_the_job(tmp_path: Path) -> None:
     source = notes(tmp_path / "notes", 60, word="It fails")
-    with pytest.raises(LinnetError, match=r"all 50 documents of shard-00000-0000 fail.*a word that fails"):
+    with pytest.raises(LinnetError, match=r"all 50 documents of shard-000000-000000 fail.*a word that fails"):
         run(job(source, tmp_path / "out"))
 
 
@@ -176,8 +176,8 @@ def test_ids_that_come_twice_are_told(source: Path, tmp_path: Path) -> None:
     assert told.counts["twice"] == 10
     assert len(found := errors(tmp_path / "out")) == 10
     assert found[0] == {
-        "source": "shard-00000-0008.jsonl",
-        "reason": "a document has the id of one in shard-00000-0000.jsonl",
+        "source": "shard-000000-000008.jsonl",
+        "reason": "a document has the id of one in shard-000000-000000.jsonl",
     }
 
 
@@ -260,7 +260,7 @@ def test_what_an_ended_run_still_writes_goes_nowhere(source: Path, whole: dict[s
     out = tmp_path / "out"
     stopped(job(source, out), at=100)
     (out / ".job" / "run-old").mkdir()
-    (out / "shard-00099-0000.jsonl").write_text("of another run\n")
+    (out / "shard-000099-000000.jsonl").write_text("of another run\n")
     run(job(source, out))
     assert not list((out / ".job").glob("run-*"))
     assert seen(out) == whole

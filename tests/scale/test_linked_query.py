@@ -54,8 +54,8 @@ DOCS = made(200)
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("out")
-    write(DOCS[:120], place / "shard-00000-0000.jsonl")
-    write(DOCS[120:], place / "shard-00001-0000.jsonl.gz", format="jsonl")
+    write(DOCS[:120], place / "shard-000000-000000.jsonl")
+    write(DOCS[120:], place / "shard-000001-000000.jsonl.gz", format="jsonl")
     (place / "errors.jsonl").write_text('{"id": "no", "reason": "x"}\n')
     (place / "manifest.json").write_text(json.dumps({"linnet job": 1, "finished": True, "made of": {}}))
     return place
@@ -205,7 +205,7 @@ def test_a_job_in_parquet(tmp_path: Path) -> None:
         for asked in QUESTIONS:
             assert [row[0] for row in there.documents(asked).rows()] == [doc.id for doc in hits(asked)]
         assert there.by(QUESTIONS[0], "year").rows()
-    (tmp_path / "documents-00000-0000.parquet").write_bytes(b"PAR1 no")
+    (tmp_path / "documents-000000-000000.parquet").write_bytes(b"PAR1 no")
     with pytest.raises(FormatError, match="no linked documents, or damaged"):
         Linked(tmp_path)
     for path in tmp_path.glob("documents-*"):
@@ -224,10 +224,10 @@ def test_a_job_in_parquet(tmp_path: Path) -> None:
     ],
 )
 def test_what_are_no_linked_documents(tmp_path: Path, content: str, said: str) -> None:
-    (tmp_path / "shard-00000-0000.jsonl").write_text(dumps(DOCS[0]) + "\n" + content)
+    (tmp_path / "shard-000000-000000.jsonl").write_text(dumps(DOCS[0]) + "\n" + content)
     with pytest.raises(FormatError, match=said):
         Linked(tmp_path)
-    assert [path.name for path in tmp_path.iterdir()] == ["shard-00000-0000.jsonl"], "nothing half made"
+    assert [path.name for path in tmp_path.iterdir()] == ["shard-000000-000000.jsonl"], "nothing half made"
 
 
 def test_folders_without_any(tmp_path: Path) -> None:

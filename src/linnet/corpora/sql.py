@@ -18,7 +18,7 @@ from urllib.parse import quote
 from linnet.corpora.rows import choose_columns, row_documents
 from linnet.corpora.sources import stem
 from linnet.data import Document
-from linnet.errors import FormatError, LinnetError, MissingExtraError
+from linnet.errors import FormatError, LinnetError, MissingExtraError, UnreachableError
 from linnet.frozen import EMPTY
 from linnet.text.files import STDIO, head
 from linnet.text.remote import is_url
@@ -144,8 +144,10 @@ def _saying(sa: Any, where: str) -> Iterator[None]:
         yield
     except sa.exc.SQLAlchemyError as error:
         said = str(getattr(error, "orig", None) or error).partition("\n")[0]
-        raise FormatError(where, f"the database says: {said}") from error
-    except (sqlite3.Error, OverflowError, UnicodeDecodeError) as error:  # while rows are fetched
+        raise UnreachableError(where, f"the database says: {said}") from error
+    except sqlite3.Error as error:  # while rows are fetched
+        raise UnreachableError(where, f"the database says: {error}") from error
+    except (OverflowError, UnicodeDecodeError) as error:  # as above
         raise FormatError(where, f"the database says: {error}") from error
 
 

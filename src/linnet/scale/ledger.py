@@ -6,8 +6,8 @@ The folder holds the shards, ``errors.jsonl``, ``manifest.json`` and a hidden fo
   errors. The files were on the disk before the line was written. The last line for a part counts.
 * ``ids``: 8 bytes for the id of each document, in the order of the journal, by which ids that come twice are found.
 * ``lock``: held by the process that leads the job.
-* ``run-…``: shards that are not complete, of one run. A later run removes it, so that what workers of an earlier one
-  still write can no longer take the place of a shard.
+* ``run-…``: shards that are not complete, of one run. A later run renames and removes it, so that what workers of an
+  earlier one still write can no longer take the place of a shard.
 
 The same job made in any number of runs, by any number of workers, leaves the same shards, errors and manifest.
 """
@@ -23,6 +23,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any
 
@@ -30,9 +31,10 @@ import numpy as np
 
 from linnet.errors import FormatError, LinnetError
 from linnet.home import hold
-from linnet.scale.shard_files import sha256
+from linnet.scale.shard_files import sha256, sync
 from linnet.scale.shards import ID, Done
 from linnet.text.files import replacing
+from linnet.text.json_files import spelled
 
 __all__ = ["ERRORS", "HIDDEN", "MANIFEST", "Ledger", "is_job", "opened"]
 
@@ -90,31 +92,36 @@ class Ledger:
         whole = 0
         if path.is_file():
             with path.open("rb") as stream:
-                self._compare(head := stream.readline())
-                whole = len(head)
+                head = stream.readline()
                 for text in stream:
                     if (told := _parsed(text)) is None:
                         break
                     self._lines[told["unit"], told["part"]] = told
-                    whole += len(text)
-        self._drop_damaged(checking)
+                    whole = stream.tell()
+            self._compare(head)
+        if self._drop_damaged(checking):  # their lines must not count again where their ids were
+            self._rewrite(path)
+            whole = _size(path)
         self._open(whole)
         for told in self._lines.values():
             self.total.update(told["counts"])
         self._write_manifest([], finished=False)
 
     def _compare(self, head: bytes) -> None:
+        if not self._lines and _encoded({"made of": self._made_of}).startswith(head):  # torn while the job began
+            return
         try:
             theirs = json.loads(head)["made of"]
             others = [key for key in {**self._made_of, **theirs} if theirs.get(key) != self._made_of.get(key)]
         except (ValueError, TypeError, KeyError) as error:
             raise LinnetError(f"{self.folder}: its journal is damaged; link everything afresh with --fresh") from error
-        if others:
+        if others and self._lines:
             made = f"{self.folder}: what is there was made with another {' and another '.join(others)}"
             raise LinnetError(f"{made}: give another folder, or link everything afresh with --fresh")
 
-    def _drop_damaged(self, checking: Callable[[int], None]) -> None:
-        size = _size(self._hidden / IDS)
+    def _drop_damaged(self, checking: Callable[[int], None]) -> bool:
+        """Forget the parts whose shards or ids are damaged; return whether there are any."""
+        before, size = len(self._lines), _size(self._hidden / IDS)
         for number, (key, told) in enumerate(list(self._lines.items()), 1):
             fits = told["ids"] + ID * told["counts"]["given"] <= size
             if not (fits and all(self._is_whole(file) for file in told["files"])):
@@ -122,6 +129,14 @@ class Ledger:
                 named = ", ".join(file["file"] for file in told["files"]) or f"part {key}"
                 logger.warning("%s: %s is damaged, or gone: it is linked again", self.folder, named)
             checking(number)
+        return len(self._lines) < before
+
+    def _rewrite(self, path: Path) -> None:
+        with replacing(path) as out:
+            out.writelines(_encoded(told).decode() for told in ({"made of": self._made_of}, *self._lines.values()))
+            out.flush()
+            os.fsync(out.fileno())
+        sync(path.parent)
 
     def _is_whole(self, told: Mapping[str, Any]) -> bool:
         path = self.folder / told["file"]
@@ -138,14 +153,16 @@ class Ledger:
         self._journal.seek(whole)
         if not whole:
             self._write(self._journal, _encoded({"made of": self._made_of}))
+            sync(self._hidden)
+            sync(self.folder)
 
     def clear(self) -> None:
         """Forget what earlier runs have done."""
-        (self._hidden / JOURNAL).unlink(missing_ok=True)
-        (self._hidden / IDS).unlink(missing_ok=True)
         for pattern in OURS:
             for path in self.folder.glob(pattern):
                 path.unlink()
+        (self._hidden / IDS).unlink(missing_ok=True)
+        (self._hidden / JOURNAL).unlink(missing_ok=True)  # the last: a folder without one is not taken for a job's
 
     # --- this run ----------------------------------------------------------------------------------------------------
 
@@ -183,12 +200,12 @@ class Ledger:
         for stream in filter(None, (self._journal, self._ids)):
             with suppress(OSError):
                 stream.close()
-        shutil.rmtree(self.aside, ignore_errors=True)
+        _remove(self.aside)
         lines = [self._lines[key] for key in sorted(self._lines)]
         errors = [{**told} for line in lines for told in line["errors"]]
         twice, listed = self._twice(lines) if finished else (0, [])
         with replacing(self.folder / ERRORS) as out:
-            out.writelines(json.dumps(told, ensure_ascii=False) + "\n" for told in [*errors, *listed])
+            out.writelines(spelled(json.dumps(told, ensure_ascii=False)) + "\n" for told in [*errors, *listed])
         self.total["twice"] = twice
         self._write_manifest(lines, finished=finished)
         if finished:
@@ -206,7 +223,7 @@ class Ledger:
             "shards": [{**file, **_counted(line)} for line in lines for file in line["files"]],
         }
         with replacing(self.folder / MANIFEST) as out:
-            out.write(json.dumps(manifest, indent=1, ensure_ascii=False) + "\n")
+            out.write(spelled(json.dumps(manifest, indent=1, ensure_ascii=False)) + "\n")
 
     def _twice(self, lines: Sequence[Mapping[str, Any]]) -> tuple[int, list[dict[str, str]]]:
         """Return how many documents have the id of one before them, and what ``errors.jsonl`` says of the first."""
@@ -252,6 +269,14 @@ def _parsed(text: bytes) -> dict[str, Any] | None:
     return told if text.endswith(b"\n") and names <= told.keys() else None
 
 
+def _remove(aside: Path) -> None:
+    """Remove the folder of a run whose workers may still write there: first of all it loses the name they know."""
+    ended = aside.with_name(f"ended-{secrets.token_hex(6)}")
+    with suppress(OSError):
+        aside.rename(ended)
+    shutil.rmtree(ended, ignore_errors=True)
+
+
 def _size(path: Path) -> int:
     try:
         return path.stat().st_size
@@ -285,8 +310,8 @@ def opened(folder: str | Path, made_of: Mapping[str, Any], *, fresh: bool = Fals
         raise LinnetError(f"{folder}: another process is linking to it; wait until it is done, or give another folder")
     try:
         ledger = Ledger(place, made_of)
-        for old in (place / HIDDEN).glob("run-*"):
-            shutil.rmtree(old, ignore_errors=True)
+        for old in chain((place / HIDDEN).glob("run-*"), (place / HIDDEN).glob("ended-*")):
+            _remove(old)
         if fresh:
             ledger.clear()
         yield ledger

@@ -21,7 +21,7 @@ from linnet.errors import FormatError, LinnetError, MissingExtraError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["FORMATS", "Shard", "check_format", "sha256", "shard_of"]
+__all__ = ["FORMATS", "Shard", "check_format", "sha256", "shard_of", "sync"]
 
 CHUNK = 1 << 20
 
@@ -55,7 +55,7 @@ class Shard(ABC):
     """
 
     def __init__(self, where: Where, key: tuple[int, int], rows: Any) -> None:
-        self.name = f"shard-{key[0]:05}-{key[1]:04}"
+        self.name = f"shard-{key[0]:06}-{key[1]:06}"  # whatever the size of the job, names sort as the input
         self._folder, self._aside = Path(where.folder), Path(where.aside)
         self._rows: Rows | None = Remembering.of(rows)
         self._parts: dict[str, Path] = {}  # name -> the file aside
@@ -87,7 +87,7 @@ class Shard(ABC):
                 os.fsync(stream.fileno())
         for name, part in self._parts.items():
             part.replace(self._folder / name)
-        _sync(self._folder)
+        sync(self._folder)
         return told
 
     def drop(self) -> None:
@@ -203,7 +203,7 @@ def sha256(path: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def _sync(folder: Path) -> None:
+def sync(folder: Path) -> None:
     """Wait until the names in a folder are on the disk, where the system can."""
     with suppress(OSError):
         place = os.open(folder, os.O_RDONLY)

@@ -7,6 +7,7 @@ on the input alone, never on who reads it, or on how many do.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,13 +19,18 @@ from linnet.corpora.faults import Faults
 from linnet.corpora.jsonl import cut, read_span
 from linnet.corpora.sources import Named, guess, locate, read_file
 from linnet.data import Document, Rows
-from linnet.errors import FormatError, LinnetError
+from linnet.errors import FormatError, LinnetError, MissingExtraError, UnreachableError
 from linnet.text.files import absolute, shown
 
 __all__ = ["Inputs", "Reading", "Unit", "digest_of", "reason_of", "units_of"]
 
 MOST = 4 << 20  # bytes of the files of one unit, if they are more than one, and of a file of lines that is not cut
 GZIP = b"\x1f\x8b"
+FAULTS = (  # of disks, networks and systems, not of a file: another time it can be read; some systems lack some
+    "EIO ENOMEM EMFILE ENFILE ENOSPC EDQUOT ESTALE ENODEV ENXIO EAGAIN EINTR ENOLINK EREMOTEIO ENOTCONN "
+    "ENETDOWN ENETUNREACH ENETRESET EHOSTDOWN EHOSTUNREACH ETIMEDOUT"
+)
+PASSING = {getattr(errno, name) for name in FAULTS.split() if hasattr(errno, name)}
 
 
 class Inputs(NamedTuple):
@@ -234,7 +240,25 @@ class Reading:
             yield unit.split, read_corpus(name, split=split, faults=faults)
 
     def _tell(self, error: Exception) -> None:
+        if _is_passing(error):
+            if not isinstance(error, FormatError) and isinstance(error, LinnetError):
+                raise error
+            told = f"{self._source} cannot be read now: {reason_of(error)}; mend this, and run the same command"
+            raise LinnetError(told) from error
         self._told.append({"source": self._source, "reason": reason_of(error)})
+
+
+def _is_passing(error: BaseException | None) -> bool:
+    """Return whether what was read is not to blame: then nobody may take it for read, and the job stops."""
+    if type(error) is LinnetError or isinstance(error, (MissingExtraError, UnreachableError)):
+        return True
+    while error is not None:
+        if isinstance(error, (MemoryError, ConnectionError, TimeoutError)):
+            return True
+        if isinstance(error, OSError) and error.errno in PASSING:
+            return True
+        error = error.__cause__
+    return False
 
 
 def reason_of(error: Exception) -> str:

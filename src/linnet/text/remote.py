@@ -13,7 +13,7 @@ from collections.abc import Callable
 from fnmatch import translate
 from typing import Any, BinaryIO, NamedTuple, TypeVar, cast
 
-from linnet.errors import FormatError, LinnetError, MissingExtraError
+from linnet.errors import FormatError, LinnetError, MissingExtraError, UnreachableError
 
 __all__ = ["STORES", "Listed", "is_database", "is_store", "is_url", "list_files", "open_remote"]
 
@@ -178,6 +178,8 @@ def _asked(url: str, ask: Callable[[], T]) -> T:
         raise FormatError(url, "there is no such file") from error
     except FormatError:
         raise
+    except (PermissionError, IsADirectoryError) as error:  # of this file alone
+        raise FormatError(url, f"cannot be read: {error}") from error
     except Exception as error:
         said = str(error) or type(error).__name__
-        raise FormatError(url, f"cannot be read: {said}") from error
+        raise UnreachableError(url, f"cannot be read: {said}") from error
