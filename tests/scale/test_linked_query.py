@@ -103,7 +103,7 @@ def test_as_counted_in_python(linked: Linked, asked: Asked) -> None:
     rows = linked.documents(asked).rows()
     assert [row[0] for row in rows] == [doc.id for doc in wanted]
     assert [row[1] for row in rows] == [
-        sum(len(ids & set(mention.concepts or ())) for mention in found(doc, asked)) for doc in wanted
+        sum(bool(ids & set(mention.concepts or ())) for mention in found(doc, asked)) for doc in wanted
     ]
     assert linked.hits() == len(wanted)
     years = Counter(str(doc.meta["year"]) for doc in wanted if "year" in doc.meta)
@@ -193,14 +193,14 @@ def test_a_job_in_parquet(tmp_path: Path) -> None:
     from linnet.corpora.frames import arrow
 
     for number, docs in enumerate((DOCS[:120], DOCS[120:])):
-        parquet.write_table(arrow(docs), tmp_path / f"shard-{number:05}-0000.parquet")
+        parquet.write_table(arrow(docs), tmp_path / f"shard-{number:06}-000000.parquet")
         table = {
             "document": [doc.id for doc in docs],
             "text": [doc.text for doc in docs],
             "meta": [json.dumps(dict(doc.meta)) for doc in docs],
             "mentions": [len(doc.mentions or ()) for doc in docs],
         }
-        parquet.write_table(pa.table(table), tmp_path / f"documents-{number:05}-0000.parquet")
+        parquet.write_table(pa.table(table), tmp_path / f"documents-{number:06}-000000.parquet")
     with Linked(tmp_path) as there:
         for asked in QUESTIONS:
             assert [row[0] for row in there.documents(asked).rows()] == [doc.id for doc in hits(asked)]

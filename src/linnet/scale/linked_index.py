@@ -3,7 +3,8 @@
 The folder ``OUT/.index`` holds
 
 * ``mentions.parquet``: a row for each concept of each mention, sorted by concept, so that a query reads the few row
-  groups that hold what it asks for: concept, doc, start, end, text, probability, assertion;
+  groups that hold what it asks for: concept, doc, mention (its place in the document), start, end, text, probability,
+  assertion;
 * ``documents.parquet``: doc (a number), id, meta (JSON), mentions (how many), in the order of the shards;
 * ``concepts.parquet``: in how many documents and mentions each concept occurs;
 * ``state.json``: names, sizes and times of change of the shards that it was made from.
@@ -30,8 +31,10 @@ __all__ = ["Shards", "connected", "make_index", "quoted", "shards_of"]
 
 logger = logging.getLogger(__name__)
 
-VERSION = 1
+VERSION = 2
 INDEX, STATE, MANIFEST = ".index", "state.json", "manifest.json"
+OURS = {"mentions.parquet", "documents.parquet", "concepts.parquet", STATE}
+TRIES = 3  # to put an index in its place while others do
 MEMORY = "2GB"  # that DuckDB may take before it sorts on disk
 LONGEST = 64 << 20  # bytes of one document; DuckDB takes twice that for each thread that reads
 THREADS = 4
@@ -72,14 +75,21 @@ def shards_of(path: str | Path) -> Shards:
         logger.warning("%s: the job that writes there is not finished: what is there now is queried", path)
     mentions = sorted(place.glob("shard-*.parquet"))
     documents = sorted(place.glob("documents-*.parquet"))
-    if mentions and not documents:
+    whole = {_part(path) for path in mentions} & {_part(path) for path in documents}  # others are being written
+    mentions, documents = ([path for path in some if _part(path) in whole] for some in (mentions, documents))
+    if not mentions and any(place.glob("shard-*.parquet")):
         raise FormatError(path, "has shard-….parquet without documents-….parquet beside them")
     if not mentions:
         found = sorted(file for ending in ("jsonl", "jsonl.gz") for file in place.glob(f"*.{ending}"))
         documents = [file for file in found if file.name != "errors.jsonl" and not file.name.startswith(".")]
     if not documents:
         raise FormatError(path, "holds no linked documents: neither shard-… of a job nor JSON Lines (.jsonl)")
-    return Shards(documents, mentions, manifest.get("made of") or {}, place / INDEX)
+    made_of = manifest.get("made of")
+    return Shards(documents, mentions, made_of if isinstance(made_of, dict) else {}, place / INDEX)
+
+
+def _part(path: Path) -> str:
+    return path.name.partition("-")[2]
 
 
 def _manifest(path: Path) -> dict[str, Any]:
@@ -87,7 +97,7 @@ def _manifest(path: Path) -> dict[str, Any]:
         found = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return {}
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise FormatError(path, f"cannot be read: {error}") from error
     return found if isinstance(found, dict) and "linnet job" in found else {}
 
@@ -101,9 +111,10 @@ def make_index(shards: Shards, place: Path | None = None) -> Path:
     """
     folder = place or shards.place
     state = {"version": VERSION, "shards": shards.state()}
-    with suppress(OSError, ValueError):
-        if json.loads((folder / STATE).read_text(encoding="utf-8")) == state:
-            return folder
+    if _is_of(folder, state):
+        return folder
+    if folder.is_dir() and (others := {path.name for path in folder.iterdir()} - OURS):
+        raise FormatError(folder, f"holds {min(others)!r}, which is of no index: name a new folder with --index")
     part = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}.part")
     logger.info("indexing %s shards into %s", f"{len(shards.documents):,}", folder)
     try:
@@ -111,14 +122,36 @@ def make_index(shards: Shards, place: Path | None = None) -> Path:
         part.mkdir(parents=True)
         _build(shards, part)
         (part / STATE).write_text(json.dumps(state), encoding="utf-8")
-        shutil.rmtree(folder, ignore_errors=True)
-        part.rename(folder)
+        _put(part, folder, state)
     except OSError as error:
         told = f"the index cannot be written: {error.strerror or error}; name another place: --index DIR"
         raise FormatError(folder, told) from error
     finally:
         shutil.rmtree(part, ignore_errors=True)
     return folder
+
+
+def _is_of(folder: Path, state: dict[str, Any]) -> bool:
+    with suppress(OSError, ValueError, RecursionError):
+        return bool(json.loads((folder / STATE).read_text(encoding="utf-8")) == state)
+    return False
+
+
+def _put(part: Path, folder: Path, state: dict[str, Any]) -> None:
+    """Give an index its place, unless another process has put the same there: then that may be read already."""
+    for left in reversed(range(TRIES)):
+        if _is_of(folder, state):
+            return
+        with suppress(FileNotFoundError):
+            old = folder.rename(folder.with_name(f".{folder.name}.{secrets.token_hex(4)}.part"))
+            shutil.rmtree(old, ignore_errors=True)
+        try:
+            part.rename(folder)
+        except OSError:  # another one came between
+            if not left:
+                raise
+        else:
+            return
 
 
 def _build(shards: Shards, part: Path) -> None:
@@ -164,9 +197,9 @@ def _load_json(connection: Any, shards: Shards) -> None:
     connection.execute("""
         CREATE VIEW documents AS SELECT doc, id, meta::VARCHAR AS meta, coalesce(len(mentions), 0)::INTEGER AS mentions
         FROM given;
-        CREATE VIEW mentions AS SELECT unnest(m.concepts) AS concept, doc, m."start" AS "start", m."end" AS "end",
-            m."text" AS "text", m.probability AS probability, coalesce(m.assertion, '') AS assertion
-        FROM (SELECT doc, unnest(mentions) AS m FROM given)
+        CREATE VIEW mentions AS SELECT unnest(m.concepts) AS concept, doc, mention, m."start" AS "start",
+            m."end" AS "end", m."text" AS "text", m.probability AS probability, coalesce(m.assertion, '') AS assertion
+        FROM (SELECT doc, unnest(mentions) AS m, unnest(range(len(mentions)))::INTEGER AS mention FROM given)
     """)
 
 
@@ -179,15 +212,26 @@ def _load_parquet(connection: Any, shards: Shards) -> None:
         """,
         [[str(path) for path in shards.documents]],
     )
-    connection.execute(
+    connection.execute(  # by their places: ids may come twice
         """
-        CREATE TABLE mentions AS SELECT unnest(string_split(found.concepts, '|')) AS concept, documents.doc,
-            found."start"::INTEGER AS "start", found."end"::INTEGER AS "end", found."text", found.probability,
-            coalesce(found.assertion, '') AS assertion
-        FROM read_parquet(?) AS found JOIN documents ON documents.id = found.document WHERE found.concepts <> ''
+        CREATE TABLE found AS SELECT owners.id, doc, mention, given.*
+        FROM (SELECT id, doc, unnest(range(mentions))::INTEGER AS mention FROM documents ORDER BY doc) AS owners
+            POSITIONAL JOIN (
+                SELECT document, concepts, "start", "end", "text", probability, assertion FROM read_parquet(?)
+            ) AS given
         """,
         [[str(path) for path in shards.mentions]],
     )
+    [(strange,)] = connection.execute("SELECT count(*) FROM found WHERE id IS DISTINCT FROM document").fetchall()
+    if strange:
+        told = f"{strange:,} mentions are not those that documents-….parquet count: the shards are damaged or mixed"
+        raise FormatError(shards.mentions[0].parent, told)
+    connection.execute("""
+        CREATE VIEW mentions AS SELECT unnest(string_split(concepts, '|')) AS concept, doc, mention,
+            "start"::INTEGER AS "start", "end"::INTEGER AS "end", "text", probability,
+            coalesce(assertion, '') AS assertion
+        FROM found WHERE concepts <> ''
+    """)
 
 
 def _struct(fields: dict[str, str]) -> str:

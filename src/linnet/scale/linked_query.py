@@ -92,7 +92,7 @@ class Linked:
         return self._answer(
             f"""
             SELECT id AS document, found.mentions, found.probability FROM (
-                SELECT doc, count(*) AS mentions, max(probability) AS probability
+                SELECT doc, count(DISTINCT mention) AS mentions, max(probability) AS probability
                 FROM mentions {both} WHERE {where} GROUP BY doc
             ) AS found JOIN documents USING (doc) ORDER BY doc
             """,

@@ -1,0 +1,115 @@
+"""The index over linked documents: ids that come twice, folders of others, several processes at once, mixed shards."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from linnet.corpora import write
+from linnet.data import Document, Mention
+from linnet.errors import FormatError
+from linnet.scale import linked_index
+from linnet.scale.linked_index import shards_of
+from linnet.scale.linked_query import Asked, Linked
+from linnet.scale.shard_files import shard_of
+from linnet.scale.shards import Settings
+
+pytest.importorskip("duckdb", reason="the extra query is not installed")
+
+FITS = Asked((frozenset(["HP:0000001"]),))
+
+
+def doc(id: str, *concepts: str) -> Document:
+    """Return a document with a mention, at the same place, of each concept."""
+    return Document(id, "fits fever", mentions=tuple(Mention(0, 4, concepts=(one,)) for one in concepts))
+
+
+def tables(folder: Path, *parts: list[Document]) -> None:
+    """Write shards in Parquet as workers do."""
+    pytest.importorskip("pyarrow")
+    for number, docs in enumerate(parts):
+        with shard_of(Settings(str(folder), str(folder), "parquet"), (number, 0), None) as shard:
+            shard.add(shard.rendered(docs))
+            shard.finish()
+
+
+@pytest.mark.parametrize("format", ["jsonl", "parquet"])
+def test_documents_of_the_same_id_keep_their_mentions(tmp_path: Path, format: str) -> None:
+    one, other = [doc("a", "HP:0000001"), doc("b")], [doc("a", "HP:0000002", "HP:0000001", "HP:0000001"), doc("a")]
+    if format == "parquet":
+        tables(tmp_path, one, other)
+    else:
+        write([*one, *other], tmp_path / "shard-000000-000000.jsonl")
+    with Linked(tmp_path) as there:
+        assert [row[:2] for row in there.documents(FITS).rows()] == [("a", 1), ("a", 2)]
+        assert there.together(FITS).rows()[0][:3] == ("HP:0000002", 1, 1)
+        assert [row[3] for row in there.document("a").rows()] == ["HP:0000001"]
+
+
+def test_a_mention_with_several_of_the_concepts_counts_once(tmp_path: Path) -> None:
+    mention = Mention(0, 4, concepts=("HP:0000001", "HP:0000002"))
+    write([Document("a", "fits", mentions=(mention,))], tmp_path / "a.jsonl")
+    with Linked(tmp_path) as there:
+        assert there.documents(Asked((frozenset(["HP:0000001", "HP:0000002"]),))).rows() == [("a", 1, None)]
+
+
+def test_a_part_that_is_being_written_is_left_out(tmp_path: Path) -> None:
+    tables(tmp_path, [doc("a", "HP:0000001")], [doc("b", "HP:0000001")], [doc("c", "HP:0000001")])
+    (tmp_path / "documents-000001-000000.parquet").unlink()
+    with Linked(tmp_path) as there:
+        assert [row[0] for row in there.documents(FITS).rows()] == ["a", "c"]
+
+
+def test_shards_of_several_jobs_are_refused(tmp_path: Path) -> None:
+    tables(tmp_path, [doc("a", "HP:0000001")], [doc("b", "HP:0000001")])
+    (tmp_path / "shard-000000-000000.parquet").replace(tmp_path / "shard-000001-000000.parquet")
+    (tmp_path / "documents-000000-000000.parquet").unlink()
+    with pytest.raises(FormatError, match="1 mentions are not those that documents"):
+        Linked(tmp_path)
+
+
+def test_a_folder_of_something_else_is_not_replaced(tmp_path: Path) -> None:
+    write([doc("a", "HP:0000001")], tmp_path / "a.jsonl")
+    for place in (tmp_path, tmp_path / "mine"):
+        place.mkdir(exist_ok=True)
+        (place / "thesis.txt").write_text("years of work")
+        with pytest.raises(FormatError, match="which is of no index: name a new folder"):
+            Linked(tmp_path, index=place)
+        assert (place / "thesis.txt").read_text() == "years of work"
+    Linked(tmp_path, index=tmp_path / "new").close()
+    write([doc("b", "HP:0000001")], tmp_path / "a.jsonl")
+    with Linked(tmp_path, index=tmp_path / "new") as there:
+        assert [row[0] for row in there.documents(FITS).rows()] == ["b"], "an older index is replaced"
+
+
+def test_an_index_that_another_process_made_meanwhile_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write([doc("a", "HP:0000001")], tmp_path / "a.jsonl")
+    real, theirs = linked_index._build, list[int]()
+
+    def build(*given: Any) -> None:
+        real(*given)
+        if not theirs:
+            theirs.append(0)
+            other = linked_index.make_index(shards_of(tmp_path))
+            theirs[0] = (other / "mentions.parquet").stat().st_ino
+
+    monkeypatch.setattr(linked_index, "_build", build)
+    with Linked(tmp_path) as there:
+        assert len(there) == 1
+        assert [(tmp_path / ".index" / "mentions.parquet").stat().st_ino] == theirs, "another process may read it"
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".index", "a.jsonl"]
+
+
+@pytest.mark.parametrize("text", ['{"linnet job": 1, "made of": [7]}', "[" * 100_000])
+def test_odd_manifests(tmp_path: Path, text: str) -> None:
+    write([doc("a", "HP:0000001")], tmp_path / "a.jsonl")
+    (tmp_path / "manifest.json").write_text(text)
+    if text.startswith("["):
+        with pytest.raises(FormatError, match="cannot be read"):
+            shards_of(tmp_path)
+    else:
+        assert shards_of(tmp_path).made_of == {}
+        json.loads(text)
