@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gzip
 import importlib
 import json
 import os
@@ -203,3 +204,36 @@ def test_names_of_shards_sort_as_the_input(tmp_path: Path) -> None:
         with shard_of(where, key, None) as shard:
             names.append(shard.name)
     assert names == sorted(names)
+
+
+# --- what costs itself alone -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["plain", "cut", "packed"])
+def test_a_line_of_another_encoding_costs_itself_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    lines = [f'{{"id":"d{number}","text":"Fits {number}."}}\n'.encode() for number in range(120)]
+    lines[0], lines[7], lines[60] = b"\xef\xbb\xbf" + lines[0], b'{"id":"d7","text":"Fi\xe8vre"}\n', b"\0\n"
+    lines[90] = lines[90].replace(b"Fits", b"Fits" * 100)
+    path = tmp_path / ("notes.jsonl" + ".gz" * (kind == "packed"))
+    path.write_bytes(gzip.compress(b"".join(lines)) if kind == "packed" else b"".join(lines))
+    monkeypatch.setattr(jsonl, "MAX_LINE", 200)
+    if kind == "cut":
+        monkeypatch.setattr("linnet.scale.units.MOST", 100)
+    told = run(job(path, tmp_path / "out"))
+    assert (told.counts["documents"], told.counts["errors"]) == (117, 3)
+    found = [json.loads(line)["reason"] for line in (tmp_path / "out" / "errors.jsonl").read_text().splitlines()]
+    for reason, part in zip(found, (":8: not UTF-8", ":61: holds a NUL byte", ":91: has a line of more"), strict=True):
+        assert part in reason
+
+
+def test_colons_in_a_query_are_no_parameters(tmp_path: Path) -> None:
+    pytest.importorskip("sqlalchemy", reason="the extra sql is not installed")
+    path = tmp_path / "n.db"
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute("CREATE TABLE notes (id, text)")
+        db.execute("INSERT INTO notes VALUES (1, 'Fits :see 12:30 \\:there.')")
+    query = "select id, text from notes where text like '% :see 12:30 \\:there%'"
+    told = run(job(Inputs((str(path),), format="sql", options=(("query", query),)), tmp_path / "out"))
+    assert (told.counts["documents"], told.counts["errors"]) == (1, 0)

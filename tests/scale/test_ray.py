@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from linnet.scale.job import Job, run
+from linnet.scale.on_ray import _Actor
+from linnet.scale.shards import Settings
 from linnet.scale.units import Inputs
 from tests.conftest import OFFLINE
 from tests.scale.parts import Inline, marking, notes, seen
@@ -19,6 +21,12 @@ pytest.importorskip("ray", reason="the extra ray is not installed")
 
 KILLS = int(os.environ.get("LINNET_KILLS", "1"))
 ROOT = Path(__file__).parents[2]
+
+
+def test_a_node_of_another_version_is_refused(tmp_path: Path) -> None:
+    said = _Actor(marking, Settings(str(tmp_path), str(tmp_path))).load("0.0.1")
+    assert isinstance(said, str)
+    assert "the leader 0.0.1: install the same on all nodes" in said
 
 
 @pytest.mark.slow

@@ -5,10 +5,10 @@ Prefixes of concepts are read in the spelling that all readers give them (`linne
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TextIO
+from typing import BinaryIO, TextIO
 
 from linnet.codec import dumps, loads
 from linnet.corpora.faults import STOP, Faults
@@ -19,7 +19,7 @@ from linnet.errors import DataError, FormatError
 from linnet.reporter import warn
 from linnet.text.files import CHUNK, MAX_LINE, open_bytes, open_text, shown
 from linnet.text.json_files import spelled
-from linnet.text.raw_input import decode
+from linnet.text.raw_input import decode, refuse_binary
 from linnet.vocabularies.curies import curie
 
 __all__ = ["cut", "line", "read", "read_span", "write"]
@@ -36,8 +36,12 @@ def read(path: str | Path, *, rows: Rows | None = None, faults: Faults = STOP) -
         UnknownConceptError: a candidate that `rows` does not hold.
     """
     number = 0
-    for number, text in enumerate(open_text(path, may_be_empty=True), 1):
-        yield from _read_line(text, shown(path), number, rows, faults)
+    if faults.whole:  # one line at a time, so that one of another encoding costs itself alone
+        with open_bytes(path) as stream:
+            number = yield from _read_lines(stream, shown(path), (0, None), 1, rows, faults)
+    else:
+        for number, text in enumerate(open_text(path, may_be_empty=True), 1):
+            yield from _read_line(text, shown(path), number, rows, faults)
     if not number:
         warn(f"{shown(path)}: is empty, it gives no documents")
 
@@ -54,13 +58,31 @@ def read_span(
         rows: as for `read`.
         faults: as for `read`.
     """
-    start, end = span
     with open_bytes(path) as stream:
-        stream.seek(start)
-        while start < end and (data := stream.readline(MAX_LINE)):
-            text = decode(data.removeprefix(BOM) if line == 1 else data, shown(path), "utf-8", offset=start, line=line)
-            yield from _read_line(text, shown(path), line, rows, faults)
-            start, line = start + len(data), line + 1
+        stream.seek(span[0])
+        yield from _read_lines(stream, shown(path), span, line, rows, faults)
+
+
+def _read_lines(
+    stream: BinaryIO, path: str, span: tuple[int, int | None], line: int, rows: Rows | None, faults: Faults
+) -> Generator[Document, None, int]:
+    """Yield the documents of a stream from where it is, up to the end of a span or its own; return where that is."""
+    start, end = span
+    while (end is None or start < end) and (data := stream.readline(MAX_LINE)):
+        if line == 1:
+            refuse_binary(data, path)
+        try:
+            _refuse_longer(data, path, line)
+            text = decode(data.removeprefix(BOM) if line == 1 else data, path, "utf-8", offset=start, line=line)
+        except FormatError as error:
+            faults.leave_out(error, whole=True)
+        else:
+            yield from _read_line(text, path, line, rows, faults)
+        start += len(data)
+        while not data.endswith(b"\n") and (data := stream.readline(MAX_LINE)):  # the rest of one that is too long
+            start += len(data)
+        line += 1
+    return start
 
 
 def cut(path: str | Path, lines: int) -> Iterator[tuple[int, int, int]]:
@@ -82,6 +104,11 @@ def cut(path: str | Path, lines: int) -> Iterator[tuple[int, int, int]]:
             position += len(chunk)
     if position > start:
         yield start, position, first
+
+
+def _refuse_longer(data: bytes, path: str, line: int) -> None:
+    if len(data) == MAX_LINE and not data.endswith(b"\n"):
+        raise FormatError(path, f"has a line of more than {MAX_LINE:,} bytes", line=line)
 
 
 def _read_line(text: str, path: str, number: int, rows: Rows | None, faults: Faults) -> Iterator[Document]:

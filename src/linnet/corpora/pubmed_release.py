@@ -109,6 +109,8 @@ def index(files: Sequence[str | Path]) -> str:
         for old in sorted(path.parent.glob("*.kept"), key=lambda one: one.stat().st_mtime)[:-KEPT]:
             with suppress(OSError):
                 old.unlink()
+    with suppress(OSError):  # one that is used is the last to go
+        path.touch()
     return str(path)
 
 

@@ -28,6 +28,7 @@ __all__ = ["read"]
 ROWS = 1_000  # fetched at once
 SQLITE = b"SQLite format 3\0"
 COMMENTS = re.compile(r"\s+|--[^\n]*(\n|\Z)|/\*.*?\*/", re.DOTALL)
+COLONS = re.compile(r"(?<!:):(?=[\w$])")  # which SQLAlchemy would take for parameters
 READS = re.compile(r"(?:select|with|values|table)\b|\(", re.IGNORECASE)
 
 
@@ -54,7 +55,7 @@ def read(
         raise LinnetError(f"{where}: the query is no SELECT, and nothing else is run: {query[:80]!r}")
     with _saying(sa, where), engine.connect() as connection:
         rolled = connection.execution_options(stream_results=True, yield_per=ROWS)
-        statement = sa.text(query) if query else _whole_table(sa, connection, columns, where)
+        statement = sa.text(COLONS.sub(r"\\:", query)) if query else _whole_table(sa, connection, columns, where)
         result = rolled.execute(statement)
         if not result.returns_rows:
             raise FormatError(where, f"the query gives no rows: {query[:80]!r}")

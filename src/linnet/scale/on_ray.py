@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
+from linnet import __version__
 from linnet.errors import LinnetError, MissingExtraError
 from linnet.scale.crew import Crew, Loaded, Lost, News, where_of
 from linnet.scale.shards import Done, Load, Settings, Task, Worker
@@ -56,7 +57,9 @@ class _Actor:
         self._load, self._settings = load, settings
         self._worker: Worker | None = None
 
-    def load(self) -> Loaded | str:
+    def load(self, version: str) -> Loaded | str:
+        if version != __version__:
+            return f"a node has Linnet {__version__}, the leader {version}: install the same on all nodes"
         started = time.perf_counter()
         try:
             self._worker = Worker(self._load, self._settings)
@@ -117,7 +120,7 @@ class Actors:
 
     def _start(self, worker: int) -> None:
         self._actors[worker], self._tasks[worker] = self._made.remote(self._load, self._settings), None
-        self._waiting[self._actors[worker].load.remote()] = worker
+        self._waiting[self._actors[worker].load.remote(__version__)] = worker
 
     def _hear(self, one: Any) -> News:
         worker = self._waiting.pop(one)
