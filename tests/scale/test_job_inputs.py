@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 
 from linnet.corpora import write
 from linnet.data import Document
-from linnet.scale.units import Inputs, Reading, units_of
+from linnet.scale.units import Inputs, Reading, digest_of, units_of
 
 
 def read_units(inputs: Inputs) -> list[list[Document]]:
@@ -58,3 +59,25 @@ def test_a_store() -> None:
     fsspec.filesystem("memory").pipe("/job/a.txt", b"A note.")
     [docs] = read_units(Inputs(("memory://job",)))
     assert [doc.text for doc in docs] == ["A note."]
+
+
+def test_a_file_of_a_store_that_changed_is_another_input() -> None:
+    fsspec = pytest.importorskip("fsspec", reason="the extra remote is not installed")
+    inputs, digests = Inputs(("memory://changing",)), set()
+    for text in (b"A note.", b"B note."):
+        fsspec.filesystem("memory").pipe("/changing/a.txt", text)
+        digests.add(digest_of(inputs, units_of(inputs, 2)))
+    assert len(digests) == 2
+    one = Inputs(("memory://changing/a.txt",))
+    assert digest_of(one, units_of(one, 2)) == digest_of(one, units_of(one, 2))
+
+
+def test_times_of_tables_need_no_pandas(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    pyarrow = pytest.importorskip("pyarrow")
+    when = pyarrow.array([1_234_567_890_123_456_789], pyarrow.timestamp("ns", "UTC"))
+    long = pyarrow.array([7_000_000_001], pyarrow.duration("ns"))
+    parquet.write_table(pyarrow.table({"text": ["Fits."], "when": when, "long": long}), tmp_path / "a.parquet")
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    [docs] = read_units(Inputs((str(tmp_path / "a.parquet"),)))
+    assert dict(docs[0].meta) == {"when": "2009-02-13T23:31:30.123456+00:00", "long": "0:00:07"}

@@ -113,3 +113,12 @@ def test_odd_manifests(tmp_path: Path, text: str) -> None:
     else:
         assert shards_of(tmp_path).made_of == {}
         json.loads(text)
+
+
+def test_names_that_look_like_patterns(tmp_path: Path) -> None:
+    for name in ("run1", "run[1]", "runs*"):
+        (tmp_path / name).mkdir()
+        write([doc(name, "HP:0000001")], tmp_path / name / "a.jsonl")
+    for name in ("run[1]", "runs*"):
+        with Linked(tmp_path / name) as there:
+            assert [row[0] for row in there.documents(FITS).rows()] == [name]

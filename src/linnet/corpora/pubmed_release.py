@@ -114,9 +114,10 @@ def index(files: Sequence[str | Path]) -> str:
     return str(path)
 
 
-def _state(file: str | Path) -> tuple[int, int]:
+def _state(file: str | Path) -> tuple[int, int | str]:
     if is_url(file):
-        return list_files(str(file))[0].size, 0
+        [listed] = list_files(str(file))
+        return listed.size, listed.changed
     try:
         state = Path(file).stat()
     except OSError as error:

@@ -65,13 +65,14 @@ GSC_MENTION = re.compile(r"^\d+\t\d+\t[^\r\n]+\t[A-Za-z][\w.-]*:\S+\r?$", re.MUL
 class Found(NamedTuple):
     """A file, and its path below the folder that was asked for (or as it was given).
 
-    ``url`` is the address of one that is elsewhere, whose path serves for names alone, ``size`` its bytes if known.
+    ``url`` is the address of one that is elsewhere, whose path serves for names alone; the others are as of `Named`.
     """
 
     path: Path
     relative: str
     url: str = ""
     size: int = 0
+    changed: str = ""
 
     @property
     def source(self) -> str | Path:
@@ -82,7 +83,8 @@ class Found(NamedTuple):
 class Named(NamedTuple):
     """A file or an address, what its documents are called where they have no ids, and how it is read if that is known.
 
-    ``options`` are pairs of keywords of the reader of ``format``; ``size`` is the bytes of one that is elsewhere.
+    ``options`` are pairs of keywords of the reader of ``format``; of one that is elsewhere, ``size`` is its bytes and
+    ``changed`` a text that changes with it, where they are known.
     """
 
     path: Path | str
@@ -90,6 +92,7 @@ class Named(NamedTuple):
     format: str | None = None
     options: tuple[tuple[str, Any], ...] = ()
     size: int = 0
+    changed: str = ""
 
 
 def stem(path: str | Path) -> str:
@@ -142,8 +145,7 @@ def _find_remote(url: str, suffixes: Sequence[str]) -> list[Found]:
     """Return the files that an address means; a database is one."""
     if is_database(url):
         return [Found(Path(url), url, url)]
-    listed = list_files(url)
-    found = [Found(Path(one.url), one.relative, one.url, one.size) for one in listed]
+    found = [Found(Path(one.url), one.relative, one.url, one.size, one.changed) for one in list_files(url)]
     if len(found) == 1 and url.rstrip("/").endswith(found[0].relative):  # the file itself, whatever it is called
         return found
     wanted = [item for item in found if suffix(item.path) in suffixes]
@@ -243,11 +245,6 @@ def _sniff_json(text: str) -> str | None:
     return "jsonl" if text[0] == "{" and '"text"' in text else None
 
 
-def is_json(head: bytes) -> bool:
-    """Return whether a file begins as an object of JSON does, or a list of them."""
-    return AN_OBJECT.match(head.decode("utf-8", "replace").lstrip("\ufeff")) is not None
-
-
 def _sniff_markup(text: str) -> str | None:
     if text[:15].lower() == "<!doctype html>":
         return "html"
@@ -329,7 +326,9 @@ def locate(sources: Sequence[str | Path | Document], format: str | None) -> list
     texts = texts_of_brat(item for item in found if isinstance(item, Found))
     found = [item for item in found if isinstance(item, Document) or not texts or item.path not in texts]
     names = iter(_names_of([item for item in found if isinstance(item, Found)]))
-    named = [item if isinstance(item, Document) else Named(item.source, next(names), size=item.size) for item in found]
+    named = [
+        item if isinstance(item, Document) else Named(item.source, next(names), None, (), *item[3:]) for item in found
+    ]
     return _of_releases(named, format) if format in (None, RELEASE) else named
 
 
@@ -389,11 +388,12 @@ def guess(path: str | Path) -> str:
     ours = [name for name, format in FORMATS.items() if format.read and ending in format.suffixes]
     if len(ours) == 1:
         return ours[0]  # its reader says what is wrong, with the line
-    if not ending and not is_json(first):
+    is_json = AN_OBJECT.match(first.decode("utf-8", "replace").lstrip("\ufeff"))
+    if not ending and not is_json:
         return "text"
     refuse_no_text(first, shown(path))
     problem = f"cannot tell its format from the suffix {ending!r} and the content"
-    if is_json(first):
+    if is_json:
         problem = "is JSON, but of no format that is known"
     named = "published corpora are read by name, such as s800:all with --data DIR (docs/corpora.md)"
     raise FormatError(shown(path), f"{problem}; say which it is (--from, or format=): {', '.join(READABLE)}; {named}")

@@ -1,6 +1,6 @@
 """Parquet and Arrow tables (Feather, Arrow IPC): one document a row, the columns beside text and id as its meta.
 
-Rows are read in batches, so that memory holds one batch and what its row group needs.
+Rows are read in batches, so that memory holds one batch and what its row group needs. Times are kept to microseconds.
 """
 
 from __future__ import annotations
@@ -82,7 +82,18 @@ def _opened(stream: BinaryIO, where: str) -> tuple[list[str], Iterator[Any]]:
 def _rows(batch: Any) -> Iterator[tuple[Any, ...]]:
     for start in range(0, batch.num_rows, BATCH):  # one batch of an Arrow file may hold all of it
         part = batch.slice(start, BATCH)
-        yield from zip(*(column.to_pylist() for column in part.columns), strict=True)
+        yield from zip(*(_plain(column).to_pylist() for column in part.columns), strict=True)
+
+
+def _plain(column: Any) -> Any:
+    """Return a column whose times are in microseconds: of nanoseconds others are made where pandas is installed."""
+    pyarrow = importlib.import_module("pyarrow")
+    kind = column.type
+    if getattr(kind, "unit", "") != "ns":
+        return column
+    if pyarrow.types.is_timestamp(kind):
+        return column.cast(pyarrow.timestamp("us", kind.tz), safe=False)
+    return column.cast(pyarrow.duration("us"), safe=False) if pyarrow.types.is_duration(kind) else column
 
 
 def _library(where: str) -> Any:

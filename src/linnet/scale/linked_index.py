@@ -18,6 +18,7 @@ import importlib
 import json
 import logging
 import os
+import re
 import secrets
 import shutil
 from contextlib import suppress
@@ -27,7 +28,7 @@ from typing import Any, NamedTuple
 from linnet.errors import FormatError, LinnetError, MissingExtraError
 from linnet.home import sweep_folders
 
-__all__ = ["Shards", "connected", "make_index", "quoted", "shards_of"]
+__all__ = ["Shards", "connected", "literal", "make_index", "quoted", "shards_of"]
 
 logger = logging.getLogger(__name__)
 
@@ -189,7 +190,7 @@ def _load_json(connection: Any, shards: Shards) -> None:
         CREATE TABLE given AS SELECT (row_number() OVER () - 1)::INTEGER AS doc, id, meta, mentions
         FROM read_json(?, format = 'newline_delimited', columns = {_struct(FIELDS)}, maximum_object_size = {LONGEST})
         """,
-        [[str(path) for path in shards.documents]],
+        [_literal(shards.documents)],
     )
     [(without,)] = connection.execute("SELECT count(*) FROM given WHERE id IS NULL").fetchall()
     if without:
@@ -210,7 +211,7 @@ def _load_parquet(connection: Any, shards: Shards) -> None:
             mentions::INTEGER AS mentions
         FROM read_parquet(?)
         """,
-        [[str(path) for path in shards.documents]],
+        [_literal(shards.documents)],
     )
     connection.execute(  # by their places: ids may come twice
         """
@@ -220,7 +221,7 @@ def _load_parquet(connection: Any, shards: Shards) -> None:
                 SELECT document, concepts, "start", "end", "text", probability, assertion FROM read_parquet(?)
             ) AS given
         """,
-        [[str(path) for path in shards.mentions]],
+        [_literal(shards.mentions)],
     )
     [(strange,)] = connection.execute("SELECT count(*) FROM found WHERE id IS DISTINCT FROM document").fetchall()
     if strange:
@@ -238,7 +239,21 @@ def _struct(fields: dict[str, str]) -> str:
     return "{" + ", ".join(f"{name}: '{kind}'" for name, kind in fields.items()) + "}"
 
 
-def quoted(path: Path) -> str:
+def _literal(paths: list[Path]) -> list[str]:
+    """Return paths as DuckDB reads them: not as patterns, which name other files."""
+    return [literal(path) for path in paths]
+
+
+def literal(path: Path) -> str:
+    """Return a path as a pattern that it alone matches.
+
+    >>> literal(Path("run[1]/a*"))
+    'run[[]1]/a[*]'
+    """
+    return re.sub(r"[*?[]", r"[\g<0>]", str(path))
+
+
+def quoted(path: Path | str) -> str:
     """Return a path as SQL writes a text.
 
     >>> quoted(Path("it's"))

@@ -17,7 +17,7 @@ import numpy as np
 from linnet.errors import FormatError, LinnetError
 from linnet.home import check_output
 from linnet.kb import KnowledgeBase
-from linnet.scale.linked_index import Shards, connected, make_index, quoted, shards_of
+from linnet.scale.linked_index import Shards, connected, literal, make_index, quoted, shards_of
 from linnet.vocabularies.curies import curie
 
 __all__ = ["WRITTEN", "Asked", "Linked", "ids_under"]
@@ -67,7 +67,8 @@ class Linked:
         folder = make_index(self.shards, index)
         self._duckdb, self._db = connected()
         for name in TABLES:
-            self._db.execute(f"CREATE VIEW {name} AS SELECT * FROM read_parquet({quoted(folder / f'{name}.parquet')})")
+            path = quoted(literal(folder / f"{name}.parquet"))
+            self._db.execute(f"CREATE VIEW {name} AS SELECT * FROM read_parquet({path})")
 
     def __enter__(self) -> Linked:
         return self

@@ -137,10 +137,10 @@ def digest_of(inputs: Inputs, units: Iterable[Unit]) -> str:
     return made.hexdigest()
 
 
-def _state(file: Named) -> tuple[int, int]:
+def _state(file: Named) -> tuple[int, int | str]:
     """Return bytes and time of change of a file, as far as they are known of one that is elsewhere."""
     if isinstance(file.path, str):
-        return file.size, 0
+        return file.size, file.changed
     try:
         state = file.path.stat()
     except OSError as error:

@@ -29,15 +29,17 @@ DATABASES = {
     "sqlite", "postgresql", "mysql", "mariadb", "oracle", "mssql", "duckdb", "snowflake", "bigquery", "databricks",
     "redshift", "cockroachdb", "trino", "db2", "hana",
 }  # fmt: skip
+CHANGED = ("ETag", "etag", "md5Hash", "LastModified", "last_modified", "updated", "mtime", "modified", "created")
 CHUNK = 1 << 20
 
 
 class Listed(NamedTuple):
-    """A file in a store: its address, its path below what was asked for, and its size in bytes."""
+    """A file in a store: its address, its path below what was asked for, its bytes, and a text that changes with it."""
 
     url: str
     relative: str
     size: int
+    changed: str = ""
 
 
 def is_url(text: object) -> bool:
@@ -89,7 +91,8 @@ def list_files(url: str) -> list[Listed]:
         found = {path: about for path, about in found.items() if wanted.fullmatch(path)}
         base = ""
     elif _asked(url, lambda: store.isfile(place)):
-        return [Listed(url, place.rpartition("/")[2], int(_asked(url, lambda: store.size(place)) or 0))]
+        about = _asked(url, lambda: store.info(place))
+        return [Listed(url, place.rpartition("/")[2], int(about.get("size") or 0), _changed(about))]
     else:
         base = place.rstrip("/")
         found = _asked(url, lambda: store.find(place, detail=True))
@@ -102,7 +105,12 @@ def list_files(url: str) -> list[Listed]:
 
 def _listed(store: Any, path: str, about: Any, base: str) -> Listed:
     relative = path[len(base) :] if path.startswith(base) else path
-    return Listed(str(store.unstrip_protocol(path)), relative.lstrip("/"), int(about.get("size") or 0))
+    return Listed(str(store.unstrip_protocol(path)), relative.lstrip("/"), int(about.get("size") or 0), _changed(about))
+
+
+def _changed(about: Any) -> str:
+    """Return what a store tells of the state of a file: a checksum, or when it was changed."""
+    return next((str(about[name]) for name in CHANGED if about.get(name)), "")
 
 
 def open_remote(url: str) -> BinaryIO:
