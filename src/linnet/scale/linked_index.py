@@ -74,12 +74,7 @@ def shards_of(path: str | Path) -> Shards:
     manifest = _manifest(place / MANIFEST)
     if manifest.get("finished") is False:
         logger.warning("%s: the job that writes there is not finished: what is there now is queried", path)
-    mentions = sorted(place.glob("shard-*.parquet"))
-    documents = sorted(place.glob("documents-*.parquet"))
-    whole = {_part(path) for path in mentions} & {_part(path) for path in documents}  # others are being written
-    mentions, documents = ([path for path in some if _part(path) in whole] for some in (mentions, documents))
-    if not mentions and any(place.glob("shard-*.parquet")):
-        raise FormatError(path, "has shard-….parquet without documents-….parquet beside them")
+    mentions, documents = _tables(place)
     if not mentions:
         found = sorted(file for ending in ("jsonl", "jsonl.gz") for file in place.glob(f"*.{ending}"))
         documents = [file for file in found if file.name != "errors.jsonl" and not file.name.startswith(".")]
@@ -87,6 +82,16 @@ def shards_of(path: str | Path) -> Shards:
         raise FormatError(path, "holds no linked documents: neither shard-… of a job nor JSON Lines (.jsonl)")
     made_of = manifest.get("made of")
     return Shards(documents, mentions, made_of if isinstance(made_of, dict) else {}, place / INDEX)
+
+
+def _tables(place: Path) -> tuple[list[Path], list[Path]]:
+    """Return the tables of mentions in a folder, and those of documents; where one has no other, it is being written."""
+    found = [sorted(place.glob(f"{name}-*.parquet")) for name in ("shard", "documents")]
+    whole = set.intersection(*({_part(path) for path in some} for some in found))
+    if found[0] and not whole:
+        raise FormatError(place, "has shard-….parquet without documents-….parquet beside them")
+    mentions, documents = ([path for path in some if _part(path) in whole] for some in found)
+    return mentions, documents
 
 
 def _part(path: Path) -> str:

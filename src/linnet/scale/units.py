@@ -30,7 +30,7 @@ FAULTS = (  # of disks, networks and systems, not of a file: another time it can
     "EIO ENOMEM EMFILE ENFILE ENOSPC EDQUOT ESTALE ENODEV ENXIO EAGAIN EINTR ENOLINK EREMOTEIO ENOTCONN "
     "ENETDOWN ENETUNREACH ENETRESET EHOSTDOWN EHOSTUNREACH ETIMEDOUT"
 )
-PASSING = {getattr(errno, name) for name in FAULTS.split() if hasattr(errno, name)}
+PASSING = {number for number, name in errno.errorcode.items() if name in FAULTS.split()}
 
 
 class Inputs(NamedTuple):
