@@ -85,7 +85,7 @@ def shards_of(path: str | Path) -> Shards:
 
 
 def _tables(place: Path) -> tuple[list[Path], list[Path]]:
-    """Return the tables of mentions in a folder, and those of documents; where one has no other, it is being written."""
+    """Return the tables of mentions in a folder, and those of documents; one without the other is being written."""
     found = [sorted(place.glob(f"{name}-*.parquet")) for name in ("shard", "documents")]
     whole = set.intersection(*({_part(path) for path in some} for some in found))
     if found[0] and not whole:
