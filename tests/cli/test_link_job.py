@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import importlib.util
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from linnet.cli import link_job
 from linnet.corpora import read, write
 from linnet.data import Mention
+from linnet.scale.job import Told
 from tests.cli.conftest import Run
 
 NOTES = ("Short stature and seizures.", "Cleft palate.", "Nothing.", "Fits were seen.")
@@ -40,6 +43,10 @@ def test_a_folder_of_shards(run: Run, recipe: Path, notes: Path, home: Path, tmp
     assert b"".join(path.read_bytes() for path in sorted(out.glob("shard*"))) == plain.read_bytes()
     again = run(*command, out)
     assert "40 documents with 40 mentions, 40 of them finished before" in again.err
+    assert "a job writes shards as jsonl or parquet, not as 'csv'" in run(*command, out, "--to", "csv").err
+    refused = run(*command, out, "--detect", "dictionary")
+    assert refused.code == 2
+    assert "finished" not in refused.err, "no advice to go on where nothing was begun"
     stats = run("corpus", "stats", out)
     assert stats.code == 0, stats.err
     assert "40" in stats.out
@@ -67,7 +74,7 @@ def test_what_goes_wrong_is_said(run: Run, recipe: Path, home: Path, tmp_path: P
     path = tmp_path / "notes.jsonl"
     path.write_text('{"id":"a","text":"Fits."}\n{"id":"a","text":"Seizures."}\nnothing\n')
     done = run("link", path, "--pipeline", recipe, "-o", f"{tmp_path}/out/")
-    assert "1 could not be read or linked: see" in done.err
+    assert "1 error: " in done.err
     assert "1 documents have the id of another one, and all are in the shards" in done.err
 
 
@@ -81,10 +88,23 @@ def test_what_it_will_cost(run: Run, recipe: Path, notes: Path, home: Path, tmp_
     assert not (tmp_path / "linked").exists()
 
 
+def test_progress(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(link_job, "EVERY", 0)
+    progress = link_job._Progress(quiet=False)
+    progress(Told(lost=1))
+    progress(Told(Counter(documents=1_000, errors=1), linking=2.0, left=3.0))
+    assert capsys.readouterr().err.splitlines() == [
+        "linnet: workers load the pipeline, 1 worker died and had to be replaced",
+        "linnet: 1,000 documents linked, 500/s, about 3 s left, 1 error",
+    ]
+
+
 REFUSED = {
     "standard input": (["-", "-o", "OUT/"], "cannot read standard input"),
     "a page": (["Fits.", "-o", "OUT/", "--html", "page.html"], "writes no page and no times"),
     "a file": (["Fits.", "-o", "out.jsonl", "--workers", "2"], "looks like a file: give -o out.jsonl/"),
+    "a word": (["nowhere", "-o", "OUT/"], "nowhere: there is no such file or folder"),
+    "a folder that does not look like one": (["Fits.", "-o", "out"], "give -o out.jsonl or --to, or -o out/, a folder"),
     "no output": (["Fits.", "--workers", "2"], "give one with -o OUT/"),
 }
 

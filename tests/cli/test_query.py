@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 
 from linnet.corpora import write
 from linnet.data import Assertion, Concept, Document, Mention, Name
+from linnet.kb import KnowledgeBase
 from linnet.kb.build import build
 
 from .conftest import Run
@@ -48,6 +50,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ]
     (folder / "OUT").mkdir()
     write(docs, folder / "OUT" / "shard-000000-000000.jsonl")
+    with KnowledgeBase.edit(kb.path) as edit:
+        edit.add(Concept("HP:0002004", (Name("Temperature"),)))
+        edit.retire("HP:0002004", successor="HP:0001945")
     made_of = {"version of the knowledge base": kb.version}
     manifest = {"linnet job": 1, "finished": True, "made of": made_of}
     (folder / "OUT" / "manifest.json").write_text(json.dumps(manifest))
@@ -91,7 +96,9 @@ def test_on_the_terminal(run: Run, linked: Path) -> None:
     done = run("query", linked, "--concept", "HP:0004322", "--together")
     rows = {tuple(cell.strip() for cell in line.split("│"))[1::5] for line in done.out.splitlines() if "HP:" in line}
     assert rows == {("HP:0001250", "Seizures"), ("HP:0001945", "Fever")}, "as the knowledge base of the job has them"
-    assert "0 of 4 documents" in run("query", linked, "--concept", "HP:0000001").out
+    done = run("query", linked, "--concept", "HP:0000001")
+    assert ("0 of 4 documents" in done.out, "there is no concept 'HP:0000001' in signs.kb" in done.err) == (True, True)
+    assert "did you mean HP:0001250 (Seizures)?" in run("query", linked, "--concept", "seizures").err
 
 
 @pytest.mark.parametrize(
@@ -103,6 +110,8 @@ def test_on_the_terminal(run: Run, linked: Path) -> None:
         (("--concept", "HP:0004322", "--by", "ward"), "no document has 'ward' in its meta; some have year"),
         (("--concept", "HP:0004322", "--only", "denied"), "no such assertion"),
         (("--concept", "HP:9999999", "--under"), "HP:9999999"),
+        (("--concept", "HP:0004322", "--lift"), "--lift and --least are of --together"),
+        (("--concept", "HP:0004322", "-o", "none/out.csv"), "there is no folder"),
         (("--document", "z"), "there is no document 'z'"),
         (("--concept", "HP:0004322", "--kb", "none"), "none"),
         (("--concept", "HP:0004322", "-o", "out.xlsx"), "answers are written as"),
@@ -114,6 +123,27 @@ def test_wrong_questions(
     monkeypatch.chdir(tmp_path)
     done = run("query", linked, *arguments)
     assert (done.code, said in done.err) == (2, True), done.err
+
+
+def test_a_retired_id_means_its_successor(run: Run, linked: Path, tmp_path: Path) -> None:
+    for more in ((), ("--under",)):
+        rows = exported(run, tmp_path / "out.csv", linked, "--concept", "HP:0002004", *more)
+        assert [row[0] for row in rows] == ["b", "d"]
+
+
+def test_several_terminologies(run: Run, linked: Path, tmp_path: Path) -> None:
+    linked = Path(shutil.copytree(linked, tmp_path / "OUT"))
+    drugs = build([Concept("MESH:D1", (Name("Fits"),))], linked.parent / "home" / "kb" / "drugs.kb")
+    shutil.copy(drugs.path, Path(os.environ["LINNET_HOME"]) / "kb")
+    manifest = json.loads((linked / "manifest.json").read_text())
+    version = manifest["made of"]
+    manifest["made of"] = {"terminologies": [version, {"version of the knowledge base": drugs.version}]}
+    (linked / "manifest.json").write_text(json.dumps(manifest))
+    rows = exported(run, tmp_path / "out.csv", linked, "--concept", "HP:0000118", "--under")
+    assert [row[0] for row in rows] == ["a", "b", "d"]
+    assert exported(run, tmp_path / "out.csv", linked, "--concept", "MESH:D1", "--under") == []
+    (Path(os.environ["LINNET_HOME"]) / "kb" / "drugs.kb").unlink()
+    assert "name it with --kb" in run("query", linked, "--concept", "HP:0000118", "--under").err
 
 
 def test_places_that_are_refused(run: Run, linked: Path, tmp_path: Path) -> None:

@@ -170,14 +170,39 @@ def test_a_file_that_cannot_be_read_is_told(source: Path, tmp_path: Path) -> Non
         run(job(tmp_path / "none", tmp_path / "other"))
 
 
+def test_a_link_that_leads_nowhere_is_one_bad_file(source: Path, tmp_path: Path) -> None:
+    (source / "gone.jsonl").symlink_to(tmp_path / "nowhere")
+    assert run(job(source, tmp_path / "out")).counts["documents"] == 420
+    [found] = errors(tmp_path / "out")
+    assert found["source"].endswith("gone.jsonl")
+
+
+def test_a_job_that_reads_nothing_is_not_done(source: Path, tmp_path: Path) -> None:
+    bad = tmp_path / "bad.jsonl"
+    bad.write_text("no JSON\n")
+    for _ in range(2):
+        with pytest.raises(LinnetError, match=r"no document could be read or linked: .*bad\.jsonl"):
+            run(job(bad, tmp_path / "out"))
+        assert not json.loads((tmp_path / "out" / "manifest.json").read_text())["finished"]
+        assert len(errors(tmp_path / "out")) == 1
+    assert run(job(source, tmp_path / "out")).counts["documents"] == 420
+
+
+def test_time_left_does_not_go_below_zero(source: Path, tmp_path: Path) -> None:
+    left: list[float] = []
+    run(job(source, tmp_path / "out", workers=5, size=140), tell=lambda told: left.append(told.left or 0.0))
+    assert min(left) >= 0.0
+
+
 def test_ids_that_come_twice_are_told(source: Path, tmp_path: Path) -> None:
     notes(tmp_path / "more", 10)
     told = run(job(Inputs((str(source), str(tmp_path / "more"))), tmp_path / "out"))
     assert told.counts["twice"] == 10
     assert len(found := errors(tmp_path / "out")) == 10
     assert found[0] == {
+        "document": "d0",
         "source": "shard-000000-000008.jsonl",
-        "reason": "a document has the id of one in shard-000000-000000.jsonl",
+        "reason": "a document of this id is in shard-000000-000000.jsonl too",
     }
 
 

@@ -11,7 +11,10 @@ import pytest
 
 from linnet.corpora import write
 from linnet.data import Document
+from linnet.errors import LinnetError
+from linnet.scale.job import Job, run
 from linnet.scale.units import Inputs, Reading, digest_of, units_of
+from tests.scale.parts import Inline, marking
 
 
 def read_units(inputs: Inputs) -> list[list[Document]]:
@@ -52,6 +55,19 @@ def test_a_database_and_a_table(tmp_path: Path) -> None:
     for source in (str(path), f"sqlite:///{path}"):
         [docs] = read_units(Inputs((source,), format="sql", options=options))
         assert [doc.id for doc in docs] == ["2", "3", "4"]
+
+
+def test_a_database_that_fails_stops_the_job(tmp_path: Path) -> None:
+    pytest.importorskip("sqlalchemy", reason="the extra sql is not installed")
+    path = tmp_path / "n.db"
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute("CREATE TABLE notes (id, body)")
+    for source, said in ((str(path), "no such column"), (f"sqlite:///{path}", "no such column"), ("n2.db", "n2.db")):
+        options = (("query", "select pages from notes"),)
+        with pytest.raises(LinnetError, match=said):
+            read_units(Inputs((source,), format="sql", options=options))
+        with pytest.raises(LinnetError, match=said):  # another query each time: nothing was linked that binds the job
+            run(Job(Inputs((source,), (), "sql", options), tmp_path / "out", marking, {}, gather=Inline))
 
 
 def test_a_store() -> None:

@@ -6,8 +6,10 @@ import json
 import math
 import os
 import random
+import shutil
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -85,6 +87,11 @@ def hits(asked: Asked) -> list[Document]:
     ]
 
 
+def counted(doc: Document, asked: Asked) -> int:
+    ids = frozenset().union(*asked.concepts)
+    return sum(len(ids & set(mention.concepts or ())) for mention in found(doc, asked))
+
+
 QUESTIONS = [
     Asked((frozenset(IDS[:1]),)),
     Asked((frozenset(IDS[:3]),)),
@@ -96,15 +103,25 @@ QUESTIONS = [
 ]
 
 
+def test_parts_of_dates(tmp_path: Path) -> None:
+    hit = Mention(0, 4, concepts=(IDS[0],))
+    metas: list[dict[str, JSON]] = [{"seen": day} for day in ("2019-05-02", "2019-05-30", "2020-01-01T10:00:00", "?")]
+    write([Document(f"{n}", TEXT, mentions=(hit,), meta=meta) for n, meta in enumerate(metas)], tmp_path / "a.jsonl")
+    with Linked(tmp_path / "a.jsonl") as there:
+        asked = Asked((frozenset(IDS[:1]),))
+        assert there.by(asked, "seen:year").rows() == [("2019", 2, 2), ("2020", 1, 1), (None, 1, 1)]
+        assert there.by(asked, "seen:month").rows() == [("2019-05", 2, 2), ("2020-01", 1, 1), (None, 1, 1)]
+        with pytest.raises(LinnetError, match="no document has 'seen:week' in its meta; some have seen"):
+            there.by(asked, "seen:week")
+
+
 @pytest.mark.parametrize("asked", QUESTIONS)
 def test_as_counted_in_python(linked: Linked, asked: Asked) -> None:
     wanted = hits(asked)
     ids = frozenset().union(*asked.concepts)
     rows = linked.documents(asked).rows()
     assert [row[0] for row in rows] == [doc.id for doc in wanted]
-    assert [row[1] for row in rows] == [
-        sum(bool(ids & set(mention.concepts or ())) for mention in found(doc, asked)) for doc in wanted
-    ]
+    assert [row[1] for row in rows] == [counted(doc, asked) for doc in wanted]
     assert linked.hits() == len(wanted)
     years = Counter(str(doc.meta["year"]) for doc in wanted if "year" in doc.meta)
     assert {row[0]: row[1] for row in linked.by(asked, "year").rows() if row[0] and row[1]} == years
@@ -192,7 +209,8 @@ def test_a_job_in_parquet(tmp_path: Path) -> None:
 
     from linnet.corpora.frames import arrow
 
-    for number, docs in enumerate((DOCS[:120], DOCS[120:])):
+    docs_ = [replace(doc, id="twice") if number in (7, 130, 131) else doc for number, doc in enumerate(DOCS)]
+    for number, docs in enumerate((docs_[:120], docs_[120:])):
         parquet.write_table(arrow(docs), tmp_path / f"shard-{number:06}-000000.parquet")
         table = {
             "document": [doc.id for doc in docs],
@@ -203,8 +221,12 @@ def test_a_job_in_parquet(tmp_path: Path) -> None:
         parquet.write_table(pa.table(table), tmp_path / f"documents-{number:06}-000000.parquet")
     with Linked(tmp_path) as there:
         for asked in QUESTIONS:
-            assert [row[0] for row in there.documents(asked).rows()] == [doc.id for doc in hits(asked)]
+            expected = [(docs_[DOCS.index(doc)].id, counted(doc, asked)) for doc in hits(asked)]
+            assert [row[:2] for row in there.documents(asked).rows()] == expected
         assert there.by(QUESTIONS[0], "year").rows()
+    shutil.copy(tmp_path / "documents-000000-000000.parquet", tmp_path / "documents-000001-000000.parquet")
+    with pytest.raises(FormatError, match="do not belong together"):
+        Linked(tmp_path)
     (tmp_path / "documents-000000-000000.parquet").write_bytes(b"PAR1 no")
     with pytest.raises(FormatError, match="no linked documents, or damaged"):
         Linked(tmp_path)

@@ -16,6 +16,7 @@ from linnet.cli.link_options import Loading, Shards
 from linnet.cli.terminal import duration
 from linnet.corpora import FORMATS
 from linnet.corpora.formats import suffix
+from linnet.data import Document
 from linnet.errors import LinnetError
 from linnet.pipeline.component import describe_seen
 from linnet.recipes.config import recipes
@@ -51,18 +52,16 @@ def link_shards(
 
         say_cost(job)
         return
+    progress = _Progress(quiet=quiet)
     try:
         with counter("checking finished shards", quiet=quiet) as checking:
-            told = run(job, tell=_silent if quiet else _Progress(), checking=checking)
+            told = run(job, tell=progress, checking=checking)
     except BaseException as error:
-        how = "fix this, then run the same command" if isinstance(error, LinnetError) else "run the same command"
-        logger.info("%s: what is finished stays: %s to go on", output, how)
+        if progress.documents:
+            how = "fix this, then run the same command" if isinstance(error, LinnetError) else "run the same command"
+            logger.info("%s: %s documents are finished: %s to go on", output, f"{progress.documents:,}", how)
         raise
     _say(job, told)
-
-
-def _silent(_told: Told) -> None:
-    pass
 
 
 def _job(
@@ -88,6 +87,7 @@ def _job(
     refuse_overwriting([*given.inputs, *(loading.ids or ()), *(loading.abbreviations or ()), of_recipe], [folder])
     linker = loading()  # so that what is wrong with it is said once, and at once
     texts, splits = given.sorted_out()
+    _refuse_words(texts)
     job = Job(
         Inputs(tuple(texts), tuple(splits), given.format, given.options),
         folder,
@@ -118,14 +118,30 @@ def _folder(output: str | None, *, dry_run: bool) -> Path:
     return Path(output)
 
 
-class _Progress:
-    """Prints a line on how far the job is, but not more often than `EVERY` seconds."""
+def _refuse_words(given: Sequence[str | Document]) -> None:
+    """Refuse words that were meant for a file or folder: nobody has a job for one word."""
+    for one in given:
+        if isinstance(one, Document) and len(one.text.split()) < 2:
+            raise LinnetError(f"{one.text}: there is no such file or folder")
 
-    def __init__(self) -> None:
+
+class _Progress:
+    """Prints a line on how far the job is, but not more often than `EVERY` seconds.
+
+    Args:
+        quiet: print nothing.
+    """
+
+    def __init__(self, *, quiet: bool) -> None:
         self._said = time.monotonic()
         self._warned = 0
+        self._quiet = quiet
+        self.documents = 0
 
     def __call__(self, told: Told) -> None:
+        self.documents = told.counts["documents"]
+        if self._quiet:
+            return
         for message in list(told.said)[self._warned :]:
             logger.warning("warning: %s", message)
         self._warned = len(told.said)
@@ -133,11 +149,21 @@ class _Progress:
         if now - self._said < EVERY:
             return
         self._said = now
-        parts = [f"{told.counts['documents']:,} documents linked", f"{told.rate:,.0f}/s"]
+        loaded = [f"{told.counts['documents']:,} documents linked", f"{told.rate:,.0f}/s"]
+        parts = loaded if told.linking else ["workers load the pipeline"]
         parts += [] if told.left is None else [f"about {duration(told.left)} left"]
-        parts += [f"{told.counts['errors']:,} errors"] if told.counts["errors"] else []
-        parts += [f"{told.lost:,} workers died"] if told.lost else []
+        parts += [_counted(told.counts["errors"], "error")] if told.counts["errors"] else []
+        parts += [f"{_counted(told.lost, 'worker')} died and had to be replaced"] if told.lost else []
         print(f"linnet: {', '.join(parts)}", file=sys.stderr)
+
+
+def _counted(count: int, what: str) -> str:
+    """Return how many there are.
+
+    >>> _counted(1, "error"), _counted(2_000, "error")
+    ('1 error', '2,000 errors')
+    """
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
 def _say(job: Job, told: Told) -> None:
@@ -148,7 +174,8 @@ def _say(job: Job, told: Told) -> None:
     rate = f", {told.rate:,.0f} documents/s" if counts["documents"] > told.before else ""
     logger.info("%s: %s%s%s", job.folder, what, before, rate)
     if counts["errors"]:
-        logger.warning("%s could not be read or linked: see %s", f"{counts['errors']:,}", job.folder / "errors.jsonl")
+        told_in = job.folder / "errors.jsonl"
+        logger.warning("%s: %s says what could not be read or linked", _counted(counts["errors"], "error"), told_in)
     if counts["twice"]:
         many = f"{counts['twice']:,} documents have the id of another one"
         logger.warning("%s, and all are in the shards: see %s", many, job.folder / "errors.jsonl")

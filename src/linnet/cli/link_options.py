@@ -204,6 +204,11 @@ class Shards:
         """Return whether the output is a folder of shards, and no file or folder of one format."""
         if self.workers is not None or self.ray is not None or self.dry_run:
             return True
-        if output is None or output == STDIO or to not in (None, *SHARDS):
+        if output is None or output == STDIO:
             return False
-        return output.endswith("/") or (Path(output) / ".job").is_dir()
+        if (Path(output) / ".job").is_dir():
+            return True
+        if to is None and not (Path(output).suffix or output.endswith("/")):
+            many = f"or -o {output}/, a folder, for many documents"
+            raise LinnetError(f"{output} does not tell the format: give -o {output}.jsonl or --to, {many}")
+        return output.endswith("/") and to in (None, *SHARDS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,12 +12,14 @@ import typer
 
 from linnet.cli.common import Quiet, Verbose, listen, table
 from linnet.cli.inputs import refuse_overwriting
-from linnet.cli.link_options import Only, assertions
+from linnet.cli.link_options import assertions
 from linnet.cli.terminal import say
 from linnet.cli.written import refuse_changed, remember
 from linnet.corpora.names import namer
+from linnet.data import ASSERTIONS
 from linnet.errors import LinnetError
 from linnet.kb import KnowledgeBase
+from linnet.kb.terminologies import Terminologies
 from linnet.recipes.config import open_kb
 from linnet.recipes.knowledge_bases import kb_of_version
 from linnet.vocabularies.curies import curie
@@ -29,10 +31,16 @@ __all__ = ["query"]
 
 logger = logging.getLogger(__name__)
 
-VERSION = "version of the knowledge base"  # as a job tells it in its manifest
+VERSION, SEVERAL = "version of the knowledge base", "terminologies"  # as a job tells them in its manifest
 WORDS = ("document", "value", "text", "concept", "assertion")  # columns that hold no numbers
 CONCEPT = "concept"  # the column that names are put beside
 
+Base = KnowledgeBase | Terminologies | None  # what the documents were linked to
+
+Only = Annotated[
+    list[str] | None,
+    typer.Option(help=f"Only mentions that are this, or A1,A2, of {', '.join(ASSERTIONS)}; repeatable."),
+]
 Limit = Annotated[int, typer.Option(min=1, help="Rows to show; -o writes all.")]
 
 
@@ -43,7 +51,10 @@ def query(
     under: Annotated[bool, typer.Option("--under", help="Count all concepts below these too.")] = False,
     above: Annotated[float | None, typer.Option(min=0, max=1, help="Only mentions at least so probable.")] = None,
     only: Only = None,
-    by: Annotated[str | None, typer.Option(metavar="COLUMN", help="Count by a value of meta: year.")] = None,
+    by: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="Count by a value of meta: year; of a date: visit:year, visit:month."),
+    ] = None,
     together: Annotated[bool, typer.Option("--together", help="Concepts in the same documents.")] = False,
     lift: Annotated[bool, typer.Option("--lift", help="Sort these by lift, not by count.")] = False,
     least: Annotated[int, typer.Option(min=1, help="Documents that such a concept must share.")] = 1,
@@ -63,13 +74,15 @@ def query(
     listen(quiet=quiet, verbose=verbose)
     given = [one for some in (concepts, others) for text in some or () for one in re.split(r"[\s,]+", text) if one]
     _refuse(given, others, by, document, together=together, concepts=concepts)
+    if (lift or least > 1) and not together:
+        raise LinnetError("--lift and --least are of --together: add it")
     refuse_overwriting([linked], [output])
     refuse_changed(output, overwrite=overwrite)
     from linnet.scale.linked_query import Asked, Linked  # noqa: PLC0415 - after what can be refused at once
 
     with Linked(linked, index=index) as there:
         base = _base(kb, there, needed=under)
-        asked = Asked(tuple(_ids(one, base if under else None) for one in given), above, tuple(_only(only)))
+        asked = Asked(tuple(_ids(one, base, under=under) for one in given), above, tuple(_only(only)))
         if document is not None:
             answer, title = there.document(document), document
         elif by is not None:
@@ -107,24 +120,44 @@ def _only(only: list[str] | None) -> Sequence[str]:
     return assertions(only) if only else ()
 
 
-def _base(name: str | None, there: Linked, *, needed: bool) -> KnowledgeBase | None:
-    """Return the knowledge base that is named, or that the documents were linked to."""
+def _base(name: str | None, there: Linked, *, needed: bool) -> Base:
+    """Return the knowledge base that is named, or those that the documents were linked to, as far as they are here."""
     if name is not None:
         return open_kb(name)
-    version = str(there.shards.made_of.get(VERSION) or "")
-    found = kb_of_version(version) if version else None
-    if needed and found is None:
-        told = f"version {version} is not among the knowledge bases here" if version else "the documents do not tell"
-        raise LinnetError(f"--under follows a knowledge base, and {told} which: name it with --kb")
-    return found
+    made_of = there.shards.made_of
+    versions = [str(one.get(VERSION) or "") for one in (made_of, *made_of.get(SEVERAL, ()))]
+    told = {version: kb_of_version(version) for version in versions if version}
+    found = [kb for kb in told.values() if kb is not None]
+    if needed and (not told or len(found) < len(told)):
+        gone = ", ".join(version for version, kb in told.items() if kb is None)
+        why = f"version {gone} is not among those here" if gone else "the documents do not tell which"
+        raise LinnetError(f"--under follows a knowledge base, and {why}: name it with --kb")
+    if len(found) > 1:
+        return Terminologies({kb.path.stem: kb for kb in found})
+    return found[0] if found else None
 
 
-def _ids(id: str, base: KnowledgeBase | None) -> frozenset[str]:
-    if base is None:
-        return frozenset([curie(id)])
+def _ids(id: str, base: Base, *, under: bool) -> frozenset[str]:
+    """Return the ids that count for the one that was asked for: its successor's too, if it is retired."""
+    written = curie(id)
+    kbs = base.kbs.values() if isinstance(base, Terminologies) else () if base is None else (base,)
+    kb = next((kb for kb in kbs if written in kb), None)
+    if kb is None and not under:
+        if base is not None:
+            logger.warning("there is no concept %r in %s%s", written, base.path.name, _meant(id, kbs))
+        return frozenset([written])
+    kb = kb or next(iter(kbs))  # which says that it lacks the concept
+    if not under:
+        return frozenset([written, kb.id(kb.row(written))])
     from linnet.scale.linked_query import ids_under  # noqa: PLC0415 - see above
 
-    return ids_under(base, curie(id))
+    return ids_under(kb, written) | {written}
+
+
+def _meant(text: str, kbs: Iterable[KnowledgeBase]) -> str:
+    """Return a hint at the concept that a name, or another spelling of an id, is of."""
+    hits = [hit for kb in kbs for hit in kb.search(text, limit=1)]
+    return f"; did you mean {hits[0].id} ({hits[0].name})?" if hits else ""
 
 
 def _told(there: Linked, asked: Asked) -> str:
@@ -135,13 +168,11 @@ def _told(there: Linked, asked: Asked) -> str:
     return f"{count:,} of {of:,} documents"
 
 
-def _show(answer: Answer, title: str, base: KnowledgeBase | None, limit: int) -> None:
+def _show(answer: Answer, title: str, base: Base, limit: int) -> None:
     columns, rows = answer.columns, answer.rows(limit)
     named, name = base is not None and CONCEPT in columns, namer(base)
     shown = [[_cell(cell) for cell in row] + ([name(row[columns.index(CONCEPT)])] if named else []) for row in rows]
-    numbers = [
-        place for place, name in enumerate(columns) if name not in ("document", "value", "text", CONCEPT, "assertion")
-    ]
+    numbers = [place for place, name in enumerate(columns) if name not in WORDS]
     if not shown:
         say(title)
         return

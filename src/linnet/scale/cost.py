@@ -62,6 +62,7 @@ class _Sample:
     documents: int = 0
     size: int = 0
     partly: int = 0  # documents of units that were not read to the end
+    errors: list[dict[str, str]] = field(default_factory=list)
 
 
 def estimate(job: Job) -> Cost:
@@ -76,7 +77,8 @@ def estimate(job: Job) -> Cost:
     units = list(units_of(job.inputs, job.size))
     sample = _sample(job, units)
     if not sample.docs:
-        raise LinnetError("no document of the sample could be read: there is nothing to link")
+        why = f": {sample.errors[0]['reason']}" if sample.errors else ", but there are no errors: it is empty"
+        raise LinnetError(f"no document of the sample could be read{why}")
     documents = sample.documents + sample.partly
     size = sum(unit.size for unit in units)
     if sample.size:
@@ -89,7 +91,7 @@ def estimate(job: Job) -> Cost:
         documents=documents,
         at_least=not known,
         sample=linked,
-        errors=told.counts["errors"],
+        errors=told.counts["errors"] + len(sample.errors),
         rate=(linked - base["documents"]) / max(seconds, 1e-9),
         loading=told.spent.get("loading", 0.0),
         memory=told.memory,
@@ -108,7 +110,7 @@ def _sample(job: Job, units: list[Unit]) -> _Sample:
         reading = Reading(unit, size=1, format=job.inputs.format, options=job.inputs.options)
         count = 0
         while reading.parts is None and time.monotonic() < end:
-            for doc, _source in reading.take([]):
+            for doc, _source in reading.take(sample.errors):
                 count += 1
                 if count <= most:
                     sample.docs.append(doc)

@@ -109,7 +109,8 @@ def run(
 
     Raises:
         FormatError: input that is not there, or a folder that cannot be written to.
-        LinnetError: the folder is of another job, another process leads one there, or workers cannot work.
+        LinnetError: the folder is of another job, another process leads one there, workers cannot work, or nothing
+            could be read.
     """
     check_format(job.format)
     if job.size < 1 or job.workers < 1:
@@ -126,6 +127,8 @@ def run(
         ledger.load(checking)
         try:
             told = _lead(job, units, ledger, tell)
+            if (reason := ledger.nothing_but_errors) is not None:
+                raise LinnetError(f"no document could be read or linked: {reason}")
             finished = True
         finally:
             ledger.close(finished=finished)
@@ -138,6 +141,7 @@ def _lead(job: Job, units: list[Unit], ledger: Ledger, tell: Callable[[Told], No
     told = Told(ledger.total, before=ledger.total["documents"])
     if not schedule:
         return told
+    tell(told)
     leading = _Leading(units, ledger, schedule, told)
     crew = job.gather(job.workers, job.load, job.settings(ledger.aside))
     try:

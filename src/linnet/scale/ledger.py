@@ -31,8 +31,8 @@ import numpy as np
 
 from linnet.errors import FormatError, LinnetError
 from linnet.home import hold
-from linnet.scale.shard_files import sha256, sync
-from linnet.scale.shards import ID, Done
+from linnet.scale.shard_files import ids_in, sha256, sync
+from linnet.scale.shards import ID, Done, hash_of
 from linnet.text.files import replacing
 from linnet.text.json_files import spelled
 
@@ -47,6 +47,8 @@ MANIFEST = "manifest.json"
 ERRORS = "errors.jsonl"
 OURS = ("shard-*.jsonl", "shard-*.parquet", "documents-*.parquet", MANIFEST, ERRORS)
 LISTED = 10_000  # documents whose id came before, which are listed one by one
+HEAD = b'{"made of"'  # of a journal
+INPUT = "names, sizes or times of change of files, or how they are read"
 Key = tuple[int, int]
 
 
@@ -77,6 +79,13 @@ class Ledger:
         """The parts that are done, and how many their units have, where that is known."""
         return {key: told["parts"] for key, told in self._lines.items()}
 
+    @property
+    def nothing_but_errors(self) -> str | None:
+        """The first reason why documents could not be read or linked, if there is none that could."""
+        if self.total["documents"]:
+            return None
+        return next((told["reason"] for key in sorted(self._lines) for told in self._lines[key]["errors"]), None)
+
     # --- an earlier run ----------------------------------------------------------------------------------------------
 
     def load(self, checking: Callable[[int], None]) -> None:
@@ -88,24 +97,36 @@ class Ledger:
         Raises:
             LinnetError: they were of another job.
         """
-        path = self._hidden / JOURNAL
-        whole = 0
-        if path.is_file():
-            with path.open("rb") as stream:
-                head = stream.readline()
-                for text in stream:
-                    if (told := _parsed(text)) is None:
-                        break
-                    self._lines[told["unit"], told["part"]] = told
-                    whole = stream.tell()
-            self._compare(head)
+        whole = self._read_journal()
         if self._drop_damaged(checking):  # their lines must not count again where their ids were
-            self._rewrite(path)
-            whole = _size(path)
+            self._rewrite(self._hidden / JOURNAL)
+            whole = _size(self._hidden / JOURNAL)
         self._open(whole)
         for told in self._lines.values():
             self.total.update(told["counts"])
         self._write_manifest([], finished=False)
+
+    def _read_journal(self) -> int:
+        """Take over the lines of the journal, and return how many of its bytes are good.
+
+        Of a job that has linked nothing, nothing is taken over: its options or its input are likely to be mended.
+        """
+        path = self._hidden / JOURNAL
+        if not path.is_file():
+            return 0
+        with path.open("rb") as stream:
+            head, whole = stream.readline(), 0
+            for text in stream:
+                if (told := _parsed(text)) is None:
+                    break
+                self._lines[told["unit"], told["part"]] = told
+                whole = stream.tell()
+        if head.startswith(HEAD) and not any(told["counts"]["documents"] for told in self._lines.values()):
+            self._lines.clear()
+            self.clear()
+            return 0
+        self._compare(head)
+        return whole
 
     def _compare(self, head: bytes) -> None:
         if not self._lines and _encoded({"made of": self._made_of}).startswith(head):  # torn while the job began
@@ -116,7 +137,8 @@ class Ledger:
         except (ValueError, TypeError, KeyError) as error:
             raise LinnetError(f"{self.folder}: its journal is damaged; link everything afresh with --fresh") from error
         if others and self._lines:
-            made = f"{self.folder}: what is there was made with another {' and another '.join(others)}"
+            named = [f"{key} ({INPUT})" if key == "input" else key for key in others]
+            made = f"{self.folder}: what is there was made with another {' and another '.join(named)}"
             raise LinnetError(f"{made}: give another folder, or link everything afresh with --fresh")
 
     def _drop_damaged(self, checking: Callable[[int], None]) -> bool:
@@ -236,15 +258,24 @@ class Ledger:
         if not len(again):
             return 0, []
         ends = np.cumsum([len(part) for part in parts])
+        listed = np.sort(again[:LISTED]), before[:LISTED][np.argsort(again[:LISTED])]
+        places = zip(*(np.searchsorted(ends, some, "right").tolist() for some in listed), strict=True)
+        named = [(_name(lines[one]), _name(lines[other])) for one, other in places]
+        ids = self._ids_of(hashes[listed[0]], [one for one, _ in named])
         told = [
-            {"source": _name(lines[int(one)]), "reason": f"a document has the id of one in {_name(lines[int(other)])}"}
-            for one, other in zip(
-                np.searchsorted(ends, again[:LISTED], "right"),
-                np.searchsorted(ends, before[:LISTED], "right"),
-                strict=True,
-            )
+            {**({"document": id} if id else {}), "source": one, "reason": f"a document of this id is in {other} too"}
+            for id, (one, other) in zip(ids, named, strict=True)
         ]
         return len(again), told
+
+    def _ids_of(self, hashes: Sequence[Any], names: Sequence[str]) -> list[str]:
+        """Return the ids that hashes are of, by the names of shards that hold them; "" of documents that failed."""
+        wanted = [hash.tobytes() for hash in hashes]
+        meant = set(wanted)
+        found: dict[bytes, str] = {}
+        for name in dict.fromkeys(name for name in names if (self.folder / name).is_file()):
+            found.update({hash: id for id in ids_in(self.folder / name) if (hash := hash_of(id)) in meant})
+        return [found.get(hash, "") for hash in wanted]
 
 
 def _name(line: Mapping[str, Any]) -> str:
@@ -298,6 +329,8 @@ def opened(folder: str | Path, made_of: Mapping[str, Any], *, fresh: bool = Fals
         LinnetError: another process leads a job there.
     """
     place = Path(folder)
+    if place.exists() and not place.is_dir():
+        raise FormatError(folder, "is a file: a job of shards writes a folder")
     try:
         others = [path.name for path in place.iterdir() if path.name != HIDDEN] if place.is_dir() else []
         if others and not is_job(place):
@@ -305,7 +338,8 @@ def opened(folder: str | Path, made_of: Mapping[str, Any], *, fresh: bool = Fals
         (place / HIDDEN).mkdir(parents=True, exist_ok=True)
         lock = hold(place / HIDDEN / LOCK)
     except (OSError, sqlite3.Error) as error:
-        raise FormatError(folder, f"cannot be written to: {error}") from error
+        said = error.strerror if isinstance(error, OSError) and error.strerror else error
+        raise FormatError(folder, f"cannot be written to: {said}") from error
     if lock is None:
         raise LinnetError(f"{folder}: another process is linking to it; wait until it is done, or give another folder")
     try:

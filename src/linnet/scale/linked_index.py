@@ -78,6 +78,8 @@ def shards_of(path: str | Path) -> Shards:
     if not mentions:
         found = sorted(file for ending in ("jsonl", "jsonl.gz") for file in place.glob(f"*.{ending}"))
         documents = [file for file in found if file.name != "errors.jsonl" and not file.name.startswith(".")]
+    if not documents and manifest:
+        raise FormatError(path, "the job that writes there has finished no shard yet, or linked no document")
     if not documents:
         raise FormatError(path, "holds no linked documents: neither shard-… of a job nor JSON Lines (.jsonl)")
     made_of = manifest.get("made of")
@@ -181,7 +183,8 @@ def _build(shards: Shards, part: Path) -> None:
         raise LinnetError(f"{part.parent}: the index needs more memory than {MEMORY}: {error}") from error
     except duckdb.Error as error:
         said = str(error).partition("\n")[0]
-        raise FormatError(shards.documents[0].parent, f"these are no linked documents, or damaged: {said}") from error
+        what = shards.documents[0].parent if len(shards.documents) > 1 else shards.documents[0]
+        raise FormatError(what, f"these are no linked documents, or damaged: {said}") from error
     finally:
         connection.close()
     for path in part.glob("build.db*"):
@@ -230,7 +233,7 @@ def _load_parquet(connection: Any, shards: Shards) -> None:
     )
     [(strange,)] = connection.execute("SELECT count(*) FROM found WHERE id IS DISTINCT FROM document").fetchall()
     if strange:
-        told = f"{strange:,} mentions are not those that documents-….parquet count: the shards are damaged or mixed"
+        told = f"shard-….parquet and documents-….parquet do not belong together ({strange:,} mentions)"
         raise FormatError(shards.mentions[0].parent, told)
     connection.execute("""
         CREATE VIEW mentions AS SELECT unnest(string_split(concepts, '|')) AS concept, doc, mention,

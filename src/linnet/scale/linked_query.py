@@ -22,6 +22,12 @@ from linnet.vocabularies.curies import curie
 
 __all__ = ["WRITTEN", "Asked", "Linked", "ids_under"]
 
+VALUE = "json_extract_string(meta, ?)"
+PARTS = {
+    "": VALUE,
+    "year": f"regexp_extract({VALUE}, '^\\d{{4}}')",
+    "month": f"regexp_extract({VALUE}, '^\\d{{4}}-\\d\\d')",
+}
 TABLES = ("mentions", "documents", "concepts")
 WRITTEN = {".csv": "(FORMAT csv, HEADER)", ".parquet": "(FORMAT parquet)", ".jsonl": "(FORMAT json, ARRAY false)"}
 
@@ -107,14 +113,19 @@ class Linked:
     def by(self, asked: Asked, column: str) -> Answer:
         """Return how many documents hold the concepts asked for, by a value of their meta, and of how many.
 
+        Of a date, ``visit:year`` and ``visit:month`` count by a part.
+
         Raises:
             LinnetError: no document has this in its meta.
         """
         self._find(asked)
-        pointer = "/" + column.replace("~", "~0").replace("/", "~1")
+        name, _, part = (column, "", "") if column in self._keys() else column.rpartition(":")
+        if part not in PARTS or not name:
+            name, part = column, ""
+        pointer = "/" + name.replace("~", "~0").replace("/", "~1")
         answer = self._answer(
-            """
-            SELECT json_extract_string(meta, ?) AS value, count(hits.doc) AS documents, count(*) AS "of"
+            f"""
+            SELECT nullif({PARTS[part]}, '') AS value, count(hits.doc) AS documents, count(*) AS "of"
             FROM documents LEFT JOIN hits USING (doc) GROUP BY value HAVING documents > 0 OR value IS NOT NULL
             ORDER BY TRY_CAST(value AS DOUBLE), value
             """,
@@ -235,11 +246,13 @@ class Answer:
         target = check_output(path)
         if (kind := WRITTEN.get(target.suffix.lower())) is None:
             raise FormatError(path, f"answers are written as {', '.join(WRITTEN)}")
+        if not target.parent.is_dir():
+            raise FormatError(path, f"cannot be written: there is no folder {target.parent}")
         part = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
         try:
-            self._linked._run(f"COPY answer TO {quoted(part)} {kind}", [])
+            self._linked._db.execute(f"COPY answer TO {quoted(part)} {kind}")
             part.replace(target)
-        except (OSError, LinnetError) as error:
+        except (OSError, self._linked._duckdb.Error) as error:
             raise FormatError(path, f"cannot be written: {error}") from error
         finally:
             part.unlink(missing_ok=True)

@@ -21,7 +21,7 @@ from linnet.errors import FormatError, LinnetError, MissingExtraError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["FORMATS", "Shard", "check_format", "sha256", "shard_of", "sync"]
+__all__ = ["FORMATS", "Shard", "check_format", "ids_in", "sha256", "shard_of", "sync"]
 
 CHUNK = 1 << 20
 
@@ -195,6 +195,20 @@ def shard_of(where: Where, key: tuple[int, int], rows: Any) -> Iterator[Shard]:
             shard.drop()
     except OSError as error:
         raise FormatError(where.folder, f"cannot be written: {error.strerror or error}") from error
+
+
+def ids_in(path: Path) -> Iterator[str]:
+    """Yield the ids of the documents of a shard, whose file `path` is, or the first of its files."""
+    if path.suffix == ".parquet":
+        from pyarrow import parquet  # noqa: PLC0415 - an extra
+
+        documents = path.with_name(path.name.replace("shard", "documents"))
+        yield from parquet.read_table(documents, columns=["document"])["document"].to_pylist()
+        return
+    first = json.JSONDecoder()
+    with path.open(encoding="utf-8") as lines:
+        for text in lines:
+            yield first.raw_decode(text, len('{"id":'))[0]  # the rest of the line is not needed
 
 
 def sha256(path: Path) -> str:

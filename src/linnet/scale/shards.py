@@ -25,7 +25,7 @@ from linnet.reporter import Reporter, reporting
 from linnet.scale.shard_files import Shard, shard_of
 from linnet.scale.units import Reading, Unit, reason_of
 
-__all__ = ["ID", "READING", "Done", "Load", "Settings", "Task", "Worker", "place_file"]
+__all__ = ["ID", "READING", "Done", "Load", "Settings", "Task", "Worker", "hash_of", "place_file"]
 
 Load = Callable[[], Pipeline]  # what a worker gets its pipeline from; it is pickled
 
@@ -193,7 +193,8 @@ class _Linking:
     def link(self, reading: Reading) -> None:
         """Link and write what comes next."""
         done, errors = self._done, list[dict[str, str]]()
-        if reading.place < self._task.part:
+        ended = reading.parts is not None and reading.parts <= self._task.part
+        if reading.place < self._task.part or ended:
             done.parts, done.reached = reading.parts, False
             return
         with shard_of(self._settings, self._task.key, self._linker.concepts) as shard:
@@ -201,7 +202,7 @@ class _Linking:
             for number, batch in enumerate(batches(self._noted(reading, errors))):
                 given, self._given = self._given[: len(batch)], self._given[len(batch) :]
                 self._spend("reading")
-                done.ids += b"".join(_hashed(one.doc.id) for one in given)
+                done.ids += b"".join(hash_of(one.doc.id) for one in given)
                 self._link_batch(number, given, shard)
                 self._note(READING, number + 1)
             self._spend("reading")
@@ -286,5 +287,6 @@ class _Linking:
         self._clock = now
 
 
-def _hashed(id: str) -> bytes:
+def hash_of(id: str) -> bytes:
+    """Return 8 bytes that stand for an id."""
     return hashlib.blake2b(id.encode("utf-8", "surrogatepass"), digest_size=ID).digest()

@@ -16,11 +16,13 @@ from typing import Any, NamedTuple
 
 from linnet.corpora.catalog import read_corpus
 from linnet.corpora.faults import Faults
+from linnet.corpora.formats import FORMATS, suffix
 from linnet.corpora.jsonl import cut, read_span
 from linnet.corpora.sources import Named, guess, locate, read_file
 from linnet.data import Document, Rows
 from linnet.errors import FormatError, LinnetError, MissingExtraError, UnreachableError
 from linnet.text.files import absolute, shown
+from linnet.text.remote import is_database
 
 __all__ = ["Inputs", "Reading", "Unit", "digest_of", "reason_of", "units_of"]
 
@@ -144,8 +146,16 @@ def _state(file: Named) -> tuple[int, int | str]:
     try:
         state = file.path.stat()
     except OSError as error:
+        if file.path.is_symlink():  # it leads nowhere: one bad file of many, which its reader tells
+            return 0, 0
         raise FormatError(file.path, f"cannot be read: {error.strerror}") from error
     return state.st_size, state.st_mtime_ns
+
+
+def _is_database(file: Named, format: str | None) -> bool:
+    if chosen := file.format or format:
+        return chosen == "sql"
+    return is_database(file.path) or suffix(file.path) in FORMATS["sql"].suffixes
 
 
 # --- reading ---------------------------------------------------------------------------------------------------------
@@ -182,6 +192,7 @@ class Reading:
         self.unit, self.place = unit, 0  # of the next part
         self._size, self._format, self._options, self._rows = size, format, options, rows
         self._source, self._told = "", list[dict[str, str]]()
+        self._database = False  # whether what is read now is one
         self._docs = self._read()
         self._next = self._step()
 
@@ -226,6 +237,7 @@ class Reading:
         faults = Faults("skip", lambda error, _done: self._tell(error), whole=True)
         options = {"rows": self._rows, "faults": faults, **dict(self._options)}
         for file in unit.files:
+            self._database = _is_database(file, self._format)
             if unit.span is None:
                 yield shown(file.path), read_file(file, self._format, options)
             else:
@@ -233,6 +245,7 @@ class Reading:
                     shown(file.path),
                     read_span(file.path, unit.span[:2], unit.span[2], rows=self._rows, faults=faults),
                 )
+        self._database = False
         if unit.docs:
             yield "", unit.docs
         if unit.split:
@@ -245,6 +258,8 @@ class Reading:
                 raise error
             told = f"{self._source} cannot be read now: {reason_of(error)}; mend this, and run the same command"
             raise LinnetError(told) from error
+        if self._database:  # no row of it is wrong, but the query, or the connection: all behind would be lost
+            raise error
         self._told.append({"source": self._source, "reason": reason_of(error)})
 
 
