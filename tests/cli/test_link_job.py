@@ -37,7 +37,7 @@ def test_a_folder_of_shards(run: Run, recipe: Path, notes: Path, home: Path, tmp
     done = run(*command, f"{out}/", "--workers", 2)
     assert done.code == 0, done.err
     assert f"{out}: 40 documents with 40 mentions" in done.err
-    assert [path.name for path in sorted(out.glob("shard*"))] == [f"shard-0000{n}-0000.jsonl" for n in range(3)]
+    assert [path.name for path in sorted(out.glob("shard*"))] == [f"shard-00000{n}-000000.jsonl" for n in range(3)]
     plain = tmp_path / "plain.jsonl"
     assert run("link", notes, "--pipeline", recipe, "-o", plain).code == 0
     assert b"".join(path.read_bytes() for path in sorted(out.glob("shard*"))) == plain.read_bytes()

@@ -77,7 +77,8 @@ def test_what_is_not_installed_stops_the_job(tmp_path: Path, monkeypatch: pytest
         run(job(tmp_path / "a.parquet", tmp_path / "out"))
     monkeypatch.undo()
     pytest.importorskip("pyarrow")
-    assert run(job(tmp_path / "a.parquet", tmp_path / "out")).counts["errors"] == 1, "now it is read, and damaged"
+    with pytest.raises(LinnetError, match="damaged"):  # now it is read
+        run(job(tmp_path / "a.parquet", tmp_path / "out"))
 
 
 def test_a_database_that_refuses_stops_the_job(tmp_path: Path) -> None:
@@ -116,7 +117,7 @@ def test_names_that_are_no_unicode_are_told(tmp_path: Path) -> None:
         Path(os.fsdecode(os.fsencode(folder) + b"/a\xff.jsonl")).write_text('{"id": 1}\n')
     except OSError:
         pytest.skip("names are Unicode on this disk")
-    (folder / "b.jsonl").write_text('{"id":"x\\ud800","text":"This fails."}\n')
+    (folder / "b.jsonl").write_text('{"id":"x\\ud800","text":"This fails."}\n{"id":"y","text":"Fits."}\n')
     run(job(folder, tmp_path / "out"))
     told = [json.loads(line) for line in (tmp_path / "out" / "errors.jsonl").read_text().splitlines()]
     assert len(told) == 2

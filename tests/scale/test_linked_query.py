@@ -89,7 +89,7 @@ def hits(asked: Asked) -> list[Document]:
 
 def counted(doc: Document, asked: Asked) -> int:
     ids = frozenset().union(*asked.concepts)
-    return sum(len(ids & set(mention.concepts or ())) for mention in found(doc, asked))
+    return sum(bool(ids & set(mention.concepts or ())) for mention in found(doc, asked))
 
 
 QUESTIONS = [
@@ -101,6 +101,12 @@ QUESTIONS = [
     Asked((frozenset(IDS[:2]), frozenset(IDS[4:5])), above=0.5, only=("affirmed", "negated")),
     Asked((frozenset(["HP:9999999"]),)),
 ]
+
+
+def test_a_job_without_a_shard_yet(tmp_path: Path) -> None:
+    (tmp_path / "manifest.json").write_text(json.dumps({"linnet job": 1, "finished": False}))
+    with pytest.raises(FormatError, match="finished no shard yet"):
+        Linked(tmp_path)
 
 
 def test_parts_of_dates(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -124,17 +124,18 @@ def _base(name: str | None, there: Linked, *, needed: bool) -> Base:
     """Return the knowledge base that is named, or those that the documents were linked to, as far as they are here."""
     if name is not None:
         return open_kb(name)
-    made_of = there.shards.made_of
-    versions = [str(one.get(VERSION) or "") for one in (made_of, *made_of.get(SEVERAL, ()))]
-    told = {version: kb_of_version(version) for version in versions if version}
+    told = {version: kb_of_version(version) for version in _versions(there.shards.made_of)}
     found = [kb for kb in told.values() if kb is not None]
-    if needed and (not told or len(found) < len(told)):
-        gone = ", ".join(version for version, kb in told.items() if kb is None)
+    if needed and not (found and len(found) == len(told)):
+        gone = ", ".join(version for version in told if told[version] is None)
         why = f"version {gone} is not among those here" if gone else "the documents do not tell which"
         raise LinnetError(f"--under follows a knowledge base, and {why}: name it with --kb")
-    if len(found) > 1:
-        return Terminologies({kb.path.stem: kb for kb in found})
-    return found[0] if found else None
+    return Terminologies({kb.path.stem: kb for kb in found}) if len(found) > 1 else next(iter(found), None)
+
+
+def _versions(made_of: Mapping[str, Any]) -> list[str]:
+    """Return the versions of the knowledge bases that a job has linked to."""
+    return [str(one[VERSION]) for one in (made_of, *made_of.get(SEVERAL, ())) if one.get(VERSION)]
 
 
 def _ids(id: str, base: Base, *, under: bool) -> frozenset[str]:

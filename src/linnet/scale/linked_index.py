@@ -76,12 +76,11 @@ def shards_of(path: str | Path) -> Shards:
         logger.warning("%s: the job that writes there is not finished: what is there now is queried", path)
     mentions, documents = _tables(place)
     if not mentions:
-        found = sorted(file for ending in ("jsonl", "jsonl.gz") for file in place.glob(f"*.{ending}"))
-        documents = [file for file in found if file.name != "errors.jsonl" and not file.name.startswith(".")]
-    if not documents and manifest:
-        raise FormatError(path, "the job that writes there has finished no shard yet, or linked no document")
+        documents = _lines_of(place)
     if not documents:
-        raise FormatError(path, "holds no linked documents: neither shard-… of a job nor JSON Lines (.jsonl)")
+        unfinished = "is of a job that has finished no shard yet, or linked no document"
+        other = "holds no linked documents: neither shard-… of a job nor JSON Lines (.jsonl)"
+        raise FormatError(path, unfinished if manifest else other)
     made_of = manifest.get("made of")
     return Shards(documents, mentions, made_of if isinstance(made_of, dict) else {}, place / INDEX)
 
@@ -98,6 +97,12 @@ def _tables(place: Path) -> tuple[list[Path], list[Path]]:
 
 def _part(path: Path) -> str:
     return path.name.partition("-")[2]
+
+
+def _lines_of(folder: Path) -> list[Path]:
+    """Return the files of JSON Lines in a folder."""
+    found = sorted(file for ending in ("jsonl", "jsonl.gz") for file in folder.glob(f"*.{ending}"))
+    return [file for file in found if file.name != "errors.jsonl" and not file.name.startswith(".")]
 
 
 def _manifest(path: Path) -> dict[str, Any]:
