@@ -67,7 +67,7 @@ def test_shards_of_several_jobs_are_refused(tmp_path: Path) -> None:
     tables(tmp_path, [doc("a", "HP:0000001")], [doc("b", "HP:0000001")])
     (tmp_path / "shard-000000-000000.parquet").replace(tmp_path / "shard-000001-000000.parquet")
     (tmp_path / "documents-000000-000000.parquet").unlink()
-    with pytest.raises(FormatError, match="do not belong together .1 mentions"):
+    with pytest.raises(FormatError, match="do not belong together"):
         Linked(tmp_path)
 
 
