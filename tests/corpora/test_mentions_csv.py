@@ -153,7 +153,7 @@ def test_mentions_that_are_there_stay(tmp_path: Path) -> None:
         ("1,3,7,fits,,,3 7", "expected parts such as 0 4;10 14, found '3 7'"),
         ("1,3,7,fi s,,,3 5;6 8", "must be the hull"),
         ("1,3,7,fits,,", "has 6 columns, the header has 7"),
-        ("4,3,7,fits,,,", "there is no text for document '4', nor for 0 others"),
+        ("4,3,7,fits,,,", "there is no text for document '4'; mend it"),
         ('"1,3,7,fits,,,', "is not valid CSV"),
     ],
 )
@@ -195,6 +195,18 @@ def test_faults_of_files(tmp_path: Path, content: str | bytes, line: int | None,
     with pytest.raises(FormatError, match=problem) as caught:
         list(read(made(tmp_path, content)))
     assert caught.value.line == line
+
+
+def test_a_corrected_table_may_be_in_the_encoding_of_a_spreadsheet(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    texts = [Document("1", "Frau Müller: Größe 98 cm")]
+    path = made(tmp_path, "document;start;end;text;probability;concepts\r\n1;13;18;Größe;0,9;HP:1\r\n".encode("cp1252"))
+    [doc] = read_mentions(path, texts, corrected=True)
+    assert [(doc.surface(mention), mention.probability) for mention in doc.mentions or ()] == [("Größe", 0.9)]
+    assert "read as Windows-1252" in caplog.text
+    with pytest.raises(FormatError, match="not UTF-8"):
+        list(read_mentions(path, texts))
 
 
 def test_faults_of_callers(tmp_path: Path) -> None:

@@ -17,10 +17,13 @@ from tests.corpora.test_mentions_csv import documents
 
 from linnet.corpora import fitting, read, write
 from linnet.corpora.corrected import read_corrected
+from linnet.corpora.faults import Faults
 from linnet.corpora.mention_table import COLUMNS, ROOM
-from linnet.data import Document, Mention, Span, by_position
+from linnet.data import ASSERTIONS, Concept, Document, Mention, Name, Span, by_position
 from linnet.errors import DataError, FormatError, LinnetError
 from linnet.kb import KnowledgeBase
+from linnet.kb.build import build
+from linnet.kb.terminologies import Terminologies
 
 openpyxl = pytest.importorskip("openpyxl", reason="the extra xlsx is not installed")
 
@@ -92,7 +95,12 @@ def test_a_sheet_can_be_read_and_filtered(tmp_path: Path, kb: KnowledgeBase) -> 
     assert (sheet.freeze_panes, sheet.auto_filter.ref) == ("A2", f"A1:P{len(rows) + 1}")
     assert sheet["E2"].alignment.wrap_text
     assert sheet.column_dimensions["E"].width > 40
-    assert [rule.formula1 for rule in sheet.data_validations.dataValidation] == ['"yes,no"', None]
+    rules = {str(rule.sqref)[0]: rule for rule in sheet.data_validations.dataValidation}
+    asked = [COLUMNS[ord(letter) - ord("A")] for letter in rules]
+    assert asked == ["context", "names", "assertion", "correct", "right_concept"]
+    formulas = ["FALSE", "FALSE", f'"{",".join(ASSERTIONS)}"', '"yes,no"', None]
+    assert [rule.formula1 for rule in rules.values()] == formulas
+    assert "This is not read" in rules["G"].error
     assert book["texts"].sheet_state == "hidden"
 
 
@@ -180,6 +188,7 @@ def test_rows_may_be_deleted_sorted_and_widened(corrected: Callable[..., list[Do
         (put(2, right_concept="Seizur"), 2, "expected an id such as HP:0001250.*found 'Seizur'; names .* need --kb"),
         (put(3, correct="maybe"), 3, "column correct: expected yes, no or nothing, found 'maybe'"),
         (put(4, text="other words"), 4, "say 'Small feet', the row says 'other words'"),
+        (put(2, assertion="absent"), 2, "column assertion: expected one of affirmed, negated, .*found 'absent'"),
         (put(2, start=1.5), 2, "expected two numbers for start and end, found '1.5'"),
         (
             put(2, text=dt.date(2026, 3, 1)),
@@ -212,6 +221,61 @@ def test_a_knowledge_base_knows_ids(corrected: Callable[..., list[Document]], kb
         corrected(put(2, right_concept="HP:9999999"), kb=kb)
     with pytest.raises(FormatError, match=r"no concept has the name 'seizur'.*did you mean one of these: HP:0001250"):
         corrected(put(2, right_concept="seizur"), kb=kb)
+
+
+def test_a_name_may_stand_beside_its_id(corrected: Callable[..., list[Document]], kb: KnowledgeBase) -> None:
+    beside = (
+        put(2, right_concept="HP:0002069 Tonic-clonic seizure"),
+        put(5, right_concept="fits (HP:0001250)"),
+    )
+    for known in (kb, None):
+        [doc] = corrected(*beside, kb=known)
+        assert [concepts for _, concepts, _ in answers(doc)][::3] == [("HP:0002069",), ("HP:0001250",)]
+    with pytest.raises(FormatError, match="'HP:0002069 HP:0001250 fits'"):
+        corrected(put(2, right_concept="HP:0002069 HP:0001250 fits"))
+
+
+def test_it_is_said_what_was_corrected(
+    corrected: Callable[..., list[Document]], kb: KnowledgeBase, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    edits = put(2, right_concept="HP:0002069"), put(3, correct="no"), put(4, text="Small hands"), put(5, names="Coma")
+    [doc] = corrected(*edits, add(document="007", text="night", right_concept="nil", assertion=" Negated"), kb=kb)
+    said, unread = [record.message for record in caplog.records]
+    counts = "1 rejected, 1 with another concept, 1 in another place, 1 added, 1 as they were"
+    assert said.endswith(f"found.xlsx: rows: {counts}")
+    assert "1 rows have names that are not those of their concepts" in unread
+    assert {doc.surface(mention): mention.assertion for mention in doc.mentions or ()}["night"] == "negated"
+
+
+def test_a_sheet_of_several_terminologies(
+    corrected: Callable[..., list[Document]], kb: KnowledgeBase, tmp_path: Path
+) -> None:
+    mesh = build(
+        [Concept("MESH:D1", (Name("Seizure"),)), Concept("MESH:D2", (Name("Night Terrors"),))], tmp_path / "mesh.kb"
+    )
+    both = Terminologies({"hpo": kb, "mesh": mesh})
+    edits = (
+        put(2, right_concept="Night Terrors"),
+        put(3, right_concept="Seizure", terminology="mesh"),
+        put(4, right_concept="Seizure", terminology="hpo"),
+    )
+    [doc] = corrected(*edits, kb=both)
+    found = [(mention.concepts, mention.terminology) for mention in doc.mentions or ()]
+    assert found[:3] == [(("MESH:D2",), "mesh"), (("MESH:D1",), "mesh"), (("HP:0001250",), "hpo")]
+    with pytest.raises(FormatError, match="several concepts have the name 'seizure'"):
+        corrected(put(2, right_concept="seizure"), kb=both)
+
+
+def test_rows_of_a_document_that_there_is_not_can_be_left_out(tmp_path: Path) -> None:
+    write([DOC], tmp_path / "found.xlsx")
+    book = opened(tmp_path / "found.xlsx")
+    put(2, document="007.txt")(book["mentions"])
+    book.save(tmp_path / "found.xlsx")
+    told: list[str] = []
+    faults = Faults("skip", lambda error, _: told.append(error.problem))
+    [doc] = read_corrected(tmp_path / "found.xlsx", None, faults=faults)
+    assert (len(doc.mentions or ()), told) == (3, ["there is no text for document '007.txt'; did you mean '007'?"])
 
 
 def test_a_row_that_is_added_is_found_where_nothing_marks_it(corrected: Callable[..., list[Document]]) -> None:

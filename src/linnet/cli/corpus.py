@@ -7,7 +7,7 @@ import json
 import logging
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -30,6 +30,7 @@ from linnet.corpora.vocabulary import documents
 from linnet.data import Document
 from linnet.errors import FormatError, LinnetError
 from linnet.kb import KnowledgeBase
+from linnet.kb.terminologies import Terminologies
 from linnet.recipes.config import open_kb
 from linnet.reporter import Reporter, reporting
 from linnet.vocabularies.options import given_value
@@ -64,6 +65,12 @@ def _open(kb: str | None) -> KnowledgeBase | None:
     return None if kb is None else open_kb(kb)
 
 
+def _open_all(kbs: Sequence[str]) -> KnowledgeBase | Terminologies | None:
+    """Return the knowledge base that is named, or several as one."""
+    opened = [open_kb(kb) for kb in kbs]
+    return Terminologies({kb.info["name"]: kb for kb in opened}) if len(opened) > 1 else next(iter(opened), None)
+
+
 def _parse_options(format: str | None, texts: list[str] | None) -> dict[str, Any]:
     """Return the options of the format's reader out of ``KEY=VALUE``."""
     if texts and format is None:
@@ -90,7 +97,12 @@ def convert(
         str | None,
         typer.Option(help="SOURCE is a corrected CSV or TSV of mentions; the texts are here: a file, folder or glob."),
     ] = None,
-    kb: Kb = None,
+    kbs: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--kb", help="Knowledge base: a name or a file; repeatable, for a table of several terminologies."
+        ),
+    ] = None,
     on_error: Errors = "stop",
     data: Data = None,
     quiet: Quiet = False,
@@ -103,7 +115,7 @@ def convert(
     listen(quiet=quiet, verbose=verbose)
     target = to or format_of(output)
     refuse_overwriting([source, texts], [output], data=data)
-    base, faults = _open(kb), _count_faults(on_error)
+    base, faults = _open_all(kbs or ()), _count_faults(on_error)
     if is_corrected(source, texts):
         if format or options:
             raise LinnetError(f"--from and --option are for other files than {source}, a corrected table")

@@ -57,7 +57,8 @@ function othersPart(m, seg) {
   const others = doc.mentions.filter((other) => other !== m && other.s.some(([from, to]) => from <= a && b <= to));
   if (!others.length) return "";
   const buttons = others.slice(0, 20).map((other) => {
-    const textContent = `${visible(surface(other).slice(0, 60))}: ${title(other)}`;
+    const from = other.v && other.v !== m.v ? ` (${other.v})` : "";
+    const textContent = `${visible(surface(other).slice(0, 60))}: ${title(other)}${from}`;
     const button = el("button", { type: "button", textContent });
     button.dataset.mention = other.i;
     return button;
@@ -223,7 +224,7 @@ $("app").hidden = false;
 document.body.classList.toggle("framed", self !== top);
 document.body.classList.toggle("alone", islands.length < 2);
 const several = (key) => new Set(index.flatMap((entry) => entry[key])).size > 1;
-$("findings").hidden = !islands.some((island) => /"as":"(?!affirmed)/.test(island.textContent));
+$("said").hidden = $("findings").hidden = !islands.some((island) => /"as":"(?!affirmed)/.test(island.textContent));
 if (matchMedia("(max-width: 42rem)").matches) $("key").open = false;
 $("print-all").hidden = islands.length < 2;
 $("colour").querySelector("[value=terminology]").hidden = !several("terminologies");

@@ -8,9 +8,8 @@ from pathlib import Path
 from linnet.corpora import read
 from linnet.corpora.faults import STOP, Faults
 from linnet.corpora.formats import FORMATS, suffix
-from linnet.data import Document
+from linnet.data import Document, Rows
 from linnet.errors import LinnetError
-from linnet.kb import KnowledgeBase
 
 __all__ = ["is_corrected", "read_corrected"]
 
@@ -25,14 +24,14 @@ def is_corrected(path: str | Path, texts: str | Path | None) -> bool:
 
 
 def read_corrected(
-    path: str | Path, texts: str | Path | None, *, kb: KnowledgeBase | None = None, faults: Faults = STOP
+    path: str | Path, texts: str | Path | None, *, kb: Rows | None = None, faults: Faults = STOP
 ) -> Iterator[Document]:
     """Return the documents of a corrected table, their mentions gold (`linnet.corpora.mention_rows`).
 
     Args:
         path: a sheet of Excel that `linnet link` wrote, or a table with commas, semicolons or tabs between cells.
         texts: where the texts are, of a table that is no sheet of Excel: a file, a folder or a pattern.
-        kb: understands names of concepts in place of ids, and refuses ids that it does not hold.
+        kb: one, or several, that understand names of concepts in place of ids, and refuses ids that it does not hold.
         faults: what is done about rows that cannot be read.
 
     Raises:

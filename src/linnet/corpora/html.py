@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, TextIO
 
 from linnet.corpora.counting import utf16_units
@@ -197,14 +197,23 @@ class _Shelf:
 
     def entries(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """Yield id and description of every concept: name, and for answers definition, synonyms, parents, branch."""
-        lineage = _Lineage(self)
-        branches = lineage.branches(self.answers)
+        branches: dict[str, str] = {}
+        for ids in self._by_terminology():
+            branches |= _Lineage(self).branches(ids)
         for id in self.answers:
             if concept := self.find(id):
                 yield id, self._describe(concept, id, branches.get(id, ""))
         for id in dict.fromkeys(itertools.chain(branches.values(), self.others)):
             if id not in self.answers and (name := self._name(id)):
                 yield id, {"n": name}
+
+    def _by_terminology(self) -> Collection[list[str]]:
+        """Return the answers of each terminology: the branches of one would be too wide beside another."""
+        kbs: Mapping[str, Container[str]] = getattr(self.kb, "kbs", {})
+        groups: dict[str, list[str]] = {}
+        for id in self.answers:
+            groups.setdefault(next((name for name, kb in kbs.items() if id in kb), ""), []).append(id)
+        return groups.values()
 
     def _describe(self, concept: Concept, id: str, branch: str) -> dict[str, Any]:
         entry: dict[str, Any] = {"n": concept.name}

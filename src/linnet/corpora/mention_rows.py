@@ -4,7 +4,7 @@
     ``no``: there is no such mention, unless right_concept says what it is; ``yes`` or empty: it is right.
 ``right_concept``
     what is right instead of concepts: one id or several (``HP:0001250|HP:0001263``), ``NIL`` for none; with a knowledge
-    base also names of concepts.
+    base also names of concepts. A name may stand beside its id, as search results and pages show them.
 a row without start and end
     was added by hand: its text is looked for in the document, where rows do not mark it already.
 a text that its offsets do not say
@@ -14,28 +14,35 @@ a text that its offsets do not say
 from __future__ import annotations
 
 import itertools
+import logging
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from functools import partial
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 from linnet.corpora.faults import Faults
 from linnet.corpora.ids import to_curie
 from linnet.corpora.layout import hull
-from linnet.corpora.mention_table import UNCALIBRATED, clip, split
-from linnet.data import Document, Mention, Rows, Span, by_position
+from linnet.corpora.mention_table import UNCALIBRATED, clip, join, split
+from linnet.corpora.names import namer
+from linnet.data import ASSERTIONS, Document, Mention, Rows, Span, by_position
 from linnet.errors import DataError, FormatError, UnknownConceptError, did_you_mean
 
 __all__ = ["Row", "Table"]
 
+logger = logging.getLogger(__name__)
+
 PARTS = re.compile(r"[0-9]{1,12} [0-9]{1,12}(?:;[0-9]{1,12} [0-9]{1,12})+")
 NUMBER = re.compile(r"[0-9]{1,12}")
 AN_ID = re.compile(r"[A-Za-z][\w.-]*:\S+")
+ID_INSIDE = re.compile(r"(?<![\w.:-])[A-Za-z][\w.-]*:[\w.-]*[0-9][\w.-]*")  # with a name beside it
 WRITTEN_ID = re.compile(r"[:0-9]")  # what ids have and names seldom
 NONE = frozenset({"nil", "none", "no concept", "-"})
 YES, NO = frozenset({"", "yes", "y", "true", "1"}), frozenset({"no", "n", "false", "0"})
 WHERE = ("start", "end", "text")
+DONE = ("rejected", "with another concept", "in another place", "added", "as they were")
 
 
 class Row(NamedTuple):
@@ -53,20 +60,22 @@ class Row(NamedTuple):
         return cls(line, {column: row[place] for column, place in places.items()}, others)
 
 
-class Table(NamedTuple):
+@dataclass(frozen=True)
+class Table:
     """What the rows of a file have in common.
 
     Args:
         path: how messages name the file.
         faults: what is done about rows that cannot be read.
         corrected: people went through it: what it holds is gold.
-        kb: a knowledge base that knows ids and names of concepts.
+        kb: a knowledge base, or several, that know ids and names of concepts.
     """
 
     path: str
     faults: Faults
     corrected: bool = False
     kb: Rows | None = None
+    done: Counter[str] = field(default_factory=Counter)  # what people did -> in how many rows
 
     def mentions(self, rows: Sequence[Row], doc: Document) -> tuple[Mention, ...]:
         """Return the mentions that rows say a document has."""
@@ -95,9 +104,19 @@ class Table(NamedTuple):
             seen.add(doc.id)
             found = self.mentions(waiting.pop(doc.id, ()), doc)
             yield replace(doc, mentions=found if self.corrected else (*(doc.mentions or ()), *found))
-        for id, [first, *_] in waiting.items():
-            problem = f"there is no text for document {id!r}, nor for {len(waiting) - 1:,} others"
-            raise self.fault(first, problem + did_you_mean(id, itertools.islice(seen, 10_000)))
+        for left, (id, [first, *_]) in zip(range(len(waiting) - 1, -1, -1), waiting.items(), strict=True):
+            problem = f"there is no text for document {id!r}" + (f", nor for {left:,} others" if left else "")
+            self.faults.leave_out(self.fault(first, problem + did_you_mean(id, itertools.islice(seen, 10_000))))
+        if self.corrected:
+            self._say_done()
+
+    def _say_done(self) -> None:
+        """Say what was corrected, so that people see whether all of it arrived."""
+        counts = ", ".join(f"{self.done[what]:,} {what}" for what in DONE if self.done[what])
+        logger.info("%s: rows: %s", self.path, counts or "none")
+        if unread := self.done["names"]:
+            problem = "rows have names that are not those of their concepts; names are not read, concepts are"
+            logger.warning("%s: %s %s: write what is right into right_concept", self.path, f"{unread:,}", problem)
 
     def fault(self, row: Row, problem: str) -> FormatError:
         """Return the error of a row."""
@@ -110,27 +129,46 @@ class Table(NamedTuple):
                 raise self.fault(row, f"says {by_hand!r} of nothing: fill in document and text, or delete the row")
             return None
         if self._is_wrong(row) and not by_hand:
+            self.done["rejected"] += 1
             return None
         try:
             spans, moved = self._spans(row, doc, marked)
             start, end, parts = hull(spans)
+            concepts = self._concepts(row)
             mention = Mention(
                 start,
                 end,
                 parts=parts,
                 types=_types(row),
                 source=row.cells.get("source") or "gold",  # type: ignore[arg-type]  # checked by the record
-                concepts=self._concepts(row),
+                concepts=concepts,
                 **_probability(row.cells),
-                terminology=row.cells.get("terminology", ""),
-                assertion=row.cells.get("assertion", ""),  # type: ignore[arg-type]  # checked by the record
+                terminology=row.cells.get("terminology", "") or self._holder(concepts),
+                assertion=_assertion(row.cells),
                 meta={"columns": row.others} if row.others else {},
             )
         except (DataError, ValueError) as error:
             raise self.fault(row, str(error)) from error
+        self._count(row, mention, moved=moved)
         if by_hand or moved:  # nobody said how probable that is
             return replace(mention, source="gold", probability=None, calibration="")
         return replace(mention, source="gold") if self.corrected else mention
+
+    def _count(self, row: Row, mention: Mention, *, moved: bool) -> None:
+        """Count a row by what people did to it."""
+        if not row.cells["start"]:
+            self.done["added"] += 1
+        elif row.cells.get("right_concept", "").strip():
+            self.done["with another concept"] += 1
+        else:
+            self.done["in another place" if moved else "as they were"] += 1
+            names = [self._name(id) for id in mention.concepts or ()]
+            if (said := row.cells.get("names", "")) and any(names) and said != clip(join(names)):
+                self.done["names"] += 1
+
+    @cached_property
+    def _name(self) -> Callable[[str], str]:
+        return namer(self.kb)
 
     def _is_wrong(self, row: Row) -> bool:
         said = row.cells.get("correct", "").strip().casefold()
@@ -175,18 +213,30 @@ class Table(NamedTuple):
         return id
 
     def _named(self, row: Row, column: str, value: str) -> str:
-        search: Any = getattr(self.kb, "search", None)
-        expected = "expected an id such as HP:0001250, several with | between, or NIL"
-        if search is None or not value:
-            raise self.fault(row, f"column {column}: {expected}, found {value!r}; names of concepts need --kb")
-        hits = search(value, limit=5)
+        search = self._search(row)
+        hits = search(value, limit=5) if search and value else []
         exact = {hit.id for hit in hits if hit.tier in ("id", "exact")}
+        if not exact:
+            exact = set(ID_INSIDE.findall(value))
+        expected = "expected an id such as HP:0001250, several with | between, or NIL"
+        if not (search or exact):
+            raise self.fault(row, f"column {column}: {expected}, found {value!r}; names of concepts need --kb")
         if len(exact) != 1:
             near = ", ".join(f"{hit.id} {hit.name}" for hit in hits)
             how = f"; did you mean one of these: {near}" if near else ""
             many = "several concepts have" if exact else "no concept has"
             raise self.fault(row, f"column {column}: {many} the name {value!r}: {expected}{how}")
         return str(exact.pop())
+
+    def _search(self, row: Row) -> Any:
+        """Return what searches the terminology of a row, or all that there are."""
+        kbs = getattr(self.kb, "kbs", {})
+        return getattr(kbs.get(row.cells.get("terminology", ""), self.kb), "search", None)
+
+    def _holder(self, concepts: Sequence[str] | None) -> str:
+        """Return the name of that of several terminologies which holds the concepts."""
+        kbs = getattr(self.kb, "kbs", {})
+        return next((name for name, kb in kbs.items() if concepts and concepts[0] in kb), "")
 
     # --- places ------------------------------------------------------------------------------------------------------
 
@@ -259,6 +309,13 @@ def _across(said: str, text: str, span: Span) -> Span | None:
     places = _occurrences(said, text) if said.strip() else []
     found = [place for place in places if place.start < span.end and span.start < place.end]
     return found[0] if len(found) == 1 else None
+
+
+def _assertion(cells: Mapping[str, str]) -> Any:
+    said = cells.get("assertion", "").strip().casefold()
+    if said and said not in ASSERTIONS:
+        raise ValueError(f"column assertion: expected one of {', '.join(ASSERTIONS)}, found {said!r}")
+    return said
 
 
 def _types(row: Row) -> tuple[str, ...]:

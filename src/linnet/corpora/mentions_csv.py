@@ -7,15 +7,17 @@ mentions. A file (not standard output) begins with a byte order mark, without wh
 A text that a spreadsheet would run as a formula has an apostrophe in front (`linnet.text.cells`). Probabilities have
 four decimals.
 
-What people corrected is read as `linnet.corpora.mention_rows` says. Columns of others are kept in a mention's
-``meta["columns"]``, names (of concepts) and context are not read. A mention whose cell of concepts is empty has none
-(``()``), in a file without that column nobody said (None).
+What people corrected is read as `linnet.corpora.mention_rows` says, also in Windows-1252. Columns of others are kept
+in a mention's ``meta["columns"]``, names (of concepts) and context are not read. A mention whose cell of concepts is
+empty has none (``()``), in a file without that column nobody said (None).
 """
 
 from __future__ import annotations
 
+import codecs
 import csv
 import itertools
+import logging
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -28,13 +30,16 @@ from linnet.corpora.names import namer
 from linnet.data import Document, Rows
 from linnet.errors import DataError, FormatError
 from linnet.text.cells import DELIMITERS, check_columns, column_places, csv_rows, quote_formula, unquote_formula
-from linnet.text.files import open_text, shown
+from linnet.text.files import CHUNK, STDIO, open_bytes, open_text, shown
 
 __all__ = ["COLUMNS", "DOCUMENT_TEXT", "carried", "read", "read_mentions", "write"]
+
+logger = logging.getLogger(__name__)
 
 DOCUMENT_TEXT = "document_text"
 REQUIRED = ("document", "start", "end")
 BOM = "\ufeff"
+UTF8 = "utf-8"
 
 # --- writing ---------------------------------------------------------------------------------------------------------
 
@@ -158,14 +163,35 @@ def read_mentions(
         DataError: two of the texts have the same id.
     """
     check_columns(columns or {}, (*COLUMNS, DOCUMENT_TEXT))
-    return Table(shown(path), faults, corrected, kb).attach(_rows(path, columns or {}, REQUIRED), texts)
+    encoding = _encoding(path) if corrected else UTF8
+    rows = _rows(path, columns or {}, REQUIRED, encoding=encoding)
+    return Table(shown(path), faults, corrected, kb).attach(rows, texts)
+
+
+def _encoding(path: str | Path) -> str:
+    """Return the encoding of a table that a spreadsheet saved: of Excel's plain *CSV*, it is Windows-1252."""
+    if str(path) == STDIO:
+        return UTF8
+    decoder = codecs.getincrementaldecoder(UTF8)()
+    with open_bytes(path) as stream:
+        try:
+            for chunk in iter(lambda: stream.read(CHUNK), b""):
+                decoder.decode(chunk)
+        except UnicodeDecodeError:
+            logger.warning("%s: not UTF-8: read as Windows-1252, as Excel saves it", shown(path))
+            return "cp1252"
+    return UTF8
 
 
 def _rows(
-    path: str | Path, columns: Mapping[str, str], required: Sequence[str], header: Sequence[str] = ()
+    path: str | Path,
+    columns: Mapping[str, str],
+    required: Sequence[str],
+    header: Sequence[str] = (),
+    encoding: str = UTF8,
 ) -> Iterator[Row]:
     name = shown(path)
-    lines = open_text(path, keep_ends=True)
+    lines = open_text(path, keep_ends=True, encoding=encoding)
     first = next(lines)
     cut = next((mark for mark in DELIMITERS if mark in first), ",")
     table = csv_rows(itertools.chain([first], lines), name, cut)

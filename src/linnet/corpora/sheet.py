@@ -22,7 +22,7 @@ from linnet.corpora.faults import STOP, Faults
 from linnet.corpora.mention_rows import Row, Table
 from linnet.corpora.mention_table import COLUMNS, ROOM, TABLE, Cell, Column, clip, tabled
 from linnet.corpora.names import namer
-from linnet.data import Document, Rows
+from linnet.data import ASSERTIONS, Document, Rows
 from linnet.errors import DataError, FormatError, MissingExtraError
 from linnet.text.cells import column_places
 from linnet.text.files import BOMB_BYTES, BOMB_RATIO, open_bytes, shown
@@ -38,12 +38,14 @@ CLIPPED = ("text", "context", "names")  # what a cell need not hold whole, since
 DEFLATE = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # zipfile unpacks others with no limit of memory
 ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4})_")
 ESCAPES = re.compile(r"_(?=x[0-9A-Fa-f]{4}_)|[\0-\x08\x0b-\x1f\ud800-\udfff\ufffe\uffff]")
-BY_HAND = {  # columns that people fill in -> the values they choose from, if they do, and what they are told
+UNREAD = "This is not read. Write the right concept into right_concept, the mention as the letter has it into text."
+TOLD = {  # columns -> the values that people choose from, if they do, and what they are told
     "correct": (("yes", "no"), "Yes or empty: it is right. No, and right_concept empty: nothing is named here."),
     "right_concept": (
         (),
-        "If concepts are wrong, the right id, such as HP:0001250; several with | between; NIL: none.",
+        "If concepts are wrong, the right id or name: HP:0001250 or Seizure; several with | between; NIL: none.",
     ),
+    "assertion": (ASSERTIONS, "What the text says of it. Choose another if that is wrong."),
 }
 
 
@@ -97,8 +99,10 @@ class _Book:
             self._book.add_named_style(openpyxl.styles.NamedStyle(name, **look))
         self.mentions = self._sheet(MENTIONS, [(column.name, column.width, _style(column)) for column in TABLE])
         for place, column in enumerate(TABLE):
-            if column.by_hand:
-                self._ask(openpyxl, place, column)
+            if column.name in TOLD:
+                self._ask(openpyxl, place, column.name)
+            elif column.name in ("context", "names"):
+                self._refuse(openpyxl, place)
         widths = zip(TEXT_COLUMNS, (16, 8, 100), strict=True)
         self.texts = self._sheet(TEXTS, [(name, width, "plain") for name, width in widths])
         self.texts.sheet_state = "hidden"
@@ -116,16 +120,23 @@ class _Book:
         sheet.append([self._text(sheet, name, "head") for name, _, _ in columns])
         return sheet
 
-    def _ask(self, openpyxl: Any, place: int, column: Column) -> None:
+    def _ask(self, openpyxl: Any, place: int, column: str) -> None:
         """Say beside the cells of a column what goes into them."""
-        letter = _letter(place)
-        values, prompt = BY_HAND[column.name]
+        values, prompt = TOLD[column]
         rule = openpyxl.worksheet.datavalidation.DataValidation(allow_blank=True, showInputMessage=True)
-        rule.promptTitle, rule.prompt = column.name, prompt
+        rule.promptTitle, rule.prompt = column, prompt
         if values:
             rule.type, rule.formula1, rule.showErrorMessage = "list", f'"{",".join(values)}"', True
             rule.error = f"Choose {' or '.join(values)}, or leave it empty."
-        rule.add(f"{letter}2:{letter}{LAST_ROW}")
+        self._rule(rule, place)
+
+    def _refuse(self, openpyxl: Any, place: int) -> None:
+        """Let nobody type into a column that is not read."""
+        rule = openpyxl.worksheet.datavalidation.DataValidation("custom", "FALSE", showErrorMessage=True, error=UNREAD)
+        self._rule(rule, place)
+
+    def _rule(self, rule: Any, place: int) -> None:
+        rule.add(f"{_letter(place)}2:{_letter(place)}{LAST_ROW}")
         self.mentions.data_validations.append(rule)
 
     def add(self, doc: Document, name: Callable[[str], str]) -> None:

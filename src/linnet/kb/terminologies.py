@@ -10,6 +10,7 @@ from pathlib import Path
 from linnet.data import Concept
 from linnet.errors import UnknownConceptError
 from linnet.kb.knowledge_base import KnowledgeBase
+from linnet.kb.search import Hit
 
 __all__ = ["Terminologies"]
 
@@ -68,6 +69,15 @@ class Terminologies:
     def meant(self, id: str) -> str:
         """Return the live concept's id that `id` is another spelling of; "" if there is none."""
         return next((way for kb in self._listed if (way := kb.meant(id))), "")
+
+    def search(self, text: str, *, limit: int = 20) -> list[Hit]:
+        """Return concepts of all of them for what a person types, those whose name is equal first."""
+        found = [
+            hit._replace(row=place * STRIDE + hit.row)
+            for place, kb in enumerate(self._listed)
+            for hit in kb.search(text, limit=limit)
+        ]
+        return sorted(found, key=lambda hit: hit.tier not in ("id", "exact"))[:limit]
 
     def name_texts(self, rows: Sequence[int]) -> list[str]:
         """Return the texts of the names in these rows."""

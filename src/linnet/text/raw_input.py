@@ -153,7 +153,9 @@ def decode(data: bytes, path: str, encoding: str, *, offset: int, line: int) -> 
         return data.decode(encoding)
     except UnicodeDecodeError as error:
         where = f"byte 0x{data[error.start]:02x} at offset {offset + error.start:,}"
-        cure = "convert it with: iconv -f LATIN1 -t UTF-8 (or whatever encoding it has)"
+        cure = (
+            "convert it with: iconv -f LATIN1 -t UTF-8 (or whatever encoding it has), or save it as UTF-8 in an editor"
+        )
         name = encoding.upper()
         problem = f"not {name}: {where}; {cure}"
         raise FormatError(path, problem, line=line + data.count(b"\n", 0, error.start)) from error
