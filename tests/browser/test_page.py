@@ -160,6 +160,8 @@ def test_terminologies_have_colours_of_their_own(browser: Browser, tmp_path: Pat
     card = page.text("#card")
     assert "Also marked here" in card
     assert "Terminology" in card
+    assert "(mesh)" in card or "(hpo)" in card, "where the other one is from"
+    assert page.js("document.querySelector('#said').hidden"), "nothing is said by rules here"
     page.close()
 
 
@@ -210,6 +212,7 @@ def test_what_the_text_says_is_shown_and_filtered(letters: Page) -> None:
         *(False,) * 2,
         *(True,) * 4,
     ]
+    assert not letters.js("document.querySelector('#said').hidden")
     letters.js("document.querySelector('#assertion').value = 'affirmed'")
     letters.js("document.querySelector('#assertion').dispatchEvent(new Event('change'))")
     bright = letters.js("[...document.querySelectorAll('.seg:not(.dim)')].map((one) => one.textContent).join()")

@@ -191,6 +191,14 @@ def test_branches_part_the_concepts_where_the_tree_parts_them() -> None:
     assert branches(tree(), "A:0", "B:1") == {"A:0": "A:0", "B:1": "A:0"}
 
 
+def test_branches_of_one_terminology_are_not_too_wide_beside_another() -> None:
+    kb = Fake(*tree().concepts, Concept("X:1"), Concept("X:2"))
+    ids = ("C:1", "C:3", "X:1", "X:2")
+    assert branches(kb, *ids)["C:1"] == "A:0"
+    kb.kbs = {"c": {"C:1", "C:3"}, "x": {"X:1", "X:2"}}  # type: ignore[attr-defined]
+    assert branches(kb, *ids) == {"C:1": "B:1", "C:3": "B:2", "X:1": "X:1", "X:2": "X:2"}
+
+
 def test_branches_survive_cycles_and_missing_parents() -> None:
     loop = Fake(Concept("L:1", parents=("L:2",)), Concept("L:2", parents=("L:1", "L:3")), Concept("L:3"))
     assert branches(loop, "L:1", "L:2") == {"L:1": "L:2", "L:2": "L:2"}

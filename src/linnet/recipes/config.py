@@ -105,7 +105,7 @@ def read_recipe(source: str | Path, *, changes: Sequence[str] = ()) -> Recipe:
 
 def _hint(source: str) -> str:
     """Return what may have been meant by the name of a recipe that there is not."""
-    if hint := did_you_mean(source, recipes()):
+    if hint := did_you_mean(source, [name for name in recipes() if ("/" in name) == ("/" in source)]):
         return hint
     at_hub = f"; at the Hugging Face Hub it is {AT_HUB}{source}" if OWNED.fullmatch(source) else ""
     plain = [name for name in recipes() if "/" not in name]
