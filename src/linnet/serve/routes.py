@@ -11,7 +11,8 @@ import inspect
 import json
 import logging
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from contextlib import contextmanager
 from importlib.metadata import version
 from typing import Annotated, Any
 
@@ -53,6 +54,7 @@ BODY = {
     },
 }
 SHOWN = 20  # parents of a concept
+SOON = 1.0  # seconds for an answer before somebody looks whether its client is still there
 
 
 def add_routes(router: APIRouter) -> APIRouter:
@@ -121,11 +123,21 @@ async def link(request: Request) -> Response:
             linker.submit(job)
         if LINES in request.headers.get("accept", ""):
             return Lines(linking, job)
-        watching = asyncio.ensure_future(_watch(request, job))
-        try:
+        with _watched(request, job):
             return await _answer(linking, linker, job)
-        finally:
-            watching.cancel()
+
+
+@contextmanager
+def _watched(request: Request, job: Job) -> Iterator[None]:
+    """Abandon a job whose client has gone, unless it is answered at once, as most are."""
+    begun = list[asyncio.Task[None]]()
+    timer = asyncio.get_running_loop().call_later(SOON, lambda: begun.append(asyncio.create_task(_watch(request, job))))
+    try:
+        yield
+    finally:
+        timer.cancel()
+        for task in begun:
+            task.cancel()
 
 
 async def _watch(request: Request, job: Job) -> None:
