@@ -1,15 +1,19 @@
-"""Dictionaries and JSON values that refuse to change, so that records can share them."""
+"""Dictionaries and JSON values that refuse to change, so that records can share them, and changed copies of records."""
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Mapping
+from dataclasses import fields
 from typing import Any, NoReturn, TypeVar
 
 from linnet.errors import DataError
 
-__all__ = ["EMPTY", "FrozenDict", "freeze"]
+__all__ = ["EMPTY", "FrozenDict", "changed", "freeze"]
 
 V = TypeVar("V")
+R = TypeVar("R")
 DEEPEST = 100  # levels of a value; beyond some hundred, neither pickle nor json can write what they could read
 
 
@@ -59,3 +63,26 @@ def _freeze(value: Any, level: int) -> Any:
         dict.update(made, {str(key): _freeze(item, level + 1) for key, item in value.items()})
         return made if made else EMPTY
     return tuple(_freeze(item, level + 1) for item in value)
+
+
+def changed(record: R, **values: Any) -> R:
+    """Return a changed copy of a dataclass, checked like every other, in half the time of `dataclasses.replace`.
+
+    Its constructor must take all fields, in their order.
+
+    >>> from linnet.data import Passage
+    >>> changed(Passage(0, 5, "title"), end=7)
+    Passage(start=0, end=7, kind='title', meta={})
+    """
+    read, places = _fields(type(record))
+    made = [*read(record)]
+    for name, value in values.items():
+        made[places[name]] = value
+    return type(record)(*made)
+
+
+@functools.cache
+def _fields(kind: type[Any]) -> tuple[operator.attrgetter[tuple[Any, ...]], dict[str, int]]:
+    """Return what reads all fields of a record, and the place of each."""
+    names = [one.name for one in fields(kind)]
+    return operator.attrgetter(*names), {name: place for place, name in enumerate(names)}

@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from linnet.text import triggers
 from linnet.text.scopes import find_scopes
 from linnet.text.sections import find_sections
 from linnet.text.triggers import cut, find_triggers, lower, places
@@ -91,3 +97,24 @@ def test_headings_in_one_line_and_unknown_ones() -> None:
         ("family", "FHx: gout. Note: well"),
         ("allergies", "Allergien:\nPenicillin"),
     ]
+
+
+class Anything(dict[str, Any]):
+    """Every word may begin a trigger, whatever follows it."""
+
+    def get(self, key: str, default: Any = None) -> None:
+        return None
+
+
+WORDS = sorted(
+    {word for _, _, _, listed in TABLE for word in cut(re.sub(r"\{\w+\}|[|<]", " ", listed), 0, len(listed))}
+)
+
+
+@given(st.lists(st.sampled_from([*WORDS, "3", "72", "2015", "{year}", "", "gout"]), max_size=12))
+def test_words_that_are_passed_over_begin_no_trigger(words: list[str]) -> None:
+    found = list(find_triggers(words))
+    whole = triggers._table()._replace(after=Anything())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(triggers, "_table", lambda: whole)
+        assert found == list(find_triggers(words))

@@ -9,8 +9,10 @@ the name "diabetes mellitus type 2".
 
 from __future__ import annotations
 
+import itertools
+import re
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -20,7 +22,8 @@ from linnet.detect.name_table import MASK, U64, Kind, NameTable, word_code
 from linnet.text.known_forms import KnownForms
 from linnet.text.misspelt import Misspelt
 from linnet.text.short_forms import Occurrence, ShortForms
-from linnet.text.tokens import HYPHENS, Gap, Tokens, gap_kind, tokenize
+from linnet.text.token_lots import Lot, tokenize_lot
+from linnet.text.tokens import HYPHENS, Gap, Tokens
 from linnet.text.variants import CONJUNCTIONS, PREFIXES
 
 __all__ = ["Batch", "Ints", "Text", "Vocabulary", "read_texts"]
@@ -29,7 +32,7 @@ Ints = npt.NDArray[np.intp]
 
 PHRASE = "\0"  # begins what stands for several words in the place of one; no word of a text holds it
 STOP = "-"  # no word, which counts as a stop word in every language
-SUSPENDED = tuple(hyphen + " " for hyphen in HYPHENS)  # "hypo- and hyperthyroidism"
+SUSPENDED = re.compile(rf"[{HYPHENS}] ")  # "hypo- and hyperthyroidism"
 LEAST_STEM = 4  # letters of what a suspended prefix is put before
 MISSPELT = 0.85  # probability of a word that is taken for a typing error
 
@@ -72,15 +75,18 @@ class Batch(NamedTuple):
 class Vocabulary(dict[str, int]):
     """Codes of the words met so far: surface -> row of ``hashes`` and ``kinds``, filled in as words come.
 
-    ``corrected`` are the codes of words that are taken for misspelt ones, with what they are taken for.
+    ``corrected`` are the codes of words that are taken for misspelt ones, with what they are taken for; ``opens`` says
+    which words are among `firsts`.
     """
 
-    def __init__(self, table: NameTable, misspelt: Misspelt | None = None) -> None:
+    def __init__(self, table: NameTable, misspelt: Misspelt | None = None, firsts: Container[str] = ()) -> None:
         super().__init__()
         self.table = table
         self.misspelt = misspelt
+        self.firsts = firsts
         self.corrected: dict[int, str] = {}
         self.odd = np.zeros(1 << 12, np.bool_)  # which codes are among them
+        self.opens = np.zeros(1 << 12, np.bool_)
         self.hashes = np.zeros(1 << 12, np.uint64)
         self.kinds = np.zeros(1 << 12, np.uint8)
         self.size = 1  # code 0 stands for words too long to be kept
@@ -98,9 +104,11 @@ class Vocabulary(dict[str, int]):
                 self.hashes = np.concatenate([self.hashes, np.zeros_like(self.hashes)])
                 self.kinds = np.concatenate([self.kinds, np.zeros_like(self.kinds)])
                 self.odd = np.concatenate([self.odd, np.zeros_like(self.odd)])
+                self.opens = np.concatenate([self.opens, np.zeros_like(self.opens)])
             code, self.size = self.size, self.size + 1
             self.hashes[code] = hash
             self.kinds[code] = Kind.KNOWN if kind == Kind.UNKNOWN and self.table.knows(hash) else kind
+            self.opens[code] = surface in self.firsts
             self[surface] = code
             if word:
                 self.corrected[code], self.odd[code] = word, True
@@ -113,11 +121,9 @@ class Vocabulary(dict[str, int]):
         return sum(int(self.hashes[code]) for code in codes) & MASK, Kind.KNOWN if known else Kind.UNKNOWN
 
 
-class _Read(NamedTuple):
-    """One text: its words, where its sentences begin, and the places of its short forms and of its silent words."""
+class _Forms(NamedTuple):
+    """The short forms of some texts: the places of their words, of silent ones, and what those that are read count."""
 
-    tokens: Tokens
-    borders: Sequence[int]
     expanded: list[int]
     silent: list[tuple[int, int]]  # the first word, and the one behind the last
     shares: dict[int, float]
@@ -125,40 +131,43 @@ class _Read(NamedTuple):
 
 def read_texts(texts: Sequence[Text], vocabulary: Vocabulary, known: KnownForms | None = None) -> Batch:
     """Return `texts` as one sequence of content words."""
-    read = [_read(text, known) for text in texts]
-    sizes = np.fromiter((len(one.tokens.surfaces) for one in read), np.intp, len(read))
-    before = (np.cumsum(sizes) - sizes).tolist()
-    surfaces = [surface for one in read for surface in one.tokens.surfaces]
+    lot = tokenize_lot([text.text for text in texts])
+    _complete(lot)
+    surfaces, gaps = lot.surfaces, lot.gaps
     codes = np.fromiter(map(vocabulary.__getitem__, surfaces), np.intp, len(surfaces))
-    gap_texts = [gap for one in read for gap in one.tokens.gaps[:-1]]
-    gaps = np.fromiter(map(_GAPS.__getitem__, gap_texts), np.intp, len(surfaces))
-    number = np.repeat(np.arange(len(read)), sizes)
-    starts = _joined([one.tokens.starts for one in read])
-    sentence = _joined([np.searchsorted(one.borders, one.tokens.starts, side="right") for one in read])
-    breaks = gaps == Gap.PARAGRAPH
-    breaks[1:] |= (number[1:] != number[:-1]) | (sentence[1:] != sentence[:-1])
+    forms = _write_out(texts, lot, codes, vocabulary, known)
+    breaks = _breaks(texts, lot)
     kinds = vocabulary.kinds[codes]
     kept = np.flatnonzero(kinds != Kind.STOP)
-    silent = [(first + at, last + at) for one, at in zip(read, before, strict=True) for first, last in one.silent]
-    shares = {first + at: share for one, at in zip(read, before, strict=True) for first, share in one.shares.items()}
+    shares = forms.shares
     if vocabulary.corrected:
         kinds = kinds.copy()
         shares |= _correct(surfaces, codes, kinds, breaks | (gaps >= Gap.BREAK), vocabulary)
+    numbers = np.repeat(np.arange(len(texts)), np.diff(lot.firsts))[kept]
     return Batch(
         surfaces=[surfaces[at] for at in kept.tolist()],
         hashes=vocabulary.hashes[codes[kept]],
         kinds=kinds[kept],
-        texts=number[kept],
-        starts=starts[kept],
-        ends=_joined([one.tokens.ends for one in read])[kept],
-        runs=np.cumsum(breaks)[kept],
+        texts=numbers,
+        starts=lot.starts[kept] - lot.offsets[numbers],
+        ends=lot.ends[kept] - lot.offsets[numbers],
+        runs=np.cumsum(breaks, dtype=np.intp)[kept],
         gaps=_strongest(gaps, kept),
-        soft=_strongest(_without_brackets(gaps, gap_texts, silent), kept),
+        soft=_strongest(_without_brackets(lot, forms.silent), kept),
         stops=np.cumsum(kinds == Kind.STOP)[kept],
-        expanded=_places([at + place for one, at in zip(read, before, strict=True) for place in one.expanded], kept),
-        silent=_places([first for first, _ in silent], kept),
+        expanded=_places(forms.expanded, kept),
+        silent=_places([first for first, _ in forms.silent], kept),
         shares=dict(zip(np.searchsorted(kept, list(shares)).tolist(), shares.values(), strict=True)) if shares else {},
     )
+
+
+def _breaks(texts: Sequence[Text], lot: Lot) -> npt.NDArray[np.bool_]:
+    """Return before which words a run ends: where a paragraph, a text or a sentence begins."""
+    breaks: npt.NDArray[np.bool_] = lot.gaps == Gap.PARAGRAPH
+    borders = [offset + at for text, offset in zip(texts, lot.offsets.tolist(), strict=True) for at in text.borders]
+    for begins in (lot.firsts, np.searchsorted(lot.starts, np.array(borders, np.intp))):
+        breaks[begins[begins < len(breaks)]] = True
+    return breaks
 
 
 def _correct(
@@ -194,88 +203,83 @@ def _places(words: list[int], kept: Ints) -> frozenset[int]:
     return frozenset(np.searchsorted(kept, words).tolist()) if words else frozenset()
 
 
-def _without_brackets(gaps: Ints, texts: Sequence[str], silent: Sequence[tuple[int, int]]) -> Ints:
+def _without_brackets(lot: Lot, silent: Sequence[tuple[int, int]]) -> Ints:
     """Return the kinds of gaps with nothing where there is but the bracket around a silent word."""
     if not silent:
-        return gaps
-    gaps = gaps.copy()
+        return lot.gaps
+    gaps = lot.gaps.copy()
     for first, last in silent:
         for at in (first, last):
-            if at < len(texts) and texts[at].strip() in "()[]":
+            if at < len(gaps) and lot.gap(at).strip() in "()[]":
                 gaps[at] = Gap.JOIN
     return gaps
 
 
-def _joined(arrays: list[Ints]) -> Ints:
-    return np.concatenate(arrays) if arrays else np.empty(0, np.intp)
-
-
-class _Gaps(dict[str, int]):
-    """Kinds of the gaps met so far; a dictionary because that is asked in half the time of a cache."""
-
-    MOST = 1 << 12
-
-    def __missing__(self, gap: str) -> int:
-        kind = gap_kind(gap)
-        if len(self) < self.MOST and len(gap) < 8:
-            self[gap] = kind
-        return kind
-
-
-_GAPS = _Gaps()
-
-
-def _read(text: Text, known: KnownForms | None) -> _Read:
-    """Return the words of a text, its short forms replaced by their long forms."""
-    tokens = tokenize(text.text)
-    if any(map(text.text.__contains__, SUSPENDED)):
-        _complete(tokens)
-    expanded: list[int] = []
-    silent: list[tuple[int, int]] = []
-    shares: dict[int, float] = {}
-    found = _short_forms(text, tokens, known)
-    if not found:
-        return _Read(tokens, text.borders, expanded, silent, shares)
-    tokens = tokens._replace(ends=tokens.ends.copy())
-    for short in found:
-        # Its other words become stop words, so that the short form counts as one.
-        rest = [STOP] * (short.last - short.first - 1)
-        tokens.surfaces[short.first : short.last] = [PHRASE + short.long, *rest]
-        tokens.ends[short.first] = short.end
-        expanded.append(short.first)
+def _write_out(
+    texts: Sequence[Text], lot: Lot, codes: Ints, vocabulary: Vocabulary, known: KnownForms | None
+) -> _Forms:
+    """Put long forms in the place of short forms, whose other words become stop words, so that each counts as one."""
+    forms = _Forms([], [], {})
+    firsts, offsets = lot.firsts.tolist(), lot.offsets.tolist()
+    for text, short in _short_forms(texts, lot, codes, vocabulary, known):
+        first, last = firsts[text] + short.first, firsts[text] + short.last
+        if short.own and _in_bracket(lot, first, last):
+            forms.silent.append((first, last))
+        surface = PHRASE + short.long
+        lot.surfaces[first], codes[first], lot.ends[first] = surface, vocabulary[surface], offsets[text] + short.end
+        for at in range(first + 1, last):
+            lot.surfaces[at], codes[at] = STOP, vocabulary[STOP]
+        forms.expanded.append(first)
         if short.share < 1:
-            shares[short.first] = short.share
-        if _in_bracket(tokens, short):
-            silent.append((short.first, short.last))
-    return _Read(tokens, text.borders, expanded, silent, shares)
+            forms.shares[first] = short.share
+    return forms
 
 
-def _short_forms(text: Text, tokens: Tokens, known: KnownForms | None) -> list[Occurrence]:
-    """Return the short forms that the document defines, and of the others those that are known."""
+def _short_forms(
+    texts: Sequence[Text], lot: Lot, codes: Ints, vocabulary: Vocabulary, known: KnownForms | None
+) -> Iterator[tuple[int, Occurrence]]:
+    """Yield the short forms that a document defines, and of the others those that are known, with their text."""
+    opening = {word for text in texts if text.abbreviations for word in text.abbreviations.firsts}
+    opens = np.isin(codes, [vocabulary.get(word, 0) for word in opening])
+    if known is not None:
+        opens |= vocabulary.opens[codes]
+    opens_at = np.flatnonzero(opens)
+    places, borders = opens_at.tolist(), np.searchsorted(opens_at, lot.firsts).tolist()
+    for number, (first, last) in enumerate(itertools.pairwise(borders)):
+        if first < last:
+            before = int(lot.firsts[number])
+            some = [at - before for at in places[first:last]]
+            for short in _of_text(texts[number], lot.words(number), some, known):
+                yield number, short
+
+
+def _of_text(text: Text, tokens: Tokens, places: Sequence[int], known: KnownForms | None) -> list[Occurrence]:
+    """Return the short forms of one text that begin with one of the words in `places`."""
     own = text.abbreviations
-    found = list(own.occurrences(text.text, tokens, borders=text.borders, offset=text.offset)) if own else []
+    found = list(own.occurrences(text.text, tokens, borders=text.borders, offset=text.offset, at=places)) if own else []
     if known is None:
         return found
     taken = {at for short in found for at in range(short.first, short.last)}
-    others = known.occurrences(text.text, tokens, borders=text.borders)
+    others = known.occurrences(text.text, tokens, borders=text.borders, at=places)
     if own:
         others = (short for short in others if not own.defines(tokens.surfaces[short.first]))
     return sorted([*found, *(short for short in others if taken.isdisjoint(range(short.first, short.last)))])
 
 
-def _in_bracket(tokens: Tokens, short: Occurrence) -> bool:
-    """Whether this is a bracket that holds the definition of a short form and nothing else."""
-    before, after = tokens.gaps[short.first], tokens.gaps[short.last]
-    return short.own and before.endswith(("(", "[")) and after.startswith((")", "]"))
+def _in_bracket(lot: Lot, first: int, last: int) -> bool:
+    """Whether a bracket holds the words `first` to `last` and nothing else."""
+    return lot.gap(first).endswith(("(", "[")) and lot.text.startswith((")", "]"), int(lot.ends[last - 1]))
 
 
-def _complete(tokens: Tokens) -> None:
+def _complete(lot: Lot) -> None:
     """Give suspended prefixes what they share with the word behind the conjunction: "hypo- and hyperthyroidism"."""
-    surfaces, gaps = tokens.surfaces, tokens.gaps
-    for at in [at for at, gap in enumerate(gaps) if gap in SUSPENDED]:
-        if 0 < at < len(surfaces) - 1 and surfaces[at].lower() in CONJUNCTIONS:
+    surfaces, found = lot.surfaces, list(SUSPENDED.finditer(lot.text))
+    places = np.searchsorted(lot.starts, [sign.end() for sign in found])
+    lasts = lot.firsts[np.searchsorted(lot.firsts, places, side="right").clip(max=len(lot.firsts) - 1)] - 1
+    for sign, at, last in zip(found, places.tolist(), lasts.tolist(), strict=True):
+        if 0 < at < last and (lot.before[at], lot.starts[at]) == sign.span() and surfaces[at].lower() in CONJUNCTIONS:
             surfaces[at - 1] += _behind_prefix(surfaces[at + 1])
-            gaps[at] = " "
+            lot.gaps[at] = Gap.JOIN
 
 
 def _behind_prefix(word: str) -> str:

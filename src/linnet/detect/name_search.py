@@ -9,6 +9,7 @@ hashes is in the table is compared with the name word by word (`linnet.detect.na
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -76,11 +77,14 @@ class Search:
         self.language = table.language
         self.informal = informal
         self.misspelt = misspelt
-        self.vocabulary = Vocabulary(table, misspelt)
+        self.known = KnownForms(senses, self.write_out) if senses else None
+        self.vocabulary = self._no_words()
         self.content_words = functools.lru_cache(maxsize=1 << 12)(self.language.content_words)
         self.shape = functools.lru_cache(maxsize=1 << 16)(self._shape)
         self.agreement = functools.lru_cache(maxsize=1 << 16)(self._agreement)
-        self.known = KnownForms(senses, self.write_out) if senses else None
+
+    def _no_words(self) -> Vocabulary:
+        return Vocabulary(self.table, self.misspelt, self.known.firsts if self.known else ())
 
     def known_name(self, names: Iterable[str]) -> Match | None:
         """Return the best match of the first of some names that the table has, or None."""
@@ -107,7 +111,7 @@ class Search:
     def read(self, texts: Sequence[Text]) -> Batch:
         """Return `texts` as one sequence of content words."""
         if len(self.vocabulary) > self.MOST_WORDS:
-            self.vocabulary = Vocabulary(self.table, self.misspelt)
+            self.vocabulary = self._no_words()
         if not self.language.english:
             texts = [text._replace(text=self._spaced(text.text)) for text in texts]
         return read_texts(texts, self.vocabulary, self.known)
@@ -122,7 +126,7 @@ class Search:
     def reread(self, batch: Batch) -> Batch:
         """Return what another search has read, as this one's `read` would."""
         if len(self.vocabulary) > self.MOST_WORDS:
-            self.vocabulary = Vocabulary(self.table, self.misspelt)
+            self.vocabulary = self._no_words()
         codes = np.fromiter(map(self.vocabulary.__getitem__, batch.surfaces), np.intp, len(batch.surfaces))
         return batch._replace(kinds=self.vocabulary.kinds[codes])
 
@@ -144,7 +148,9 @@ class Search:
             columns = (batch.stops[last] > batch.stops[starts], view.goes_on[last], soft[last] - soft[starts])
             rows = zip(starts.tolist(), entries.tolist(), *(column.tolist() for column in columns), strict=True)
             for start, entry, linked, goes_on, punctuation in rows:
-                words = tuple([at for at in range(start, start + length) if at != start + out or out < 0])
+                words = tuple(range(start, start + length))
+                if out >= 0:
+                    words = (*words[:out], *words[out + 1 :])
                 if length > 1 and view.silent:
                     words = tuple([at for at in words if at not in view.silent])
                 stated = self.informal and 1 < length <= LONGEST_STATED and view.stands_alone(start, start + length - 1)
@@ -193,9 +199,7 @@ class Search:
             proposals += [(at, reading) for reading in conjuncts(view.phrases(at), unknown=view.unknown)]
         for at in _commas(batch):
             proposals += [(at, reading) for reading in shared_end(view.phrases(at)[-2:], unknown=view.unknown)]
-        hash_of = view.hashes.__getitem__
-        sums = (sum(map(hash_of, reading.own), sum(map(hash_of, reading.shared))) & MASK for _, reading in proposals)
-        hits, entries = self.table.find(np.fromiter(sums, np.uint64, len(proposals)))
+        hits, entries = self.table.find(_sums(batch.hashes, [reading.own + reading.shared for _, reading in proposals]))
         together: dict[tuple[int, tuple[int, ...]], dict[tuple[int, ...], list[Match]]] = {}
         for hit, entry in zip(hits.tolist(), entries.tolist(), strict=True):
             at, reading = proposals[hit]
@@ -218,7 +222,8 @@ class Search:
         if view.expanded and not view.expanded.isdisjoint(words):  # what stands there is the long form
             surfaces = tuple([word for surface in surfaces for word in self.content_words(surface)])
             how = how._replace(linked=True)
-        share = min((view.shares[at] for at in words if at in view.shares), default=1.0) if view.shares else 1.0
+        sure = view.shares.keys().isdisjoint(words)
+        share = 1.0 if sure else min(view.shares[at] for at in words if at in view.shares)
         for name, concept, score in self.agreement(surfaces, entry, how):
             yield Match(words, name, concept, score * share)
 
@@ -260,7 +265,6 @@ class View:
 
     def __init__(self, batch: Batch) -> None:
         self.surfaces = batch.surfaces
-        self.hashes: list[int] = batch.hashes.tolist()
         self.kinds: list[int] = batch.kinds.tolist()
         self.runs: list[int] = batch.runs.tolist()
         self.gaps: list[int] = batch.gaps.tolist()
@@ -279,8 +283,7 @@ class View:
     def statements(self) -> tuple[list[tuple[int, ...]], U64]:
         """Words that a verb or a degree may tie together, and the sums of their hashes."""
         proposals = [words for first, last in _links(self._batch, self.goes_on) for words in self._around(first, last)]
-        sums = (sum(map(self.hashes.__getitem__, words)) & MASK for words in proposals)
-        return proposals, np.fromiter(sums, np.uint64, len(proposals))
+        return proposals, _sums(self._batch.hashes, proposals)
 
     def _around(self, first: int, last: int) -> Iterator[tuple[int, ...]]:
         """Yield the words that link words `first` to `last` may tie together: some before them, some behind."""
@@ -340,6 +343,13 @@ class View:
             turn = next(number for number, at in enumerate(words) if self.stops[at] != before)
         apart = words[0] > 0 and self.stops[words[0] - 1] != before
         return Phrase(tuple(words), turn, ended=not self.goes_on[words[-1]], apart=apart)
+
+
+def _sums(hashes: U64, words: Sequence[tuple[int, ...]]) -> U64:
+    """Return the sum of the hashes of each of some sets of words (positions); none is empty."""
+    sizes = np.fromiter(map(len, words), np.intp, len(words))
+    places = np.fromiter(itertools.chain.from_iterable(words), np.intp, sizes.sum())
+    return np.add.reduceat(hashes[places], np.cumsum(sizes) - sizes)
 
 
 def _goes_on(batch: Batch) -> npt.NDArray[np.bool_]:

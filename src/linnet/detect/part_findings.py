@@ -28,6 +28,7 @@ __all__ = ["PartSearch"]
 
 SCORE: Final = 0.88  # of a finding
 APART: Final = 0.97  # what the score is multiplied by where a word in between is no part of the finding
+LONGEST: Final = 32  # characters between two words that are remembered
 REACH: Final = 6  # words between something and its quality
 BEFORE, BEHIND = 0, 1
 NORMAL, SKIP, NEGATION, THING = "normal", "skip", "skip-negation", "thing"
@@ -222,6 +223,7 @@ class _Reader:
     def __init__(self, batch: Batch, texts: Sequence[Text]) -> None:
         self.batch = batch
         self._texts = texts
+        self._numbers, self._starts, self._ends = (some.tolist() for some in (batch.texts, batch.starts, batch.ends))
 
     def keys(self, at: int) -> tuple[str, str]:
         """Return a word as it is written, and its stem; of a short form, the stems of what it means."""
@@ -239,34 +241,50 @@ class _Reader:
 
     def together(self, first: int, second: int) -> bool:
         """Say whether two neighbouring words are of one text."""
-        inside = first >= 0 and second < len(self.batch.surfaces)
-        return inside and bool(self.batch.texts[first] == self.batch.texts[second])
+        return first >= 0 and second < len(self._numbers) and self._numbers[first] == self._numbers[second]
 
-    def _between(self, at: int) -> str:
-        batch = self.batch
-        text = self._texts[int(batch.texts[at])].text
-        end = int(batch.starts[at + 1]) if self.together(at, at + 1) else len(text)
-        return text[int(batch.ends[at]) : end]
+    def _between(self, at: int) -> _Between:
+        text = self._texts[self._numbers[at]].text
+        return _between(text[self._ends[at] : self._starts[at + 1] if self.together(at, at + 1) else len(text)])
 
     def gap(self, at: int) -> str:
         """Return what stands behind a word but for stop words."""
-        return _STOP_WORDS.sub("", self._between(at))
+        return self._between(at).gap
 
     def linked(self, at: int) -> bool:
         """Say whether stop words stand behind a word."""
-        return _STOP_WORDS.search(self._between(at)) is not None
+        return self._between(at).linked
 
     def goes_on(self, at: int, *, value: bool) -> bool:
         """Say whether what is said of something may go on behind a word: no other sentence, line or preposition."""
-        between = self._between(at) if self.together(at, at + 1) else ";"
-        gap = _STOP_WORDS.sub("", between)
-        tied = _OPEN.fullmatch(gap) or (not value and _AND.fullmatch(gap))
-        return tied is not None and tied is not False and not (value and "\n" in gap) and not _TURNING.search(between)
+        between = self._between(at) if self.together(at, at + 1) else _between(";")
+        return between.valued if value else between.tied
 
     def before(self, at: int) -> str:
         """Return the sign right before a word."""
-        start = int(self.batch.starts[at])
-        return self._texts[int(self.batch.texts[at])].text[max(start - 2, 0) : start]
+        start = self._starts[at]
+        return self._texts[self._numbers[at]].text[max(start - 2, 0) : start]
+
+
+class _Between(NamedTuple):
+    """What stands behind a word: without stop words, whether there are any, whether it ties, and that to a value."""
+
+    gap: str
+    linked: bool
+    tied: bool
+    valued: bool
+
+
+def _between(text: str) -> _Between:
+    return _read_between(text) if len(text) <= LONGEST else _read_between.__wrapped__(text)
+
+
+@functools.lru_cache(maxsize=1 << 14)
+def _read_between(text: str) -> _Between:
+    gap = _STOP_WORDS.sub("", text)
+    turns, opens = _TURNING.search(text) is not None, _OPEN.fullmatch(gap) is not None
+    valued = opens and not turns and "\n" not in gap
+    return _Between(gap, gap != text, not turns and (opens or _AND.fullmatch(gap) is not None), valued)
 
 
 def _sign(gap: str) -> str:

@@ -13,7 +13,7 @@ from typing import Any, Literal, Protocol, Self, TypeAlias, runtime_checkable
 
 from linnet.data import Candidates, Document, Mention, Span, by_position, mention_id
 from linnet.errors import PipelineError
-from linnet.frozen import EMPTY, FrozenDict
+from linnet.frozen import EMPTY, FrozenDict, changed
 from linnet.kb import KnowledgeBase
 from linnet.pipeline.allow import Allow
 
@@ -247,7 +247,7 @@ def merge(doc: Document, found: Iterable[Mention]) -> Document:
         if mention.spans not in taken:
             id = mention.id or mention_id(doc.id, mention.spans, mention.types)
             new.setdefault((id, mention.spans), mention if mention.id else replace(mention, id=id))
-    return replace(doc, mentions=by_position([*kept, *new.values()]))
+    return changed(doc, mentions=by_position([*kept, *new.values()]))
 
 
 def with_candidates(docs: Sequence[Document], found: Sequence[Sequence[Candidates]]) -> list[Document]:

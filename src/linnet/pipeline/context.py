@@ -12,11 +12,12 @@ import bisect
 import functools
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final, Literal
 
 from linnet.data import ASSERTIONS, Assertion, Document, Mention, Passage, Span
 from linnet.errors import DataError
+from linnet.frozen import changed
 from linnet.pipeline.allow import Allow
 from linnet.pipeline.component import require
 from linnet.pipeline.pipeline import Stage
@@ -87,14 +88,14 @@ class Context(Stage):
         read = (one if one.source != "pred" else self._read(one, reader) for one in doc.mentions or ())
         mentions = tuple(one for one in read if one is not None)
         passages = doc.passages or tuple(Passage(one.start, one.end, one.kind) for one in sections)
-        return replace(doc, mentions=mentions, passages=passages)
+        return changed(doc, mentions=mentions, passages=passages)
 
     def _read(self, mention: Mention, reader: _Reader) -> Mention | None:
         """Return a mention with its assertion, or None if it is dropped."""
         if self.headings == "drop" and reader.is_heading(mention):
             return None
         assertion = reader.read(mention)
-        return replace(mention, assertion=assertion) if not self.only or assertion in self.only else None
+        return changed(mention, assertion=assertion) if not self.only or assertion in self.only else None
 
 
 class _Reader:

@@ -19,6 +19,7 @@ import numpy as np
 
 from linnet.data import Calibration, Candidates, Document, Mention, Span, by_position, mention_id
 from linnet.errors import DataError, PipelineError
+from linnet.frozen import changed
 from linnet.kb import KnowledgeBase
 from linnet.pipeline.allow import Allow
 from linnet.pipeline.component import Component, Step, blind, is_reviewed
@@ -66,13 +67,13 @@ class Decide(Stage):
     def _document(self, doc: Document) -> Document:
         if doc.mentions is None:
             raise PipelineError(f"Decide needs mentions, document {doc.id!r} has none: put a detector in front")
-        answered = replace(doc, mentions=tuple(self._answer(mention) for mention in doc.mentions))
+        answered = changed(doc, mentions=tuple(self._answer(mention) for mention in doc.mentions))
         if self.fold and any(mention.group for mention in answered.mentions or ()):
             answered = fold(answered, self.kb)
         if self.nil == "keep":
             return answered
         kept = (mention for mention in answered.mentions or () if mention.concepts or mention.source != "pred")
-        return replace(answered, mentions=tuple(kept))
+        return changed(answered, mentions=tuple(kept))
 
     def _answer(self, mention: Mention) -> Mention:
         candidates = mention.candidates
@@ -90,7 +91,7 @@ class Decide(Stage):
         row = int(_with_rows(candidates.top(1), self.kb).rows[0])
         probability = self._probability(mention, candidates, row)
         nil = row < 0 or probability < self.threshold
-        return replace(
+        return changed(
             mention,
             concepts=() if nil else (self.kb.id(row),),
             # of NIL because of the threshold: the probability that the rejected concept is wrong
@@ -100,8 +101,10 @@ class Decide(Stage):
 
     def _probability(self, mention: Mention, candidates: Candidates, row: int) -> float:
         if self.confidence is None:
-            first = float(np.clip(candidates.scores[0], 0.0, 1.0))
-            return first / int((candidates.scores >= candidates.scores[0] - TIE).sum())
+            first = min(max(float(candidates.scores[0]), 0.0), 1.0)
+            return (
+                first / int((candidates.scores >= candidates.scores[0] - TIE).sum()) if len(candidates) > 1 else first
+            )
         columns = features(mention, self.confidence.signals)
         return float(self.confidence(columns[None], [self._kind(row)])[0])
 

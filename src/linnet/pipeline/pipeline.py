@@ -12,7 +12,7 @@ import json
 from abc import ABC, abstractmethod
 from collections import ChainMap
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -21,6 +21,7 @@ import numpy as np
 from linnet.checksums import LIST, check_files
 from linnet.data import Document, Mention
 from linnet.errors import FormatError, KnowledgeBaseError, PipelineError
+from linnet.frozen import changed
 from linnet.home import read_json
 from linnet.kb import KnowledgeBase
 from linnet.pipeline.allow import Allow, combined
@@ -142,7 +143,7 @@ class Sentences(Stage):
 
     def __call__(self, docs: Sequence[Document], /, *, allow: Allow | None = None) -> list[Document]:  # noqa: ARG002
         """Return `docs` with sentences."""
-        return [doc if doc.sentences is not None else replace(doc, sentences=split_sentences(doc.text)) for doc in docs]
+        return [doc if doc.sentences is not None else changed(doc, sentences=split_sentences(doc.text)) for doc in docs]
 
 
 @dataclass
@@ -156,7 +157,7 @@ class Abbreviations(Stage):
         """Return `docs` with abbreviations."""
         require(self, [doc for doc in docs if doc.abbreviations is None])
         return [
-            replace(doc, abbreviations=find_abbreviations(doc.text, doc.sentences or ()))
+            changed(doc, abbreviations=find_abbreviations(doc.text, doc.sentences or ()))
             if doc.abbreviations is None
             else doc
             for doc in docs

@@ -176,28 +176,29 @@ class KnownForms:
             for spelling in _spellings(short):
                 if spelling == short or spelling not in self._senses:
                     self._spelled[spelling] = short
-        self._firsts: dict[str, list[str]] = {}
+        self.firsts: dict[str, list[str]] = {}
         for spelling in self._spelled:
-            self._firsts.setdefault(words(spelling)[0], []).append(spelling)
-        for spellings in self._firsts.values():
+            self.firsts.setdefault(words(spelling)[0], []).append(spelling)
+        for spellings in self.firsts.values():
             spellings.sort(key=len, reverse=True)
 
     def __len__(self) -> int:
         return len(self._senses)
 
-    def occurrences(self, text: str, tokens: Tokens, *, borders: Sequence[int] = ()) -> Iterator[Occurrence]:
+    def occurrences(
+        self, text: str, tokens: Tokens, *, borders: Sequence[int] = (), at: Iterable[int] | None = None
+    ) -> Iterator[Occurrence]:
         """Yield the short forms in `text` whose sense is decided, in order; ``share`` is the probability of the sense.
 
         Args:
             text: the text of a document, or a piece of it.
             tokens: its words.
             borders: where its sentences begin, ascending.
+            at: the words that may begin one; None = all, those that do are among `firsts`.
         """
-        firsts, done = self._firsts, 0
-        if firsts.keys().isdisjoint(tokens.surfaces):
-            return
+        firsts, surfaces, done = self.firsts, tokens.surfaces, 0
         around = None
-        for first in [at for at, surface in enumerate(tokens.surfaces) if surface in firsts]:
+        for first in [one for one in (range(len(surfaces)) if at is None else at) if surfaces[one] in firsts]:
             spelling = self._spelling(text, tokens, first) if first >= done else None
             if spelling is None:
                 continue
@@ -218,7 +219,7 @@ class KnownForms:
 
     def _spelling(self, text: str, tokens: Tokens, first: int) -> str | None:
         start = int(tokens.starts[first])
-        for spelling in self._firsts[tokens.surfaces[first]]:
+        for spelling in self.firsts[tokens.surfaces[first]]:
             end = start + len(spelling)
             if text.startswith(spelling, start) and not text[end : end + 1].isalnum():
                 return spelling
@@ -252,21 +253,19 @@ class _Words:
     def __init__(self, tokens: Tokens, borders: Sequence[int]) -> None:
         self._stems = [_stem_of(surface) for surface in tokens.surfaces]
         self._starts, self._borders = tokens.starts, borders
-        fields = _fields()
-        self._speaking: dict[str, set[str]] = {word: {word} for word in self._stems}  # field or word -> words for it
-        for word in [word for word in self._speaking if word in fields]:
-            for field in fields[word]:
-                self._speaking.setdefault(field, set()).add(word)
+        self._words = frozenset(self._stems)
+        self._of_fields = self._words & _fields().keys()
 
     def evidence(self, first: int, last: int) -> Callable[[frozenset[str]], float]:
         """Return what counts how much the text speaks for cues, at the place of the words `first` to `last`."""
         left, right = self._sentence(first)
         left, right = max(left, first - WINDOW), min(right, last + WINDOW)
         near = {*self._stems[left:first], *self._stems[last:right]}
-        own = set(self._stems[first:last])
+        own, fields = set(self._stems[first:last]), _fields()
 
         def count(cues: frozenset[str]) -> float:
-            spoken = set[str]().union(*(self._speaking.get(cue, ()) for cue in cues)) - own
+            spoken = {word for word in self._of_fields if not fields[word].isdisjoint(cues)} | (self._words & cues)
+            spoken -= own
             close = len(spoken & near)
             return NEAR * min(close, MOST_NEAR) + FAR * min(len(spoken) - close, MOST_FAR)
 

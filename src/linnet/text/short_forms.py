@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from linnet.data import Abbreviation, Document
@@ -73,7 +73,7 @@ class ShortForms:
         self._meanings: dict[str, _Meanings] = {}
         for at, pair in sorted((pair.short.start, pair) for pair in abbreviations):
             short, long = (text[start:end] for start, end in pair)
-            if words(short) and words(long):
+            if any(map(str.isalnum, short)) and any(map(str.isalnum, long)):
                 meanings = self._meanings.setdefault(short, _Meanings([], []))
                 if at not in meanings.starts[-1:]:
                     meanings.starts.append(at)
@@ -84,11 +84,11 @@ class ShortForms:
             for spelling in _spellings(short):
                 self._spelled.setdefault(spelling, short)
         # First word -> spellings that begin with it, the longest first: "ASD II" comes before "ASD".
-        self._firsts: dict[str, list[str]] = {}
+        self.firsts: dict[str, list[str]] = {}
         for spelling in self._spelled:
             first = spelling if ONE_WORD.fullmatch(spelling) else words(spelling)[0]
-            self._firsts.setdefault(first, []).append(spelling)
-        for spellings in self._firsts.values():
+            self.firsts.setdefault(first, []).append(spelling)
+        for spellings in self.firsts.values():
             spellings.sort(key=len, reverse=True)
 
     @classmethod
@@ -113,7 +113,13 @@ class ShortForms:
         return found[0] if found else None
 
     def occurrences(
-        self, text: str, tokens: Tokens, *, borders: Sequence[int] = (), offset: int = 0
+        self,
+        text: str,
+        tokens: Tokens,
+        *,
+        borders: Sequence[int] = (),
+        offset: int = 0,
+        at: Iterable[int] | None = None,
     ) -> Iterator[Occurrence]:
         """Yield the short forms in `text`, in its order, the longest where several begin; they do not overlap.
 
@@ -122,19 +128,20 @@ class ShortForms:
             tokens: its words.
             borders: where its sentences begin, ascending.
             offset: where it begins in the document.
+            at: the words that may begin one; None = all, those that do are among `firsts`.
         """
-        firsts, done = self._firsts, 0
-        for first in [at for at, surface in enumerate(tokens.surfaces) if surface in firsts]:
+        firsts, surfaces, done = self.firsts, tokens.surfaces, 0
+        for first in [one for one in (range(len(surfaces)) if at is None else at) if surfaces[one] in firsts]:
             if first < done:
                 continue
             start = int(tokens.starts[first])
-            for spelling in firsts[tokens.surfaces[first]]:
+            for spelling in firsts[surfaces[first]]:
                 end = start + len(spelling)
                 if not text.startswith(spelling, start) or text[end : end + 1].isalnum():
                     continue
                 found = self._meaning(text, start, end, borders, offset)
                 if found:
-                    one = len(spelling) == len(tokens.surfaces[first])
+                    one = len(spelling) == len(surfaces[first])
                     done = first + 1 if one else int(tokens.ends.searchsorted(end, side="right"))
                     if done > first:
                         yield Occurrence(first, done, end - 2 if spelling.endswith(POSSESSIVE) else end, *found)

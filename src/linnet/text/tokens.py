@@ -18,17 +18,17 @@ import numpy.typing as npt
 from linnet.text.normalise import APOSTROPHES, INVISIBLE, basic
 from linnet.text.wordlists import listed
 
-__all__ = ["HYPHENS", "Gap", "Tokens", "form", "gap_kind", "tokenize", "words"]
+__all__ = ["HYPHENS", "INNER", "INSIDE", "Gap", "Tokens", "belongs", "form", "gap_kind", "tokenize", "words"]
 
-_INSIDE = rf"\u0300-\u036f{INVISIBLE}"
-_WORD = re.compile(rf"([^\W_]+(?:[{_INSIDE}{APOSTROPHES}]+[^\W_]+)*[{_INSIDE}]*)")
+INSIDE = rf"\u0300-\u036f{INVISIBLE}"
+_WORD = re.compile(rf"([^\W_]+(?:[{INSIDE}{APOSTROPHES}]+[^\W_]+)*[{INSIDE}]*)")
 _PREFIXES = frozenset(listed("prefix"))
 _TURNING = frozenset(("non", "anti"))
 HYPHENS = "-\u2010\u2011\u2013\u2212"  # also the dash and the minus sign, which are taken for one
 _INNER = str.maketrans("", "", HYPHENS + " \n")
 _HYPHEN_SET = frozenset(HYPHENS)
 _RARE = ("non ", "non\n", "and/or")  # looked for first: hyphens between words are few, blanks are all there is
-_MORE_INNER = _HYPHEN_SET | {" ", "\n", "/"}
+INNER = _HYPHEN_SET | {" ", "\n", "/"}
 _THREE_LETTERS = re.compile(r"[^\W\d_]{3}")
 _TIGHT = re.compile(r"[\s\"'\u2018-\u201f`*_\x00]*|[-\u2010-\u2013\u2212]")
 
@@ -73,9 +73,9 @@ def _pieces(text: str) -> list[str]:
     """Return gaps and words in turn, beginning and ending with a gap."""
     pieces = _WORD.split(text)
     folded = text.lower()
-    signs = _MORE_INNER if any(map(folded.__contains__, _RARE)) else _HYPHEN_SET
+    signs = INNER if any(map(folded.__contains__, _RARE)) else _HYPHEN_SET
     inner = [2 * at for at, gap in enumerate(pieces[2:-2:2], 1) if gap in signs]
-    inside = [at for at in inner if _belongs(pieces[at - 1], pieces[at], pieces[at + 1])] if inner else inner
+    inside = [at for at in inner if belongs(pieces[at - 1], pieces[at], pieces[at + 1])] if inner else inner
     if not inside:
         return pieces
     joined, done = [], 0
@@ -86,7 +86,7 @@ def _pieces(text: str) -> list[str]:
     return joined + pieces[done:]
 
 
-def _belongs(word: str, gap: str, following: str) -> bool:
+def belongs(word: str, gap: str, following: str) -> bool:
     """Return whether `word` is the first part of the word that goes on with `following` behind `gap`."""
     prefix = word.lower()
     if gap == "/":

@@ -38,6 +38,7 @@ NAME: Final = r"([A-ZÄÖÜ][a-zäöüß]{2,20})\b"
 OF: Final = r"\b(?:[Hh]is|[Hh]er|[Yy]our|[Tt]heir|[Mm]y|[Tt]he|[Ii]hre?|[Ss]eine?)\s"
 NAMED: Final = re.compile(rf"{OF}(?:\w+\s)?([a-zäöüß]+),?\s{NAME}|{NAME},\s{OF[2:]}([a-zäöüß]+)\b")
 ANY: Final = "{any}"  # stands for any word in triggers
+NUMBER: Final = "{number}"  # and this for any number
 WORD: Final = re.compile(r"[a-zäöüß]+")
 END: Final = ""  # the key of a tree's node that holds the triggers which end there
 Tree: TypeAlias = dict[str, Any]
@@ -161,8 +162,8 @@ def find_triggers(words: Sequence[str], meant: Mapping[str, str] | None = None) 
     words = [meant.get(word, word) for word in words] if meant else words
     free = 0
     for place, (word, following) in enumerate(itertools.pairwise((*words, END))):
-        after = table.after.get(word, NEVER)
-        if place >= free and (after is None or following in after or word.isdigit()):
+        after = table.after.get(NUMBER if word.isdigit() else word, NEVER)
+        if place >= free and (after is None or following in after or (NUMBER in after and following.isdigit())):
             end, ending = _walk(table.tree, table.sets, words, place)
             for trigger in ending:
                 free = end - trigger.spare
@@ -174,7 +175,7 @@ def _walk(node: Tree, sets: Sets, words: Sequence[str], at: int) -> tuple[int, S
     best: tuple[int, Sequence[Trigger]] = (at, node[END]) if END in node else NOTHING
     if at < len(words):
         word = words[at]
-        for key in (word, *sets.get(word, ()), ANY) if not word.isdigit() else (word, "{number}", ANY):
+        for key in (word, *sets.get(word, ()), ANY) if not word.isdigit() else (word, NUMBER, ANY):
             if key in node:
                 end, ending = _walk(node[key], sets, words, at + 1)
                 if end > best[0]:
@@ -239,11 +240,12 @@ def _after(tree: Tree, sets: Sets) -> dict[str, frozenset[str] | None]:
         for name in names:
             members.setdefault(name, set()).add(word)
     after: dict[str, frozenset[str] | None] = {}
+    numbers = [key for key in tree if key == NUMBER or key.isdigit()]
     for word in tree.keys() | sets.keys():
-        if nodes := [tree[key] for key in (word, *sets.get(word, ())) if key in tree]:
+        if nodes := [tree[key] for key in (numbers if word in numbers else (word, *sets.get(word, ()))) if key in tree]:
             keys = frozenset().union(*nodes)
-            following = frozenset().union(*(members.get(key, {key}) for key in keys))
-            after[word] = None if keys & {END, ANY, "{number}"} else following
+            following = (keys & {NUMBER}).union(*(members.get(key, {key}) for key in keys))
+            after[word] = None if keys & {END, ANY} else following
     return after
 
 
