@@ -74,11 +74,13 @@ def changed(record: R, **values: Any) -> R:
     >>> changed(Passage(0, 5, "title"), end=7)
     Passage(start=0, end=7, kind='title', meta={})
     """
-    read, places = _fields(type(record))
+    kind: Any = type(record)
+    read, places = _fields(kind)
     made = [*read(record)]
     for name, value in values.items():
         made[places[name]] = value
-    return type(record)(*made)
+    copy: R = kind(*made)
+    return copy
 
 
 @functools.cache

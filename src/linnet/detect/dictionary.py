@@ -42,8 +42,8 @@ from linnet.text.short_forms import ShortForms
 
 __all__ = ["Dictionary"]
 
-# Texts are read in lots of so many characters: enough to make array operations worth while, and a bound on memory.
-LOT = 1 << 16
+# Texts are read in lots of so many characters: a batch of abstracts is one, and it bounds the memory of arrays.
+LOT = 1 << 17
 # A longer text is read in pieces, cut at the last sentence border before this many characters, or at a blank.
 PIECE = 1 << 20
 FOLDS = 10  # parts of the training documents; what is found in one is judged without what it taught

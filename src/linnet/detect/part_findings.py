@@ -223,7 +223,9 @@ class _Reader:
     def __init__(self, batch: Batch, texts: Sequence[Text]) -> None:
         self.batch = batch
         self._texts = texts
-        self._numbers, self._starts, self._ends = (some.tolist() for some in (batch.texts, batch.starts, batch.ends))
+        self._numbers: list[int] = batch.texts.tolist()
+        self._starts: list[int] = batch.starts.tolist()
+        self._ends: list[int] = batch.ends.tolist()
 
     def keys(self, at: int) -> tuple[str, str]:
         """Return a word as it is written, and its stem; of a short form, the stems of what it means."""
