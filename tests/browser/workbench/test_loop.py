@@ -130,7 +130,7 @@ def test_a_training_is_followed_and_survives_its_worker(
     page.get_by_role("button", name="Start training").press("Enter")
     models.wait_until_said("The training waits for a worker")
     figures = page.locator(".jobs .figures")
-    figures.filter(has_text=re.compile(r"step \d+ of \d+.*loss [\d.]+")).wait_for()
+    figures.filter(has_text=re.compile(r"step \d+ of \d+.*loss [\d.]+")).wait_for(timeout=60_000)  # a busy machine
     figures.filter(has_text=re.compile(r"score [\d.]+.*left")).wait_for()
     assert models.faults() == []
     models.picture("training")
