@@ -35,6 +35,12 @@ _block_network()
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(OFFLINE), os.environ.get("PYTHONPATH", "")]))
 
 
+def with_network() -> dict[str, str]:
+    """Return an environment whose processes reach other addresses of this machine, which tests are kept from."""
+    paths = [path for path in os.environ["PYTHONPATH"].split(os.pathsep) if path != str(OFFLINE)]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "RAY_USAGE_STATS_ENABLED": "0"}
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Keep every test out of the user's own LINNET_HOME."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,7 @@ from linnet.bench.kb import Gauge
 from linnet.bench.scale_steps import PMID, Plan, measure_scale
 from linnet.errors import LinnetError
 from linnet.kb import KnowledgeBase
+from tests.conftest import with_network
 
 
 @pytest.mark.slow
@@ -23,6 +26,21 @@ def test_one_worker_and_two(kb: KnowledgeBase) -> None:
     assert figures["2 workers"]["files that differ from those of the first"] == 0
     hours = figures["37 million citations, machines of 16 cores"]
     assert hours["1 machines"] == pytest.approx(100 * hours["100 machines"])
+
+
+@pytest.mark.slow
+def test_a_node_of_ray(kb: KnowledgeBase, tmp_path: Path) -> None:
+    pytest.importorskip("ray", reason="the extra ray is not installed")
+    command = ["bench", "scale", "--copies", "1", "--workers", "1", "--nodes", "1", "--kb", str(kb.path), "-q"]
+    done = subprocess.run(
+        [sys.executable, "-m", "linnet", *command, "--pipeline", "dictionary", "--json", str(tmp_path / "told.json")],
+        env=with_network(), capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    told = json.loads((tmp_path / "told.json").read_text())
+    figures = {row["what"]: row["value"] for row in told["1 node"]}
+    assert figures["documents"] > 10
+    assert figures["files that differ from those of the first"] == 0
 
 
 def test_what_is_printed_and_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ from linnet.scale.job import Job, run
 from linnet.scale.on_ray import _Actor
 from linnet.scale.shards import Settings
 from linnet.scale.units import Inputs
-from tests.conftest import OFFLINE
+from tests.conftest import with_network
 from tests.scale.parts import Inline, marking, notes, seen
 
 pytest.importorskip("ray", reason="the extra ray is not installed")
@@ -32,12 +32,9 @@ def test_a_node_of_another_version_is_refused(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_nodes_that_are_killed_make_the_same(tmp_path: Path) -> None:
     source = notes(tmp_path / "notes", 600 + 200 * KILLS, word="Fits slowly", files=3)
-    # nodes reach each other at the address of the machine, which tests are kept from
-    paths = [path for path in os.environ["PYTHONPATH"].split(os.pathsep) if path != str(OFFLINE)]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "RAY_USAGE_STATS_ENABLED": "0"}
     command = [sys.executable, "-m", "tests.scale.on_nodes", str(source), str(tmp_path / "out"), str(KILLS)]
     done = subprocess.run(
-        command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120 + 30 * KILLS, check=False
+        command, cwd=ROOT, env=with_network(), capture_output=True, text=True, timeout=120 + 30 * KILLS, check=False
     )
     assert done.returncode == 0, done.stderr
     told = json.loads((tmp_path / "out.json").read_text())

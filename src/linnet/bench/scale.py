@@ -34,8 +34,8 @@ def scale(
 ) -> None:
     """Link the PubMed records under LINNET_DATA (the notes of the demo without it) as one job, again and again.
 
-    Nodes are processes of Ray that know nothing of each other's memory, all on this machine. What 37 million citations
-    take on many machines follows from the documents that a worker links in a second.
+    Nodes of Ray run on this machine, each in a network of its own where root runs this on Linux. What 37 million
+    citations take on many machines follows from the processor time of a document.
     """
     from linnet.bench.scale_steps import Plan, measure_scale  # noqa: PLC0415 - needed where it is called
 

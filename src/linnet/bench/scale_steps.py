@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import re
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from linnet.bench.http_site import NOTES
 from linnet.bench.kb import Gauge
+from linnet.bench.scale_nodes import cluster
 from linnet.cli.link_options import Loading
 from linnet.corpora import read, write
 from linnet.data import Document
-from linnet.errors import MissingExtraError
 from linnet.scale.crew import Processes
 from linnet.scale.job import Gather, Job, Told, run
 from linnet.scale.job_key import made_of
+from linnet.scale.shard_files import sha256
 from linnet.scale.shards import Load, Settings
 from linnet.scale.units import Inputs
 from linnet.text.files import open_text, replacing
@@ -52,12 +51,12 @@ class Plan:
 
 
 class _Round(NamedTuple):
-    """One job: how it went, its memory in bytes (resident and proportional, of all workers), a digest of its output."""
+    """One job: how it went, its memory in bytes (resident and proportional, of all workers), digests of its files."""
 
     told: Told
     resident: int
     proportional: int
-    digest: str
+    digests: dict[str, str]
 
 
 def measure_scale(plan: Plan) -> dict[str, list[Gauge]]:
@@ -92,7 +91,7 @@ def _kinds(plan: Plan) -> Iterator[tuple[int, Gather | None, int]]:
     for number, many in enumerate(plan.workers):
         yield number, None, many
     for number, many in enumerate(plan.nodes, len(plan.workers)):
-        with _cluster(many) as gather:
+        with cluster(many) as gather:
             yield number, gather, many
 
 
@@ -113,27 +112,6 @@ def _write_input(plan: Plan, folder: Path) -> Path:
     return folder
 
 
-@contextmanager
-def _cluster(nodes: int) -> Iterator[Gather]:
-    """Give what gathers workers on so many nodes of Ray, with one core each."""
-    try:
-        import ray  # noqa: PLC0415 - an extra
-        from ray.cluster_utils import Cluster  # noqa: PLC0415 - an extra
-    except ModuleNotFoundError as error:
-        raise MissingExtraError("ray", extra="ray", wanted_by="--nodes") from error
-    from linnet.scale.on_ray import Actors  # noqa: PLC0415 - as above
-
-    cluster: Any = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
-    try:
-        for _ in range(nodes):
-            cluster.add_node(num_cpus=1)
-        ray.init(address=cluster.address, log_to_driver=False, logging_level=logging.ERROR)
-        yield Actors
-    finally:
-        ray.shutdown()
-        cluster.shutdown()
-
-
 def _round(job: Job, gather: Gather | None) -> _Round:
     crews: list[Any] = []
     looked, most = 0.0, (0, 0)
@@ -150,11 +128,7 @@ def _round(job: Job, gather: Gather | None) -> _Round:
             most = max(most, (sum(one[0] for one in found), sum(one[1] for one in found)))
 
     told = run(replace(job, gather=gathered), tell=tell)
-    made = hashlib.sha256()
-    for path in sorted(job.folder.glob("*")):
-        if path.is_file():
-            made.update(path.name.encode() + path.read_bytes())
-    return _Round(told, *most, made.hexdigest())
+    return _Round(told, *most, {path.name: sha256(path) for path in job.folder.iterdir() if path.is_file()})
 
 
 def _memory(pid: int) -> tuple[int, int]:
@@ -170,6 +144,7 @@ def _memory(pid: int) -> tuple[int, int]:
 def _gauges(done: _Round, first: _Round, many: int) -> list[Gauge]:
     told = done.told
     spent = {name: told.spent.get(name, 0.0) for name in STEPS}
+    differing = {name for name, _ in done.digests.items() ^ first.digests.items()}
     waiting = max(many * told.seconds - sum(spent.values()), 0.0)
     documents = told.counts["documents"]
     shares = [
@@ -190,7 +165,7 @@ def _gauges(done: _Round, first: _Round, many: int) -> list[Gauge]:
         *shares,
         Gauge("time of workers: waiting", 100 * waiting / (many * told.seconds), "%"),
         *memory,
-        Gauge("files that differ from those of the first", float(done.digest != first.digest), "", 0.0),
+        Gauge("files that differ from those of the first", len(differing), "", 0.0),
     ]
 
 

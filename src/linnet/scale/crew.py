@@ -18,7 +18,7 @@ from linnet.errors import LinnetError
 from linnet.scale.shards import Done, Load, Settings, Task, Worker, place_file
 from linnet.scale.units import reason_of
 
-__all__ = ["Crew", "Loaded", "Lost", "News", "Processes", "where_of"]
+__all__ = ["Crew", "Loaded", "Lost", "News", "Processes", "news_of", "where_of"]
 
 ONE_THREAD = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 PATIENCE = 5.0  # seconds that a worker has to end by itself
@@ -68,6 +68,17 @@ class Crew(Protocol):
     def close(self) -> None:
         """End all workers."""
         ...
+
+
+def news_of(worker: int, said: Done | Loaded | str) -> News:
+    """Return what a worker said as news.
+
+    Raises:
+        LinnetError: a text, which says why it cannot work.
+    """
+    if isinstance(said, str):
+        raise LinnetError(said)
+    return News(worker, said)
 
 
 def where_of(settings: Settings, task: Task | None) -> str:
@@ -145,10 +156,8 @@ class Processes:
             self._processes[worker].join(PATIENCE)
             self._start(worker)
             return News(worker, lost)
-        if isinstance(said, str):
-            raise LinnetError(said)
         self._tasks[worker] = None
-        return News(worker, said)
+        return news_of(worker, said)
 
 
 class _one_thread:  # noqa: N801 - a context manager

@@ -13,7 +13,7 @@ from typing import Any
 
 from linnet import __version__
 from linnet.errors import LinnetError, MissingExtraError
-from linnet.scale.crew import Crew, Loaded, Lost, News, where_of
+from linnet.scale.crew import Crew, Loaded, Lost, News, news_of, where_of
 from linnet.scale.shards import Done, Load, Settings, Task, Worker
 from linnet.scale.units import reason_of
 
@@ -132,7 +132,5 @@ class Actors:
                 self._ray.kill(self._actors[worker])
             self._start(worker)
             return News(worker, lost)
-        if isinstance(said, str):
-            raise LinnetError(said)
         self._tasks[worker] = None
-        return News(worker, said)
+        return news_of(worker, said)
