@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -55,6 +56,11 @@ from linnet.evaluate import Report
 assert linnet.Report is Report and linnet.train.__module__ == "linnet.fit.training"
 """
     subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_the_package_travels_by_name() -> None:
+    """Spark, Dask and Ray pickle a function together with the modules that it uses."""
+    assert pickle.loads(pickle.dumps(linnet)) is linnet
 
 
 def test_a_recipe_is_trained_into_a_folder(recipe: Path, doc: linnet.Document, tmp_path: Path) -> None:

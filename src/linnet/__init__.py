@@ -179,6 +179,10 @@ class _Front(ModuleType):
         if not (name in _PLACES and isinstance(value, ModuleType)):
             super().__setattr__(name, value)
 
+    def __reduce__(self) -> tuple[Any, tuple[str]]:
+        """Travel by name: Spark, Dask and Ray pickle functions with the modules that they use."""
+        return importlib.import_module, (self.__name__,)
+
 
 sys.modules[__name__].__class__ = _Front
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import linnet
 from linnet.kb import KnowledgeBase
 from linnet.recipes.config import load
 
@@ -15,13 +16,13 @@ PAGE = Path(__file__).parents[2] / "docs" / "scale.md"
 
 
 @pytest.fixture
-def examples(kb: KnowledgeBase) -> tuple[dict[str, Any], list[str]]:
-    """What the first example defines, with a pipeline of these tests, and the other examples."""
+def examples(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> tuple[dict[str, Any], list[str]]:
+    """What the first example defines, with a knowledge base of these tests, and the other examples."""
     pytest.importorskip("pandas", reason="the extra frames is not installed")
     first, *others = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
     found: dict[str, Any] = {}
     exec(compile(first, PAGE, "exec"), found)
-    found["pipeline"] = lambda: load("dictionary", kb=kb)
+    monkeypatch.setattr(linnet, "load", lambda _: load("dictionary", kb=kb))
     return found, others
 
 

@@ -58,6 +58,7 @@ def cluster(nodes: int) -> Iterator[Gather]:
             else:
                 made.add_node(num_cpus=1)
             _wait_for(number, ray.cluster_resources)
+        stack.callback(ray.shutdown)  # before the nodes end, each of whose deaths it would tell
         yield Actors
 
 

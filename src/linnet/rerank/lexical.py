@@ -211,7 +211,7 @@ class Lexical(Reranker):
         for number, (theirs, ours) in enumerate(zip(gold, predicted, strict=True)):
             own = known.minus(Counts.of([theirs], kb)) if leave_out else known
             columns, lengths = table([ours], own, self.parts)
-            each = np.split(columns, np.cumsum(lengths)[:-1])
+            each = np.split(columns, np.cumsum(lengths)[:-1])  # one, of nothing, where there are no mentions
             found = {id(mention): some for mention, some in zip(ours.mentions or (), each, strict=False)}
             for mention, seen in align(theirs, ours):
                 accepted = answers(mention, kb) if mention else []
