@@ -19,6 +19,7 @@ from linnet.bench import (
     dense,
     encode,
     evaluate,
+    few,
     generate,
     hierarchical,
     http,
@@ -52,6 +53,7 @@ app.command("kb")(measure_kb)
 app.command("ablation")(ablate.ablation)
 app.command("active")(active.active)
 app.command("collective")(collective.collective)
+app.command("few")(few.few)
 app.command("generate")(generate.generate)
 app.command("hierarchical")(hierarchical.hierarchical)
 app.command("dense")(dense.dense)
