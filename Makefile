@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constr
 OUT := demo/out
 export LINNET_HOME ?= $(CURDIR)/.linnet
 
-.PHONY: demo serve test coverage test-all test-browser test-elsewhere test-flair debian-packages lint docs bench fuzz fuzz-api clean
+.PHONY: demo serve test coverage test-all test-browser test-elsewhere test-flair debian-packages lint docs site test-site bench fuzz fuzz-api clean
 
 # One stamp for what running needs, and others for what is needed on top of it.
 $(VENV)/run.stamp: pyproject.toml constraints.txt
@@ -89,6 +89,22 @@ lint: $(VENV)/dev.stamp  ## ruff, format, mypy strict, generated docs up to date
 docs: $(VENV)/dev.stamp  ## generate the reference pages from the code
 	@$(BIN)/python tools/generate_docs.py
 
+# MkDocs is no part of what tests need: an environment of its own.
+SITE := .venv-site
+$(SITE)/stamp: constraints-site.txt
+	@test -x $(SITE)/bin/python || $(PYTHON) -m venv $(SITE)
+	@echo "installing MkDocs into $(SITE) ..."
+	@$(SITE)/bin/python -m pip --disable-pip-version-check install --quiet --constraint constraints-site.txt \
+		mkdocs-material 'mkdocstrings[python]'
+	@touch $@
+
+site: $(SITE)/stamp  ## the documentation as pages that need no network: build/site/index.html; fails where a link leads nowhere
+	@NO_MKDOCS_2_WARNING=1 $(SITE)/bin/mkdocs build --quiet
+	@echo "The documentation: build/site/index.html"
+
+test-site: site $(VENV)/browser.stamp  ## open it in Chromium: it searches and loads nothing from elsewhere
+	@$(PYTEST) tests/browser/test_site.py
+
 bench: $(VENV)/run.stamp  ## speed on real text (needs LINNET_DATA)
 	@$(BIN)/linnet kb build --from hpo --quiet
 	@$(BIN)/linnet bench dictionary
@@ -108,5 +124,5 @@ fuzz-api: $(VENV)/dev.stamp $(FUZZ_API)/stamp  ## ask a workbench what its OpenA
 	@OMP_NUM_THREADS=1 $(BIN)/python -m tools.fuzz_api --with $(FUZZ_API)/bin/schemathesis $(FUZZ)
 
 clean:  ## remove everything that make made
-	rm -rf $(VENV) $(FLAIR) $(FUZZ_API) .linnet $(OUT) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage .coverage.*
+	rm -rf $(VENV) $(FLAIR) $(FUZZ_API) $(SITE) .linnet $(OUT) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage .coverage.*
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
