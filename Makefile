@@ -5,6 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 OUT := demo/out
 export LINNET_HOME ?= $(CURDIR)/.linnet
+export PYTHONDONTWRITEBYTECODE :=  # tests start hundreds of processes: none of them is to compile all modules again
 
 .PHONY: demo serve test coverage test-all test-browser test-elsewhere test-flair debian-packages lint docs site test-site bench fuzz fuzz-api clean
 
@@ -50,8 +51,8 @@ test: $(VENV)/dev.stamp  ## the tests but for the slow ones
 coverage: $(VENV)/dev.stamp  ## the same with branch coverage, which takes twice the time
 	@$(PYTEST) -m "not slow" --cov --cov-report=term:skip-covered --cov-fail-under=90
 
-test-all: test  ## the slow ones too; those of the screens are test-browser
-	@$(PYTEST) -m "slow and not browser"
+test-all: $(VENV)/dev.stamp  ## the slow ones too, in one run; those in a browser are test-browser
+	@$(PYTEST) -m "not browser"
 
 $(VENV)/browser.stamp: $(VENV)/dev.stamp
 	@echo "installing Playwright and axe ..."

@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from linnet.annotate.store import open_store
+from linnet.annotate.tables import job as job_table
+from linnet.annotate.tables import now
 from linnet.corpora import write
 from linnet.data import Document
 from tests.annotate.bench_of_jobs import ILLS, ORGANS, documents, make_kb
@@ -47,7 +50,7 @@ checkpoint_every = "1 epoch"
 """
 ILL_TEXT = "She had heart pain. She had liver failure. She had brain swelling. She had skin cancer.\n"
 FRESH = ("fresh", ILL_TEXT + "Well. " * 400)
-LEASE = 60_000  # milliseconds in which another worker has the job of one that died
+SOON = 60_000  # milliseconds in which another worker has the job of one that died, on a busy machine
 
 
 @pytest.fixture
@@ -111,6 +114,15 @@ def ended(me: Person, project: int, kind: str, *, seconds: float = 120) -> dict[
         time.sleep(0.2)
 
 
+def end_lease(folder: Path) -> None:
+    """Let the lease of a worker that died end now, instead of half a minute after it was last extended."""
+    store = open_store(folder)
+    with store.write() as db:
+        first = job_table.c.state == "running", job_table.c.attempt == 1
+        db.execute(job_table.update().where(*first).values(lease_until=now(db)))
+    store.close()
+
+
 @pytest.mark.usefixtures("recipe")
 def test_a_training_is_followed_and_survives_its_worker(
     chromium: Browser, loop: tuple[Site, int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -152,7 +164,8 @@ def test_a_training_is_followed_and_survives_its_worker(
         print(f"\nbeside a training, p95 of a decision: {sorted(times)[-2]:.0f} ms")  # noqa: T201 - asked for by the plan
     decided = standing(me, assignment)
 
-    figures.filter(has_text="attempt 2").wait_for(timeout=LEASE)
+    end_lease(tmp_path / "site")
+    figures.filter(has_text="attempt 2").wait_for(timeout=SOON)
     text.keyboard.press("n")
     text.evaluate("document.querySelector('.text').parentElement.scrollBy(0, 200)")
     before = place(text)
