@@ -162,7 +162,8 @@ def _take(value: Any, fields: Mapping[str, Field], what: str) -> dict[str, Any]:
         raise DataError(f"{what}: expected an object, found {type(value).__name__}")
     for key in value:
         if key not in fields:
-            raise DataError(f"{what}: unknown field {key!r}{did_you_mean(key, fields)}")
+            hint = " (FHIR is written, not read)" if key == "resourceType" else did_you_mean(key, fields)
+            raise DataError(f"{what}: unknown field {key!r}{hint}")
     taken: dict[str, Any] = {}
     for key, (convert, required) in fields.items():
         if key in value:

@@ -17,6 +17,8 @@ import typer
 from linnet.cli.common import App, Quiet, Verbose, listen, progress, say_lost, table
 from linnet.cli.fetching import fetching
 from linnet.cli.inputs import refuse_overwriting
+from linnet.cli.link_options import ToOption
+from linnet.cli.outputs import writer_options
 from linnet.cli.terminal import say
 from linnet.corpora import FORMATS, fitting, format_of, options_of, write
 from linnet.corpora.catalog import CORPORA, Corpus, corpus_named, read_corpus, splits_of
@@ -93,6 +95,7 @@ def convert(
     format: From = None,
     to: Annotated[str | None, typer.Option(help="Output format; default: by the suffix of OUTPUT.")] = None,
     options: Options = None,
+    to_options: ToOption = None,
     texts: Annotated[
         str | None,
         typer.Option(help="SOURCE is a corrected CSV or TSV of mentions; the texts are here: a file, folder or glob."),
@@ -114,6 +117,7 @@ def convert(
     """
     listen(quiet=quiet, verbose=verbose)
     target = to or format_of(output)
+    told = writer_options(target, to_options)
     refuse_overwriting([source, texts], [output], data=data)
     base, faults = _open_all(kbs or ()), _count_faults(on_error)
     if is_corrected(source, texts):
@@ -125,7 +129,7 @@ def convert(
         found = documents(source, format=format, data=data, faults=faults, options=given)
     docs = progress(found, what="documents", quiet=quiet)
     dropped: Counter[str] = Counter()
-    count = write(fitting(docs, target, dropped), output, format=target, kb=base)
+    count = write(fitting(docs, target, dropped, told), output, format=target, kb=base, options=told)
     logger.info("%s: %s documents", output, f"{count:,}")
     say_lost(dropped, target)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
@@ -37,10 +37,11 @@ from linnet.cli.link_options import (
     Shards,
     Texts,
     To,
+    ToOption,
     Under,
     Workers,
 )
-from linnet.cli.outputs import Outputs
+from linnet.cli.outputs import Outputs, writer_options
 from linnet.cli.written import refuse_changed, remember
 from linnet.corpora import format_of
 from linnet.data import Document
@@ -67,6 +68,7 @@ def link(
     pipeline: Of = None,
     output: Output = None,
     to: To = None,
+    to_options: ToOption = None,
     source: From = None,
     columns: Columns = None,
     query: Query = None,
@@ -98,9 +100,9 @@ def link(
     if shards.wanted(output, to):
         from linnet.cli.link_job import link_shards  # noqa: PLC0415 - few commands are jobs
 
-        link_shards(whole, loading, shards, output, to, refused=(html, metrics), fresh=fresh, quiet=quiet)
+        link_shards(whole, loading, shards, output, to, refused=(html, metrics, to_options), fresh=fresh, quiet=quiet)
         return
-    outputs = Outputs(output or STDIO, to or (format_of(output) if output else None), html)
+    outputs = _outputs(output, to, html, to_options)
     lasting = outputs.lasting if STDIO not in inputs else None  # what came from there does not come again
     read = [*inputs, *(ids or ()), *(abbreviations or ()), None if pipeline in recipes() else pipeline]
     refuse_overwriting(read, [output, html, metrics, lasting and _place_of(lasting)])
@@ -109,8 +111,7 @@ def link(
     with nullcontext() if times is None else times.step("load", "pipeline"):
         linker = loading()
     timed = linker if times is None else times.of_parts(linker)
-    given = partial(_read_given, whole, linker)
-    tally = _Tally()
+    given, tally = partial(_read_given, whole, linker), _Tally()
     if lasting is None:
         outputs.write(tally(progress(timed.stream(given()), what="linking", quiet=quiet)), linker)
     else:
@@ -121,6 +122,11 @@ def link(
     _tell(output, tally, linker)
     if times is not None:
         times.write(metrics)
+
+
+def _outputs(output: str | None, to: str | None, page: Path | None, options: Sequence[str] | None) -> Outputs:
+    format = to or (format_of(output) if output else None)
+    return Outputs(output or STDIO, format, page, writer_options(format, options))
 
 
 def _tell(output: str | None, tally: _Tally, linker: Pipeline) -> None:

@@ -81,7 +81,7 @@ def _job(
     if STDIO in given.inputs:
         raise LinnetError("a job of shards cannot read standard input, which does not come again: name files")
     if any(refused):
-        raise LinnetError("a job of shards writes no page and no times: leave out --html and --metrics")
+        raise LinnetError("a job of shards writes no page and no times: leave out --html, --metrics and --to-option")
     folder = _folder(output, dry_run=shards.dry_run)
     of_recipe = None if loading.pipeline in recipes() else loading.pipeline
     refuse_overwriting([*given.inputs, *(loading.ids or ()), *(loading.abbreviations or ()), of_recipe], [folder])

@@ -42,6 +42,7 @@ __all__ = [
     "Shards",
     "Texts",
     "To",
+    "ToOption",
     "Under",
     "Workers",
     "assertions",
@@ -74,7 +75,13 @@ Output = Annotated[
     str | None,
     typer.Option("--output", "-o", help="File to write; - is standard output, OUT/ a folder, for many texts."),
 ]
-To = Annotated[str | None, typer.Option(help="Output format: jsonl, csv, …; default: by the suffix of -o.")]
+To = Annotated[str | None, typer.Option(help="Output format: jsonl, csv, fhir, omop, …; default: by the suffix of -o.")]
+ToOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--to-option", help="Option of the writer of --to, KEY=VALUE; repeatable (docs/reference/formats.md)."
+    ),
+]
 From = Annotated[str | None, typer.Option("--from", help="Input format; guessed by default.")]
 Page = Annotated[Path | None, typer.Option(help="Also write a page with highlighted mentions.")]
 KeepGold = Annotated[bool, typer.Option(help="Keep gold mentions of the input; default: hide them.")]

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import itertools
+import json
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from linnet import __version__
 from linnet.cli.common import say_lost, table
 from linnet.cli.terminal import say
-from linnet.corpora import FORMATS, check_place, fitting, write_beside
+from linnet.corpora import FORMATS, check_place, fitting, write_beside, writer_options_of
 from linnet.data import Document
+from linnet.errors import LinnetError
+from linnet.frozen import EMPTY
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Pipeline
 from linnet.recipes.linking import NOTICE
@@ -23,7 +26,7 @@ if TYPE_CHECKING:
     from linnet.kb.terminologies import Terminologies
     from linnet.scale.resumable import Unfinished
 
-__all__ = ["Outputs"]
+__all__ = ["Outputs", "writer_options"]
 
 CHANGING = ("gsc", "pubtator")  # formats that change texts and spans; the writer of CoNLL tells what it loses itself
 # What a pipeline adds to its answers, which nobody expects there, and what the writer of GSC+ tells itself.
@@ -32,6 +35,20 @@ EXPECTED = frozenset(
     | {"passages", "sentences", "signals", "sources other than gold", "terminologies"}
 )
 WIDTH = 46  # of the table's column for text
+MADE_BY = "made_by"  # the option of writers that name the pipeline
+
+
+def writer_options(format: str | None, texts: Sequence[str] | None) -> dict[str, Any]:
+    """Return the options of a format's writer out of ``KEY=VALUE``."""
+    if not texts:
+        return {}
+    if format is None:
+        raise LinnetError(f"--to-option {texts[0]} is for a file: name one with -o, or a format with --to")
+    from linnet.vocabularies.options import given_value  # noqa: PLC0415 - few commands have any
+
+    known = writer_options_of(format)
+    pairs = [text.partition("=") for text in texts]
+    return {key: given_value(f"the writer of {format}", known, key, value) for key, _, value in pairs}
 
 
 @dataclass(frozen=True)
@@ -42,6 +59,7 @@ class Outputs:
         path: a file, or a folder if the format is one; ``-`` is standard output.
         format: one of `linnet.corpora.FORMATS`; without one a table goes to standard output.
         page: a file for a page to read.
+        options: what the writer of the format is told.
 
     Raises:
         LinnetError: a format that is not written, or a place that it cannot be written to.
@@ -50,6 +68,7 @@ class Outputs:
     path: str
     format: str | None
     page: Path | None = None
+    options: Mapping[str, Any] = EMPTY
     lost: Counter[str] = field(default_factory=Counter, init=False)
 
     def __post_init__(self) -> None:
@@ -65,7 +84,7 @@ class Outputs:
     @property
     def kept_as(self) -> str:
         """The format that finished documents are kept in: that of the output, if it grows and no page needs them."""
-        grows = self.format is not None and FORMATS[self.format].grows
+        grows = self.format is not None and FORMATS[self.format].grows and not self.options
         return self.format if self.format and grows and self.page is None else "jsonl"
 
     def write(self, docs: Iterable[Document], linker: Pipeline, *, aside: Path | None = None) -> None:
@@ -83,7 +102,8 @@ class Outputs:
             self._write_page(kept, linker)
             docs = kept
         if self.format:
-            write_beside(self._count_losses(docs), self.path, format=self.format, kb=linker.concepts, aside=aside)
+            counted, options = self._count_losses(docs), self._told(self.format, linker)
+            write_beside(counted, self.path, format=self.format, kb=linker.concepts, aside=aside, options=options)
             self._say_lost()
         elif linker.concepts is not None:
             show(docs, linker.concepts)
@@ -106,6 +126,12 @@ class Outputs:
                 self._say_lost()
         to_disk(*(path for path in (self.path, self.page) if path is not None))
 
+    def _told(self, format: str, linker: Pipeline) -> Mapping[str, Any]:
+        """Return what the writer is told: the options, and which pipeline it is where it asks for that."""
+        if FORMATS[format].read is not None or MADE_BY not in writer_options_of(format):
+            return self.options
+        return {MADE_BY: made_by(linker), **self.options}
+
     def _count_losses(self, docs: Iterable[Document]) -> Iterator[Document]:
         """Yield documents, and count what the format changes in them or drops."""
         for doc in docs:
@@ -123,6 +149,15 @@ class Outputs:
         made_by = f"Pipeline: {linker.name} ({linker!r}), Linnet {__version__}"
         with replacing(self.page or STDIO) as page:
             write_html(docs, page, kb=linker.concepts, title=title, notice=[made_by])
+
+
+def made_by(linker: Pipeline) -> str:
+    """Return the pipeline's name, and name and release of the knowledge bases that it links to."""
+    kb, name = linker.concepts, Path(linker.name).name  # of a file or folder, no more
+    if kb is None:
+        return name
+    releases = [release for source in json.loads(kb.info["sources"]) if (release := source.get("release"))]
+    return f"{name}, {' '.join([kb.info['name'], kb.info['version'], *releases])}"
 
 
 # --- the table -------------------------------------------------------------------------------------------------------

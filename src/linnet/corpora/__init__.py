@@ -11,6 +11,7 @@ import io
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,7 +38,10 @@ __all__ = [
     "read",
     "write",
     "write_beside",
+    "writer_options_of",
 ]
+
+WRITERS_GIVEN = ("rows", "aside", "name")
 
 
 def read(
@@ -98,7 +102,28 @@ def _read(
     yield from read_sources(given, format, options)
 
 
-def write(docs: Iterable[Document], path: str | Path, *, format: str | None = None, kb: Rows | None = None) -> int:
+def writer_options_of(format: str) -> dict[str, Option]:
+    """Return what the writer of a format can be told beside what all are, by name.
+
+    >>> list(writer_options_of("csv"))
+    ['texts']
+    """
+    _check(format, WRITABLE, "written")
+    from linnet.vocabularies.options import reader_options  # noqa: PLC0415 - needed where options are asked for
+
+    known = FORMATS[format]
+    found = reader_options(resolve(known.write or known.write_folder))
+    return {name: option for name, option in found.items() if name not in WRITERS_GIVEN}
+
+
+def write(
+    docs: Iterable[Document],
+    path: str | Path,
+    *,
+    format: str | None = None,
+    kb: Rows | None = None,
+    options: Mapping[str, Any] = EMPTY,
+) -> int:
     """Write documents to `path` and return how many; ``-`` is standard output.
 
     Args:
@@ -106,9 +131,10 @@ def write(docs: Iterable[Document], path: str | Path, *, format: str | None = No
         path: the file; replaced only when all is written. ``.gz`` at the end packs it.
         format: one of `FORMATS`; None takes it from the suffix, and JSON Lines for standard output.
         kb: the knowledge base that candidates and names belong to.
+        options: other keywords of the writer of the format (`writer_options_of`).
 
     Raises:
-        LinnetError: an unknown format, or one that is only read.
+        LinnetError: an unknown format or option, or a format that is only read.
         FormatError: a suffix of no format, or a place that cannot be written to.
         DataError: a document that the format cannot hold.
 
@@ -117,7 +143,7 @@ def write(docs: Iterable[Document], path: str | Path, *, format: str | None = No
     ...     write([Document.of("Seizures.")], f"{folder}/notes.jsonl"), next(read(folder)).text
     (1, 'Seizures.')
     """
-    return write_beside(docs, path, format=format, kb=kb)
+    return write_beside(docs, path, format=format, kb=kb, options=options)
 
 
 def write_beside(
@@ -127,17 +153,27 @@ def write_beside(
     format: str | None = None,
     kb: Rows | None = None,
     aside: Path | None = None,
+    options: Mapping[str, Any] = EMPTY,
 ) -> int:
     """Write documents as `write` does, to a file or folder `aside`, on the same disk, until all is there."""
     format = format_of(path) if format is None else format
     check_place(path, format)
-    options = {"rows": kb} if "rows" in FORMATS[format].options else {}
+    _check_options(format, options)
+    given = {"rows": kb, **options} if "rows" in FORMATS[format].options else options
     if place := FORMATS[format].write_folder:
-        written: int = resolve(place)(docs, Path(path), aside=aside, **options)
+        written: int = resolve(place)(docs, Path(path), aside=aside, **given)
         return written
     with _writable(path, docs) as named, replacing(path, aside=aside) as out:
-        count: int = resolve(FORMATS[format].write)(named, out, **options)
+        count: int = resolve(FORMATS[format].write)(named, out, **given)
     return count
+
+
+def _check_options(format: str, options: Mapping[str, Any]) -> None:
+    known = writer_options_of(format) if options else {}
+    for name in options:
+        if name not in known:
+            there = f"its options are {', '.join(known)}" if known else "it has none"
+            raise LinnetError(f"the writer of {format} has no option {name!r}; {there}{did_you_mean(name, known)}")
 
 
 @contextmanager
@@ -164,14 +200,19 @@ def _writable(path: str | Path, docs: Iterable[Document]) -> Iterator[Iterator[D
         raise FormatError(shown(path), f"document {last!r} {problem}") from error
 
 
-def fitting(docs: Iterable[Document], format: str, dropped: Counter[str]) -> Iterator[Document]:
-    """Yield documents as a format can hold them, for its writer; count in `dropped` what it cannot, by kind."""
+def fitting(
+    docs: Iterable[Document], format: str, dropped: Counter[str], options: Mapping[str, Any] = EMPTY
+) -> Iterator[Document]:
+    """Yield documents as a format can hold them, for its writer, told `options`; count in `dropped` what it cannot."""
     from linnet.corpora.conversion_losses import fitted  # noqa: PLC0415 - needed where documents are written
 
     known = FORMATS.get(format)
     carry = resolve(known.carry) if known and known.carry else None
+    if carry and known and known.read is None:  # only written: what there is a place for depends on its options
+        carry = partial(carry, **options)
+    holds = known.holds.union(kind for name, kind in known.gains if options.get(name)) if known else frozenset()
     for doc in docs:
-        whole, gone = fitted(doc, known.holds if known else frozenset(), carry=carry)
+        whole, gone = fitted(doc, holds, carry=carry)
         dropped.update(gone)
         yield whole
 

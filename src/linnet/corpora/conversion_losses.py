@@ -141,7 +141,7 @@ def fitted(
     Args:
         doc: the document.
         holds: the kinds of things that the format has a place for.
-        carry: gives a document the text and passages that are read back, where the format holds not all of them.
+        carry: gives a document the text, passages, meta and mentions that are written, where the format holds not all.
     """
     dropped = lost(doc, holds)
     whole = _held(doc, holds) if dropped else doc
@@ -154,6 +154,8 @@ def fitted(
     dropped["line breaks"] += breaks
     dropped["characters"] += other.total() - breaks
     dropped["passages"] += sum(passage not in carried.passages for passage in whole.passages)
+    dropped["document meta"] += len(whole.meta.keys() - carried.meta.keys())
+    dropped["mentions"] += len(whole.mentions or ()) - len(carried.mentions or ())
     return carried, +dropped
 
 

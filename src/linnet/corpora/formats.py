@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-__all__ = ["ALL", "FORMATS", "GIVEN", "READABLE", "WRITABLE", "Format", "parted", "resolve", "suffix"]
+from linnet.errors import FormatError
+
+__all__ = ["ALL", "FORMATS", "GIVEN", "READABLE", "WRITABLE", "Format", "parted", "readable", "resolve", "suffix"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +26,7 @@ class Format:
     what the format can hold (`linnet.corpora.conversion_losses`), ``carry`` the function that gives a document what
     comes back of its text, passages and probabilities, where not all does; a format with ``write_folder`` makes several
     files. Files of one that is ``asked`` for are read from a folder only when the format is named. ``untested`` says
-    that no published file of it was ever read.
+    that no published file of it was ever read. ``gains`` are options of the writer and what the format holds with them.
     """
 
     read: str | None
@@ -38,6 +40,7 @@ class Format:
     grows: bool = False
     asked: bool = False
     untested: bool = False
+    gains: tuple[tuple[str, str], ...] = ()
 
 
 LINKS = frozenset({"texts", "documents without mentions", "mentions", "overlapping mentions", "concepts"})
@@ -51,6 +54,12 @@ ALL = (
     | {"several types", "alternatives", "sources other than gold", "candidates", "probabilities", "signals", "groups"}
     | {"terminologies", "assertions", "mention meta"}
 )
+# Of meta what they have a place for: their ``carry`` says which keys that is.
+HELD_IN_HOSPITALS = (
+    LINKS
+    | {"types", "several types", "several concepts", "discontinuous mentions", "sources other than gold"}
+    | {"probabilities", "terminologies", "assertions", "document meta", "line breaks", "documents not looked at"}
+) - {"texts"}
 
 FORMATS: dict[str, Format] = {
     "jsonl": Format(
@@ -145,6 +154,32 @@ FORMATS: dict[str, Format] = {
         | {"alternatives", "groups", "sources other than gold", "probabilities", "terminologies", "assertions"},
         asked=True,
     ),
+    "fhir": Format(
+        None,
+        "fhir:write",
+        (".fhir",),
+        options=("rows",),
+        holds=HELD_IN_HOSPITALS,
+        carry="fhir:carried",
+        gains=(("text", "texts"),),
+    ),
+    "omop": Format(
+        None,
+        "omop:write",
+        (".omop",),
+        holds=(HELD_IN_HOSPITALS | {"NIL mentions"})
+        - {"types", "several types", "documents without mentions", "documents not looked at"},
+        carry="omop:carried",
+    ),
+    "omop_note": Format(
+        None,
+        "omop:write_notes",
+        (".note",),
+        holds=frozenset(
+            {"texts", "document meta", "line breaks", "documents without mentions", "documents not looked at"}
+        ),
+        carry="omop:carried_note",
+    ),
     "webanno": Format("webanno:read", None, (".tsv",), options=("name",)),
     "jats": Format("jats:read", None, (".nxml", ".xml"), options=("name",)),
     "medcat": Format("medcat:read", None, (".json",), options=("faults",)),
@@ -173,6 +208,23 @@ def suffix(path: str | Path) -> str:
     ('.jsonl', '')
     """
     return parted(path)[1].lower()
+
+
+def readable(ending: str, path: str | Path) -> str:
+    """Return a suffix, unless it is one of formats that are only written.
+
+    Raises:
+        FormatError: it is.
+
+    >>> readable(".omop", "a.omop")
+    Traceback (most recent call last):
+    ...
+    linnet.errors.FormatError: a.omop: omop is written and cannot be read: read the documents it was made of
+    """
+    for name, format in FORMATS.items():
+        if format.read is None and ending in format.suffixes:
+            raise FormatError(path, f"{name} is written and cannot be read: read the documents it was made of")
+    return ending
 
 
 def parted(path: str | Path) -> tuple[str, str]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from linnet.corpora.faults import Faults
-from linnet.corpora.formats import FORMATS, GIVEN, READABLE, parted, resolve, suffix
+from linnet.corpora.formats import FORMATS, GIVEN, READABLE, parted, readable, resolve, suffix
 from linnet.data import Document
 from linnet.errors import FormatError
 from linnet.text.files import STDIO, head, shown
@@ -375,7 +375,7 @@ def guess(path: str | Path) -> str:
     """Return the format that `path` is in, by suffix where that says it, else by content."""
     if is_database(path):
         return "sql"
-    ending = suffix(path)
+    ending = readable(suffix(path), path)
     for name, format in FORMATS.items():
         if format.alone and format.read and ending in format.suffixes and name != "text":
             return "bigbio" if name == "jsonl" and lines_of_bigbio(head(path)) else name

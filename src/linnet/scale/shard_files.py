@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Protocol
 
+from linnet.corpora.formats import WRITABLE
 from linnet.corpora.frames import arrow
 from linnet.corpora.jsonl import line
 from linnet.corpora.names import Remembering
@@ -170,7 +171,8 @@ def check_format(format: str) -> None:
         MissingExtraError: what it needs is not installed.
     """
     if format not in FORMATS:
-        raise LinnetError(f"a job writes shards as {' or '.join(FORMATS)}, not as {format!r} (--to)")
+        other = f"linnet corpus convert makes {format} of these" if format in WRITABLE else "see --to"
+        raise LinnetError(f"a job writes shards as {' or '.join(FORMATS)}, not as {format!r}: {other}")
     if format == "parquet":
         try:
             import pyarrow as pa  # noqa: F401, PLC0415 - an extra
