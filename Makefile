@@ -24,7 +24,8 @@ $(VENV)/serve.stamp: $(VENV)/run.stamp
 
 $(VENV)/dev.stamp: $(VENV)/run.stamp
 	@echo "installing the tools for tests ..."
-	@$(PIP) --editable '.[dev]'
+	@$(PIP) --no-compile --editable '.[dev]'
+	@$(BIN)/python -m compileall -qq --workers 0 $(VENV)/lib || true  # pip compiles on one core, and some files are of Python 2
 	@touch $@
 
 demo: $(VENV)/run.stamp  ## build the HPO knowledge base and link a dozen notes
@@ -43,7 +44,8 @@ PORT ?= 8421
 serve: $(VENV)/serve.stamp  ## the annotation workbench with a dozen notes to try, on this machine alone: no password; PORT=8421
 	@$(BIN)/linnet serve --demo --port $(PORT)
 
-PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --quiet --numprocesses 2
+# each process takes a half, and at the end some of the other's: fixtures of a file are seldom made twice
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --quiet --numprocesses 2 --dist worksteal
 
 test: $(VENV)/dev.stamp  ## the tests but for the slow ones
 	@$(PYTEST) -m "not slow"
@@ -60,7 +62,7 @@ $(VENV)/browser.stamp: $(VENV)/dev.stamp
 	@touch $@
 
 test-browser: $(VENV)/browser.stamp  ## the pages and the screens of the workbench, in Chromium; LINNET_SCREENSHOTS=FOLDER keeps pictures
-	@$(PYTEST) --dist loadfile tests/browser
+	@$(PYTEST) tests/browser
 
 test-elsewhere: $(VENV)/dev.stamp  ## in other folders, as another user, in another language, on another Python
 	@$(BIN)/python tests/elsewhere.py

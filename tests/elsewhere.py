@@ -24,13 +24,17 @@ NOBODY = 65534
 TOOLS = ("hypothesis", "pytest", "pytest-xdist", "hatchling", "obonet")  # of the tests, where no network is installed
 VERSIONS = ("3.13", "3.12")
 # what is computed depends neither on user nor on language, time zone or width, and takes most of the time
+ROOMS = (
+    "bench", "contract", "detect", "evaluate", "fit", "index", "joint", "nn", "pipeline", "rerank", "retrieve", "train",
+)  # fmt: skip
 COMPUTED = (
-    "tests/bench", "tests/contract", "tests/detect", "tests/evaluate", "tests/fit", "tests/index", "tests/joint",
-    "tests/nn", "tests/pipeline", "tests/rerank", "tests/retrieve", "tests/train",
+    *(f"tests/{room}" for room in ROOMS), *(f"src/linnet/{room}" for room in ROOMS),
+    "tests/cli/test_cross.py", "tests/cli/test_train_networks.py",
 )  # fmt: skip
 # of the workbench what has to do with files, folders, times and processes
 WORKBENCH = ("backup", "documents", "exports", "housekeeping", "jobs", "reading", "store", "web_files")
 SAME = ("tests/test_architecture.py", "tests/test_fuzz.py", "tests/test_rebinding.py")  # the same everywhere
+BROWSER = ("tests/browser",)  # what a page does there is the browser's business, not Python's
 # without the extras these are skipped for the most part, and what is left of them is the same on every Python
 SKIPPED = ("tests/bench", "tests/contract", "tests/joint", "tests/nn", "tests/train")
 
@@ -70,6 +74,7 @@ PLACES = (
         "Größe 2/linnet",
         {"LANG": "C", "TZ": "Asia/Kolkata", "COLUMNS": "40", "OMP_NUM_THREADS": "1"},
         as_nobody=True,
+        workers=1,
         without=COMPUTED + SAME + other_tests(),
     ),
     Place(
@@ -77,7 +82,7 @@ PLACES = (
         "linnet/linnet",
         {"LANG": "C.UTF-8", "TZ": "America/St_Johns", "COLUMNS": "200", "OMP_NUM_THREADS": "8"},
         other=True,
-        without=SAME + SKIPPED,
+        without=SAME + SKIPPED + BROWSER,
     ),
 )
 
@@ -105,7 +110,7 @@ def begin(place: Place, home: Path) -> tuple[subprocess.Popen[bytes], Path, floa
     (home / "tmp").mkdir()
     (home / "tmp").chmod(0o1777)  # tests become another user for a moment
     command = [str(found), "-m", "pytest", "-q", "-m", "not slow", "-p", "no:cacheprovider", "-n", str(place.workers)]
-    command += [f"--ignore={path}" for path in place.without]
+    command += ["--dist=worksteal", "--hypothesis-profile=elsewhere", *(f"--ignore={one}" for one in place.without)]
     user = None
     if place.as_nobody and os.geteuid() == 0:
         user = NOBODY
