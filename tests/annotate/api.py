@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
+import functools
 import itertools
 import uuid
 from dataclasses import dataclass, field
@@ -12,6 +14,7 @@ from typing import Any
 
 import fastapi
 import sqlalchemy as sa
+from anyio.from_thread import BlockingPortal, start_blocking_portal
 from starlette.testclient import TestClient
 
 from linnet.annotate.api.access import PREFIX
@@ -30,6 +33,20 @@ DONE = b": done\n\n"  # a comment in the stream
 numbers = itertools.count()
 
 
+@functools.cache
+def event_loop() -> BlockingPortal:
+    """The event loop of all clients, in a thread until the process ends: one for each request takes as long as that."""
+    lasting = start_blocking_portal()
+    atexit.register(lasting.__exit__, None, None, None)
+    return lasting.__enter__()
+
+
+def client_of(app: fastapi.FastAPI) -> TestClient:
+    client = TestClient(app, base_url="http://localhost", raise_server_exceptions=False)
+    client.portal = event_loop()
+    return client
+
+
 @dataclass(eq=False)
 class Person:
     """Somebody with a token: short ways to ask."""
@@ -41,7 +58,7 @@ class Person:
     client: TestClient = field(init=False)
 
     def __post_init__(self) -> None:
-        self.client = TestClient(self.site.app, base_url="http://localhost", raise_server_exceptions=False)
+        self.client = client_of(self.site.app)
         self.client.headers["Authorization"] = f"Bearer {self.token}"
 
     def ask(self, method: str, path: str, status: int | None = 200, /, **more: Any) -> Any:
@@ -101,7 +118,7 @@ class Site:
 
     def stranger(self) -> TestClient:
         """Return the browser of somebody who has not signed in."""
-        return TestClient(self.app, base_url="http://localhost", raise_server_exceptions=False)
+        return client_of(self.app)
 
     def project(self, owner: Person, **more: Any) -> int:
         return int(owner.post("/projects", {"name": fresh("project"), **more})["project"])
