@@ -65,7 +65,7 @@ def test_damaged_files(site: Site, root: Person, target: Target) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("target", [*FILES, *ARCHIVES], ids=lambda target: target.name)
 def test_many_damaged_files(site: Site, root: Person, target: Target) -> None:
-    fuzzed(site, root, target, target.name if target in FILES else None, 60)
+    fuzzed(site, root, target, target.name if target in FILES else None, 30)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -94,8 +94,9 @@ def test_a_killed_writer_loses_nothing(where: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
-def test_two_hundred_killed_writers_lose_nothing(where: str, seed: int) -> None:
-    kill_writers(where, 50, seed=10 + seed)
+def test_many_killed_writers_lose_nothing(where: str, seed: int) -> None:
+    """Two hundred of them with ``LINNET_LOOP=full``, else as many as continuous integration has time for."""
+    kill_writers(where, 50 if os.environ.get("LINNET_LOOP") == "full" else 20, seed=10 + seed)
 
 
 def test_many_writers_lose_nothing(store: Store, pool: ThreadPoolExecutor) -> None:
