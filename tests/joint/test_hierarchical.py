@@ -102,7 +102,7 @@ def f1(part: Hierarchical, docs: Sequence[Document]) -> float:
 )
 def test_ten_documents_are_learned_by_heart(variant: Any, rows: Any, kb: KnowledgeBase, encoder: str) -> None:
     docs = documents()
-    part = fitted(small(kb, encoder, variant=variant, rows=rows), docs, epochs=120)
+    part = fitted(small(kb, encoder, variant=variant, rows=rows), docs, epochs=70)
     assert f1(part, docs) > 0.85  # of spans, types and concepts; the best weights are those that link best
 
 
