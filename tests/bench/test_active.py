@@ -177,7 +177,7 @@ def test_readers_overlook_what_nothing_suggests(source: str, finding: str, tmp_p
 def test_the_command(source: str, finding: str, tmp_path: Path, run: Run) -> None:
     page = tmp_path / "page.md"
     page.write_text("# Benchmarks\n", encoding="utf-8")
-    options = ("--trained", finding, "--strategies", "random,expected_error", "--seeds", "2", "--most", "10")
+    options = ("--trained", finding, "--strategies", "random,expected_error", "--seeds", "2", "--most", "5")
     done = run("bench", "active", source, *options, "-o", str(tmp_path / "out"), "--docs", str(page))
     assert done.code == 0, done.err
     assert "the truth lies in the 95 % interval in" in done.out
