@@ -7,7 +7,7 @@ from typing import Any
 from griffe import Extension
 
 
-class Examples(Extension):  # type: ignore[misc]
+class Examples(Extension):  # type: ignore[misc] # Griffe is in the site's environment alone
     """Fences each paragraph that begins with a prompt: without, what it prints is read as Markdown."""
 
     def on_object(self, *, obj: Any, **_: Any) -> None:

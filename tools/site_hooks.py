@@ -16,6 +16,8 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 ICON = ROOT / "src" / "linnet" / "annotate" / "web" / "icon.svg"
 FROM_ROOT = {"CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
+# Of folders, where it is not index.md within: a section of the navigation would take that for its own page.
+INDEXES = {"decisions": "decisions.md"}
 FENCED = re.compile(r"(^ *```.*?^ *```[^\n]*$)", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"(?<!!)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^()\s]+)\)")
 CODE_IN_TABLE = re.compile(r"`[^`\n]*\\\|[^`\n]*`")
@@ -31,7 +33,7 @@ def on_files(files: Any, config: Any) -> Any:
     from mkdocs.structure.files import File
 
     made = {name: (ROOT / source).read_text(encoding="utf-8") for source, name in FROM_ROOT.items()}
-    made["decisions/index.md"] = index_of_decisions()
+    made["decisions.md"] = index_of_decisions()
     made["reference/index.md"] = index_of_reference()
     for name, text in made.items():
         files.append(File.generated(config, name, content=text))
@@ -71,7 +73,7 @@ def for_the_site(markdown: str, source: str, name: str) -> str:
     >>> for_the_site("See [the command](../src/linnet/cli/link.py), [a page](linking.md#letters).", "docs/a.md", "a.md")
     'See the command (`src/linnet/cli/link.py`), [a page](linking.md#letters).'
     >>> for_the_site("[How](docs/linking.md) and [why](docs/decisions)", "CONTRIBUTING.md", "contributing.md")
-    '[How](linking.md) and [why](decisions/index.md)'
+    '[How](linking.md) and [why](decisions.md)'
     >>> print(for_the_site(r"| `a\|b` | c |", "docs/a.md", "a.md"))
     | `a|b` | c |
     """
@@ -108,7 +110,7 @@ def _page(path: str) -> str | None:
     if not path.startswith("docs/"):
         return None
     within = path.removeprefix("docs/")
-    return f"{within}/index.md" if (DOCS / within).is_dir() else within
+    return INDEXES.get(within, f"{within}/index.md") if (DOCS / within).is_dir() else within
 
 
 def index_of_decisions() -> str:
@@ -116,7 +118,7 @@ def index_of_decisions() -> str:
     lines = ["# Decisions", "", "Why Linnet does what a newcomer would do otherwise, half a page each.", ""]
     for path in sorted((DOCS / "decisions").glob("*.md")):
         title = path.read_text(encoding="utf-8").partition("\n")[0].lstrip("# ")
-        lines.append(f"* [{title}]({path.name})")
+        lines.append(f"* [{title}](decisions/{path.name})")
     return "\n".join(lines) + "\n"
 
 
@@ -147,6 +149,7 @@ def api(described: str) -> str:
           heading_level: 3
           members: []
           show_root_heading: false
+          show_root_toc_entry: false
     <BLANKLINE>
     """
     modules = offered()
@@ -154,7 +157,12 @@ def api(described: str) -> str:
     for name in re.findall(r"^## `linnet\.(\w+)`", described, re.MULTILINE):
         members = re.findall(rf"^### `{name}\.(\w+)`", described, re.MULTILINE)
         lines += [f"## `linnet.{name}`", "", f"::: {modules[name]}.{name}", "    options:", "      heading_level: 3"]
-        lines += [f"      members: [{', '.join(members)}]", "      show_root_heading: false", ""]
+        lines += [
+            f"      members: [{', '.join(members)}]",
+            "      show_root_heading: false",
+            "      show_root_toc_entry: false",
+            "",
+        ]
     return "\n".join(lines)
 
 

@@ -22,7 +22,7 @@ def opened(browser: Browser) -> Iterator[Callable[..., Page]]:
     """What opens a page of the site; after the test it has loaded files alone, and complained of nothing."""
     pages = []
 
-    def open_page(name: str, width: int = 1280) -> Page:
+    def open_page(name: str, *, width: int = 1280) -> Page:
         pages.append(browser.open(SITE / name, width=width))
         return pages[-1]
 
@@ -48,7 +48,7 @@ def test_search_finds_without_a_server(opened: Callable[..., Page]) -> None:
 @pytest.mark.parametrize("name", ["index.html", "benchmarks.html", "reference/python.html"])
 @pytest.mark.parametrize("width", [1280, 390])
 def test_pages_are_no_wider_than_the_window(name: str, width: int, opened: Callable[..., Page]) -> None:
-    page = opened(name, width)
+    page = opened(name, width=width)
     assert page.js("document.documentElement.scrollWidth") <= width
 
 
