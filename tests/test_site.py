@@ -59,3 +59,15 @@ def test_pages_in_folders_and_of_the_root() -> None:
 def test_what_loads_from_elsewhere(tmp_path: Path, loads: bool, html: str) -> None:
     (tmp_path / "a.html").write_text(html, encoding="utf-8")
     assert bool(loaded_from_elsewhere(tmp_path)) == loads
+
+
+def test_figures_of_families_are_those_of_the_benchmarks() -> None:
+    rows = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "families" / "index.md").read_text(encoding="utf-8")
+    figures = re.findall(r"^\| `([\w/]+)`.*\| (0\.\d+) \|$", page, re.MULTILINE)
+    assert len(figures) == 6
+    for recipe, accuracy in figures:
+        [row] = re.findall(rf"^\| `{recipe}` \| `bc5cdr:dev` \| [^|]+\| (0\.\d+) ", rows, re.MULTILINE)
+        assert row == accuracy, recipe
+    for recipe, f1 in re.findall(r"`(bc5cdr/\w+)` (0\.\d+)", page):
+        assert re.search(rf"^\| `{recipe}` \| .*\| {f1} ", rows, re.MULTILINE), recipe
