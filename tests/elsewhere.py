@@ -6,22 +6,22 @@ processor only: they also show what a slow machine does. A place that cannot be 
 
 from __future__ import annotations
 
-import contextlib
 import os
-import re
 import shutil
 import subprocess
 import sys
 import sysconfig
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tools.pythons import candidates
+
 ROOT = Path(__file__).parents[1]
 NOBODY = 65534
-TOOLS = ("hypothesis", "pytest", "pytest-xdist", "hatchling", "obonet")  # of the tests, where no network is installed
+TOOLS = ("hypothesis", "pytest", "pytest-xdist", "obonet")  # of the tests, where no network is installed
 VERSIONS = ("3.13", "3.12")
 # what is computed depends neither on user nor on language, time zone or width, and takes most of the time
 ROOMS = (
@@ -33,7 +33,8 @@ COMPUTED = (
 )  # fmt: skip
 # of the workbench what has to do with files, folders, times and processes
 WORKBENCH = ("backup", "documents", "exports", "housekeeping", "jobs", "reading", "store", "web_files")
-SAME = ("tests/test_architecture.py", "tests/test_fuzz.py", "tests/test_rebinding.py")  # the same everywhere
+# the same everywhere
+SAME = ("tests/test_architecture.py", "tests/test_fuzz.py", "tests/test_packages.py", "tests/test_rebinding.py")
 BROWSER = ("tests/browser",)  # what a page does there is the browser's business, not Python's
 # without the extras these are skipped for the most part, and what is left of them is the same on every Python
 SKIPPED = ("tests/bench", "tests/contract", "tests/joint", "tests/nn", "tests/train")
@@ -176,28 +177,6 @@ def other_python(home: Path) -> Path | None:
     tree = next(home.glob("*/linnet/pyproject.toml")).parent
     subprocess.run([*pip, "--constraint", ROOT / "constraints.txt", "--editable", tree, *TOOLS], check=True)
     return made / "bin" / "python"
-
-
-def candidates(version: str) -> Iterator[Path]:
-    """Yield Pythons of a version: this one, those on the search path, those of pyenv."""
-    if version == f"{sys.version_info.major}.{sys.version_info.minor}":
-        yield Path(sys.base_prefix) / "bin" / f"python{version}"
-    for folder in [*os.get_exec_path(), "/usr/bin"]:
-        yield from (path for path in [Path(folder) / f"python{version}"] if is_python(path, version))
-    pyenv = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
-    with contextlib.suppress(PermissionError):  # another user's
-        yield from sorted(pyenv.glob(f"versions/{version}.*/bin/python{version}"))
-
-
-def is_python(path: Path, version: str) -> bool:
-    """Return whether a path runs as a Python of a version; some only say that they are not chosen."""
-    try:
-        if not path.is_file():
-            return False
-    except PermissionError:
-        return False
-    told = subprocess.run([path, "--version"], capture_output=True, text=True, check=False)
-    return told.returncode == 0 and re.match(rf"Python {re.escape(version)}\.", told.stdout) is not None
 
 
 def runs_as_nobody(path: Path) -> bool:

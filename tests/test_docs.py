@@ -21,7 +21,7 @@ PHENOTYPES = [
     linnet.Concept(id, (linnet.Name(name),), parents=("HP:0000118",))
     for id, name in (("HP:0001250", "Seizure"), ("HP:0004322", "Short stature"), ("HP:0000175", "Cleft palate"))
 ]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def test_the_reference_is_what_the_code_says() -> None:

@@ -27,6 +27,9 @@ from linnet.recipes.config import COMPONENTS, read_recipe, recipes
 from linnet.vocabularies import UNTESTED, VOCABULARIES
 from linnet.vocabularies.options import options_of
 
+sys.path.insert(0, str(Path(__file__).parents[1]))  # of a script, Python finds only what lies beside it
+from tools.licences import licences
+
 REFERENCE = Path(__file__).parents[1] / "docs" / "reference"
 CHOSEN = ("document meta", "mentions")  # of which a format that is only written takes what it has a place for
 NOT_TRIED = " Untested on published files."
@@ -250,6 +253,7 @@ PAGES = {
     "commands.md": commands,
     "components.md": components,
     "formats.md": formats,
+    "licences.md": lambda: HEAD + licences(),
     "python.md": python,
     "vocabularies.md": vocabularies,
 }

@@ -1,0 +1,1 @@
+"""Wheel and source archive: built, looked through, installed where nothing else is."""
