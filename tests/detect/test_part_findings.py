@@ -51,6 +51,7 @@ def find(kb: KnowledgeBase, text: str) -> list[tuple[str, str]]:
         ("CRP is 42 (H).", [("CRP H", "X:1")]),
         ("CRP remains mildly elevated.", [("CRP elevated", "X:1")]),
         ("Hb 9.8 (L).", [("Hb 9.8 (L", "X:2")]),
+        ("Hb 9.8 g/L (L).", [("Hb L", "X:2")]),
         ("Potassium ........ high", [("Potassium ........ high", "X:3")]),
         ("↓ Na, ↑ K", [("Na", "X:4"), ("K", "X:3")]),
         ("Platelets 520 ↑.", [("Platelets 520", "X:7")]),
@@ -73,6 +74,9 @@ def test_what_is_said_of_parts_and_results_is_found(kb: KnowledgeBase, text: str
 @pytest.mark.parametrize(
     "text",
     [
+        "Hb 98 g/L, Na 128 mmol/L.",
+        "Platelets 520 x10^9/L.",
+        "Urea 2 l.",
         "CRP normal, high hopes.",
         "CRP 4. High mood.",
         "Na 128\nFluids up",

@@ -167,7 +167,8 @@ class PartSearch:
             if THING in known:
                 return _Said(NORMAL, at, apart=False)
             joined = walk.wanted or (not walk.value and _AND.fullmatch(gap) is not None)
-            fits = [one for one in known if one in found or one == NORMAL] if len(word) > 1 or walk.value else []
+            told = len(word) > 1 or (walk.value and reader.is_flag(at))
+            fits = [one for one in known if one in found or one == NORMAL] if told else []
             if fits and not joined:
                 return _Said(fits[0], at, walk.apart)
             if not self._passes(reader, at, known, walk, joined=joined):
@@ -240,6 +241,10 @@ class _Reader:
             if place > at and not (self.together(place - 1, place) and _TIED.fullmatch(self.gap(place - 1))):
                 return False
         return True
+
+    def is_flag(self, at: int) -> bool:
+        """Say whether a letter is the H or L of a laboratory, and not that of a unit (mmol/L, 2 l)."""
+        return self.batch.surfaces[at].isupper() and "/" not in self.gap(at - 1)
 
     def together(self, first: int, second: int) -> bool:
         """Say whether two neighbouring words are of one text."""
