@@ -21,7 +21,7 @@ ROOT = Path(linnet.__file__).parent
 # Imports only go to rooms earlier in this list, and never between the rooms of one line.
 LINES = (
     "errors strict_json", "frozen", "data", "codec", "home", "checksums", "reporter", "arrays_file",
-    "text", "fetch", "kb", "vocabularies", "corpora", "pipeline", "nn", "index", "train",
+    "text", "fetch", "kb", "vocabularies", "corpora", "pipeline", "graphs", "nn", "index", "train",
     "detect retrieve rerank", "joint", "evaluate", "recipes", "fit", "scale", "serve", "annotate", "cli", "bench",
 )  # fmt: skip
 PLACE = {room: place for place, line in enumerate(LINES) for room in line.split()}

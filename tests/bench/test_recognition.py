@@ -65,6 +65,10 @@ def test_what_is_found_with_and_without(run: Run, recipe: Path, tmp_path: Path) 
     assert [row["p"] for row in told] == [None, 1.0, 1.0]
     assert all(row["f1"] == 1.0 and row["speed"] > 0 for row in told)
     assert "training tagger" not in again.err
+    both = run("bench", "recognition", recipe, *kept, "--int8", "--json", "-q")
+    told = [json.loads(line) for line in both.out.splitlines()]
+    assert [row["varied"] for row in told] == ["", "int8 by ONNX Runtime"]
+    assert all(row["f1"] > 0.9 and row["speed"] > 0 for row in told)
 
 
 def test_a_recipe_that_finds_nothing_is_refused(run: Run, recipe: Path, tmp_path: Path) -> None:

@@ -114,6 +114,13 @@ def taught(part: Taught, kb: KnowledgeBase, **args: object) -> Taught:
     return part
 
 
+def reloaded(part: Learner, kb: KnowledgeBase) -> Learner:
+    """Return a part as it is loaded, which may be run by something else than it was trained with."""
+    place = folder(f"part-{type(part).__name__}") / "saved"
+    part.save(place)
+    return type(part).load(place, kb=kb)
+
+
 def collective(kb: KnowledgeBase, **keywords: Any) -> Collective:
     """Return a collective dual encoder trained to be sure about the mentions in the texts of this test."""
     return taught(Collective(kb=kb, encoder=tiny(), **keywords), kb, positive="preferred", mined=0, epochs=30)
@@ -140,6 +147,7 @@ CASES: dict[str, list[Make]] = {
     "context": [lambda kb: Context(), lambda kb: Context(headings="keep", only=["affirmed", "negated"])],
     "cross_encoder": [
         lambda kb: trained(CrossEncoder(kb=kb, encoder=tiny()), kb, epochs=1),
+        lambda kb: reloaded(trained(CrossEncoder(kb=kb, encoder=tiny(), backend="onnx"), kb, epochs=1), kb),
         lambda kb: trained(CrossEncoder(kb=kb, encoder=tiny(), packing="document", isolated=True), kb, epochs=1),
         lambda kb: trained(
             CrossEncoder(kb=kb, encoder=tiny(), packing="multi", use_first_stage_scores=False), kb, loss="pairs"
@@ -205,6 +213,7 @@ CASES: dict[str, list[Make]] = {
     "sentences": [lambda kb: Sentences()],
     "tagger": [
         lambda kb: taught(Tagger(kb=kb, encoder=tiny()), kb),
+        lambda kb: reloaded(taught(Tagger(kb=kb, encoder=tiny(), backend="onnx"), kb), kb),
         lambda kb: taught(Tagger(kb=kb, encoder=tiny(), dictionary=False, scheme="BIO", decoding="crf", lstm=4), kb),
     ],
     "spacy": [

@@ -19,10 +19,9 @@ from linnet.detect.tagger import Tagger
 from linnet.errors import DataError, FormatError, PipelineError, RecipeError
 from linnet.kb import KnowledgeBase
 from linnet.kb.build import build
-from linnet.nn.crf import Rules
-from linnet.nn.span_scores import decoded, emissions
 from linnet.nn.windows import Pieces
 from linnet.pipeline import Pipeline
+from linnet.text.word_scores import decoded, emissions
 from linnet.text.words import gold_chunks, spans_of
 
 pytestmark = pytest.mark.usefixtures("float32")
@@ -163,10 +162,10 @@ def test_a_stopped_training_leaves_what_it_had(bert: str, kb: KnowledgeBase) -> 
 def test_probabilities_are_shares_of_all_labellings(bert: str, kb: KnowledgeBase) -> None:
     tagger = fitted(bert, kb, notes(), scheme="BIO", decoding="crf", epochs=2)
     [network] = tagger.network
-    labels, rules = tagger.labels, Rules(*(rule.detach() for rule in network.rules))
+    labels, rules = tagger.labels, network.chain
     torch.manual_seed(0)
     scores = torch.randn(4, len(labels)).numpy()
-    [chunks] = decoded([scores], [network], labels)
+    [chunks] = decoded([scores], network.chain, labels)
     weights: dict[tuple[int, ...], float] = {}
     for row in itertools.product(range(len(labels)), repeat=4):
         total = rules.begin[row[0]] + rules.end[row[-1]] + sum(float(scores[n, label]) for n, label in enumerate(row))
@@ -208,7 +207,10 @@ def test_probabilities_of_long_texts_are_exact(bert: str, kb: KnowledgeBase) -> 
         network.follow.add_(2.0)  # which no row of labels can tell from 0, and which adds up
     torch.manual_seed(0)
     scores = torch.randn(3000, len(tagger.labels)).numpy()
-    [short], [long] = decoded([scores[:40]], [network], tagger.labels), decoded([scores], [network], tagger.labels)
+    [short], [long] = (
+        decoded([scores[:40]], network.chain, tagger.labels),
+        decoded([scores], network.chain, tagger.labels),
+    )
     near = dict(long)
     same = [(odds, near[chunk]) for chunk, odds in short[:-3] if chunk in near]
     assert len(same) > 3

@@ -122,7 +122,7 @@ def test_span_scores_stay_exact_in_a_long_text() -> None:
 
 
 def test_mentions_are_the_means_of_their_pieces(kb: KnowledgeBase, encoder: str) -> None:
-    network = Collective(kb=kb, encoder=encoder, mode="gold").read_network(None)
+    network = Collective(kb=kb, encoder=encoder, mode="gold").network
     hidden = torch.randn(9, network.mention.size)
     vectors = pool(network, hidden, Places.of([[(0, 2), (4, 5)], [], [(8, 9)]]), 3)
     assert torch.allclose(vectors[0], hidden[[0, 1, 4]].mean(dim=0), atol=1e-6)
@@ -131,7 +131,7 @@ def test_mentions_are_the_means_of_their_pieces(kb: KnowledgeBase, encoder: str)
 
 
 def test_ends_are_read_from_first_and_last_piece(kb: KnowledgeBase, encoder: str) -> None:
-    network = Collective(kb=kb, encoder=encoder, mode="gold", pooling="ends").read_network(None)
+    network = Collective(kb=kb, encoder=encoder, mode="gold", pooling="ends").network
     hidden = torch.randn(9, network.mention.size)
     vectors = pool(network, hidden, Places.of([[], [(2, 5), (6, 8)]]), 2)
     assert not vectors[0].any()

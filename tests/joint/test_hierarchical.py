@@ -20,8 +20,8 @@ from linnet.joint.hierarchical import Hierarchical, HierarchicalArgs
 from linnet.joint.hierarchical_training import HierarchicalTraining, learned_documents
 from linnet.kb import KnowledgeBase
 from linnet.kb.build import build
-from linnet.nn.windows import Text, Window, sentence_windows
 from linnet.pipeline import Pipeline
+from linnet.text.windows import Text, Window, sentence_windows
 from linnet.train.args import TrainArgs
 
 pytestmark = pytest.mark.usefixtures("float32")

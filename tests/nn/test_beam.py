@@ -14,7 +14,8 @@ from torch import nn
 
 from linnet.nn.beam import Ints, Written, search_beams
 from linnet.nn.seq2seq import Seq2Seq
-from linnet.nn.texts import TokenText, padded
+from linnet.nn.texts import padded
+from linnet.text.token_batches import TokenText
 
 BEAMS = 5
 

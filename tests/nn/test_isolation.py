@@ -16,8 +16,8 @@ from linnet.errors import RecipeError
 from linnet.nn import sequences
 from linnet.nn.encoder import Encoder
 from linnet.nn.isolation import require_apart
-from linnet.nn.sequences import Sequences, frame_of, token_vectors
-from linnet.text.packing import Asked, Packed, Text, pack
+from linnet.nn.sequences import Sequences, token_vectors
+from linnet.text.packing import Asked, Packed, Text, frame_of, pack
 
 Masking = Callable[[Encoder, Tensor, Tensor], tuple[Tensor, Tensor]]
 

@@ -15,7 +15,8 @@ from torch import Tensor
 
 from linnet.errors import FormatError, LinnetError
 from linnet.nn.seq2seq import Seq2Seq
-from linnet.nn.texts import TokenText, padded
+from linnet.nn.texts import padded
+from linnet.text.token_batches import TokenText
 
 TEXTS = (
     "short stature",

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from linnet.nn.encoder import Encoder
-from linnet.nn.templates import MARKERS, Templates, windowed
 from linnet.text.contexts import InContext
+from linnet.text.templates import MARKERS, Templates, windowed
 
 
 @pytest.fixture(scope="module")

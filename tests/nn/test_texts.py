@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from linnet.errors import DataError
 from linnet.nn.encoder import Encoder
-from linnet.nn.texts import TokenText, framed, padded, token_batches
+from linnet.nn.texts import framed, padded
+from linnet.text.token_batches import TokenText, token_batches
 
 
 @given(st.lists(st.integers(0, 40)), st.integers(1, 100), st.integers(1, 5))

@@ -10,8 +10,9 @@ import torch
 from linnet.errors import DataError, FormatError
 from linnet.nn.encoder import Encoder
 from linnet.nn.pooling import Pool, Pooling
-from linnet.nn.texts import TokenText, framed, padded
+from linnet.nn.texts import framed, padded
 from linnet.nn.vectors import encode, open_vectors
+from linnet.text.token_batches import TokenText
 
 NAMES = ["seizure", "short stature", "cleft palate", "renal cyst and heart attack", "zebra", "heart", "", "attack"]
 

@@ -11,7 +11,7 @@ from tests.tiny_models import tiny_bert
 
 from linnet.data import Document, Span
 from linnet.nn.encoder import Encoder
-from linnet.nn.windows import Text, read, windows
+from linnet.text.windows import Text, read, windows
 
 
 @given(st.lists(st.integers(1, 4), min_size=1, max_size=60), st.integers(8, 30))

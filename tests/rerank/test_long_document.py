@@ -11,13 +11,13 @@ from linnet.data import Concept, Document, Mention, Name
 from linnet.kb import KnowledgeBase
 from linnet.kb.build import build
 from linnet.nn.sequences import Sequences
-from linnet.nn.texts import CPU_TOKENS
 from linnet.pipeline import Abbreviations, Sentences
 from linnet.reporter import Reporter, reporting
 from linnet.rerank.cross_encoder import CrossEncoder
 from linnet.rerank.cross_network import CrossNetwork
 from linnet.retrieve.ngram import Ngram
 from linnet.text.packing import Packing
+from linnet.text.token_batches import CPU_TOKENS
 from tests.rerank.long_document import joined
 from tests.tiny_models import tiny_bert
 

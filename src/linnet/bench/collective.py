@@ -31,7 +31,8 @@ def collective(
     """Compare the speed of one pass over a document with that of one pass for each mention.
 
     Networks are untrained, which does not change their speed. Vectors of mentions are measured without the search for
-    names, which is the same for all. The cross-encoder reads 64 candidates of each mention.
+    names, which is the same for all. The cross-encoder reads 64 candidates of each mention. On a CPU with the extra
+    ``onnx`` the collective networks are also measured with a byte a number, by ONNX Runtime.
     """
     from linnet.bench.collective_steps import draw, measure_all  # noqa: PLC0415 - imports PyTorch
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import functools
+import importlib.util
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +17,7 @@ from linnet.evaluate import curves
 from linnet.evaluate.meter import peak_resident
 from linnet.joint.collective import Collective
 from linnet.kb import KnowledgeBase
+from linnet.nn.device import choose_device
 from linnet.pipeline import Pipeline
 from linnet.recipes.config import read_recipe
 from linnet.rerank.cross_encoder import CrossEncoder
@@ -74,6 +77,10 @@ def measure_all(source: str, *, encoder: str, most: int, cross: bool, data: Path
         _row(f"the same, each mention alone, {SIDE} tokens a side", count, docs, functools.partial(_read, alone, docs)),
         _row("dense as shipped", count, docs, functools.partial(_read, shipped, docs)),
     ]
+    if importlib.util.find_spec("onnxruntime") is not None and choose_device().type == "cpu":
+        small, finds_small = _by_graph(one_pass), _by_graph(finds)
+        rows.append(_row("collective, given mentions, int8", count, docs, functools.partial(_read, small, docs)))
+        rows.append(_row("collective, spans, int8", count, docs, functools.partial(_find, finds_small, docs)))
     if cross:
         rows.append(_cross(known, encoder, docs))
     for size in COUNTS:
@@ -82,6 +89,13 @@ def measure_all(source: str, *, encoder: str, most: int, cross: bool, data: Path
             rows.append(_row(what, f"1 of {size} mentions", made, functools.partial(_read, part, made)))
     long = [_with_length(docs, LONG)]
     return [*rows, _row(rows[1].what, f"1 of {LONG:,} characters", long, functools.partial(_find, finds, long))]
+
+
+def _by_graph(part: Collective) -> Collective:
+    """Return the same as ONNX Runtime runs it, with weights of a byte each."""
+    made = copy.copy(part)
+    made.network = part.network.as_graph()
+    return made
 
 
 def _row(what: str, documents: str, docs: Sequence[Document], run: Callable[[], object]) -> Row:

@@ -16,8 +16,9 @@ from torch import nn
 from linnet.nn.device import autocast, bf16_gain, choose_device, has_bf16
 from linnet.nn.encoder import Encoder
 from linnet.nn.pooling import Pool
-from linnet.nn.texts import TokenText, padded
+from linnet.nn.texts import padded
 from linnet.nn.vectors import encode
+from linnet.text.token_batches import TokenText
 
 __all__ = ["Task", "measure", "operations", "prepare", "setting"]
 

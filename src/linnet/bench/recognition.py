@@ -33,6 +33,9 @@ def recognition(
         typer.Option(metavar="KEY=VALUE", help="Measure this change too; join several with blanks."),
     ] = None,
     changes: Annotated[list[str] | None, typer.Option("--set", help="Change a key of the recipe in all rows.")] = None,
+    int8: Annotated[
+        bool, typer.Option("--int8", help="Also run the networks of the recipe by ONNX Runtime with a byte a number.")
+    ] = False,
     folder: Annotated[Path, typer.Option(help="Folder for trained models; later runs reuse it.")] = Path("recognition"),
     data: Corpora = None,
     docs: Annotated[Path | None, typer.Option(help="Markdown file: writes the rows into its generated table.")] = None,
@@ -45,13 +48,14 @@ def recognition(
     The parts up to the first that asks for mentions and gives candidates are trained and asked. Figures are exact
     spans, with 95 % intervals by bootstrap over documents; p is of the paired bootstrap against the recipe as it is,
     adjusted by Holm's procedure. Networks keep the weights that are best on these documents, in all rows alike.
+    With --int8 the recipe's networks are also run by ONNX Runtime, both taking turns.
     """
     from linnet.bench.recognition_steps import measure_all  # noqa: PLC0415 - imports PyTorch
 
     listen(quiet=quiet, verbose=verbose)
     if docs is not None and not docs.is_file():
         raise LinnetError(f"--docs {docs}: no such file; give an existing Markdown file")
-    rows = measure_all(source, vary or [], changes=changes or [], folder=folder, data=data)
+    rows = measure_all(source, vary or [], changes=changes or [], folder=folder, data=data, int8=int8)
     if as_json:
         for row in rows:
             print(json.dumps(row.to_record()))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import hashlib
 import json
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -28,11 +29,14 @@ from linnet.pipeline.component import Component, blind
 from linnet.recipes import config, saving
 from linnet.recipes.config import load, read_recipe
 from linnet.recipes.recipe import Recipe
+from linnet.train.network import NetworkComponent
 
 __all__ = ["Row", "front_of", "measure_all"]
 
 logger = logging.getLogger(__name__)
 
+INT8 = "int8 by ONNX Runtime"
+TURNS = 3
 STRICT, TYPED = "recognition.strict", "recognition.typed"
 
 
@@ -66,9 +70,12 @@ class Row:
 
 
 def measure_all(
-    source: str, vary: Sequence[str], *, changes: Sequence[str], folder: Path, data: Path | None
+    source: str, vary: Sequence[str], *, changes: Sequence[str], folder: Path, data: Path | None, int8: bool = False
 ) -> list[Row]:
     """Return a row of the recipe as it is, then one of each change.
+
+    With `int8` the last row is of the networks of the recipe as it is, run by ONNX Runtime with a byte a number; the
+    speeds of both are then of the better of three turns, one after the other.
 
     Raises:
         RecipeError: the recipe finds no mentions, or names no corpus or knowledge base.
@@ -80,20 +87,59 @@ def measure_all(
         varied: front_of(load(source, kb=kb, changes=[*changes, *varied.split()]), source) for varied in recipes
     }
     train, dev = (list(split_documents(recipe.corpus, split=split, data=data)) for split in ("train", "dev"))
+    trained = {
+        varied: _train(pipeline, recipes[varied], (train, dev), folder) for varied, pipeline in pipelines.items()
+    }
+    if int8:
+        trained[INT8] = _by_graphs(trained[""], source)
+    rows = _compared(trained, dev)
+    if int8:
+        turns = [[_linked(trained[which], dev)[1] for which in ("", INT8)] for _ in range(TURNS)]
+        whole, small = (len(dev) / min(seconds) for seconds in zip(*turns, strict=True))
+        rows = [replace(rows[0], speed=whole), *rows[1:-1], replace(rows[-1], speed=small)]
+    return rows
+
+
+def _compared(pipelines: Mapping[str, Pipeline], dev: Sequence[Document]) -> list[Row]:
+    """Return a row of each pipeline, all but the first with p against it."""
     rows, measures = [], []
     for varied, pipeline in pipelines.items():
-        trained = _train(pipeline, recipes[varied], (train, dev), folder)
-        seen = blind(dev, trained)
-        trained(seen[:1])  # reads the networks
-        began = time.perf_counter()
-        found = list(trained.stream(seen))
-        seconds = time.perf_counter() - began
+        found, seconds = _linked(pipeline, dev)
         figures = {one.name: one for one in end_to_end(list(zip(dev, found, strict=True)), live=str)}
         measures.append(figures[f"{STRICT}.f1"])
         rows.append(_row(varied, figures, len(dev) / seconds))
         logger.info("%s: F1 %.4f", varied or "as it is", rows[-1].f1)
-    chances = adjust([paired_bootstrap(one, measures[0]) for one in measures[1:]], method="holm") if vary else []
+    chances = adjust([paired_bootstrap(one, measures[0]) for one in measures[1:]], method="holm") if rows[1:] else []
     return rows[:1] + [replace(row, p=p) for row, p in zip(rows[1:], chances, strict=True)]
+
+
+def _linked(pipeline: Pipeline, dev: Sequence[Document]) -> tuple[list[Document], float]:
+    """Return what a pipeline finds, and how many seconds that took."""
+    seen = blind(dev, pipeline)
+    pipeline(seen[:1])  # reads the networks
+    began = time.perf_counter()
+    found = list(pipeline.stream(seen))
+    return found, time.perf_counter() - began
+
+
+def _by_graphs(pipeline: Pipeline, source: str) -> Pipeline:
+    """Return a trained pipeline whose networks ONNX Runtime runs.
+
+    Raises:
+        RecipeError: it has none.
+    """
+    parts: list[Component] = []
+    for part in pipeline.parts:
+        made: Any = part
+        if isinstance(part, NetworkComponent) and "backend" in part.keywords:
+            made = copy.copy(part)
+            made.backend = "onnx"
+            network = part.network
+            made.network = [one.as_graph() for one in network] if isinstance(network, list) else network.as_graph()
+        parts.append(made)
+    if all(one is other for one, other in zip(parts, pipeline.parts, strict=True)):
+        raise RecipeError(source, ["pipeline: has no network that ONNX Runtime could run, for --int8"])
+    return Pipeline(*parts, kb=pipeline.kb, allow=pipeline.allow)
 
 
 def _row(varied: str, figures: dict[str, Measure], speed: float) -> Row:

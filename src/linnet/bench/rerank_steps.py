@@ -17,7 +17,6 @@ import torch
 from linnet.corpora.catalog import read_corpus
 from linnet.nn.device import autocast
 from linnet.nn.pooling import Pool
-from linnet.nn.texts import TokenText
 from linnet.nn.vectors import encode
 from linnet.pipeline import Abbreviations
 from linnet.pipeline.component import blind
@@ -26,6 +25,7 @@ from linnet.rerank.cross_encoder import CrossArgs, CrossEncoder, Read
 from linnet.rerank.cross_training import Batch, CrossTraining, Example, Learned
 from linnet.retrieve.ngram import Ngram
 from linnet.text.packing import PACKINGS, Packed
+from linnet.text.token_batches import TokenText
 
 __all__ = ["measure", "prepare"]
 

@@ -264,8 +264,7 @@ class Bench:
         made = cast("CrossEncoder", part_at(fresh, (_at(fresh),)))
         made.folder, made.compete = trained.folder, trained.compete
         if len(keywords) < len(change.split()):
-            made.network.heard.data.zero_()
-            made.network.voice.data.fill_(1.0)
+            made.network.speak_alone()
         return made
 
     def _link(self, name: str, applied: str, cross: CrossEncoder) -> System:

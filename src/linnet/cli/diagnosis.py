@@ -37,7 +37,7 @@ SERVE = (
 EXTRAS = {
     "neural": Extra("networks: taggers, encoders, rankers", NEURAL),
     "flair": Extra("the detector flair", ("flair", "safetensors", "torch", "transformers")),
-    "onnx": Extra("encoders run by ONNX Runtime", ("onnx", "onnxruntime")),
+    "onnx": Extra("networks run by ONNX Runtime, without PyTorch", ("onnx", "onnxruntime", "tokenizers")),
     "spacy": Extra("the component of spaCy pipelines, the detector spacy, DocBin files", ("spacy",)),
     "frames": Extra("data frames", ("pandas", "pyarrow")),
     "tables": Extra("Parquet and Arrow tables of texts", ("pyarrow",)),

@@ -86,8 +86,7 @@ class Flair(NetworkComponent["FlairModel"], Detector):
         assert folder is not None  # noqa: S101 - what was trained and not saved is there already
         return FlairModel.load(folder)
 
-    @staticmethod
-    def require_libraries() -> None:
+    def require_libraries(self) -> None:
         """Say what to install where Flair is missing."""
         require_flair()
 

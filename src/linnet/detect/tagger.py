@@ -1,6 +1,6 @@
 """Mention detection that learns: each word gets a label, from an encoder that reads the whole document.
 
-See `linnet.nn.windows` for words and windows, `linnet.detect.tagger_network` for the network and its training.
+See `linnet.text.windows` for words and windows, `linnet.detect.tagger_network` for the network and its training.
 """
 
 from __future__ import annotations
@@ -17,14 +17,18 @@ from linnet.detect.dictionary import Dictionary
 from linnet.detect.tagger_args import TaggerArgs
 from linnet.errors import RecipeError
 from linnet.kb import KnowledgeBase
-from linnet.pipeline import Allow, Component, Detector, Step
+from linnet.pipeline import Allow, Component, Detector, Pipeline, Step
 from linnet.pipeline.learner import made_once
+from linnet.text.chains import Rules
+from linnet.text.windows import Text, Window, read, windows
+from linnet.text.word_pieces import WordPieces
+from linnet.text.word_scores import WordScorer, decoded, emissions
 from linnet.text.words import KINDS, label_names
-from linnet.train.network import NetworkComponent
+from linnet.train.network import NetworkComponent, count_parameters
 
 if TYPE_CHECKING:
+    from linnet.detect.tagger_graph import GraphTagger
     from linnet.detect.tagger_network import TaggerNetwork
-    from linnet.nn.windows import Text, Window
     from linnet.text.tagging import Chunk
 
 __all__ = ["Tagger"]
@@ -35,7 +39,7 @@ NEUTRAL = (1.0, 0.0)
 
 
 @dataclass(kw_only=True)
-class Tagger(NetworkComponent["list[TaggerNetwork]"], Detector):
+class Tagger(NetworkComponent[list[Any]], Detector):
     """Finds mentions as it has learned to from marked documents; must be trained.
 
     Args:
@@ -48,6 +52,8 @@ class Tagger(NetworkComponent["list[TaggerNetwork]"], Detector):
         lstm: size of a bidirectional LSTM above the encoder, each way; 0 = none.
         window: word pieces that are read at once; 0 = as many as the encoder reads.
         min_probability: mentions less probable than this are left out.
+        backend: what runs the network once it is trained: ``torch``, or ``onnx``, ONNX Runtime with a byte a number
+            (extra ``onnx``), which needs no PyTorch to find mentions.
 
     ``signals["detect"]`` is the probability of exactly this span and type: the share of all labellings of the document
     that have it, calibrated on the dev documents (Platt 1999).
@@ -62,6 +68,7 @@ class Tagger(NetworkComponent["list[TaggerNetwork]"], Detector):
     lstm: int = 0
     window: int = 0
     min_probability: float = 0.0
+    backend: Literal["torch", "onnx"] = "torch"
     types: tuple[str, ...] = field(default=(), init=False)
     marks: tuple[str, ...] = field(default=(), init=False, repr=False, compare=False)  # of dictionary matches, in order
     curve: tuple[float, float] = field(default=NEUTRAL, init=False)
@@ -113,32 +120,49 @@ class Tagger(NetworkComponent["list[TaggerNetwork]"], Detector):
             crf=self.decoding == "crf",
             lstm=self.lstm,
         )
-        if self.window > network.encoder.window:
-            problem = f"window: {self.window} must be at most {network.encoder.window}"
-            raise RecipeError("tagger", [f"{problem}, which is what the encoder {self.encoder!r} reads"])
+        self._check_window(network.encoder)
         if folder is not None:
             network.restore(folder)
         return network.to(choose_device()).eval()
 
-    def read_network(self, folder: Path | None) -> list[TaggerNetwork]:
+    def _check_window(self, encoder: WordPieces) -> None:
+        if self.window > encoder.window:
+            problem = f"window: {self.window} must be at most {encoder.window}"
+            raise RecipeError("tagger", [f"{problem}, which is what the encoder {self.encoder!r} reads"])
+
+    def read_network(self, folder: Path | None) -> list[TaggerNetwork] | list[GraphTagger]:
         """Return the networks of a folder, in the order in which they were trained.
 
         Raises:
             PipelineError: nothing has been learned.
         """
         self.require_trained()
+        if (graphs := self.graphs) is not None:
+            from linnet.detect.tagger_graph import GraphTagger  # noqa: PLC0415 - needs the extra onnx
+
+            sizes = {"labels": len(self.labels), "features": len(self.features)}
+            numbers = range(len(list(graphs.iterdir())))
+            read = [GraphTagger.load(graphs / str(number), **sizes) for number in numbers]
+            self._check_window(read[0].encoder)
+            return read
         count = len(list(folder.glob("model-*"))) if folder is not None else 0
-        return [self.fresh(folder / f"model-{number}") for number in range(count) if folder is not None]
+        networks = [self.fresh(folder / f"model-{number}") for number in range(count) if folder is not None]
+        return [network.as_graph() for network in networks] if self.backend == "onnx" else networks
 
     def write_network(self, folder: Path) -> None:
         """Save each network into a folder of its own."""
         for number, network in enumerate(self.network):
             network.save(folder / f"model-{number}")
 
+    def write_graphs(self, folder: Path) -> None:
+        """Write what ONNX Runtime runs, each network into a folder of its own."""
+        for number, network in enumerate(self.network):
+            network.as_graph().save(folder / str(number))
+
     @property
     def parameters(self) -> int:
         """The weights of all networks."""
-        return sum(weight.numel() for network in self.network for weight in network.parameters())
+        return sum(count_parameters(network) for network in self.network)
 
     @property
     def index_files(self) -> list[Path]:
@@ -149,9 +173,6 @@ class Tagger(NetworkComponent["list[TaggerNetwork]"], Detector):
 
     def read(self, docs: Sequence[Document]) -> list[Text]:
         """Return documents as words and word pieces, with what the dictionary says of them."""
-        from linnet.nn.windows import read  # noqa: PLC0415 - imports torch
-        from linnet.pipeline import Pipeline  # noqa: PLC0415 - for its front
-
         known = None
         if self.dictionary:
             asked = list(docs)
@@ -161,9 +182,10 @@ class Tagger(NetworkComponent["list[TaggerNetwork]"], Detector):
         return read(docs, self._reading, known=known, features=self.features)
 
     @property
-    def _reading(self) -> Any:
-        made = self.made.get("network")
-        return made[0].encoder if made else self._tokens
+    def _reading(self) -> WordPieces:
+        made = self.made.get("network") or (self.network if self.graphs is not None else None)
+        reading: WordPieces = made[0].encoder if made else self._tokens
+        return reading
 
     @made_once
     def _tokens(self) -> Any:
@@ -173,18 +195,15 @@ class Tagger(NetworkComponent["list[TaggerNetwork]"], Detector):
 
     def windows(self, text: Text) -> list[Window]:
         """Return the windows that a text is read in."""
-        from linnet.nn.windows import windows  # noqa: PLC0415 - imports torch
-
         size = (self.window or self._reading.window) - 2  # start and end of a sequence
         return windows(text, size, min(OVERLAP, size // 4))
 
-    def chunks(self, texts: Sequence[Text], networks: Sequence[TaggerNetwork]) -> list[list[tuple[Chunk, float]]]:
+    def chunks(self, texts: Sequence[Text], networks: Sequence[WordScorer]) -> list[list[tuple[Chunk, float]]]:
         """Return the mentions of each text as chunks of words, each with the log odds of exactly that chunk."""
-        from linnet.nn.span_scores import decoded, emissions  # noqa: PLC0415 - imports torch
-
         if not texts:
             return []
-        return decoded(emissions(texts, [self.windows(text) for text in texts], networks), networks, self.labels)
+        scores = emissions(texts, [self.windows(text) for text in texts], networks)
+        return decoded(scores, Rules.mean([network.chain for network in networks]), self.labels)
 
     def detect(self, docs: Sequence[Document], /, *, allow: Allow | None = None) -> list[list[Mention]]:  # noqa: ARG002
         """Return the mentions of each document, in reading order.

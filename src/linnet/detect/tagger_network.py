@@ -9,7 +9,7 @@ import logging
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -22,17 +22,27 @@ from linnet.detect.tagger_args import TaggerArgs
 from linnet.errors import DataError
 from linnet.kb import KnowledgeBase
 from linnet.nn.attention import use_plain_steps
-from linnet.nn.crf import NEVER, Rules, log_partition, rules_of
+from linnet.nn.crf import Rules, log_partition, rules_of
+from linnet.nn.device import autocast
 from linnet.nn.encoder import Encoder
-from linnet.nn.texts import token_batches, token_budget
+from linnet.nn.texts import token_budget
 from linnet.nn.weights import restore_layers, save_layers
-from linnet.nn.windows import Pieces, Text, Window, embed, mean_of_pieces, run_lstm
+from linnet.nn.windows import Pieces, embed, mean_of_pieces, run_lstm
 from linnet.pipeline.component import Component, Step, blind
+from linnet.text import chains
+from linnet.text.chains import NEVER
 from linnet.text.tagging import CONTINUES, Chunk, Scheme
+from linnet.text.token_batches import token_batches
+from linnet.text.windows import PaddedWindows, Text, Window
+from linnet.text.word_scores import WordScorer
 from linnet.text.words import SHAPES, UNKNOWN, Ints, gold_chunks, labels_of
 from linnet.train.args import TrainArgs
 from linnet.train.checkpoint import key_of
 from linnet.train.loop import divided_groups, train
+from linnet.train.network import tell_loss
+
+if TYPE_CHECKING:
+    from linnet.detect.tagger_graph import GraphTagger
 
 __all__ = ["TaggerInTraining", "TaggerNetwork", "fit"]
 
@@ -89,6 +99,37 @@ class TaggerNetwork(nn.Module):
         learned = (self.begin, self.follow, self.end)
         rules = (rule.to(self.device) for rule in self.allowed)
         return Rules(*(rule if more is None else rule + more for rule, more in zip(rules, learned, strict=True)))
+
+    @property
+    def budget(self) -> int:
+        """How many tokens a batch should have at most, padding included."""
+        return token_budget(self.device)
+
+    @property
+    def chain(self) -> chains.Rules:
+        """What `rules` says, as arrays."""
+        return self.rules.arrays()
+
+    def score(self, batch: PaddedWindows, /) -> npt.NDArray[np.float32]:
+        """Return the score of each label for each word, float32 (windows, words, labels)."""
+        with torch.inference_mode(), autocast(self.device):
+            found: npt.NDArray[np.float32] = self(Pieces.from_arrays(batch).to(self.device)).float().cpu().numpy()
+        return found
+
+    def as_graph(self) -> GraphTagger:
+        """Return the same for ONNX Runtime, its encoder with weights of a byte each.
+
+        Raises:
+            LinnetError: its kind of encoder cannot be written as a graph.
+        """
+        from linnet.detect.tagger_graph import GraphTagger  # noqa: PLC0415 - needs the extra onnx
+        from linnet.nn.onnx import as_graph  # noqa: PLC0415 - needs the extra onnx
+
+        layers = {"shapes": self.shapes.weight, "head.weight": self.head.weight, "head.bias": self.head.bias}
+        layers |= {"matches": self.matches.weight} if self.matches is not None else {}
+        layers |= {f"lstm.{name}": each for name, each in self.lstm.named_parameters()} if self.lstm is not None else {}
+        arrays = {name: each.detach().float().cpu().numpy() for name, each in layers.items()}
+        return GraphTagger(as_graph(self.encoder, known=True), {**arrays, **self.chain._asdict()})
 
     def embedded(self, batch: Pieces) -> Tensor:
         """Return the input of the encoder, (windows, tokens, d)."""
@@ -304,8 +345,13 @@ class TaggerInTraining(Component, Protocol):
         ...
 
     @property
-    def network(self) -> list[TaggerNetwork]:
+    def network(self) -> list[Any]:
         """Its networks."""
+        ...
+
+    @property
+    def backend(self) -> str:
+        """What runs them once they are trained."""
         ...
 
     def config(self) -> dict[str, Any]:
@@ -324,7 +370,7 @@ class TaggerInTraining(Component, Protocol):
         """Return the windows that a text is read in."""
         ...
 
-    def chunks(self, texts: Sequence[Text], networks: Sequence[TaggerNetwork]) -> list[list[tuple[Chunk, float]]]:
+    def chunks(self, texts: Sequence[Text], networks: Sequence[WordScorer]) -> list[list[tuple[Chunk, float]]]:
         """Return the mentions of each text as chunks of words, each with its log odds."""
         ...
 
@@ -348,7 +394,7 @@ def fit(
     for number in range(own.networks):
         network = tagger.fresh()
         training = TaggerTraining(network, own, examples)
-        score = (lambda _, network=network: _recognition(tagger, dev, texts, network)) if dev else None
+        score = (lambda _, network=network: _recognition(tagger, dev, texts, [network])) if dev else None
         some = loop.model_copy(update={"seed": (loop.seed + number) % (1 << 32)})
         told = [tagger.config(), tagger.labels, vars(own), tagger.kb.version, network.encoder.fingerprint()]
         folder = args.get("checkpoints")
@@ -358,15 +404,22 @@ def fit(
             yield from train(training, docs, dev, score=score, args=some, folder=place, key=key_of(told, [*docs, *dev]))
         finally:
             network.requires_grad_(True).eval()
-    return _calibrated(tagger, dev, texts) if dev else NEUTRAL
+    if not dev:
+        return NEUTRAL
+    networks: Sequence[WordScorer] = tagger.network
+    if tagger.backend == "onnx":
+        networks = [network.as_graph() for network in tagger.network]
+        whole, small = (_recognition(tagger, dev, texts, some) for some in (tagger.network, networks))
+        tell_loss("tagger", "F1 of recognition", whole, small)
+    return _calibrated(tagger, dev, texts, networks)
 
 
 def _recognition(
-    tagger: TaggerInTraining, dev: Sequence[Document], texts: Sequence[Text], network: TaggerNetwork
+    tagger: TaggerInTraining, dev: Sequence[Document], texts: Sequence[Text], networks: Sequence[WordScorer]
 ) -> float:
-    """Return F1 of spans with their types, as one network finds them."""
+    """Return F1 of spans with their types, as networks find them."""
     found = right = wanted = 0
-    for doc, chunks, text in zip(dev, tagger.chunks(texts, [network]), texts, strict=True):
+    for doc, chunks, text in zip(dev, tagger.chunks(texts, networks), texts, strict=True):
         labels = labels_of(doc, text.words, tagger.labels, tagger.scheme)
         gold = set(gold_chunks(labels, tagger.labels))
         ours = {chunk for chunk, _ in chunks if (labels[chunk.first : chunk.last + 1] != UNKNOWN).all()}
@@ -374,12 +427,14 @@ def _recognition(
     return 2 * right / max(1, found + wanted)
 
 
-def _calibrated(tagger: TaggerInTraining, dev: Sequence[Document], texts: Sequence[Text]) -> tuple[float, float]:
+def _calibrated(
+    tagger: TaggerInTraining, dev: Sequence[Document], texts: Sequence[Text], networks: Sequence[WordScorer]
+) -> tuple[float, float]:
     """Return slope and shift such that the log odds of mentions tell how often they are right on `dev` (Platt 1999)."""
     from sklearn.linear_model import LogisticRegression  # noqa: PLC0415 - slow to import, needed for training alone
 
     odds, right = [], []
-    for doc, chunks, text in zip(dev, tagger.chunks(texts, tagger.network), texts, strict=True):
+    for doc, chunks, text in zip(dev, tagger.chunks(texts, networks), texts, strict=True):
         labels = labels_of(doc, text.words, tagger.labels, tagger.scheme)
         gold = set(gold_chunks(labels, tagger.labels))
         for chunk, sure in chunks:

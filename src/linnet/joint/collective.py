@@ -27,13 +27,12 @@ from linnet.joint.reading import NEUTRAL, Found, JointNetwork, NegativesArgs
 from linnet.kb import KnowledgeBase
 from linnet.pipeline.aliases import Aliases
 from linnet.text.short_forms import ShortForms
+from linnet.text.windows import Text, Window, windows
 from linnet.text.words import stretch_of
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
+    from linnet.joint.collective_graph import GraphCollective
     from linnet.joint.collective_network import CollectiveNetwork
-    from linnet.nn.windows import Text, Window
 
 __all__ = ["Collective", "CollectiveArgs", "Pieces"]
 
@@ -74,7 +73,7 @@ class CollectiveArgs(NegativesArgs):
 
 
 @dataclass(kw_only=True)
-class Collective(JointNetwork["CollectiveNetwork"]):
+class Collective(JointNetwork[Any]):
     """Finds the mentions of a document and their concepts in one pass; must be trained.
 
     Args:
@@ -100,6 +99,8 @@ class Collective(JointNetwork["CollectiveNetwork"]):
         long_forms: abbreviations that the document defines are read where they are written out, too.
         aliases: surfaces of training mentions are names too; they have the name row -1.
         index: how names are searched, as of ``dense``.
+        backend: what runs the encoders once they are trained: ``torch``, or ``onnx``, ONNX Runtime with a byte a number
+            (extra ``onnx``), which needs no PyTorch.
 
     Scores are cosines. ``signals["detect"]`` is how probable the mention is, calibrated on dev (Platt 1999).
     """
@@ -121,6 +122,7 @@ class Collective(JointNetwork["CollectiveNetwork"]):
     long_forms: bool = True
     aliases: bool = True
     index: Literal["auto", "flat", "hnsw", "ivf"] = "auto"
+    backend: Literal["torch", "onnx"] = "torch"
     learned: Aliases = field(default_factory=Aliases.none, init=False, repr=False, compare=False)
     marks: tuple[str, ...] = field(default=(), init=False, repr=False, compare=False)  # of dictionary matches, in order
     find: bool = field(default=True, init=False, repr=False, compare=False)
@@ -153,8 +155,19 @@ class Collective(JointNetwork["CollectiveNetwork"]):
 
     # --- network -----------------------------------------------------------------------------------------------------
 
-    def read_network(self, folder: Path | None) -> CollectiveNetwork:
+    def read_network(self, folder: Path | None) -> CollectiveNetwork | GraphCollective:
         """Return the network of a folder, else one around the pre-trained encoder."""
+        if (graphs := self.graphs) is not None:
+            from linnet.joint.collective_graph import GraphCollective  # noqa: PLC0415 - needs the extra onnx
+
+            options: dict[str, Any] = {"ends": self.pooling == "ends", "finds": self.find, "features": len(self.marks)}
+            graph = GraphCollective.load(graphs, name_pooling=self.name_pooling, **options)
+            self._check_window(min(graph.mention.window, graph.entity.window))
+            return graph
+        network = self._read_torch(folder)
+        return network.as_graph() if self.backend == "onnx" and self.folder is not None else network
+
+    def _read_torch(self, folder: Path | None) -> CollectiveNetwork:
         from linnet.joint.collective_network import CollectiveNetwork  # noqa: PLC0415 - imports torch
         from linnet.nn.device import choose_device  # noqa: PLC0415 - imports torch
         from linnet.nn.encoder import Encoder  # noqa: PLC0415 - imports torch
@@ -164,27 +177,35 @@ class Collective(JointNetwork["CollectiveNetwork"]):
         entity = mention if self.shared else Encoder.load(names)
         pools: dict[str, Any] = {"pooling": self.pooling, "name_pooling": self.name_pooling}
         network = CollectiveNetwork(mention, entity, finds=self.find, features=len(self.marks), **pools)
-        if max(self.window, self.name_tokens) > (window := min(mention.window, entity.window)):
-            problem = f"window, name_tokens: {self.window} and {self.name_tokens} must be at most {window}"
-            raise RecipeError("collective", [f"{problem}, which is what the encoder {self.encoder!r} reads"])
+        self._check_window(min(mention.window, entity.window))
         if folder is not None:
             network.restore(folder)
         return network.to(choose_device()).eval()
+
+    def _check_window(self, window: int) -> None:
+        if max(self.window, self.name_tokens) > window:
+            problem = f"window, name_tokens: {self.window} and {self.name_tokens} must be at most {window}"
+            raise RecipeError("collective", [f"{problem}, which is what the encoder {self.encoder!r} reads"])
 
     # --- reading -----------------------------------------------------------------------------------------------------
 
     def windows(self, text: Text) -> list[Window]:
         """Return the windows that a text is read in."""
-        from linnet.nn.windows import windows  # noqa: PLC0415 - imports torch
-
         size = (self.window or self.reads.window) - 2  # start and end of a sequence
         return windows(text, size, min(OVERLAP, size // 4))
 
-    def hidden(self, texts: Sequence[Text]) -> list[Tensor]:
-        """Return the vectors of the word pieces of texts, each (pieces, d)."""
+    def hidden(self, texts: Sequence[Text]) -> list[Any]:
+        """Return the vectors of the word pieces of texts, each (pieces, d), tensors if PyTorch runs the network."""
+        windows = [self.windows(text) for text in texts]
+        if self._by_graph:
+            return self.network.read_documents(texts, windows)  # type: ignore[no-any-return]
         from linnet.joint.collective_network import read_documents  # noqa: PLC0415 - imports torch
 
-        return read_documents(self.network, texts, [self.windows(text) for text in texts])
+        return list(read_documents(self.network, texts, windows))
+
+    @property
+    def _by_graph(self) -> bool:
+        return self.network.is_graph  # type: ignore[no-any-return]
 
     def pieces(self, doc: Document, text: Text, mentions: Sequence[Sequence[Span]]) -> list[Pieces]:
         """Return the word pieces that mentions, given as their parts, are made of.
@@ -205,16 +226,18 @@ class Collective(JointNetwork["CollectiveNetwork"]):
             made.append([stretch_of(text.words, text.owners, span) for span in spans])
         return made
 
-    def read_documents(self, docs: Sequence[Document], texts: Sequence[Text], *, find: bool) -> list[Tensor]:  # noqa: ARG002
+    def read_documents(self, docs: Sequence[Document], texts: Sequence[Text], *, find: bool) -> list[Any]:  # noqa: ARG002
         """Return the vectors of the word pieces of documents, each (pieces, d)."""
         return self.hidden(texts)
 
-    def mention_vectors(self, doc: Document, text: Text, said: Tensor, mentions: Sequence[Sequence[Span]]) -> Floats:
+    def mention_vectors(self, doc: Document, text: Text, said: Any, mentions: Sequence[Sequence[Span]]) -> Floats:
         """Return the vectors of mentions, given as their parts, float32 (mentions, d) of length 1."""
         return self.vectors(said, self.pieces(doc, text, mentions))
 
-    def vectors(self, hidden: Tensor, mentions: Sequence[Pieces]) -> Floats:
+    def vectors(self, hidden: Any, mentions: Sequence[Pieces]) -> Floats:
         """Return the vectors of mentions of one text, float32 (mentions, d) of length 1; 0 for one without pieces."""
+        if self._by_graph:
+            return self.network.vectors(hidden, mentions)  # type: ignore[no-any-return]
         import torch  # noqa: PLC0415 - slow to import
 
         from linnet.joint.collective_network import Places, pool  # noqa: PLC0415 - imports torch
@@ -226,8 +249,10 @@ class Collective(JointNetwork["CollectiveNetwork"]):
             normal: Floats = torch.nn.functional.normalize(found, dim=1).cpu().numpy()
         return normal
 
-    def find_mentions(self, texts: Sequence[Text], said: Sequence[Tensor]) -> list[list[Found]]:
+    def find_mentions(self, texts: Sequence[Text], said: Sequence[Any]) -> list[list[Found]]:
         """Return the mentions of texts, probable or not; of overlapping ones as `overlaps` says."""
+        if self._by_graph:
+            return self._find_by_graph(texts, said)
         from linnet.joint.collective_network import find_chunks, find_spans  # noqa: PLC0415 - imports torch
 
         if self.mode == "bio":
@@ -236,6 +261,13 @@ class Collective(JointNetwork["CollectiveNetwork"]):
             find_spans(self.network, text, own, self.widest, self.overlaps)
             for text, own in zip(texts, said, strict=True)
         ]
+
+    def _find_by_graph(self, texts: Sequence[Text], said: Sequence[Floats]) -> list[list[Found]]:
+        network: GraphCollective = self.network
+        if self.mode == "bio":
+            return network.find_chunks(texts, said)
+        pairs = zip(texts, said, strict=True)
+        return [network.find_spans(text, own, self.widest, self.overlaps) for text, own in pairs]
 
     # --- learning ----------------------------------------------------------------------------------------------------
 

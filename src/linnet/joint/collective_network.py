@@ -12,24 +12,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
+from linnet.joint.found_spans import BIO, choose_spans, find_labelled
 from linnet.joint.reading import Found
 from linnet.nn.attention import use_plain_steps
 from linnet.nn.crf import Rules, rules_of
 from linnet.nn.device import autocast
 from linnet.nn.encoder import Encoder
 from linnet.nn.pooling import Pool, Pooling
-from linnet.nn.span_scores import decoded
-from linnet.nn.texts import token_batches, token_budget
+from linnet.nn.texts import token_budget
+from linnet.nn.vectors import EncodesNames
 from linnet.nn.weights import restore_layers, save_layers
-from linnet.nn.windows import Pieces, Text, Window, embed
+from linnet.nn.windows import Pieces, embed
+from linnet.text.token_batches import token_batches
+from linnet.text.windows import Text, Window
 from linnet.text.words import SHAPES
+
+if TYPE_CHECKING:
+    from linnet.joint.collective_graph import GraphCollective
 
 __all__ = [
     "BIO", "CollectiveNetwork",
@@ -39,15 +45,12 @@ __all__ = [
 
 Ints = npt.NDArray[np.int64]
 
-BIO = ["O", "B", "I"]
 HEADS = "heads.safetensors"
 SPREAD = 0.02  # of the weights that nothing has learned
 NEVER = float("-inf")
-LEAST = -7.0  # log odds: less probable spans are not looked at
-SUREST = 30.0
 
 
-class CollectiveNetwork(nn.Module):
+class CollectiveNetwork(nn.Module, EncodesNames):
     """An encoder of documents, one of names, and the layers that find mentions.
 
     Args:
@@ -58,6 +61,8 @@ class CollectiveNetwork(nn.Module):
         name_pooling: of names.
         features: how many features matches of the dictionary have; 0 = there is no dictionary.
     """
+
+    is_graph = False  # PyTorch runs it
 
     def __init__(
         self, mention: Encoder, entity: Encoder, *, finds: bool, pooling: Pooling, name_pooling: Pooling, features: int
@@ -110,6 +115,29 @@ class CollectiveNetwork(nn.Module):
         """Return vectors of names, (names, tokens) -> (names, d)."""
         vectors: Tensor = self.name_pool(self.entity(ids, mask), mask, spans)
         return vectors
+
+    def as_graph(self) -> GraphCollective:
+        """Return the same for ONNX Runtime, its encoders with weights of a byte each.
+
+        Raises:
+            LinnetError: their kind cannot be written as a graph.
+        """
+        from linnet.graphs.vectors import GraphPool  # noqa: PLC0415 - needs the extra onnx
+        from linnet.joint.collective_graph import GraphCollective  # noqa: PLC0415 - needs the extra onnx
+        from linnet.nn.onnx import as_graph  # noqa: PLC0415 - needs the extra onnx
+
+        inside = {id(weight) for each in (self.mention, self.entity) for weight in each.parameters()}
+        named = {name: each for name, each in self.named_parameters() if id(each) not in inside}
+        layers = {name.removesuffix(".weight") if name.startswith(("shapes", "matches")) else name: each
+                  for name, each in named.items()}  # fmt: skip
+        mention = as_graph(self.mention, known=self.shapes is not None)
+        same = self.shared and self.shapes is None
+        return GraphCollective(
+            mention,
+            mention if same else as_graph(self.entity),
+            name_pool=GraphPool(self.name_pool.how),
+            layers={name: each.detach().float().cpu().numpy() for name, each in layers.items()},
+        )
 
     def save(self, folder: Path) -> None:
         """Write the encoders and the layers around them."""
@@ -220,34 +248,16 @@ def find_spans(
     with torch.inference_mode():
         words = Words.of(text.owners, len(text.words))
         scores = span_scores(network.head(hidden.to(network.device)).float().cpu(), words, widest).numpy()
-    firsts, widths = np.nonzero(scores > LEAST)
-    odds = scores[firsts, widths]
-    taken = np.zeros(len(text.words), np.bool_)
-    found = []
-    for place in np.argsort(-odds, kind="stable").tolist():
-        first, last = int(firsts[place]), int(firsts[place] + widths[place])
-        if overlaps == "flat":
-            if taken[first : last + 1].any():
-                continue
-            taken[first : last + 1] = True
-        found.append(Found(first, last, float(odds[place])))
-    return found
+    return choose_spans(scores, overlaps)
 
 
 def find_chunks(network: CollectiveNetwork, texts: Sequence[Text], hidden: Sequence[Tensor]) -> list[list[Found]]:
     """Return the mentions of the best labels of each text."""
     if network.head is None:
         return [[] for _ in texts]
-    scores = []
     with torch.inference_mode():
-        for text, own in zip(texts, hidden, strict=True):
-            words = word_scores(
-                network.head(own.to(network.device)).float(), torch.from_numpy(text.owners), len(text.words)
-            )
-            words[np.setdiff1d(np.arange(len(text.words)), text.owners), 0] = SUREST  # nobody has read these
-            scores.append(words.cpu().numpy())
-    chunks = decoded(scores, [network], BIO)
-    return [[Found(chunk.first, chunk.last, odds) for chunk, odds in some] for some in chunks]
+        scores = [network.head(own.to(network.device)).float().cpu().numpy() for own in hidden]
+    return find_labelled(texts, scores)
 
 
 def word_scores(scores: Tensor, owners: Tensor, count: int) -> Tensor:

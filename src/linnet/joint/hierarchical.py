@@ -33,12 +33,13 @@ from linnet.kb import KnowledgeBase
 from linnet.pipeline.aliases import Aliases
 from linnet.pipeline.learner import made_once
 from linnet.retrieve.name_searcher import NameSearcher
+from linnet.text.windows import Text, Window, sentence_windows, windows
+from linnet.text.word_scores import decoded
 from linnet.text.words import label_names, words_in
 from linnet.train.network import NetworkComponent
 
 if TYPE_CHECKING:
     from linnet.joint.hierarchical_network import HierarchicalNetwork, Outputs
-    from linnet.nn.windows import Text, Window
 
 __all__ = ["Hierarchical", "HierarchicalArgs"]
 
@@ -267,8 +268,6 @@ class Hierarchical(JointNetwork["HierarchicalNetwork"]):
 
     def windows(self, doc: Document, text: Text) -> list[Window]:
         """Return the windows that a document is read in: sentences with what is around them, or longer stretches."""
-        from linnet.nn.windows import sentence_windows, windows  # noqa: PLC0415 - imports torch
-
         size = (self.window or self.reads.window) - 2  # start and end of a sequence
         if self.context == "document":
             return windows(text, size, min(OVERLAP, size // 4))
@@ -293,11 +292,10 @@ class Hierarchical(JointNetwork["HierarchicalNetwork"]):
     def find_mentions(self, texts: Sequence[Text], said: Sequence[Outputs]) -> list[list[Found]]:  # noqa: ARG002
         """Return the mentions of texts with their log odds, in reading order."""
         from linnet.joint.hierarchical_network import BILOU  # noqa: PLC0415 - imports torch
-        from linnet.nn.span_scores import decoded  # noqa: PLC0415 - imports torch
 
         if self.by_labels:
             return [self._runs(one) for one in said]
-        chunks = decoded([one.recognition.numpy() for one in said], [self.network], BILOU)
+        chunks = decoded([one.recognition.numpy() for one in said], self.network.rules.arrays(), BILOU)
         return [[Found(chunk.first, chunk.last, odds) for chunk, odds in some] for some in chunks]
 
     def _runs(self, said: Outputs) -> list[Found]:

@@ -31,9 +31,12 @@ from linnet.nn.crf import Rules, rules_of
 from linnet.nn.device import autocast
 from linnet.nn.encoder import Encoder
 from linnet.nn.pooling import Pool, Pooling
-from linnet.nn.texts import token_batches, token_budget
+from linnet.nn.texts import token_budget
+from linnet.nn.vectors import EncodesNames
 from linnet.nn.weights import restore_layers, save_layers
-from linnet.nn.windows import Pieces, Text, Window, embed, mean_of_pieces, run_lstm
+from linnet.nn.windows import Pieces, embed, mean_of_pieces, run_lstm
+from linnet.text.token_batches import token_batches
+from linnet.text.windows import Text, Window
 from linnet.text.words import SHAPES
 
 __all__ = [
@@ -106,7 +109,7 @@ class Reader(nn.Module):
         return mean_of_pieces(hidden, batch)
 
 
-class HierarchicalNetwork(nn.Module):
+class HierarchicalNetwork(nn.Module, EncodesNames):
     """Readers, the layers of three tasks, and the output layer of linking.
 
     Args:

@@ -26,12 +26,14 @@ from linnet.joint.hierarchical_network import BILOU, HierarchicalNetwork, mean_o
 from linnet.joint.mining import Chosen, Mined, Miner
 from linnet.joint.training import read_blind, right_rows, spans_of, train_joint
 from linnet.kb import KnowledgeBase
-from linnet.nn.texts import padded, token_batches, token_budget
+from linnet.nn.texts import padded, token_budget
 from linnet.nn.vectors import encode_to_learn
-from linnet.nn.windows import Pieces, Text, Window
+from linnet.nn.windows import Pieces
 from linnet.pipeline import Component, Step
 from linnet.pipeline.aliases import Aliases
 from linnet.text.tagging import Chunk, encode_chunks
+from linnet.text.token_batches import token_batches
+from linnet.text.windows import Text, Window
 from linnet.text.words import UNKNOWN, Ints, flat_mentions, labels_of
 from linnet.train.args import TrainArgs
 from linnet.train.loop import divided_groups

@@ -14,7 +14,6 @@ import numpy.typing as npt
 from linnet.data import Candidates
 from linnet.index.name_vectors import NameVectors
 from linnet.joint.reading import JointNetwork, NegativesArgs
-from linnet.nn.vectors import encode
 from linnet.retrieve.dense_training import NamesToLearn
 from linnet.text.words import Ints
 from linnet.train.judge import CurrentVectors
@@ -96,7 +95,7 @@ class Miner:
         network: Any = self.part.network
         vectors = np.array(earlier.vectors)
         texts = [self.names.tokens(place) for place in pool.tolist()]
-        vectors[pool] = encode(network.entity, network.name_pool, texts, normalise=True)
+        vectors[pool] = network.encode_names(texts)
         return NameVectors(vectors, earlier.concepts, earlier.name_rows, earlier.about)
 
     def choose(self, rows: frozenset[int], mined: Mined | None, rng: np.random.Generator) -> Chosen | None:

@@ -9,7 +9,7 @@ from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -22,11 +22,9 @@ from linnet.kb import KnowledgeBase
 from linnet.pipeline import Allow, Joint, Pipeline
 from linnet.pipeline.learner import made_once
 from linnet.retrieve.name_searcher import NameSearcher, with_margins
+from linnet.text.windows import Text, read
 from linnet.text.words import KINDS
 from linnet.train.args import PartArgs
-
-if TYPE_CHECKING:
-    from linnet.nn.windows import Text
 
 __all__ = ["NEUTRAL", "Found", "JointNetwork", "NegativesArgs"]
 
@@ -128,13 +126,11 @@ class JointNetwork(NameSearcher[Network], Joint):
     @property
     def reads(self) -> Any:
         """What makes word pieces: the encoder of documents, of the network where there is one already."""
-        made = self.made.get("network")
+        made: Any = self.made.get("network") or (self.network if self.graphs is not None else None)
         return made.mention if made is not None else self._tokens
 
     def read(self, docs: Sequence[Document]) -> list[Text]:
         """Return documents as words and word pieces, with what the dictionary says of them."""
-        from linnet.nn.windows import read  # noqa: PLC0415 - imports torch
-
         known = None
         if self._asks_dictionary:
             asked = list(docs)

@@ -14,12 +14,13 @@ from linnet.data import Document, Mention, Span
 from linnet.errors import DataError
 from linnet.joint.reading import NEUTRAL, Found, JointNetwork
 from linnet.kb import KnowledgeBase
-from linnet.nn.windows import Text
 from linnet.pipeline import Pipeline, Step
 from linnet.pipeline.component import blind
+from linnet.text.windows import Text
 from linnet.train.args import TrainArgs
 from linnet.train.checkpoint import key_of
 from linnet.train.loop import Trainable, train
+from linnet.train.network import tell_loss
 
 __all__ = [
     "JointTraining", "Judged", "Judgement",
@@ -132,9 +133,7 @@ def train_joint(
 
     def score(_: object) -> float:
         training.show()
-        if not part.find:
-            return _share_right(part, dev)
-        return best_cutoff(judge(dev, find(part, dev)))[0]
+        return _score(part, dev)
 
     judged = score if any(doc.answers for doc in dev) else None
     seen = [doc.doc for doc in training.docs]
@@ -147,11 +146,23 @@ def train_joint(
         network.requires_grad_(True).eval()
         part.hide()
     training.show()
-    if dev and part.find:
-        found = find(part, dev)
+    if not dev:
+        return
+    by = part
+    if part.backend == "onnx":
+        by = part.by_graph
+        what = "F1 of mentions with their concepts" if part.find else "accuracy"
+        tell_loss(part.NAME, what, _score(part, dev), _score(by, dev))
+    if part.find:
+        found = find(by, dev)
         part.cutoff = best_cutoff(judge(dev, found))[1]
         kept = [[(one, None) for one, _ in some if one.odds >= part.cutoff] for some in found]
         part.curve = calibrate(judge(dev, kept), part.NAME)
+
+
+def _score(part: JointNetwork[Any], dev: Sequence[Judged]) -> float:
+    """Return how much of what should be found and linked is, F1, or which share of given mentions is linked right."""
+    return best_cutoff(judge(dev, find(part, dev)))[0] if part.find else _share_right(part, dev)
 
 
 # --- what is found on dev --------------------------------------------------------------------------------------------

@@ -14,8 +14,8 @@ from linnet.errors import RecipeError
 from linnet.nn.encoder import Encoder
 from linnet.nn.masks import takes_global
 from linnet.nn.quiet import quietly
-from linnet.nn.sequences import Sequences, frame_of, token_vectors
-from linnet.text.packing import Asked, Packed, Text, pack
+from linnet.nn.sequences import Sequences, token_vectors
+from linnet.text.packing import Asked, Packed, Text, frame_of, pack
 
 __all__ = ["require_apart"]
 

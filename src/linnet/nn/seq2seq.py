@@ -27,8 +27,9 @@ from linnet.errors import LinnetError
 from linnet.nn.checkpoints import checkpoint
 from linnet.nn.encoder import Encoder
 from linnet.nn.quiet import quietly
-from linnet.nn.text_network import TextNetwork, has_decoder, load_parts, plain, read_config
+from linnet.nn.text_network import TextNetwork, has_decoder, load_parts, read_config
 from linnet.nn.weights import writing
+from linnet.text.word_pieces import plain
 
 __all__ = ["Seq2Seq"]
 

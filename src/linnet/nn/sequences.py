@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
@@ -14,12 +14,9 @@ from torch import Tensor
 from linnet.nn.encoder import Encoder
 from linnet.nn.masks import masked, seen_by_all, takes_global
 from linnet.nn.quiet import quietly
-from linnet.nn.texts import token_batches, token_budget
-from linnet.text.packing import Frame, Packed, visible
+from linnet.text.packing import Packed, padded_tokens, visible
 
-__all__ = ["MASK", "Sequences", "batched", "frame_of", "token_vectors"]
-
-MASK = "[MASK]"
+__all__ = ["Sequences", "token_vectors"]
 
 
 @dataclass
@@ -45,11 +42,8 @@ class Sequences:
         cls, packed: Sequence[Packed], features: Any, *, padding: int, isolated: bool, device: torch.device
     ) -> Sequences:
         """Return sequences as tensors; `features` float32 (slots, n) come in the order of their slots."""
-        longest = max(map(len, packed), default=0)
-        ids = np.full((len(packed), longest), padding, np.int64)
-        lengths = np.array([len(one) for one in packed])
-        filled = np.arange(longest) < lengths[:, None]
-        ids[filled] = np.concatenate([one.ids for one in packed]) if packed else []
+        ids, filled, at = padded_tokens(packed, padding=padding)
+        longest = ids.shape[1]
         positions = np.zeros((len(packed), longest if isolated else 0), np.int64)
         mask: Any = filled
         if isolated:
@@ -58,7 +52,6 @@ class Sequences:
             for place, one in enumerate(packed):
                 mask[place, 0, : len(one), : len(one)] = visible(one)
             mask[:, 0, np.arange(longest), np.arange(longest)] = True  # padding sees itself: it must see something
-        at = np.array([(place, token) for place, one in enumerate(packed) for token in one.at], np.int64).reshape(-1, 2)
         arrays = (ids, mask, positions, at, np.asarray(features, np.float32))
         return cls(*(torch.from_numpy(array).to(device) for array in arrays))
 
@@ -78,17 +71,3 @@ def token_vectors(encoder: Encoder, batch: Sequences) -> Tensor:
     with quietly() if wide else nullcontext():  # Longformer tells that it pads
         vectors: Tensor = encoder(batch.ids, mask, **extra)
     return vectors
-
-
-def frame_of(encoder: Encoder, window: int = 0) -> Frame:
-    """Return the tokens that hold a sequence together, of `window` tokens at most; 0 = as many as the encoder reads."""
-    tokenizer = encoder.tokenizer
-    mask = encoder.marker(MASK) if tokenizer.mask_token_id is None else tokenizer.mask_token_id
-    return Frame(tokenizer.cls_token_id, tokenizer.sep_token_id, mask, window or encoder.window)
-
-
-def batched(packed: Sequence[Packed], device: torch.device, *, tokens: int | None = None) -> Iterator[list[int]]:
-    """Yield places of sequences of like length, as many at a time as are read fast."""
-    lengths = [len(one) for one in packed]
-    for rows in token_batches(lengths, tokens=tokens or token_budget(device)):
-        yield rows.tolist()

@@ -21,9 +21,9 @@ from linnet.errors import LinnetError
 from linnet.nn.checkpoints import weights_of
 from linnet.nn.quiet import quietly
 from linnet.nn.weights import check_finite, writing
-from linnet.text.pieces import whole
+from linnet.text.word_pieces import Special, WordPieces, plain
 
-__all__ = ["TextNetwork", "first_position", "has_decoder", "load_parts", "plain", "read_config", "window_of"]
+__all__ = ["TextNetwork", "first_position", "has_decoder", "load_parts", "read_config", "window_of"]
 
 OPTIONS: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
 CALLED = {"cls_token_id": "start", "sep_token_id": "end", "eos_token_id": "end", "pad_token_id": "padding"}
@@ -31,7 +31,7 @@ FRAME = ("cls_token_id", "sep_token_id", "pad_token_id")
 NOISE = 0.1  # of new embeddings, as a share of the spread of the known ones
 
 
-class TextNetwork(nn.Module):
+class TextNetwork(nn.Module, WordPieces):
     """A network and its tokenizer.
 
     Attributes:
@@ -59,46 +59,16 @@ class TextNetwork(nn.Module):
         return cast("nn.Embedding", self.backbone.get_input_embeddings())
 
     @property
-    def frame(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """The special tokens that begin and end a text; some tokenizers have none for the beginning."""
-        tokenizer = self.tokenizer
-        starts = [one for one in (tokenizer.cls_token_id, tokenizer.bos_token_id) if one is not None]
-        ends = [one for one in (tokenizer.sep_token_id, tokenizer.eos_token_id) if one is not None]
-        return tuple(starts[:1]), tuple(ends[:1])
+    def backend(self) -> Any:
+        """The tokenizer without Transformers around it."""
+        return self.tokenizer.backend_tokenizer
 
-    def pieces(self, texts: Sequence[str]) -> list[list[int]]:
-        """Return the word pieces of each text, without special tokens and uncut, however long it is.
-
-        Text is nothing but text: a ``[SEP]`` in it becomes ordinary pieces; `marker` gives the ids of special tokens.
-        """
-        backend = self.tokenizer.backend_tokenizer
-        plain(backend)
-        found = backend.encode_batch_fast(list(map(whole, texts)), add_special_tokens=False)
-        return [encoding.ids for encoding in found]
-
-    def located(self, texts: Sequence[str]) -> list[tuple[tuple[int, ...], list[tuple[int, int]]]]:
-        """Return the word pieces of each text as `pieces` does, and the characters ``[start, end)`` of each.
-
-        Some tokenizers put the blank before a word into its first piece: characters begin behind it.
-        """
-        backend = self.tokenizer.backend_tokenizer
-        plain(backend)
-        found = backend.encode_batch(list(map(whole, texts)), add_special_tokens=False)
-        return [
-            (tuple(encoding.ids), [_behind_blanks(text, *span) for span in encoding.offsets])
-            for text, encoding in zip(texts, found, strict=True)
-        ]
-
-    def marker(self, token: str) -> int:
-        """Return the id of a special token.
-
-        Raises:
-            LinnetError: the tokenizer has no such special token.
-        """
-        found: int | None = self.tokenizer.get_added_vocab().get(token)
-        if found is None:
-            raise LinnetError(f"special token {token!r}: the tokenizer has none such; load the encoder with markers")
-        return found
+    @property
+    def special(self) -> Special:
+        """The ids of special tokens."""
+        tokens, begin, end = self.tokenizer, self.tokenizer.cls_token_id, self.tokenizer.sep_token_id
+        start = tokens.bos_token_id if begin is None else begin
+        return Special(start, tokens.eos_token_id if end is None else end, tokens.pad_token_id, tokens.mask_token_id)
 
     def add_markers(self, markers: Sequence[str]) -> None:
         """Add special tokens such as ``[MS]``; those that the tokenizer has are kept.
@@ -157,22 +127,6 @@ def _noise(token: str, size: int) -> Tensor:
     """Return numbers (size,) of a standard normal distribution that depend on `token` alone."""
     seed = int.from_bytes(hashlib.blake2b(token.encode(), digest_size=7).digest(), "big")
     return torch.randn(size, generator=torch.Generator().manual_seed(seed))
-
-
-def _behind_blanks(text: str, start: int, end: int) -> tuple[int, int]:
-    while start < end and text[start].isspace():
-        start += 1
-    return start, end
-
-
-def plain(backend: Any) -> None:
-    """Take from a tokenizer what its file may bring along: cutting, padding, special tokens found in text."""
-    if backend.truncation is not None:
-        backend.no_truncation()
-    if backend.padding is not None:
-        backend.no_padding()
-    if not backend.encode_special_tokens:
-        backend.encode_special_tokens = True
 
 
 # --- loading ---------------------------------------------------------------------------------------------------------

@@ -20,10 +20,12 @@ from linnet.data import Span
 from linnet.nn.checkpoints import checkpoint
 from linnet.nn.device import autocast, choose_device
 from linnet.nn.quiet import quietly
-from linnet.nn.text_network import first_position, load_parts, plain, read_config, window_of
-from linnet.nn.texts import TokenText, padded, token_batches, token_budget
+from linnet.nn.text_network import first_position, load_parts, read_config, window_of
+from linnet.nn.texts import padded, token_budget
 from linnet.nn.weights import writing
 from linnet.text.pieces import whole
+from linnet.text.token_batches import TokenText, token_batches
+from linnet.text.word_pieces import plain
 
 __all__ = ["Aggregation", "Labelled", "TokenClassifier", "windows"]
 

@@ -21,9 +21,10 @@ from linnet.nn.device import autocast
 from linnet.nn.encoder import Encoder
 from linnet.nn.pooling import Pool
 from linnet.nn.quiet import quietly
-from linnet.nn.texts import TokenText, padded, token_batches, token_budget
+from linnet.nn.texts import padded, token_budget
+from linnet.text.token_batches import TokenText, token_batches
 
-__all__ = ["encode", "encode_to_learn", "open_vectors"]
+__all__ = ["EncodesNames", "encode", "encode_to_learn", "open_vectors"]
 
 Floats = npt.NDArray[np.float32]
 
@@ -78,6 +79,17 @@ def encode(
             if progress is not None:
                 progress(done)
     return vectors if into is None else open_vectors(into, count=len(texts), size=encoder.size)
+
+
+class EncodesNames:
+    """A network with an encoder of names, ``entity``, and what pools their tokens, ``name_pool``."""
+
+    entity: Encoder
+    name_pool: Pool
+
+    def encode_names(self, texts: Sequence[TokenText]) -> Floats:
+        """Return vectors of names, float32 (names, d) of length 1, without gradients."""
+        return encode(self.entity, self.name_pool, texts, normalise=True)
 
 
 def encode_to_learn(encode: Callable[..., Tensor], texts: tuple[Tensor, Tensor, Tensor], *, chunk: int = 0) -> Tensor:

@@ -32,13 +32,15 @@ from linnet.kb import KnowledgeBase
 from linnet.pipeline import Reranker
 from linnet.pipeline.learner import made_once
 from linnet.reporter import tell, warn
-from linnet.text.packing import Asked, Frame, Packed, Packing, Text, pack, too_long
+from linnet.text.packing import MASK, Asked, Frame, Packed, Packing, Text, frame_of, pack, too_long
 from linnet.text.queries import query_texts
+from linnet.text.token_batches import token_batches
+from linnet.text.word_pieces import WordPieces
 from linnet.train.args import PartArgs
 from linnet.train.network import NetworkComponent
 
 if TYPE_CHECKING:
-    from linnet.nn.encoder import Encoder
+    from linnet.rerank.cross_graph import GraphCross
     from linnet.rerank.cross_network import CrossNetwork
 
 __all__ = ["FEATURES", "CandidateText", "CrossArgs", "CrossEncoder", "Read", "Reader", "features"]
@@ -111,7 +113,7 @@ class Reader:
         long_forms: abbreviations that the document defines are written out as mentions.
     """
 
-    def __init__(self, encoder: Encoder, kb: KnowledgeBase, *, candidate: CandidateText, long_forms: bool) -> None:
+    def __init__(self, encoder: WordPieces, kb: KnowledgeBase, *, candidate: CandidateText, long_forms: bool) -> None:
         self.encoder, self.kb, self.candidate, self.long_forms = encoder, kb, candidate, long_forms
         self._pieces = lru_cache(maxsize=NAMES)(self._read_candidate)
 
@@ -204,7 +206,7 @@ def features(found: Candidates) -> npt.NDArray[np.float32]:
 
 
 @dataclass(kw_only=True)
-class CrossEncoder(NetworkComponent["CrossNetwork"], Reranker):
+class CrossEncoder(NetworkComponent[Any], Reranker):
     """Reorders the first candidates of every mention by a network that reads them in their sentence; must be trained.
 
     Args:
@@ -219,7 +221,7 @@ class CrossEncoder(NetworkComponent["CrossNetwork"], Reranker):
         window: tokens of a sequence at most; 0 = as many as the encoder reads.
         skip_threshold: mentions whose first candidate has at least this score already are left as they are.
         backend: what runs the encoder once it is trained: ``torch``, or ``onnx``, ONNX Runtime with a byte a number
-            (extra ``onnx``), which cannot keep candidates apart.
+            (extra ``onnx``), which needs no PyTorch to link, and cannot keep candidates apart.
 
     Scores are probabilities: of a pair, or, if it was trained so that candidates compete, of a candidate among those
     of its mention and none of them.
@@ -254,12 +256,21 @@ class CrossEncoder(NetworkComponent["CrossNetwork"], Reranker):
 
     # --- network -----------------------------------------------------------------------------------------------------
 
-    def read_network(self, folder: Path | None) -> CrossNetwork:
+    def read_network(self, folder: Path | None) -> CrossNetwork | GraphCross:
         """Return the network of a folder, else the pre-trained encoder."""
+        if (graphs := self.graphs) is not None:
+            from linnet.rerank.cross_graph import GraphCross  # noqa: PLC0415 - needs the extra onnx
+
+            graph = GraphCross.load(graphs, features=len(FEATURES) if self.use_first_stage_scores else 0)
+            self._check_window(graph.encoder)
+            return graph
+        network = self._read_torch(folder)
+        return network.as_graph() if self.backend == "onnx" and folder is not None else network
+
+    def _read_torch(self, folder: Path | None) -> CrossNetwork:
         from linnet.nn.device import choose_device  # noqa: PLC0415 - imports torch
         from linnet.nn.encoder import Encoder  # noqa: PLC0415 - imports torch
         from linnet.nn.isolation import require_apart  # noqa: PLC0415 - imports torch
-        from linnet.nn.sequences import MASK  # noqa: PLC0415 - imports torch
         from linnet.rerank.cross_network import CrossNetwork  # noqa: PLC0415 - imports torch
 
         heard = FEATURES if self.use_first_stage_scores else ()
@@ -267,18 +278,15 @@ class CrossEncoder(NetworkComponent["CrossNetwork"], Reranker):
             network = CrossNetwork.load(folder, features=heard)
         else:
             network = CrossNetwork(Encoder.load(self.encoder, markers=[MASK]), features=heard)
-        if self.window > network.encoder.window:
-            problem = f"window: {self.window} must be at most {network.encoder.window}"
-            raise RecipeError("cross_encoder", [f"{problem}, which is what the encoder {self.encoder!r} reads"])
+        self._check_window(network.encoder)
         if self.isolated:
             require_apart(network.encoder, "cross_encoder")
-        if self.backend == "onnx" and folder is not None:
-            from linnet.nn.onnx import OnnxEncoder  # noqa: PLC0415 - needs the extra onnx
+        return network.to(choose_device()).eval()
 
-            network.encoder = OnnxEncoder(network.encoder)
-        else:
-            network = network.to(choose_device())
-        return network.eval()
+    def _check_window(self, encoder: WordPieces) -> None:
+        if self.window > encoder.window:
+            problem = f"window: {self.window} must be at most {encoder.window}"
+            raise RecipeError("cross_encoder", [f"{problem}, which is what the encoder {self.encoder!r} reads"])
 
     @made_once
     def reader(self) -> Reader:
@@ -288,8 +296,6 @@ class CrossEncoder(NetworkComponent["CrossNetwork"], Reranker):
     @property
     def frame(self) -> Frame:
         """The tokens that hold a sequence together."""
-        from linnet.nn.sequences import frame_of  # noqa: PLC0415 - imports torch
-
         return frame_of(self.network.encoder, self.window)
 
     # --- reranking ---------------------------------------------------------------------------------------------------
@@ -331,36 +337,34 @@ class CrossEncoder(NetworkComponent["CrossNetwork"], Reranker):
             return found.top(0)
         return found.top(self.top_k)
 
-    def score(self, reads: Sequence[Read], *, tokens: int | None = None, alone: bool = False) -> list[list[Floats]]:
+    def score(
+        self,
+        reads: Sequence[Read],
+        *,
+        tokens: int | None = None,
+        alone: bool = False,
+        network: CrossNetwork | GraphCross | None = None,
+    ) -> list[list[Floats]]:
         """Return the logits of the read candidates of each mention, float32 (candidates,).
 
         Args:
             reads: documents with the candidates that are read.
             tokens: a batch at most, padding included; None chooses by the device.
             alone: what the network says, the stage before unheard.
+            network: that judges; None = its own.
         """
-        import torch  # noqa: PLC0415 - slow to import
-
-        from linnet.nn.device import autocast  # noqa: PLC0415 - imports torch
-        from linnet.nn.sequences import Sequences, batched  # noqa: PLC0415 - imports torch
-
-        network = self.network
+        network = self.network if network is None else network
         packed, owners = self.packed(reads)
         out = [[np.zeros(len(one.candidates), np.float32) for one in read.asked] for read in reads]
-        padding = network.encoder.tokenizer.pad_token_id
         done, total = 0, sum(len(one.slots) for one in packed)
-        with torch.inference_mode(), autocast(network.device):
-            for rows in batched(packed, network.device, tokens=tokens):
-                some = [packed[row] for row in rows]
-                slots = [(owners[row], slot) for row in rows for slot in packed[row].slots]
-                features = self.features(reads, [] if alone else slots)
-                batch = Sequences.of(some, features, padding=padding, isolated=self.isolated, device=network.device)
-                logits = network(batch)
-                margins = (logits[:, 1] - logits[:, 0]).float().cpu().numpy()
-                for (owner, slot), margin in zip(slots, margins, strict=True):
-                    out[owner][slot.mention][slot.candidate] = margin
-                done += len(slots)
-                tell("pairs of mention and candidate", done, total)
+        for rows in token_batches([len(one) for one in packed], tokens=tokens or network.budget):
+            slots = [(owners[row], slot) for row in rows for slot in packed[row].slots]
+            features = self.features(reads, [] if alone else slots)
+            margins = network.margins([packed[row] for row in rows], features, isolated=self.isolated)
+            for (owner, slot), margin in zip(slots, margins, strict=True):
+                out[owner][slot.mention][slot.candidate] = margin
+            done += len(slots)
+            tell("pairs of mention and candidate", done, total)
         return out
 
     def packed(self, reads: Sequence[Read]) -> tuple[list[Packed], list[int]]:
@@ -387,7 +391,7 @@ class CrossEncoder(NetworkComponent["CrossNetwork"], Reranker):
             return found
         scores = np.empty(len(found), np.float32)
         read = len(logits)
-        none = float(self.network.none.detach())
+        none = self.network.none_logit
         if self.compete:
             high = max(float(logits.max()), none)
             shares = np.exp(np.maximum(logits - high, LOWEST))

@@ -10,16 +10,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
 from linnet.nn.attention import use_plain_steps
+from linnet.nn.device import autocast
 from linnet.nn.encoder import Encoder
 from linnet.nn.sequences import Sequences, token_vectors
+from linnet.nn.texts import token_budget
 from linnet.nn.weights import restore_layers, save_layers
+from linnet.text.packing import Packed
+
+if TYPE_CHECKING:
+    from linnet.rerank.cross_graph import GraphCross
 
 __all__ = ["CrossNetwork"]
+
+Floats = npt.NDArray[np.float32]
 
 HEAD = "head.safetensors"
 SPREAD = 0.02  # of the weights that nothing has learned
@@ -53,6 +64,49 @@ class CrossNetwork(nn.Module):
     def device(self) -> torch.device:
         """Where the weights are."""
         return self.head.weight.device
+
+    @property
+    def budget(self) -> int:
+        """How many tokens a batch should have at most, padding included."""
+        return token_budget(self.device)
+
+    @property
+    def none_logit(self) -> float:
+        """What stands for no candidate where they compete."""
+        return float(self.none.detach())
+
+    def speak_alone(self) -> None:
+        """Leave the stage before unheard from now on."""
+        self.heard.data.zero_()
+        self.voice.data.fill_(1.0)
+
+    def margins(self, packed: Sequence[Packed], features: Floats, *, isolated: bool) -> Floats:
+        """Return by how much the right candidate's logit is the higher one, float32 (slots,).
+
+        Args:
+            packed: sequences that are read together.
+            features: what the stage before says of their slots, float32 (slots, n).
+            isolated: candidates are kept apart.
+        """
+        padding = self.encoder.special.padding
+        with torch.inference_mode(), autocast(self.device):
+            logits = self(Sequences.of(packed, features, padding=padding, isolated=isolated, device=self.device))
+            found: Floats = (logits[:, 1] - logits[:, 0]).float().cpu().numpy()
+        return found
+
+    def as_graph(self) -> GraphCross:
+        """Return the same for ONNX Runtime, its encoder with weights of a byte each.
+
+        Raises:
+            LinnetError: its kind of encoder cannot be written as a graph.
+        """
+        from linnet.nn.onnx import as_graph  # noqa: PLC0415 - needs the extra onnx
+        from linnet.rerank.cross_graph import GraphCross  # noqa: PLC0415 - needs the extra onnx
+
+        inside = {id(weight) for weight in self.encoder.parameters()}
+        layers = {name: each for name, each in self.named_parameters() if id(each) not in inside}
+        arrays = {name: each.detach().float().cpu().numpy() for name, each in layers.items()}
+        return GraphCross(as_graph(self.encoder), arrays)
 
     def forward(self, batch: Sequences) -> Tensor:
         """Return two logits of each slot, float32 (slots, 2), of which the second is for the right candidate."""

@@ -15,7 +15,7 @@ import logging
 import time
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +26,7 @@ from torch.nn import functional
 from linnet.data import Candidates, Document
 from linnet.errors import DataError
 from linnet.kb import KnowledgeBase
-from linnet.nn.sequences import Sequences, batched
+from linnet.nn.sequences import Sequences
 from linnet.nn.texts import token_budget
 from linnet.pipeline import Component, Pipeline, Step
 from linnet.pipeline.component import align, blind
@@ -35,9 +35,14 @@ from linnet.rerank.cross_encoder import FEATURES, CrossArgs, CrossEncoder, Read
 from linnet.rerank.cross_network import CrossNetwork
 from linnet.rerank.logit import Lists, Logit
 from linnet.text.packing import Packed, pack
+from linnet.text.token_batches import token_batches
 from linnet.train.args import TrainArgs
 from linnet.train.checkpoint import key_of
 from linnet.train.loop import parameter_groups, train
+from linnet.train.network import tell_loss
+
+if TYPE_CHECKING:
+    from linnet.rerank.cross_graph import GraphCross
 
 __all__ = ["Batch", "CrossTraining", "Example", "Learned", "fit", "fit_skip_threshold", "learned_documents", "weigh"]
 
@@ -92,7 +97,8 @@ class CrossTraining:
     @property
     def network(self) -> CrossNetwork:
         """The network."""
-        return self.cross.network
+        network: CrossNetwork = self.cross.network
+        return network
 
     def groups(self, args: TrainArgs) -> list[dict[str, Any]]:
         """Return the parameters in groups; the layers above the encoder learn faster."""
@@ -144,7 +150,7 @@ class CrossTraining:
             labels += np.split(example.labels, ends)
             mentions += np.split(example.mentions + (number << 32), ends)
         cpu = torch.device("cpu")
-        rows = list(batched(packed, cpu, tokens=token_budget(cpu)))
+        rows = token_batches([len(one) for one in packed], tokens=token_budget(cpu))
         padding = self.network.encoder.tokenizer.pad_token_id
         groups = [
             Sequences.of(
@@ -276,6 +282,9 @@ def fit(
     yield from _timed(cross, steps, mentions=mentions, batches=training.batches(loop))
     if cross.use_first_stage_scores:
         weigh(cross.network, list(_said(cross, held)))
+    if cross.backend == "onnx" and judged:
+        whole, small = accuracy(cross, judged), accuracy(cross, judged, network=cross.network.as_graph())
+        tell_loss(cross.NAME, "accuracy", whole, small)
     if own.max_accuracy_loss is not None and judged:
         cross.skip_threshold = fit_skip_threshold(cross, judged, max_accuracy_loss=own.max_accuracy_loss)
 
@@ -331,12 +340,14 @@ def _said(cross: CrossEncoder, held: Sequence[Learned]) -> Iterator[tuple[Floats
                 yield said, margins, labels
 
 
-def accuracy(cross: CrossEncoder, judged: Sequence[Learned], *, alone: bool = False) -> float:
+def accuracy(
+    cross: CrossEncoder, judged: Sequence[Learned], *, alone: bool = False, network: GraphCross | None = None
+) -> float:
     """Return the share of mentions with a concept of the knowledge base whose first candidate is right.
 
     `alone` while the network learns: how much is heard of it beside the stage before is fitted afterwards.
     """
-    logits = cross.score([one.read for one in judged], alone=alone)
+    logits = cross.score([one.read for one in judged], alone=alone, network=network)
     right = sum(
         len(ours) > 0 and bool(labels[int(ours.argmax())] == RIGHT)
         for one, lists in zip(judged, logits, strict=True)

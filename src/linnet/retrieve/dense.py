@@ -33,9 +33,11 @@ from linnet.pipeline.learner import TrainingStage
 from linnet.retrieve.name_searcher import NameSearcher, with_margins
 from linnet.retrieve.queries import ContextRetriever
 from linnet.text.contexts import InContext
+from linnet.text.templates import Templates
 from linnet.train.args import PartArgs
 
 if TYPE_CHECKING:
+    from linnet.retrieve.dense_graph import GraphBiEncoder
     from linnet.retrieve.dense_network import BiEncoder
 
 __all__ = ["ALIGN", "FINETUNE", "AlignArgs", "Dense", "DenseArgs"]
@@ -130,7 +132,7 @@ class AlignArgs(StageArgs):
 
 
 @dataclass(kw_only=True)
-class Dense(NameSearcher["BiEncoder"], ContextRetriever):
+class Dense(NameSearcher[Any], ContextRetriever):
     """Candidates are the concepts whose vectors are nearest to the mention's.
 
     Args:
@@ -151,7 +153,7 @@ class Dense(NameSearcher["BiEncoder"], ContextRetriever):
         long_forms: abbreviations that the document defines are written out.
         aliases: surfaces of training mentions are names too; they have the name row -1.
         backend: what runs the encoders once they are trained: ``torch``, or ``onnx``, ONNX Runtime with weights of a
-            byte each (extra ``onnx``), which is faster on many processors and a little less exact.
+            byte each (extra ``onnx``), which is faster on many processors, a little less exact, and needs no PyTorch.
         index: how names are searched: ``flat`` compares all, ``hnsw`` follows a graph, ``ivf`` looks into cells;
             ``auto`` takes flat up to 500,000 names, hnsw up to 5 million.
 
@@ -195,8 +197,24 @@ class Dense(NameSearcher["BiEncoder"], ContextRetriever):
 
     # --- vectors -----------------------------------------------------------------------------------------------------
 
-    def read_network(self, folder: Path | None) -> BiEncoder:
+    def read_network(self, folder: Path | None) -> BiEncoder | GraphBiEncoder:
         """Return the network of a folder, else one around the pre-trained encoder."""
+        if (graphs := self.graphs) is not None:
+            from linnet.retrieve.dense_graph import GraphBiEncoder  # noqa: PLC0415 - needs the extra onnx
+
+            graph = GraphBiEncoder.load(graphs, pooling=self.pooling, name_pooling=self.name_pooling)
+            self._check_tokens(min(graph.mention.window, graph.entity.window))
+            return graph
+        network = self._read_torch(folder)
+        learns = bool(self.stage) and self.folder is None
+        return network.as_graph() if self.backend == "onnx" and not learns else network
+
+    def write_network(self, folder: Path) -> None:
+        """Save the network, or, where nothing was learned, the pre-trained encoder that it was made of."""
+        network: Any = self.network
+        (self._read_torch(None) if network.is_graph else network).save(folder)
+
+    def _read_torch(self, folder: Path | None) -> BiEncoder:
         from linnet.nn.device import choose_device  # noqa: PLC0415 - imports torch
         from linnet.retrieve.dense_network import BiEncoder  # noqa: PLC0415 - imports torch
 
@@ -205,18 +223,17 @@ class Dense(NameSearcher["BiEncoder"], ContextRetriever):
             module = BiEncoder.load(folder, **pools)
         else:
             module = BiEncoder.of(self.encoder, shared=self.shared, **pools)
-        if max(self.tokens, self.name_tokens) > (window := min(module.mention.window, module.entity.window)):
-            problem = f"tokens, name_tokens: {self.tokens} and {self.name_tokens} must be at most {window}"
-            raise RecipeError("dense", [f"{problem}, which is what the encoder {self.encoder!r} reads"])
-        if self.backend == "onnx" and not (self.stage and self.folder is None):  # not while it is trained
-            return module.with_onnx().eval()
+        self._check_tokens(min(module.mention.window, module.entity.window))
         return module.to(choose_device()).eval()
 
-    @property
-    def templates(self) -> Any:
-        """How texts become tokens, a `linnet.nn.templates.Templates`."""
-        from linnet.nn.templates import Templates  # noqa: PLC0415 - imports torch
+    def _check_tokens(self, window: int) -> None:
+        if max(self.tokens, self.name_tokens) > window:
+            problem = f"tokens, name_tokens: {self.tokens} and {self.name_tokens} must be at most {window}"
+            raise RecipeError("dense", [f"{problem}, which is what the encoder {self.encoder!r} reads"])
 
+    @property
+    def templates(self) -> Templates:
+        """How texts become tokens, a `linnet.text.templates.Templates`."""
         return Templates(tokens=self.tokens, name_tokens=self.name_tokens, markers=self.markers)
 
     def encode_mentions(self, mentions: Sequence[InContext]) -> Floats:
@@ -224,13 +241,12 @@ class Dense(NameSearcher["BiEncoder"], ContextRetriever):
 
         Equal ones are encoded once.
         """
-        from linnet.nn.vectors import encode  # noqa: PLC0415 - imports torch
-
         module = self.network
         places = {mention: place for place, mention in enumerate(dict.fromkeys(mentions))}
         texts, cut = self.templates.mentions(list(places), module.mention)
         self.warn_of_cut(cut, "mentions", self.tokens)
-        return encode(module.mention, module.pool, texts, normalise=True)[[places[mention] for mention in mentions]]
+        vectors: Floats = module.encode_mentions(texts)
+        return vectors[[places[mention] for mention in mentions]]
 
     # --- looking up --------------------------------------------------------------------------------------------------
 

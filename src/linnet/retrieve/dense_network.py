@@ -7,21 +7,32 @@ centred on the mention: each side gets half of the room, and what one side leave
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
 from linnet.errors import FormatError
 from linnet.nn.encoder import Encoder
 from linnet.nn.pooling import Pool, Pooling
-from linnet.nn.templates import MARKERS
+from linnet.nn.vectors import EncodesNames, encode
 from linnet.nn.weights import read_weights, write_weights
+from linnet.text.templates import MARKERS
+from linnet.text.token_batches import TokenText
+
+if TYPE_CHECKING:
+    from linnet.retrieve.dense_graph import GraphBiEncoder
 
 __all__ = ["BiEncoder"]
 
+Floats = npt.NDArray[np.float32]
 
-class BiEncoder(nn.Module):
+
+class BiEncoder(nn.Module, EncodesNames):
     """Two encoders, or one that is both, and what makes one vector of each text's tokens.
 
     Args:
@@ -30,6 +41,8 @@ class BiEncoder(nn.Module):
         pooling: of mentions.
         name_pooling: of names.
     """
+
+    is_graph = False  # PyTorch runs it
 
     def __init__(self, mention: Encoder, entity: Encoder, *, pooling: Pooling, name_pooling: Pooling) -> None:
         super().__init__()
@@ -45,19 +58,27 @@ class BiEncoder(nn.Module):
         entity = mention if shared else Encoder.load(name, markers=MARKERS, download=download)
         return cls(mention, entity, pooling=pooling, name_pooling=name_pooling)
 
-    def with_onnx(self) -> BiEncoder:
-        """Return the same, its encoders run by ONNX Runtime on the CPU."""
-        from linnet.nn.onnx import OnnxEncoder  # noqa: PLC0415 - needs the extra onnx
+    def as_graph(self) -> GraphBiEncoder:
+        """Return the same for ONNX Runtime, its encoders with weights of a byte each.
 
-        mention = OnnxEncoder(self.mention)
-        made = BiEncoder(
-            mention,
-            mention if self.shared else OnnxEncoder(self.entity),
-            pooling=self.pool.how,
-            name_pooling=self.name_pool.how,
+        Raises:
+            LinnetError: their kind cannot be written as a graph.
+        """
+        from linnet.graphs.vectors import GraphPool  # noqa: PLC0415 - needs the extra onnx
+        from linnet.nn.onnx import as_graph  # noqa: PLC0415 - needs the extra onnx
+        from linnet.retrieve.dense_graph import GraphBiEncoder  # noqa: PLC0415 - needs the extra onnx
+
+        mention = as_graph(self.mention)
+        pool, name_pool = (
+            GraphPool(each.how, {name: weight.float().cpu().numpy() for name, weight in each.state_dict().items()})
+            for _, each in self._pools()
         )
-        made.pool, made.name_pool = self.pool, self.name_pool
-        return made
+        entity = mention if self.shared else as_graph(self.entity)
+        return GraphBiEncoder(mention, entity, pool=pool, name_pool=name_pool)
+
+    def encode_mentions(self, texts: Sequence[TokenText]) -> Floats:
+        """Return vectors of mentions, float32 (mentions, d) of length 1, without gradients."""
+        return encode(self.mention, self.pool, texts, normalise=True)
 
     @property
     def shared(self) -> bool:

@@ -32,7 +32,7 @@ from linnet.data import Candidates, Document
 from linnet.errors import DataError, RecipeError
 from linnet.kb import KbName, KnowledgeBase
 from linnet.nn.losses import hard_triplets, multi_similarity
-from linnet.nn.texts import TokenText, framed, padded
+from linnet.nn.texts import framed, padded
 from linnet.nn.vectors import encode_to_learn
 from linnet.pipeline import Component, Step
 from linnet.pipeline.aliases import Aliases
@@ -40,11 +40,13 @@ from linnet.retrieve.dense import ALIGN, AlignArgs, Dense, DenseArgs
 from linnet.retrieve.dense_network import BiEncoder
 from linnet.retrieve.name_searcher import NameSearcher
 from linnet.text.normalise import basic
+from linnet.text.token_batches import TokenText
 from linnet.train.args import TrainArgs
 from linnet.train.checkpoint import key_of
-from linnet.train.judge import Judge, Linked, judged, linked_mentions
+from linnet.train.judge import Judge, Linked, accuracy, judged, linked_mentions
 from linnet.train.loop import parameter_groups
 from linnet.train.negatives import Spared, collisions, hard, random_rows
+from linnet.train.network import tell_loss
 from linnet.train.processes import gathered, rows_before
 
 __all__ = [
@@ -132,6 +134,7 @@ def finetune(
     key = training_key(dense, docs, dev, own, linked)
     judge, on = training.judge, linked_mentions(dense, dev, None)
     yield from judged(training, judge, docs, dev, linked=on, args=loop, folder=folder, key=key)
+    _tell_loss(dense, on)
 
 
 class Example(NamedTuple):
@@ -183,7 +186,8 @@ class DenseTraining:
     @property
     def model(self) -> BiEncoder:
         """The network."""
-        return self.dense.network
+        network: BiEncoder = self.dense.network
+        return network
 
     def groups(self, args: TrainArgs) -> list[dict[str, Any]]:
         """Return the parameters by their weight decay, those that are frozen left out."""
@@ -393,6 +397,13 @@ def align_synonyms(dense: Dense, dev: Sequence[Document], *, args: Mapping[str, 
     folder, key = args.get("checkpoints"), training_key(dense, (), dev, own)
     judge, on = Judge(dense, lambda: dense.names_file), linked_mentions(dense, dev, None)
     yield from judged(training, judge, (), dev, linked=on, args=loop, folder=folder, key=key)
+    _tell_loss(dense, on)
+
+
+def _tell_loss(dense: Dense, linked: Sequence[Linked]) -> None:
+    """Say what a trained component loses on dev where ONNX Runtime will run it."""
+    if dense.backend == "onnx" and linked:
+        tell_loss(dense.NAME, "recall@1", accuracy(dense, linked), accuracy(dense.by_graph, linked))
 
 
 class SynonymBatch(NamedTuple):

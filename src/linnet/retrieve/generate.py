@@ -38,8 +38,8 @@ from linnet.train.network import NetworkComponent
 if TYPE_CHECKING:
     from linnet.nn.beam import Written
     from linnet.nn.seq2seq import Seq2Seq
-    from linnet.nn.texts import TokenText
     from linnet.nn.trie import Trie, TrieFile
+    from linnet.text.token_batches import TokenText
 
 __all__ = ["FINETUNE", "PRETRAIN", "Generate", "GenerateArgs", "PretrainArgs", "plain_name"]
 
@@ -172,8 +172,8 @@ class Generate(NetworkComponent["Seq2Seq"], ContextRetriever):
         from linnet.nn.checkpoints import checkpoint  # noqa: PLC0415 - imports torch
         from linnet.nn.device import choose_device  # noqa: PLC0415 - imports torch
         from linnet.nn.seq2seq import Seq2Seq  # noqa: PLC0415 - imports torch
-        from linnet.nn.templates import MARKERS  # noqa: PLC0415 - imports torch
         from linnet.nn.text_network import has_decoder, read_config  # noqa: PLC0415 - imports torch
+        from linnet.text.templates import MARKERS  # noqa: PLC0415 - imports torch
 
         if folder is not None:
             network = Seq2Seq.load(folder)
@@ -214,7 +214,7 @@ class Generate(NetworkComponent["Seq2Seq"], ContextRetriever):
 
     def inputs(self, mentions: Sequence[InContext]) -> tuple[list[Any], int]:
         """Return the tokens that the encoder reads, and how many mentions are longer than the window."""
-        from linnet.nn.templates import Templates  # noqa: PLC0415 - imports torch
+        from linnet.text.templates import Templates  # noqa: PLC0415 - imports torch
 
         if self.plain:
             mentions = [

@@ -25,10 +25,11 @@ from linnet.data import Document
 from linnet.errors import DataError
 from linnet.kb import KnowledgeBase
 from linnet.nn.seq2seq import Seq2Seq
-from linnet.nn.texts import TokenText, padded, token_batches, token_budget
+from linnet.nn.texts import padded, token_budget
 from linnet.pipeline import Component, Step
 from linnet.retrieve.generate import PRETRAIN, Generate, GenerateArgs, PretrainArgs
 from linnet.text.contexts import InContext
+from linnet.text.token_batches import TokenText, token_batches
 from linnet.train.args import TrainArgs
 from linnet.train.checkpoint import key_of
 from linnet.train.from_kb import FromKb

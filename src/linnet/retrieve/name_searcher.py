@@ -18,7 +18,8 @@ from linnet.kb import KbName, KnowledgeBase, Mask
 from linnet.pipeline.aliases import Aliases
 from linnet.pipeline.learner import made_once
 from linnet.reporter import warn
-from linnet.train.network import MODEL, NetworkComponent
+from linnet.text.templates import Templates
+from linnet.train.network import NetworkComponent
 
 __all__ = ["ALIASES", "VECTORS", "NameSearcher", "with_margins"]
 
@@ -33,13 +34,13 @@ VECTORS = "names.vectors"  # in a trained folder
 class NameSearcher(NetworkComponent[Network]):
     """A component whose network has an encoder of names, ``network.entity``, pooled by ``network.name_pool``.
 
-    It searches the vectors of all names of its knowledge base, and of the training aliases that it learned.
+    Networks give the vectors of texts with ``encode_names``. It searches those of all names of its knowledge base, and
+    of the training aliases that it learned.
 
     Attributes:
         kb: the knowledge base.
         name_pooling, names, definitions, markers, name_tokens: how names become vectors.
         aliases: surfaces of training mentions are names too; they have the name row -1.
-        backend: what runs the encoders once they are trained.
         index: how names are searched.
         learned: the aliases.
     """
@@ -51,17 +52,14 @@ class NameSearcher(NetworkComponent[Network]):
     markers: bool = False
     name_tokens: int
     aliases: bool
-    backend: Literal["torch", "onnx"] = "torch"
     index: Literal["auto", "flat", "hnsw", "ivf"]
     learned: Aliases
 
     KEPT = frozenset({"network"})
 
     @property
-    def templates(self) -> Any:
-        """How texts become tokens, a `linnet.nn.templates.Templates`."""
-        from linnet.nn.templates import Templates  # noqa: PLC0415 - imports torch
-
+    def templates(self) -> Templates:
+        """How texts become tokens, a `linnet.text.templates.Templates`."""
         return Templates(tokens=self.name_tokens, name_tokens=self.name_tokens, markers=self.markers)
 
     # --- vectors -----------------------------------------------------------------------------------------------------
@@ -112,11 +110,9 @@ class NameSearcher(NetworkComponent[Network]):
 
     def encode_cut_names(self, names: Sequence[str], descriptions: Sequence[str] | None = None) -> tuple[Floats, int]:
         """Return the vectors of names, and how many names are longer than the window; for many that are told once."""
-        from linnet.nn.vectors import encode  # noqa: PLC0415 - imports torch
-
         module: Any = self.network
         texts, cut = self.templates.names(names, module.entity, descriptions)
-        return encode(module.entity, module.name_pool, texts, normalise=True), cut
+        return module.encode_names(texts), cut
 
     @staticmethod
     def warn_of_cut(count: int, what: str, tokens: int) -> None:
@@ -180,18 +176,28 @@ class NameSearcher(NetworkComponent[Network]):
         """Write the component; if it was trained the network, the vectors of all names, and the aliases."""
         super().save(folder)
         if self.worth_saving:
-            self._shown(folder / MODEL).save(folder / VECTORS)
+            self._shown().save(folder / VECTORS)
         if len(self.learned):
             self.learned.save(folder / ALIASES, self.kb)
 
-    def _shown(self, folder: Path) -> SearchedNames:
-        """Return the vectors of all names by what will run the network that was saved in `folder`."""
-        if self.backend == "torch" or self.folder is not None:
-            return self.names_index
+    @made_once
+    def by_graph(self) -> Self:
+        """The same component as ONNX Runtime runs it, with the vectors of all names."""
         ready = copy.copy(self)
-        ready.folder, ready.trained = folder, False
-        ready.forget()
-        return ready.names_file.in_memory()
+        network: Any = self.network
+        ready.network = network.as_graph()
+        ready.show(ready.names_file.in_memory())
+        return ready
+
+    def write_graphs(self, folder: Path) -> None:
+        """Write what ONNX Runtime runs into a folder."""
+        network: Any = self.network
+        (network if network.is_graph else self.by_graph.network).save(folder)
+
+    def _shown(self) -> SearchedNames:
+        """Return the vectors of all names by what runs the network when it is loaded."""
+        network: Any = self.network
+        return self.by_graph.names_index if self.backend == "onnx" and not network.is_graph else self.names_index
 
     @property
     def index_files(self) -> list[Path]:

@@ -9,7 +9,7 @@ Beyond the paper, *isolated* candidates: the mention is written once, each candi
 itself, and positions restart with each, so that a score depends neither on company nor on order. Whoever multiplies
 attention needs `visible`.
 
-Everything here is plain data: no network, no tokenizer.
+Everything here is plain data: no network.
 """
 
 from __future__ import annotations
@@ -22,8 +22,14 @@ import numpy as np
 import numpy.typing as npt
 
 from linnet.errors import DataError
+from linnet.text.word_pieces import WordPieces
 
-__all__ = ["PACKINGS", "Asked", "Frame", "Packed", "Packing", "Slot", "Text", "pack", "too_long", "visible"]
+__all__ = [
+    "MASK", "PACKINGS", "Asked", "Frame", "Packed", "PackedTokens", "Packing", "Slot", "Text",
+    "frame_of", "pack", "padded_tokens", "too_long", "visible",
+]  # fmt: skip
+
+MASK = "[MASK]"
 
 Packing = Literal["base", "parallel", "multi", "passage", "document"]
 PACKINGS: tuple[Packing, ...] = ("base", "parallel", "multi", "passage", "document")
@@ -39,6 +45,12 @@ class Frame(NamedTuple):
     end: int
     mask: int
     window: int
+
+
+def frame_of(encoder: WordPieces, window: int = 0) -> Frame:
+    """Return the tokens that hold a sequence together, of `window` tokens at most; 0 = as many as the encoder reads."""
+    start, end, _, mask = encoder.special
+    return Frame(start or 0, end or 0, encoder.marker(MASK) if mask is None else mask, window or encoder.window)
 
 
 class Asked(NamedTuple):
@@ -288,3 +300,27 @@ class _Writer:
             packed.add(tokens, text=text, mention=slot.mention, candidate=slot.candidate, first=first)
             before = slot.mention
         return []
+
+
+class PackedTokens(NamedTuple):
+    """Sequences side by side.
+
+    Attributes:
+        ids: int64 (sequences, tokens).
+        filled: bool (sequences, tokens), where there are tokens.
+        at: int64 (slots, 2), sequence and token of each [MASK].
+    """
+
+    ids: npt.NDArray[np.int64]
+    filled: npt.NDArray[np.bool_]
+    at: npt.NDArray[np.int64]
+
+
+def padded_tokens(packed: Sequence[Packed], *, padding: int) -> PackedTokens:
+    """Return sequences as arrays, all as long as the longest; `padding` fills the rest."""
+    lengths = np.array([len(one) for one in packed], np.int64)
+    filled = np.arange(lengths.max(initial=0)) < lengths[:, None]
+    ids = np.full(filled.shape, padding, np.int64)
+    ids[filled] = np.concatenate([one.ids for one in packed]) if packed else []
+    at = np.array([(place, token) for place, one in enumerate(packed) for token in one.at], np.int64).reshape(-1, 2)
+    return PackedTokens(ids, filled, at)

@@ -19,7 +19,16 @@ from linnet.train.args import TrainArgs
 from linnet.train.loop import train
 from linnet.train.model import Trainable
 
-__all__ = ["CurrentVectors", "FindsByVectors", "Judge", "Linked", "ReadsMentions", "judged", "linked_mentions"]
+__all__ = [
+    "CurrentVectors",
+    "FindsByVectors",
+    "Judge",
+    "Linked",
+    "ReadsMentions",
+    "accuracy",
+    "judged",
+    "linked_mentions",
+]
 
 
 class Linked(NamedTuple):
@@ -129,13 +138,18 @@ class Judge(CurrentVectors):
     def accuracy(self, linked: Sequence[Linked]) -> float:
         """Return the share of mentions whose nearest concept is right, by names and aliases."""
         self.part.show(self.vectors())
-        found = self.part.search(self.part.encode_mentions([one.context for one in linked]), 1)
-        right = (len(c.rows) > 0 and int(c.rows[0]) in one.rows for one, c in zip(linked, found, strict=True))
-        return sum(right) / len(linked)
+        return accuracy(self.part, linked)
 
     def score(self, linked: Sequence[Linked]) -> Callable[[Sequence[Document]], float] | None:
         """Return what gives the gradient loop its dev score; None without a mention to judge by."""
         return (lambda _: self.accuracy(linked)) if linked else None
+
+
+def accuracy(part: FindsByVectors, linked: Sequence[Linked]) -> float:
+    """Return the share of mentions whose nearest concept is right, among the vectors that a component shows."""
+    found = part.search(part.encode_mentions([one.context for one in linked]), 1)
+    right = (len(c.rows) > 0 and int(c.rows[0]) in one.rows for one, c in zip(linked, found, strict=True))
+    return sum(right) / len(linked)
 
 
 def judged(

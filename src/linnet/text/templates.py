@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from linnet.nn.text_network import TextNetwork
-from linnet.nn.texts import TokenText
 from linnet.text.contexts import InContext
+from linnet.text.token_batches import TokenText
+from linnet.text.word_pieces import WordPieces
 
 __all__ = ["MARKERS", "Templates", "windowed"]
 
@@ -46,7 +46,7 @@ class Templates:
     name_tokens: int = 50
     markers: bool = True
 
-    def mentions(self, mentions: Sequence[InContext], encoder: TextNetwork) -> tuple[list[TokenText], int]:
+    def mentions(self, mentions: Sequence[InContext], encoder: WordPieces) -> tuple[list[TokenText], int]:
         """Return the tokens of mentions, and how many mentions are longer than the window.
 
         Of these the beginning and the end are kept, as many tokens of each.
@@ -66,7 +66,7 @@ class Templates:
         return made, cut
 
     def names(
-        self, names: Sequence[str], encoder: TextNetwork, descriptions: Sequence[str] | None = None
+        self, names: Sequence[str], encoder: WordPieces, descriptions: Sequence[str] | None = None
     ) -> tuple[list[TokenText], int]:
         """Return the tokens of names, each followed by its description as far as the window reaches.
 
