@@ -136,7 +136,7 @@ def finish(place: Place, running: tuple[subprocess.Popen[bytes], Path, float] | 
     told = log.read_text(encoding="utf-8", errors="replace")
     print(told if code else told.rstrip().splitlines()[-1])
     print(f"{place.name}: {'FAILED' if code else 'passed'} after {(time.monotonic() - began) / 60:.1f} min", flush=True)
-    return code
+    return int(code != 0)  # below 0 where a signal ended it, as for want of memory
 
 
 def copy_tree(target: Path) -> None:
