@@ -8,6 +8,7 @@ read when the first code of it comes: of 10 million rows its own are kept, about
 from __future__ import annotations
 
 import csv
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
@@ -23,6 +24,8 @@ __all__ = ["UNMAPPED", "Athena", "Mapped"]
 
 CONCEPT, RELATION, OWN = "CONCEPT.csv", "CONCEPT_RELATIONSHIP.csv", "SOURCE_TO_CONCEPT_MAP.csv"
 MAPS_TO = "Maps to"
+MAY_LACK = "source_concept_id"  # of a site's own mappings
+WHOLE = re.compile("[0-9]{1,18}")
 
 
 class Mapped(NamedTuple):
@@ -108,13 +111,13 @@ class Athena:
             if len(cells) <= max(places):
                 raise FormatError(path, f"has {len(cells)} columns, the header has {len(named)}", line=number)
             row = [cells[place] for place in places]
-            if not all(cell.isdigit() for name, cell in zip(wanted, row, strict=True) if _is_number(name) and cell):
+            if not all(_is_number(cell, name) for name, cell in zip(wanted, row, strict=True) if "concept_id" in name):
                 raise FormatError(path, f"expected whole numbers as concept ids, found {row!r:.80}", line=number)
             yield row
 
 
-def _is_number(column: str) -> bool:
-    return "concept_id" in column
+def _is_number(cell: str, column: str) -> bool:
+    return bool(WHOLE.fullmatch(cell)) or (column == MAY_LACK and not cell)
 
 
 def _parter(header: str) -> Callable[[str], list[str]]:
