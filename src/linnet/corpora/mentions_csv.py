@@ -15,7 +15,6 @@ empty has none (``()``), in a file without that column nobody said (None).
 from __future__ import annotations
 
 import codecs
-import csv
 import itertools
 import logging
 import sys
@@ -28,8 +27,16 @@ from linnet.corpora.mention_rows import Row, Table
 from linnet.corpora.mention_table import COLUMNS, Cell, carried, tabled
 from linnet.corpora.names import namer
 from linnet.data import Document, Rows
-from linnet.errors import DataError, FormatError
-from linnet.text.cells import DELIMITERS, check_columns, column_places, csv_rows, quote_formula, unquote_formula
+from linnet.errors import FormatError
+from linnet.text.cells import (
+    DELIMITERS,
+    check_columns,
+    column_places,
+    csv_rows,
+    csv_writer,
+    quote_formula,
+    unquote_formula,
+)
 from linnet.text.files import CHUNK, STDIO, open_bytes, open_text, shown
 
 __all__ = ["COLUMNS", "DOCUMENT_TEXT", "carried", "read", "read_mentions", "write"]
@@ -58,7 +65,7 @@ def write(docs: Iterable[Document], out: TextIO, *, rows: Rows | None = None, te
     """
     if out is not sys.stdout:
         out.write(BOM)
-    table = csv.writer(_Terminated(out), lineterminator="\r\n")
+    table = csv_writer(out)
     table.writerow((*COLUMNS, DOCUMENT_TEXT) if texts else COLUMNS)
     name = namer(rows)
     count = 0
@@ -74,18 +81,6 @@ def write(docs: Iterable[Document], out: TextIO, *, rows: Rows | None = None, te
 
 def _safe(cell: Cell) -> str:
     return quote_formula(cell) if isinstance(cell, str) else str(cell)
-
-
-class _Terminated:
-    r"""Ends rows with ``\n`` for a csv writer that believes in ``\r\n`` and so quotes cells that hold either."""
-
-    def __init__(self, out: TextIO) -> None:
-        self._out = out
-
-    def write(self, row: str, /) -> None:
-        if "\0" in row:
-            raise DataError(f"the row {row[:80]!r} holds NUL characters, which no text file can")
-        self._out.write(row.removesuffix("\r\n") + "\n")
 
 
 # --- reading ---------------------------------------------------------------------------------------------------------

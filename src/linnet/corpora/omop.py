@@ -15,7 +15,6 @@ goes down to "rule out".
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -31,6 +30,7 @@ from linnet.data import Assertion, Document, Mention
 from linnet.errors import LinnetError
 from linnet.frozen import EMPTY
 from linnet.reporter import warn
+from linnet.text.cells import csv_writer
 
 __all__ = ["NOTE", "NOTE_NLP", "carried", "carried_note", "note_number", "write", "write_notes"]
 
@@ -128,7 +128,7 @@ def write(
         raise LinnetError(f"first and snippet are numbers from 0 on, found {min(first, snippet)}")
     known = None if vocabulary is None else Athena(vocabulary, vocabularies)
     maker = _Rows(made_by, moment(date), snippet, known)
-    table = csv.writer(out, lineterminator="\n")
+    table = csv_writer(out)
     table.writerow(NOTE_NLP)
     number, count = first, 0
     for doc in docs:
@@ -230,7 +230,7 @@ def write_notes(docs: Iterable[Document], out: TextIO) -> int:
     Columns that the documents' meta has under their own names are taken from there; person_id and note_date also from
     its other names (`linnet.corpora.hospital`).
     """
-    table = csv.writer(out, lineterminator="\n")
+    table = csv_writer(out)
     table.writerow(NOTE)
     missing = dict.fromkeys(("person_id", "note_date"), 0)
     count = hashed = 0

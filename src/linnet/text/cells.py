@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Protocol, TextIO
 
-from linnet.errors import FormatError, LinnetError, did_you_mean
+from linnet.errors import DataError, FormatError, LinnetError, did_you_mean
 from linnet.text.files import MAX_LINE
 
-__all__ = ["DELIMITERS", "check_columns", "column_places", "csv_rows", "quote_formula", "unquote_formula"]
+__all__ = ["DELIMITERS", "check_columns", "column_places", "csv_rows", "csv_writer", "quote_formula", "unquote_formula"]
 
 DELIMITERS = ("\t", ",", ";")
 
@@ -54,6 +55,46 @@ def csv_rows(lines: Iterator[str], path: str, delimiter: str) -> Iterator[tuple[
     except csv.Error as error:
         problem = f"is not valid CSV: {error}; is a quotation mark left open?"
         raise FormatError(path, problem, line=begin) from error
+
+
+class Writer(Protocol):
+    """What `csv.writer` returns."""
+
+    def writerow(self, row: Iterable[Any], /) -> object:
+        """Write a row."""
+        ...
+
+    def writerows(self, rows: Iterable[Iterable[Any]], /) -> None:
+        """Write rows."""
+        ...
+
+
+def csv_writer(out: TextIO) -> Writer:
+    r"""Return a writer of CSV whose rows end with ``\n`` and whose cells may hold any line break.
+
+    That of the module quotes a lone carriage return from Python 3.13 on only, and readers end a row there.
+
+    Raises:
+        DataError: by the writer, of NUL characters.
+
+    >>> import sys
+    >>> csv_writer(sys.stdout).writerow(("a\nb", "c"))
+    "a
+    b",c
+    """
+    return csv.writer(_Terminated(out), lineterminator="\r\n")
+
+
+class _Terminated:
+    r"""Ends rows with ``\n`` for a csv writer that believes in ``\r\n`` and so quotes cells that hold either."""
+
+    def __init__(self, out: TextIO) -> None:
+        self._out = out
+
+    def write(self, row: str, /) -> None:
+        if "\0" in row:
+            raise DataError(f"the row {row[:80]!r} holds NUL characters, which no text file can")
+        self._out.write(row.removesuffix("\r\n") + "\n")
 
 
 def check_columns(columns: Mapping[str, str], known: Collection[str]) -> None:
