@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import io
 import json
+import math
 from collections import Counter
 from collections.abc import Iterable
 from typing import Any
@@ -18,6 +19,7 @@ from tests.strategies import documents
 from linnet.corpora import fitting, read, write
 from linnet.corpora.fhir import carried
 from linnet.corpora.fhir import write as write_fhir
+from linnet.corpora.fhir_resources import identity
 from linnet.data import ASSERTIONS, Document, Mention, Span
 from linnet.errors import FormatError, LinnetError, LinnetWarning
 
@@ -242,6 +244,45 @@ def test_texts_patients_and_documents() -> None:
     on_server = Document("DocumentReference/9", "No fits.", mentions=(FITS,))
     assert [one["resourceType"] for one in resources([on_server])] == ["Observation", "Provenance"]
     assert resources([on_server])[0]["derivedFrom"] == [{"reference": "DocumentReference/9"}]
+
+
+@pytest.mark.parametrize(
+    ("said", "identifier"),
+    [(math.nan, None), (math.inf, None), (True, None), (17.0, "17"), (1e17, "100000000000000000"), ("MRN/7", "MRN/7")],
+)
+def test_what_is_no_patient_and_no_reference(said: Any, identifier: str | None) -> None:
+    subject = resources([Document("7", "", meta={"patient_id": said})])[0]["subject"]
+    assert subject.get("identifier", {}).get("value") == identifier
+    assert "reference" not in subject
+
+
+@pytest.mark.parametrize(
+    ("meta", "day"),
+    [
+        ({"date": "20200203T101500"}, "2020-02-03"),
+        ({"date": 20200203}, "2020-02-03"),
+        ({"date": "20200203101500+0100"}, "2020-02-03"),  # of HL7
+        ({"date": 1611100400}, None),  # seconds
+        ({"date": "2020-0203"}, None),
+        ({"date": "2020-02-30"}, None),
+        ({"note_date": "unknown", "note_datetime": "2020-02-03T10:15:00Z"}, "2020-02-03"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:.*date")
+def test_days_of_notes(meta: dict[str, Any], day: str | None) -> None:
+    [note] = resources([Document("7", "", meta=meta)])
+    assert note["content"][0]["attachment"].get("creation") == day
+
+
+def test_dates_that_are_none_are_counted() -> None:
+    docs = [Document(str(place), "", meta={"date": told}) for place, told in enumerate(["3.2.2020", "", "2020-02-03"])]
+    with pytest.warns(LinnetWarning, match="1 notes have a date that is not read: expected 2026-01-31"):
+        resources(docs)
+
+
+def test_ids_are_the_same_on_every_python() -> None:
+    new = "\U0001fae8"  # a character from Unicode 15 on, which repr shows as it is from Python 3.12 on
+    assert identity(new) == "b65d6481-a22f-50cf-b2cf-f1834134a686"
 
 
 def test_collections() -> None:

@@ -168,6 +168,10 @@ def test_concept_ids(athena: Path) -> None:
         ("CONCEPT.csv", "concept_id\tvocabulary_id\n", "has no column concept_code"),
         ("CONCEPT.csv", CONCEPTS.replace("5\t", "five\t"), "expected whole numbers as concept ids"),
         ("CONCEPT.csv", f"{CONCEPTS}8\tshort\n", "has 2 columns, the header has 7"),
+        ("CONCEPT.csv", CONCEPTS.replace("5\t", "\t"), "expected whole numbers as concept ids"),
+        ("CONCEPT.csv", CONCEPTS.replace("5\t", "²\t"), "expected whole numbers as concept ids"),
+        ("CONCEPT_RELATIONSHIP.csv", RELATIONS.replace("\t4\tMaps", "\t\tMaps"), "expected whole numbers"),
+        ("SOURCE_TO_CONCEPT_MAP.csv", OWN.replace("HPO", "MeSH").replace("377091", ""), "expected whole numbers"),
     ],
 )
 def test_damaged_vocabularies(athena: Path, file: str, content: str, problem: str) -> None:
@@ -206,6 +210,24 @@ def test_notes(tmp_path: Path) -> None:
     [whole] = fitting([Document("7", "", mentions=(), meta=meta)], "omop_note", dropped)
     assert dropped == {"document meta": 1}
     assert whole.meta.keys() == meta.keys() - {"ward"}
+
+
+def test_notes_of_old_line_ends_are_one_row() -> None:
+    out = io.StringIO(newline="")
+    meta: dict[str, Any] = {"person_id": 5, "note_date": "2020-05-01", "provider_id": "a\rb"}
+    write_notes([Document("7", "No fits.\rWell.", meta=meta)], out)
+    out.seek(0)
+    [note] = csv.DictReader(out)
+    assert (note["note_text"], note["provider_id"]) == ("No fits.\rWell.", "a\rb")
+
+
+def test_numbers_that_tables_hold_as_floats() -> None:
+    meta = {"note_id": 12.0, "person_id": 5.0, "note_date": "2020-05-01", "provider_id": 2.5, "visit_detail_id": True}
+    out = io.StringIO()
+    write_notes([Document("letter", "Fits.", meta=meta)], out)
+    out.seek(0)
+    [note] = csv.DictReader(out)
+    assert [note[name] for name in ("note_id", "person_id", "provider_id", "visit_detail_id")] == ["12", "5", "2.5", ""]
 
 
 @settings(deadline=None, max_examples=25)

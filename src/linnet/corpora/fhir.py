@@ -31,8 +31,10 @@ from linnet.reporter import warn
 __all__ = ["carried", "write"]
 
 JSON = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-LITERAL = re.compile(r"([A-Z][A-Za-z]+/[A-Za-z0-9\-.]{1,64})|https?://\S+|urn:(uuid|oid):\S+")
 NOTE, PERSON = "DocumentReference", "Patient"
+LOCAL = r"/[A-Za-z0-9\-.]{1,64}"
+ON_SERVER = re.compile(NOTE + LOCAL)
+LITERAL = re.compile(rf"{PERSON}{LOCAL}|https?://\S+|urn:(uuid|oid):\S+")  # of a patient; MRN/7 is none
 OF_DOCUMENTS, OF_PATIENTS = "document", "patient"  # keys of ``systems`` beside prefixes
 
 
@@ -72,12 +74,15 @@ def write(  # noqa: PLR0913 - the options of a format
             hint = did_you_mean(kind, RESOURCES)
             raise LinnetError(f"resources: {name} is {kind!r}, expected one of {', '.join(RESOURCES)}{hint}")
     maker = _Maker(namer(rows), made_by, moment(date).isoformat(), collection, text, systems, resources)
-    left, count = 0, 0
+    left = undated = count = 0
     for doc in docs:
         bundle = maker.bundle(doc)
         out.write(JSON.encode(bundle) + "\n")
         left += len(doc.mentions or ()) - len(carried(doc, resources=resources).mentions or ())
+        undated += bool(stated(doc, DATE)) and not day_of(doc)
         count += 1
+    if undated:
+        warn(f"{undated:,} notes have a date that is not read: expected 2026-01-31, with or without a time behind it")
     if left:
         warn(f"{left:,} mentions have no place in FHIR: without a concept, hypothetical, or nothing of a patient's")
     return count
@@ -119,7 +124,7 @@ class _Maker:
     def bundle(self, doc: Document) -> Resource:
         """Return the Bundle of one document."""
         space = self._systems.get(OF_DOCUMENTS, "")
-        there = doc.id if doc.id.startswith(f"{NOTE}/") and LITERAL.fullmatch(doc.id) else ""
+        there = doc.id if ON_SERVER.fullmatch(doc.id) else ""
         own = identity(NOTE, space, doc.id)
         note = Note(doc, there or self._reference(NOTE, own), self._subject(doc), day_of(doc), self._systems)
         found = self._findings(note, space)

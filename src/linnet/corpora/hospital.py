@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from datetime import UTC, date, datetime
@@ -32,6 +33,8 @@ RESOURCES = ("Condition", "Observation", "MedicationStatement", NONE)
 PATIENT = ("patient_id", "patient", "person_id", "person", "subject_id", "subject")  # names in meta, first one wins
 DATE = ("note_date", "date", "note_datetime")
 CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffe\uffff]")  # of no text that others take
+# Of ISO 8601, and of HL7 with a time behind it; ten digits are seconds, which date.fromisoformat takes for a day.
+DAY = re.compile(r"([0-9]{4})(-?)([0-9]{2})\2([0-9]{2})([0-9]{4}|[0-9]{6})?(?![0-9])")
 TABLE = "hospital.tsv"
 
 
@@ -86,9 +89,17 @@ def stated(doc: Document, names: Sequence[str]) -> str:
     >>> stated(Document("1", "", meta={"Patient_ID": 17}), PATIENT)
     '17'
     """
-    found = {key.lower(): value for key, value in doc.meta.items() if isinstance(value, (str, int, float))}
-    texts = (clean(str(found[name])).strip() for name in names if name in found)
-    return next(filter(None, texts), "")
+    found = {key.lower(): text for key, value in doc.meta.items() if (text := _text_of(value))}
+    return next((found[name] for name in names if name in found), "")
+
+
+def _text_of(value: object) -> str:
+    """Return a text or number as text; tables hold whole numbers as floats if some are missing, which are then NaN."""
+    if isinstance(value, float):
+        return str(int(value)) if value.is_integer() else str(value) if math.isfinite(value) else ""
+    if isinstance(value, bool) or not isinstance(value, (str, int)):
+        return ""
+    return clean(str(value)).strip()
 
 
 def day_of(doc: Document) -> str:
@@ -97,8 +108,14 @@ def day_of(doc: Document) -> str:
     >>> [day_of(Document("1", "", meta={"date": told})) for told in ("2020-02-30", "2020-02-03 09:15")]
     ['', '2020-02-03']
     """
+    return next(filter(None, (_day(stated(doc, (name,))) for name in DATE)), "")
+
+
+def _day(text: str) -> str:
+    if not (found := DAY.match(text)):
+        return ""
     try:
-        return date.fromisoformat(stated(doc, DATE)[:10]).isoformat()
+        return date(int(found[1]), int(found[3]), int(found[4])).isoformat()
     except ValueError:
         return ""
 
