@@ -19,7 +19,7 @@ from tools.licences import PARTS
 from tools.packages import container
 from tools.packages.__main__ import environments
 from tools.packages.container import copied, read
-from tools.packages.contents import faults_of_sdist, faults_of_wheel, pyproject, tracked
+from tools.packages.contents import faults_of_sdist, faults_of_wheel, included, pyproject, tracked
 
 import linnet
 from linnet.cli.diagnosis import CORE, EXTRAS
@@ -116,10 +116,15 @@ def test_faults_of_a_source_archive_are_named(
 
 
 def test_the_source_archive_has_what_its_tests_read() -> None:
-    include = pyproject(ROOT)["tool"]["hatch"]["build"]["targets"]["sdist"]["include"]
+    include = included(pyproject(ROOT))
     assert [name for name in include if not (ROOT / name).exists()] == []
     left_out = {name.partition("/")[0] for name in tracked(ROOT)} - {*include, "pyproject.toml", ".gitignore"}
     assert left_out <= {".ci", ".dockerignore"} or not (ROOT / ".git").exists()
+
+
+def test_the_source_archive_takes_nothing_from_folders_of_the_same_name() -> None:
+    patterns = pyproject(ROOT)["tool"]["hatch"]["build"]["targets"]["sdist"]["include"]
+    assert [one for one in patterns if not one.startswith("/")] == [], "of a folder notes/docs, too"
 
 
 def test_the_system_s_python_and_another_are_chosen(
@@ -239,6 +244,8 @@ def test_faults_of_a_changelog_are_named(text: str, told: str) -> None:
 
 def test_a_release_is_made_once() -> None:
     text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    if not re.search(r"^## Unreleased\n+### ", text, re.MULTILINE):  # as on the day of a release
+        text = text.replace("## Unreleased\n", "## Unreleased\n\n### Fixed\n\n* A fault.\n", 1)
     made = changelog.release(text, "99.0.0", "2026-03-01")
     assert changelog.faults(made, "99.0.0") == []
     assert made.index("## Unreleased") < made.index("## 99.0.0 - 2026-03-01")

@@ -222,7 +222,13 @@ def test_notes_of_old_line_ends_are_one_row() -> None:
 
 
 def test_numbers_that_tables_hold_as_floats() -> None:
-    meta = {"note_id": 12.0, "person_id": 5.0, "note_date": "2020-05-01", "provider_id": 2.5, "visit_detail_id": True}
+    meta: dict[str, Any] = {
+        "note_id": 12.0,
+        "person_id": 5.0,
+        "note_date": "2020-05-01",
+        "provider_id": 2.5,
+        "visit_detail_id": True,
+    }
     out = io.StringIO()
     write_notes([Document("letter", "Fits.", meta=meta)], out)
     out.seek(0)

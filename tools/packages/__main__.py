@@ -19,7 +19,7 @@ from typing import Any
 
 from tools.licence_list import LISTED, SECTIONS, chosen, listed, write_list
 from tools.packages.container import rehearse
-from tools.packages.contents import faults_of_sdist, faults_of_wheel, metadata_of, pyproject, tracked
+from tools.packages.contents import faults_of_sdist, faults_of_wheel, included, metadata_of, pyproject, tracked
 from tools.packages.places import ROOT, PackageError, links, make_environment, pip_into, run, try_wheel
 from tools.pythons import installed
 
@@ -77,8 +77,7 @@ def check(wheel: Path, sdist: Path) -> None:
     """
     told, files, version = pyproject(ROOT), tracked(ROOT), wheel.name.split("-")[1]
     faults = faults_of_wheel(wheel, files, told["project"], version)
-    include = told["tool"]["hatch"]["build"]["targets"]["sdist"]["include"]
-    faults += faults_of_sdist(sdist, files, include, metadata_of(wheel))
+    faults += faults_of_sdist(sdist, files, included(told), metadata_of(wheel))
     if faults:
         raise PackageError("\n".join(faults))
     run([sys.executable, "-m", "twine", "check", "--strict", wheel, sdist], ROOT)

@@ -119,6 +119,12 @@ def pyproject(root: Path) -> dict[str, Any]:
     return tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
 
 
+def included(told: Mapping[str, Any]) -> list[str]:
+    """Return the files and folders that pyproject.toml names for the source archive."""
+    patterns: list[str] = told["tool"]["hatch"]["build"]["targets"]["sdist"]["include"]
+    return [pattern.removeprefix("/") for pattern in patterns]
+
+
 def _differences(inside: Mapping[str, bytes], wanted: Mapping[str, Path]) -> list[str]:
     faults = [f"lacks {name}" for name in sorted(wanted.keys() - inside.keys())]
     faults += [f"holds {name}, which git does not know there" for name in sorted(inside.keys() - wanted.keys())]
