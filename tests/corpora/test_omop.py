@@ -100,6 +100,21 @@ def test_columns_hold_what_they_can() -> None:
     assert (row["lexical_variant"], row["snippet"]) == ("f�i  t", "")
 
 
+@pytest.mark.parametrize("length", [2, 150, 248])
+def test_snippets_show_the_mention_between_its_context(length: int) -> None:
+    text = "b" * 400 + "m" * length + "a" * 400
+    [row] = table([Document("1", text, mentions=(Mention(400, 400 + length, concepts=("A:1",)),))], snippet=400)
+    assert row["snippet"] == "b" * (125 - length // 2) + "m" * length + "a" * (125 - length // 2)
+
+
+def test_the_document_is_told_of_a_mention_of_many_parts() -> None:
+    parts = tuple(Span(place, place + 1) for place in range(0, 1200, 2))
+    many = Mention(0, 1199, parts=parts, concepts=("A:1",))
+    with pytest.warns(LinnetWarning, match="BIGINT"):
+        [row] = table([Document("letter", "a " * 600, mentions=(many,))])
+    assert row["term_modifiers"].startswith("code=A:1;document=letter;parts=0-1,2-3,")
+
+
 def test_what_is_left_out_is_counted() -> None:
     doc = Document("1", "Fits.", mentions=(Mention(0, 4), Mention(0, 4, concepts=())), meta={"ward": 1})
     with pytest.warns(LinnetWarning, match="1 mentions that are not linked have no row"):
@@ -230,7 +245,7 @@ def test_numbers_that_tables_hold_as_floats() -> None:
         "visit_detail_id": True,
     }
     out = io.StringIO()
-    write_notes([Document("letter", "Fits.", meta=meta)], out)
+    write_notes([Document("letter", "Fits.", meta={**meta, "date": "2020-05-01"})], out)
     out.seek(0)
     [note] = csv.DictReader(out)
     assert [note[name] for name in ("note_id", "person_id", "provider_id", "visit_detail_id")] == ["12", "5", "2.5", ""]

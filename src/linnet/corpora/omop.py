@@ -191,7 +191,9 @@ class _Rows:
     def _snippet(self, doc: Document, mention: Mention) -> str:
         if not self._reach:
             return ""
-        text = doc.text[max(0, mention.start - self._reach) : mention.end + self._reach]
+        room = (LONGEST - mention.end + mention.start) // 2  # at each side: what the column has no room for is context
+        reach = max(0, min(self._reach, room))
+        text = doc.text[max(0, mention.start - reach) : mention.end + reach]
         return _cut(" ".join(clean(text).split()))
 
 
@@ -204,8 +206,8 @@ def _modifiers(mention: Mention, id: str, document: str) -> str:
         "probability": probability,
         "calibration": mention.calibration or ("uncalibrated" if probability else ""),
         "source": "" if mention.source == "pred" else mention.source,
-        "parts": ",".join(f"{start}-{end}" for start, end in mention.parts),
         "document": document,
+        "parts": ",".join(f"{start}-{end}" for start, end in mention.parts),  # last, for there may be too many
     }
     pairs = [f"{name}={SEPARATORS.sub(' ', clean(value))}" for name, value in told.items() if value]
     asserted = TOLD[mention.assertion][2]
