@@ -162,6 +162,18 @@ def test_a_single_error_gives_a_wide_interval_but_no_endless_one() -> None:
     assert 2.0 * standard_error < left.high - left.value < 4.2 * standard_error
 
 
+@pytest.mark.parametrize("count", [5, 10, 30])
+def test_no_error_found_and_none_expected_does_not_mean_none(count: int) -> None:
+    pool = {f"d{at}": 0.0 for at in range(600)}
+    read = {f"d{at}": 0.0 for at in range(count)}
+    left = errors_left([Round(pool, read, [*read])])
+    at_most = (
+        -math.log(0.05) / count * (600 - count)
+    )  # the one-sided bound of a Poisson variable of which none was seen
+    assert left.value == 0.0
+    assert 0.3 * at_most < left.high < 2.0 * at_most
+
+
 def test_neither_the_order_of_documents_nor_of_time_matters() -> None:
     chance = np.random.default_rng(3)
     made, pool = project(chance, 50), np.arange(50)

@@ -187,7 +187,7 @@ def _widest(rounds: Sequence[Round], level: float) -> float:
         return math.inf
     found = sum(one.found[id] for one in rounds for id in one.random) / count
     expected = max(math.fsum(one.expected.values()) / len(one.expected) for one in rounds)
-    usual = SCATTER * max(found, expected)
+    usual = SCATTER * max(found, expected, 1 / count)  # that none was found and none expected does not mean none
     squares = sum(float(values.var()) * len(values) for values in differences)
     from scipy.special import stdtrit  # noqa: PLC0415 - slow to import, and needed here alone
 
