@@ -339,3 +339,9 @@ def test_every_bundle_is_valid(doc: Document, kind: str, flag: bool) -> None:
     [made] = bundles([doc], resources=told, collection=flag, text=flag)
     again = bundle.Bundle.model_validate(made)
     assert len(again.entry or ()) == len(made.get("entry", ()))
+
+
+def test_a_date_that_cannot_be_read_is_told() -> None:
+    docs = [Document(str(number), "", meta={"date": told}) for number, told in enumerate(("5.3.2024", "2024-03-05"))]
+    with pytest.warns(LinnetWarning, match=r"1 notes have a date that cannot be read, such as '5\.3\.2024'"):
+        bundles(docs)

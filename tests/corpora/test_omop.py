@@ -251,6 +251,30 @@ def test_numbers_that_tables_hold_as_floats() -> None:
     assert [note[name] for name in ("note_id", "person_id", "provider_id", "visit_detail_id")] == ["12", "5", "2.5", ""]
 
 
+def test_what_a_database_would_not_take_as_a_note_is_told() -> None:
+    metas: list[dict[str, Any]] = [
+        {"person_id": "Patient/7", "note_date": "05.03.2024", "visit_occurrence_id": "V1"},
+        {"person_id": 8.0, "note_date": "?", "note_datetime": "2024-03-05T10:00:00+01:00"},
+    ]
+    out = io.StringIO()
+    with pytest.warns(LinnetWarning) as told:
+        write_notes([Document(str(number), "", meta=meta) for number, meta in enumerate(metas)], out)
+    assert [str(one.message).partition(":")[0] for one in told] == [
+        "1 notes have a date that cannot be read, such as '05.03.2024'",
+        "1 notes have a person_id that is no whole number, such as 'Patient/7'",
+        "1 notes have a visit_occurrence_id that is no whole number, such as 'V1'",
+    ]
+    rows = list(csv.DictReader(io.StringIO(out.getvalue())))
+    assert [row["note_text"] for row in rows] == [" ", " "], "databases take nothing for NULL"
+    told_rows = [(row["person_id"], row["note_date"], row["note_datetime"]) for row in rows]
+    assert told_rows == [("Patient/7", "", ""), ("8", "2024-03-05", "2024-03-05 10:00:00")]
+
+
+def test_a_long_mention_loses_its_blanks_before_its_end() -> None:
+    doc = Document("7", f"short{' ' * 300}stature", mentions=(Mention(0, 312, concepts=("HP:0004322",)),))
+    assert [row["lexical_variant"] for row in table([doc])] == ["short stature"]
+
+
 @settings(deadline=None, max_examples=25)
 @given(doc=documents())
 @pytest.mark.filterwarnings("ignore::linnet.errors.LinnetWarning")
@@ -267,4 +291,4 @@ def test_rows_of_any_document(doc: Document) -> None:
     write_notes([doc], out)
     out.seek(0)
     [note] = csv.DictReader(out)
-    assert len(note["note_text"]) == len(doc.text), "offsets stay"
+    assert len(note["note_text"]) == max(len(doc.text), 1), "offsets stay, and an empty text is not NULL"

@@ -21,7 +21,7 @@ from typing import Any, TextIO
 
 from linnet import __version__
 from linnet.corpora.fhir_resources import HL7, UNKNOWN, Note, Resource, finding, identity, kind_of
-from linnet.corpora.hospital import DATE, PATIENT, RESOURCES, clean, day_of, moment, stated
+from linnet.corpora.hospital import DATE, PATIENT, RESOURCES, Faulty, clean, day_of, moment, stated, unread_day
 from linnet.corpora.names import namer
 from linnet.data import Document, Mention, Rows
 from linnet.errors import LinnetError, did_you_mean
@@ -74,15 +74,16 @@ def write(  # noqa: PLR0913 - the options of a format
             hint = did_you_mean(kind, RESOURCES)
             raise LinnetError(f"resources: {name} is {kind!r}, expected one of {', '.join(RESOURCES)}{hint}")
     maker = _Maker(namer(rows), made_by, moment(date).isoformat(), collection, text, systems, resources)
-    left = undated = count = 0
+    left, count, undated = 0, 0, Faulty()
     for doc in docs:
         bundle = maker.bundle(doc)
         out.write(JSON.encode(bundle) + "\n")
         left += len(doc.mentions or ()) - len(carried(doc, resources=resources).mentions or ())
-        undated += bool(stated(doc, DATE)) and not day_of(doc)
+        undated.add(unread_day(doc))
         count += 1
-    if undated:
-        warn(f"{undated:,} notes have a date that is not read: expected 2026-01-31, with or without a time behind it")
+    if undated.count:
+        said = f"{undated.count:,} notes have a date that cannot be read, such as {undated.example!r}"
+        warn(f"{said}: they and their findings are written without one; give it as 2026-01-31")
     if left:
         warn(f"{left:,} mentions have no place in FHIR: without a concept, hypothetical, or nothing of a patient's")
     return count

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import NamedTuple
 
@@ -18,6 +19,7 @@ __all__ = [
     "PATIENT",
     "RESOURCES",
     "TERMINOLOGIES",
+    "Faulty",
     "Terminology",
     "clean",
     "day_of",
@@ -26,6 +28,7 @@ __all__ = [
     "resource_of",
     "stated",
     "surface",
+    "unread_day",
 ]
 
 NONE = "none"
@@ -86,7 +89,7 @@ def clean(text: str) -> str:
 def stated(doc: Document, names: Sequence[str]) -> str:
     """Return what a document's meta says under the first of these names, in lower case, that holds a text or number.
 
-    >>> stated(Document("1", "", meta={"Patient_ID": 17}), PATIENT)
+    >>> stated(Document("1", "", meta={"Patient_ID": 17.0}), PATIENT)
     '17'
     """
     found = {key.lower(): text for key, value in doc.meta.items() if (text := _text_of(value))}
@@ -118,6 +121,35 @@ def _day(text: str) -> str:
         return date(int(found[1]), int(found[3]), int(found[4])).isoformat()
     except ValueError:
         return ""
+
+
+def unread_day(doc: Document) -> str:
+    """Return what the meta of a note says instead of a day, or nothing if it has one or says nothing.
+
+    >>> [unread_day(Document("1", "", meta={"date": told})) for told in ("05.03.2024", "2024-03-05", "")]
+    ['05.03.2024', '', '']
+    """
+    return "" if day_of(doc) else stated(doc, DATE)
+
+
+@dataclass
+class Faulty:
+    """Counts values that cannot be written, and keeps the first of them for the warning.
+
+    >>> faulty = Faulty()
+    >>> for text in ("", "05.03.2024", "6.3."):
+    ...     faulty.add(text)
+    >>> faulty
+    Faulty(count=2, example='05.03.2024')
+    """
+
+    count: int = 0
+    example: str = ""
+
+    def add(self, text: str) -> None:
+        """Count a value; an empty one is none."""
+        self.count += bool(text)
+        self.example = self.example or text
 
 
 def moment(text: str) -> datetime:

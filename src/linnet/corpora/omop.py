@@ -25,7 +25,7 @@ from typing import TextIO
 
 from linnet import __version__
 from linnet.corpora.athena import UNMAPPED, Athena, Mapped
-from linnet.corpora.hospital import PATIENT, clean, day_of, moment, stated, surface
+from linnet.corpora.hospital import PATIENT, Faulty, clean, day_of, moment, stated, surface, unread_day
 from linnet.data import Assertion, Document, Mention
 from linnet.errors import LinnetError
 from linnet.frozen import EMPTY
@@ -182,7 +182,8 @@ class _Rows:
         exists, temporal, _ = TOLD[mention.assertion]
         day, time = self._when.date().isoformat(), self._when.strftime("%Y-%m-%d %H:%M:%S")
         system, snippet = self._system, self._snippet(doc, mention)
-        variant = _cut(surface(doc, mention))
+        variant = surface(doc, mention)
+        variant = variant if len(variant) <= LONGEST else _cut(" ".join(variant.split()) or variant)
         concepts = [standard, source]
         return [
             note, 0, snippet, mention.start, variant, *concepts, system, day, time, exists, temporal, modifiers
@@ -230,30 +231,67 @@ def write_notes(docs: Iterable[Document], out: TextIO) -> int:
     """Write rows of NOTE, with the texts, and a header, and return how many documents there were.
 
     Columns that the documents' meta has under their own names are taken from there; person_id and note_date also from
-    its other names (`linnet.corpora.hospital`).
+    its other names (`linnet.corpora.hospital`). Warnings say what NOTE demands and does not get: a person, a day, whole
+    numbers. An empty note has a blank as its text, for in a CSV databases take nothing for NULL.
     """
     table = csv_writer(out)
     table.writerow(NOTE)
-    missing = dict.fromkeys(("person_id", "note_date"), 0)
-    count = hashed = 0
+    checks = _Checks()
     for doc in docs:
-        hashed += note_number(doc) >= HASHED
         row = dict.fromkeys(NOTE, "") | GIVEN
         row |= {name: told for name in NOTE if (told := stated(doc, (name,)))}
         row |= {
             NUMBER: str(note_number(doc)),
             "person_id": row["person_id"] or stated(doc, PATIENT),
             "note_date": day_of(doc),
+            "note_datetime": _time(row["note_datetime"]),
             "note_title": _cut(row["note_title"]),
-            "note_text": clean(doc.text),
+            "note_text": clean(doc.text) or " ",
             "note_source_value": (row["note_source_value"] or clean(doc.id))[:SOURCE_VALUE],
         }
-        for name in missing:
-            missing[name] += not row[name]
+        checks.see(doc, row)
         table.writerow(row.values())
-        count += 1
-    _warn_of_numbers(hashed)
-    for name, many in missing.items():
-        if many:
-            warn(f"{many:,} notes have no {name} in their meta, which NOTE demands: fill the column in before loading")
-    return count
+    checks.tell()
+    return checks.count
+
+
+def _time(text: str) -> str:
+    """Return a time as every database reads it, as the clock showed it; nothing if it is none."""
+    try:
+        return datetime.fromisoformat(text).replace(tzinfo=None).isoformat(" ", "seconds")
+    except ValueError:
+        return ""
+
+
+class _Checks:
+    """Counts the notes, and what of their rows NOTE does not take."""
+
+    def __init__(self) -> None:
+        self.count = self._hashed = 0
+        self._missing = dict.fromkeys(("person_id", "note_date"), 0)
+        self._undated = Faulty()
+        self._strange: dict[str, Faulty] = {}
+
+    def see(self, doc: Document, row: Mapping[str, str]) -> None:
+        self.count += 1
+        self._hashed += note_number(doc) >= HASHED
+        undated = unread_day(doc)
+        self._undated.add(undated)
+        self._missing["person_id"] += not row["person_id"]
+        self._missing["note_date"] += not row["note_date"] and not undated
+        for name in NOTE:
+            if name.endswith("_id") and row[name] and not WHOLE.fullmatch(row[name]) and name != NUMBER:
+                self._strange.setdefault(name, Faulty()).add(row[name])
+
+    def tell(self) -> None:
+        _warn_of_numbers(self._hashed)
+        end = "fill the column in before loading"
+        for name, many in self._missing.items():
+            if many:
+                warn(f"{many:,} notes have no {name} in their meta, which NOTE demands: {end}")
+        if self._undated.count:
+            said = f"{self._undated.count:,} notes have a date that cannot be read, such as {self._undated.example!r}"
+            warn(f"{said}: their note_date, which NOTE demands, is empty; give it as 2026-01-31")
+        for name, faulty in self._strange.items():
+            said = f"{faulty.count:,} notes have a {name} that is no whole number, such as {faulty.example!r}"
+            warn(f"{said}: put the ids of your CDM there before loading")

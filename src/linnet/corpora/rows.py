@@ -89,10 +89,15 @@ def row_documents(rows: Iterable[Sequence[Any]], columns: Columns, *, name: str,
             if place not in (columns.text, columns.id) and (value := _json(cell)) is not None
         }
         given = None if columns.id < 0 else _json(row[columns.id])
-        id = f"{name}:{number}" if given is None or given == "" else str(given)
+        id = f"{name}:{number}" if given is None or given == "" else _named(given)
         yield Document(id, _text(text, where, number), meta=meta)
     if without:
         warn(f"{where}: {without:,} rows without a text were left out")
+
+
+def _named(given: JSON) -> str:
+    """Return an id as text; a column that lacks some ids may have made 17.0 of 17."""
+    return str(int(given)) if isinstance(given, float) and given.is_integer() else str(given)
 
 
 def _text(value: Any, where: str, number: int) -> str:
