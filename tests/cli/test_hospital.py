@@ -81,3 +81,12 @@ def test_options_of_other_writers(run: Run, recipe: Path, notes: Path, home: Pat
     out = tmp_path / "out.csv"
     assert run("link", notes, "--pipeline", recipe, "-o", out, "--to-option", "texts=true").code == 0
     assert "document_text" in out.read_text("utf-8")
+
+
+def test_a_folder_of_shards_is_not_made_a_file_of(
+    run: Run, recipe: Path, notes: Path, home: Path, tmp_path: Path
+) -> None:
+    done = run("link", notes, "--pipeline", recipe, "--to", "fhir", "-o", f"{tmp_path}/out/")
+    assert done.code == 2
+    assert "out/ is a folder of shards, as jsonl or parquet, not as fhir: for one file give -o" in done.err
+    assert not (tmp_path / "out").exists()

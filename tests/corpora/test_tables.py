@@ -69,6 +69,34 @@ def test_rows_become_documents(tmp_path: Path, suffix: str) -> None:
     assert list(read(tmp_path)) == DOCS, "in a folder too"
 
 
+@pytest.mark.parametrize(("cut", "name"), [(",", "n.csv"), (";", "n.CSV"), ("\t", "n.tsv"), (",", "n.csv.gz")])
+def test_a_csv_of_notes(tmp_path: Path, cut: str, name: str) -> None:
+    rows = [["note_id", "body", "patient_id"], ["7", '"Fits,\r\nfever; ""no""\trash."', "4"], ["8", "", ""]]
+    content = "".join(f"{cut.join(row)}\n" for row in rows).encode()
+    (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+    found = list(read(tmp_path / name, format="table"))
+    assert found == [Document("7", 'Fits,\r\nfever; "no"\trash.', meta={"patient_id": "4"}), Document("8", "")]
+    options = {"columns": {"id": "patient_id", "text": "note_id"}}
+    [first, last] = read(tmp_path / name, format="table", options=options)
+    assert (first.id, first.text, last.id, dict(last.meta)) == ("4", "7", "n:2", {})
+
+
+def test_a_csv_of_notes_that_is_none(tmp_path: Path) -> None:
+    (tmp_path / "n.csv").write_text("id,text\n7,Fits, fever\n")
+    with pytest.raises(FormatError, match=r"n\.csv:2: has 3 columns, the header has 2: id, text"):
+        list(read(tmp_path / "n.csv", format="table"))
+    (tmp_path / "n.csv").write_text("id,words\n7,Fits\n")
+    with pytest.raises(FormatError, match="which column is the text"):
+        list(read(tmp_path / "n.csv", format="table"))
+    with pytest.raises(FormatError, match="a table of notes, not of mentions, is read with --from table"):
+        list(read(tmp_path / "n.csv"))
+
+
+def test_whole_numbers_that_gaps_made_floats_are_whole_ids(tmp_path: Path) -> None:
+    path = made(tmp_path / "t.parquet", {"id": [7.0, None, 8.5], "text": ["a", "b", "c"]})
+    assert [doc.id for doc in read(path)] == ["7", "t:2", "8.5"]
+
+
 def test_rows_without_text_are_told_and_ids_made(tmp_path: Path) -> None:
     path = made(tmp_path / "t.parquet", {"text": ["a", None, None, "b"]})
     with pytest.warns(LinnetWarning, match=r"t\.parquet: 2 rows without a text were left out"):

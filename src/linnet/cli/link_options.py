@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from linnet.cli.inputs import make_allow
+from linnet.corpora import FORMATS
 from linnet.data import ASSERTIONS, Assertion
 from linnet.errors import LinnetError, did_you_mean
 from linnet.pipeline import Pipeline
@@ -218,4 +219,7 @@ class Shards:
         if to is None and not (Path(output).suffix or output.endswith("/")):
             many = f"or -o {output}/, a folder, for many documents"
             raise LinnetError(f"{output} does not tell the format: give -o {output}.jsonl or --to, {many}")
+        if output.endswith("/") and to in FORMATS and to not in SHARDS and not FORMATS[to].write_folder:
+            one = f"for one file give -o {output.rstrip('/')}.{to}, or write shards and linnet corpus convert them"
+            raise LinnetError(f"{output} is a folder of shards, as {' or '.join(SHARDS)}, not as {to}: {one}")
         return output.endswith("/") and to in (None, *SHARDS)

@@ -156,8 +156,12 @@ def made_by(linker: Pipeline) -> str:
     kb, name = linker.concepts, Path(linker.name).name  # of a file or folder, no more
     if kb is None:
         return name
+    return ", ".join([name, *map(_release, [kb] if isinstance(kb, KnowledgeBase) else kb.kbs.values())])
+
+
+def _release(kb: KnowledgeBase) -> str:
     releases = [release for source in json.loads(kb.info["sources"]) if (release := source.get("release"))]
-    return f"{name}, {' '.join([kb.info['name'], kb.info['version'], *releases])}"
+    return " ".join([kb.info["name"], kb.info["version"], *releases])
 
 
 # --- the table -------------------------------------------------------------------------------------------------------

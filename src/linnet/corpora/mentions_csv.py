@@ -205,6 +205,8 @@ def _rows(
 def _cure(ours: str) -> str:
     """Return what to do about a column that is missing."""
     cure = f" (if it is there by another name: columns={{{ours!r}: ...}})"
+    if ours == REQUIRED[0]:
+        return f"{cure}; a table of notes, not of mentions, is read with --from table"
     if ours != DOCUMENT_TEXT:
         return cure
     return (

@@ -1,33 +1,37 @@
-"""Parquet and Arrow tables (Feather, Arrow IPC): one document a row, the columns beside text and id as its meta.
+"""Parquet and Arrow tables (Feather, Arrow IPC), CSV: one document a row, the columns beside text and id as its meta.
 
 Rows are read in batches, so that memory holds one batch and what its row group needs. Times are kept to microseconds.
+What is called ``.csv`` or ``.tsv``, plain or gzip, is read as CSV, without PyArrow; its values are texts.
 """
 
 from __future__ import annotations
 
 import importlib
+import re
 from collections.abc import Iterator, Mapping
 from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from linnet.corpora.rows import choose_columns, row_documents
+from linnet.corpora.rows import Columns, choose_columns, row_documents
 from linnet.corpora.sources import stem
 from linnet.data import Document
 from linnet.errors import FormatError, MissingExtraError
 from linnet.frozen import EMPTY
-from linnet.text.files import open_bytes, shown
+from linnet.text.cells import DELIMITERS, csv_rows
+from linnet.text.files import open_bytes, open_text, shown
 
 __all__ = ["read"]
 
 BATCH = 1_000  # rows that are turned into Python's values at once
 MENTIONS = {"document", "start", "end", "text", "concepts"}  # columns of `linnet.arrow`
 PARQUET, ARROW = b"PAR1", b"ARROW1"
+SEPARATED = re.compile(r"\.[ct]sv(?:\.gz)?$", re.IGNORECASE)
 MOST_STRING, MOST_PARTS = 100 << 20, 1 << 20  # of the description of a Parquet file
 
 
 def read(path: str | Path, *, name: str = "", columns: Mapping[str, str] = EMPTY) -> Iterator[Document]:
-    """Yield a document for each row of a Parquet or Arrow file; rows without a text are counted and left out.
+    """Yield a document for each row of a Parquet, Arrow or CSV file; rows without a text are counted and left out.
 
     Args:
         path: the file.
@@ -40,6 +44,11 @@ def read(path: str | Path, *, name: str = "", columns: Mapping[str, str] = EMPTY
         MissingExtraError: PyArrow is not installed.
     """
     where = shown(path)
+    if SEPARATED.search(str(path)):
+        names, lines = _separated(path, where)
+        chosen = choose_columns(names, columns, where)
+        yield from row_documents(_cells(lines, chosen, where), chosen, name=name or stem(path), where=where)
+        return
     pyarrow = _library(where)
     with open_bytes(path) as stream:
         if not stream.seekable():
@@ -55,6 +64,24 @@ def read(path: str | Path, *, name: str = "", columns: Mapping[str, str] = EMPTY
         except (pyarrow.ArrowException, OSError, ValueError) as error:
             said = str(error).partition("\n")[0]
             raise FormatError(where, f"is no Parquet or Arrow table, or a damaged one: {said}") from error
+
+
+def _separated(path: str | Path, where: str) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:
+    """Return the names of the columns of a CSV, and its rows with their lines."""
+    lines = open_text(path, keep_ends=True)
+    first = next(lines)
+    cut = next((mark for mark in DELIMITERS if mark in first), ",")
+    rows = csv_rows(chain([first], lines), where, cut)
+    return [cell.strip() for cell in next(rows, (1, [""]))[1]], rows
+
+
+def _cells(rows: Iterator[tuple[int, list[str]]], columns: Columns, where: str) -> Iterator[list[str | None]]:
+    """Yield rows whose empty cells hold nothing; an empty text is one, for a CSV knows no null."""
+    for line, row in rows:
+        if len(row) != len(columns.names):
+            problem = f"has {len(row)} columns, the header has {len(columns.names)}: {', '.join(columns.names)}"
+            raise FormatError(where, problem, line=line)
+        yield [cell if cell or place == columns.text else None for place, cell in enumerate(row)]
 
 
 def _opened(stream: BinaryIO, where: str) -> tuple[list[str], Iterator[Any]]:
