@@ -276,7 +276,7 @@ def test_days_of_notes(meta: dict[str, Any], day: str | None) -> None:
 
 def test_dates_that_are_none_are_counted() -> None:
     docs = [Document(str(place), "", meta={"date": told}) for place, told in enumerate(["3.2.2020", "", "2020-02-03"])]
-    with pytest.warns(LinnetWarning, match="1 notes have a date that is not read: expected 2026-01-31"):
+    with pytest.warns(LinnetWarning, match="1 notes have a date that cannot be read, such as '3.2.2020'"):
         resources(docs)
 
 

@@ -229,11 +229,11 @@ def test_notes(tmp_path: Path) -> None:
 
 def test_notes_of_old_line_ends_are_one_row() -> None:
     out = io.StringIO(newline="")
-    meta: dict[str, Any] = {"person_id": 5, "note_date": "2020-05-01", "provider_id": "a\rb"}
+    meta: dict[str, Any] = {"person_id": 5, "note_date": "2020-05-01", "note_title": "a\rb"}
     write_notes([Document("7", "No fits.\rWell.", meta=meta)], out)
     out.seek(0)
     [note] = csv.DictReader(out)
-    assert (note["note_text"], note["provider_id"]) == ("No fits.\rWell.", "a\rb")
+    assert (note["note_text"], note["note_title"]) == ("No fits.\rWell.", "a\rb")
 
 
 def test_numbers_that_tables_hold_as_floats() -> None:
@@ -241,14 +241,14 @@ def test_numbers_that_tables_hold_as_floats() -> None:
         "note_id": 12.0,
         "person_id": 5.0,
         "note_date": "2020-05-01",
-        "provider_id": 2.5,
+        "note_title": 2.5,
         "visit_detail_id": True,
     }
     out = io.StringIO()
     write_notes([Document("letter", "Fits.", meta={**meta, "date": "2020-05-01"})], out)
     out.seek(0)
     [note] = csv.DictReader(out)
-    assert [note[name] for name in ("note_id", "person_id", "provider_id", "visit_detail_id")] == ["12", "5", "2.5", ""]
+    assert [note[name] for name in ("note_id", "person_id", "note_title", "visit_detail_id")] == ["12", "5", "2.5", ""]
 
 
 def test_what_a_database_would_not_take_as_a_note_is_told() -> None:
