@@ -33,7 +33,7 @@ __all__ = [
 
 NONE = "none"
 RESOURCES = ("Condition", "Observation", "MedicationStatement", NONE)
-PATIENT = ("patient_id", "patient", "person_id", "person", "subject_id", "subject")  # names in meta, first one wins
+PATIENT = ("patient_id", "patient", "person_id", "person", "subject_id")  # names in meta, first one wins
 DATE = ("note_date", "date", "note_datetime")
 CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffe\uffff]")  # of no text that others take
 # Of ISO 8601, and of HL7 with a time behind it; ten digits are seconds, which date.fromisoformat takes for a day.
