@@ -35,10 +35,10 @@ demo: $(VENV)/run.stamp  ## build the HPO knowledge base and link a dozen notes
 	@echo
 	@echo "The same as a page to read: $(OUT)/notes.html"
 	@echo "Next, try your own text:"
-	@echo "  export LINNET_HOME=$(LINNET_HOME)"
-	@echo "  $(BIN)/linnet link \"Floppy baby with wide-set eyes and a cleft palate.\""
-	@echo "  $(BIN)/linnet link your-notes/*.txt -o concepts.csv --html concepts.html"
-	@echo "  $(BIN)/linnet kb search hpo short fingers"
+	@echo "  export PATH=\"$(CURDIR)/$(BIN):\$$PATH\" LINNET_HOME=\"$(LINNET_HOME)\""
+	@echo "  linnet link \"Floppy baby with wide-set eyes and a cleft palate.\""
+	@echo "  linnet link your-notes/*.txt -o concepts.csv --html concepts.html"
+	@echo "  linnet kb search hpo short fingers"
 
 PORT ?= 8421
 serve: $(VENV)/serve.stamp  ## the annotation workbench with a dozen notes to try, on this machine alone: no password; PORT=8421
