@@ -28,6 +28,7 @@ NAME = "you"
 PROJECT = "Demo"
 KB = "hpo"
 NOTES = Path(__file__).parents[1] / "demo" / "notes"
+SETTINGS = {"untrained": "hpo", "recipe": "own_letters"}  # the notes are letters
 DRAWN = 10
 SEED = 3  # none of the ten is one to be read without suggestions: nobody who begins would know why
 
@@ -61,7 +62,7 @@ def _begin(db: sa.Connection) -> int:
         raise DataError("this is a workbench of people with passwords: start it without --demo, or with another --data")
     id = add_user(db, NAME, admin=True)
     db.execute(identity.insert().values(issuer=ISSUER, subject=NAME, user=id, made=now(db)))
-    made = add_project(db, PROJECT, id, kb=KB)
+    made = add_project(db, PROJECT, id, kb=KB, settings=SETTINGS)
     add_documents(db, made, id, read(NOTES), format="text")
     enqueue(db, made, "predict", user=id)
     return id

@@ -27,6 +27,7 @@ const ADVANCED = ['untrained', 'recipe', 'strategy', 'annotators', 'lease_hours'
 const RECIPES = {  // what comes with Linnet and fits any knowledge base
   dictionary: 'finds every name of the knowledge base; learns nothing',
   hpo: 'as “dictionary”, phenotypes of the HPO alone',
+  own_letters: 'keeps the rules of “dictionary”, and learns names and how often they are meant: for letters, and few documents',
   own_lexical: 'learns within a minute, without a network',
   own: 'learns with a network: better, but takes long',
 };
@@ -155,8 +156,8 @@ function learning(draft, wrong, id, text) {
   return html`<datalist id=${`${id}-recipes`}>${options}</datalist>
     ${field({id: `${id}-untrained`, label: 'Suggestions before there is a model', wrong: wrong.untrained, hint: html`A recipe that needs no
       training: <code>dictionary</code> ${RECIPES.dictionary}.`}, text('untrained', {list: `${id}-recipes`}))}
-    ${field({id: `${id}-recipe`, label: 'Recipe that models are trained by', wrong: wrong.recipe, hint: html`<code>own_lexical</code>
-      ${RECIPES.own_lexical}; <code>own</code> ${RECIPES.own}.`}, text('recipe', {list: `${id}-recipes`}))}`;
+    ${field({id: `${id}-recipe`, label: 'Recipe that models are trained by', wrong: wrong.recipe, hint: html`<code>own_letters</code>
+      ${RECIPES.own_letters}; <code>own_lexical</code> ${RECIPES.own_lexical}; <code>own</code> ${RECIPES.own}.`}, text('recipe', {list: `${id}-recipes`}))}`;
 }
 
 /** Draw the options of a select of strategies; `of` names the one of the project for a first, empty choice. */

@@ -6,7 +6,7 @@ import {named, PARTS, sentence} from './jobs.js';
 
 const ANEW = 'None: begin anew';
 const NONE = 'none';  // a base that is chosen to be none, beside '' for what is usual
-const COMMON = ['own_lexical', 'own'];  // recipes for documents of any kind
+const COMMON = ['own_letters', 'own_lexical', 'own'];  // recipes for documents of any kind
 
 /** Asks for a training; tells `linnet-asked` with the job. */
 class Training extends View {
