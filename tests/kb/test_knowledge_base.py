@@ -244,7 +244,7 @@ def test_names_and_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kb: Kn
     kb_folder().mkdir()
     shutil.copy(kb.path, kb_folder() / "mine.kb")
     assert KnowledgeBase.open("mine").version == kb.version
-    with pytest.raises(KnowledgeBaseError, match=r"No such file.*; there are: mine$"):
+    with pytest.raises(KnowledgeBaseError, match=r"No such file.*; there are: mine; `linnet kb build` makes one$"):
         KnowledgeBase.open("none")
 
 

@@ -47,7 +47,7 @@ Source = Annotated[str, typer.Argument(help="File, folder, glob, -, or a known c
 Data = Annotated[
     Path | None, typer.Option(envvar="LINNET_DATA", help="Folder of the known corpora.", show_default=False)
 ]
-From = Annotated[str | None, typer.Option("--from", help="Input format; guessed by default.")]
+From = Annotated[str | None, typer.Option("--from", help="Input format (docs/formats.md); guessed by default.")]
 Options = Annotated[
     list[str] | None,
     typer.Option("--option", help="Option of the reader of --from: note_prefix=ICDO; repeatable (docs/formats.md)."),

@@ -80,7 +80,7 @@ def diagnose(*, devices: bool = False) -> dict[str, Any]:
         "encoders": list(_encoders()),
         "devices": _devices(ask=devices),
         "folders": {"LINNET_HOME": _home(), "LINNET_DATA": _data()},
-        "knowledge_bases": [_kb(path) for path in sorted(kb_folder().glob("*.kb"))],
+        "knowledge_bases": [_kb(path) for path in sorted(kb_folder().glob("*.kb"), key=lambda path: path.stem)],
         "endpoint": _endpoint(),
     }
     missing = {**bounds.get("", {}), **{name: "" for name in CORE if packages[name] is None}}

@@ -157,19 +157,24 @@ def check_texts(inputs: Sequence[str]) -> None:
         if "/" not in text or _is_address(text):
             continue
         if _is_source(text) and not os.path.lexists(text) and not _ends_or_matches(text):
-            raise LinnetError(f"{text}: there is no such file; if it is a text: echo {quote(text)} | linnet link -")
+            hint = did_you_mean(Path(text).name, _listed(Path(text).parent))
+            raise LinnetError(f"{text}: no such file{hint}; if it is a text: echo {quote(text)} | linnet link -")
     words = [text for text in inputs if not (_is_source(text) or _is_split(text) or any(map(str.isspace, text)))]
     if 1 < len(words) == len(inputs):
         raise LinnetError(
             f'{len(words)} words that name no file: for one text write linnet link "{" ".join(words)}"; '
             "write texts of one word each to a file, one per line (--from text_lines)"
         )
-    there: list[str] = []
-    with suppress(OSError):  # a folder that may not be listed, or is gone
-        there = [path.name for path in itertools.islice(Path().iterdir(), FILES)]
+    there = _listed(Path())
     for word in words:
         if hint := did_you_mean(word, there):
             warn(f"{word!r} is linked as a text: there is no such file{hint}")
+
+
+def _listed(folder: Path) -> list[str]:
+    with suppress(OSError):  # a folder that may not be listed, or is none
+        return [path.name for path in itertools.islice(folder.iterdir(), FILES)]
+    return []
 
 
 def _is_split(text: str) -> bool:

@@ -126,7 +126,9 @@ def finish(kb: KnowledgeBase, started: float, *, quiet: bool) -> None:
 def _formats(files: Sequence[Path], vocabularies: Sequence[str]) -> list[tuple[str, Path | None]]:
     """Return format and file of every source."""
     if not vocabularies:
-        raise LinnetError(f"name the format of the files: --from {', '.join(VOCABULARIES)}")
+        raise LinnetError(
+            f"name the format of the files: --from table for one of your own, or {', '.join(VOCABULARIES)}"
+        )
     for name in vocabularies:
         reader_of(name)
     if not files:
@@ -139,7 +141,8 @@ def _formats(files: Sequence[Path], vocabularies: Sequence[str]) -> list[tuple[s
 
 def _without_files(vocabularies: Sequence[str]) -> list[tuple[str, Path | None]]:
     if list(vocabularies) != ["hpo"]:
-        raise LinnetError(f"--from {' --from '.join(vocabularies)} needs files; only hpo comes with the package")
+        way = "; --download fetches them" if set(vocabularies) <= set(PUBLISHED) else ""
+        raise LinnetError(f"--from {' --from '.join(vocabularies)} needs files{way}; only hpo comes with the package")
     return [("hpo", None)]
 
 

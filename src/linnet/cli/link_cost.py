@@ -5,7 +5,7 @@ from __future__ import annotations
 from linnet.cli.common import table
 from linnet.cli.terminal import duration, say
 from linnet.evaluate.meter import mib
-from linnet.scale.cost import Cost, estimate
+from linnet.scale.cost import SHARD, Cost, estimate
 from linnet.scale.job import Job
 
 __all__ = ["say_cost"]
@@ -21,9 +21,10 @@ def say_cost(job: Job) -> None:
 
 def _rows(cost: Cost) -> list[tuple[str, str]]:
     own, mapped = cost.memory
+    rate = f"{cost.rate:,.0f}" if cost.sample > SHARD else "too few to tell"
     return [
         ("documents", f"{'at least ' if cost.at_least else ''}{cost.documents:,}"),
-        ("documents/s of a worker, on a core of its own", f"{cost.rate:,.0f}"),
+        ("documents/s of a worker, on a core of its own", rate),
         (f"time of {cost.workers:,} worker{'s' if cost.workers > 1 else ''}", duration(cost.seconds)),
         ("memory of each worker", mib(own)),
         ("memory of files that workers share", mib(mapped)),

@@ -83,14 +83,16 @@ ToOption = Annotated[
         "--to-option", help="Option of the writer of --to, KEY=VALUE; repeatable (docs/reference/formats.md)."
     ),
 ]
-From = Annotated[str | None, typer.Option("--from", help="Input format; guessed by default.")]
+From = Annotated[str | None, typer.Option("--from", help="Input format (docs/formats.md); guessed by default.")]
 Page = Annotated[Path | None, typer.Option(help="Also write a page with highlighted mentions.")]
 KeepGold = Annotated[bool, typer.Option(help="Keep gold mentions of the input; default: hide them.")]
 Detect = Annotated[
     str | None,
     typer.Option(help="Detector for a pipeline that only links given mentions, for example dictionary."),
 ]
-Changes = Annotated[list[str] | None, typer.Option("--set", help="Change a key of the recipe.")]
+Changes = Annotated[
+    list[str] | None, typer.Option("--set", help="Change a key of the recipe, decide.threshold=0.9; repeatable.")
+]
 OfType = Annotated[
     list[str] | None,
     typer.Option("--type", "--types", help="Link only to concepts of this type, or of T1,T2; repeatable."),

@@ -30,6 +30,7 @@ __all__ = ["Data", "OtherCorpus", "Params", "train"]
 
 logger = logging.getLogger(__name__)
 
+OWN = "own_letters, own_lexical, own"  # recipes for documents of one's own
 EVERY = 10.0  # seconds between lines of progress
 
 Data = Annotated[
@@ -51,7 +52,9 @@ def train(
     kb: Annotated[str | None, typer.Option(help="Knowledge base instead of the recipe's: a name or a file.")] = None,
     corpus: OtherCorpus = None,
     data: Data = None,
-    changes: Annotated[list[str] | None, typer.Option("--set", help="Change a key of the recipe.")] = None,
+    changes: Annotated[
+        list[str] | None, typer.Option("--set", help="Change a key of the recipe, decide.threshold=0.9; repeatable.")
+    ] = None,
     params: Params = None,
     metrics: Metrics = None,
     wandb: Annotated[
@@ -78,7 +81,7 @@ def train(
     pipeline = load(recipe, kb=read.open_kb(data=data) if kb is None else kb, changes=changes)
     todo = tasks(pipeline, read.train, source=recipe, seed=read.seed)
     if not todo:
-        raise RecipeError(recipe, ["pipeline: no part learns, so there is nothing to train"])
+        raise RecipeError(recipe, [f"pipeline: no part learns, so there is nothing to train; {OWN} learn"])
     docs = list(split_documents(read.learns_from, split="train", data=data))
     dev = list(dev_documents(read.learns_from, data=data))
     if read.chosen_on == "dev":

@@ -43,7 +43,9 @@ def tune(
     kb: Annotated[str | None, typer.Option(help="Knowledge base instead of the recipe's: a name or a file.")] = None,
     corpus: OtherCorpus = None,
     data: Data = None,
-    changes: Annotated[list[str] | None, typer.Option("--set", help="Change a key of the recipe.")] = None,
+    changes: Annotated[
+        list[str] | None, typer.Option("--set", help="Change a key of the recipe, decide.threshold=0.9; repeatable.")
+    ] = None,
     params: Params = None,
     quiet: Quiet = False,
     verbose: Verbose = False,

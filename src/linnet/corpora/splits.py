@@ -123,7 +123,10 @@ def dev_documents(corpus: str, *, data: str | Path | None = None) -> Iterator[Do
 def _folder(corpus: str) -> Path:
     folder = expanded(corpus)
     if not folder.is_dir():
+        if folder.is_file():
+            raise LinnetError(f"corpus {corpus!r} is a file, expected a folder: linnet corpus split makes one")
         hint = did_you_mean(corpus, CORPORA) or f"; known are {', '.join(sorted(CORPORA))}"
+        hint += "; of your own documents, linnet corpus split makes a folder"
         raise LinnetError(f"corpus {corpus!r} is neither a known corpus nor a folder{hint}")
     return folder
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from linnet.data import SCOPES, Concept, Name
-from linnet.errors import KnowledgeBaseError
+from linnet.errors import KnowledgeBaseError, did_you_mean
 from linnet.home import MAGIC, kb_folder
 from linnet.kb.tables import MUST_WRITE, connect, damage_error, is_damage
 from linnet.reporter import warn
@@ -114,7 +114,8 @@ def check_file(path: Path) -> None:
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         built = sorted(p.stem for p in kb_folder().glob("*.kb"))
         reason = error.strerror if isinstance(error, OSError) else str(error)
-        hint = f"; there are: {', '.join(built)}" if built else "; `linnet kb build` makes one"
+        there = did_you_mean(path.stem, built) or (f"; there are: {', '.join(built)}" if built else "")
+        hint = f"{there}; `linnet kb build` makes one"
         raise KnowledgeBaseError(f"cannot open the knowledge base {path}: {reason}{hint}") from error
     if not head.startswith(MAGIC):
         what = "no SQLite file" if size else "the file is empty"

@@ -54,7 +54,7 @@ class Allow:
         for field, ids in (("ids", self.ids), ("under", self.under)):
             if lacking := [id for id in ids or () if id not in kb]:
                 more = f" and {len(lacking) - SHOWN:,} more" if len(lacking) > SHOWN else ""
-                hint = f"; did you mean {way!r}?" if (way := kb.meant(lacking[0])) else ""
+                hint = f"; did you mean {way!r}?" if (way := kb.meant(lacking[0])) else "; `linnet kb search` finds ids"
                 yield f"{field}: {kb.path.name} has no concept {', '.join(map(repr, lacking[:SHOWN]))}{more}{hint}"
         for other in self.also:
             yield from other.problems(kb)

@@ -7,7 +7,7 @@ from typing import Any
 
 from linnet.errors import did_you_mean
 from linnet.recipes.components import is_called
-from linnet.recipes.recipe import nested_tables
+from linnet.recipes.recipe import Recipe, nested_tables
 from linnet.recipes.renamed import check_key
 
 __all__ = ["apply_change"]
@@ -41,8 +41,7 @@ def apply_change(change: str, values: dict[str, Any]) -> list[str]:
         return [f"--set {key}: {error}"]
     target, _, field = (step.strip().strip("\"'") for step in key.rpartition("."))
     if not target:
-        values[field] = value
-        return []
+        return _change_recipe(change, field, value, values)
     first, dot, learner = target.partition(".")
     if first == "train" and dot:
         return _apply_to_training(change, (learner, field, value), values)
@@ -53,6 +52,18 @@ def apply_change(change: str, values: dict[str, Any]) -> list[str]:
     used = [str(part.get("use")) for part in parts]
     hint = did_you_mean(target, used) or f"; it has: {', '.join(used) or 'none'}"
     return [] if called else [f"--set {change}: no part {target!r} in the pipeline{hint}"]
+
+
+def _change_recipe(change: str, field: str, value: Any, values: dict[str, Any]) -> list[str]:
+    """Change a field of the recipe itself, ``seed=7``; return what is wrong with the change."""
+    if field in Recipe.model_fields:
+        values[field] = value
+        return []
+    hint = did_you_mean(field, Recipe.model_fields)
+    if not hint:  # meant for a part, more often than not
+        parts = dict.fromkeys(str(part.get("use")) for part in nested_tables(values.get("pipeline")))
+        hint = f"; to change a part, name it: {', '.join(f'{part}.{field}' for part in parts)}"
+    return [f"--set {change}: no field of a recipe{hint}"]
 
 
 def _apply_to_training(change: str, what: tuple[str, str, Any], values: dict[str, Any]) -> list[str]:

@@ -14,12 +14,12 @@ from linnet.scale.crew import Processes
 from linnet.scale.job import Job, Told, run
 from linnet.scale.units import Inputs, Reading, Unit, units_of
 
-__all__ = ["Cost", "estimate"]
+__all__ = ["SHARD", "Cost", "estimate"]
 
 SAMPLE, SECONDS = 200, 20.0  # documents that are linked, and the time that this may take
 PLACES = 8  # units that the sample is taken from
 COUNTING = 16.0  # seconds in which the documents of all of them are counted
-SHARD = 20  # documents of a shard of the sample
+SHARD = 20  # documents of a shard of the sample; the clock starts behind the first
 
 
 @dataclass(frozen=True)
