@@ -12,6 +12,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+
+pytest.importorskip("torch", reason="the extra neural is not installed")  # before what needs it in another module
+
 from tests.detect.test_tagger import bert, fitted, found, gold, kb, notes
 
 from linnet.data import Document
