@@ -28,7 +28,7 @@ NAME = "you"
 PROJECT = "Demo"
 KB = "hpo"
 NOTES = Path(__file__).parents[1] / "demo" / "notes"
-SETTINGS = {"untrained": "hpo", "recipe": "own_letters"}  # the notes are letters
+SETTINGS = {"recipe": "own_letters"}  # the notes are letters, and few
 DRAWN = 10
 SEED = 3  # none of the ten is one to be read without suggestions: nobody who begins would know why
 
