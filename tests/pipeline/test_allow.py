@@ -60,8 +60,8 @@ def test_what_a_knowledge_base_lacks_is_named(kb: KnowledgeBase) -> None:
     assert list(both.problems(kb)) == [
         "types: small.kb has no semantic type 'Diseese'; did you mean 'Disease'?",
         "ids: small.kb has no concept 'HP_0001250', 'X:9'; did you mean 'HP:0001250'?",
-        "under: small.kb has no concept 'Y:1'",
-        "ids: small.kb has no concept 'Z:0', 'Z:1', 'Z:2', 'Z:3', 'Z:4' and 2 more",
+        "under: small.kb has no concept 'Y:1'; `linnet kb search` finds ids",
+        "ids: small.kb has no concept 'Z:0', 'Z:1', 'Z:2', 'Z:3', 'Z:4' and 2 more; `linnet kb search` finds ids",
     ]
     assert list(Allow(types=TYPES, ids=IDS, under=IDS).problems(kb)) == []
 
@@ -125,7 +125,7 @@ def test_wrong_conditions_of_a_recipe_are_named(kb: KnowledgeBase, tmp_path: Pat
         config.load(recipe(tmp_path, '[allow]\ntypes = ["Diseases"]\nids = ["X:7"]\nunder = ["0001250"]'), kb=kb)
     assert list(caught.value.problems) == [
         "allow.types: small.kb has no semantic type 'Diseases'; did you mean 'Disease'?",
-        "allow.ids: small.kb has no concept 'X:7'",
+        "allow.ids: small.kb has no concept 'X:7'; `linnet kb search` finds ids",
         "allow.under: small.kb has no concept '0001250'; did you mean 'HP:0001250'?",
     ]
     with pytest.raises(RecipeError) as caught:
