@@ -525,9 +525,21 @@ def test_nothing_of_another_reader_is_sent(me: Person, tabs: Callable[..., Tab])
             break
         page.wait_for_timeout(100)
     assert {one["assignment"] for one in told if "assignment" in one} == {his}
-    sent = [json.dumps(told), page.content(), *(one.text() for one in answers if not one.url.endswith("/stream"))]
+    bodies = [body_of(one) for one in answers if not one.url.endswith("/stream")]
+    assert sum(map(bool, bodies)) > len(bodies) / 2
+    sent = [json.dumps(told), page.content(), *bodies]
     for secret in ("taint", mark["id"], f'"assignment":{hers}', f'"id":{hers},'):
         assert not [text for text in sent if secret in text], secret
+
+
+def body_of(answer: Response) -> str:
+    """Return the body of an answer, "" if the browser holds it no more: it keeps so many bytes of all its pages."""
+    from playwright.sync_api import Error  # not installed where these tests are skipped
+
+    try:
+        return answer.text()
+    except Error:
+        return ""
 
 
 def told_to(page: Page) -> list[dict[str, Any]]:
