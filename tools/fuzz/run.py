@@ -30,12 +30,12 @@ from linnet.errors import FormatError, LinnetError, LinnetWarning
 from tools.fuzz import growth
 from tools.fuzz.mutations import mutated
 from tools.fuzz.seeds import Files, Target
-from tools.fuzz.watch import Hang, Peak, consumed, left, limited
+from tools.fuzz.watch import Hang, Peak, consumed, left, limited, reserved
 
 CPU = 5.0  # seconds of processor time that one mutation may take
 SILENCE = 180.0  # seconds without news from a process, after which it hangs where no signal reaches it
 NEWS = 200  # mutations between two signs of life
-MEMORY = 4 << 30  # bytes of address space a process may have
+MEMORY = 4 << 30  # bytes of address space that a process may take beyond what it begins with
 STAYS = 48.0  # MB that a process may have grown by since a tenth of its mutations: caches have bounds of this order
 PEAK = 200.0  # MB above what its seeds take that a mutation may take, freed again or not
 PACKAGE = Path(linnet.__file__).parent
@@ -148,7 +148,8 @@ class Run:
 
     def whole(self, news: Connection) -> None:
         """Run the steps and send the result, in between too."""
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+        limit = reserved() + MEMORY
+        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         logging.disable()
         warnings.simplefilter("error")

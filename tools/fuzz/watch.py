@@ -72,11 +72,24 @@ def _highest() -> float:
 
 def resident() -> float:
     """Return the memory of this process in MB."""
-    try:
-        pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[1]
-    except OSError:
+    pages = _pages()
+    if pages is None:
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / MB
-    return int(pages) * resource.getpagesize() / MB
+    return pages[1] * resource.getpagesize() / MB
+
+
+def reserved() -> int:
+    """Return the address space of this process in bytes, 0 where the system does not tell."""
+    pages = _pages()
+    return pages[0] * resource.getpagesize() if pages else 0
+
+
+def _pages() -> list[int] | None:
+    """Return how many pages the process has reserved, how many of them it has in memory, and more."""
+    try:
+        return [int(count) for count in Path("/proc/self/statm").read_text(encoding="ascii").split()]
+    except OSError:
+        return None
 
 
 def left() -> float:
