@@ -9,7 +9,6 @@ from typing import Final, Self
 import numpy as np
 import numpy.typing as npt
 
-from linnet.errors import FormatError
 from linnet.graphs.encoder import GraphEncoder
 from linnet.graphs.layers import known_of_pieces, linear, mean_of_pieces, read_layers, run_lstm, write_layers
 from linnet.text.chains import NEVER, Rules
@@ -71,9 +70,7 @@ class GraphTagger:
         Raises:
             FormatError: it is no such network.
         """
-        encoder, layers = GraphEncoder(folder / ENCODER), read_layers(folder / LAYERS)
+        encoder = GraphEncoder(folder / ENCODER)
         wanted = {"begin": (labels,), "follow": (labels, labels), "end": (labels,), "head.bias": (labels,)}
         wanted |= {"matches": (features, encoder.size)} if features else {}
-        if any(name not in layers or layers[name].shape != shape for name, shape in wanted.items()):
-            raise FormatError(folder / LAYERS, "holds no layers that fit: leave the options as they were when trained")
-        return cls(encoder, layers)
+        return cls(encoder, read_layers(folder / LAYERS, wanted))

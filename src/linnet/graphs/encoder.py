@@ -23,13 +23,17 @@ from linnet.reporter import warn
 from linnet.text.token_batches import CPU_TOKENS
 from linnet.text.word_pieces import Special, WordPieces
 
-__all__ = ["FACTS", "TOKENIZER", "GraphEncoder", "adds_bytes", "open_session", "thread_count"]
+__all__ = [
+    "FACTS", "TOKENIZER", "GraphEncoder", "adds_bytes", "open_session", "read_encoders", "save_encoders",
+    "thread_count",
+]  # fmt: skip
 
 Floats = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int64]
 
 FACTS = "linnet"  # the properties of the graph
 TOKENIZER = "tokenizer"
+MENTION, ENTITY = "mention.onnx", "entity.onnx"
 VNNI = ("avx512_vnni", "avx_vnni", "amx_int8")  # processors that add products of bytes without overflow
 PROCESSOR = Path("/proc/cpuinfo")
 
@@ -104,6 +108,27 @@ class GraphEncoder(WordPieces):
         """
         path.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(self.path, path)
+
+
+def read_encoders(folder: Path) -> tuple[GraphEncoder, GraphEncoder]:
+    """Return the encoders of mentions and of entities that `save_encoders` wrote.
+
+    Raises:
+        FormatError: there are none.
+    """
+    mention = GraphEncoder(folder / MENTION)
+    return mention, GraphEncoder(folder / ENTITY) if (folder / ENTITY).is_file() else mention
+
+
+def save_encoders(mention: GraphEncoder, entity: GraphEncoder, folder: Path) -> None:
+    """Write the encoders of mentions and of entities, once if they are the same object.
+
+    Raises:
+        OSError: they cannot be written.
+    """
+    mention.save(folder / MENTION)
+    if entity is not mention:
+        entity.save(folder / ENTITY)
 
 
 def open_session(path: Path) -> Any:

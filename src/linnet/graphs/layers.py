@@ -14,15 +14,17 @@ import numpy.typing as npt
 
 from linnet.arrays_file import ArraysWriter, open_arrays, replaced
 from linnet.errors import FormatError
+from linnet.frozen import EMPTY
 from linnet.text.windows import PaddedWindows
 
-__all__ = ["Layers", "known_of_pieces", "linear", "mean_of_pieces", "read_layers", "run_lstm", "write_layers"]
+__all__ = ["UNFIT", "Layers", "known_of_pieces", "linear", "mean_of_pieces", "read_layers", "run_lstm", "write_layers"]
 
 Floats = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int64]
 Layers = Mapping[str, Floats]
 
 MAGIC = b"linnet layers 1\n"
+UNFIT = "holds no layers that fit: leave the options as they were when trained"
 DIRECTIONS = ("", "_reverse")  # of an LSTM, as PyTorch calls their weights
 
 
@@ -43,16 +45,23 @@ def write_layers(layers: Layers, path: Path) -> None:
     replaced(path, write)
 
 
-def read_layers(path: Path) -> dict[str, Floats]:
+def read_layers(path: Path, wanted: Mapping[str, tuple[int, ...]] = EMPTY) -> dict[str, Floats]:
     """Return the arrays that `write_layers` wrote.
 
+    Args:
+        path: the file.
+        wanted: shapes that some of them must have, by name.
+
     Raises:
-        FormatError: there are none.
+        FormatError: there are none, or of other shapes.
     """
     stored = open_arrays(path, MAGIC, names=())
     if stored is None:
         raise FormatError(path, "is missing, damaged or of another version; copy the pipeline again, or train it again")
-    return {name: values.reshape(stored.header["shapes"][name]) for name, values in stored.arrays.items()}
+    layers = {name: values.reshape(stored.header["shapes"][name]) for name, values in stored.arrays.items()}
+    if any(name not in layers or layers[name].shape != shape for name, shape in wanted.items()):
+        raise FormatError(path, UNFIT)
+    return layers
 
 
 def linear(inputs: Floats, layers: Layers, name: str) -> Floats:

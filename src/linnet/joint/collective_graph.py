@@ -10,19 +10,19 @@ import numpy as np
 import numpy.typing as npt
 
 from linnet.errors import FormatError
-from linnet.graphs.encoder import GraphEncoder
-from linnet.graphs.layers import known_of_pieces, linear, read_layers, write_layers
+from linnet.graphs.encoder import GraphEncoder, read_encoders, save_encoders
+from linnet.graphs.layers import UNFIT, known_of_pieces, linear, read_layers, write_layers
 from linnet.graphs.vectors import LEAST, GraphPool, encode
 from linnet.joint.found_spans import choose_spans, find_labelled, span_scores
 from linnet.joint.reading import Found
-from linnet.text.token_batches import TokenText, token_batches
-from linnet.text.windows import PaddedWindows, Text, Window
+from linnet.text.token_batches import TokenText
+from linnet.text.windows import PaddedWindows, Text, Window, read_pieces
 
 __all__ = ["GraphCollective"]
 
 Floats = npt.NDArray[np.float32]
 
-MENTION, ENTITY, LAYERS = "mention.onnx", "entity.onnx", "layers.arrays"
+LAYERS = "layers.arrays"
 
 
 class GraphCollective:
@@ -59,27 +59,12 @@ class GraphCollective:
         return encode(self.entity, self.name_pool, texts)
 
     def read_documents(self, texts: Sequence[Text], windows: Sequence[Sequence[Window]]) -> list[Floats]:
-        """Return the vectors of the word pieces of each text, float32 (pieces, d).
+        """Return the vectors of the word pieces of each text, float32 (pieces, d), as `read_pieces` does."""
+        return read_pieces(texts, windows, self._encode, size=self.mention.size, tokens=self.mention.budget)
 
-        A piece that several windows hold has the mean of what they say, in which a window counts the more, the farther
-        the piece is from an edge of it.
-        """
-        parts = [
-            (number, window) for number, some in enumerate(windows) for window in some if window.last > window.first
-        ]
-        sums = [np.zeros((len(text.pieces), self.mention.size), np.float32) for text in texts]
-        counts = [np.zeros((len(text.pieces), 1), np.float32) for text in texts]
-        for rows in token_batches([w.last - w.first + 2 for _, w in parts], tokens=self.mention.budget):
-            some = [parts[row] for row in rows.tolist()]
-            batch = PaddedWindows.of([(texts[number], window) for number, window in some], self.mention)
-            for (number, window), hidden in zip(some, self._read(batch), strict=True):
-                size = window.last - window.first
-                weight = np.minimum(np.arange(1, size + 1), np.arange(size, 0, -1)).astype(np.float32)[:, None]
-                sums[number][window.first : window.last] += weight * hidden[1 : size + 1]
-                counts[number][window.first : window.last] += weight
-        for number, count in enumerate(counts):
-            sums[number] /= np.maximum(count, 1)
-        return sums
+    def _encode(self, some: list[tuple[Text, Window]]) -> list[Floats]:
+        hidden = self._read(PaddedWindows.of(some, self.mention))
+        return [own[1 : window.last - window.first + 1] for own, (_, window) in zip(hidden, some, strict=True)]
 
     def _read(self, batch: PaddedWindows) -> Floats:
         if "shapes" not in self._layers:
@@ -119,9 +104,7 @@ class GraphCollective:
         Raises:
             OSError: they cannot be written.
         """
-        self.mention.save(folder / MENTION)
-        if self.entity is not self.mention:
-            self.entity.save(folder / ENTITY)
+        save_encoders(self.mention, self.entity, folder)
         write_layers(self._layers, folder / LAYERS)
 
     @classmethod
@@ -131,11 +114,10 @@ class GraphCollective:
         Raises:
             FormatError: it is no such network.
         """
-        mention = GraphEncoder(folder / MENTION)
-        entity = GraphEncoder(folder / ENTITY) if (folder / ENTITY).is_file() else mention
+        mention, entity = read_encoders(folder)
         layers = read_layers(folder / LAYERS)
         wanted = {"ends.weight": ends, "head.weight": finds, "shapes": finds, "matches": bool(finds and features)}
         wrong = any((name in layers) != wants for name, wants in wanted.items())
         if wrong or (wanted["matches"] and len(layers["matches"]) != features):
-            raise FormatError(folder / LAYERS, "holds no layers that fit: leave the options as they were when trained")
+            raise FormatError(folder / LAYERS, UNFIT)
         return cls(mention, entity, name_pool=GraphPool(name_pooling), layers=layers)

@@ -30,8 +30,7 @@ from linnet.nn.texts import token_budget
 from linnet.nn.vectors import EncodesNames
 from linnet.nn.weights import restore_layers, save_layers
 from linnet.nn.windows import Pieces, embed
-from linnet.text.token_batches import token_batches
-from linnet.text.windows import Text, Window
+from linnet.text.windows import Text, Window, read_pieces
 from linnet.text.words import SHAPES
 
 if TYPE_CHECKING:
@@ -161,36 +160,16 @@ class CollectiveNetwork(nn.Module, EncodesNames):
 def read_documents(
     network: CollectiveNetwork, texts: Sequence[Text], windows: Sequence[Sequence[Window]]
 ) -> list[Tensor]:
-    """Return the vectors of the word pieces of each text, float32 (pieces, d).
+    """Return the vectors of the word pieces of each text, float32 (pieces, d), as `linnet.text.windows.read_pieces`."""
 
-    A piece that several windows hold has the mean of what they say, in which a window counts the more, the farther the
-    piece is from an edge of it.
-    """
-    parts = [(number, window) for number, some in enumerate(windows) for window in some if window.last > window.first]
-    sums = [torch.zeros(len(text.pieces), network.mention.size) for text in texts]
-    counts = [torch.zeros(len(text.pieces), 1) for text in texts]
+    def encode(some: list[tuple[Text, Window]]) -> list[npt.NDArray[np.float32]]:
+        found = network(Pieces.of(some, network.mention).to(network.device)).float().cpu().numpy()
+        return np.split(found, np.cumsum([window.last - window.first for _, window in some])[:-1])
+
     with torch.inference_mode(), autocast(network.device):
-        budget = token_budget(network.device)
-        for rows in token_batches([w.last - w.first + 2 for _, w in parts], tokens=budget):
-            some = [parts[row] for row in rows.tolist()]
-            batch = Pieces.of([(texts[number], window) for number, window in some], network.mention)
-            found = network(batch.to(network.device)).float().cpu()
-            sizes = [window.last - window.first for _, window in some]
-            for (number, window), vectors in zip(some, found.split(sizes), strict=True):
-                weight = _distance_from_edges(len(vectors))
-                sums[number][window.first : window.last] += weight * vectors
-                counts[number][window.first : window.last] += weight
-    return [total / count.clamp(min=1) for total, count in zip(sums, counts, strict=True)]
-
-
-def _distance_from_edges(count: int) -> Tensor:
-    """Return how far each of so many pieces is from the nearer edge, from 1 on, (pieces, 1).
-
-    >>> _distance_from_edges(5).ravel().tolist()
-    [1.0, 2.0, 3.0, 2.0, 1.0]
-    """
-    places = torch.arange(1.0, count + 1)
-    return torch.minimum(places, places.flip(0))[:, None]
+        tokens = token_budget(network.device)
+        read = read_pieces(texts, windows, encode, size=network.mention.size, tokens=tokens)
+    return [torch.from_numpy(vectors) for vectors in read]
 
 
 # --- spans -----------------------------------------------------------------------------------------------------------

@@ -9,7 +9,6 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-from linnet.errors import FormatError
 from linnet.graphs.encoder import GraphEncoder
 from linnet.graphs.layers import linear, read_layers, write_layers
 from linnet.text.packing import Packed, padded_tokens
@@ -80,8 +79,6 @@ class GraphCross:
         Raises:
             FormatError: it is no such network.
         """
-        encoder, layers = GraphEncoder(folder / ENCODER), read_layers(folder / LAYERS)
+        encoder = GraphEncoder(folder / ENCODER)
         wanted = {"heard": (features,), "voice": (min(1, features),), "none": (1,), "head.weight": (2, encoder.size)}
-        if any(name not in layers or layers[name].shape != shape for name, shape in wanted.items()):
-            raise FormatError(folder / LAYERS, "holds no layers that fit: leave the options as they were when trained")
-        return cls(encoder, layers)
+        return cls(encoder, read_layers(folder / LAYERS, wanted))

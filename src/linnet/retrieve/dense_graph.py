@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linnet.errors import FormatError
-from linnet.graphs.encoder import GraphEncoder
+from linnet.graphs.encoder import GraphEncoder, read_encoders, save_encoders
 from linnet.graphs.layers import read_layers, write_layers
 from linnet.graphs.vectors import GraphPool, encode
 from linnet.text.token_batches import TokenText
@@ -19,7 +19,7 @@ __all__ = ["GraphBiEncoder"]
 
 Floats = npt.NDArray[np.float32]
 
-MENTION, ENTITY, LAYERS = "mention.onnx", "entity.onnx", "layers.arrays"
+LAYERS = "layers.arrays"
 ENDS = ("both.weight", "both.bias")
 
 
@@ -63,9 +63,7 @@ class GraphBiEncoder:
         Raises:
             OSError: they cannot be written.
         """
-        self.mention.save(folder / MENTION)
-        if self.entity is not self.mention:
-            self.entity.save(folder / ENTITY)
+        save_encoders(self.mention, self.entity, folder)
         sides = {"mention": self.pool, "entity": self.name_pool}
         layers = {f"{side}.{name}": each for side, pool in sides.items() for name, each in pool.layers.items()}
         write_layers(layers, folder / LAYERS)
@@ -77,8 +75,7 @@ class GraphBiEncoder:
         Raises:
             FormatError: it is no such network, or one of another pooling.
         """
-        mention = GraphEncoder(folder / MENTION)
-        entity = GraphEncoder(folder / ENTITY) if (folder / ENTITY).is_file() else mention
+        mention, entity = read_encoders(folder)
         layers = read_layers(folder / LAYERS)
         return cls(
             mention,

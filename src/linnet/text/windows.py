@@ -6,16 +6,20 @@ farthest from an edge, so that nothing is cut off and nothing is read without wh
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from linnet.data import Document, Mention, Span
+from linnet.text.token_batches import token_batches
 from linnet.text.word_pieces import WordPieces
 from linnet.text.words import Ints, matches_of, shape_of, spans_of
 
-__all__ = ["PaddedWindows", "Text", "Window", "read", "sentence_windows", "windows"]
+__all__ = ["PaddedWindows", "Text", "Window", "read", "read_pieces", "sentence_windows", "windows"]
+
+Floats = npt.NDArray[np.float32]
 
 
 class Text(NamedTuple):
@@ -171,3 +175,48 @@ class PaddedWindows(NamedTuple):
         counts = np.array([end - begin for begin, end in spans], np.int64)
         matched = np.concatenate(matches).astype(np.int64)
         return cls(ids, mask, words, shapes, matched, np.array(own, np.int64), counts)
+
+
+def read_pieces(
+    texts: Sequence[Text],
+    parts: Sequence[Sequence[Window]],
+    encode: Callable[[list[tuple[Text, Window]]], Sequence[Floats]],
+    *,
+    size: int,
+    tokens: int,
+) -> list[Floats]:
+    """Return the vectors of the word pieces of each text, float32 (pieces, size).
+
+    A piece that several windows hold has the mean of what they say, in which a window counts the more, the farther the
+    piece is from an edge of it.
+
+    Args:
+        texts: the texts.
+        parts: the windows of each.
+        encode: reads windows together, and returns the vectors of the pieces of each, (pieces, size).
+        size: of a vector.
+        tokens: the most tokens that are read together, padding included.
+    """
+    all = [(number, window) for number, some in enumerate(parts) for window in some if window.last > window.first]
+    sums = [np.zeros((len(text.pieces), size), np.float32) for text in texts]
+    counts = [np.zeros((len(text.pieces), 1), np.float32) for text in texts]
+    for rows in token_batches([window.last - window.first + 2 for _, window in all], tokens=tokens):
+        some = [all[row] for row in rows.tolist()]
+        encoded = encode([(texts[number], window) for number, window in some])
+        for (number, window), vectors in zip(some, encoded, strict=True):
+            weight = _distance_from_edges(len(vectors))
+            sums[number][window.first : window.last] += weight * vectors
+            counts[number][window.first : window.last] += weight
+    for total, count in zip(sums, counts, strict=True):
+        np.divide(total, np.maximum(count, 1), out=total)
+    return sums
+
+
+def _distance_from_edges(count: int) -> Floats:
+    """Return how far each of so many pieces is from the nearer edge, from 1 on, (pieces, 1).
+
+    >>> _distance_from_edges(5).ravel().tolist()
+    [1.0, 2.0, 3.0, 2.0, 1.0]
+    """
+    places = np.arange(1, count + 1, dtype=np.float32)
+    return np.minimum(places, places[::-1])[:, None]
