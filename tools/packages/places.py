@@ -77,7 +77,7 @@ def try_wheel(wheel: Path, python: Path, folder: Path) -> str:
     (folder / "elsewhere").mkdir()
     version = wheel.name.split("-")[1]
     links(made.parent / "linnet", folder / "elsewhere", version)
-    where = run([made, "-c", "import linnet; print(linnet.__file__)"], folder / "elsewhere").strip()
+    where = run([made, "-I", "-c", "import linnet; print(linnet.__file__)"], folder / "elsewhere").strip()
     if not Path(where).is_relative_to(folder):
         raise PackageError(f"{python}: Linnet comes from {where}")
     told = run([made, "--version"], folder).strip()

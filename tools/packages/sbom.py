@@ -51,8 +51,8 @@ def describe(wheel: Path, kind: str, wanted: str) -> str:
     output.write_text(json.dumps(told, indent=2, sort_keys=True) + "\n", encoding="utf-8")
     components = told["components"]
     without = sorted(one["name"] for one in components if not one.get("licenses"))
-    told = f"; without a licence in their metadata: {', '.join(without)}" if without else ""
-    return f"{output.relative_to(ROOT)}: {len(components)} components{told}"
+    rest = f"; without a licence in their metadata: {', '.join(without)}" if without else ""
+    return f"{output.relative_to(ROOT)}: {len(components)} components{rest}"
 
 
 if __name__ == "__main__":

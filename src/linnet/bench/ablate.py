@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from linnet.cli.common import Corpora, Quiet, Verbose, listen, table
+from linnet.cli.common import AsJson, Corpora, Docs, Quiet, Verbose, check_docs, listen, table
 from linnet.corpora.catalog import read_corpus
 from linnet.corpora.splits import dev_documents
 from linnet.data import Document
@@ -55,8 +55,8 @@ def ablation(
     changes: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a key of the recipe in all rows.")
     ] = None,
-    docs: Annotated[Path | None, typer.Option(help="Markdown file: writes the rows into its generated table.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON Lines instead of a table.")] = False,
+    docs: Docs = None,
+    as_json: AsJson = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
@@ -71,8 +71,7 @@ def ablation(
     from linnet.bench.ablation import compare  # noqa: PLC0415 - imports what learns, which no other command waits for
 
     listen(quiet=quiet, verbose=verbose)
-    if docs is not None and not docs.is_file():
-        raise LinnetError(f"--docs {docs}: no such file; give an existing Markdown file")
+    check_docs(docs)
     plain = [source if source in recipes() else Path(source).stem for source in sources]
     names = [" ".join([name, *(changes or ())]) for name in plain]
     if twice := [name for name in names if names.count(name) > 1]:

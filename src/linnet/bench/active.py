@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from linnet.cli.common import Corpora, Quiet, Verbose, listen, table
+from linnet.cli.common import AsJson, Corpora, Docs, Quiet, Verbose, check_docs, listen, table
 from linnet.errors import LinnetError, did_you_mean
 from linnet.evaluate.rows import NOTHING, PageTable
 from linnet.text.files import read_text, replacing
@@ -63,8 +63,8 @@ def active(
     ),
     workers: Annotated[int, typer.Option(min=1, help="Curves at once.")] = 1,
     data: Corpora = None,
-    docs: Annotated[Path | None, typer.Option(help="Markdown file: writes the rows into its generated table.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON Lines instead of a table.")] = False,
+    docs: Docs = None,
+    as_json: AsJson = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
@@ -79,8 +79,7 @@ def active(
     from linnet.bench.active_table import FULL  # noqa: PLC0415 - imports NumPy
 
     listen(quiet=quiet, verbose=verbose)
-    if docs is not None and not docs.is_file():
-        raise LinnetError(f"--docs {docs}: no such file; give an existing Markdown file")
+    check_docs(docs)
     habits = Habits(overlooked=overlooked, led=led)
     todo = [(FULL, 1), *((name, seed) for seed in range(1, seeds + 1) for name in _checked(strategies))]
     settings = [Setting(recipe, trained, name, seed, most, untrained, habits, data) for name, seed in todo]

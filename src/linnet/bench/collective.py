@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from linnet.cli.common import Corpora, Quiet, Verbose, listen, table
+from linnet.cli.common import AsJson, Corpora, Quiet, Verbose, listen, table
 
 __all__ = ["collective"]
 
@@ -24,7 +24,7 @@ def collective(
     picture: Annotated[
         Path | None, typer.Option(help="SVG file: writes speed by mentions a document.", show_default=False)
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON Lines instead of a table.")] = False,
+    as_json: AsJson = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:

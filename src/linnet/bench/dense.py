@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from linnet.bench.lexical import mentions, misspell, real_concepts
-from linnet.cli.common import Quiet, Verbose, listen, progress, table
+from linnet.cli.common import AsJson, Quiet, Verbose, listen, progress, table
 from linnet.data import Concept, Name
 from linnet.errors import LinnetError
 from linnet.kb import KnowledgeBase
@@ -44,7 +44,7 @@ def dense(
     encoder: Annotated[str, typer.Option(help="A packaged encoder, a folder, or a Hugging Face name.")] = "minilm",
     backend: Annotated[str, typer.Option(help="Backend of the encoder: torch, or onnx (int8).")] = "torch",
     index: Annotated[list[str] | None, typer.Option(help="Indexes to build: hnsw, ivf; default: both.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON Lines instead of a table.")] = False,
+    as_json: AsJson = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:

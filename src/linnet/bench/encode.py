@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from linnet.cli.common import Quiet, Verbose, listen, progress, table
+from linnet.cli.common import AsJson, Quiet, Verbose, listen, progress, table
 
 __all__ = ["encode"]
 
@@ -21,7 +21,7 @@ def encode(
     size: Annotated[int, typer.Option(min=1, help="Approximate number of tokens per run.")] = 16_384,
     repeats: Annotated[int, typer.Option(min=1, help="Number of runs; reports the median.")] = 5,
     download: Annotated[bool, typer.Option("--download", help="Download the encoder if it is missing.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON Lines instead of a table.")] = False,
+    as_json: AsJson = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:

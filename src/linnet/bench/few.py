@@ -7,13 +7,12 @@ import logging
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Annotated
 
 import numpy as np
 import typer
 
-from linnet.cli.common import Corpora, Quiet, Verbose, listen, table
+from linnet.cli.common import AsJson, Corpora, Docs, Quiet, Verbose, check_docs, listen, table
 from linnet.corpora.splits import split_documents
 from linnet.data import Document
 from linnet.errors import LinnetError, RecipeError
@@ -63,8 +62,8 @@ def few(
     documents: Annotated[str, typer.Option(help="Numbers of documents, with commas between.")] = SIZES,
     seeds: Annotated[int, typer.Option(min=1, help="Orders of the documents.")] = 3,
     data: Corpora = None,
-    docs: Annotated[Path | None, typer.Option(help="Markdown file: writes the rows into its generated table.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON Lines instead of a table.")] = False,
+    docs: Docs = None,
+    as_json: AsJson = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
@@ -74,8 +73,7 @@ def few(
     trainings is measured once, as it is. A change such as train.tagger.max_minutes=5 limits a network.
     """
     listen(quiet=quiet, verbose=verbose)
-    if docs is not None and not docs.is_file():
-        raise LinnetError(f"--docs {docs}: no such file; give an existing Markdown file")
+    check_docs(docs)
     recipe = read_recipe(source)
     kb = recipe.open_kb(data=data)
     if not recipe.corpus or kb is None:

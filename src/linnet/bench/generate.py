@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from linnet.cli.common import Corpora, Quiet, Verbose, listen, table
+from linnet.cli.common import AsJson, Corpora, Quiet, Verbose, listen, table
 
 __all__ = ["generate"]
 
@@ -21,7 +21,7 @@ def generate(
     beams: Annotated[int, typer.Option(min=1, help="Beginnings of names that are followed at a time.")] = 5,
     concepts: Annotated[int, typer.Option(min=0, help="Concepts of a synthetic knowledge base; 0 = none.")] = 0,
     data: Corpora = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON Lines instead of a table.")] = False,
+    as_json: AsJson = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from linnet.cli.common import Corpora, Quiet, Verbose, listen, table
+from linnet.cli.common import AsJson, Corpora, Quiet, Verbose, listen, table
 
 __all__ = ["hierarchical"]
 
@@ -19,7 +19,7 @@ def hierarchical(
     encoder: Annotated[str, typer.Option(help="Encoder of all networks.")] = "minilm",
     most: Annotated[int, typer.Option(min=1, help="Documents at most.")] = 100,
     data: Corpora = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON Lines instead of a table.")] = False,
+    as_json: AsJson = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:

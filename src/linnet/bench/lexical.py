@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from linnet.bench.synthetic import synthetic
-from linnet.cli.common import Quiet, Verbose, listen, progress, table
+from linnet.cli.common import AsJson, Quiet, Verbose, listen, progress, table
 from linnet.corpora.catalog import read_corpus
 from linnet.data import Concept
 from linnet.errors import LinnetError
@@ -38,7 +38,7 @@ def lexical(
     names: Annotated[int, typer.Option(min=1000, help="Approximate number of synthetic names.")] = 1_000_000,
     queries: Annotated[int, typer.Option(min=BATCH, help="Number of distinct mentions to look up.")] = 512,
     k: Annotated[int, typer.Option(min=1, help="Candidates per mention.")] = 20,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON Lines instead of a table.")] = False,
+    as_json: AsJson = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:

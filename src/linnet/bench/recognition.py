@@ -9,8 +9,7 @@ from typing import Annotated
 
 import typer
 
-from linnet.cli.common import Corpora, Quiet, Verbose, listen, table
-from linnet.errors import LinnetError
+from linnet.cli.common import AsJson, Corpora, Docs, Quiet, Verbose, check_docs, listen, table
 from linnet.evaluate.rows import NOTHING, PageTable
 from linnet.text.files import read_text, replacing
 
@@ -38,8 +37,8 @@ def recognition(
     ] = False,
     folder: Annotated[Path, typer.Option(help="Folder for trained models; later runs reuse it.")] = Path("recognition"),
     data: Corpora = None,
-    docs: Annotated[Path | None, typer.Option(help="Markdown file: writes the rows into its generated table.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON Lines instead of a table.")] = False,
+    docs: Docs = None,
+    as_json: AsJson = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
@@ -53,8 +52,7 @@ def recognition(
     from linnet.bench.recognition_steps import measure_all  # noqa: PLC0415 - imports PyTorch
 
     listen(quiet=quiet, verbose=verbose)
-    if docs is not None and not docs.is_file():
-        raise LinnetError(f"--docs {docs}: no such file; give an existing Markdown file")
+    check_docs(docs)
     rows = measure_all(source, vary or [], changes=changes or [], folder=folder, data=data, int8=int8)
     if as_json:
         for row in rows:

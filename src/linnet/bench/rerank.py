@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from linnet.cli.common import Quiet, Verbose, listen, table
+from linnet.cli.common import AsJson, Quiet, Verbose, listen, table
 
 __all__ = ["rerank"]
 
@@ -28,7 +28,7 @@ def rerank(
     top_k: Annotated[int, typer.Option(min=1, help="Candidates per mention, by n-grams.")] = 5,
     encoder: Annotated[str, typer.Option(help="A packaged encoder, a folder, or a Hugging Face name.")] = "minilm",
     repeats: Annotated[int, typer.Option(min=1, help="Number of rounds; reports the median.")] = 3,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON Lines instead of a table.")] = False,
+    as_json: AsJson = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from linnet.cli.common import Corpora, Quiet, Verbose, listen, table
-from linnet.errors import LinnetError
+from linnet.cli.common import AsJson, Corpora, Docs, Quiet, Verbose, check_docs, listen, table
 from linnet.evaluate.rows import NOTHING, PageTable
 from linnet.text.files import read_text, replacing
 
@@ -54,8 +53,8 @@ def rerankers(
     ] = None,
     sample: Annotated[int, typer.Option(min=1, help="Number of documents to measure speed on.")] = 50,
     repeats: Annotated[int, typer.Option(min=1, help="Number of rounds; reports the median.")] = 3,
-    docs: Annotated[Path | None, typer.Option(help="Markdown file: writes the rows into its generated table.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON Lines instead of a table.")] = False,
+    docs: Docs = None,
+    as_json: AsJson = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
@@ -71,8 +70,7 @@ def rerankers(
     from linnet.bench.rerankers_steps import Bench, add_letters  # noqa: PLC0415 - imports PyTorch
 
     listen(quiet=quiet, verbose=verbose)
-    if docs is not None and not docs.is_file():
-        raise LinnetError(f"--docs {docs}: no such file; give an existing Markdown file")
+    check_docs(docs)
     bench = Bench.of(sources, folder, data, sample=sample, repeats=repeats)
     systems = []
     for name in bench.recipes:

@@ -22,13 +22,16 @@ from linnet.reporter import Reporter
 __all__ = [
     "TERMINAL",
     "App",
+    "AsJson",
     "Corpora",
     "DataFolder",
     "Database",
+    "Docs",
     "Group",
     "Metrics",
     "Quiet",
     "Verbose",
+    "check_docs",
     "counter",
     "file_size",
     "listen",
@@ -54,7 +57,19 @@ Corpora = Annotated[
     Path | None,
     typer.Option("--data", envvar="LINNET_DATA", help="Folder of corpora and terminologies.", show_default=False),
 ]
+Docs = Annotated[Path | None, typer.Option(help="Markdown file: writes the rows into its generated table.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON Lines instead of a table.")]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Show more messages.")]
+
+
+def check_docs(docs: Path | None) -> None:
+    """Refuse a page that is not there before anything is measured for it.
+
+    Raises:
+        LinnetError: there is no such file.
+    """
+    if docs is not None and not docs.is_file():
+        raise LinnetError(f"--docs {docs}: no such file; give an existing Markdown file")
 
 
 class App(typer.Typer):

@@ -74,18 +74,17 @@ def write(  # noqa: PLR0913 - the options of a format
             hint = did_you_mean(kind, RESOURCES)
             raise LinnetError(f"resources: {name} is {kind!r}, expected one of {', '.join(RESOURCES)}{hint}")
     maker = _Maker(namer(rows), made_by, moment(date).isoformat(), collection, text, systems, resources)
-    left, count, undated = 0, 0, Faulty()
+    count, undated = 0, Faulty()
     for doc in docs:
-        bundle = maker.bundle(doc)
-        out.write(JSON.encode(bundle) + "\n")
-        left += len(doc.mentions or ()) - len(carried(doc, resources=resources).mentions or ())
+        out.write(JSON.encode(maker.bundle(doc)) + "\n")
         undated.add(unread_day(doc))
         count += 1
     if undated.count:
         said = f"{undated.count:,} notes have a date that cannot be read, such as {undated.example!r}"
         warn(f"{said}: they and their findings are written without one; give it as 2026-01-31")
-    if left:
-        warn(f"{left:,} mentions have no place in FHIR: without a concept, hypothetical, or nothing of a patient's")
+    if maker.left:
+        why = "without a concept, hypothetical, or nothing of a patient's"
+        warn(f"{maker.left:,} mentions have no place in FHIR: {why}")
     return count
 
 
@@ -121,6 +120,7 @@ class _Maker:
         self._name, self._made_by, self._recorded = name, made_by, recorded
         self._collection, self._text = collection, text
         self._systems, self._resources = systems, resources
+        self.left = 0  # mentions that no resource fits
 
     def bundle(self, doc: Document) -> Resource:
         """Return the Bundle of one document."""
@@ -171,7 +171,9 @@ class _Maker:
         made = []
         met: Counter[object] = Counter()
         for mention in note.doc.mentions or ():
-            for place, id, kind in _kinds(mention, self._resources):
+            kinds = _kinds(mention, self._resources)
+            self.left += not kinds
+            for place, id, kind in kinds:
                 key = (*map(tuple, mention.spans), mention.terminology, place)
                 one = finding(note, mention, id, kind, self._name(id))
                 made.append(_with_id(one, identity(space, note.doc.id, key, met[key])))
