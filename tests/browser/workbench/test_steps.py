@@ -537,9 +537,10 @@ def body_of(answer: Response) -> str:
     from playwright.sync_api import Error  # not installed where these tests are skipped
 
     try:
-        return answer.text()
+        body: str = answer.text()
     except Error:
         return ""
+    return body
 
 
 def told_to(page: Page) -> list[dict[str, Any]]:
