@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shutil
 import sys
 from pathlib import Path
 
@@ -36,6 +37,20 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_a_folder_is_itself(tiny: Path) -> None:
     assert checkpoint(str(tiny)) == tiny
+
+
+def test_the_encoder_of_a_trained_pipeline_is_found(tiny: Path, tmp_path: Path) -> None:
+    trained = tmp_path / "terms"
+    trained.mkdir()
+    (trained / "pipeline.toml").write_text("")
+    with pytest.raises(LinnetError, match="terms holds no trained encoder"):
+        checkpoint(str(trained))
+    mention = shutil.copytree(tiny, trained / "1-dense" / "model" / "mention")
+    shutil.copytree(tiny, trained / "1-dense" / "model" / "entity")
+    assert checkpoint(str(trained)) == mention
+    shutil.copytree(tiny, trained / "0-tagger" / "model")
+    with pytest.raises(LinnetError, match=r"holds 2 encoders: name the folder of one, such as .*0-tagger"):
+        checkpoint(str(trained))
 
 
 def test_a_packaged_one_is_found(package: Path) -> None:

@@ -12,6 +12,7 @@ from typing import Any, cast
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import load_file
 from tests.tiny_models import tiny_bert
 
 from linnet.data import Concept, Document, Mention, Name
@@ -97,6 +98,24 @@ def same_weights(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -
 def near(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> bool:
     """Return whether weights are the same but for what the smallest of learning rates changes."""
     return all(torch.allclose(weight, other[name], rtol=0, atol=1e-7) for name, weight in one.items())
+
+
+# --- an encoder for others -------------------------------------------------------------------------------------------
+
+
+def test_weights_of_two_bytes_are_kept_so_and_another_component_begins_with_them(
+    dense: Dense, kb: KnowledgeBase, tmp_path: Path
+) -> None:
+    pipeline = Gold() >> dense
+    todo = tasks(pipeline, [{"part": "dense", **QUICK, "half": True}], source="terms")
+    for _ in train(pipeline, todo, (), (), output=tmp_path / "terms"):  # no document, and no vectors of names
+        pass
+    model = tmp_path / "terms" / "1-dense" / "model" / "mention" / "model.safetensors"
+    assert not (tmp_path / "terms" / "1-dense" / "names.vectors").exists()
+    assert {values.dtype for values in load_file(model).values()} == {torch.float16}
+    other = Dense(kb=kb, encoder=str(tmp_path / "terms"), **PLAIN)
+    assert same_weights(state(other), state(cast("Dense", pipeline.parts[1])))
+    assert synonyms_found(other) == synonyms_found(dense)
 
 
 # --- what is learned -------------------------------------------------------------------------------------------------

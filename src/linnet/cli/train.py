@@ -18,11 +18,12 @@ from linnet.cli.params import collect_changes
 from linnet.cli.times import Time, write_times
 from linnet.cli.tracking import tracking
 from linnet.corpora.splits import dev_documents, split_documents
+from linnet.data import Document
 from linnet.errors import RecipeError
 from linnet.fit.curve import CURVE
 from linnet.fit.fitting import Done, Progress
 from linnet.fit.fitting import train as train_all
-from linnet.fit.plan import tasks
+from linnet.fit.plan import needs_documents, tasks
 from linnet.fit.store import first_process
 from linnet.recipes.config import load, read_recipe, recipes
 
@@ -76,17 +77,17 @@ def train(
     refuse_overwriting([None if recipe in recipes() else recipe, params, *learned], [output, metrics, curve])
     if read.trained_by:
         raise RecipeError(recipe, [f"trained_by: its parts come from {read.trained_by!r}; train that recipe"])
-    if not read.learns_from:
-        raise RecipeError(recipe, ["corpus: missing; name the corpus to train on"])
     pipeline = load(recipe, kb=read.open_kb(data=data) if kb is None else kb, changes=changes)
     todo = tasks(pipeline, read.train, source=recipe, seed=read.seed)
     if not todo:
         raise RecipeError(recipe, [f"pipeline: no part learns, so there is nothing to train; {OWN} learn"])
-    docs = list(split_documents(read.learns_from, split="train", data=data))
-    dev = list(dev_documents(read.learns_from, data=data))
+    if not read.learns_from and needs_documents(pipeline, todo):
+        raise RecipeError(recipe, ["corpus: missing; name the corpus to train on"])
+    docs, dev = _documents(read.learns_from, data)
     if read.chosen_on == "dev":
         pipeline.seen = pipeline.seen.with_documents(dev=list(dev_documents(read.corpus, data=data)))
-    about = [f"recipe: {recipe}", f"corpus: {read.learns_from}, split train", f"seed: {read.seed}"]
+    told = f"{read.learns_from}, split train" if read.learns_from else "none, the knowledge base alone"
+    about = [f"recipe: {recipe}", f"corpus: {told}", f"seed: {read.seed}"]
     taught = sum(doc.mentions is not None for doc in docs)
     if taught < len(docs):
         about.append(f"training documents without annotation, not used: {len(docs) - taught:,}")
@@ -100,8 +101,15 @@ def train(
         write_times(metrics, (Time("train", done.part, len(docs), done.seconds) for done in times))
         if curve is not None and (output / CURVE).exists():
             shutil.copyfile(output / CURVE, curve)
-    told = f"{taught:,} documents" if taught == len(docs) else f"{taught:,} annotated of {len(docs):,} documents"
-    logger.info("%s: trained on %s of %s", output, told, read.learns_from)
+    some = f"{taught:,} documents" if taught == len(docs) else f"{taught:,} annotated of {len(docs):,} documents"
+    logger.info("%s: trained on %s", output, f"{some} of {read.learns_from}" if docs else "the knowledge base alone")
+
+
+def _documents(corpus: str, data: Path | None) -> tuple[list[Document], list[Document]]:
+    """Return the documents of a corpus to train on, and those to choose on; none where there is no corpus."""
+    if not corpus:
+        return [], []
+    return list(split_documents(corpus, split="train", data=data)), list(dev_documents(corpus, data=data))
 
 
 def _log_progress(news: Iterable[Progress | Done]) -> Iterator[Progress | Done]:

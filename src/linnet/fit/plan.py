@@ -17,6 +17,7 @@ __all__ = [
     "from_dev",
     "learner_at",
     "learners",
+    "needs_documents",
     "part_at",
     "parts_of",
     "tasks",
@@ -131,6 +132,11 @@ def _learns(part: Component) -> bool:
 def from_dev(pipeline: Pipeline, todo: Sequence[Task]) -> list[str]:
     """Return the names of the parts to train that learn from the dev documents."""
     return [task.name for task in todo if learner_at(pipeline, task.place).LEARNS_FROM == "dev"]
+
+
+def needs_documents(pipeline: Pipeline, todo: Sequence[Task]) -> bool:
+    """Return whether a part to train learns from documents, not from the knowledge base alone."""
+    return any(learner_at(pipeline, task.place).needs_documents(task.args) for task in todo)
 
 
 def parts_of(pipeline: Pipeline) -> list[Component]:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from linnet.data import Document
 from linnet.errors import LinnetError
-from linnet.fit.plan import Task, from_dev
+from linnet.fit.plan import Task, from_dev, needs_documents
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Pipeline
 
@@ -25,7 +25,7 @@ SHOWN = 3  # ids that a message names
 def check_teachable(
     pipeline: Pipeline, todo: Sequence[Task], docs: Sequence[Document], dev: Sequence[Document]
 ) -> None:
-    """Refuse documents that some part of a pipeline cannot learn from.
+    """Refuse documents that some part of a pipeline cannot learn from; parts may learn from the knowledge base alone.
 
     Args:
         pipeline: whose parts are to be trained.
@@ -37,6 +37,8 @@ def check_teachable(
         LinnetError: no documents, a duplicate id, no mention, no dev documents where a part learns from them,
             or not one concept that the knowledge base holds.
     """
+    if not needs_documents(pipeline, todo):
+        return
     _check_ids(docs)
     links = any("candidates" in part.gives or "concepts" in part.gives for part in pipeline.parts)
     later = from_dev(pipeline, todo)

@@ -43,8 +43,9 @@ def checkpoint(name: str, *, download: bool = False) -> Path:
     """Return the folder of the checkpoint `name`, with its ``config.json``, ``model.safetensors``, ``tokenizer.json``.
 
     Args:
-        name: ``minilm``, which is part of the extra ``neural``; a folder; or a name at Hugging Face
-            (``cambridgeltl/SapBERT-from-PubMedBERT-fulltext``), with ``@`` and a branch, tag or commit if need be.
+        name: ``minilm``, which is part of the extra ``neural``; a folder, also one that ``linnet train`` wrote, whose
+            encoder is meant; or a name at Hugging Face (``cambridgeltl/SapBERT-from-PubMedBERT-fulltext``), with ``@``
+            and a branch, tag or commit if need be.
         download: fetch a name at Hugging Face, if it is not in the local cache. Nothing else goes out to the network.
 
     Raises:
@@ -56,6 +57,8 @@ def checkpoint(name: str, *, download: bool = False) -> Path:
     folder = expanded(name)
     if not name or not folder.is_dir():
         folder = _from_hub(name, download=download)
+    if (folder / "pipeline.toml").is_file():
+        folder = _encoder_of(folder)
     if not (folder / "config.json").is_file():
         raise LinnetError(f"{folder} holds no config.json: it is no checkpoint of an encoder")
     if not weights_of(folder).is_file():
@@ -70,6 +73,16 @@ def weights_of(folder: Path) -> Path:
     """Return the file of a checkpoint's weights, or the one that lists their files."""
     whole, listed = (folder / name for name in WEIGHTS)
     return listed if listed.is_file() and not whole.is_file() else whole
+
+
+def _encoder_of(trained: Path) -> Path:
+    """Return the folder of the encoder of a trained pipeline, of mentions where names have one of their own."""
+    folders = sorted(path.parent for path in trained.rglob("config.json"))
+    found = [folder for folder in folders if folder.name != "entity" and weights_of(folder).is_file()]
+    if len(found) != 1:
+        held = f"{len(found)} encoders: name the folder of one, such as {found[0]}" if found else "no trained encoder"
+        raise LinnetError(f"{trained} holds {held}")
+    return found[0]
 
 
 def _find_packaged(name: str) -> Path:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeGuard, cast
 
@@ -95,13 +95,15 @@ class TextNetwork(nn.Module, WordPieces):
     def save(self, folder: Path) -> None:
         """Write ``config.json``, ``model.safetensors`` and the tokenizer's files to `folder`, made if needed.
 
+        Weights that were rounded to two bytes a number are written so.
+
         Raises:
             OSError: they cannot be written.
         """
         folder.mkdir(parents=True, exist_ok=True)
         plain(self.tokenizer.backend_tokenizer)
         with quietly(), writing():
-            self.backbone.save_pretrained(folder)
+            self.backbone.save_pretrained(folder, state_dict=_smallest(self.backbone.state_dict()))
             self.tokenizer.save_pretrained(folder)
 
     def fingerprint(self) -> str:
@@ -121,6 +123,17 @@ class TextNetwork(nn.Module, WordPieces):
         tokenizer = json.loads(self.tokenizer.backend_tokenizer.to_str())
         rules = {key: value for key, value in tokenizer.items() if key not in ("truncation", "padding")}
         return json.dumps(rules, sort_keys=True).encode()
+
+
+def _smallest(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Return weights in half precision if all of them are the same in it, else as they are.
+
+    >>> [weights["w"].dtype for weights in map(_smallest, ({"w": torch.tensor([0.5])}, {"w": torch.tensor([0.1])}))]
+    [torch.float16, torch.float32]
+    """
+    halves = {name: values.half() if values.is_floating_point() else values for name, values in weights.items()}
+    same = all(torch.equal(halves[name].to(values.dtype), values) for name, values in weights.items())
+    return halves if same else dict(weights)
 
 
 def _noise(token: str, size: int) -> Tensor:

@@ -244,6 +244,12 @@ class Learner:
         return str(stage)
 
     @classmethod
+    def needs_documents(cls, args: Mapping[str, Any]) -> bool:
+        """Return whether a training with these arguments learns from documents; else from the knowledge base alone."""
+        stage = cls.stage_of(args)
+        return stage not in cls.STAGES or cls.STAGES[stage].documents
+
+    @classmethod
     def check(cls, args: Mapping[str, Any]) -> None:
         """Refuse wrong arguments of `fit` before anything is trained.
 

@@ -115,6 +115,7 @@ class AlignArgs(StageArgs):
         pairs: of synonyms an epoch and concept, drawn anew each epoch, at most.
         tokens: word pieces of a name, special tokens included; the rest is cut off.
         encode_batch: texts that are encoded at once; a batch of any size needs memory for so many alone (0 = all).
+        half: round the weights to two bytes a number in the end, which halves the file.
     """
 
     LOOP: ClassVar[Mapping[str, Any]] = MappingProxyType(PUBLISHED)
@@ -126,6 +127,7 @@ class AlignArgs(StageArgs):
     pairs: PositiveInt = 50
     tokens: int = Field(default=25, ge=3)
     encode_batch: NonNegativeInt = 0
+    half: bool = False
 
 
 # --- the component ----------------------------------------------------------------------------------------------------

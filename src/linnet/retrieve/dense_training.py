@@ -44,7 +44,7 @@ from linnet.text.token_batches import TokenText
 from linnet.train.args import TrainArgs
 from linnet.train.checkpoint import key_of
 from linnet.train.judge import Judge, Linked, accuracy, judged, linked_mentions
-from linnet.train.loop import parameter_groups
+from linnet.train.loop import parameter_groups, train
 from linnet.train.negatives import Spared, collisions, hard, random_rows
 from linnet.train.network import tell_loss
 from linnet.train.processes import gathered, rows_before
@@ -396,7 +396,14 @@ def align_synonyms(dense: Dense, dev: Sequence[Document], *, args: Mapping[str, 
         raise DataError(f"dense: no concept of {dense.kb.path} has two names that could be aligned")
     folder, key = args.get("checkpoints"), training_key(dense, (), dev, own)
     judge, on = Judge(dense, lambda: dense.names_file), linked_mentions(dense, dev, None)
-    yield from judged(training, judge, (), dev, linked=on, args=loop, folder=folder, key=key)
+    try:
+        yield from train(training, (), dev, score=judge.score(on), args=loop, folder=folder, key=key)
+    finally:  # what was shown for a score is of other weights
+        dense.hide()
+    if own.half:
+        dense.network.half().float()
+    if on:  # else names are encoded when they are looked for: another stage may come before that
+        dense.show(judge.vectors())
     _tell_loss(dense, on)
 
 

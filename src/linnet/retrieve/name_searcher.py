@@ -173,9 +173,12 @@ class NameSearcher(NetworkComponent[Network]):
         return self.has_learned or "network" in self.made
 
     def save(self, folder: Path) -> None:
-        """Write the component; if it was trained the network, the vectors of all names, and the aliases."""
+        """Write the component; if it was trained the network, the vectors of all names, and the aliases.
+
+        After a stage that learned from names alone they are written only if they were made, as another may follow.
+        """
         super().save(folder)
-        if self.worth_saving:
+        if self.worth_saving and ("names_index" in self.made or not self.learned_names_alone):
             self._shown().save(folder / VECTORS)
         if len(self.learned):
             self.learned.save(folder / ALIASES, self.kb)

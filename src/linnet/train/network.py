@@ -104,7 +104,7 @@ class NetworkComponent(Stage, Generic[Network]):
             self.require_libraries()
             return self.read_network(begin)
         # a stage leaves the one before as it is: copies of the component begin with it too
-        own: Network = begin if self._learns_without_documents(self.stage) else copy.deepcopy(begin)
+        own: Network = begin if self.learned_names_alone else copy.deepcopy(begin)
         return own
 
     @property
@@ -194,6 +194,11 @@ class NetworkComponent(Stage, Generic[Network]):
             yield step
         self.trained = not alone
 
+    @property
+    def learned_names_alone(self) -> bool:
+        """Whether the last stage of training learned from no document."""
+        return self._learns_without_documents(self.stage)
+
     def _learns_without_documents(self, stage: str) -> bool:
         return stage in self.STAGES and not self.STAGES[stage].documents
 
@@ -240,7 +245,7 @@ class NetworkComponent(Stage, Generic[Network]):
         loaded = super().load(folder, kb=kb, partly=partly)
         if (folder / MODEL).is_dir():
             loaded.folder = folder / MODEL
-            if loaded._learns_without_documents(loaded.stage):
+            if loaded.learned_names_alone:
                 loaded.begun = loaded.folder
         return loaded
 
