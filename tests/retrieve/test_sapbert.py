@@ -100,6 +100,52 @@ def near(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> bool:
     return all(torch.allclose(weight, other[name], rtol=0, atol=1e-7) for name, weight in one.items())
 
 
+# --- hierarchy and definitions ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def family(tmp_path: Path) -> KnowledgeBase:
+    """The concepts of `NAMES`: the second is the parent of the last four; two have a definition."""
+    concepts = [
+        Concept(
+            f"X:{i}", tuple(map(Name, texts)), parents=("X:1",) if i > 1 else (), definition="kar mel" if i < 2 else ""
+        )
+        for i, texts in enumerate(NAMES)
+    ]
+    return build(concepts, tmp_path / "family.kb")
+
+
+def test_pairs_of_relatives_come_along(family: KnowledgeBase, bert: str) -> None:
+    training = Alignment(Dense(kb=family, encoder=bert, **PLAIN), AlignArgs(relatives=2, pairs=3))
+    made = training.examples((), epoch=1, rng=np.random.default_rng(1))
+    assert made.shape == (6, 3, 2), "as many pairs as without"
+    for pairs in training.rows[made]:
+        assert (pairs[:, 0] == pairs[:, 1]).all(), "synonyms"
+        if pairs[0, 0]:
+            assert 0 not in pairs[1:], "no stranger, as there are relatives enough"
+    assert training.collate(list(made)).rows.tolist()[:3] == training.rows[made[0, :, 0]].tolist()
+
+
+def test_a_parent_is_nearer_than_a_stranger(family: KnowledgeBase, bert: str) -> None:
+    def nearness(kinship: float) -> tuple[float, float]:
+        vectors = aligned(Dense(kb=family, encoder=bert, **PLAIN), epochs=ENOUGH // 2, kinship=kinship).encode_names(
+            WORDS
+        )
+        means = vectors.reshape(len(NAMES), -1, vectors.shape[1]).mean(axis=1)
+        return float((means[2:] @ means[1]).mean()), float((means[1:] @ means[0]).mean())
+
+    parent, stranger = nearness(0.3)
+    assert parent > stranger + 0.1
+    assert parent > nearness(0.0)[0] + 0.1
+
+
+def test_definitions_are_names(family: KnowledgeBase, bert: str) -> None:
+    dense = Dense(kb=family, encoder=bert, **PLAIN)
+    without, with_them = (Alignment(dense, AlignArgs(definitions=told)) for told in (False, True))
+    assert len(with_them.tokens) == len(without.tokens) + 2
+    assert [len(own) for own in with_them.synonyms] == [5, 5, 4, 4, 4, 4]
+
+
 # --- an encoder for others -------------------------------------------------------------------------------------------
 
 

@@ -114,6 +114,10 @@ class AlignArgs(StageArgs):
         base: the cosine that both are compared with.
         pairs: of synonyms an epoch and concept, drawn anew each epoch, at most.
         tokens: word pieces of a name, special tokens included; the rest is cut off.
+        relatives: parents, children and siblings of a concept whose pairs come in the same batch as one of its own, as
+            negatives that are hard to tell apart; ``batch`` counts all of these as one.
+        kinship: by how much nearer than strangers the names of parents and children may be, a difference of cosines.
+        definitions: the definition of a concept is one of its names.
         encode_batch: texts that are encoded at once; a batch of any size needs memory for so many alone (0 = all).
         half: round the weights to two bytes a number in the end, which halves the file.
     """
@@ -126,6 +130,9 @@ class AlignArgs(StageArgs):
     base: float = Field(default=0.5, ge=-1, le=1)
     pairs: PositiveInt = 50
     tokens: int = Field(default=25, ge=3)
+    relatives: NonNegativeInt = 0
+    kinship: float = Field(default=0.0, ge=0, le=1)
+    definitions: bool = False
     encode_batch: NonNegativeInt = 0
     half: bool = False
 

@@ -427,12 +427,17 @@ class Alignment:
         self.dense, self.args = dense, args
         self.module: nn.Module = dense.network
         names = list(dense.kb.names())
+        texts = [(name.text, name.concept) for name in names] + (_definitions(dense.kb) if args.definitions else [])
         encoder = dense.network.entity
-        self.tokens = framed(encoder, [name.text for name in names], most=min(args.tokens, encoder.window))
-        self.rows = np.array([name.concept for name in names], np.int64)  # (names,)
+        self.tokens = framed(encoder, [text for text, _ in texts], most=min(args.tokens, encoder.window))
+        self.rows = np.array([concept for _, concept in texts], np.int64)  # (names,)
         self.synonyms = self._synonyms()
         self.concepts = len(dense.kb)
         self.namesakes = torch.from_numpy(namesakes(names, concepts=self.concepts))
+        edges = _edges(dense.kb) if args.relatives or args.kinship else np.empty((0, 2), np.int64)
+        self.near = _relatives(edges, {int(self.rows[own[0]]): number for number, own in enumerate(self.synonyms)})
+        both = np.concatenate([edges, edges[:, ::-1]])
+        self.kin = torch.from_numpy(both[:, 0] * self.concepts + both[:, 1])
 
     def _synonyms(self) -> list[Ints]:
         """Return the places of the names of each concept that has several: one of those that are read alike."""
@@ -446,12 +451,27 @@ class Alignment:
         return parameter_groups(self.module, args, no_decay=())
 
     def examples(self, docs: Sequence[Document], *, epoch: int, rng: np.random.Generator) -> Any:  # noqa: ARG002
-        """Return the pairs of synonyms of an epoch as places of names, one array int64 (pairs, 2)."""
-        return np.concatenate([own[_pairs(len(own), self.args.pairs, rng)] for own in self.synonyms])
+        """Return the pairs of synonyms of an epoch as places of names, one array int64 (pairs, 2).
+
+        With relatives an example is a pair and one of each of them, int64 (examples, 1 + relatives, 2), as many pairs
+        in all. Where there are fewer, others are drawn.
+        """
+        pairs = np.concatenate([own[_pairs(len(own), self.args.pairs, rng)] for own in self.synonyms])
+        if not self.args.relatives:
+            return pairs
+        chosen = rng.choice(pairs, max(1, len(pairs) // (1 + self.args.relatives)), replace=False)
+        return np.array([[pair, *self._beside(int(self.rows[pair[0]]), rng)] for pair in chosen])
+
+    def _beside(self, concept: int, rng: np.random.Generator) -> Iterator[Ints]:
+        """Yield a pair of names of as many relatives of a concept as are wanted."""
+        near = rng.permutation(self.near.get(concept, np.empty(0, np.int64)))[: self.args.relatives]
+        others = rng.integers(len(self.synonyms), size=self.args.relatives - len(near))
+        for number in (*near.tolist(), *others.tolist()):
+            yield rng.choice(self.synonyms[number], 2, replace=False)
 
     def collate(self, examples: Sequence[Ints]) -> SynonymBatch:
         """Return tensors of pairs: the first names of all, then the second ones."""
-        places = np.stack(examples).T.ravel()
+        places = np.stack(examples).reshape(-1, 2).T.ravel()
         texts = padded(
             [self.tokens[place] for place in places], padding=self.dense.network.entity.tokenizer.pad_token_id
         )
@@ -465,6 +485,8 @@ class Alignment:
         # beta times the rounding of bfloat16 would be a large error
         with torch.autocast(vectors.device.type, enabled=False):
             similarities = vectors @ vectors.T  # (names, names)
+            if args.kinship:
+                similarities = similarities - args.kinship * torch.isin(self._codes(rows), self.kin.to(rows.device))
             pairs = hard_triplets(similarities, *self.compared(rows), margin=args.margin)
             loss = multi_similarity(similarities, *pairs, alpha=args.alpha, beta=args.beta, base=args.base)
         return {"multi_similarity": loss}
@@ -476,8 +498,40 @@ class Alignment:
         """
         same = rows[:, None] == rows
         itself = torch.eye(len(rows), dtype=torch.bool, device=rows.device)
-        codes = rows[:, None] * self.concepts + rows
-        return same & ~itself, ~same & ~torch.isin(codes, self.namesakes.to(rows.device))
+        return same & ~itself, ~same & ~torch.isin(self._codes(rows), self.namesakes.to(rows.device))
+
+    def _codes(self, rows: Tensor) -> Tensor:
+        """Return a number for each pair of the concepts of a batch, int64 (names, names)."""
+        return rows[:, None] * self.concepts + rows
+
+
+def _definitions(kb: KnowledgeBase) -> list[tuple[str, int]]:
+    """Return the definitions of concepts that have one, with their rows."""
+    return [(text, row) for row in range(len(kb)) if (text := kb[row].definition)]
+
+
+def _edges(kb: KnowledgeBase) -> Ints:
+    """Return the concepts and their parents, int64 (edges, 2)."""
+    edges = [(row, parent) for row in range(len(kb)) for parent in kb.parents(row).tolist()]
+    return np.array(edges, np.int64).reshape(-1, 2)
+
+
+def _relatives(edges: Ints, known: Mapping[int, int]) -> dict[int, Ints]:
+    """Return parents, children and siblings of concepts, those that are known, by what they are known as.
+
+    >>> {concept: near.tolist() for concept, near in _relatives(np.array([[1, 0], [2, 0]]), {0: 5, 1: 6, 2: 7}).items()}
+    {1: [5, 7], 0: [6, 7], 2: [5, 6]}
+    """
+    parents, children = defaultdict(list), defaultdict(list)
+    for child, parent in edges.tolist():
+        parents[child].append(parent)
+        children[parent].append(child)
+    found: dict[int, Ints] = {}
+    for concept in dict.fromkeys(edges.ravel().tolist()):
+        siblings = [other for parent in parents[concept] for other in children[parent]]
+        near = {*parents[concept], *children[concept], *siblings} - {concept}
+        found[concept] = np.array(sorted(known[row] for row in near & known.keys()), np.int64)
+    return found
 
 
 def _pairs(count: int, most: int, rng: np.random.Generator) -> Ints:
