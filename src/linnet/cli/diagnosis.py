@@ -49,6 +49,7 @@ EXTRAS = {
     "oidc": Extra("the workbench with an identity provider", ("pyjwt",)),
     "hub": Extra("linnet push, linnet pull", ("huggingface_hub",)),
     "mcp": Extra("linnet mcp", ("mcp",)),
+    "trees": Extra("boosted trees of the reranker lexical", ("xgboost-cpu",)),
     "tune": Extra("linnet tune", ("optuna",)),
     "ray": Extra("linnet link --ray", ("ray",)),
     "xlsx": Extra("Excel sheets", ("openpyxl",)),

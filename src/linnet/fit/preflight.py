@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from linnet.data import Document
 from linnet.errors import LinnetError
-from linnet.fit.plan import Task, from_dev, needs_documents
+from linnet.fit.plan import Task, from_dev, learner_at, needs_documents
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Pipeline
 
@@ -36,7 +36,10 @@ def check_teachable(
     Raises:
         LinnetError: no documents, a duplicate id, no mention, no dev documents where a part learns from them,
             or not one concept that the knowledge base holds.
+        MissingExtraError: a library that a part needs is not installed.
     """
+    for task in todo:
+        learner_at(pipeline, task.place).require_libraries()
     if not needs_documents(pipeline, todo):
         return
     _check_ids(docs)

@@ -259,6 +259,13 @@ class Learner:
         if cls.STAGES:
             cls.STAGES[cls.stage_of(args)].args.split({key: value for key, value in args.items() if key != "stage"})
 
+    def require_libraries(self) -> None:
+        """Say what to install where a library that it needs is missing: asked before anything is trained.
+
+        Raises:
+            MissingExtraError: one is.
+        """
+
     def owes_nothing(self, args: Mapping[str, Any]) -> bool:  # noqa: ARG002
         """Return whether a training with these arguments learned from no document, and its result is still there.
 
