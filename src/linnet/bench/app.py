@@ -19,11 +19,13 @@ from linnet.bench import (
     dense,
     encode,
     evaluate,
+    everything,
     few,
     generate,
     hierarchical,
     http,
     lexical,
+    peers,
     recognition,
     rerank,
     rerankers,
@@ -50,6 +52,7 @@ def bench() -> None:
 
 
 app.command("kb")(measure_kb)
+app.command("all")(everything.everything)
 app.command("ablation")(ablate.ablation)
 app.command("active")(active.active)
 app.command("collective")(collective.collective)
@@ -61,6 +64,7 @@ app.command("encode")(encode.encode)
 app.command("evaluate")(evaluate.evaluate)
 app.command("http")(http.http)
 app.command("lexical")(lexical.lexical)
+app.command("peers")(peers.peers)
 app.command("recognition")(recognition.recognition)
 app.command("rerank")(rerank.rerank)
 app.command("rerankers")(rerankers.rerankers)

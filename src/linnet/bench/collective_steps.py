@@ -55,8 +55,17 @@ class Row:
         return dataclasses.asdict(self)
 
 
-def measure_all(source: str, *, encoder: str, most: int, cross: bool, data: Path | None) -> list[Row]:
-    """Return a row of each network, then those of documents of different sizes.
+def measure_all(
+    source: str,
+    *,
+    encoder: str,
+    most: int,
+    cross: bool,
+    data: Path | None,
+    counts: Sequence[int] = COUNTS,
+    long: int = LONG,
+) -> list[Row]:
+    """Return a row of each network, then those of documents of different sizes, the last of `long` characters.
 
     Raises:
         RecipeError: the recipe names no corpus or knowledge base.
@@ -83,12 +92,12 @@ def measure_all(source: str, *, encoder: str, most: int, cross: bool, data: Path
         rows.append(_row("collective, spans, int8", count, docs, functools.partial(_find, finds_small, docs)))
     if cross:
         rows.append(_cross(known, encoder, docs))
-    for size in COUNTS:
+    for size in counts:
         made = [_with_mentions(docs, size)]
         for part, what in ((one_pass, rows[0].what), (shipped, rows[3].what)):
             rows.append(_row(what, f"1 of {size} mentions", made, functools.partial(_read, part, made)))
-    long = [_with_length(docs, LONG)]
-    return [*rows, _row(rows[1].what, f"1 of {LONG:,} characters", long, functools.partial(_find, finds, long))]
+    whole = [_with_length(docs, long)]
+    return [*rows, _row(rows[1].what, f"1 of {long:,} characters", whole, functools.partial(_find, finds, whole))]
 
 
 def _by_graph(part: Collective) -> Collective:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import numpy as np
 import typer
@@ -15,14 +15,23 @@ from linnet.data import Candidates, Concept, Document, Mention, Name
 from linnet.evaluate import Options
 from linnet.evaluate import evaluate as compare
 from linnet.evaluate.meter import Meter, mib
+from linnet.evaluate.report import Report
 from linnet.kb import KnowledgeBase
 from linnet.kb.build import build
 
-__all__ = ["evaluate"]
+__all__ = ["Measured", "evaluate", "measure"]
 
 WORD = 8  # characters of a synthetic mention, the blank after it included
 RIGHT = 0.8  # of the mentions have gold first
 FAN = 10  # children of a concept
+
+
+class Measured(NamedTuple):
+    """An evaluation, and what making its documents and doing it took."""
+
+    report: Report
+    making: Meter
+    meter: Meter
 
 
 def evaluate(
@@ -36,13 +45,7 @@ def evaluate(
 ) -> None:
     """Evaluate synthetic predictions with all measures, intervals, slices and errors."""
     listen(quiet=quiet, verbose=verbose)
-    with tempfile.TemporaryDirectory() as folder:
-        kb = build(_concepts(concepts), Path(folder) / "synthetic.kb")
-        with Meter() as making:
-            pairs = list(_pairs(kb, documents, mentions, min(candidates, concepts), np.random.default_rng(seed)))
-        gold, predicted = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
-        with Meter() as meter:
-            report = compare(gold, predicted, kb=kb, options=Options())
+    report, making, meter = measure(documents, mentions, candidates, concepts, seed=seed)
     rows = [
         ("documents", f"{report.documents:,}"),
         ("mentions × candidates", f"{report.mentions['gold']:,} × {min(candidates, concepts):,}"),
@@ -53,6 +56,18 @@ def evaluate(
         ("peak memory meanwhile, documents included", mib(meter.anonymous)),
     ]
     table("evaluation", ("", "measured"), rows, right=(1,))
+
+
+def measure(documents: int, mentions: int, candidates: int, concepts: int, *, seed: int) -> Measured:
+    """Evaluate synthetic predictions of that size."""
+    with tempfile.TemporaryDirectory() as folder:
+        kb = build(_concepts(concepts), Path(folder) / "synthetic.kb")
+        with Meter() as making:
+            pairs = list(_pairs(kb, documents, mentions, min(candidates, concepts), np.random.default_rng(seed)))
+        gold, predicted = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+        with Meter() as meter:
+            report = compare(gold, predicted, kb=kb, options=Options())
+    return Measured(report, making, meter)
 
 
 def _concepts(count: int) -> Iterator[Concept]:

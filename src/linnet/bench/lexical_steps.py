@@ -63,13 +63,15 @@ def _search(kb: KnowledgeBase, texts: Sequence[str], k: int, batch: int) -> dict
         started = time.thread_time()
         index.search(text, k)
         times.append((time.thread_time() - started) * 1e3)
-    started = time.thread_time()
-    index.search_all(texts, k)
-    batch_ms = (time.thread_time() - started) * 1e3 / len(texts)
+    batch_times = []
+    for some in (texts[start : start + batch] for start in range(0, len(texts), batch)):
+        started = time.thread_time()
+        index.search_all(some, k)
+        batch_times.append((time.thread_time() - started) * 1e3 / len(some))
     quantiles = statistics.quantiles(times, n=20)
     return {
         "names": len(index), "open ms": opened * 1e3, "memory MB": peak_resident() / 1e6, "memory before MB": before,
-        "median ms": statistics.median(times), "95 % ms": quantiles[-1], "batch ms": batch_ms,
+        "median ms": statistics.median(times), "95 % ms": quantiles[-1], "batch ms": statistics.median(batch_times),
     }  # fmt: skip
 
 

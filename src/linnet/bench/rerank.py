@@ -20,7 +20,7 @@ COLUMNS = (
 
 def rerank(
     kb: Annotated[str, typer.Option(help="Knowledge base of the corpus: a name or a file.")],
-    corpus: Annotated[str, typer.Option(help="Known corpus; reads its development documents.")] = "bc5cdr",
+    corpus: Annotated[str, typer.Option(help="Corpus or folder; reads its development documents.")] = "bc5cdr",
     data: Annotated[
         Path | None, typer.Option(envvar="LINNET_DATA", help="Folder of the known corpora.", show_default=False)
     ] = None,

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from linnet.corpora.catalog import read_corpus
+from linnet.corpora.splits import split_documents
 from linnet.nn.device import autocast
 from linnet.nn.pooling import Pool
 from linnet.nn.vectors import encode
@@ -51,7 +51,7 @@ def prepare(
     """Return a cross-encoder and the first development documents of a corpus as it reads them."""
     opened = open_kb(kb)
     cross = CrossEncoder(kb=opened, encoder=encoder, top_k=top_k, use_first_stage_scores=False, packing="base")
-    gold = itertools.islice(read_corpus(corpus, split="dev", data=data), documents)
+    gold = itertools.islice(split_documents(corpus, split="dev", data=data), documents)
     before = Abbreviations() >> Ngram(kb=opened, k=top_k)
     docs = before(blind(list(gold), before))
     return cross, [cross.reader.read(doc, cross.resolved(doc)) for doc in docs]

@@ -34,19 +34,19 @@ from linnet.kb import KnowledgeBase
 from linnet.kb.build import build
 from linnet.kb.edit import Edit
 
-__all__ = ["STEPS", "fresh"]
+__all__ = ["STEPS", "answer", "fresh"]
 
 MIB = 2**20
 Times = dict[str, list[float]]
 
 
-def fresh(step: str, **options: object) -> dict[str, Any]:
-    """Run one of the `STEPS` in an interpreter of its own and return what it measured.
+def fresh(step: str, /, *, module: str = "linnet.bench.steps", **options: object) -> dict[str, Any]:
+    """Run one of the `STEPS` of a module in an interpreter of its own and return what it measured.
 
     Raises:
         LinnetError: the step failed; what it had to say went to stderr.
     """
-    command = [sys.executable, "-m", "linnet.bench.steps", step, json.dumps(options)]
+    command = [sys.executable, "-m", module, step, json.dumps(options)]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)  # noqa: S603 - ourselves
     if done.returncode:
         raise LinnetError(f"the step {step!r} of the measurement failed with exit code {done.returncode}")
@@ -193,10 +193,11 @@ STEPS: dict[str, Callable[..., dict[str, Any]]] = {
 }
 
 
-def _main() -> None:
+def answer(steps: Mapping[str, Callable[..., dict[str, Any]]]) -> None:
+    """Do the step that `fresh` has started this interpreter for, and print what it measured."""
     step, options = sys.argv[1:]
     try:
-        measured = STEPS[step](**json.loads(options))
+        measured = steps[step](**json.loads(options))
     except (LinnetError, OSError) as error:
         say(f"linnet: {error}", error=True)
         sys.exit(2)
@@ -204,4 +205,4 @@ def _main() -> None:
 
 
 if __name__ == "__main__":
-    _main()
+    answer(STEPS)

@@ -34,6 +34,7 @@ SERVE = (
     "alembic", "anyio", "argon2-cffi", "fastapi", "httptools", "prometheus-client", "python-multipart", "sqlalchemy",
     "uvicorn", "uvloop",
 )  # fmt: skip
+PEERS = ("flashtext-i18n", "gilda-slim", "nltk", "pyahocorasick", "simstring-fast")
 EXTRAS = {
     "neural": Extra("networks: taggers, encoders, rankers", NEURAL),
     "flair": Extra("the detector flair", ("flair", "safetensors", "torch", "transformers")),
@@ -49,6 +50,7 @@ EXTRAS = {
     "oidc": Extra("the workbench with an identity provider", ("pyjwt",)),
     "hub": Extra("linnet push, linnet pull", ("huggingface_hub",)),
     "mcp": Extra("linnet mcp", ("mcp",)),
+    "peers": Extra("linnet bench peers", PEERS),
     "trees": Extra("boosted trees of the reranker lexical", ("xgboost-cpu",)),
     "tune": Extra("linnet tune", ("optuna",)),
     "ray": Extra("linnet link --ray", ("ray",)),
