@@ -114,9 +114,11 @@ lint: $(VENV)/dev.stamp  ## ruff, format, mypy strict, generated docs up to date
 	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/mypy
 	@$(BIN)/python tools/generate_docs.py --check
+	@$(BIN)/python tools/generate_gallery.py --check
 
-docs: $(VENV)/dev.stamp  ## generate the reference pages from the code
+docs: $(VENV)/dev.stamp  ## generate the reference pages from the code, and the gallery
 	@$(BIN)/python tools/generate_docs.py
+	@$(BIN)/python tools/generate_gallery.py
 
 # MkDocs is no part of what tests need: an environment of its own.
 SITE := .venv-site
