@@ -8,8 +8,21 @@ import time
 from pathlib import Path
 
 import pytest
+from tools.packages.contents import tracked
+from tools.packages.places import PackageError
 
-from tests.elsewhere import PLACES, finish
+from tests.elsewhere import PLACES, finish, main
+
+
+def test_without_git_it_is_said_that_git_is_needed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setattr("tests.elsewhere.ROOT", tmp_path)
+    assert main() == 1
+    assert "install git" in capsys.readouterr().err
+    (tmp_path / ".git").write_text("gitdir: nowhere\n", encoding="utf-8")
+    with pytest.raises(PackageError, match="git says which files"):
+        tracked(tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -186,7 +186,7 @@ def test_split(run: Run, source: Path, tmp_path: Path) -> None:
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
         assert len(list(linnet.read(tmp_path / "a" / name))) == 1
     assert "expected name=share" in run("corpus", "split", source, "-o", tmp_path, "--shares", "train").err
-    assert "add up to 1" in run("corpus", "split", source, "-o", tmp_path, "--shares", "train=0.5").err
+    assert "train=0.5 add up to 0.5" in run("corpus", "split", source, "-o", tmp_path, "--shares", "train=0.5").err
 
 
 def test_splits_tell_of_repeated_texts_and_of_nothing(run: Run, tmp_path: Path) -> None:

@@ -56,6 +56,10 @@ def test_omop_of_a_job(run: Run, recipe: Path, notes: Path, home: Path, tmp_path
     assert (row["note_nlp_id"], row["note_id"], row["offset"], row["lexical_variant"]) == ("5", "7", "8", "seizures")
     assert row["nlp_system"].endswith("; small")
     assert "code=HP:0001250" in row["term_modifiers"]
+    assert "--to-option made_by=NAME" not in done.err
+    assert "--to-option made_by=NAME" in run("corpus", "convert", shards, tmp_path / "o.csv", "--to", "omop").err
+    folder = run("corpus", "convert", shards, f"{tmp_path}/new/", "--to", "omop")
+    assert "expected the name of a file" in folder.err
     assert run("corpus", "convert", notes, tmp_path / "note.csv", "--to", "omop_note").code == 0
     read = run("corpus", "stats", out, "--from", "omop")
     assert read.code == 2

@@ -61,6 +61,12 @@ def test_concepts_of_a_corpus(run: Run, home: Path, kb: KnowledgeBase, gold: Pat
     assert "concepts of: " in run("kb", "info", "part").out
 
 
+def test_a_corpus_without_gold_tells_nothing_of_what_survives(run: Run, kb: KnowledgeBase, tmp_path: Path) -> None:
+    found = tmp_path / "found.jsonl"
+    found.write_text(dumps(Document("7", "Fits.", mentions=(Mention(0, 4, concepts=("HP:0001250",)),))) + "\n")
+    assert "contains no gold concepts" in run("kb", "diff", kb.path, kb.path, "--corpus", found).err
+
+
 def test_ids_of_files_and_bridges(run: Run, home: Path, kb: KnowledgeBase, tmp_path: Path) -> None:
     (tmp_path / "ids.tsv").write_text("# chosen\nHP:0002069\tTonic-clonic seizure\n\n")
     arguments = ("kb", "subset", kb.path, "-o", "part", "--ids", tmp_path / "ids.tsv", "--ids", "HP:0000118")

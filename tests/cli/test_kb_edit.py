@@ -84,7 +84,7 @@ def test_retire_and_merge(run: Run, mine: Path) -> None:
     ("arguments", "said"),
     [
         (("add", "mine"), "nothing to add"),
-        (("add", "mine", "a.tsv", "--id", "X:3"), "nothing to add"),
+        (("add", "mine", "a.tsv", "--id", "X:3"), "files and --id are two ways"),
         (("add", "mine", "a.tsv", "--name", "x", "--from", "table"), "are for one concept, with --id"),
         (("add", "mine", "--id", "X 3", "--name", "x"), "--id 'X 3' contains a blank"),
         (("retire", "mine", "0004322"), "no concept '0004322' in mine.kb; did you mean 'HP:0004322'?"),

@@ -37,7 +37,15 @@ def test_without_a_command_the_help_is_shown(run: Run) -> None:
 
 def test_unknown_commands_and_options(run: Run) -> None:
     assert run("lnik").code == 2
+    assert "did you mean 'link'?" in run("lnik").err
+    assert "there are: link, query" in run("bogus").err
+    assert "linnet link 'No fits'" in " ".join(run("No fits").err.split())
     assert run("link", "--no-such").code == 2
+
+
+def test_completion_is_installed_by_the_whole_command_alone(run: Run) -> None:
+    for command in ("kb", "corpus", "bench"):
+        assert "--install-completion" not in run(command, "--help").out
 
 
 def test_no_message_moves_the_cursor_or_passes_for_another(run: Run, tmp_path: Path, home: Path) -> None:

@@ -161,6 +161,12 @@ def test_edits_of_what_a_recipe_has_built_are_told(data: Path) -> None:
         assert len(build_kb(sources("a.tsv"), data=data)) == 3
 
 
+@pytest.mark.usefixtures("data")
+def test_a_terminology_that_anybody_may_fetch_is_said_to_be_one() -> None:
+    with pytest.raises(KnowledgeBaseError, match="linnet kb build --from rxnorm --download` fetches it"):
+        open_kb("rxnorm")
+
+
 def test_a_knowledge_base_is_found_by_its_version(data: Path) -> None:
     first = build_kb(sources("a.tsv"), data=data)
     copy = first.path.with_name("a-copy.kb")

@@ -58,6 +58,8 @@ def test_byte_order_mark_is_dropped(tmp_path: Path) -> None:
         ("word".encode("utf-16-le"), "NUL byte at offset 1", 1),
         (b"PK\x03\x04rest", "ZIP archive", None),
         (b"%PDF-1.7", "PDF", None),
+        (b"{\\rtf1 Dear", "RTF", None),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1", "Word or Excel", None),
         (gzip.compress(b"word" * 1000, mtime=0)[:-9], "truncated", None),
         (gzip.compress(b"word" * 1000, mtime=0)[:20], "truncated", None),
         (b"\x1f\x8b\x08\x00garbage that is no deflate stream", "damaged", None),

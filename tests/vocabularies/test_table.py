@@ -167,7 +167,10 @@ def test_a_last_row_that_is_none_means_a_truncated_file(tmp_path: Path, end: str
 
 def test_ids_without_a_prefix_are_told(tmp_path: Path) -> None:
     text = "id\tname\nZ:1\tx\nD000001\ty\n7\tz\n"
-    with pytest.warns(LinnetWarning, match=r"t.tsv: 2 of 3 ids have no prefix, for example 'D000001'.*prefix=MESH"):
+    with pytest.warns(
+        LinnetWarning,
+        match=r"t.tsv: 2 of 3 ids have no prefix, for example 'D000001'.*--prefix LOCAL makes LOCAL:D000001",
+    ):
         assert len(read(tmp_path, text)) == 3
     assert len(read(tmp_path, text, prefix="MESH")) == 3
 

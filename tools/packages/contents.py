@@ -14,6 +14,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from tools.packages.places import PackageError
+
 SHIPPED = {"src/linnet/": "linnet/", "recipes/": "linnet/recipes/shipped/"}
 LARGEST = 8_000_000  # bytes of a wheel: far more than code, and far less than a terminology or a network
 
@@ -22,10 +24,17 @@ def tracked(root: Path) -> dict[str, Path]:
     """Return the files of a working tree by their names: those that git knows, in an unpacked source archive all.
 
     What git does not know may be anything: notes of patients that lie in the folder, too.
+
+    Raises:
+        PackageError: git is not installed, or does not tell.
     """
     if (root / ".git").exists():
         command = ["git", "ls-files", "-z", "--cached"]
-        listed = subprocess.run(command, cwd=root, capture_output=True, check=True).stdout
+        try:
+            listed = subprocess.run(command, cwd=root, capture_output=True, check=True).stdout
+        except (OSError, subprocess.CalledProcessError) as error:
+            why = getattr(error, "stderr", b"") or str(error).encode()
+            raise PackageError(f"git says which files are packed, and does not: {os.fsdecode(why).strip()}") from error
         names: Iterable[str] = filter(None, os.fsdecode(listed).split("\0"))
     else:
         names = (path.relative_to(root).as_posix() for path in root.rglob("*") if "__pycache__" not in path.parts)

@@ -46,7 +46,7 @@ SMALL = 0.0001  # below it a p-value says no more: it takes mentions for indepen
 
 
 def ablation(
-    sources: Annotated[list[str], typer.Argument(metavar="RECIPE...", help="Names or files of recipes.")],
+    sources: Annotated[list[str], typer.Argument(metavar="RECIPE", help="Names or files of recipes.")],
     data: Corpora = None,
     vary: Annotated[
         list[str] | None,

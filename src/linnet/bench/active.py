@@ -44,24 +44,24 @@ LEAST_P = 0.0001
 def active(
     recipe: Annotated[str, typer.Argument(help="Recipe that names a corpus and a knowledge base.")],
     trained: Annotated[
-        str, typer.Option("--trained", help="Recipe that models are trained by; linking alone if mentions are given.")
+        str, typer.Option("--trained", help="Recipe to train; one that only links gets the mentions of the corpus.")
     ] = "own_lexical",
     untrained: Annotated[
         str, typer.Option("--untrained", help="Recipe that suggests mentions until there is a model.")
     ] = "dictionary",
     strategies: Annotated[str, typer.Option(help="Strategies, with commas between.")] = ",".join(STRATEGIES),
-    seeds: Annotated[int, typer.Option(min=1, help="Curves of each strategy.")] = 5,
-    most: Annotated[int, typer.Option(min=5, help="Documents that are read at most.")] = 100,
+    seeds: Annotated[int, typer.Option(min=1, help="Number of curves of each strategy.")] = 5,
+    most: Annotated[int, typer.Option(min=5, help="Read at most so many documents.")] = 100,
     overlooked: Annotated[
         float, typer.Option(min=0, max=1, help="Share of mentions overlooked in documents without suggestions.")
     ] = 0.0,
     led: Annotated[
-        float, typer.Option(min=0, max=1, help="Share of mentions without a suggestion overlooked beside suggestions.")
+        float, typer.Option(min=0, max=1, help="Share of mentions overlooked beside suggestions of others.")
     ] = 0.0,
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder; curves that are there are kept.")] = Path(
         "active"
     ),
-    workers: Annotated[int, typer.Option(min=1, help="Curves at once.")] = 1,
+    workers: Annotated[int, typer.Option(min=1, help="Number of curves that are made at the same time.")] = 1,
     data: Corpora = None,
     docs: Docs = None,
     as_json: AsJson = False,

@@ -1,4 +1,4 @@
-"""``linnet bench``: speed and memory on real text, measured the same way everywhere."""
+"""``linnet bench``: speed, memory and comparisons of recipes on real text, measured the same way everywhere."""
 
 from __future__ import annotations
 
@@ -43,12 +43,16 @@ from linnet.recipes.config import load, open_kb
 
 __all__ = ["app"]
 
-app = App(help="Measure speed and memory on real text.", no_args_is_help=True)
+app = App(
+    help="Measure speed and memory, and what parts of recipes are worth, on real text.",
+    no_args_is_help=True,
+    add_completion=False,
+)
 
 
 @app.callback()
 def bench() -> None:
-    """Measure speed and memory on real text."""
+    """Measure speed and memory, and what parts of recipes are worth, on real text."""
 
 
 app.command("kb")(measure_kb)

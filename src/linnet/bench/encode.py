@@ -27,8 +27,8 @@ def encode(
 ) -> None:
     """Turn texts of 16 to 512 tokens into vectors, in float32, in bfloat16, and in int8 by ONNX Runtime.
 
-    Plain code reads 32 texts after the other as they come. The share is what texts need in multiplications, a second,
-    of what one large matrix product of the encoder's size reaches here.
+    ``plain/s`` is what simple code reaches, which reads 32 texts at a time as they come. ``share`` compares the
+    multiplications a second with those of one large matrix product of the encoder's size on this machine.
     """
     from linnet.bench.encode_steps import measure, prepare, setting  # noqa: PLC0415 - imports PyTorch
 

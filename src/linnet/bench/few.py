@@ -54,13 +54,20 @@ class Outcome:
 
 
 def few(
-    source: Annotated[str, typer.Argument(metavar="RECIPE", help="Recipe that names a corpus and a knowledge base.")],
+    source: Annotated[
+        str,
+        typer.Argument(metavar="RECIPE", help="Recipe whose corpus and knowledge base are used; it is not trained."),
+    ],
     trained: Annotated[
         list[str],
-        typer.Option("--trained", metavar="RECIPE", help="Recipe to train, with changes behind blanks; repeatable."),
+        typer.Option(
+            "--trained",
+            metavar="RECIPE",
+            help="Recipe to train and measure, with changes behind blanks: 'own train.tagger.epochs=2'; repeatable.",
+        ),
     ],
     documents: Annotated[str, typer.Option(help="Numbers of documents, with commas between.")] = SIZES,
-    seeds: Annotated[int, typer.Option(min=1, help="Orders of the documents.")] = 3,
+    seeds: Annotated[int, typer.Option(min=1, help="Number of random orders of the documents.")] = 3,
     data: Corpora = None,
     docs: Docs = None,
     as_json: AsJson = False,

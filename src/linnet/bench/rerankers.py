@@ -34,7 +34,7 @@ SMALL = 0.0001  # below it a p-value says no more: it takes mentions for indepen
 
 def rerankers(
     sources: Annotated[
-        list[str], typer.Argument(metavar="RECIPE...", help="Recipes of one corpus, each with a cross-encoder.")
+        list[str], typer.Argument(metavar="RECIPE", help="Recipes of one corpus, each with a cross-encoder.")
     ],
     folder: Annotated[Path, typer.Option(help="Folder for trained models; later runs reuse it.")] = Path("rerankers"),
     data: Corpora = None,

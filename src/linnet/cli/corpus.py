@@ -18,7 +18,7 @@ from linnet.cli.common import App, Quiet, Verbose, listen, progress, say_lost, t
 from linnet.cli.fetching import fetching
 from linnet.cli.inputs import refuse_overwriting
 from linnet.cli.link_options import ToOption
-from linnet.cli.outputs import writer_options
+from linnet.cli.outputs import names_maker, note_sources, writer_options
 from linnet.cli.terminal import say
 from linnet.corpora import FORMATS, fitting, format_of, options_of, write
 from linnet.corpora.catalog import CORPORA, Corpus, corpus_named, read_corpus, splits_of
@@ -41,7 +41,9 @@ __all__ = ["app"]
 
 logger = logging.getLogger(__name__)
 
-app = App(help="Convert, count, check, split and prepare annotated documents.", no_args_is_help=True)
+app = App(
+    help="Convert, count, check, split and prepare annotated documents.", no_args_is_help=True, add_completion=False
+)
 
 Source = Annotated[str, typer.Argument(help="File, folder, glob, -, or a known corpus with its split: bc5cdr:dev.")]
 Data = Annotated[
@@ -127,11 +129,14 @@ def convert(
     else:
         given = _parse_options(format, options)
         found = documents(source, format=format, data=data, faults=faults, options=given)
-    docs = progress(found, what="documents", quiet=quiet)
+    sources: set[str] = set()
+    docs = note_sources(progress(found, what="documents", quiet=quiet), sources)
     dropped: Counter[str] = Counter()
     count = write(fitting(docs, target, dropped, told), output, format=target, kb=base, options=told)
     logger.info("%s: %s documents", output, f"{count:,}")
     say_lost(dropped, target)
+    if "pred" in sources and names_maker(target, told):
+        logger.info("%s does not say which pipeline found these mentions: --to-option made_by=NAME does", output)
 
 
 # --- stats and check -------------------------------------------------------------------------------------------------

@@ -81,7 +81,7 @@ def evaluate(
         str | None, typer.Option(help="Training documents of the systems: adds slices of seen and unseen concepts.")
     ] = None,
     protocol: Annotated[
-        str, typer.Option(help=f"Mentions that headline, slices and tests count: {', '.join(PROTOCOLS)}.")
+        str, typer.Option(help=f"Mentions that count (docs/measures.md): {', '.join(PROTOCOLS)}.")
     ] = "in-kb",
     rule: Annotated[
         str, typer.Option(help="Answers with several concepts: all-of = all must be right, any-of = one is enough.")
@@ -176,7 +176,10 @@ def _read_predictions(path: str, *, as_predicted: bool) -> list[Document]:
         ]
     sources = {mention.source for doc in docs for mention in doc.mentions or ()}
     if sources == {"gold"}:
-        raise LinnetError(f"{path} contains only gold mentions; if a system made them, use --as-predicted")
+        raise LinnetError(
+            f"{path} contains only gold mentions: gold comes first, then what systems found; if a system made them, "
+            "use --as-predicted"
+        )
     return docs
 
 

@@ -22,9 +22,9 @@ Name = Annotated[str, typer.Argument(metavar="OWNER/NAME", help="Repository at t
 def push(
     source: Annotated[str, typer.Argument(help="Trained folder, or knowledge base (name or file).")],
     name: Name,
-    public: Annotated[bool, typer.Option("--public", help="Let everybody read it; a new one is private else.")] = False,
+    public: Annotated[bool, typer.Option("--public", help="Let everybody read it; otherwise private.")] = False,
     licence: Annotated[str, typer.Option("--license", help="Its licence, as the Hub calls it: apache-2.0, …")] = "",
-    yes: Annotated[bool, typer.Option("--yes", help="Push although something speaks against it.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Push despite a licence or path that speaks against it.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be pushed; send nothing.")] = False,
     quiet: Quiet = False,
     verbose: Verbose = False,

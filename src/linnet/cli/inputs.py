@@ -192,7 +192,7 @@ def _of_corpus(text: str) -> Iterator[Document]:
 
     name, _, split = text.rpartition(":")
     if name.partition("/")[0] not in CORPORA:
-        hint = did_you_mean(name, CORPORA) or "; linnet corpus stats --help lists them"
+        hint = did_you_mean(name, CORPORA) or f"; there are: {', '.join(CORPORA)}"
         raise LinnetError(f"{text}: there is no corpus {name!r}{hint}; if this is a text, write it to a file")
     return read_corpus(name, split=split)
 

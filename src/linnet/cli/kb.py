@@ -17,7 +17,11 @@ from linnet.vocabularies.export import write_table
 
 __all__ = ["app"]
 
-app = App(help="Build, list, describe, search, export and compare knowledge bases.", no_args_is_help=True)
+app = App(
+    help="Build, list, describe, search, export and compare knowledge bases.",
+    no_args_is_help=True,
+    add_completion=False,
+)
 
 
 app.command("build")(kb_build.build)

@@ -143,7 +143,11 @@ def diff(
     refuse_overwriting([corpus], [output], data=data)
     survived = None
     if corpus is not None:
-        survived = differ.survival(gold_ids(documents(corpus, data=data)), before, after)
+        if not (gold := gold_ids(documents(corpus, data=data))):
+            raise LinnetError(
+                f"--corpus: {corpus} contains no gold concepts: is it annotated, or what a pipeline found?"
+            )
+        survived = differ.survival(gold, before, after)
     changes = progress(differ.diff(before, after), what="changes", quiet=quiet)
     counts: Counter[str] = Counter()
     shown: dict[str, list[Change]] = {kind: [] for kind in KINDS}

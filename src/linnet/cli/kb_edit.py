@@ -31,7 +31,7 @@ def add(
     vocabulary: FromOption = None,
     options: ReaderOption = None,
     id: Annotated[str, typer.Option("--id", help="Id of one concept, new or known.")] = "",
-    name: Annotated[str, typer.Option(help="Its preferred name.")] = "",
+    name: Annotated[str, typer.Option(help="Its preferred name; of a known concept, another name.")] = "",
     synonyms: Annotated[list[str] | None, typer.Option("--synonym", help="Another name; repeatable.")] = None,
     types: Annotated[list[str] | None, typer.Option("--type", "--types", help="A semantic type; repeatable.")] = None,
     definition: Annotated[str, typer.Option(help="Its definition.")] = "",
@@ -41,10 +41,14 @@ def add(
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Add concepts to a knowledge base, or names, types and parents to known concepts; nothing is removed."""
+    """Add concepts to a knowledge base, or names, types and parents to known concepts; nothing is removed.
+
+    To remove or correct a name, export the knowledge base, edit the file and build it again (docs/terminologies.md).
+    """
     listen(quiet=quiet, verbose=verbose)
     if bool(files) == bool(id):
-        raise LinnetError("nothing to add: give FILE… with --from, or one concept with --id and --name")
+        why = "files and --id are two ways" if files else "nothing to add"
+        raise LinnetError(f"{why}: give FILE… with --from, or one concept with --id and --name")
     if len(id.split()) > 1:
         raise LinnetError(f"--id {id!r} contains a blank: expected a prefix and a local id, such as LOCAL:17")
     one = Concept(
@@ -68,7 +72,7 @@ def add(
 
 def retire(
     kb: Base,
-    ids: Annotated[list[str], typer.Argument(metavar="ID...", help="The concepts to retire.")],
+    ids: Annotated[list[str], typer.Argument(metavar="ID", help="The concepts to retire.")],
     successor: Annotated[str, typer.Option(help="The concept that replaces them.")] = "",
     dry_run: DryRun = False,
     quiet: Quiet = False,
@@ -84,7 +88,7 @@ def retire(
 def merge(
     kb: Base,
     kept: Annotated[str, typer.Argument(metavar="KEPT", help="The concept that stays.")],
-    others: Annotated[list[str], typer.Argument(metavar="OTHER...", help="The concepts that become part of it.")],
+    others: Annotated[list[str], typer.Argument(metavar="OTHER", help="The concepts that become part of it.")],
     dry_run: DryRun = False,
     quiet: Quiet = False,
     verbose: Verbose = False,

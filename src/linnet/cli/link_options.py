@@ -59,7 +59,10 @@ Texts = Annotated[
 ]
 Columns = Annotated[
     str | None,
-    typer.Option(metavar="id=ID,text=NOTE", help="Columns of a table or query; default: those called so."),
+    typer.Option(
+        metavar="id=ID,text=NOTE",
+        help="Columns of a table or query with id and text; default: those with usual names (docs/inputs.md).",
+    ),
 ]
 Query = Annotated[
     str | None, typer.Option(help="SELECT to read from a database: --query 'select id, text from notes'.")
@@ -95,7 +98,7 @@ Changes = Annotated[
 ]
 OfType = Annotated[
     list[str] | None,
-    typer.Option("--type", "--types", help="Link only to concepts of this type, or of T1,T2; repeatable."),
+    typer.Option("--type", "--types", help="Link only to concepts of this type; several with commas; repeatable."),
 ]
 Under = Annotated[list[str] | None, typer.Option(help="Link only to this concept and its descendants; repeatable.")]
 Ids = Annotated[
@@ -106,13 +109,13 @@ Fresh = Annotated[
     bool, typer.Option("--fresh", help="Link everything afresh; ignore what an interrupted job finished.")
 ]
 Overwrite = Annotated[
-    bool, typer.Option("--overwrite", help="Replace an output that was changed since Linnet wrote it, or is another's.")
+    bool, typer.Option("--overwrite", help="Replace an output that people or other programs changed or made.")
 ]
 
 
 Only = Annotated[
     list[str] | None,
-    typer.Option(help=f"Write only mentions that are this, or A1,A2, of {', '.join(ASSERTIONS)}; repeatable."),
+    typer.Option(help=f"Write only mentions with this assertion: {', '.join(ASSERTIONS)}; several with commas."),
 ]
 
 Forms = Annotated[
@@ -120,13 +123,13 @@ Forms = Annotated[
     typer.Option(metavar="FILE", help="TSV or CSV of short forms and what they mean in your texts; repeatable."),
 ]
 Workers = Annotated[
-    int | None, typer.Option(min=1, help="Link in so many processes; write shards into the folder -o OUT/.")
+    int | None, typer.Option(min=1, help="Number of processes that link; they write shards into the folder -o OUT/.")
 ]
 Ray = Annotated[
     str | None,
     typer.Option(metavar="ADDRESS", help="The same on a Ray cluster: its address, or local."),
 ]
-ShardDocuments = Annotated[int, typer.Option(min=1, help="Documents a shard, of a job that writes shards.")]
+ShardDocuments = Annotated[int, typer.Option(min=1, help="Documents in each shard of a job (-o OUT/).")]
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Link a sample, and say what the whole will cost; write nothing.")
 ]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import importlib
 import io
+import shlex
 import sys
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -12,7 +14,7 @@ from typer.core import TyperGroup
 
 from linnet.cli.common import TERMINAL, App, show_version
 from linnet.cli.terminal import stop
-from linnet.errors import LinnetError
+from linnet.errors import LinnetError, did_you_mean
 from linnet.reporter import reporting
 
 __all__ = ["app", "run"]
@@ -44,6 +46,12 @@ class Commands(TyperGroup):
         """Return the names of all commands, in the order of ``--help``."""
         return list(COMMANDS)
 
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find the command that is named first; of one that there is not, say what may have been meant."""
+        if args and args[0] not in COMMANDS:
+            ctx.fail(f"No such command {args[0]!r}{_meant(args[0])}")
+        return super().resolve_command(ctx, args)
+
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002 - click's signature
         """Import a command, or return None where there is none of this name."""
         if cmd_name not in COMMANDS:
@@ -57,6 +65,13 @@ class Commands(TyperGroup):
         command = typer.main.get_command(found)
         command.name = cmd_name
         return command
+
+
+def _meant(name: str) -> str:
+    """Return what may have been meant by a command that there is not: another one, or a text or file to link."""
+    if " " in name or Path(name).exists():
+        return f"; to link a text or a file: linnet link {shlex.quote(name)}"
+    return did_you_mean(name, COMMANDS) or f"; there are: {', '.join(COMMANDS)}"
 
 
 app = App(

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from linnet.kb.terminologies import Terminologies
     from linnet.scale.resumable import Unfinished
 
-__all__ = ["Outputs", "writer_options"]
+__all__ = ["Outputs", "names_maker", "note_sources", "writer_options"]
 
 CHANGING = ("gsc", "pubtator")  # formats that change texts and spans; the writer of CoNLL tells what it loses itself
 # What a pipeline adds to its answers, which nobody expects there, and what the writer of GSC+ tells itself.
@@ -128,9 +128,7 @@ class Outputs:
 
     def _told(self, format: str, linker: Pipeline) -> Mapping[str, Any]:
         """Return what the writer is told: the options, and which pipeline it is where it asks for that."""
-        if FORMATS[format].read is not None or MADE_BY not in writer_options_of(format):
-            return self.options
-        return {MADE_BY: made_by(linker), **self.options}
+        return {MADE_BY: made_by(linker), **self.options} if names_maker(format, self.options) else self.options
 
     def _count_losses(self, docs: Iterable[Document]) -> Iterator[Document]:
         """Yield documents, and count what the format changes in them or drops."""
@@ -149,6 +147,18 @@ class Outputs:
         made_by = f"Pipeline: {linker.name} ({linker!r}), Linnet {__version__}"
         with replacing(self.page or STDIO) as page:
             write_html(docs, page, kb=linker.concepts, title=title, notice=[made_by])
+
+
+def names_maker(format: str, options: Mapping[str, Any]) -> bool:
+    """Return whether a format names the pipeline that found the mentions, and the options of its writer do not."""
+    return FORMATS[format].read is None and MADE_BY in writer_options_of(format) and MADE_BY not in options
+
+
+def note_sources(docs: Iterable[Document], sources: set[str]) -> Iterator[Document]:
+    """Yield documents, and put into `sources` who made their mentions: ``gold``, ``user``, ``pred``."""
+    for doc in docs:
+        sources.update(mention.source for mention in doc.mentions or ())
+        yield doc
 
 
 def made_by(linker: Pipeline) -> str:

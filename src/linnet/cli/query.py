@@ -39,7 +39,7 @@ Base = KnowledgeBase | Terminologies | None  # what the documents were linked to
 
 Only = Annotated[
     list[str] | None,
-    typer.Option(help=f"Only mentions that are this, or A1,A2, of {', '.join(ASSERTIONS)}; repeatable."),
+    typer.Option(help=f"Only mentions with this assertion: {', '.join(ASSERTIONS)}; several with commas."),
 ]
 Limit = Annotated[int, typer.Option(min=1, help="Rows to show; -o writes all.")]
 
@@ -49,15 +49,17 @@ def query(
     concepts: Annotated[list[str] | None, typer.Option("--concept", help="Documents with this concept.")] = None,
     others: Annotated[list[str] | None, typer.Option("--with", help="… and with this one too; repeatable.")] = None,
     under: Annotated[bool, typer.Option("--under", help="Count all concepts below these too.")] = False,
-    above: Annotated[float | None, typer.Option(min=0, max=1, help="Only mentions at least so probable.")] = None,
+    above: Annotated[
+        float | None, typer.Option(min=0, max=1, help="Only mentions with at least this probability.")
+    ] = None,
     only: Only = None,
     by: Annotated[
         str | None,
         typer.Option(metavar="COLUMN", help="Count by a value of meta: year; of a date: visit:year, visit:month."),
     ] = None,
-    together: Annotated[bool, typer.Option("--together", help="Concepts in the same documents.")] = False,
-    lift: Annotated[bool, typer.Option("--lift", help="Sort these by lift, not by count.")] = False,
-    least: Annotated[int, typer.Option(min=1, help="Documents that such a concept must share.")] = 1,
+    together: Annotated[bool, typer.Option("--together", help="Count the concepts in the same documents.")] = False,
+    lift: Annotated[bool, typer.Option("--lift", help="With --together: sort by lift, not by count.")] = False,
+    least: Annotated[int, typer.Option(min=1, help="With --together: they share so many documents.")] = 1,
     document: Annotated[str | None, typer.Option(metavar="ID", help="The concepts of this document.")] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write to .csv, .parquet or .jsonl.")] = None,
     kb: Annotated[str | None, typer.Option(help="Knowledge base of --under and of names; default: the job's.")] = None,

@@ -49,7 +49,7 @@ class _Verdict(NamedTuple):
 
 
 def reproduce(
-    sources: Annotated[list[str], typer.Argument(metavar="RECIPE...", help="Names or files of recipes.")],
+    sources: Annotated[list[str], typer.Argument(metavar="RECIPE", help="Names or files of recipes.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for predictions and reports.")] = OUTPUT,
     out: Annotated[Path | None, typer.Option("--out", hidden=True)] = None,  # what -o was called
     data: Corpora = None,

@@ -54,12 +54,12 @@ AGAIN = 1.0  # seconds until a worker that died is replaced
 
 Data = Annotated[
     Path | None,
-    typer.Option(help="Folder of the workbench: its database, models and exports. Must be given, but for --link."),
+    typer.Option(help="Folder of the workbench: its database, models and exports. Needed without --link or --demo."),
 ]
 Host = Annotated[str, typer.Option(help="Address to listen at; 0.0.0.0 for all of this machine.")]
 Port = Annotated[int, typer.Option(min=0, max=65535, help="Port to listen at.")]
 Beside = Annotated[
-    bool, typer.Option("--worker/--no-worker", help="Train, predict and export too, in a process beside it.")
+    bool, typer.Option("--worker/--no-worker", help="Also start a process that trains, predicts and exports.")
 ]
 OidcFile = Annotated[
     Path | None,
@@ -252,7 +252,7 @@ def _greet(host: str, link: str | None, port: int, *, demo: bool = False) -> Non
     """Print where the workbench is and, until an administrator has a password, the link that sets it."""
     where = shown_address(host, port)
     if link is not None:
-        say(f"set the first password, once and within a day: {where}/#link={link}")
+        say(f"open this once, within a day, to set the first password: {where}/#link={link}")
     say(f"Linnet listens at {where}")
     if demo:
         say("open that address in a browser: the demo asks for no password; Ctrl+C ends it")

@@ -15,7 +15,7 @@ __all__ = ["backup", "restore"]
 
 
 def backup(
-    archive: Annotated[Path, typer.Argument(metavar="FILE", help="Zip file to make; it must not be there.")],
+    archive: Annotated[Path, typer.Argument(metavar="FILE", help="Zip file to make; it must not exist yet.")],
     data: DataFolder,
     database: Database = None,
     with_kb: Annotated[

@@ -45,7 +45,7 @@ KeysFile = Annotated[
     ),
 ]
 Everybody = Annotated[
-    bool, typer.Option("--without-keys", help="With --link: answer other machines although there are no keys.")
+    bool, typer.Option("--without-keys", help="With --link: answer other machines, though they send no key.")
 ]
 Workers = Annotated[int, typer.Option(min=1, help="With --link: processes that answer, each with all pipelines.")]
 LongestText = Annotated[int, typer.Option("--max-text", min=1, help="With --link: characters of one text, at most.")]

@@ -82,7 +82,7 @@ def train(
     if not todo:
         raise RecipeError(recipe, [f"pipeline: no part learns, so there is nothing to train; {OWN} learn"])
     if not read.learns_from and needs_documents(pipeline, todo):
-        raise RecipeError(recipe, ["corpus: missing; name the corpus to train on"])
+        raise RecipeError(recipe, ["corpus: missing; name the corpus to train on: --corpus, or corpus in the recipe"])
     docs, dev = _documents(read.learns_from, data)
     if read.chosen_on == "dev":
         pipeline.seen = pipeline.seen.with_documents(dev=list(dev_documents(read.corpus, data=data)))

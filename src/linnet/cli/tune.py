@@ -75,14 +75,14 @@ def _make_search(
         raise LinnetError(f"unknown split {split!r}, expected one of {', '.join(SPLITS)}{did_you_mean(split, SPLITS)}")
     read = read_recipe(recipe, changes=changes)
     if not read.corpus:
-        raise RecipeError(recipe, ["corpus: missing; name the corpus to tune on"])
+        raise RecipeError(recipe, ["corpus: missing; name the corpus to tune on: --corpus, or corpus in the recipe"])
     train = list(split_documents(read.learns_from, split="train", data=data))
     scored = read.corpus if known == "dev" else read.learns_from
     if known == "dev" and not has_split(scored, "dev"):
         raise RecipeError(recipe, [f"corpus: {scored} has no dev split to score on; use --split cv"])
     opened = read.open_kb(data=data) if kb is None else open_kb(kb)
     if opened is None:
-        raise RecipeError(recipe, ["kb: missing; name a knowledge base in the recipe or give one"])
+        raise RecipeError(recipe, ["kb: missing; name a knowledge base: --kb, or kb in the recipe"])
     dev = list(dev_documents(scored, data=data))
     return Search(source=recipe, kb=opened, train=train, dev=dev, split=known, score=score, changes=changes)
 

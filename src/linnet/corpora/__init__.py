@@ -256,7 +256,7 @@ def check_place(path: str | Path, format: str) -> None:
     """
     _check(format, WRITABLE, "written")
     if not FORMATS[format].write_folder:
-        if Path(path).is_dir():
+        if Path(path).is_dir() or str(path).endswith("/"):
             raise FormatError(path, "is a folder, expected the name of a file to write")
     elif str(path) == STDIO:
         raise LinnetError(f"{format} is a folder of files and cannot go to standard output: name a folder")

@@ -209,6 +209,5 @@ def _cure(ours: str) -> str:
         return f"{cure}; a table of notes, not of mentions, is read with --from table"
     if ours != DOCUMENT_TEXT:
         return cure
-    return (
-        f"; say where the texts are: linnet corpus convert --texts FOLDER, in Python read_mentions(path, texts){cure}"
-    )
+    where = "linnet corpus convert --texts FOLDER, in Python read_mentions(path, texts)"
+    return f"; a CSV of mentions holds no texts: say where they are: {where}{cure}"

@@ -129,7 +129,7 @@ def find(source: str | Path, suffixes: Sequence[str]) -> list[Found]:
         if others := Counter(suffix(item.path) or "no suffix" for item in rest if not texts or item.path not in texts):
             named = ", ".join(f"{ending} ({count})" for ending, count in others.most_common(5))
             logger.warning(
-                "%s: %d files were not read, their suffixes are of other kinds: %s", source, others.total(), named
+                "%s: %d files were not read, as they end in none that is known: %s", source, others.total(), named
             )
         return found
     if str(source) == STDIO or not WILD.search(str(source)) or os.path.lexists(path):

@@ -40,8 +40,7 @@ def split(docs: Sequence[Document], shares: Mapping[str, float], *, seed: int = 
     >>> {name: len(part) for name, part in parts.items()}
     {'train': 8, 'dev': 2}
     """
-    if any(share < 0 for share in shares.values()) or abs(sum(shares.values()) - 1) > 1e-9:
-        raise LinnetError(f"shares must be at least 0 and add up to 1, found {dict(shares)}")
+    _check_shares(shares)
     ids = [doc.id for doc in docs]
     if len(set(ids)) < len(ids):
         counts = Counter(ids)
@@ -69,6 +68,14 @@ def repeated(docs: Sequence[Document]) -> int:
 def _text(doc: Document) -> tuple[str, str]:
     """Return what documents of one text have in common; one without text is like no other."""
     return doc.text, "" if doc.text else doc.id
+
+
+def _check_shares(shares: Mapping[str, float]) -> None:
+    total = sum(shares.values())
+    if any(share < 0 for share in shares.values()) or abs(total - 1) > 1e-9:
+        found = ", ".join(f"{name}={share:g}" for name, share in shares.items())
+        expected = "shares must be at least 0 and add up to 1, such as train=0.8,dev=0.2"
+        raise LinnetError(f"{expected}; {found} add up to {total:g}")
 
 
 def has_split(corpus: str, split: str) -> bool:
@@ -125,8 +132,8 @@ def _folder(corpus: str) -> Path:
     if not folder.is_dir():
         if folder.is_file():
             raise LinnetError(f"corpus {corpus!r} is a file, expected a folder: linnet corpus split makes one")
-        hint = did_you_mean(corpus, CORPORA) or f"; known are {', '.join(sorted(CORPORA))}"
-        hint += "; of your own documents, linnet corpus split makes a folder"
+        hint = did_you_mean(corpus, CORPORA) or f"; known are {', '.join(sorted(CORPORA))};"
+        hint += " of your own documents, linnet corpus split makes a folder"
         raise LinnetError(f"corpus {corpus!r} is neither a known corpus nor a folder{hint}")
     return folder
 

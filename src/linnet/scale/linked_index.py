@@ -189,7 +189,8 @@ def _build(shards: Shards, part: Path) -> None:
     except duckdb.Error as error:
         said = str(error).partition("\n")[0]
         what = shards.documents[0].parent if len(shards.documents) > 1 else shards.documents[0]
-        raise FormatError(what, f"these are no linked documents, or damaged: {said}") from error
+        expected = "expected JSON Lines or a job's folder, as linnet link writes them"
+        raise FormatError(what, f"these are no linked documents, or damaged; {expected}: {said}") from error
     finally:
         connection.close()
     for path in part.glob("build.db*"):

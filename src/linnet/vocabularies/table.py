@@ -133,7 +133,8 @@ def _warn_bare(seen: Mapping[str, int], source: _Source) -> None:
     if bare:
         message = (
             f"{source.path}: {len(bare):,} of {len(seen):,} ids have no prefix, for example {bare[0]!r}: they agree "
-            "with those of no corpus and no other terminology; the option prefix=MESH makes MESH:D000001 of D000001"
+            f"with those of no corpus and no other terminology; --prefix LOCAL makes LOCAL:{bare[0]} of it "
+            "(in a recipe or from Python: prefix)"
         )
         warn(message)
 
