@@ -75,6 +75,7 @@ def test_tables_of_the_user_name_concepts_or_ids(kb: KnowledgeBase, tmp_path: Pa
         ("She is short of breath and looks pale.", [("short of breath", "X:4"), ("looks pale", "X:10")]),
         ("No fits.", [("fits", "X:6")]),
         ("Pale stools.", []),  # an adjective of something else
+        ("Pale today, breathless climbing stairs.", [("Pale", "X:10"), ("breathless climbing stairs", "X:4")]),
         ("Ribs slightly broad, no fractures.", [("Ribs broad", "X:5")]),
         ("The ribs are broad.", [("ribs broad", "X:5")]),
         ("Nasal septum deviated.", [("Nasal septum deviated", "X:13")]),

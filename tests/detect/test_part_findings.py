@@ -48,6 +48,9 @@ def find(kb: KnowledgeBase, text: str) -> list[tuple[str, str]]:
     [
         ("Raised CRP.", [("Raised CRP", "X:1")]),
         ("CRP up at 19.", [("CRP up", "X:1")]),
+        ("K+ 6.1 (high).", [("K+ 6.1 (high", "X:3")]),
+        ("Raised CRP, urea normal.", [("Raised CRP", "X:1")]),
+        ("Kreatinin erhöht.", [("Kreatinin erhöht", "X:9")]),
         ("CRP is 42 (H).", [("CRP H", "X:1")]),
         ("CRP remains mildly elevated.", [("CRP elevated", "X:1")]),
         ("Hb 9.8 (L).", [("Hb 9.8 (L", "X:2")]),

@@ -14,6 +14,12 @@ from linnet.pipeline.context import Context
 
 EXPECTED = {
     "affirmed": """
+I would be grateful if you could see this man with [haematuria].
+Echo: no thrombus, [LA severely dilated], no effusion.
+No new lesion, [liver edge 3 cm], shifting dullness absent.
+Vorerkrankungen: Schlaganfall ohne Residuen, [Herzinsuffizienz].
+PMH: [diverticulosis], [hyperparathyroidism].
+He presented with a two week history of [cough].
 He has [asthma].
 [Anaemia] prob chronic disease.
 No change in her [cough].
@@ -41,6 +47,10 @@ MRI in 2019 showed [cerebellar atrophy], seen 2024.
 PMH: [AF] on apixaban.
 ECG: murmur as before, [ejection murmur] not heard in 2022, seen 2024.""",
     "negated": """
+She denied any [palpitations] or [syncope].
+Blood tests ruled out [diabetes].
+No formal [thought disorder].
+Schluckbeschwerden werden verneint, ebenso [Fieber] und [Nachtschweiß].
 No [fever], [chills] or [night sweats].
 Patient denies [chest pain], [dyspnea], and [palpitations].
 [Hepatomegaly] was not present.
@@ -63,6 +73,10 @@ No [focal deficit].
 [JVP not raised].
 [Aszites] nicht nachweisbar.""",
     "uncertain": """
+Liver palpable. [Ascites] ?. Pitting oedema.
+I doubt that this is [angina].
+V. a. [Schlafapnoe].
+An [adenomyosis] may be there as well.
 ?[TIA]
 [TIA]?
 Findings are consistent with [sarcoidosis].
@@ -89,6 +103,9 @@ Lives with her husband, who has [dementia].
 Two of her sisters have [hypothyroidism].
 As far as she knows nobody has had [epilepsy].""",
     "hypothetical": """
+Review in 6 weeks, sooner for [swelling] or [confusion].
+Consented re [pancreatitis], [bleeding].
+Call 999 for [chest pain].
 Return if [fever] or [vomiting].
 Risk of [bleeding] and [infection] was explained.
 To be seen again should [leg weakness] or [incontinence] develop.
@@ -103,6 +120,10 @@ Midazolam for [seizures] lasting more than five minutes.
 Safety net: [weakness], [incontinence].
 Annual [retinopathy] screening.""",
     "historical": """
+Z. n. [Hepatitis].
+Her [vomiting] has completely resolved.
+AKI? [Fever] on admission, but this resolved.
+PMH: [gallstones] s/p cholecystectomy.
 History of [pneumonia].
 He had [febrile seizures] as a child.
 [Rash] has resolved.

@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Self, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -34,11 +34,14 @@ from linnet.pipeline.aliases import Aliases, Key
 from linnet.pipeline.component import is_reviewed
 from linnet.pipeline.learner import made_once
 from linnet.text.known_forms import CLINICAL, clinical, read_senses
-from linnet.text.languages import language_of
+from linnet.text.languages import is_german, language_of
 from linnet.text.misspelt import Misspelt
 from linnet.text.normalise import basic
 from linnet.text.pieces import pieces
 from linnet.text.short_forms import ShortForms
+
+if TYPE_CHECKING:
+    from linnet.detect.german import GermanSearch
 
 __all__ = ["Dictionary"]
 
@@ -294,7 +297,7 @@ class Dictionary(Detector):
         everyday: names that are one everyday word ("Art", "Drive", "Ice") are found; not wanted of drugs in letters.
         short_forms: what forms mean that no document defines: "clinical" (Linnet's table) or files, the last wins.
         informal: the language of notes is read, too: everyday names (*short of breath*, `linnet.detect.informal`) and
-            statements (*ears small*, *ribs are slightly broad*).
+            statements (*ears small*, *ribs are slightly broad*); in German texts German names (`linnet.detect.german`).
         typos: longer words that no name holds are read as the word of a name that is one edit away, if there is one.
         language: "de", "en", "es" or "fr": only names with this tag, or with none, are found, in the word forms of the
             language; "" = all, as English. The table of `short_forms`, `informal` and `typos` only know English.
@@ -393,6 +396,12 @@ class Dictionary(Detector):
         return LaySearch(self._search)
 
     @made_once
+    def _german(self) -> GermanSearch:
+        from linnet.detect.german import GermanSearch  # noqa: PLC0415 - most texts are not German
+
+        return GermanSearch(self._search)
+
+    @made_once
     def _surfaces(self) -> SurfaceSearch:
         return SurfaceSearch.of(self.learned.surfaces.keys, language_of(self.language))
 
@@ -412,6 +421,8 @@ class Dictionary(Detector):
             matches = learned_matches(matches, more, self.learned.surfaces)
         if self._search.informal:
             matches = [*matches, *self._lay.matches(batch, view, texts)]
+            german = [number for number, text in enumerate(texts) if is_german(text.text)]
+            matches += self._german.within(batch, texts, german) if german else []
         findings = gather([match for match in matches if wanted[match.concept]] if wanted else matches)
         if len(self.learned.found):
             findings = list(self._trusted(batch, findings))

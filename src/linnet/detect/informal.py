@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Iterator, Sequence
 
@@ -33,14 +34,18 @@ class LaySearch(Search):
     LONGEST_WITH_INSERTION = 0
 
     def __init__(self, search: Search) -> None:
-        entries = []
+        entries, seen = [], set[str]()
+        known = functools.cache(lambda names: search.known_name(names.split("|")))
         self._kinds: dict[tuple[str, ...], str] = {}
         for pattern, names, *kind in rows("linnet.text", "lay_names.tsv"):
-            found = search.known_name(names.split("|"))
+            found = known(names)
             if found is None:
                 continue
             for words in itertools.product(*(word.split("/") for word in pattern.split())):
                 phrase = " ".join(words)
+                if phrase in seen:
+                    continue
+                seen.add(phrase)
                 entries.append(KbName(found.name, found.concept, phrase, "exact", "", "", preferred=True))
                 if kind:
                     self._kinds[tuple(content_words(phrase))] = kind[0]

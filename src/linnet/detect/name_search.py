@@ -41,6 +41,7 @@ DESCRIBING = (*ADJECTIVE, "ly")
 LONGEST_STATED = 4  # words of a name that may be turned round
 LONGEST_HEAD, LONGEST_TAIL = 3, 2  # words before and behind what ties a noun to what it is like
 _LINKS = np.unique(np.array([word_code(word)[0] for word in listed("link", "letter_words.tsv")], np.uint64))
+_DOING = frozenset(listed("doing", "letter_words.tsv"))
 MOST_PHRASES, LONGEST_PHRASE = 8, 6
 
 
@@ -306,8 +307,12 @@ class View:
         return self.runs[first] == self.runs[last] and all(gap == Gap.JOIN for gap in between)
 
     def follows(self, at: int) -> int:
-        """Return how a phrase that goes on with the word `at` does so: 1 with a bearer of findings, else 2."""
-        return 1 if stem(self.surfaces[at].lower()) in BEARERS else 2
+        """Return how a phrase that goes on with the word `at` does so: 1 with a bearer of findings, else 2.
+
+        A number, an hour of the day and what somebody does ("breathless climbing stairs") describe a bearer, too.
+        """
+        word = self.surfaces[at].lower()
+        return 1 if stem(word) in BEARERS or word[0].isdigit() or word in _DOING else 2
 
     def phrases(self, at: int) -> list[Phrase]:
         """Return the phrases that the conjunction at `at`, or the slash before it, joins, in the order of the text."""

@@ -41,7 +41,7 @@ _STOP_WORDS: Final = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)*")
 # What may stand between something and its quality behind it: nothing, a dotted line, what opens or ends a value.
 _OPEN: Final = re.compile(r"\s*(?:\.{2,}|…|[:=~<>(\[↑↗↓↘-]|\+)?[ \t]*|[.,/*^×-]|%?[ \t]*[)\]]?[ \t]*[(\[]?")
 _TIED: Final = re.compile(r"\s*|-")
-_AND: Final = re.compile(r"\s*(?:,|/|&|\+)\s*")
+_AND: Final = re.compile(r"\s*(?:,|/|&|\s\+)\s*")  # the plus of K+ is no conjunction
 _VALUE: Final = re.compile(r"x?\d")
 
 Target = tuple[int, int]  # the name and the concept of a finding
@@ -140,6 +140,8 @@ class PartSearch:
             if reached is None:
                 continue
             quality, at, apart = reached
+            if quality == NORMAL and apart:
+                continue  # that may be the next of a list: "raised LDH, urate normal"
             if quality == NORMAL:
                 return None
             words = (*part, at) if at >= part.stop else (at, *part)

@@ -17,18 +17,36 @@ import re
 import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Final
 
 from linnet.errors import DataError, did_you_mean
 from linnet.text import tokens, variants
 from linnet.text.normalise import APOSTROPHES
 from linnet.text.wordlists import listed
 
-__all__ = ["ENGLISH", "LANGUAGES", "Language", "language_of"]
+__all__ = ["ENGLISH", "LANGUAGES", "Language", "is_german", "language_of"]
 
 SHORT = 4  # letters; shorter words have no endings
 LONGEST = 64  # characters of a word; longer runs are sequences or noise
 SOFT = "\u00ad"  # soft hyphen: is inside a word, and nothing in its normal form
 
+GERMAN_LEAST: Final = 3  # different words of those below that make a text German
+GERMAN_HINTS: Final = (
+    " und ",
+    "kein",
+    "Kein",
+    " eine",
+    "Z. n.",
+    "Z.n.",
+    "V. a.",
+    "V.a.",
+    "bds.",
+)  # one of which a German text has
+GERMAN: Final = re.compile(
+    r"\b(?:und|der|die|das|des|dem|den|mit|bei|bds|[Kk]ein|[Kk]eine[nr]?|nicht|eine?r?|ist|wurde|zur|zum|von|vom"
+    r"|seit|ohne|links|rechts|beidseits|wegen|nach|unter|auf|aus|wir|sie|sich|im|Z\. ?n|V\. ?a|geb"
+    r"|bekannt|Anamnese|Befund)\b"
+)
 _Rules = tuple[tuple[re.Pattern[str], str], ...]
 
 
@@ -110,6 +128,15 @@ class Language:
             return one if known(one) else found[0]
 
         return self.compound.sub(join, text)
+
+
+def is_german(text: str) -> bool:
+    """Return whether a text is German, by its commonest words.
+
+    >>> is_german("Kein Fieber, keine Atemnot, Husten seit Tagen."), is_german("He died in the Mit und Die Inn.")
+    (True, False)
+    """
+    return any(hint in text for hint in GERMAN_HINTS) and len(set(GERMAN.findall(text))) >= GERMAN_LEAST
 
 
 def language_of(code: str) -> Language:

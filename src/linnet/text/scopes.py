@@ -62,6 +62,15 @@ def find_scopes(text: str, start: int, end: int, is_taken: Taken, meant: Mapping
     return _Reaches(words, where, found).all()
 
 
+def _states(item: Sequence[str]) -> bool:
+    """Whether an item of a list says something of its own: *LA dilated*, *liver edge 3 cm*.
+
+    >>> [_states(item.split()) for item in ("LA severely dilated", "liver edge 3 cm", "rash", "dilated")]
+    [True, True, False, False]
+    """
+    return len(item) > 1 and (item[-1] in words_of("state") or any(word.isdigit() for word in item))
+
+
 class _Reaches:
     """The reaches of the triggers of one sentence."""
 
@@ -72,6 +81,8 @@ class _Reaches:
         self._turns = {one.first for one in stops if one.trigger.reach == "sentence"}
         self._polar = {one.first: one.last for one in found if one.trigger.kind in POLAR}
         self._ends = set(self._polar.values())
+        denials = [one for one in found if one.trigger.kind == "negated" and one.trigger.direction != "backward"]
+        self._denials = {one.first for one in denials}
 
     def all(self) -> list[Scope]:
         """Return the scopes of all triggers."""
@@ -152,6 +163,12 @@ class _Reaches:
         if trigger.reach == "phrase":
             return False
         item = words[: words.index(",")] if "," in words else words
+        return self._is_own(item, trigger, joined=not OR.isdisjoint(words), rest=rest)
+
+    def _is_own(self, item: Sequence[str], trigger: Trigger, *, joined: bool, rest: int | None) -> bool:
+        """Whether an item of a list says something of its own; a denial is repeated at `rest` if each item has one."""
+        if trigger.kind == "negated" and not joined and (rest in self._denials or _states(item)):
+            return True
         return not words_of("clause").isdisjoint(item)
 
     def _backward(self, one: Found) -> Scope:

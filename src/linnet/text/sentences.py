@@ -50,8 +50,8 @@ BULLET: Final = re.compile(r"(?:[-*+•·▪●◦‣–—►✓o]|\[[ xX]?\])\
 LISTS = "sentences.tsv"
 ABBREVIATIONS: Final = {word: kind for kind in ("never", "number", "seldom") for word in listed(kind, LISTS)}
 LONGEST: Final = max(map(len, ABBREVIATIONS))
-SHOUTED, STARTERS, LETTERED, JOINING = (
-    frozenset(listed(kind, LISTS)) for kind in ("shouted", "starter", "lettered", "joining")
+SHOUTED, STARTERS, LETTERED, JOINING, SPACED = (
+    frozenset(listed(kind, LISTS)) for kind in ("shouted", "starter", "lettered", "joining", "spaced")
 )
 
 WRAP_LEAST, WRAP_SURE, WRAP_MOST = 40, 60, 140  # characters; nobody wraps narrower or wider than the first and last
@@ -223,8 +223,8 @@ def _judge_short(token: str, word: str, previous: str, *, at_start: bool, starte
         number = word[:1].isdigit() or FIGURE.fullmatch(word) is not None
         return (kind == "seldom" and starter) or (kind == "number" and not number)
     if len(token) == 1 and token.isalpha():
-        if at_start or (token.islower() and word[:1].isdigit()):
-            return False  # an item of an enumeration, somebody's initial, "p. 12"
+        if at_start or (token.islower() and word[:1].isdigit()) or (previous + token).lower() in SPACED:
+            return False  # an item of an enumeration, somebody's initial, "p. 12", "Z. n. Struma"
         return token.islower() or starter or previous.lower() in LETTERED or previous[-1:].isdigit()
     if len(token) < 3 and token.isdigit():
         return not at_start and previous[-1:] not in {":", ";"}

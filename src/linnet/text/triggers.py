@@ -32,6 +32,7 @@ __all__ = [
 ]
 
 TOKEN: Final = re.compile(r"\w+(?:'t\b)?|\?{1,2}|[;:,()/&]|[-=]>|→|(?<!\S)(?:-{1,2}|=)(?!\S)|[–—]")
+ENDS: Final = ("", "\n", ".", ",", ";", ")")  # behind a question mark that questions what stands before it
 SIGNS: Final = frozenset(["?", "??", "->", "=>", "→", "-", "--", "=", "–", "—"])
 YEAR: Final = re.compile(r"(?:19|20)\d\d(?!\d)")
 NAME: Final = r"([A-ZÄÖÜ][a-zäöüß]{2,20})\b"
@@ -119,8 +120,8 @@ def _sign(match: re.Match[str], end: int) -> str:
     if match[0][0] != "?":
         return "-"
     before = match.string[match.start() - 1 : match.start()]
-    follows = match.string[match.end() : end]
-    return "x?" if before.strip(" \t\r\n(/:;,–-") or not follows.strip() else "?x"
+    follows = match.string[match.end() : end].lstrip(" \t\r")
+    return "x?" if before.strip(" \t\r\n(/:;,–-") or follows[:1] in ENDS else "?x"
 
 
 def past_years(text: str) -> frozenset[str]:

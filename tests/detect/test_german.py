@@ -1,0 +1,72 @@
+"""German letters read with a terminology in English."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from linnet.data import Concept, Document, Name
+from linnet.detect.dictionary import Dictionary
+from linnet.kb import KnowledgeBase
+from linnet.kb.build import build
+from linnet.pipeline import Pipeline, Sentences
+from linnet.text.wordlists import rows
+
+NAMES = ("Seizure", "Fever", "Pes planus", "Atrial fibrillation", "Type II diabetes mellitus", "Headache", "Neck pain")
+
+
+@pytest.fixture(scope="module")
+def kb(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
+    concepts = [Concept(f"X:{number}", (Name(name),)) for number, name in enumerate(NAMES)]
+    return build(concepts, tmp_path_factory.mktemp("german") / "small.kb")
+
+
+def find(kb: KnowledgeBase, *texts: str, informal: bool = True) -> list[tuple[str, str]]:
+    """Return the words and the first name of the concept of each mention."""
+    pipeline = Pipeline(Sentences(), Dictionary(kb=kb, informal=informal))
+    docs = pipeline([Document(str(number), text) for number, text in enumerate(texts)])
+    return [
+        (doc.surface(one), kb[int(one.candidates.rows[0])].name)
+        for doc in docs
+        for one in doc.mentions or ()
+        if one.candidates
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        (
+            "Z. n. zwei Krampfanfällen, kein Fieber, keine Allergien.",
+            [("Krampfanfällen", "Seizure"), ("Fieber", "Fever")],
+        ),
+        ("Die Füße: Knick-Senkfüße mit der Zeit und nicht schlimm.", [("Knick-Senkfüße", "Pes planus")]),
+        (
+            "Bekannt sind das Vorhofflimmern und der Diabetes mellitus Typ 2.",
+            [("Vorhofflimmern", "Atrial fibrillation"), ("Diabetes mellitus Typ 2", "Type II diabetes mellitus")],
+        ),
+        ("Kein Bezug: er hat kein Leiden und die Mutter ist gesund.", []),
+    ],
+)
+def test_german_names_are_found_in_german_texts(kb: KnowledgeBase, text: str, found: list[tuple[str, str]]) -> None:
+    assert find(kb, text) == found
+    assert find(kb, text, informal=False) == []
+    english = "He has fever."  # texts are read together, each in its language
+    assert find(kb, english, text, english) == [("fever", "Fever"), *found, ("fever", "Fever")]
+
+
+def test_english_texts_are_not_read_as_german(kb: KnowledgeBase) -> None:
+    assert find(kb, "A case of Fieber and Krampfanfall, as the Germans say.") == []
+
+
+def test_a_terminology_without_such_names_finds_nothing(tmp_path: Path) -> None:
+    small = build([Concept("X:0", (Name("Zebra"),))], tmp_path / "small.kb")
+    assert find(small, "Kein Fieber, keine Krampfanfälle und nicht krank.") == []
+
+
+def test_the_table_is_well_formed() -> None:
+    lines = rows("linnet.text", "german_names.tsv")
+    forms = [form for some, _ in lines for form in some.split("|")]
+    assert len(set(forms)) == len(forms) > 1000
+    assert all(form == form.strip() and form for form in forms)
