@@ -12,7 +12,7 @@ EXTRAS = (
     "accelerate", "alembic", "anyio", "argon2", "cryptography", "dask", "duckdb", "fastapi", "fsspec", "httpx2",
     "huggingface_hub", "jwt", "mcp", "onnx", "onnxruntime", "optuna", "pandas", "prometheus_client", "psycopg",
     "pyarrow", "python_multipart", "ray", "safetensors", "spacy", "sqlalchemy", "starlette", "tokenizers", "torch",
-    "transformers", "uvicorn", "xgboost",
+    "transformers", "uvicorn",
 )  # fmt: skip
 MISSING = [name for name in EXTRAS if importlib.util.find_spec(name) is None]
 # modules that are left half imported when one is not there

@@ -11,7 +11,7 @@ import pytest
 
 from linnet.data import Concept, Document, Mention, Name
 from linnet.detect.gold import Gold
-from linnet.errors import LinnetError
+from linnet.errors import LinnetError, MissingExtraError
 from linnet.fit.plan import Task
 from linnet.fit.preflight import check_teachable
 from linnet.kb import KnowledgeBase
@@ -78,3 +78,24 @@ def test_few_known_concepts_are_warned_of(pipeline: Pipeline, caplog: pytest.Log
 def test_what_needs_no_dev_documents_is_not_asked_for_them(pipeline: Pipeline) -> None:
     check_teachable(pipeline, [Task((1,), "ngram")], [DOC], [])
     check_teachable(Pipeline(Gold()), [], [replace(DOC, mentions=(replace(SEIZURE, concepts=None),))], [])
+
+
+def test_a_missing_library_is_told_before_anything_is_trained(
+    pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing(_: Decide) -> None:
+        raise MissingExtraError("torch", extra="neural", wanted_by="decide")
+
+    monkeypatch.setattr(Decide, "require_libraries", missing)
+    with pytest.raises(MissingExtraError, match=r"pip install 'linnet\[neural\]'"):
+        check_teachable(pipeline, DECIDE, [DOC], [DOC])
+
+
+def test_no_documents_are_needed_where_names_alone_teach(kb: KnowledgeBase) -> None:
+    pytest.importorskip("torch")
+    from linnet.retrieve.dense import Dense
+
+    names = Pipeline(Gold(), Dense(kb=kb), kb=kb)
+    check_teachable(names, [Task((1,), "dense", {"stage": "align"})], (), ())
+    with pytest.raises(LinnetError, match="no documents to train on"):
+        check_teachable(names, [Task((1,), "dense")], (), ())

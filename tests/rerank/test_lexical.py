@@ -14,24 +14,14 @@ from linnet.checksums import LIST
 from linnet.corpora.catalog import read_corpus
 from linnet.data import Candidates, Document
 from linnet.detect.gold import Gold
-from linnet.errors import (
-    DataError,
-    FormatError,
-    KnowledgeBaseError,
-    LinnetWarning,
-    MissingExtraError,
-    PipelineError,
-    RecipeError,
-)  # fmt: skip
+from linnet.errors import DataError, FormatError, KnowledgeBaseError, LinnetWarning, PipelineError, RecipeError
 from linnet.fit.fitting import CrossFitted
-from linnet.fit.plan import Task
-from linnet.fit.preflight import check_teachable
 from linnet.kb import KnowledgeBase
 from linnet.kb.build import build
 from linnet.pipeline import Fuse, Pipeline, fused_names
 from linnet.pipeline.component import Step
 from linnet.recipes import config, saving
-from linnet.rerank import lexical, trees
+from linnet.rerank import lexical
 from linnet.rerank.lexical import Lexical
 from linnet.retrieve.bm25 import Bm25
 from linnet.retrieve.earlier import Earlier
@@ -177,30 +167,6 @@ def test_it_is_saved(mesh: KnowledgeBase, corpus: list[Document], ranker: Lexica
     again = config.load(tmp_path / "saved")
     docs = [doc.spans_only() for doc in corpus[:5]]
     assert again(docs) == (before(mesh) >> ranker)(docs)
-
-
-def test_trees_change_scores_and_are_saved(
-    mesh: KnowledgeBase, corpus: list[Document], ranker: Lexical, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pytest.importorskip("xgboost")
-    monkeypatch.setitem(trees.SETTINGS, "min_child_weight", 0)  # else a few mentions grow none
-    boosted = trained(mesh, corpus, trees=20)
-    texts = "type 2 diabetes", "sugar sickness", "renal disease", "cold"
-    plain, found = linked(ranker, mesh, *texts), linked(boosted, mesh, *texts)
-    assert [set(one.rows.tolist()) for one in plain] == [set(one.rows.tolist()) for one in found]
-    assert plain != found
-    boosted.save(tmp_path)
-    assert linked(Lexical.load(tmp_path, kb=mesh), mesh, *texts) == found
-    with pytest.raises(RecipeError, match="trees: -1 must be 0 or more"):
-        Lexical(kb=mesh, trees=-1)
-
-
-def test_trees_without_their_library_are_told_before_training(
-    mesh: KnowledgeBase, corpus: list[Document], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'linnet\[trees\]'"):
-        check_teachable(before(mesh) >> Lexical(kb=mesh, trees=5), [Task((2,), "lexical")], corpus, ())
 
 
 def test_parts_of_a_fusion_are_heard_by_name(

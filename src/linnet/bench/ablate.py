@@ -18,7 +18,6 @@ from linnet.data import Document
 from linnet.errors import LinnetError, RecipeError
 from linnet.evaluate.rows import NOTHING, PageTable
 from linnet.recipes.config import read_recipe, recipes
-from linnet.text.files import read_text, replacing
 
 if TYPE_CHECKING:
     from linnet.bench.ablation import Ablation, Outcome, Row
@@ -88,9 +87,7 @@ def ablation(
                 print(json.dumps({"recipe": name, "corpus": f"{task.recipe.corpus}:{SPLIT}", **asdict(row)}))
         made = [cells_of(name, row, one) for row, one in zip(rows, outcomes, strict=True)]
         if docs is not None:  # after each recipe, for the next may take an hour
-            page = shown.put(read_text(docs), made)
-            with replacing(docs) as stream:
-                stream.write(page)
+            shown.write(docs, made)
         cells += made
     if not as_json:
         table("", shown.columns, cells, right=range(shown.texts, len(shown.columns)))

@@ -17,7 +17,7 @@ import typer
 from linnet.cli.common import AsJson, Corpora, Docs, Quiet, Verbose, check_docs, listen, table
 from linnet.errors import LinnetError, did_you_mean
 from linnet.evaluate.rows import NOTHING, PageTable
-from linnet.text.files import read_text, replacing
+from linnet.text.files import replacing
 
 if TYPE_CHECKING:
     from linnet.bench.active_loop import Setting
@@ -100,9 +100,7 @@ def _show(setting: Setting, curves: Curves, folder: Path, docs: Path | None, *, 
         stream.write(picture(curves, title=", trained by ".join(names)))
     cells = [[*names, row.strategy, *_figures(row)] for row in rows]
     if docs is not None:
-        page = TABLE.put(read_text(docs), cells)
-        with replacing(docs) as stream:
-            stream.write(page)
+        TABLE.write(docs, cells)
     if as_json:
         for row in rows:
             print(json.dumps({"recipe": setting.source, "trained": setting.trained, **asdict(row)}))

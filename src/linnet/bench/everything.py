@@ -18,7 +18,7 @@ from linnet.cli.terminal import clean, duration, say
 from linnet.errors import FormatError, LinnetError, did_you_mean
 from linnet.evaluate.rows import NOTHING, PageTable
 from linnet.home import home, read_json, writable
-from linnet.text.files import read_text, replacing
+from linnet.text.files import replacing
 
 __all__ = ["DROP", "TABLE", "Line", "compare", "everything"]
 
@@ -89,9 +89,7 @@ def everything(
     before = _read(path)
     lines, missed = _run(chosen, before, quiet=quiet)
     if docs is not None:
-        page = TABLE.put(read_text(docs), list(map(_cells, lines)))
-        with replacing(docs) as stream:
-            stream.write(page)
+        TABLE.write(docs, list(map(_cells, lines)))
     if as_json:
         for line in lines:
             print(json.dumps(line._asdict()))

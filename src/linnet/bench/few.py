@@ -20,7 +20,6 @@ from linnet.evaluate.rows import NOTHING, PageTable
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Pipeline
 from linnet.recipes.config import load, read_recipe
-from linnet.text.files import read_text, replacing
 
 __all__ = ["Outcome", "few", "learn"]
 
@@ -94,9 +93,7 @@ def few(
             if as_json:
                 print(json.dumps({"corpus": recipe.corpus, **asdict(one)}))
         if docs is not None:  # after each recipe, for the next may take an hour
-            page = TABLE.put(read_text(docs), mine)
-            with replacing(docs) as stream:
-                stream.write(page)
+            TABLE.write(docs, mine)
         cells += mine
     if not as_json:
         table("", TABLE.columns, cells, right=range(TABLE.texts, len(TABLE.columns)))

@@ -16,7 +16,6 @@ from linnet.cli.terminal import say
 from linnet.errors import LinnetError, did_you_mean
 from linnet.evaluate.rows import NOTHING, PageTable
 from linnet.recipes.config import read_recipe
-from linnet.text.files import read_text, replacing
 
 __all__ = ["MEASURES", "NGRAM", "PEERS", "RECIPE", "SIMILAR", "TABLE", "WINDOW", "Peer", "peers"]
 
@@ -106,9 +105,7 @@ def _tell(rows: Sequence[Mapping[str, Any]], docs: Path | None, *, as_json: bool
     ours = next((row["per reference"] for row in rows if row["peer"] == "linnet"), None)
     cells = [_cells(row, ours) for row in rows]
     if docs is not None:
-        page = TABLE.put(read_text(docs), cells)
-        with replacing(docs) as stream:
-            stream.write(page)
+        TABLE.write(docs, cells)
     if as_json:
         for row in rows:
             print(json.dumps(row))

@@ -99,9 +99,6 @@ def _flashtext(names: Names) -> Find:
 
 
 def _gilda(names: Names) -> Find:
-    os.environ.setdefault(
-        "PYSTOW_HOME", tempfile.mkdtemp(prefix="linnet-bench-")
-    )  # where it would keep what it downloads
     from gilda import Grounder, Term  # noqa: PLC0415
     from gilda.ner import annotate  # noqa: PLC0415
     from gilda.process import normalize  # noqa: PLC0415
@@ -200,6 +197,7 @@ def _step(name: str, kb: str, data: str | None, seconds: float) -> dict[str, Any
     """Return what was measured of a finder; `kb` is copied, so that nothing of it is made yet."""
     place = None if data is None else Path(data)
     with tempfile.TemporaryDirectory(prefix="linnet-bench-") as folder:
+        os.environ.setdefault("PYSTOW_HOME", folder)  # where gilda would keep what it downloads
         copy = build(KnowledgeBase.open(kb).concepts(), Path(folder) / "copy.kb")
         made = _make(name, copy)
         gold = list(split_documents("gsc_plus", split="dev", data=place))

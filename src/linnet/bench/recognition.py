@@ -11,7 +11,6 @@ import typer
 
 from linnet.cli.common import AsJson, Corpora, Docs, Quiet, Verbose, check_docs, listen, table
 from linnet.evaluate.rows import NOTHING, PageTable
-from linnet.text.files import read_text, replacing
 
 __all__ = ["TABLE", "recognition"]
 
@@ -65,7 +64,5 @@ def recognition(
         figures = [f"{row.precision:.3f}", f"{row.recall:.3f}", f"{row.f1:.3f} [{low:.3f}, {high:.3f}]"]
         cells.append([source, row.varied or NOTHING, *figures, f"{row.typed:.3f}", *against, f"{row.speed:.0f}"])
     if docs is not None:
-        page = TABLE.put(read_text(docs), cells)
-        with replacing(docs) as stream:
-            stream.write(page)
+        TABLE.write(docs, cells)
     table("", TABLE.columns, cells, right=range(TABLE.texts, len(TABLE.columns)))

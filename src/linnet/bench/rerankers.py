@@ -11,7 +11,6 @@ import typer
 
 from linnet.cli.common import AsJson, Corpora, Docs, Quiet, Verbose, check_docs, listen, table
 from linnet.evaluate.rows import NOTHING, PageTable
-from linnet.text.files import read_text, replacing
 
 if TYPE_CHECKING:
     from linnet.bench.rerankers_steps import Row
@@ -84,9 +83,7 @@ def rerankers(
         return
     cells = [_cells(row) for row in rows]
     if docs is not None:
-        page = TABLE.put(read_text(docs), cells)
-        with replacing(docs) as stream:
-            stream.write(page)
+        TABLE.write(docs, cells)
     table("", TABLE.columns, cells, right=range(TABLE.texts, len(TABLE.columns)))
 
 

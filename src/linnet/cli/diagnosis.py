@@ -51,7 +51,6 @@ EXTRAS = {
     "hub": Extra("linnet push, linnet pull", ("huggingface_hub",)),
     "mcp": Extra("linnet mcp", ("mcp",)),
     "peers": Extra("linnet bench peers", PEERS),
-    "trees": Extra("boosted trees of the reranker lexical", ("xgboost-cpu",)),
     "tune": Extra("linnet tune", ("optuna",)),
     "ray": Extra("linnet link --ray", ("ray",)),
     "xlsx": Extra("Excel sheets", ("openpyxl",)),

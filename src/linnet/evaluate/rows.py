@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from linnet.evaluate.linked import PROTOCOLS
 from linnet.evaluate.report import Report
+from linnet.text.files import read_text, replacing
 
 __all__ = ["DETAILS", "END_TO_END", "NOTHING", "REPORTS", "PageTable", "put_rows"]
 
@@ -81,6 +83,17 @@ class PageTable:
         kept |= self._by_key(map(self._line, rows))
         lines = [line for key in sorted(kept) for line in kept[key]]
         return before + "\n".join([self.begin, *head, *lines, self.end]) + after
+
+    def write(self, page: Path, rows: Sequence[Sequence[str]]) -> None:
+        """Put rows into a file with `put`.
+
+        Raises:
+            FormatError: it is no text.
+            OSError: it cannot be written.
+        """
+        text = self.put(read_text(page), rows)
+        with replacing(page) as stream:
+            stream.write(text)
 
     def _line(self, row: Sequence[str]) -> str:
         texts = [_escape(text) for text in row[: self.texts]]

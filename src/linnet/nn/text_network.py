@@ -131,9 +131,10 @@ def _smallest(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
     >>> [weights["w"].dtype for weights in map(_smallest, ({"w": torch.tensor([0.5])}, {"w": torch.tensor([0.1])}))]
     [torch.float16, torch.float32]
     """
-    halves = {name: values.half() if values.is_floating_point() else values for name, values in weights.items()}
-    same = all(torch.equal(halves[name].to(values.dtype), values) for name, values in weights.items())
-    return halves if same else dict(weights)
+    floats = [values for values in weights.values() if values.is_floating_point()]
+    if not all(torch.equal(values.half().to(values.dtype), values) for values in floats):
+        return dict(weights)
+    return {name: values.half() if values.is_floating_point() else values for name, values in weights.items()}
 
 
 def _noise(token: str, size: int) -> Tensor:

@@ -31,8 +31,7 @@ from linnet.rerank.asked import joined
 from linnet.rerank.counts import Counts, answers
 from linnet.rerank.features import FEATURES, GROUPS, SEEN, Floats, Known, columns_of, further, table
 from linnet.rerank.lexicon import Lexicon
-from linnet.rerank.logit import Lists, Logit, loss, softmax
-from linnet.rerank.trees import Trees, require_xgboost
+from linnet.rerank.logit import Lists, Logit, softmax
 
 __all__ = ["Lexical"]
 
@@ -41,7 +40,6 @@ FROM_PRIOR = (3.0, 30.0, 300.0)  # of squared distances from a prior: few docume
 PRIORS = Path(__file__).parent / "priors"  # model.json of rerankers that were trained on corpora in the public domain
 FOLDS = 4
 BLOCK = 256  # mentions that are reranked together, and the rest of their document
-TREES = "trees.json"
 FEW = 50  # mentions; fewer teach no weights
 
 
@@ -59,12 +57,10 @@ class Lexical(Reranker):
         prior: weights that those learned here are pulled to: those of a corpus that Linnet has with it
             (``bc5cdr``), or the file ``model.json`` of a trained reranker; "" pulls them to 0. Few documents do not
             teach weights (`docs/benchmarks.md`, annotation).
-        trees: how many boosted trees stand beside the weighted sum (`linnet.rerank.trees`); 0 = none. Training them
-            needs the extra ``trees``, linking does not. They want thousands of mentions; a hundred of them serve.
 
     Raises:
         RecipeError: ``omit`` names no kind of columns, or others than it was trained with, or ``mentions`` or
-            ``penalty`` is not positive, or ``trees`` is below 0.
+            ``penalty`` is not positive.
     """
 
     kb: KnowledgeBase
@@ -73,18 +69,15 @@ class Lexical(Reranker):
     seed: int = 13
     penalty: float | None = None
     prior: str = ""
-    trees: int = 0
     known: Known | None = field(default=None, init=False, repr=False)
     model: Logit | None = field(default=None, init=False, repr=False)
-    boosted: Trees | None = field(default=None, init=False, repr=False)
     parts: tuple[str, ...] = field(default=(), init=False, repr=False)  # of a fusion, with columns of their own
     _omitted: tuple[str, ...] = field(default=(), init=False, repr=False, compare=False)  # when it was trained
     fitted_penalty: float | None = field(default=None, init=False, repr=False, compare=False)  # of the last `fit`
 
     FOLDS: ClassVar[int] = 5  # it is trained again for so many parts of the documents (`linnet.fit.fitting`)
     NEEDS = frozenset({"mentions", "abbreviations", "candidates"})
-    # and ``omit``, which is checked against the weights
-    LEARNED = frozenset({"mentions", "seed", "penalty", "prior", "trees"})
+    LEARNED = frozenset({"mentions", "seed", "penalty", "prior"})  # and ``omit``, which is checked against the weights
     USES_DEV = False
 
     def __post_init__(self) -> None:
@@ -95,7 +88,6 @@ class Lexical(Reranker):
             if name not in GROUPS
         ]
         problems += [] if self.mentions >= 1 else [f"mentions: {self.mentions} must be at least 1"]
-        problems += [] if self.trees >= 0 else [f"trees: {self.trees} must be 0 or more"]
         if self.penalty is not None and not 0 < self.penalty < math.inf:
             problems.append(f"penalty: {self.penalty} must be a number above 0; leave it out to have one chosen")
         if self.model is not None and set(self.omit) != set(self._omitted):
@@ -119,16 +111,11 @@ class Lexical(Reranker):
         out: list[list[Candidates]] = []
         for block in _blocks([self.prepared(doc) for doc in docs]):
             columns, lengths = table(block, self.known, self.parts)
-            scores = self._score(columns[:, self._columns()])
+            scores = self.model.score(columns[:, self._columns()])
             lists = [one.candidates or Candidates.none(self.kb.version) for doc in block for one in doc.mentions or ()]
             reranked = _reranked(lists, scores, lengths)
             out += [[next(reranked) for _ in doc.mentions or ()] for doc in block]
         return out
-
-    def _score(self, table: Floats) -> Any:
-        """Return the score of each candidate, float64 (candidates)."""
-        scores = self.model.score(table) if self.model is not None else np.zeros(len(table))
-        return scores + self.boosted.score(table) if self.boosted is not None else scores
 
     def prepared(self, doc: Document) -> Document:
         """Return `doc` with candidates as rows of this knowledge base."""
@@ -158,11 +145,6 @@ class Lexical(Reranker):
         return [name for name, used in zip(columns_of(self.parts), self._columns(), strict=True) if used]
 
     # --- training ----------------------------------------------------------------------------------------------------
-
-    def require_libraries(self) -> None:
-        """Say what to install where XGBoost is wanted and missing."""
-        if self.trees:
-            require_xgboost()
 
     def fit(
         self,
@@ -200,11 +182,7 @@ class Lexical(Reranker):
             yield Step(step=step, total=len(tried) + 1, losses={"nll": losses[penalty]})
         best = self.penalty or min(losses, key=lambda penalty: losses[penalty])
         self.model, self.fitted_penalty, self._omitted = Logit.fit(lists, penalty=best, prior=prior), best, self.omit
-        self.boosted = None
-        if self.trees:
-            scores = self.model.score(lists.table)
-            self.boosted = Trees.fit(lists, scores, count=self.trees, seed=self.seed)
-        yield Step(step=len(tried) + 1, total=len(tried) + 1, losses={"nll": loss(self._score(lists.table), lists)})
+        yield Step(step=len(tried) + 1, total=len(tried) + 1, losses={"nll": self.model.loss(lists)})
 
     def _sample(self, lists: Lists) -> Any:
         """Return which mentions to learn from, bool (mentions): those of whole documents, drawn at random."""
@@ -268,8 +246,6 @@ class Lexical(Reranker):
             weights = {name: {"weight": w, "mean": mean, "scale": scale} for name, w, mean, scale in columns}
             model = {"kb": self.kb.version, "parts": list(self.parts), "features": weights}
             (folder / "model.json").write_text(json.dumps(model, indent=2) + "\n", encoding="utf-8")
-            if self.boosted is not None:
-                self.boosted.save(folder / TREES)
 
     @classmethod
     def load(cls, folder: Path, *, kb: KnowledgeBase | None = None, partly: bool = False) -> Self:
@@ -297,8 +273,6 @@ class Lexical(Reranker):
             raise FormatError(path, "has other columns than this Linnet computes; train the pipeline again")
         reranker.model = Logit(*np.array(list(values.values()), np.float64).T)
         reranker._omitted = reranker.omit
-        if reranker.trees:
-            reranker.boosted = Trees.load(folder / TREES, columns=len(values))
         same = saved["kb"] == reranker.kb.version  # else it was edited: names are read again, counts stay as they are
         lexicon = Lexicon.load(folder / "lexicon") if same else Lexicon.build(reranker.kb)
         reranker.known = Known.of(lexicon, Counts.load(folder / "counts.jsonl"))

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Lists", "Logit", "loss", "softmax"]
+__all__ = ["Lists", "Logit", "softmax"]
 
 Floats = npt.NDArray[np.float32]
 Doubles = npt.NDArray[np.float64]
@@ -68,12 +68,6 @@ def softmax(scores: Doubles, starts: Ints) -> Doubles:
     return probabilities
 
 
-def loss(scores: Doubles, lists: Lists) -> float:
-    """Return the mean negative log-likelihood of scored lists in each of which something is right."""
-    probabilities = softmax(scores, lists.starts)
-    return float(-np.log(np.maximum(np.add.reduceat(probabilities * lists.right, lists.starts), TINY)).mean())
-
-
 @dataclass(frozen=True, eq=False)
 class Logit:
     """A fitted model: ``weights``, ``means`` and ``scales`` float64 (columns)."""
@@ -94,7 +88,8 @@ class Logit:
 
     def loss(self, lists: Lists) -> float:
         """Return the mean negative log-likelihood of lists in each of which something is right."""
-        return loss(self.score(lists.table), lists)
+        probabilities = softmax(self.score(lists.table), lists.starts)
+        return float(-np.log(np.maximum(np.add.reduceat(probabilities * lists.right, lists.starts), TINY)).mean())
 
     @classmethod
     def fit(cls, lists: Lists, *, penalty: float, prior: Logit | None = None) -> Logit:

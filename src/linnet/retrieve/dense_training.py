@@ -427,7 +427,8 @@ class Alignment:
         self.dense, self.args = dense, args
         self.module: nn.Module = dense.network
         names = list(dense.kb.names())
-        texts = [(name.text, name.concept) for name in names] + (_definitions(dense.kb) if args.definitions else [])
+        texts = [(name.text, name.concept) for name in names]
+        texts += [(text, row) for row, text in dense.kb.definitions()] if args.definitions else []
         encoder = dense.network.entity
         self.tokens = framed(encoder, [text for text, _ in texts], most=min(args.tokens, encoder.window))
         self.rows = np.array([concept for _, concept in texts], np.int64)  # (names,)
@@ -503,11 +504,6 @@ class Alignment:
     def _codes(self, rows: Tensor) -> Tensor:
         """Return a number for each pair of the concepts of a batch, int64 (names, names)."""
         return rows[:, None] * self.concepts + rows
-
-
-def _definitions(kb: KnowledgeBase) -> list[tuple[str, int]]:
-    """Return the definitions of concepts that have one, with their rows."""
-    return [(text, row) for row in range(len(kb)) if (text := kb[row].definition)]
 
 
 def _edges(kb: KnowledgeBase) -> Ints:
