@@ -38,7 +38,7 @@ def test_hierarchical(rows: list[dict[str, object]]) -> None:
 def test_generate(rows: list[dict[str, object]]) -> None:
     assert [(row["names"], row["what"], row["batch"]) for row in rows] == [
         ("small.kb", "linnet", 1), ("small.kb", "linnet", 8), ("small.kb", "linnet", 64),
-        ("small.kb", "transformers.generate", 1),
+        ("small.kb", "transformers.generate", 1), ("small.kb", "transformers.generate", 64),
         ("synthetic", "linnet", 1), ("synthetic", "linnet", 8), ("synthetic", "linnet", 64),
     ]  # fmt: skip
     assert all(0 < float(str(row["share"])) < 1 for row in rows if row["what"] == "linnet")

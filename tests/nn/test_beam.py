@@ -83,7 +83,7 @@ def asked(network: Seq2Seq, count: int) -> tuple[list[TokenText], Any]:
         TokenText(tuple(rng.integers(4, len(network.tokenizer), rng.integers(3, 12)).tolist()), (0, 1))
         for _ in range(count)
     ]
-    prompts = torch.tensor([[network.start, 4 + n % 5, 5] for n in range(count)])
+    prompts = [[network.start, 4 + n % 5, 5] for n in range(count)]
     return texts, prompts
 
 
@@ -100,9 +100,9 @@ def by_transformers(
 ) -> list[list[tuple[tuple[int, ...], float]]]:
     """What ``transformers.generate`` writes, with scores; beams that no name is left for are left out."""
     ids, mask, _ = padded(texts, padding=network.tokenizer.pad_token_id)
-    width = prompts.shape[1]
+    width, shown = len(prompts[0]), torch.tensor(prompts)
     found = network.backbone.generate(  # type: ignore[operator]
-        input_ids=ids, attention_mask=mask, decoder_input_ids=prompts, num_beams=BEAMS, num_return_sequences=BEAMS,
+        input_ids=ids, attention_mask=mask, decoder_input_ids=shown, num_beams=BEAMS, num_return_sequences=BEAMS,
         max_new_tokens=12, length_penalty=penalty, early_stopping=False, eos_token_id=network.end,
         pad_token_id=network.tokenizer.pad_token_id, output_scores=True, return_dict_in_generate=True, do_sample=False,
         prefix_allowed_tokens_fn=lambda _, written: tree.allowed(written[width:].tolist()) or [network.end],
@@ -139,6 +139,19 @@ def test_any_batch_gives_what_one_gives(network: Seq2Seq) -> None:
         assert [one.score for one in own] == pytest.approx([one.score for one in other], abs=1e-4)
 
 
+def test_prompts_of_a_pair_may_differ_in_length(network: Seq2Seq) -> None:
+    if not network.packed:
+        pytest.skip("prompts of this network are of one length")
+    trees = [random_tree(network, 12, seed=number) for number in range(7)]
+    texts, prompts = asked(network, 7)
+    ragged = [[*prompt, *range(5, 5 + number)] for number, prompt in enumerate(prompts)]
+    whole = write(network, trees, texts, ragged)
+    alone = [write(network, trees[n : n + 1], texts[n : n + 1], ragged[n : n + 1])[0] for n in range(7)]
+    assert [[one.state for one in own] for own in whole] == [[one.state for one in own] for own in alone]
+    for own, other in zip(whole, alone, strict=True):
+        assert [one.score for one in own] == pytest.approx([one.score for one in other], abs=1e-4)
+
+
 def test_as_many_beams_as_names_find_them_all_with_their_probabilities(network: Seq2Seq) -> None:
     tree = random_tree(network, 12, seed=4)
     texts, prompts = asked(network, 2)
@@ -148,7 +161,7 @@ def test_as_many_beams_as_names_find_them_all_with_their_probabilities(network: 
         assert sorted(tree.written[one.state] for one in own) == sorted(tree.written.values())
         for one in own:
             name = tree.written[one.state]
-            following = torch.tensor([[*prompts[place, 1:].tolist(), *name]])
+            following = torch.tensor([[*prompts[place][1:], *name]])
             with torch.inference_mode():
                 encoded = network.encode(ids[place : place + 1], mask[place : place + 1])
                 logs = network.logits(encoded, mask[place : place + 1], following).log_softmax(-1)[0]

@@ -14,6 +14,7 @@ from tests.tiny_models import tiny_bert, tiny_seq2seq
 from torch import Tensor
 
 from linnet.errors import FormatError, LinnetError
+from linnet.nn.decoding import CachedDecoding
 from linnet.nn.seq2seq import Seq2Seq
 from linnet.nn.texts import padded
 from linnet.text.token_batches import TokenText
@@ -206,13 +207,37 @@ def test_a_pair_is_made_the_same_again_and_draws_nothing(pair: Seq2Seq, tmp_path
     assert again.fingerprint() == pair.fingerprint()
 
 
-def test_what_follows_is_as_probable_read_at_once_or_token_by_token(pair: Seq2Seq) -> None:
+@pytest.mark.parametrize("packed", [True, False])
+def test_what_follows_is_as_probable_read_at_once_or_token_by_token(pair: Seq2Seq, *, packed: bool) -> None:
     ids = torch.randint(4, 12, (3, 7), generator=torch.Generator().manual_seed(1))
     mask, following = torch.ones_like(ids), ids[:, :4]
+    vocabulary = len(pair.tokenizer)
+    rows, tokens = torch.arange(3).repeat_interleave(vocabulary), torch.arange(vocabulary).repeat(3)
     with torch.inference_mode():
         encoded = pair.encode(ids, mask)
         wanted = pair.logits(encoded, mask, following).log_softmax(-1)
-        shown, cache = torch.cat([torch.full((3, 1), pair.start), following], dim=1), None
+        prompts = [[pair.start]] * 3
+        begun = pair.begin(encoded, mask, prompts) if packed else CachedDecoding(pair.backbone, encoded, mask, prompts)
         for place in range(4):
-            logs, cache = pair.advance(encoded, mask, shown[:, place : place + 1], cache)
+            logs = begun.log_probabilities(rows, tokens).view(3, vocabulary)
             assert torch.allclose(logs, wanted[:, place], atol=1e-5)
+            begun.extend(torch.arange(3), following[:, place])
+
+
+def test_rows_of_a_pair_do_not_know_of_each_other(pair: Seq2Seq) -> None:
+    ids = torch.randint(4, 12, (3, 7), generator=torch.Generator().manual_seed(2))
+    mask = torch.tensor([[1] * 7, [1] * 4 + [0] * 3, [1] * 6 + [0]])
+    prompts = [[pair.start, 5, 6, 7], [pair.start], [pair.start, 8]]
+    # rows that went on, and the two tokens they went on with: a text is forgotten, and one row goes on as two
+    steps = [([0, 0, 2], [4, 5, 6]), ([0, 1, 1], [7, 8, 9])]
+    written = {0: (0, [4, 7]), 1: (0, [5, 8]), 2: (0, [5, 9])}
+    with torch.inference_mode():
+        begun = pair.begin(pair.encode(ids, mask), mask, prompts)
+        for rows, tokens in steps:
+            begun.extend(torch.tensor(rows), torch.tensor(tokens))
+        for row, (text, tokens) in written.items():
+            own = slice(text, text + 1)
+            shown = torch.tensor([[*prompts[text][1:], *tokens, 10]])
+            wanted = pair.logits(pair.encode(ids[own], mask[own]), mask[own], shown)[0, -1].log_softmax(-1)
+            found = begun.log_probabilities(torch.full_like(wanted, row, dtype=torch.long), torch.arange(len(wanted)))
+            assert torch.allclose(found, wanted, atol=1e-5)

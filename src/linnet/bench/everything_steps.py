@@ -203,8 +203,9 @@ def _generate(folder: Path) -> Iterator[Ratio]:
     from linnet.bench.generate_steps import measure_all  # noqa: PLC0415
 
     recipe, _ = _notes(folder)
-    *ours, theirs = measure_all(str(recipe), encoder=ENCODER, most=16, concepts=0, beams=5, data=None)
+    *ours, alone, batched = measure_all(str(recipe), encoder=ENCODER, most=16, concepts=0, beams=5, data=None)
     for row in ours:
+        theirs = alone if row.batch == 1 else batched
         yield Ratio(
             f"to Transformers' search, batch {row.batch}", row.speed / theirs.speed, f"{row.speed:.1f} mentions/s"
         )

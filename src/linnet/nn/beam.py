@@ -13,6 +13,7 @@ tree as ``prefix_allowed_tokens_fn``, whatever the batch:
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
@@ -22,6 +23,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from linnet.nn.decoding import Decoding
 from linnet.nn.seq2seq import Seq2Seq
 
 __all__ = ["PrefixTree", "Written", "search_beams"]
@@ -29,7 +31,6 @@ __all__ = ["PrefixTree", "Written", "search_beams"]
 Ints = npt.NDArray[np.int64]
 
 NOTHING = float("-inf")
-IDLE = 0.5  # share of texts that are done at which the others are moved together
 
 
 class Continuations(Protocol):
@@ -77,13 +78,17 @@ class _Beams:
 
     Attributes:
         texts: their places among all texts, int64 (texts,).
+        room: how many tokens a name of each may have, int64 (texts,).
         totals: log probabilities of what was written, float32 (texts, beams); of a beam that is none -inf.
+        rows: of the decoding, int64 (texts, beams), ascending.
         states: of the tree, int64 (texts, beams).
         trees: of the texts.
     """
 
     texts: Ints
+    room: Ints
     totals: Tensor
+    rows: Tensor
     states: Ints
     trees: list[PrefixTree]
 
@@ -94,7 +99,7 @@ def search_beams(
     trees: Sequence[PrefixTree],
     encoded: Tensor,
     mask: Tensor,
-    prompts: Tensor,
+    prompts: Sequence[Sequence[int]],
     *,
     beams: int = 5,
     length_penalty: float = 1.0,
@@ -107,61 +112,52 @@ def search_beams(
         trees: of each text, what may be written.
         encoded: the texts as `network.encode` gives them, (texts, tokens, size).
         mask: of these, (texts, tokens).
-        prompts: what the decoder reads before it writes, as many tokens for each text, (texts, prompt).
+        prompts: what the decoder reads before it writes; as many tokens for each text unless the network is `packed`.
         beams: how many beginnings of names are kept at a time.
         length_penalty: power of a name's length by which its log probability is divided.
         longest: tokens of a name at most, its end included; longer ones are given up. None = as many as the window
             of the decoder has room for.
     """
-    count, width = len(encoded), prompts.shape[1]
-    room = network.window - width if longest is None else min(longest, network.window - width)
-    finished: list[list[Written]] = [[] for _ in range(count)]
-    logs, cache = network.advance(encoded, mask, prompts)
-    live = _first_beams(trees, beams, logs.device)
-    every = torch.arange(count, device=logs.device).repeat_interleave(beams)
-    cache.self_attention_cache.reorder_cache(every)
-    cache.cross_attention_cache.reorder_cache(every)
-    encoded, mask, logs = encoded[every], mask[every], logs[every]
-    for length in range(1, room + 1):
-        tokens, sources = _continue(live, logs, finished, network.end, length**length_penalty)
-        going = _going(live, finished, length**length_penalty, beams)
-        if not going.any() or length == room:
-            break
-        rows = sources + beams * torch.arange(len(sources), device=sources.device)[:, None]
-        if going.mean() <= IDLE:
-            kept = torch.from_numpy(np.flatnonzero(going)).to(rows.device)
-            live = _only(live, kept)
-            rows, tokens = rows[kept], tokens[kept]
-            cache.cross_attention_cache.reorder_cache(rows.ravel())
-            encoded, mask = encoded[rows.ravel()], mask[rows.ravel()]
-        cache.self_attention_cache.reorder_cache(rows.ravel())  # beams of a text read the same text: the rest stays
-        logs, cache = network.advance(encoded, mask, tokens.reshape(-1, 1), cache)
-    return finished
+    finished: list[list[Written]] = [[] for _ in trees]
+    decoding = network.begin(encoded, mask, prompts)
+    room = network.window - np.array([len(prompt) for prompt in prompts])
+    live = _first_beams(trees, beams, room if longest is None else np.minimum(room, longest), encoded.device)
+    for length in itertools.count(1):
+        tokens, parents = _continue(live, decoding, finished, network.end, length**length_penalty)
+        going = _going(live, finished, length**length_penalty, beams) & (live.room > length)
+        if not going.any():
+            return finished
+        live, tokens, parents = _only(live, going, tokens, parents)
+        is_beam = live.totals > NOTHING
+        decoding.extend(parents[is_beam], tokens[is_beam])
+        live.rows = is_beam.ravel().cumsum(0).view_as(live.rows) - 1
+    raise AssertionError
 
 
-def _first_beams(trees: Sequence[PrefixTree], beams: int, device: torch.device) -> _Beams:
+def _first_beams(trees: Sequence[PrefixTree], beams: int, room: Ints, device: torch.device) -> _Beams:
     """Return one beam of each text at the root of its tree."""
     totals = torch.full((len(trees), beams), NOTHING, device=device)
     totals[:, 0] = 0.0
+    rows = torch.arange(len(trees), device=device)[:, None].expand(-1, beams)
     states = np.repeat(np.array([[tree.root] for tree in trees], np.int64), beams, axis=1)
-    return _Beams(np.arange(len(trees)), totals, states, list(trees))
+    return _Beams(np.arange(len(trees)), room, totals, rows, states, list(trees))
 
 
 def _continue(
-    live: _Beams, logs: Tensor, finished: list[list[Written]], end: int, length: float
+    live: _Beams, decoding: Decoding, finished: list[list[Written]], end: int, length: float
 ) -> tuple[Tensor, Tensor]:
-    """Move each text's beams on by a token; return the tokens and the beams they follow, int64 (texts, beams).
+    """Move each text's beams on by a token; return the tokens and the rows they follow, int64 (texts, beams).
 
     Args:
         live: changed in place.
-        logs: log probabilities of tokens behind each beam, (texts · beams, vocabulary).
+        decoding: what the decoder has read.
         finished: of all texts, changed in place.
         end: the token that finishes a name.
         length: what the log probability of a name that is finished now is divided by.
     """
     count, beams = live.totals.shape
     owners, tokens, targets = _continuations(live)
-    scores = live.totals.ravel()[owners] + logs[owners, tokens]
+    scores = live.totals.ravel()[owners] + decoding.log_probabilities(live.rows.ravel()[owners], tokens)
     texts = torch.div(owners, beams, rounding_mode="floor")
     scores, places = _best(scores, texts, count, 2 * beams)  # (texts, 2 · beams)
     ends = (tokens[places] == end) & (scores > NOTHING)
@@ -171,7 +167,7 @@ def _continue(
     live.totals = scores.masked_fill(ends, NOTHING).gather(1, order)
     places = places.gather(1, order)
     live.states = targets[places].numpy(force=True)
-    return tokens[places], owners[places] % beams
+    return tokens[places], live.rows.ravel()[owners[places]]
 
 
 def _continuations(live: _Beams) -> tuple[Tensor, Tensor, Tensor]:
@@ -227,17 +223,21 @@ def _finish(live: _Beams, finished: list[list[Written]], ends: Tensor, scores: T
 
 
 def _going(live: _Beams, finished: list[list[Written]], length: float, beams: int) -> npt.NDArray[np.bool_]:
-    """Return which texts are not done; forget the beams of those that are."""
+    """Return which texts are not done."""
     best = (live.totals[:, 0] / length).tolist()
     going = np.zeros(len(best), np.bool_)
     for text, score in enumerate(best):
         own = finished[live.texts[text]]
         going[text] = score > NOTHING and (len(own) < beams or score > own[-1].score)
-    live.totals[torch.from_numpy(~going).to(live.totals.device)] = NOTHING
     return going
 
 
-def _only(live: _Beams, kept: Tensor) -> _Beams:
-    """Return the beams of some of the texts."""
-    places = kept.numpy(force=True)
-    return _Beams(live.texts[places], live.totals[kept], live.states[places], [live.trees[text] for text in places])
+def _only(live: _Beams, kept: npt.NDArray[np.bool_], tokens: Tensor, parents: Tensor) -> tuple[_Beams, Tensor, Tensor]:
+    """Return the beams of some of the texts, with their tokens and the rows they follow."""
+    if kept.all():
+        return live, tokens, parents
+    places = np.flatnonzero(kept)
+    rows = torch.from_numpy(places).to(tokens.device)
+    trees = [live.trees[text] for text in places]
+    some = _Beams(live.texts[places], live.room[places], live.totals[rows], live.rows[rows], live.states[places], trees)
+    return some, tokens[rows], parents[rows]

@@ -25,6 +25,7 @@ from transformers.modeling_outputs import BaseModelOutput
 
 from linnet.errors import LinnetError
 from linnet.nn.checkpoints import checkpoint
+from linnet.nn.decoding import CachedDecoding, Decoding, PackedDecoding
 from linnet.nn.encoder import Encoder
 from linnet.nn.quiet import quietly
 from linnet.nn.text_network import TextNetwork, has_decoder, load_parts, read_config
@@ -154,32 +155,35 @@ class Seq2Seq(TextNetwork):
         """
         shown = torch.cat([torch.full_like(targets[:, :1], self.start), targets[:, :-1]], dim=1)
         if at is None:
-            return self._decode(encoded, mask, shown, None).logits  # type: ignore[no-any-return]
+            return self._decode(encoded, mask, shown).logits  # type: ignore[no-any-return]
         backbone: Any = self.backbone
         hook = backbone.get_output_embeddings().register_forward_pre_hook(lambda _, given: (given[0][at],))
         try:
-            return self._decode(encoded, mask, shown, None).logits.flatten(0, -2)  # type: ignore[no-any-return]
+            return self._decode(encoded, mask, shown).logits.flatten(0, -2)  # type: ignore[no-any-return]
         finally:
             hook.remove()
 
-    def advance(self, encoded: Tensor, mask: Tensor, ids: Tensor, cache: Any = None) -> tuple[Tensor, Any]:
-        """Return log probabilities (texts, vocabulary) of what follows `ids`, and what the next call need not compute.
+    @property
+    def packed(self) -> bool:
+        """Whether prompts of several lengths may be read together."""
+        return bool(self.backbone.config.model_type == PAIR)
+
+    def begin(self, encoded: Tensor, mask: Tensor, prompts: Sequence[Sequence[int]]) -> Decoding:
+        """Return what the decoder goes on from behind prompts.
 
         Args:
             encoded: what `encode` gave, (texts, tokens, size).
             mask: of these texts, (texts, tokens).
-            ids: (texts, new tokens), those that the decoder has not read so far.
-            cache: what the call before gave, a ``transformers.EncoderDecoderCache``; None for the first.
+            prompts: of each text, its first token the one that the decoder begins with; as many for each unless
+                the network is `packed`.
         """
-        found = self._decode(encoded, mask, ids, cache, use_cache=True)
-        return torch.log_softmax(found.logits[:, -1].float(), dim=-1), found.past_key_values
+        if self.packed:
+            return PackedDecoding(self.backbone.decoder, encoded, mask, prompts)
+        return CachedDecoding(self.backbone, encoded, mask, prompts)
 
-    def _decode(self, encoded: Tensor, mask: Tensor, ids: Tensor, cache: Any, *, use_cache: bool = False) -> Any:
+    def _decode(self, encoded: Tensor, mask: Tensor, ids: Tensor) -> Any:
         outputs = BaseModelOutput(last_hidden_state=encoded)
-        return self.backbone(
-            encoder_outputs=outputs, attention_mask=mask, decoder_input_ids=ids, past_key_values=cache,
-            use_cache=use_cache,
-        )  # fmt: skip
+        return self.backbone(encoder_outputs=outputs, attention_mask=mask, decoder_input_ids=ids, use_cache=False)
 
     def save(self, folder: Path) -> None:
         """Write ``config.json``, ``model.safetensors`` and the tokenizer's files to `folder`, made if needed.

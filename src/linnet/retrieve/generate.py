@@ -262,12 +262,12 @@ class Generate(NetworkComponent["Seq2Seq"], ContextRetriever):
         if cut:
             warn(f"{cut:,} mentions are longer than {self.tokens} word pieces: only their ends were read")
         prompts = self.prompts(mentions)
-        by_length = defaultdict(list)  # prompts of a batch are of one length: no padding can change what is written
+        by_length = defaultdict(list)  # of prompts, where those of a batch must be of one
         for place, prompt in enumerate(prompts):
-            by_length[len(prompt)].append(place)
+            by_length[0 if self.network.packed else len(prompt)].append(place)
         found = [Candidates(np.empty(0, np.int32), np.empty(0, np.float32), kb=self.kb.version)] * len(mentions)
         for _, places in sorted(by_length.items(), reverse=True):
-            places.sort(key=lambda place: len(texts[place].ids))
+            places.sort(key=lambda place: (len(prompts[place]), len(texts[place].ids)))  # little padding
             for start in range(0, len(places), self.batch):
                 some = places[start : start + self.batch]
                 batch = [texts[place] for place in some], [prompts[place] for place in some]
@@ -279,7 +279,7 @@ class Generate(NetworkComponent["Seq2Seq"], ContextRetriever):
     def write(
         self, texts: Sequence[TokenText], prompts: Sequence[Sequence[int]], trees: Sequence[Trie]
     ) -> list[list[Written]]:
-        """Return what the network writes for texts behind prompts of one length, under the tree of each."""
+        """Return what the network writes for texts behind prompts, under the tree of each."""
         import torch  # noqa: PLC0415 - not needed to check a recipe
 
         from linnet.nn.beam import search_beams  # noqa: PLC0415 - as above
@@ -289,7 +289,7 @@ class Generate(NetworkComponent["Seq2Seq"], ContextRetriever):
         device = next(network.parameters()).device
         with torch.inference_mode():
             ids, mask, _ = padded(texts, padding=network.tokenizer.pad_token_id, device=device)
-            shown = torch.tensor([[network.start, *prompt] for prompt in prompts], device=device)
+            shown = [[network.start, *prompt] for prompt in prompts]
             return search_beams(
                 network, trees, network.encode(ids, mask), mask, shown,
                 beams=self.beams, length_penalty=self.length_penalty,
