@@ -16,11 +16,12 @@ a vector of an entity is (Wiatrak and Iso-Sipila 2020, §2).
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -66,6 +67,7 @@ HEADS = "heads.safetensors"
 CONCEPTS = "concepts.json"
 SPREAD = 0.02  # of the weights that nothing has learned
 SUREST = 30.0
+TOGETHER = 32  # windows that a BiLSTM reads at once
 
 
 class Between(NamedTuple):
@@ -82,6 +84,13 @@ class Outputs(NamedTuple):
     recognition: Tensor
     typing: Tensor
     linking: Tensor
+
+
+class Read(NamedTuple):
+    """What readers see of windows: for each task float32 (windows, own words, d), and how many of the words are own."""
+
+    words: dict[str, Tensor]
+    lengths: Tensor
 
 
 class Reader(nn.Module):
@@ -200,11 +209,18 @@ class HierarchicalNetwork(nn.Module, EncodesNames):
 
         Of tasks that are not among `tasks` nothing is said, (words, 0).
         """
+        return self.say([self.read(batch, tasks)], tasks)
+
+    def read(self, batch: Pieces, tasks: Collection[str] = TASKS) -> Read:
+        """Return the vectors of the words that belong to the windows."""
         lengths = (batch.own[:, 1] - batch.own[:, 0]).clamp(min=0)
-        read = {task: self._own(self.dropout(reader(batch)), batch) for task, reader in self.readers.items()
-                if task in tasks or task == LINKING}  # fmt: skip
-        count = read[LINKING].shape[1]
-        held = torch.arange(count, device=self.device) < lengths[:, None]  # (windows, own words)
+        wanted = {task: reader for task, reader in self.readers.items() if task in tasks or task == LINKING}
+        return Read({task: self._own(self.dropout(reader(batch)), batch) for task, reader in wanted.items()}, lengths)
+
+    def say(self, batches: Sequence[Read], tasks: Collection[str] = TASKS) -> Outputs:
+        """Return what is said of the words of batches, one behind the other, as of `forward`."""
+        read, lengths = _joined(batches)
+        held = torch.arange(read[LINKING].shape[1], device=self.device) < lengths[:, None]  # (windows, own words)
         if self.sharing == "hierarchical":
             words = self._upwards(read[LINKING], lengths)
         else:
@@ -271,33 +287,60 @@ def read_documents(
         one.recognition[:, 0] = SUREST
     parts = [(number, window) for number, some in enumerate(windows) for window in some if window.last > window.first]
     with torch.inference_mode(), autocast(network.device):
-        for rows in token_batches([w.last - w.first + 2 for _, w in parts], tokens=token_budget(network.device)):
-            some = [parts[row] for row in rows.tolist()]
-            batch = Pieces.of([(texts[number], window) for number, window in some], network.mention)
+        for group in _groups([w.last - w.first + 2 for _, w in parts], token_budget(network.device)):
+            batches = [[parts[row] for row in rows.tolist()] for rows in group]
+            pieces = [Pieces.of([(texts[number], w) for number, w in some], network.mention) for some in batches]
+            said = network.say([network.read(batch.to(network.device), tasks) for batch in pieces], tasks)
+            some = [part for batch in batches for part in batch]
             _put(
                 [made[number] for number, _ in some],
-                batch,
-                network(batch.to(network.device), tasks),
+                torch.cat([batch.own for batch in pieces]),
+                said,
                 [int(texts[number].owners[window.first]) for number, window in some],
             )
     return made
 
 
-def _put(into: Sequence[Outputs], batch: Pieces, said: Outputs, starts: Sequence[int]) -> None:
+def _groups(lengths: Sequence[int], tokens: int) -> Iterator[list[npt.NDArray[np.intp]]]:
+    """Yield batches for the encoder in groups of `TOGETHER` windows, which an LSTM reads in half of the time."""
+    group: list[npt.NDArray[np.intp]] = []
+    for rows in token_batches(lengths, tokens=tokens):
+        group.append(rows)
+        if sum(map(len, group)) >= TOGETHER:
+            yield group
+            group = []
+    if group:
+        yield group
+
+
+def _joined(batches: Sequence[Read]) -> Read:
+    """Return batches as one, filled up to the longest of them."""
+    if len(batches) == 1:
+        return batches[0]
+    longest = max(read.words[LINKING].shape[1] for read in batches)
+    words = {
+        task: torch.cat([functional.pad(read.words[task], (0, 0, 0, longest - read.words[task].shape[1]))
+                         for read in batches])
+        for task in batches[0].words
+    }  # fmt: skip
+    return Read(words, torch.cat([read.lengths for read in batches]))
+
+
+def _put(into: Sequence[Outputs], own: Tensor, said: Outputs, starts: Sequence[int]) -> None:
     """Write what is said of the own words of windows to their places in texts, but for tasks that say nothing.
 
     Args:
         into: the texts of the windows.
-        batch: the windows.
-        said: of their own words.
+        own: first and last word of the windows that belong to them, int64 (windows, 2).
+        said: of these words.
         starts: the first word of each window.
     """
-    sizes = (batch.own[:, 1] - batch.own[:, 0]).clamp(min=0).tolist()
+    sizes = (own[:, 1] - own[:, 0]).clamp(min=0).tolist()
     for task, values in enumerate(said):
         if values.shape[1]:
-            places = zip(into, starts, batch.own[:, 0].tolist(), torch.split(values.float().cpu(), sizes), strict=True)
-            for text, start, begin, own in places:
-                text[task][start + begin : start + begin + len(own)] = own
+            places = zip(into, starts, own[:, 0].tolist(), torch.split(values.float().cpu(), sizes), strict=True)
+            for text, start, begin, vectors in places:
+                text[task][start + begin : start + begin + len(vectors)] = vectors
 
 
 def normal(vectors: Tensor, *, cosine: bool) -> Tensor:
