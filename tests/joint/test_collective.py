@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import warnings
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import torch
 from tests.tiny_models import tiny_bert
 from torch import Tensor
 
-from linnet.data import Concept, Document, Mention, Name
+from linnet.data import Concept, Document, Mention, Name, Span
 from linnet.errors import DataError, FormatError, LinnetWarning, PipelineError, RecipeError
 from linnet.joint.collective import Collective, CollectiveArgs
 from linnet.joint.collective_network import Places, Words, find_spans, pool, read_documents, span_scores
@@ -311,3 +312,40 @@ def test_names_in_the_pool_are_encoded_anew_and_others_keep_the_vectors_of_the_f
     anew = (few != first[1]).any(axis=1)
     assert 2 <= anew.sum() < len(anew)
     np.testing.assert_allclose(few[anew], exact[anew], atol=1e-5)
+
+
+@pytest.mark.parametrize("dev", [0, 2])
+def test_an_interrupted_training_with_a_pool_goes_on_as_if_it_had_not_been(
+    dev: int, kb: KnowledgeBase, encoder: str, tmp_path: Path
+) -> None:
+    docs = documents(8)
+
+    def train(folder: Path, stops: Sequence[int]) -> dict[str, Tensor]:
+        for stop in (*stops, -1):
+            part = Collective(kb=kb, encoder=encoder, mode="gold")
+            args = {"epochs": 4, "batch": 4, "bf16": False, "lr": 1e-2, "mining_pool": 1, "checkpoints": folder}
+            with closing(part.fit(docs, docs[:dev], before=Pipeline(), kb=kb, args=args)) as steps:  # type: ignore[type-var]
+                for step in steps:
+                    if step.step == stop:
+                        break
+        return {name: weight.clone() for name, weight in part.network.state_dict().items()}
+
+    whole, resumed = train(tmp_path / "whole", ()), train(tmp_path / "resumed", (5,))
+    assert all(torch.equal(resumed[name], weight) for name, weight in whole.items())
+
+
+@pytest.mark.parametrize("mode", ["spans", "bio", "gold"])
+def test_documents_without_word_pieces_and_mentions_without_words_teach_nothing(
+    mode: Any, kb: KnowledgeBase, encoder: str
+) -> None:
+    blank = Document("b", "He had fever ", mentions=(Mention(12, 13, source="gold", concepts=("X:0",)),))
+    odd = Document("o", "\x7f", mentions=())
+    fitted(Collective(kb=kb, encoder=encoder, mode=mode), [*documents(4), odd, blank], epochs=1)
+
+
+def test_what_is_taught_is_what_is_judged(kb: KnowledgeBase, encoder: str) -> None:
+    text = "He had cleft and low fever"
+    parts = Mention(7, 26, parts=(Span(7, 12), Span(21, 26)), source="gold", concepts=("X:5",))
+    twice = [Mention(21, 26, source="gold", concepts=(f"X:{row}",)) for row in (0, 7)]
+    [learned] = learned_documents(Collective(kb=kb, encoder=encoder), [Document("d", text, mentions=(parts, *twice))])
+    assert learned.answers == {(5, 5): frozenset({0, 7})}

@@ -273,3 +273,14 @@ def test_layers_of_another_variant_are_refused(kb: KnowledgeBase, encoder: str, 
     (tmp_path / "model" / "concepts.json").write_text("{}")
     with pytest.raises(FormatError, match="holds no list of ids"):
         _ = Hierarchical.load(tmp_path, kb=kb).network
+
+
+def test_a_part_with_another_network_has_the_types_that_this_knows(kb: KnowledgeBase, encoder: str) -> None:
+    docs = documents(4)
+    odd = replace(
+        docs[0], id="odd", mentions=tuple(replace(one, types=("Aardvark",)) for one in docs[0].mentions or ())
+    )
+    part, half = (fitted(small(kb, encoder), some, epochs=1) for some in ([odd, *docs], docs))
+    made = part.with_network(half)
+    assert (part.types, made.types) == (("Aardvark", *sorted(TYPES)), tuple(sorted(TYPES)))
+    assert {kind for doc in Pipeline(made)(docs) for one in doc.mentions or () for kind in one.types} <= set(TYPES)

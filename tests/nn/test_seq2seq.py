@@ -10,11 +10,13 @@ from typing import Any
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
-from tests.tiny_models import tiny_bert, tiny_seq2seq
+from tests.tiny_models import tiny_bert, tiny_model, tiny_seq2seq
 from torch import Tensor
+from transformers import AutoTokenizer, EncoderDecoderModel
 
 from linnet.errors import FormatError, LinnetError
 from linnet.nn.decoding import CachedDecoding
+from linnet.nn.quiet import quietly
 from linnet.nn.seq2seq import Seq2Seq
 from linnet.nn.texts import padded
 from linnet.text.token_batches import TokenText
@@ -198,6 +200,42 @@ def test_a_pair_saved_and_loaded_is_the_same(pair: Seq2Seq, tmp_path: Path) -> N
     sides: Any = loaded.backbone
     assert sides.decoder.cls.predictions.decoder.weight is loaded.embeddings.weight
     assert len(load_file(tmp_path / "saved" / "model.safetensors")) < len(pair.backbone.state_dict())
+
+
+def test_a_pair_of_others_keeps_the_vocabulary_of_its_decoder(tmp_path: Path) -> None:
+    sides = [tiny_bert(tmp_path / str(seed), layers=1, seed=seed) for seed in (1, 2)]
+    with quietly():
+        made = EncoderDecoderModel.from_encoder_decoder_pretrained(*map(str, sides))
+        made.config.decoder_start_token_id, made.config.pad_token_id = 2, 0
+        made.train(mode=False)
+        made.save_pretrained(tmp_path / "foreign")
+        AutoTokenizer.from_pretrained(sides[0]).save_pretrained(tmp_path / "foreign")
+    loaded = Seq2Seq.load(tmp_path / "foreign")
+    loaded.save(tmp_path / "again")
+    ids = torch.tensor([[2, 20, 21, 3]])
+    with torch.no_grad():
+        wanted = made(input_ids=ids, attention_mask=torch.ones_like(ids), decoder_input_ids=ids).logits
+        for one in (loaded, Seq2Seq.load(tmp_path / "again")):
+            backbone: Any = one.backbone
+            found = backbone(input_ids=ids, attention_mask=torch.ones_like(ids), decoder_input_ids=ids).logits
+            assert torch.allclose(found, wanted, atol=1e-6)
+
+
+@pytest.mark.parametrize("decoder", ["roberta", "bert of another size"])
+def test_pairs_of_other_kinds_are_decoded_by_their_own_code(decoder: str, tmp_path: Path) -> None:
+    kind, size = ("roberta", 32) if decoder == "roberta" else ("bert", 16)
+    sides = [tiny_model(tmp_path / "a", kind, layers=1), tiny_model(tmp_path / "b", kind, layers=1, size=size)]
+    with quietly():
+        made = EncoderDecoderModel.from_encoder_decoder_pretrained(*map(str, sides))
+        made.config.decoder_start_token_id, made.config.pad_token_id = 2, 0
+        made.save_pretrained(tmp_path / "foreign")
+        AutoTokenizer.from_pretrained(sides[0]).save_pretrained(tmp_path / "foreign")
+    loaded = Seq2Seq.load(tmp_path / "foreign")
+    assert not loaded.packed
+    ids = torch.tensor([[2, 20, 21, 3]])
+    with torch.inference_mode():
+        begun = loaded.begin(loaded.encode(ids, torch.ones_like(ids)), torch.ones_like(ids), [[2, 5]])
+        assert begun.log_probabilities(torch.tensor([0]), torch.tensor([6])).isfinite().all()
 
 
 def test_a_pair_is_made_the_same_again_and_draws_nothing(pair: Seq2Seq, tmp_path: Path) -> None:

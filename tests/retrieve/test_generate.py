@@ -137,6 +137,27 @@ def test_what_is_not_allowed_is_not_written(part: Generate) -> None:
         assert sorted(found.rows.tolist()) == [1, 3, 5]
 
 
+def test_where_nothing_is_allowed_nothing_is_written(part: Generate) -> None:
+    nothing = part.kb.mask(types=["odd"]) & part.kb.mask(types=["even"])
+    contexts = [one for doc in notes(2) for one in part.contexts(doc)]
+    assert [found.rows.tolist() for found in part.find(contexts, [nothing, nothing])] == [[], []]
+
+
+def test_a_prompt_that_leaves_no_room_is_refused(kb: KnowledgeBase, tmp_path: Path) -> None:
+    bert = str(tiny_bert(tmp_path / "short", window=40))
+    part = Generate(kb=kb, encoder=bert, tokens=32, prompt="{mention} " + "is " * 30)
+    with pytest.raises(RecipeError, match="leave no room for a name in 40"):
+        part.retrieve(notes(1))
+
+
+@pytest.mark.parametrize("stage", ["pretrain", "finetune"])
+def test_names_longer_than_the_window_teach_their_beginning(stage: str, tmp_path: Path) -> None:
+    concepts = [Concept("X:0", (Name("fever " * 60),)), Concept("X:1", (Name("renal cyst"),))]
+    bert = str(tiny_bert(tmp_path / "short", words=WORDS, layers=1, window=40))
+    part = Generate(kb=build(concepts, tmp_path / "long.kb"), encoder=bert, tokens=16)
+    taught(part, [note(i, "patient had fits and", "fits", f"X:{i}") for i in range(2)], stage=stage, epochs=1)
+
+
 def test_a_name_of_several_concepts_gives_all_of_them_or_the_one_with_the_fewest_names(
     bert: str, tmp_path: Path
 ) -> None:

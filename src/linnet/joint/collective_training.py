@@ -90,22 +90,18 @@ class LearnedMention(NamedTuple):
 
 
 class LearnedDocument(NamedTuple):
-    """A training document as the network reads it; ``spans`` are (first, last) word of what a detector should find.
+    """A training document as the network reads it.
 
-    ``labels`` (words,) are those of BIO, and ``known`` bool (words,) says which words somebody has looked at.
+    ``answers`` are the right concepts of each mention that is words in a row, by its first and last word; ``labels``
+    (words,) are those of BIO, and ``known`` bool (words,) says which words somebody has looked at.
     """
 
     doc: Document
     text: Text
     mentions: list[LearnedMention]
-    spans: frozenset[tuple[int, int]]
+    answers: dict[tuple[int, int], frozenset[int]]
     labels: Ints
     known: npt.NDArray[np.bool_]
-
-    @property
-    def answers(self) -> dict[tuple[int, int], frozenset[int]]:
-        """The right concepts of each mention, by its first and last word."""
-        return {mention.words: mention.rows for mention in self.mentions}
 
 
 def learned_documents(part: Collective, docs: Sequence[Document]) -> list[LearnedDocument]:
@@ -119,9 +115,11 @@ def learned_documents(part: Collective, docs: Sequence[Document]) -> list[Learne
             for mention, own in zip(mentions, pieces, strict=True)
         ]
         labels = labels_of(doc, text.words, BIO, "BIO")
-        # a composite has one span; a mention in several parts has none
-        spans = frozenset(one.words for one, mention in zip(learned, mentions, strict=True) if not mention.parts)
-        made.append(LearnedDocument(doc, text, learned, spans, labels, labels != UNKNOWN))
+        answers: dict[tuple[int, int], frozenset[int]] = {}
+        for one, mention in zip(learned, mentions, strict=True):  # a composite has one span
+            if not mention.parts and one.words[0] <= one.words[1]:
+                answers[one.words] = answers.get(one.words, frozenset()) | one.rows
+        made.append(LearnedDocument(doc, text, learned, answers, labels, labels != UNKNOWN))
     return made
 
 
@@ -199,10 +197,12 @@ class CollectiveTraining:
         """Return the windows of all documents, their mentions with negatives mined by the network as it is."""
         mined: Sequence[Sequence[Mined | None]] = [[None] * len(doc.mentions) for doc in self.docs]
         if self.miner.wanted:
+            if epoch:
+                self.miner.restore_pool(self._mined)
             mined = self._mined()
         made = []
         for doc, found in zip(self.docs, mined, strict=True):
-            windows = self.part.windows(doc.text)
+            windows = [window for window in self.part.windows(doc.text) if window.last > window.first]
             made += [Example(doc, window, list(self._linking(doc, window, found, rng))) for window in windows]
         return made
 
@@ -371,7 +371,7 @@ def _mentions(examples: Sequence[Example], starts: Sequence[int]) -> tuple[Place
 def _spans(doc: LearnedDocument, first: int, size: int, widest: int, window: Window) -> npt.NDArray[np.float32]:
     """Return which spans of a window are mentions, float32 (words, widest); -1 where it is not the window's to say."""
     wanted = np.zeros((size, widest), np.float32)
-    for begin, end in doc.spans:
+    for begin, end in doc.answers:
         if first <= begin and end < first + size and end - begin < widest:
             wanted[begin - first, end - begin] = 1
     own = np.arange(first, first + size)

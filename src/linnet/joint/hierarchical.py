@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -256,6 +256,12 @@ class Hierarchical(JointNetwork["HierarchicalNetwork"]):
         found = found if isinstance(found, NameVectors) else self.names_file.in_memory()
         order = np.argsort(found.name_rows, kind="stable")
         return NameVectors(found.vectors[order], found.concepts[order], found.name_rows[order], found.about)
+
+    def with_network(self, other: Self) -> Self:
+        """Return the same component with what another one's training made of the network, and the types it knows."""
+        made = super().with_network(other)
+        made.types = other.types
+        return made
 
     def save(self, folder: Path) -> None:
         """Write the component; if it was trained the network, and the vectors of names where rows are tied to them."""

@@ -224,7 +224,9 @@ class HierarchicalTraining:
     def examples(self, docs: Sequence[Document], *, epoch: int, rng: np.random.Generator) -> list[Example]:  # noqa: ARG002
         """Return the windows of all documents, their mentions with the classes that they learn to tell apart."""
         mined: Sequence[Sequence[Mined | None]] = [[None] * len(doc.mentions) for doc in self.docs]
-        if self.mines:
+        if self.mines and self.miner is not None:
+            if epoch:
+                self.miner.restore_pool(self._mined)
             mined = self._mined()
         made = []
         for doc, found in zip(self.docs, mined, strict=True):

@@ -5,17 +5,19 @@ Hard negatives are what the network itself ranks high for a mention, mined anew 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import torch
 
 from linnet.data import Candidates
 from linnet.index.name_vectors import NameVectors
 from linnet.joint.reading import JointNetwork, NegativesArgs
 from linnet.retrieve.dense_training import NamesToLearn
 from linnet.text.words import Ints
+from linnet.train.checkpoint import copied, put_weights, weights
 from linnet.train.judge import CurrentVectors
 from linnet.train.negatives import Spared, hard, random_rows
 
@@ -55,11 +57,28 @@ class Miner:
         self.names = NamesToLearn(part)
         self.current = CurrentVectors(lambda: part.names_file)
         self._pool: tuple[NameVectors, Ints] | None = None
+        network: Any = part.network
+        self._first = copied(weights(network)) if args.mining_pool else {}  # the weights that the pool is made with
 
     @property
     def wanted(self) -> bool:
         """Whether anything has to be mined."""
         return bool(self.args.mined) or self.args.positive == "nearest"
+
+    def restore_pool(self, mine: Callable[[], object]) -> None:
+        """Make the pool of a training that was interrupted as it was made in the first epoch.
+
+        Args:
+            mine: mines for all mentions, by the weights as they are.
+        """
+        if not self.args.mining_pool or self._pool is not None:
+            return
+        network: Any = self.part.network
+        now = copied(weights(network))
+        with torch.no_grad():
+            put_weights(network, self._first, source=self.part.NAME)
+            mine()
+            put_weights(network, now, source=self.part.NAME)
 
     def mine(self, queries: Floats, rows: Sequence[frozenset[int]]) -> Iterator[Mined]:
         """Yield what the network finds for mentions.
@@ -79,7 +98,7 @@ class Miner:
 
         With a pool only the names in it are encoded anew; it is made when mentions are looked up for the first time.
         """
-        if not self.args.mining_pool or self.current.are_made:
+        if not self.args.mining_pool:
             return self.current.vectors()
         if self._pool is None:
             names = self.current.vectors()
@@ -89,7 +108,7 @@ class Miner:
             ]
             near = {self.names.matched(one, place) for one in found for place in range(len(one.rows))}
             own = {int(place) for right in rows for row in right for place in self.names.of(row)}
-            self._pool = names, np.array(sorted(near | own), np.int64)
+            self._pool, self._first = (names, np.array(sorted(near | own), np.int64)), {}
             return names
         earlier, pool = self._pool
         network: Any = self.part.network

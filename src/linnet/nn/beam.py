@@ -157,6 +157,9 @@ def _continue(
     """
     count, beams = live.totals.shape
     owners, tokens, targets = _continuations(live)
+    if not len(owners):  # trees without names
+        live.totals = torch.full_like(live.totals, NOTHING)
+        return live.rows, live.rows
     scores = live.totals.ravel()[owners] + decoding.log_probabilities(live.rows.ravel()[owners], tokens)
     texts = torch.div(owners, beams, rounding_mode="floor")
     scores, places = _best(scores, texts, count, 2 * beams)  # (texts, 2 · beams)

@@ -28,8 +28,8 @@ from linnet.nn.checkpoints import checkpoint
 from linnet.nn.decoding import CachedDecoding, Decoding, PackedDecoding
 from linnet.nn.encoder import Encoder
 from linnet.nn.quiet import quietly
-from linnet.nn.text_network import TextNetwork, has_decoder, load_parts, read_config
-from linnet.nn.weights import writing
+from linnet.nn.text_network import TextNetwork, first_position, has_decoder, load_parts, read_config
+from linnet.nn.weights import names_of_weights, writing
 from linnet.text.word_pieces import plain
 
 __all__ = ["Seq2Seq"]
@@ -55,6 +55,9 @@ class Seq2Seq(TextNetwork):
 
     def __init__(self, backbone: PreTrainedModel, tokenizer: PreTrainedTokenizerFast, *, start: int) -> None:
         super().__init__(backbone, tokenizer)
+        if backbone.config.model_type == PAIR:  # its window is so far that of the encoder
+            decoder: Any = backbone.decoder
+            self.window = min(self.window, decoder.config.max_position_embeddings - first_position(decoder.base_model))
         self.start = start
         self.end = int(tokenizer.eos_token_id if tokenizer.eos_token_id is not None else tokenizer.sep_token_id)
 
@@ -84,7 +87,8 @@ class Seq2Seq(TextNetwork):
         backbone, tokenizer = load_parts(AutoModelForSeq2SeqLM, folder, config, WHAT, needs=needs, spare=spare)
         if pair:
             backbone.encoder.pooler = None
-            _share_vocabulary(backbone)
+            if not any(name.startswith(SHARED) for name in names_of_weights(folder)):
+                _share_vocabulary(backbone)
         told = (backbone.config, backbone.generation_config)
         starts = [start for one in told if (start := getattr(one, "decoder_start_token_id", None)) is not None]
         if not starts:
@@ -166,7 +170,8 @@ class Seq2Seq(TextNetwork):
     @property
     def packed(self) -> bool:
         """Whether prompts of several lengths may be read together."""
-        return bool(self.backbone.config.model_type == PAIR)
+        decoder = getattr(self.backbone, "decoder", None)
+        return isinstance(decoder, BertLMHeadModel) and not hasattr(self.backbone, "enc_to_dec_proj")
 
     def begin(self, encoded: Tensor, mask: Tensor, prompts: Sequence[Sequence[int]]) -> Decoding:
         """Return what the decoder goes on from behind prompts.
@@ -191,7 +196,7 @@ class Seq2Seq(TextNetwork):
         Raises:
             OSError: they cannot be written.
         """
-        if self.backbone.config.model_type != PAIR:
+        if not _shares_vocabulary(self.backbone):
             super().save(folder)
             return
         folder.mkdir(parents=True, exist_ok=True)
@@ -200,6 +205,13 @@ class Seq2Seq(TextNetwork):
         with quietly(), writing():
             self.backbone.save_pretrained(folder, state_dict=weights)
             self.tokenizer.save_pretrained(folder)
+
+
+def _shares_vocabulary(backbone: Any) -> bool:
+    """Return whether it is a pair whose decoder has the vectors of word pieces of its encoder."""
+    if backbone.config.model_type != PAIR:
+        return False
+    return backbone.decoder.get_input_embeddings() is backbone.encoder.get_input_embeddings()
 
 
 def _share_vocabulary(backbone: Any) -> None:

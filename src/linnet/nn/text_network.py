@@ -28,6 +28,7 @@ __all__ = ["TextNetwork", "first_position", "has_decoder", "load_parts", "read_c
 OPTIONS: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
 CALLED = {"cls_token_id": "start", "sep_token_id": "end", "eos_token_id": "end", "pad_token_id": "padding"}
 FRAME = ("cls_token_id", "sep_token_id", "pad_token_id")
+UNLIMITED = 1 << 30
 NOISE = 0.1  # of new embeddings, as a share of the spread of the known ones
 
 
@@ -226,7 +227,7 @@ def _is_fast(tokenizer: object, needs: Sequence[str]) -> TypeGuard[PreTrainedTok
 
 def window_of(backbone: nn.Module, tokenizer: PreTrainedTokenizerFast, *, first: int) -> int:
     """Return the most tokens that positions and tokenizer allow."""
-    limits = [int(tokenizer.model_max_length)]
+    limits = [min(int(tokenizer.model_max_length), UNLIMITED)]  # 1e30 where a tokenizer says nothing
     positions = getattr(_reader(backbone), "max_position_embeddings", None)
     if positions is not None and positions > 0:
         limits.append(positions - first)

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 import torch
-from safetensors import SafetensorError
+from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from linnet.errors import FormatError
+from linnet.nn.checkpoints import weights_of
 
-__all__ = ["check_finite", "read_weights", "restore_layers", "save_layers", "write_weights", "writing"]
+__all__ = [
+    "check_finite",
+    "names_of_weights",
+    "read_weights",
+    "restore_layers",
+    "save_layers",
+    "write_weights",
+    "writing",
+]
 
 
 @contextmanager
@@ -40,6 +50,15 @@ def write_weights(weights: Mapping[str, Tensor], path: Path) -> None:
     """
     with writing():
         save_file({name: values.contiguous() for name, values in weights.items()}, path)
+
+
+def names_of_weights(folder: Path) -> list[str]:
+    """Return the names of the weights that a checkpoint has in files of safetensors."""
+    path = weights_of(folder)
+    if path.suffix == ".json":
+        return list(json.loads(path.read_text("utf-8"))["weight_map"])
+    with safe_open(path, framework="pt") as weights:
+        return list(weights.keys())
 
 
 def read_weights(path: Path) -> dict[str, Tensor]:

@@ -184,6 +184,10 @@ class Generate(NetworkComponent["Seq2Seq"], ContextRetriever):
         if self.tokens > network.window:
             problem = f"tokens: {self.tokens} must be at most {network.window}, which is what {self.encoder!r} reads"
             raise RecipeError("generate", [problem])
+        [rest] = network.pieces([self.prompt.replace(MENTION, "")])
+        if self.tokens // 2 + len(rest) + FEWEST_TOKENS > network.window:
+            problem = f"prompt: {len(rest)} word pieces beside those of a mention leave no room for a name"
+            raise RecipeError("generate", [f"{problem} in {network.window}, which is what {self.encoder!r} reads"])
         return network.to(choose_device()).eval()
 
     @property

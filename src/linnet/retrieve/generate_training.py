@@ -287,8 +287,13 @@ class Finetuning(Training):
 
 
 def _tokens(training: Training, mentions: Sequence[InContext], names: Sequence[Sequence[int]]) -> list[Example]:
+    """Return examples; of a name that is longer than the decoder's window, which no beam can end, the beginning."""
     texts, _ = training.part.inputs(mentions)
-    return [Example(*one) for one in zip(texts, training.part.prompts(mentions), names, strict=True)]
+    window = training.network.window
+    return [
+        Example(text, prompt, name[: window - len(prompt)])
+        for text, prompt, name in zip(texts, training.part.prompts(mentions), names, strict=True)
+    ]
 
 
 class SimilarNames:

@@ -106,11 +106,6 @@ class CurrentVectors:
         self._begun = names().about
         self._made: tuple[dict[str, Any], NameVectors] | None = None
 
-    @property
-    def are_made(self) -> bool:
-        """Whether those by the weights as they are have been made."""
-        return self._made is not None and self._made[0] == self.names().about
-
     def vectors(self) -> NameVectors:
         """Return the vectors; made once for the dev score and for mining.
 
