@@ -137,6 +137,12 @@ def test_what_is_not_allowed_is_not_written(part: Generate) -> None:
         assert sorted(found.rows.tolist()) == [1, 3, 5]
 
 
+def test_trees_of_conditions_are_made_once(part: Generate) -> None:
+    odd, even = part.kb.mask(types=["odd"]), part.kb.mask(types=["even"])
+    assert part.tree_of(odd) is part.tree_of(part.kb.mask(types=["odd"])) is not part.tree_of(even)
+    assert part.tree_of(None) is part.tree
+
+
 def test_where_nothing_is_allowed_nothing_is_written(part: Generate) -> None:
     nothing = part.kb.mask(types=["odd"]) & part.kb.mask(types=["even"])
     contexts = [one for doc in notes(2) for one in part.contexts(doc)]

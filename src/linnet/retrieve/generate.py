@@ -48,6 +48,7 @@ FINETUNE: Literal["finetune"] = "finetune"
 PACKAGED = "minilm"
 MENTION = "{mention}"
 FEWEST_TOKENS = 8
+TREES = 8  # of conditions that are kept
 _SYMBOLS = re.compile(r"[^\w\s]+")
 
 
@@ -233,6 +234,21 @@ class Generate(NetworkComponent["Seq2Seq"], ContextRetriever):
         """The prefix tree of all names, opened or built at first use; it stands beside the knowledge base."""
         return self._tree_file.current()
 
+    def tree_of(self, mask: Mask | None) -> Trie:
+        """Return the tree of the names of allowed concepts (None = all); the last few are kept."""
+        if mask is None:
+            return self.tree
+        key = np.packbits(mask.array).tobytes()
+        tree = self._trees_of_masks.pop(key, None) or self.tree.allowing(mask)
+        self._trees_of_masks[key] = tree  # the last
+        if len(self._trees_of_masks) > TREES:
+            del self._trees_of_masks[next(iter(self._trees_of_masks))]
+        return tree
+
+    @made_once
+    def _trees_of_masks(self) -> dict[bytes, Trie]:
+        return {}
+
     @property
     def _tree_file(self) -> TrieFile:
         from linnet.nn.trie import TrieFile  # noqa: PLC0415 - not needed to check a recipe
@@ -258,10 +274,7 @@ class Generate(NetworkComponent["Seq2Seq"], ContextRetriever):
 
     def find(self, mentions: Sequence[InContext], masks: Sequence[Mask | None]) -> list[Candidates]:
         """Return the concepts whose names are written for mentions, each among the rows of its mask (None = all)."""
-        trees: dict[int, Trie] = {
-            id(mask): self.tree if mask is None else self.tree.allowing(mask)
-            for mask in {id(mask): mask for mask in masks}.values()
-        }
+        trees = {id(mask): self.tree_of(mask) for mask in {id(mask): mask for mask in masks}.values()}
         texts, cut = self.inputs(mentions)
         if cut:
             warn(f"{cut:,} mentions are longer than {self.tokens} word pieces: only their ends were read")
