@@ -248,6 +248,26 @@ def test_prepare(run: Run, tmp_path: Path, kb: KnowledgeBase) -> None:
 def test_known_corpora_by_name(run: Run, tmp_path: Path) -> None:
     assert "bc5cdr:train, bc5cdr:dev" in run("corpus", "stats", "bc5cdr").err
     assert "did you mean 'dev'" in run("corpus", "stats", "bc5cdr:dve", "--data", tmp_path).err
+    fetched = "or fetch it: linnet corpus prepare ncbi_disease --download -o DIR"
+    assert fetched in run("corpus", "stats", "ncbi_disease:test", "--data", tmp_path).err
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("ncbi_diseas:dev", "no corpus 'ncbi_diseas' is known; did you mean 'ncbi_disease'?"),
+        ("BC5CDR:train,dev", "no corpus 'BC5CDR' is known; did you mean 'bc5cdr'?"),
+        ("bc5cd/bioc:dev", "no corpus 'bc5cd' is known; did you mean 'bc5cdr'?"),
+        ("ncbi", "ncbi: there is no such file, and no corpus 'ncbi' is known; there are: "),
+        ("notes.txt", "notes.txt: there is no such file"),
+        ("notes/dev", "notes/dev: there is no such file"),
+    ],
+)
+def test_who_names_no_known_corpus_is_told_the_nearest(run: Run, tmp_path: Path, source: str, said: str) -> None:
+    stats = run("corpus", "stats", source, "--data", tmp_path)
+    assert (stats.code, said in stats.err) == (2, True), stats.err
+    for command in (("convert", source, tmp_path / "x.jsonl"), ("split", source, "-o", tmp_path / "x")):
+        assert said in run("corpus", *command, "--data", tmp_path).err
 
 
 @pytest.mark.data
@@ -281,9 +301,8 @@ def test_a_data_folder_that_is_not_there_is_said_before_anything_is_fetched(
 
 def test_prepare_downloads_when_told_to(run: Run, home: Path, server: Server, tmp_path: Path) -> None:
     server.say("/tmvar/tmVar3Corpus.txt", file(TMVAR.encode()))
-    assert (
-        "or fetch it: linnet corpus prepare tmvar --download" in run("corpus", "prepare", "tmvar", "-o", tmp_path).err
-    )
+    said = "or fetch it: linnet corpus prepare tmvar --download -o DIR"
+    assert said in run("corpus", "prepare", "tmvar", "-o", tmp_path).err
     assert not server.asked, "nothing is fetched without --download"
     done = run("corpus", "prepare", "tmvar", "-o", tmp_path / "out", "--download")
     assert done.code == 0, done.err

@@ -177,6 +177,7 @@ def test_files_left_out_are_named(run: Run, recipe: Path, note: Path) -> None:
         (note.parent / name).write_text("x")
     done = run("link", note.parent, "--pipeline", recipe)
     assert "3 files were not read" in done.err
+    assert "plain text" in done.err
     assert "no suffix (1)" in done.err
 
 

@@ -105,6 +105,19 @@ def test_what_cannot_be_read_is_named(run: Run, recipe: Path, tmp_path: Path) ->
         assert done.err.startswith("linnet: error: ")
 
 
+def test_all_files_that_cannot_be_read_are_named(run: Run, recipe: Path, tmp_path: Path) -> None:
+    for name, data in (("a", b"Seizures."), ("b", b"Sj\xf6gren"), ("c", b"Seizures."), ("d", b"\xff\xfeF\0")):
+        (tmp_path / f"{name}.txt").write_bytes(data)
+    done = run("link", tmp_path / "*.txt", "--pipeline", recipe)
+    assert done.code == 2
+    first, second, third = done.err.splitlines()
+    assert ("b.txt:1: not UTF-8" in first, "1 file behind it" in second, "d.txt: is UTF-16" in third) == (
+        True,
+        True,
+        True,
+    )
+
+
 @pytest.mark.parametrize("suffix", [".jsonl", ".csv", ".jsonl.gz"])
 def test_output_to_a_file(run: Run, recipe: Path, tmp_path: Path, suffix: str) -> None:
     out = tmp_path / f"out{suffix}"

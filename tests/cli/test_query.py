@@ -98,7 +98,26 @@ def test_on_the_terminal(run: Run, linked: Path) -> None:
     assert rows == {("HP:0001250", "Seizures"), ("HP:0001945", "Fever")}, "as the knowledge base of the job has them"
     done = run("query", linked, "--concept", "HP:0000001")
     assert ("0 of 4 documents" in done.out, "there is no concept 'HP:0000001' in signs.kb" in done.err) == (True, True)
-    assert "did you mean HP:0001250 (Seizures)?" in run("query", linked, "--concept", "seizures").err
+
+
+def test_who_gives_a_name_is_told_the_id(run: Run, linked: Path, tmp_path: Path) -> None:
+    assert "a name, and ids are wanted: HP:0001250" in run("query", linked, "--concept", "seizures").err
+    done = run("query", linked, "--concept", "Short stature")
+    assert (
+        done.err
+        == "linnet: there is no concept 'Short stature' in signs.kb; that is a name, and ids are wanted: HP:0004322\n"
+    )
+    assert "HP:0004322" in run("query", linked, "--concept", "HP:0001250", "--with", "short stature").err
+    done = run("query", linked, "--concept", "Short stature", "--under")
+    assert (done.code, "ids are wanted: HP:0004322" in done.err) == (2, True)
+    several = exported(run, tmp_path / "out.csv", linked, "--concept", "HP:0004322 HP:0001250")
+    assert [row[0] for row in several] == ["a"], "ids may be listed with blanks"
+
+
+def test_a_name_where_no_knowledge_base_is_known(run: Run, linked: Path, tmp_path: Path) -> None:
+    shard = shutil.copy(linked / "shard-000000-000000.jsonl", tmp_path / "linked.jsonl")
+    assert "'short stature' looks like a name" in run("query", shard, "--concept", "short stature").err
+    assert run("query", shard, "--concept", "HP:0000001").err == ""
 
 
 @pytest.mark.parametrize(

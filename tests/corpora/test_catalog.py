@@ -123,8 +123,9 @@ def test_what_is_asked_wrongly(
 def test_a_missing_file_is_named_with_its_place(tmp_path: Path) -> None:
     for folder, where in ((tmp_path, "here, or below a folder bc5cdr"), (tmp_path / "bc5cdr", "or one below it")):
         folder.mkdir(exist_ok=True)
-        with pytest.raises(FormatError, match=rf"bc5cdr is not there; .*{where}$") as caught:
+        with pytest.raises(FormatError, match=rf"bc5cdr is not there; .*{where};") as caught:
             read_corpus("bc5cdr", split="test", data=tmp_path)
+        assert "; or fetch it: linnet corpus prepare bc5cdr --download -o DIR" in str(caught.value)
         assert Path(caught.value.path) == folder / "CDR_TestSet.PubTator.txt"
 
 

@@ -13,7 +13,8 @@ import pytest
 
 from linnet.corpora import pmc_archive, pubmed_release, read
 from linnet.corpora.faults import Faults
-from linnet.corpora.sources import Named, locate, read_file
+from linnet.corpora.reading import read_file
+from linnet.corpora.sources import Named, locate
 from linnet.errors import FormatError, LinnetError
 
 Event = tuple[int, int, str] | tuple[int, int]  # a citation with its text, or what is deleted

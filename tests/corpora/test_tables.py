@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import gzip
+import json
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
@@ -90,6 +91,58 @@ def test_a_csv_of_notes_that_is_none(tmp_path: Path) -> None:
         list(read(tmp_path / "n.csv", format="table"))
     with pytest.raises(FormatError, match="a table of notes, not of mentions, is read with --from table"):
         list(read(tmp_path / "n.csv"))
+
+
+@pytest.mark.parametrize("name", ["n.jsonl", "n.ndjson.gz", "n.json"])
+def test_json_of_notes_with_fields_of_ones_own(tmp_path: Path, name: str) -> None:
+    notes = [
+        {"note_id": 7, "year": 2020, "note_text": "Fits."},
+        {"ward": ["3"], "note_text": "Cough."},
+        {"note_id": "x", "note_text": None},
+    ]
+    text = json.dumps(notes, indent=1) if name == "n.json" else "\n".join(map(json.dumps, notes))
+    (tmp_path / name).write_bytes(gzip.compress(text.encode()) if name.endswith(".gz") else text.encode())
+    with pytest.warns(LinnetWarning, match="1 rows without a text"):
+        first, second = read(tmp_path / name, format="table")
+    assert (first.id, first.text, dict(first.meta)) == ("7", "Fits.", {"year": 2020})
+    assert (second.id, second.text, list(second.meta)) == ("n:2", "Cough.", ["ward"])
+    options = {"columns": {"text": "note_text", "id": "year"}}
+    with pytest.warns(LinnetWarning):
+        assert [doc.id for doc in read(tmp_path / name, format="table", options=options)] == ["2020", "n:2"]
+
+
+def test_columns_as_the_command_line_has_them(tmp_path: Path) -> None:
+    (tmp_path / "n.jsonl").write_text('{"note": "Fits."}')
+    with pytest.raises(FormatError, match="columns are 'text=note', expected a dictionary"):
+        list(read(tmp_path / "n.jsonl", format="table", options={"columns": "text=note"}))
+
+
+def test_json_of_notes_that_is_none(tmp_path: Path) -> None:
+    for text, said in (
+        ('{"id": 7, "words": "Fits."}', "which column is the text"),
+        ("7", r"n\.jsonl:1: expected an object with the columns of a row, found int"),
+        ('{"text": 7}', "row 1: the text is of type int"),
+        ('{"text": ', "no JSON"),
+    ):
+        (tmp_path / "n.jsonl").write_text(text)
+        with pytest.raises(FormatError, match=said):
+            list(read(tmp_path / "n.jsonl", format="table"))
+    (tmp_path / "n.jsonl").write_text("[]")
+    with pytest.warns(LinnetWarning, match="is empty"):
+        assert list(read(tmp_path / "n.jsonl", format="table")) == []
+
+
+def test_json_lines_of_others_are_told_that_they_are_tables(tmp_path: Path) -> None:
+    for text, told in (
+        ('{"id": 7, "text": "Fits."}', True),
+        ('{"id": "7", "text": "Fits.", "ward": 3}', True),
+        ('{"id": "7", "text": "Fits.", "mentions": 3}', False),
+        ('{"id": "7", "text": "Fits."', False),
+    ):
+        (tmp_path / "n.jsonl").write_text(text)
+        with pytest.raises(FormatError) as caught:
+            list(read(tmp_path / "n.jsonl"))
+        assert ("--from table" in str(caught.value)) == told, text
 
 
 def test_whole_numbers_that_gaps_made_floats_are_whole_ids(tmp_path: Path) -> None:

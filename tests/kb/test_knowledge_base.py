@@ -20,6 +20,7 @@ from linnet.errors import KnowledgeBaseError, UnknownConceptError
 from linnet.home import home, kb_folder, writable
 from linnet.kb import APPLICATION_ID, SCHEMA_VERSION, KnowledgeBase, Mask, kb_path
 from linnet.kb.build import build
+from linnet.kb.terminologies import Terminologies
 from linnet.vocabularies.stored import concepts_by_id, edges, retired_by_id
 
 
@@ -79,6 +80,31 @@ def test_concepts_by_id(kb: KnowledgeBase) -> None:
     assert kb["HP:0001250"] == kb["HP:0009998"] == kb[1], "retired ids lead to their successors"
     with pytest.raises(UnknownConceptError, match=r"no concept '0001250' in .*; did you mean 'HP:0001250'\?"):
         kb["0001250"]
+
+
+def test_who_gives_a_name_is_told_the_ids(kb: KnowledgeBase) -> None:
+    several = Terminologies({"small": kb})
+    for name, said in (
+        ("seizure", r"no concept 'seizure' in .*; that is a name, and ids are wanted: HP:0001250"),
+        ("Cold", "; that is a name, and ids are wanted: X:1, X:2"),
+        ("seiz", r"; did you mean 'HP:0001250' \(Seizure\)\?"),
+        ("sniffles", "; `linnet kb search` finds ids"),
+        ("", "; `linnet kb search` finds ids"),
+    ):
+        for ask in (
+            lambda name=name: kb[name],
+            lambda name=name: kb.mask(ids=[name]),
+            lambda name=name: kb.mask(under=[name]),
+            lambda name=name: several[name],
+        ):
+            with pytest.raises(UnknownConceptError, match=f"{said}$"):
+                ask()
+
+
+def test_a_name_of_many_concepts_gives_a_few_ids(tmp_path: Path) -> None:
+    kb = build([Concept(f"X:{number}", (Name("Cold"),)) for number in range(9)], tmp_path / "cold.kb")
+    with pytest.raises(UnknownConceptError, match=r"ids are wanted: X:0, X:1, X:2, X:3, X:4, …$"):
+        kb["cold"]
 
 
 def test_what_is_no_row_is_said_with_what_to_ask_instead(kb: KnowledgeBase) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from linnet.data import Document
 from linnet.detect.dictionary import Dictionary
 from linnet.detect.gold import Gold
-from linnet.errors import LinnetError, RecipeError
+from linnet.errors import LinnetError, PipelineError, RecipeError
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Pipeline
 from linnet.pipeline.allow import Allow, combined
@@ -64,6 +65,21 @@ def test_what_a_knowledge_base_lacks_is_named(kb: KnowledgeBase) -> None:
         "ids: small.kb has no concept 'Z:0', 'Z:1', 'Z:2', 'Z:3', 'Z:4' and 2 more; `linnet kb search` finds ids",
     ]
     assert list(Allow(types=TYPES, ids=IDS, under=IDS).problems(kb)) == []
+
+
+@pytest.mark.parametrize("given", [5, "Disease", ["X:1"], {"under": "X:1"}])
+def test_what_is_no_condition_is_said_with_what_is_one(kb: KnowledgeBase, given: Any) -> None:
+    link = Dictionary(kb=kb) >> Decide(kb=kb)
+    for ask in (lambda: link(TEXT, allow=given), lambda: Pipeline(*link.parts, allow=given)):
+        with pytest.raises(PipelineError, match=r"allow is .*, expected linnet.Allow\(types="):
+            ask()
+
+
+def test_values_of_conditions_are_texts() -> None:
+    given: Any
+    for given, said in ((5, "types of Allow are texts, and 5 is none"), (["Disease", 0], "and 0 is none")):
+        with pytest.raises(PipelineError, match=said):
+            Allow(types=given)
 
 
 def test_a_pipeline_holds_its_conditions_in_every_call(kb: KnowledgeBase) -> None:

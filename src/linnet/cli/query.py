@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,6 +19,7 @@ from linnet.corpora.names import namer
 from linnet.data import ASSERTIONS
 from linnet.errors import LinnetError
 from linnet.kb import KnowledgeBase
+from linnet.kb.search import hint
 from linnet.kb.terminologies import Terminologies
 from linnet.recipes.config import open_kb
 from linnet.recipes.knowledge_bases import kb_of_version
@@ -34,6 +35,8 @@ logger = logging.getLogger(__name__)
 VERSION, SEVERAL = "version of the knowledge base", "terminologies"  # as a job tells them in its manifest
 WORDS = ("document", "value", "text", "concept", "assertion")  # columns that hold no numbers
 CONCEPT = "concept"  # the column that names are put beside
+
+AN_ID = re.compile(r"\d|:")  # is in all ids of terminologies, and in few words
 
 Base = KnowledgeBase | Terminologies | None  # what the documents were linked to
 
@@ -74,7 +77,7 @@ def query(
     The first question makes an index beside the documents; it is made again when they change.
     """
     listen(quiet=quiet, verbose=verbose)
-    given = [one for some in (concepts, others) for text in some or () for one in re.split(r"[\s,]+", text) if one]
+    given = [one for some in (concepts, others) for text in some or () for one in _listed(text)]
     _refuse(given, others, by, document, together=together, concepts=concepts)
     if (lift or least > 1) and not together:
         raise LinnetError("--lift and --least are of --together: add it")
@@ -98,6 +101,16 @@ def query(
         else:
             logger.info("%s: %s rows; %s", output, f"{answer.write(output):,}", title)
             remember(output)
+
+
+def _listed(text: str) -> list[str]:
+    """Return the ids that one value lists, or the whole of it where it is none: a name may have blanks and commas.
+
+    >>> _listed("HP:0001250, HP:0001263"), _listed("D001281"), _listed("Seizures, febrile")
+    (['HP:0001250', 'HP:0001263'], ['D001281'], ['Seizures, febrile'])
+    """
+    several = [one for one in re.split(r"[\s,]+", text) if one]
+    return several if all(map(AN_ID.search, several)) else [text.strip()]
 
 
 def _refuse(
@@ -145,11 +158,12 @@ def _ids(id: str, base: Base, *, under: bool) -> frozenset[str]:
     written = curie(id)
     kbs = base.kbs.values() if isinstance(base, Terminologies) else () if base is None else (base,)
     kb = next((kb for kb in kbs if written in kb), None)
-    if kb is None and not under:
-        if base is not None:
-            logger.warning("there is no concept %r in %s%s", written, base.path.name, _meant(id, kbs))
+    if kb is None:
+        if problem := _problem(id, base):
+            if under:
+                raise LinnetError(problem)
+            logger.warning("%s", problem)
         return frozenset([written])
-    kb = kb or next(iter(kbs))  # which says that it lacks the concept
     if not under:
         return frozenset([written, kb.id(kb.row(written))])
     from linnet.scale.linked_query import ids_under  # noqa: PLC0415 - see above
@@ -157,10 +171,11 @@ def _ids(id: str, base: Base, *, under: bool) -> frozenset[str]:
     return ids_under(kb, written) | {written}
 
 
-def _meant(text: str, kbs: Iterable[KnowledgeBase]) -> str:
-    """Return a hint at the concept that a name, or another spelling of an id, is of."""
-    hits = [hit for kb in kbs for hit in kb.search(text, limit=1)]
-    return f"; did you mean {hits[0].id} ({hits[0].name})?" if hits else ""
+def _problem(id: str, base: Base) -> str:
+    """Return what is wrong with an id that no knowledge base here holds; documents may hold it nevertheless."""
+    if base is not None:
+        return f"there is no concept {curie(id)!r} in {base.path.name}{hint(base, id)}"
+    return "" if AN_ID.search(id) else f"{id!r} looks like a name, and ids are wanted: linnet kb search finds them"
 
 
 def _told(there: Linked, asked: Asked) -> str:

@@ -58,7 +58,8 @@ def read(
 
     Args:
         source: one of these or several; documents among several are passed on. Folders are read recursively in sorted
-            order: files with a suffix of `format`, or of any format; links are followed, hidden files are not read.
+            order: files with a suffix of `format`, or of any format; links are followed; hidden files are not read, nor
+            those of Word beside what is open (``~$letter.docx``).
         format: one of `FORMATS`; None finds it out, for each file, from suffix and content.
         kb: the knowledge base that stored candidates are of; without one they keep their ids alone.
         on_error: what is done about annotations that cannot be read: "stop", "skip" them with a warning, or "repair"
@@ -97,7 +98,7 @@ def _read(
     if len(docs) == len(given):
         yield from docs
         return
-    from linnet.corpora.sources import read_sources  # noqa: PLC0415 - needed where there is a file to read
+    from linnet.corpora.reading import read_sources  # noqa: PLC0415 - needed where there is a file to read
 
     yield from read_sources(given, format, options)
 

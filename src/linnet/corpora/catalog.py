@@ -293,9 +293,14 @@ def _places(corpus: Corpus, data: str | Path | None) -> Iterator[tuple[Path, boo
         yield folder, False
     elif not downloaded.is_dir():
         means = f"--data DIR, data=… or {VARIABLE}, a folder with corpora/bc5cdr …"
-        fetched = f"; or fetch it: linnet corpus prepare {corpus.name} --download" if corpus.downloads else ""
-        raise LinnetError(f"say where the corpora are: {means}{fetched}")
+        raise LinnetError(f"say where the corpora are: {means}{_fetching(corpus)}")
     yield downloaded, True
+
+
+def _fetching(corpus: Corpus) -> str:
+    """Return how a corpus is fetched, "" for one that nobody may fetch, or that was fetched already."""
+    fetched = not corpus.downloads or (corpora_folder() / corpus.name).is_dir()
+    return "" if fetched else f"; or fetch it: linnet corpus prepare {corpus.name} --download -o DIR"
 
 
 def _find(corpus: Corpus, data: str | Path | None, pattern: str, split: str) -> Path:
@@ -312,7 +317,7 @@ def _find(corpus: Corpus, data: str | Path | None, pattern: str, split: str) -> 
     folder, deep = next(place for place in places if place[0].is_dir())
     problem = f"the {split} split of {corpus.name} is not there; expected the published file {file} (or {file}.gz)"
     where = "in this folder or one below it" if deep else f"here, or below a folder {corpus.folder}"
-    raise FormatError(folder / (pattern.removeprefix("**/") if deep else file), f"{problem} {where}")
+    raise FormatError(folder / (pattern.removeprefix("**/") if deep else file), f"{problem} {where}{_fetching(corpus)}")
 
 
 def _ids(path: Path) -> frozenset[str]:

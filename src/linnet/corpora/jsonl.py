@@ -5,6 +5,7 @@ Prefixes of concepts are read in the spelling that all readers give them (`linne
 
 from __future__ import annotations
 
+import re
 from collections.abc import Generator, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -25,6 +26,7 @@ from linnet.vocabularies.curies import curie
 __all__ = ["cut", "line", "read", "read_span", "write"]
 
 BOM = b"\xef\xbb\xbf"
+MARKED = re.compile(r'"mentions"\s*:')  # has what a table has no place for
 BEGIN = 1 << 16  # characters of a line that tell its format
 
 
@@ -116,7 +118,7 @@ def _read_line(text: str, path: str, number: int, rows: Rows | None, faults: Fau
         try:
             yield _spelled_alike(loads(text, rows))
         except DataError as error:
-            faults.leave_out(FormatError(path, f"{error}{_other(text)}", line=number), whole=True)
+            faults.leave_out(FormatError(path, f"{error}{_other(text, str(error))}", line=number), whole=True)
 
 
 def _spelled_alike(doc: Document) -> Document:
@@ -135,10 +137,14 @@ def _mention(mention: Mention) -> Mention:
     return replace(mention, concepts=concepts, alternatives=alternatives)
 
 
-def _other(text: str) -> str:
-    """Return the way out where a line looks like a document of another tool."""
+def _other(text: str, problem: str) -> str:
+    """Return the way out where a line looks like a document of another tool, or has fields of somebody's own."""
     format = sniff(text[:BEGIN].encode(errors="replace"))
-    return "" if format in (None, "jsonl") else f"; it looks like {format}: say so (--from, or format=)"
+    if format not in (None, "jsonl"):
+        return f"; it looks like {format}: say so (--from, or format=)"
+    own = problem.startswith("document: ") and not MARKED.search(text)
+    way = "--from table, or format='table' (docs/inputs.md)"
+    return f"; with fields of your own, or ids that are numbers or missing: {way}" if own else ""
 
 
 def write(docs: Iterable[Document], out: TextIO, *, rows: Rows | None = None) -> int:

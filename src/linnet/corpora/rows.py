@@ -6,13 +6,14 @@ import base64
 import datetime as dt
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 from linnet.data import JSON, Document
 from linnet.errors import FormatError, did_you_mean
 from linnet.reporter import warn
 
-__all__ = ["Columns", "choose_columns", "row_documents"]
+__all__ = ["Columns", "choose_columns", "object_documents", "row_documents"]
 
 TEXTS = ("text", "note", "note_text", "document_text", "abstract", "body", "content", "report")
 IDS = ("id", "doc_id", "document_id", "document", "note_id", "pmid", "pmcid")
@@ -27,7 +28,7 @@ class Columns(NamedTuple):
     id: int
 
 
-def choose_columns(names: Sequence[str], given: Mapping[str, str], where: str) -> Columns:
+def choose_columns(names: Sequence[str], given: Mapping[str, str] | str, where: str) -> Columns:
     """Return which columns hold text and id: those that were `given`, else those whose name says so.
 
     Args:
@@ -41,6 +42,8 @@ def choose_columns(names: Sequence[str], given: Mapping[str, str], where: str) -
     >>> choose_columns(["PMID", "Abstract", "year"], {}, "f")
     Columns(names=('PMID', 'Abstract', 'year'), text=1, id=0)
     """
+    if isinstance(given, str):  # as the command line has them, in Python
+        raise FormatError(where, f"columns are {given!r}, expected a dictionary: {{'id': 'ID', 'text': 'NOTE'}}")
     there = f"its columns are {', '.join(map(repr, names)) or 'none'}"
     for key in given:
         if key not in ("text", "id"):
@@ -77,8 +80,42 @@ def row_documents(rows: Iterable[Sequence[Any]], columns: Columns, *, name: str,
     >>> doc.id, doc.text, dict(doc.meta)
     ('7', 'Fits.', {'year': 2020})
     """
+    yield from _documents(((row, columns) for row in rows), name=name, where=where)
+
+
+def object_documents(
+    objects: Iterable[Mapping[str, Any]], given: Mapping[str, str], *, name: str, where: str
+) -> Iterator[Document]:
+    """Yield a document for each object that has a text, as `row_documents` does; their keys may differ.
+
+    Args:
+        objects: values by column.
+        given: as for `choose_columns`; the keys of the first object say which is which.
+        name: as for `row_documents`.
+        where: what messages call the file.
+
+    Raises:
+        FormatError: as `choose_columns` and `row_documents`.
+
+    >>> objects = [{"note_id": 7, "note": "Fits.", "year": 2020}, {"note": "Cough.", "ward": "3"}]
+    >>> [(doc.id, doc.text, dict(doc.meta)) for doc in object_documents(objects, {}, name="n", where="f")]
+    [('7', 'Fits.', {'year': 2020}), ('n:2', 'Cough.', {'ward': '3'})]
+    """
+    rest = iter(objects)
+    if (first := next(rest, None)) is None:
+        warn(f"{where}: is empty, it gives no documents")
+        return
+    chosen = choose_columns(list(first), given, where)
+    wanted = [chosen.names[place] for place in (chosen.text, chosen.id) if place >= 0]
+    whole = ({**dict.fromkeys(wanted), **one} for one in chain([first], rest))
+    id = len(wanted) - 1 if chosen.id >= 0 else -1  # text and id come first now
+    yield from _documents(((list(one.values()), Columns(tuple(one), 0, id)) for one in whole), name=name, where=where)
+
+
+def _documents(rows: Iterable[tuple[Sequence[Any], Columns]], *, name: str, where: str) -> Iterator[Document]:
+    """Yield a document for each row, with its columns, that has a text; see `row_documents`."""
     without = 0
-    for number, row in enumerate(rows, 1):
+    for number, (row, columns) in enumerate(rows, 1):
         text = row[columns.text]
         if text is None or (isinstance(text, float) and math.isnan(text)):
             without += 1

@@ -7,13 +7,12 @@ import logging
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from linnet.corpora.faults import Faults
-from linnet.corpora.formats import FORMATS, GIVEN, READABLE, parted, readable, resolve, suffix
+from linnet.corpora.formats import FORMATS, READABLE, parted, readable, suffix
 from linnet.data import Document
 from linnet.errors import FormatError
 from linnet.text.files import STDIO, head, shown
@@ -25,8 +24,6 @@ __all__ = [
     "Named",
     "find",
     "locate",
-    "read_file",
-    "read_sources",
     "sniff",
     "stem",
     "texts_of_brat",
@@ -52,6 +49,9 @@ JSON = {
     "bioc_json": BIOC_JSON,
     "label_studio": re.compile(r'"(?:completed_by|annotation_id|from_name|was_cancelled)"\s*:|"data"\s*:\s*\{'),
 }
+HIDDEN = (".", "~$")  # how names of files begin that are not read: the second are Word's, beside what is open there
+OFFICE = frozenset({".docx", ".doc", ".odt", ".pdf", ".rtf"})
+CURE = "; save those of Word, PDF and RTF as plain text (.txt, in UTF-8), and they are read too"
 RELEASE = "pubmed_release"
 IN_RELEASE = re.compile(r"(?:pubmed|medline)(\d\d)n(\d{4,6})\.xml(?:\.gz)?", re.IGNORECASE)
 WEBANNO = "#FORMAT=WebAnno TSV 3"
@@ -123,14 +123,15 @@ def find(source: str | Path, suffixes: Sequence[str]) -> list[Found]:
         everything = sorted(_walk(path), key=lambda item: item.relative.split("/"))
         found = [item for item in everything if suffix(item.path) in suffixes]
         if not found:
-            raise FormatError(source, f"this folder holds no file ending in {', '.join(suffixes) or 'a known suffix'}")
+            cure = CURE if OFFICE.intersection(suffix(item.path) for item in everything) else ""
+            wanted = ", ".join(suffixes) or "a known suffix"
+            raise FormatError(source, f"this folder holds no file ending in {wanted}{cure}")
         texts = texts_of_brat(found)
         rest = (item for item in everything if suffix(item.path) not in suffixes)
         if others := Counter(suffix(item.path) or "no suffix" for item in rest if not texts or item.path not in texts):
             named = ", ".join(f"{ending} ({count})" for ending, count in others.most_common(5))
-            logger.warning(
-                "%s: %d files were not read, as they end in none that is known: %s", source, others.total(), named
-            )
+            told = f"{others.total():,} files were not read, as they end in none that is known"
+            logger.warning("%s: %s: %s%s", source, told, named, CURE if others.keys() & OFFICE else "")
         return found
     if str(source) == STDIO or not WILD.search(str(source)) or os.path.lexists(path):
         return [Found(path, str(source))]
@@ -194,7 +195,7 @@ def _walk(folder: Path) -> Iterator[Found]:
         here = Path(place)
         below = "" if here == folder else f"{here.relative_to(folder).as_posix()}/"
         for name in _of_job(here, names):
-            if not name.startswith("."):
+            if not name.startswith(HIDDEN):
                 yield Found(here / name, f"{below}{name}")
 
 
@@ -285,33 +286,11 @@ def _without_suffix(file: Found) -> str:
     return f"{folder}{slash}{stem(file.path)}"
 
 
-def read_sources(
-    sources: Sequence[str | Path | Document], format: str | None, options: Mapping[str, Any]
-) -> Iterator[Document]:
-    """Yield the documents of files, folders and patterns; see `linnet.corpora.read`.
-
-    Args:
-        sources: what is named, and documents, which are passed on.
-        format: of the files; None finds it out for each.
-        options: keywords of readers by name; ``faults`` is what is done about annotations that cannot be read.
-
-    Raises:
-        FormatError: no such file, nothing found, a pipe or device, a format that cannot be told, damage.
-    """
-    on_error = options["faults"]
-    faults = on_error if isinstance(on_error, Faults) else Faults(on_error)
-    for item in locate(sources, format):
-        if isinstance(item, Document):
-            yield item
-        else:
-            yield from read_file(item, format, {**options, "faults": faults})
-
-
 def locate(sources: Sequence[str | Path | Document], format: str | None) -> list[Named | Document]:
     """Return the files that are meant, each with a name of its own, and the documents among what is given.
 
     Args:
-        sources: as for `read_sources`.
+        sources: files, folders, patterns and addresses, and documents, which are passed on.
         format: of the files wanted from folders; None takes all that are known.
 
     Raises:
@@ -355,22 +334,6 @@ def _in_release(path: str | Path) -> re.Match[str] | None:
     return IN_RELEASE.fullmatch(path.name if isinstance(path, Path) else path.rpartition("/")[2])
 
 
-def read_file(file: Named, format: str | None, options: Mapping[str, Any]) -> Iterator[Document]:
-    """Yield the documents of one file; arguments as of `read_sources`, but that ``faults`` is a `Faults`."""
-    faults: Faults = options["faults"]
-    given = {**options, "name": file.name, **dict(file.options)}
-    yield from faults.guard_file(_read_file(file.path, file.format or format, given))
-
-
-def _read_file(path: Path | str, format: str | None, options: Mapping[str, Any]) -> Iterator[Document]:
-    chosen = FORMATS[format or guess(path)]
-    reader = resolve(chosen.read)
-    try:
-        yield from reader(path, **{key: options[key] for key in options if key in chosen.options or key not in GIVEN})
-    except RecursionError as error:
-        raise FormatError(shown(path), "holds a value that is nested too deeply") from error
-
-
 def guess(path: str | Path) -> str:
     """Return the format that `path` is in, by suffix where that says it, else by content."""
     if is_database(path):
@@ -396,4 +359,5 @@ def guess(path: str | Path) -> str:
     if is_json:
         problem = "is JSON, but of no format that is known"
     named = "published corpora are read by name, such as s800:all with --data DIR (docs/corpora.md)"
-    raise FormatError(shown(path), f"{problem}; say which it is (--from, or format=): {', '.join(READABLE)}; {named}")
+    told = f"{problem}; say which it is (--from, or format=; text is any note): {', '.join(READABLE)}; {named}"
+    raise FormatError(shown(path), told)

@@ -1,7 +1,8 @@
-"""Parquet and Arrow tables (Feather, Arrow IPC), CSV: one document a row, the columns beside text and id as its meta.
+"""Parquet and Arrow tables (Feather, Arrow IPC), CSV, JSON: one document a row, its other columns as its meta.
 
 Rows are read in batches, so that memory holds one batch and what its row group needs. Times are kept to microseconds.
-What is called ``.csv`` or ``.tsv``, plain or gzip, is read as CSV, without PyArrow; its values are texts.
+What is called ``.csv`` or ``.tsv``, plain or gzip, is read as CSV, without PyArrow; its values are texts. What is
+called ``.jsonl``, ``.ndjson`` or ``.json`` holds an object a row, one a line or in one list.
 """
 
 from __future__ import annotations
@@ -13,13 +14,14 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from linnet.corpora.rows import Columns, choose_columns, row_documents
+from linnet.corpora.rows import Columns, choose_columns, object_documents, row_documents
 from linnet.corpora.sources import stem
 from linnet.data import Document
 from linnet.errors import FormatError, MissingExtraError
 from linnet.frozen import EMPTY
 from linnet.text.cells import DELIMITERS, csv_rows
 from linnet.text.files import open_bytes, open_text, shown
+from linnet.text.json_files import nodes
 
 __all__ = ["read"]
 
@@ -27,11 +29,12 @@ BATCH = 1_000  # rows that are turned into Python's values at once
 MENTIONS = {"document", "start", "end", "text", "concepts"}  # columns of `linnet.arrow`
 PARQUET, ARROW = b"PAR1", b"ARROW1"
 SEPARATED = re.compile(r"\.[ct]sv(?:\.gz)?$", re.IGNORECASE)
+JSON = re.compile(r"\.(?:jsonl|ndjson|json)(?:\.gz)?$", re.IGNORECASE)
 MOST_STRING, MOST_PARTS = 100 << 20, 1 << 20  # of the description of a Parquet file
 
 
 def read(path: str | Path, *, name: str = "", columns: Mapping[str, str] = EMPTY) -> Iterator[Document]:
-    """Yield a document for each row of a Parquet, Arrow or CSV file; rows without a text are counted and left out.
+    """Yield a document for each row of a Parquet, Arrow, CSV or JSON file; how many have no text is told.
 
     Args:
         path: the file.
@@ -48,6 +51,9 @@ def read(path: str | Path, *, name: str = "", columns: Mapping[str, str] = EMPTY
         names, lines = _separated(path, where)
         chosen = choose_columns(names, columns, where)
         yield from row_documents(_cells(lines, chosen, where), chosen, name=name or stem(path), where=where)
+        return
+    if JSON.search(str(path)):
+        yield from object_documents(_objects(path, where), columns, name=name or stem(path), where=where)
         return
     pyarrow = _library(where)
     with open_bytes(path) as stream:
@@ -82,6 +88,16 @@ def _cells(rows: Iterator[tuple[int, list[str]]], columns: Columns, where: str) 
             problem = f"has {len(row)} columns, the header has {len(columns.names)}: {', '.join(columns.names)}"
             raise FormatError(where, problem, line=line)
         yield [cell if cell or place == columns.text else None for place, cell in enumerate(row)]
+
+
+def _objects(path: str | Path, where: str) -> Iterator[Mapping[str, Any]]:
+    """Yield the objects of a file of JSON."""
+    for node in nodes(path):
+        for value in node.value if isinstance(node.value, list) else [node.value]:
+            if not isinstance(value, Mapping):
+                problem = f"expected an object with the columns of a row, found {type(value).__name__}"
+                raise FormatError(where, problem, line=node.line)
+            yield value
 
 
 def _opened(stream: BinaryIO, where: str) -> tuple[list[str], Iterator[Any]]:

@@ -7,22 +7,25 @@ with its layout if that is not the first that is there: ``bc5cdr/bioc:train``.
 from __future__ import annotations
 
 import itertools
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from linnet.corpora import read
-from linnet.corpora.catalog import corpus_files, corpus_named, read_corpus, splits_of
+from linnet.corpora.catalog import CORPORA, corpus_files, corpus_named, read_corpus, splits_of
 from linnet.corpora.faults import STOP, Faults
 from linnet.corpora.sources import find
 from linnet.data import Concept, Document
-from linnet.errors import LinnetError
+from linnet.errors import LinnetError, did_you_mean
 from linnet.frozen import EMPTY
 from linnet.text.remote import is_url
 from linnet.vocabularies.corpus_concepts import read_corpus_concepts
 
 __all__ = ["corpus_paths", "documents", "gold_ids", "known_corpus", "read_corpus_vocabulary"]
+
+A_CORPUS = re.compile(r"([A-Za-z]\w*(?:/[\w-]+)?)(:[\w, ]*)?")  # with its splits or without
 
 
 def documents(
@@ -43,11 +46,12 @@ def documents(
         options: other keywords of the reader of `format`.
 
     Raises:
-        LinnetError: a split that there is not, or no data folder.
+        LinnetError: a corpus or split that there is not, or no data folder.
         FormatError: files that are not there or cannot be read.
     """
     name = known_corpus(source)
     if not name:
+        _refuse_unknown(str(source))
         return read(source, format=format, on_error=faults, options=options)
     found = [read_corpus(name, split=item, data=data, faults=faults) for item in _splits(name, source)]
     return itertools.chain.from_iterable(map(faults.guard_file, found))
@@ -72,6 +76,16 @@ def _splits(name: str, source: str | Path) -> list[str]:
         if len(splits) != 1 or str(source).endswith(":"):
             raise LinnetError(f"say which split of {name}: {', '.join(f'{name}:{item}' for item in splits)}")
     return [split.strip() for split in splits]
+
+
+def _refuse_unknown(source: str) -> None:
+    """Refuse what names no file and was meant for a known corpus: it has a split behind it, or is one word."""
+    meant = A_CORPUS.fullmatch(source)
+    if meant is None or ("/" in source and not meant[2]) or Path(source).exists():
+        return
+    name = meant[1].partition("/")[0]
+    hint = did_you_mean(name.lower(), CORPORA) or f"; there are: {', '.join(CORPORA)}"
+    raise LinnetError(f"{source}: there is no such file, and no corpus {name!r} is known{hint}")
 
 
 def known_corpus(source: str | Path) -> str:

@@ -27,7 +27,7 @@ from linnet.errors import KnowledgeBaseError, UnknownConceptError, did_you_mean
 from linnet.home import kb_path
 from linnet.kb import tables
 from linnet.kb.file import APPLICATION_ID, SCHEMA_VERSION, TYPES, WAIT, check_file, is_busy, read_concept, recover
-from linnet.kb.search import Hit, row_number, search, spellings
+from linnet.kb.search import Hit, hint, row_number, search, spellings
 from linnet.kb.tables import ANCESTORS, DAMAGE, DESCENDANTS, INFO, check_rows, connect, damage_error, read_info
 
 if TYPE_CHECKING:
@@ -172,8 +172,7 @@ class KnowledgeBase:
         try:
             return self.row(id)
         except UnknownConceptError as error:
-            way = self.meant(id)
-            raise UnknownConceptError(f"{error}; did you mean {way!r}?" if way else str(error)) from None
+            raise UnknownConceptError(f"{error}{hint(self, id)}") from None
 
     def __contains__(self, id: str) -> bool:
         try:
@@ -319,7 +318,7 @@ class KnowledgeBase:
             array &= self._of([self._type(name) for name in types], "SELECT concept FROM types WHERE type = ?")
         if ids is not None:
             rows = np.zeros(len(self), np.bool_)
-            rows[[self.row(id) for id in ids]] = True
+            rows[[self._root(id) for id in ids]] = True
             array &= rows
         if under is not None:
             array &= self._of([self._root(id) for id in under], DESCENDANTS)

@@ -17,12 +17,12 @@ import itertools
 import operator
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from linnet.errors import KnowledgeBaseError
 from linnet.text.normalise import basic
 
-__all__ = ["Hit", "row_number", "search", "spellings"]
+__all__ = ["Hit", "hint", "row_number", "search", "spellings"]
 
 Query = Callable[..., Iterator[Any]]
 Lookup = Callable[..., Iterable[Any]]
@@ -38,8 +38,21 @@ class Hit(NamedTuple):
     tier: str
 
 
+class Searched(Protocol):
+    """One knowledge base, or several asked as one."""
+
+    def meant(self, id: str) -> str:
+        """Return the concept's id that `id` is another spelling of; "" if there is none."""
+        ...
+
+    def search(self, text: str, *, limit: int) -> list[Hit]:
+        """Return concepts for what a person types."""
+        ...
+
+
 CURIE = re.compile(r"^([A-Z]+)[_ ]?(?=\d)(\w+)$")
 BARE = re.compile(r"[A-Z]{0,2}\d{5,}")  # an id without its prefix: D003920, C0018681, 0004322
+SHOWN = 5  # ids of a name that a message gives
 PREFIXES = 40  # prefixes that are tried for it
 # A tier ranks at most this many names: a frequent word must not sort a million rows.
 CAP = 1000
@@ -201,6 +214,19 @@ def row_number(value: Any, what: str) -> int:
         return operator.index(value)
     except TypeError as error:
         raise KnowledgeBaseError(f"{value!r} is no {what}") from error
+
+
+def hint(kb: Searched, id: str) -> str:
+    """Return what a message says behind an id that `kb` lacks: which one was meant, or that it is a name."""
+    if way := kb.meant(id):
+        return f"; did you mean {way!r}?"
+    hits = kb.search(id, limit=SHOWN + 1)
+    if named := [hit.id for hit in hits if hit.tier == "exact"]:
+        more = ", …" if len(named) > SHOWN else ""
+        return f"; that is a name, and ids are wanted: {', '.join(named[:SHOWN])}{more}"
+    if hits and hits[0].tier == "prefix":
+        return f"; did you mean {hits[0].id!r} ({hits[0].name})?"
+    return "; `linnet kb search` finds ids"
 
 
 def spellings(query: Lookup, text: str) -> list[str]:

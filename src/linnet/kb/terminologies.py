@@ -10,7 +10,7 @@ from pathlib import Path
 from linnet.data import Concept
 from linnet.errors import UnknownConceptError
 from linnet.kb.knowledge_base import KnowledgeBase
-from linnet.kb.search import Hit
+from linnet.kb.search import Hit, hint
 
 __all__ = ["Terminologies"]
 
@@ -60,6 +60,8 @@ class Terminologies:
 
     def __getitem__(self, row: int | str, /) -> Concept:
         """Return the concept in a row, or with an id."""
+        if isinstance(row, str) and row not in self:
+            raise UnknownConceptError(f"no concept {row!r} in {self.path}{hint(self, row)}")
         kb, own = self._at(self.row(row) if isinstance(row, str) else row)
         return kb[own]
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Sequence
+import reprlib
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from linnet.errors import did_you_mean
+from linnet.errors import PipelineError, did_you_mean
 from linnet.kb import KnowledgeBase, Mask
+from linnet.kb.search import hint
 
 if TYPE_CHECKING:
     from linnet.kb.terminologies import Terminologies
@@ -36,7 +38,10 @@ class Allow:
         for name in ("types", "ids", "under"):
             value = getattr(self, name)
             if value is not None:  # lists are what people write, tuples are what can be remembered
-                object.__setattr__(self, name, (value,) if isinstance(value, str) else tuple(value))
+                several = (value,) if isinstance(value, str) or not isinstance(value, Iterable) else tuple(value)
+                if wrong := [one for one in several if not isinstance(one, str)]:
+                    raise PipelineError(f"{name} of Allow are texts, and {wrong[0]!r} is none")
+                object.__setattr__(self, name, several)
 
     def mask(self, kb: KnowledgeBase, mention_types: Sequence[str] = ()) -> Mask:
         """Return the rows that are allowed for a mention of these types."""
@@ -49,13 +54,13 @@ class Allow:
         """Yield what the conditions name that a knowledge base lacks, a line for each kind: ``types: …``."""
         known = kb.types()
         for name in (name for name in self.types or () if name not in known):
-            hint = did_you_mean(name, known) or f"; it has {', '.join(known) or 'none'}"
-            yield f"types: {kb.path.name} has no semantic type {name!r}{hint}"
+            there = did_you_mean(name, known) or f"; it has {', '.join(known) or 'none'}"
+            yield f"types: {kb.path.name} has no semantic type {name!r}{there}"
         for field, ids in (("ids", self.ids), ("under", self.under)):
             if lacking := [id for id in ids or () if id not in kb]:
                 more = f" and {len(lacking) - SHOWN:,} more" if len(lacking) > SHOWN else ""
-                hint = f"; did you mean {way!r}?" if (way := kb.meant(lacking[0])) else "; `linnet kb search` finds ids"
-                yield f"{field}: {kb.path.name} has no concept {', '.join(map(repr, lacking[:SHOWN]))}{more}{hint}"
+                few = f"{', '.join(map(repr, lacking[:SHOWN]))}{more}"
+                yield f"{field}: {kb.path.name} has no concept {few}{hint(kb, lacking[0])}"
         for other in self.also:
             yield from other.problems(kb)
 
@@ -87,7 +92,14 @@ def combined(*conditions: Allow | None) -> Allow | None:
     Allow(types=('Disease',), ids=None, under=None, by_type=(), also=())
     >>> combined(Allow(types="Disease"), Allow(under="MESH:1")).also
     (Allow(types=None, ids=None, under=('MESH:1',), by_type=(), also=()),)
+
+    Raises:
+        PipelineError: something else is among them.
     """
+    wrong: list[object] = [some for some in conditions if not isinstance(some, Allow | None)]
+    if wrong:
+        shape = "linnet.Allow(types=[…], ids=[…], under=[…])"
+        raise PipelineError(f"allow is {reprlib.repr(wrong[0])}, expected {shape} with what concepts must satisfy")
     given = [some for some in dict.fromkeys(conditions) if some is not None and some != Allow()]
     if not given:
         return None

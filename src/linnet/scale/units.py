@@ -18,7 +18,8 @@ from linnet.corpora.catalog import read_corpus
 from linnet.corpora.faults import Faults
 from linnet.corpora.formats import FORMATS, suffix
 from linnet.corpora.jsonl import cut, read_span
-from linnet.corpora.sources import Named, guess, locate, read_file
+from linnet.corpora.reading import read_file
+from linnet.corpora.sources import Named, guess, locate
 from linnet.data import Document, Rows
 from linnet.errors import FormatError, LinnetError, MissingExtraError, UnreachableError
 from linnet.text.files import absolute, shown
