@@ -7,7 +7,7 @@ OUT := demo/out
 export LINNET_HOME ?= $(CURDIR)/.linnet
 export PYTHONDONTWRITEBYTECODE :=  # tests start hundreds of processes: none of them is to compile all modules again
 
-.PHONY: demo serve test coverage test-all test-browser test-elsewhere test-flair dist dist-all sbom licences debian-packages lint docs site test-site bench fuzz fuzz-api clean
+.PHONY: demo serve test coverage test-all test-browser test-elsewhere test-flair dist dist-all release-models sbom licences debian-packages lint docs site test-site bench fuzz fuzz-api clean
 
 # One stamp for what running needs, and others for what is needed on top of it.
 $(VENV)/run.stamp: pyproject.toml constraints.txt
@@ -99,6 +99,9 @@ dist: $(DIST)/stamp  ## wheel and source archive into dist/, checked, installed 
 
 dist-all: $(DIST)/all.stamp  ## the same on every Python that is here; every extra resolved, pipx, the container's steps
 	@$(DIST)/bin/python -m tools.packages --all
+
+release-models: $(VENV)/run.stamp  ## the trained pipelines that are released, into dist/models, with figures and card (needs LINNET_DATA; minutes)
+	@OMP_NUM_THREADS=1 $(BIN)/python -m tools.release_models
 
 sbom: $(DIST)/all.stamp  ## CycloneDX lists of what an installed Linnet consists of, without extras and with all of them
 	@$(DIST)/bin/python -m tools.packages.sbom

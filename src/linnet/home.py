@@ -17,6 +17,7 @@ from linnet.errors import FormatError, KnowledgeBaseError, LinnetError
 
 __all__ = [
     "MAGIC",
+    "SEVERAL",
     "TRAINED",
     "check_output",
     "expanded",
@@ -26,6 +27,7 @@ __all__ = [
     "kb_named",
     "kb_path",
     "permit",
+    "pipelines_folder",
     "read_json",
     "real_path",
     "sweep",
@@ -36,6 +38,7 @@ __all__ = [
 STALE = 86_400.0  # seconds after which nobody writes to an unfinished file any more
 MAGIC = b"SQLite format 3\x00"  # how every database of SQLite begins
 TRAINED = ("pipeline.toml", "card.md")  # what every trained folder holds
+SEVERAL = "several.toml"  # of a folder of trained folders: ``of = ["diseases", "phenotypes"]``, which link side by side
 
 
 def home() -> Path:
@@ -64,6 +67,11 @@ def expanded(path: str | Path) -> Path:
 def kb_folder() -> Path:
     """Return the folder of the knowledge bases that have names."""
     return home() / "kb"
+
+
+def pipelines_folder() -> Path:
+    """Return the folder of the pipelines that were installed by name."""
+    return home() / "pipelines"
 
 
 def kb_named(name: str) -> Path:

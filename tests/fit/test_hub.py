@@ -21,6 +21,7 @@ import linnet
 from linnet.data import Concept, Document, Mention, Name
 from linnet.detect.dictionary import Dictionary
 from linnet.errors import FormatError, LinnetError, LinnetWarning
+from linnet.fit.packing import pack
 from linnet.home import kb_named
 from linnet.kb import KnowledgeBase
 from linnet.kb.build import build
@@ -168,6 +169,26 @@ def test_a_kb_goes_and_comes(server: Hub, run: Run, tmp_path: Path, monkeypatch:
         linnet.load("hf:ward/small-kb")
 
 
+def test_a_bundle_goes_and_comes(
+    trained: Path, server: Hub, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pack(trained, tmp_path / "turns-1.tar.gz", name="turns")
+    done = run("push", tmp_path / "turns-1.tar.gz", "ward/turns", "--license", "mit")
+    assert done.code == 0, done.err
+    made = server.repositories["models", "ward/turns"]
+    files = made.commits[made.head]
+    assert set(files) - {".gitattributes"} == {"README.md", "linnet.json", "turns-1.tar.gz"}
+    assert "## Dictionary >> Decide" in files["README.md"].decode()
+    monkeypatch.setenv("LINNET_HOME", str(tmp_path / "elsewhere"))
+    pulled = run("pull", "ward/turns")
+    assert "a pipeline: --pipeline hf:ward/turns" in pulled.err
+    asked = len(server.asked)
+    [doc] = linnet.load("hf:ward/turns")("She had funny turns.")
+    assert [mention.concepts for mention in doc.mentions or ()] == [("HP:0001250",)], "it brought its terminology"
+    assert len(server.asked) == asked
+    assert "name a commit" in run("pull", "ward/turns", "--sha256", "0").err
+
+
 def test_a_licensed_terminology_asks_for_yes(server: Hub, run: Run, tmp_path: Path) -> None:
     concept = Concept("UMLS:C0036572", (Name("Seizure"),))
     build([concept], tmp_path / "mine.kb", sources=[{"vocabulary": "table"}])
@@ -289,10 +310,11 @@ def test_the_page_is_true(
         done = run(*shlex.split(line, comments=True)[1:])
         assert done.code == 0, (line, done.err)
     assert KnowledgeBase.open("terms.kb").version == KnowledgeBase.open("mine").version
-    python, *_ = re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
     found: dict[str, Any] = {}
-    exec(compile(python, "docs/hub.md", "exec"), found)
+    for python in re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE):
+        exec(compile(python, "docs/hub.md", "exec"), found)
     assert found["doc"].mentions
+    assert run("pull", "mine-1.tar.gz").code == 0
     [toml] = re.findall(r"^```toml\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
     (tmp_path / "tagger.toml").write_text(toml)
     assert config.read_recipe("tagger.toml").pipeline[0]["use"] == "hf_tagger"

@@ -20,7 +20,9 @@ Name = Annotated[str, typer.Argument(metavar="OWNER/NAME", help="Repository at t
 
 
 def push(
-    source: Annotated[str, typer.Argument(help="Trained folder, or knowledge base (name or file).")],
+    source: Annotated[
+        str, typer.Argument(help="Trained folder, knowledge base (name or file), or bundle: an archive of both.")
+    ],
     name: Name,
     public: Annotated[bool, typer.Option("--public", help="Let everybody read it; otherwise private.")] = False,
     licence: Annotated[str, typer.Option("--license", help="Its licence, as the Hub calls it: apache-2.0, …")] = "",
@@ -53,27 +55,53 @@ def push(
 
 def pull(
     name: Annotated[
-        str, typer.Argument(metavar="OWNER/NAME", help="Repository at the Hub; @REVISION: branch, tag or commit.")
+        str,
+        typer.Argument(metavar="SOURCE", help="OWNER/NAME at the Hub (@REVISION: branch, tag, commit), or a bundle."),
     ],
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="New folder, or new file of a knowledge base.")
     ] = None,
+    sha256: Annotated[str, typer.Option("--sha256", metavar="HEX", help="SHA-256 that a bundle must have.")] = "",
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Pull a trained folder or a knowledge base that was pushed to the Hugging Face Hub."""
-    from linnet.recipes.hub import Repository  # noqa: PLC0415 - brings knowledge bases along
+    """Pull a trained folder, knowledge base or bundle that was pushed to the Hugging Face Hub; or install a bundle."""
+    from linnet.recipes.bundle import SUFFIXES  # noqa: PLC0415 - brings knowledge bases along
+    from linnet.recipes.hub import Repository  # noqa: PLC0415 - as above
     from linnet.recipes.hub import pull as fetch  # noqa: PLC0415 - as above
-    from linnet.recipes.knowledge_bases import kb_of_version  # noqa: PLC0415 - as above
 
     listen(quiet=quiet, verbose=verbose)
+    if Path(name).is_file() or name.endswith(SUFFIXES):
+        _install(Path(name), output, sha256)
+        return
+    if sha256:
+        raise LinnetError("--sha256 is of a bundle, a file; for the Hub, name a commit: OWNER/NAME@COMMIT")
     found = fetch(Repository.of(name), output=output)
     say(f"{found.path} (commit {found.commit})")
     if found.manifest.kind == "kb":
         logger.info("a knowledge base: --kb %s", found.path if output else found.path.stem)
         return
     logger.info("a pipeline: --pipeline %s", found.path if output else f"hf:{name.removeprefix('hf:')}")
-    kb, version = found.manifest.kb, found.manifest.kb_version
+    if found.manifest.kind == "pipeline":
+        _tell_kb(found.manifest.kb, found.manifest.kb_version)
+
+
+def _tell_kb(kb: str, version: str) -> None:
+    """Say which knowledge base a pipeline needs, and what it is called here."""
+    from linnet.recipes.knowledge_bases import kb_of_version  # noqa: PLC0415 - see above
+
     there = kb_of_version(version)
     state = f"which is {there.path.stem} here" if there is not None else "which is not here: pull or build it"
     logger.info("it needs the knowledge base %s, version %s, %s", kb, version, state)
+
+
+def _install(archive: Path, output: Path | None, sha256: str) -> None:
+    from linnet.recipes.bundle import install  # noqa: PLC0415 - see above
+
+    done = install(archive, output=output, sha256=sha256)
+    say(str(done.path))
+    logger.info("a pipeline: --pipeline %s", done.path if output else done.name)
+    for name, path in done.kbs.items():
+        logger.info("its knowledge base %s is %s", name, path)
+    for name, version in done.missing.items():
+        _tell_kb(name, version)

@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from linnet.errors import FormatError
+from linnet.fetch.archive import members
 from linnet.fit.curve import CURVE, SCORE, SECONDS, read_curve
 from linnet.home import read_json
 from linnet.kb import KnowledgeBase
+from linnet.recipes.bundle import PIPELINE
 
-__all__ = ["kb_card", "pipeline_card"]
+__all__ = ["bundle_card", "kb_card", "pipeline_card"]
 
 TAGS = ("linnet", "entity-linking", "biomedical")
 
@@ -48,6 +50,16 @@ def kb_card(kb: KnowledgeBase, *, id: str, licence: str = "") -> str:
     about = [_table(sorted((key, str(value)) for key, value in source.items())) for source in kb.sources]
     use = f"```\nlinnet pull {id}\nlinnet kb info {kb.path.stem}\n```"
     return "\n\n".join([_front(front), f"# {id}", _table(rows), "## Sources", *about, "## Use", use]) + "\n"
+
+
+def bundle_card(archive: Path, *, id: str, licence: str = "") -> str:
+    """Return the README of a bundle, whose card stands at the end; the arguments are those of `pipeline_card`."""
+    front: dict[str, Any] = {"library_name": "linnet", "pipeline_tag": "token-classification", "tags": list(TAGS)}
+    front |= {"license": licence} if licence else {}
+    [card] = [content.read().decode() for _, content in members(archive, only=(f"{PIPELINE}card.md",))]
+    rows = [("files", f"{archive.stat().st_size / 1e6:,.1f} MB packed")]
+    use = f'```\nlinnet pull {id}\nlinnet link "Short stature and seizures." --pipeline hf:{id}\n```'
+    return "\n\n".join([_front(front), f"# {id}", _table(rows), use, _lowered(card)]).rstrip() + "\n"
 
 
 def _front(values: Mapping[str, Any]) -> str:

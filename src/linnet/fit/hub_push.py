@@ -18,12 +18,14 @@ from typing import Any
 from linnet import __version__
 from linnet.checksums import LIST, check_files, is_sealed
 from linnet.errors import FormatError, KnowledgeBaseError, LinnetError
-from linnet.fit.hub_card import kb_card, pipeline_card
+from linnet.fit.hub_card import bundle_card, kb_card, pipeline_card
 from linnet.home import TRAINED, kb_path, read_json
 from linnet.kb import KnowledgeBase
+from linnet.recipes.bundle import SUFFIXES, read_contents
 from linnet.recipes.config import SEEN
-from linnet.recipes.hub import MANIFEST, TYPES, Kind, Manifest, Repository, client, explained
+from linnet.recipes.hub import TYPES, Kind, Manifest, Repository, client, explained
 from linnet.recipes.knowledge_bases import kb_of_version
+from linnet.recipes.listed import MANIFEST, PICKLED
 from linnet.reporter import warn
 from linnet.text.files import read_text
 
@@ -32,7 +34,6 @@ __all__ = ["LICENSED", "Parcel", "gather", "push"]
 TOP = re.compile(r"pipeline\.toml|card\.md|seen\.json|curve\.csv|curve-[\w-]+\.svg")
 COMPONENT = re.compile(r"\d+-[\w-]+")
 OWN = ("config.json", LIST)  # files of a component that its checksums do not list
-PICKLED = (".pkl", ".pickle", ".pt", ".pth", ".ckpt")
 LICENSED = {  # vocabularies that must not be passed on to people without a licence, and how their ids begin
     "umls": ("UMLS:", "the UMLS, whose licence forbids passing it on to people without one"),
     "snomed": ("SNOMEDCT:", "SNOMED CT, which only holders of a licence may have"),
@@ -69,11 +70,13 @@ class Parcel:
         """Return the README of the repository `id`."""
         if self.kind == "kb" and self.kb is not None:
             return kb_card(self.kb, id=id, licence=licence)
+        if self.kind == "bundle":
+            return bundle_card(self.path, id=id, licence=licence)
         return pipeline_card(self.path, self.files, id=id, licence=licence)
 
 
 def gather(source: str | Path) -> Parcel:
-    """Return what is to be pushed of a trained folder or a knowledge base, given by name or file.
+    """Return what is to be pushed of a trained folder or a knowledge base, given by name or file, or of a bundle.
 
     Raises:
         FormatError: a folder that is no trained one, is damaged, or holds what is not of it.
@@ -82,6 +85,10 @@ def gather(source: str | Path) -> Parcel:
     folder = Path(source)
     if folder.is_dir():
         return _gather_pipeline(folder)
+    if folder.is_file() and folder.name.endswith(SUFFIXES):
+        contents = read_contents(folder)
+        notes = [f"it needs the knowledge base {kb}, version {version}" for kb, version in contents.kbs.items()]
+        return Parcel("bundle", folder, {folder.name: folder}, None, "", "", list(contents.concerns), notes)
     path = kb_path(source)
     if not path.is_file():
         raise KnowledgeBaseError(f"{source}: neither a trained folder nor a knowledge base; see linnet kb list")

@@ -1,4 +1,4 @@
-"""The components that recipes can name: the only registry.
+"""The components that recipes can name: the only registry; and the recipes that come with Linnet.
 
 Other packages add theirs through the entry point group ``linnet.components`` (name → ``module:Class``).
 """
@@ -6,7 +6,8 @@ Other packages add theirs through the entry point group ``linnet.components`` (n
 from __future__ import annotations
 
 import functools
-from importlib import metadata
+from importlib import metadata, resources
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from linnet.errors import LinnetError
@@ -14,7 +15,7 @@ from linnet.errors import LinnetError
 if TYPE_CHECKING:
     from linnet.pipeline import Component
 
-__all__ = ["COMPONENTS", "components", "is_called", "name_of"]
+__all__ = ["COMPONENTS", "components", "is_called", "name_of", "recipes"]
 
 COMPONENTS = {
     "abbreviations": "linnet.pipeline.pipeline:Abbreviations",
@@ -69,3 +70,15 @@ def name_of(part: Component) -> str:
         if target == wanted:
             return name
     raise LinnetError(f"{wanted} has no name: register it in the entry point group linnet.components")
+
+
+def _recipe_folder() -> Path:
+    shipped = Path(str(resources.files("linnet.recipes"))) / "shipped"
+    # recipes are at the top of a checkout, but inside the package in a wheel
+    return shipped if shipped.is_dir() else Path(__file__).parents[3] / "recipes"
+
+
+def recipes() -> dict[str, Path]:
+    """Return the recipes that come with Linnet, by name."""
+    folder = _recipe_folder()
+    return {path.relative_to(folder).with_suffix("").as_posix(): path for path in sorted(folder.rglob("*.toml"))}

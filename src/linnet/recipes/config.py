@@ -14,19 +14,18 @@ import os
 import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from importlib import resources
 from pathlib import Path
 from typing import Any, cast, get_type_hints
 
 from pydantic import TypeAdapter, ValidationError
 
 from linnet.errors import FormatError, KnowledgeBaseError, LinnetError, RecipeError, did_you_mean
-from linnet.home import read_json
+from linnet.home import SEVERAL, pipelines_folder, read_json
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Component, Pipeline, Stage
 from linnet.pipeline.component import Seen
 from linnet.pipeline.learner import HANDED_IN
-from linnet.recipes.components import COMPONENTS, components, is_called, name_of
+from linnet.recipes.components import COMPONENTS, components, is_called, name_of, recipes
 from linnet.recipes.knowledge_bases import kb_of_version, open_kb
 from linnet.recipes.recipe import Recipe, check_value, is_address, messages, nested_tables, probes
 from linnet.recipes.renamed import rename, rename_keywords
@@ -47,6 +46,7 @@ __all__ = [
 ]
 
 SEEN = "seen.json"  # of a trained folder: `Pipeline.seen`
+INSTALLED = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?", re.ASCII)  # names under LINNET_HOME/pipelines, and of parts there
 AT_HUB = "hf:"  # how names at the Hugging Face Hub begin
 OWNED = re.compile(r"\w[\w.-]*/[\w.-]*\w(?<!\.toml)(@[\w./-]+)?", re.ASCII)  # what such a name looks like without it
 
@@ -63,18 +63,6 @@ def _component(name: str) -> type[Stage]:
     if isinstance(found, type) and dataclasses.is_dataclass(found) and issubclass(found, Stage):
         return cast("type[Stage]", found)
     raise LinnetError(f"the component {name!r} is {module}:{attribute}, which is not a dataclass with a role of linnet")
-
-
-def _recipe_folder() -> Path:
-    shipped = Path(str(resources.files("linnet.recipes"))) / "shipped"
-    # recipes are at the top of a checkout, but inside the package in a wheel
-    return shipped if shipped.is_dir() else Path(__file__).parents[3] / "recipes"
-
-
-def recipes() -> dict[str, Path]:
-    """Return the recipes that come with Linnet, by name."""
-    folder = _recipe_folder()
-    return {path.relative_to(folder).with_suffix("").as_posix(): path for path in sorted(folder.rglob("*.toml"))}
 
 
 # --- reading and checking --------------------------------------------------------------------------------------------
@@ -240,16 +228,23 @@ def _required(name: str) -> list[str]:
 
 
 def local(source: str | Path) -> str | Path:
-    """Return the folder of a pipeline at the Hugging Face Hub, ``hf:OWNER/NAME``; any other source as it is.
+    """Return the folder of a pipeline at the Hugging Face Hub, ``hf:OWNER/NAME``, or of one that was installed by name.
+
+    Any other source is returned as it is; so are names of recipes, and of files and folders that are here.
 
     Raises:
         LinnetError: it is not here and cannot be pulled, or is no trained folder.
     """
-    if not str(source).startswith(AT_HUB) or Path(source).exists():  # a file or folder of that very name is taken
+    name = str(source)
+    if is_address(name) or os.path.lexists(name) or name in recipes():
         return source
-    from linnet.recipes.hub import folder_of  # noqa: PLC0415 - few are there
+    if name.startswith(AT_HUB):
+        from linnet.recipes.hub import folder_of  # noqa: PLC0415 - few are there
 
-    return folder_of(str(source))
+        return folder_of(name)
+    if INSTALLED.fullmatch(name) and ".." not in name and (pipelines_folder() / name).is_dir():
+        return pipelines_folder() / name
+    return source
 
 
 def load(
@@ -263,7 +258,8 @@ def load(
 
     Args:
         source: its name or path; ``hf:OWNER/NAME`` (``@REVISION``) is a trained folder at the Hugging Face Hub,
-            ``http://host:8421`` or ``http://host:8421#name`` a server (`linnet.pipeline.remote`).
+            ``http://host:8421`` or ``http://host:8421#name`` a server (`linnet.pipeline.remote`); what ``linnet pull``
+            installed from a file has the name that it said.
         kb: a knowledge base instead of the one it names; of a server, the one it has, if that is here too.
         changes: as for `read_recipe`.
         api_key: for a server; None takes the environment variable LINNET_API_KEY.
@@ -281,10 +277,10 @@ def load(
     named, source = source, local(source)
     folder = Path(source)
     trained = str(source) not in recipes() and folder.is_dir()
+    if trained and (folder / SEVERAL).is_file():
+        return _side_by_side(folder, str(named), plain=kb is None and not changes)
     recipe = read_recipe(folder / "pipeline.toml" if trained else source, changes=changes)
-    if kb is None and source != named:  # what its maker calls the knowledge base may be something else here
-        kb = kb_of_version(recipe.kb_version)
-    opened = recipe.open_kb() if kb is None else _opened(kb)
+    opened = _kb_of(recipe, kb, elsewhere=source != named)
     if opened is None:
         raise RecipeError(source, ["kb: missing; name a knowledge base: --kb, or kb in the recipe"])
     if recipe.kb_version and not opened.comes_from(recipe.kb_version):
@@ -298,6 +294,34 @@ def load(
     if trained and (folder / SEEN).is_file():
         made.seen = Seen(read_json(folder / SEEN))
     return made
+
+
+def _side_by_side(folder: Path, name: str, *, plain: bool) -> Pipeline:
+    """Return the trained folders in a folder as one pipeline, each with the knowledge base of its version.
+
+    Raises:
+        LinnetError: not `plain`, with a knowledge base or changes of keys, which can only be meant for one of them.
+    """
+    from linnet.pipeline.several import several  # noqa: PLC0415 - most texts are linked to one
+    from linnet.recipes.side_by_side import several_of  # noqa: PLC0415 - as above
+
+    folders = several_of(folder)
+    if not plain:
+        them = " or ".join(f"{name}/{one.name}" for one in folders)
+        raise LinnetError(f"{name} links to several terminologies: to change one, or its knowledge base, load {them}")
+    kbs = [kb_of_version(read_recipe(one / "pipeline.toml").kb_version) for one in folders]
+    made = several(*(load(one, kb=kb) for one, kb in zip(folders, kbs, strict=True)))
+    return Pipeline(*made.parts, name=name)
+
+
+def _kb_of(recipe: Recipe, kb: str | Path | KnowledgeBase | None, *, elsewhere: bool) -> KnowledgeBase | None:
+    """Return the knowledge base that was given, or that of a recipe; of one made `elsewhere`, the one of its version.
+
+    What its maker calls it may be something else here.
+    """
+    if kb is None and elsewhere:
+        kb = kb_of_version(recipe.kb_version)
+    return recipe.open_kb() if kb is None else _opened(kb)
 
 
 def _opened(kb: str | Path | KnowledgeBase) -> KnowledgeBase:

@@ -14,27 +14,27 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from linnet.errors import FormatError, KnowledgeBaseError, LinnetError, MissingExtraError
 from linnet.home import home, kb_named, read_json, writable
 from linnet.kb import KnowledgeBase
+from linnet.recipes.listed import MANIFEST, is_inside
 from linnet.text.files import replacing, replacing_folder
 
-__all__ = ["MANIFEST", "Kind", "Manifest", "Pulled", "Repository", "client", "explained", "folder_of", "pull"]
+__all__ = ["Kind", "Manifest", "Pulled", "Repository", "client", "explained", "folder_of", "pull"]
 
 logger = logging.getLogger(__name__)
 
-MANIFEST = "linnet.json"
 MAIN = "main"
 NAME = re.compile(r"(?:hf:)?(\w[\w.-]*/\w[\w.-]*)(?:@(\w[\w./-]*))?", re.ASCII)
 COMMIT = re.compile(r"[0-9a-f]{40,64}")  # nothing else becomes the name of a folder
 REFS = "refs.json"  # of a repository under LINNET_HOME/hub: the commit that each revision was when it was asked for
-Kind: TypeAlias = Literal["pipeline", "kb"]
-TYPES: Mapping[Kind, str] = {"pipeline": "model", "kb": "dataset"}  # what the Hub calls them
+Kind: TypeAlias = Literal["pipeline", "kb", "bundle"]
+TYPES: Mapping[Kind, str] = {"pipeline": "model", "kb": "dataset", "bundle": "model"}  # what the Hub calls them
 
 
 class Repository(NamedTuple):
@@ -86,7 +86,7 @@ class Repository(NamedTuple):
 
 
 class Manifest(NamedTuple):
-    """What a repository holds: a trained folder or a knowledge base, as files by name with their SHA-256."""
+    """What a repository holds: a trained folder, a knowledge base or a bundle, as files by name with their SHA-256."""
 
     kind: Kind
     files: Mapping[str, str]
@@ -103,10 +103,10 @@ class Manifest(NamedTuple):
         value = read_json(path)
         kind = next((known for known in TYPES if known == value.get("kind")), None)
         files = value.get("files")
-        if kind is None or not isinstance(files, dict) or not all(map(_is_inside, files)):
+        if kind is None or not isinstance(files, dict) or not all(map(is_inside, files)):
             raise FormatError(path.name, "is no list of Linnet's: pull a repository that linnet push made")
-        if kind == "kb" and len(files) != 1:
-            raise FormatError(path.name, "lists several files of a knowledge base, which is one")
+        if kind != "pipeline" and len(files) != 1:
+            raise FormatError(path.name, f"lists several files of a {kind}, which is one")
         files = {name: str(digest) for name, digest in files.items()}
         return cls(kind, files, str(value.get("kb", "")), str(value.get("kb_version", "")))
 
@@ -117,13 +117,6 @@ class Pulled(NamedTuple):
     manifest: Manifest
     path: Path
     commit: str
-
-
-def _is_inside(name: object) -> bool:
-    if not isinstance(name, str) or not name or "\\" in name or "\0" in name:
-        return False
-    parts = PurePosixPath(name).parts
-    return not name.startswith("/") and not {"..", "."} & set(parts) and ":" not in name and name != MANIFEST
 
 
 def folder_of(name: str) -> Path:
@@ -137,7 +130,7 @@ def folder_of(name: str) -> Path:
         return kept
     logger.info("%s is not here yet: pulling it from the Hugging Face Hub", name)
     found = pull(repository)
-    if found.manifest.kind != "pipeline":
+    if found.manifest.kind == "kb":
         raise LinnetError(f"{name} is a knowledge base, not a pipeline; it is {found.path} now: use it with --kb")
     return found.path
 
@@ -164,10 +157,9 @@ def pull(repository: Repository, *, output: Path | None = None) -> Pulled:
         if MANIFEST not in {one.rfilename for one in info.siblings or ()}:
             raise LinnetError(f"{repository.id} at the Hub has no {MANIFEST}: it was not made by linnet push")
         manifest = Manifest.read(fetch(MANIFEST))
-        if manifest.kind != kind:
+        if TYPES[manifest.kind] != TYPES[kind]:
             raise LinnetError(f"{repository.id} at the Hub says that it is a {manifest.kind}, but is a {TYPES[kind]}")
-        take = _take_pipeline if kind == "pipeline" else _take_kb
-        return Pulled(manifest, take(repository, manifest, fetch, output), commit)
+        return Pulled(manifest, TAKEN[manifest.kind](repository, manifest, fetch, output), commit)
 
 
 def _find(hub: Any, repository: Repository) -> tuple[Kind, Any]:
@@ -236,6 +228,23 @@ def _take_kb(_repository: Repository, manifest: Manifest, fetch: _Fetch, output:
     finally:
         part.unlink(missing_ok=True)
     return target
+
+
+def _take_bundle(repository: Repository, manifest: Manifest, fetch: _Fetch, output: Path | None) -> Path:
+    from linnet.recipes.bundle import install  # noqa: PLC0415 - few repositories hold one
+
+    [(name, digest)] = manifest.files.items()
+    done = install(fetch(name, digest), output=output or repository.folder / fetch.commit)
+    if output is None:
+        repository.remember(fetch.commit)
+    return done.path
+
+
+TAKEN: Mapping[Kind, Callable[[Repository, Manifest, _Fetch, Path | None], Path]] = {
+    "pipeline": _take_pipeline,
+    "kb": _take_kb,
+    "bundle": _take_bundle,
+}
 
 
 # --- the client ------------------------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -143,6 +143,8 @@ def _for_given(part: Component) -> Component | None:
 
 def keep_only(linker: Pipeline, only: Sequence[Assertion]) -> Pipeline:
     """Return a pipeline that gives only mentions with these assertions; one without ``context`` gets it at its end."""
+    if (sides := _of_each(linker, lambda one: keep_only(one, only))) is not None:
+        return sides
     if not any(isinstance(part, Context) for part in linker.parts):
         return linker.with_parts([*linker.parts, Context(only=only)])
     return linker.with_parts(replace(part, only=only) if isinstance(part, Context) else part for part in linker.parts)
@@ -159,6 +161,8 @@ def add_short_forms(linker: Pipeline, files: Sequence[str]) -> Pipeline:
     """
     if not files:
         return linker
+    if (sides := _of_each(linker, lambda one: add_short_forms(one, files))) is not None:
+        return sides
     tables = {file: read_senses(file) for file in files}
     parts = [_with_short_forms(part, files) for part in linker.parts]
     knowing = next((part for part in parts if isinstance(part, Dictionary)), None)
@@ -175,6 +179,20 @@ def add_short_forms(linker: Pipeline, files: Sequence[str]) -> Pipeline:
                 shown,
             )
     return linker.with_parts(parts)
+
+
+def _of_each(linker: Pipeline, change: Callable[[Pipeline], Pipeline]) -> Pipeline | None:
+    """Return pipelines side by side, each of them changed; None of one that is no such."""
+    if linker.kb is not None:
+        return None
+    from linnet.pipeline.several import Several  # noqa: PLC0415 - most texts are linked to one terminology
+
+    if not any(isinstance(part, Several) for part in linker.parts):
+        return None
+    return linker.with_parts(
+        replace(part, of=[change(one) for one in part.of]) if isinstance(part, Several) else part
+        for part in linker.parts
+    )
 
 
 def _with_short_forms(part: Component, files: Sequence[str]) -> Component:

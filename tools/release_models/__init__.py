@@ -1,0 +1,1 @@
+"""The trained pipelines that are released: built, measured, described, packed."""
