@@ -288,17 +288,24 @@ def read_documents(
     parts = [(number, window) for number, some in enumerate(windows) for window in some if window.last > window.first]
     with torch.inference_mode(), autocast(network.device):
         for group in _groups([w.last - w.first + 2 for _, w in parts], token_budget(network.device)):
-            batches = [[parts[row] for row in rows.tolist()] for rows in group]
-            pieces = [Pieces.of([(texts[number], w) for number, w in some], network.mention) for some in batches]
-            said = network.say([network.read(batch.to(network.device), tasks) for batch in pieces], tasks)
-            some = [part for batch in batches for part in batch]
-            _put(
-                [made[number] for number, _ in some],
-                torch.cat([batch.own for batch in pieces]),
-                said,
-                [int(texts[number].owners[window.first]) for number, window in some],
-            )
+            some = [[parts[row] for row in rows.tolist()] for rows in group]
+            _read_group(network, texts, some, tasks, made)
     return made
+
+
+def _read_group(
+    network: HierarchicalNetwork,
+    texts: Sequence[Text],
+    group: Sequence[Sequence[tuple[int, Window]]],
+    tasks: Collection[str],
+    into: Sequence[Outputs],
+) -> None:
+    """Write what the network says of batches of windows, each with the number of its text, to their places in texts."""
+    batches = [Pieces.of([(texts[number], window) for number, window in some], network.mention) for some in group]
+    said = network.say([network.read(batch.to(network.device), tasks) for batch in batches], tasks)
+    read = [part for some in group for part in some]
+    starts = [int(texts[number].owners[window.first]) for number, window in read]
+    _put([into[number] for number, _ in read], torch.cat([batch.own for batch in batches]), said, starts)
 
 
 def _groups(lengths: Sequence[int], tokens: int) -> Iterator[list[npt.NDArray[np.intp]]]:
