@@ -31,7 +31,8 @@ right there.
 """
 RULES = """\
 *The text says*: what the rules of [`context`](linking.md#negated-uncertain-a-relatives) read, whatever the family.
-*Seen in training*: whether the concept occurs in the training documents.
+*Seen in training*: whether the concept occurs in the training documents. Numbers that are missing here are
+those of other spans, which pipelines marked in error.
 """
 REMADE = """\
 To make this page again, train into one folder, link and write: `python tools/generate_gallery.py FOLDER`. What is not
