@@ -243,6 +243,8 @@ def test_keys_go_to_screens_and_panels(mine: Tab, ready: tuple[int, int]) -> Non
         press(page, "F6", *keys)
         page.wait_for_url(re.compile(rf"#/p/{project}{path}$"))
         page.locator("h1").first.wait_for()
+        if path == "/concepts":  # the field takes the focus once it is drawn
+            page.wait_for_function("() => document.activeElement.matches('input')")
     press(page, *"ga")
     page.wait_for_url(re.compile(rf"/a/{assignment}$"))
 
