@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import json
 import os
+import re
 import shutil
 import sqlite3
 import stat
@@ -17,6 +18,7 @@ from linnet.errors import FormatError, KnowledgeBaseError, LinnetError
 
 __all__ = [
     "MAGIC",
+    "PIPELINE_NAME",
     "SEVERAL",
     "TRAINED",
     "check_output",
@@ -39,6 +41,7 @@ STALE = 86_400.0  # seconds after which nobody writes to an unfinished file any 
 MAGIC = b"SQLite format 3\x00"  # how every database of SQLite begins
 TRAINED = ("pipeline.toml", "card.md")  # what every trained folder holds
 SEVERAL = "several.toml"  # of a folder of trained folders: ``of = ["diseases", "phenotypes"]``, which link side by side
+PIPELINE_NAME = re.compile(r"[A-Za-z0-9][\w.-]*", re.ASCII)  # of what is installed, and of each part of it
 
 
 def home() -> Path:

@@ -340,7 +340,8 @@ def test_documents_without_word_pieces_and_mentions_without_words_teach_nothing(
 ) -> None:
     blank = Document("b", "He had fever ", mentions=(Mention(12, 13, source="gold", concepts=("X:0",)),))
     odd = Document("o", "\x7f", mentions=())
-    fitted(Collective(kb=kb, encoder=encoder, mode=mode), [*documents(4), odd, blank], epochs=1)
+    part = fitted(Collective(kb=kb, encoder=encoder, mode=mode), [*documents(4), odd, blank], epochs=1)
+    assert [learned.answers for learned in learned_documents(part, [odd, blank])] == [{}, {}]
 
 
 def test_what_is_taught_is_what_is_judged(kb: KnowledgeBase, encoder: str) -> None:

@@ -234,8 +234,12 @@ def test_pairs_of_other_kinds_are_decoded_by_their_own_code(decoder: str, tmp_pa
     assert not loaded.packed
     ids = torch.tensor([[2, 20, 21, 3]])
     with torch.inference_mode():
-        begun = loaded.begin(loaded.encode(ids, torch.ones_like(ids)), torch.ones_like(ids), [[2, 5]])
-        assert begun.log_probabilities(torch.tensor([0]), torch.tensor([6])).isfinite().all()
+        encoded, mask = loaded.encode(ids, torch.ones_like(ids)), torch.ones_like(ids)
+        wanted = loaded.logits(encoded, mask, torch.tensor([[5, 7, 6]]))[0, -1].log_softmax(-1)
+        begun = loaded.begin(encoded, mask, [[loaded.start, 5]])
+        begun.extend(torch.tensor([0]), torch.tensor([7]))
+        found = begun.log_probabilities(torch.zeros(len(wanted), dtype=torch.long), torch.arange(len(wanted)))
+        assert torch.allclose(found, wanted, atol=1e-5)
 
 
 def test_a_pair_is_made_the_same_again_and_draws_nothing(pair: Seq2Seq, tmp_path: Path) -> None:

@@ -161,7 +161,13 @@ def test_names_longer_than_the_window_teach_their_beginning(stage: str, tmp_path
     concepts = [Concept("X:0", (Name("fever " * 60),)), Concept("X:1", (Name("renal cyst"),))]
     bert = str(tiny_bert(tmp_path / "short", words=WORDS, layers=1, window=40))
     part = Generate(kb=build(concepts, tmp_path / "long.kb"), encoder=bert, tokens=16)
-    taught(part, [note(i, "patient had fits and", "fits", f"X:{i}") for i in range(2)], stage=stage, epochs=1)
+    docs = [note(i, "patient had fits and", "fits", f"X:{i}") for i in range(2)]
+    taught(part, docs, stage=stage, epochs=1)
+    made = Pretraining(part, PretrainArgs()) if stage == "pretrain" else Finetuning(part, GenerateArgs(), docs)
+    examples = made.made(made.examples(docs, epoch=0, rng=np.random.default_rng(1)))
+    longest = max(examples, key=lambda one: len(one.name))
+    assert len(longest.prompt) + len(longest.name) == part.network.window
+    assert part.network.end not in longest.name
 
 
 def test_a_name_of_several_concepts_gives_all_of_them_or_the_one_with_the_fewest_names(

@@ -13,10 +13,10 @@ from pathlib import Path
 from linnet import __version__
 from linnet.errors import LinnetError
 from linnet.fit.hub_push import Parcel, gather
-from linnet.home import SEVERAL, writable
+from linnet.home import PIPELINE_NAME, SEVERAL, writable
 from linnet.recipes.bundle import KB, PIPELINE, Contents, digest_of
 from linnet.recipes.listed import MANIFEST
-from linnet.recipes.side_by_side import NAME, several_of
+from linnet.recipes.side_by_side import several_of
 
 __all__ = ["pack"]
 
@@ -44,7 +44,7 @@ def pack(source: str | Path, archive: str | Path, *, name: str, with_kb: bool = 
         raise LinnetError(f"{source} was not packed: {'; '.join(concerns)}")
     files = _files(source, parcels, with_kb=with_kb)
     kbs = {_name(parcel): parcel.kb_version for parcel in parcels.values()}
-    if odd := [one for one in (name, *kbs) if not NAME.fullmatch(one)]:
+    if odd := [one for one in (name, *kbs) if not PIPELINE_NAME.fullmatch(one)]:
         raise LinnetError(f"{odd[0]!r} cannot be the name of a file everywhere: use letters, digits, - . _ alone")
     contents = Contents(name, {file: digest_of(path) for file, path in files.items()}, kbs, concerns)
     _write(Path(archive), contents, files)

@@ -13,7 +13,6 @@ tree as ``prefix_allowed_tokens_fn``, whatever the batch:
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
@@ -122,7 +121,9 @@ def search_beams(
     decoding = network.begin(encoded, mask, prompts)
     room = network.window - np.array([len(prompt) for prompt in prompts])
     live = _first_beams(trees, beams, room if longest is None else np.minimum(room, longest), encoded.device)
-    for length in itertools.count(1):
+    length = 0
+    while True:
+        length += 1
         tokens, parents = _continue(live, decoding, finished, network.end, length**length_penalty)
         going = _going(live, finished, length**length_penalty, beams) & (live.room > length)
         if not going.any():
@@ -131,7 +132,6 @@ def search_beams(
         is_beam = live.totals > NOTHING
         decoding.extend(parents[is_beam], tokens[is_beam])
         live.rows = is_beam.ravel().cumsum(0).view_as(live.rows) - 1
-    raise AssertionError
 
 
 def _first_beams(trees: Sequence[PrefixTree], beams: int, room: Ints, device: torch.device) -> _Beams:

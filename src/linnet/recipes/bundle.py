@@ -18,12 +18,11 @@ from typing import NamedTuple
 
 from linnet.errors import FormatError, KnowledgeBaseError, LinnetError
 from linnet.fetch.archive import Room, unpack
-from linnet.home import home, kb_named, pipelines_folder, read_json, writable
+from linnet.home import PIPELINE_NAME, home, kb_named, pipelines_folder, read_json, writable
 from linnet.kb import KnowledgeBase
 from linnet.recipes.components import recipes
 from linnet.recipes.knowledge_bases import kb_of_version
 from linnet.recipes.listed import MANIFEST, PICKLED, is_inside
-from linnet.recipes.side_by_side import NAME
 from linnet.text.files import replacing_folder
 
 __all__ = ["KB", "PIPELINE", "SUFFIXES", "Contents", "Installed", "digest_of", "install", "read_contents"]
@@ -60,7 +59,7 @@ class Contents(NamedTuple):
         name, files, kbs = str(value.get("name", "")), value.get("files"), value.get("kbs")
         if value.get("kind") != "bundle" or not (isinstance(files, dict) and isinstance(kbs, dict)):
             raise FormatError(path.name, "is no list of a bundle of Linnet's")
-        if not NAME.fullmatch(name) or not all(map(NAME.fullmatch, kbs)):
+        if not PIPELINE_NAME.fullmatch(name) or not all(map(PIPELINE_NAME.fullmatch, kbs)):
             raise FormatError(path.name, f"names {name!r} or a knowledge base as no file can be called")
         brought = {f"{KB}{kb}.kb" for kb in kbs}
         for file in files:

@@ -20,7 +20,7 @@ from typing import Any, cast, get_type_hints
 from pydantic import TypeAdapter, ValidationError
 
 from linnet.errors import FormatError, KnowledgeBaseError, LinnetError, RecipeError, did_you_mean
-from linnet.home import SEVERAL, pipelines_folder, read_json
+from linnet.home import PIPELINE_NAME, SEVERAL, pipelines_folder, read_json
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Component, Pipeline, Stage
 from linnet.pipeline.component import Seen
@@ -46,7 +46,6 @@ __all__ = [
 ]
 
 SEEN = "seen.json"  # of a trained folder: `Pipeline.seen`
-INSTALLED = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?", re.ASCII)  # names under LINNET_HOME/pipelines, and of parts there
 AT_HUB = "hf:"  # how names at the Hugging Face Hub begin
 OWNED = re.compile(r"\w[\w.-]*/[\w.-]*\w(?<!\.toml)(@[\w./-]+)?", re.ASCII)  # what such a name looks like without it
 
@@ -242,9 +241,8 @@ def local(source: str | Path) -> str | Path:
         from linnet.recipes.hub import folder_of  # noqa: PLC0415 - few are there
 
         return folder_of(name)
-    if INSTALLED.fullmatch(name) and ".." not in name and (pipelines_folder() / name).is_dir():
-        return pipelines_folder() / name
-    return source
+    installed = pipelines_folder() / name  # NAME, or NAME/PART of several side by side
+    return installed if all(map(PIPELINE_NAME.fullmatch, name.split("/"))) and installed.is_dir() else source
 
 
 def load(

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import re
 import tomllib
 from pathlib import Path
 
 from linnet.errors import FormatError
-from linnet.home import SEVERAL
+from linnet.home import PIPELINE_NAME, SEVERAL
 from linnet.text.files import read_text
 
-__all__ = ["NAME", "several_of"]
-
-NAME = re.compile(r"[A-Za-z0-9][\w.-]*", re.ASCII)  # of such a folder, and of what is installed
+__all__ = ["several_of"]
 
 
 def several_of(folder: Path) -> list[Path]:
@@ -32,6 +29,6 @@ def several_of(folder: Path) -> list[Path]:
     if not isinstance(names, list) or len(names) < 2 or not all(isinstance(name, str) for name in names):
         raise FormatError(path, 'expected two folders or more beside it: of = ["diseases", "phenotypes"]')
     for name in names:
-        if not NAME.fullmatch(name) or not (folder / name).is_dir():
+        if not PIPELINE_NAME.fullmatch(name) or not (folder / name).is_dir():
             raise FormatError(path, f"of: there is no folder {name!r} beside it")
     return [folder / name for name in names]
