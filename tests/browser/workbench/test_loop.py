@@ -186,6 +186,22 @@ def test_a_training_is_followed_and_survives_its_worker(
         assert tab.complaints == []
 
 
+def test_the_end_of_a_job_is_seen_where_no_event_tells_of_it(
+    chromium: Browser, loop: tuple[Site, int], tmp_path: Path
+) -> None:
+    site, _ = loop
+    project = taught(site.root, tmp_path, 12)
+    tab = Tab(chromium, site)
+    tab.context.route("**/stream", lambda _route: None)  # the stream never opens
+    page = tab.sign_in(site.root, f"#/p/{project}/models")
+    page.get_by_text("More choices").press("Enter")
+    page.get_by_label("Recipe", exact=True).fill("own_lexical")
+    page.get_by_role("button", name="Start training").press("Enter")
+    page.get_by_role("heading", name="Learning curve").wait_for(timeout=SOON)
+    tab.close()
+    assert tab.complaints == []
+
+
 def place(page: Page) -> Any:
     """Return where somebody is: what has the focus, what is scrolled how far, which mention is the current one."""
     return page.evaluate(

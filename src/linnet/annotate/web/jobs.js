@@ -7,7 +7,7 @@ import {confirm, count, html, leads, nothing, plural, repeat, say, share, toast,
 export const PARTS = {both: 'finding and linking', ner: 'finding mentions', linker: 'linking'};
 const ENDED = ['succeeded', 'failed', 'cancelled'];
 const WAITING = 20_000;  // milliseconds after which somebody may wonder why nothing begins
-const AGAIN = 2_000;  // milliseconds between two readings of a job that runs: its log and what is left are not in events
+const AGAIN = 2_000;  // milliseconds between two readings of a job that is not over: its log and what is left are not in events
 
 /** Return short names of models by id: m1 is the oldest. `models` are newest first, as the server lists them. */
 export const named = (models) => new Map(models.map((one, at) => [one.id, `m${models.length - at}`]));
@@ -29,6 +29,7 @@ const isOver = (job) => ENDED.includes(job.state);
 class Jobs extends View {
   static properties = {project: {type: Number}, models: {attribute: false}, jobs: {state: true}};
   #scores = new Map();  // job → {now, before}: the last two scores that differ
+  #told = new Set();  // jobs whose end was told: an event and a look may both see it, in either order
   #clock = 0;
 
   constructor() {
@@ -51,7 +52,10 @@ class Jobs extends View {
 
   async load() {
     const found = await this.tell(() => api.get(`/projects/${this.project}/jobs`));
-    if (found) this.jobs = found;
+    if (!found) return;
+    if (!this.jobs) this.#told = new Set(found.filter(isOver).map((job) => job.id));  // of what ended before, nothing is told
+    this.jobs = found;
+    for (const job of found.filter(isOver)) this.tellEnd(job);
   }
 
   hear(kind, data) {
@@ -61,22 +65,26 @@ class Jobs extends View {
     const job = this.jobs.find((one) => one.id === id);
     const turned = job?.state !== news.state;
     if (job) this.put({...job, ...news});
-    if (turned) this.read(id, true);
+    if (turned) this.read(id);
   }
 
-  /** Read what runs again, while somebody looks. */
+  /** Read what waits or runs again, while somebody looks. */
   follow() {
     if (document.hidden || !this.jobs) return;
-    for (const job of this.jobs) if (job.state === 'running') this.read(job.id, false);
-    if (this.jobs.some((job) => job.state === 'queued')) this.requestUpdate();
+    for (const job of this.jobs) if (!isOver(job)) this.read(job.id);
   }
 
-  /** Read a job with its log and what is left; `turned` = its state is another one. */
-  async read(id, turned) {
+  /** Read a job with its log and what is left. */
+  async read(id) {
     const job = await api.get(`/jobs/${id}`).catch(() => null);  // the next event or look asks again
     if (!job) return;
     this.put(job);
-    if (!turned || !isOver(job)) return;
+    if (isOver(job)) this.tellEnd(job);
+  }
+
+  tellEnd(job) {
+    if (this.#told.has(job.id)) return;
+    this.#told.add(job.id);
     say(`${this.heading(job)}: ${this.outcome(job)}`);
     this.dispatchEvent(new CustomEvent('linnet-ended', {detail: job, bubbles: true}));
   }
