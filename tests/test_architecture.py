@@ -33,7 +33,7 @@ MOST_COMPLEX = 15
 # Functions with more branches than that, and why they keep them in one place.
 COMPLEX = {
     "each line is one rule or exception of the language": (
-        "text/sentences.py _judge_short", "text/sentences.py _is_full_stop", "text/sentences.py _is_wrap",
+        "text/sentences.py _judge_short", "text/sentences.py _is_full_stop",
         "text/words.py shape_of", "detect/conjuncts.py readings", "detect/name_agreement.py _alone",
         "evaluate/errors.py _kinds", "detect/part_findings.py _behind", "detect/part_findings.py _before",
     ),

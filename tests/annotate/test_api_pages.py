@@ -19,7 +19,7 @@ from linnet.annotate.api.access import PREFIX
 from linnet.annotate.api.app import make_app, routes_of
 from linnet.annotate.api.pages import FOLDER, PAGES, Page
 from linnet.annotate.api.workbench import Settings
-from linnet.annotate.demo import DRAWN, KB, NOTES, demo_user, make_demo
+from linnet.annotate.demo import DRAWN, KB, NOTES, SETTINGS, demo_user, make_demo
 from linnet.annotate.people import add_user
 from linnet.annotate.signing import disable, first_link, hash_password, use_link
 from linnet.annotate.store import Store, open_store
@@ -242,7 +242,10 @@ def test_whoever_opens_a_demo_is_its_user(empty: Store, tmp_path: Path) -> None:
     assert client.post(f"{PREFIX}/projects", json={"name": "theirs"}).status_code == 403
 
 
-def test_a_demo_has_notes_that_are_predicted_and_drawn(empty: Store, tmp_path: Path) -> None:
+def test_a_demo_has_notes_that_are_predicted_and_drawn(
+    empty: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(SETTINGS, "untrained", "dictionary")  # the recipe for letters names concepts of the whole HPO
     make_demo(empty)
     client = visitor(empty, tmp_path)
     enter(client)

@@ -77,6 +77,8 @@ def test_retire_and_merge(run: Run, mine: Path) -> None:
     kb = KnowledgeBase.open("mine")
     assert kb.row("X:1") == kb.row("X:2")
     assert len(kb[kb.row("HP:0001831")].names) == 6
+    back = run("kb", "add", "mine", "--id", "X:1", "--name", "Cold").out
+    assert "restored 1 (were retired, and live again: X:1)" in back
     assert "would have retired 2" in run("kb", "retire", "mine", "X:2", "HP:0001631", "--dry-run").out
 
 

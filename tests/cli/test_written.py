@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,18 @@ def test_what_a_hand_changed_stays(run: Run, recipe: Path, note: Path, tmp_path:
         assert not list(tmp_path.glob("*.unfinished"))
         assert run(*command, "--overwrite").code == 0
         assert changed.read_bytes() == whole
+
+
+def test_one_output_is_replaced_if_the_other_failed(
+    run: Run, recipe: Path, note: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("openpyxl", reason="the extra xlsx is not installed")
+    command = ("link", "-q", note, "--pipeline", recipe, "-o", tmp_path / "a.xlsx", "--html", tmp_path / "a.html")
+    with monkeypatch.context() as without:
+        without.setitem(sys.modules, "openpyxl", None)
+        assert run(*command).code == 2
+    assert (tmp_path / "a.html").exists()
+    assert run(*command).code == 0
 
 
 def test_what_others_wrote_stays(run: Run, recipe: Path, note: Path, tmp_path: Path) -> None:

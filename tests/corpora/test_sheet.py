@@ -242,7 +242,7 @@ def test_it_is_said_what_was_corrected(
     edits = put(2, right_concept="HP:0002069"), put(3, correct="no"), put(4, text="Small hands"), put(5, names="Coma")
     [doc] = corrected(*edits, add(document="007", text="night", right_concept="nil", assertion=" Negated"), kb=kb)
     said, unread = [record.message for record in caplog.records]
-    counts = "1 rejected, 1 with another concept, 1 in another place, 1 added, 1 as they were"
+    counts = "1 rejected, 1 with another concept, 1 in another place, 1 added, 1 with place and concept as they were"
     assert said.endswith(f"found.xlsx: rows: {counts}")
     assert "1 rows have names that are not those of their concepts" in unread
     assert {doc.surface(mention): mention.assertion for mention in doc.mentions or ()}["night"] == "negated"

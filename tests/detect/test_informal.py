@@ -69,6 +69,22 @@ def test_tables_of_the_user_name_concepts_or_ids(kb: KnowledgeBase, tmp_path: Pa
     assert Dictionary(kb=kb, short_forms=str(path)).unknown_forms(str(path)) == ["QQ"]
 
 
+def test_numbers_behind_short_forms(kb: KnowledgeBase, tmp_path: Path) -> None:
+    path = tmp_path / "ours.tsv"
+    path.write_text("FLO\tstroke\n", encoding="utf-8")
+    assert find(kb, "FLO 100, SOB 100, SOB 100 mg.", short_forms=["clinical", str(path)]) == [
+        ("FLO", "X:7"),
+        ("SOB", "X:4"),
+    ]
+
+
+def test_a_short_form_that_is_a_name_stays_one(tmp_path: Path) -> None:
+    """The usual long form, *type II diabetes mellitus*, is none here, though all of its words stand in names."""
+    names = {"L:1": ["Type 2 diabetes", "T2DM"], "L:2": ["Type II error"], "L:3": ["Diabetes mellitus"]}
+    kb = build([Concept(id, tuple(map(Name, some))) for id, some in names.items()], tmp_path / "own.kb")
+    assert find(kb, "Known T2DM.", short_forms="clinical") == [("T2DM", "L:1")]
+
+
 @pytest.mark.parametrize(
     ("text", "found"),
     [
@@ -98,3 +114,10 @@ def test_the_table_of_everyday_names_is_well_formed() -> None:
     lines = rows("linnet.text", "lay_names.tsv")
     assert len({phrase for phrase, *_ in lines}) == len(lines) > 1000
     assert {tuple(kind) for _, _, *kind in lines} == {(), ("adjective",), ("exact",)}
+
+
+def test_a_long_form_may_be_the_word_that_makes_the_vocabulary_longer(kb: KnowledgeBase) -> None:
+    pipeline = Pipeline(Sentences(), Abbreviations(), Dictionary(kb=kb, informal=True))
+    words = ("".join(chr(ord("a") + int(digit)) for digit in str(number)) for number in range(5_000))
+    docs = [Document.of(f"Acute {word} blue disease (ABD). ABD.", id=word) for word in words]
+    assert len([*pipeline.stream(docs)]) == 5_000  # the first room is for 4,096 words

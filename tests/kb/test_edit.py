@@ -581,7 +581,7 @@ REFUSED: list[tuple[Callable[[Edit], None], str]] = [
     (lambda change: change.retire(""), r"no concept '' in mine\.kb$"),
     (lambda change: change.retire("\ud800"), r"no concept '\\ud800'"),
     (lambda change: change.retire("X:1", "HP:0009999"), "'HP:0009999' is retired in mine.kb; it leads to 'HP:0001250'"),
-    (lambda change: change.retire("X:1", "HP:0009997"), "'HP:0009997' is retired in mine.kb$"),
+    (lambda change: change.retire("X:1", "HP:0009997"), "'HP:0009997' is retired in mine.kb; `linnet kb add --id`"),
     (lambda change: change.retire("X:1", "X:1"), "'X:1' cannot be its own successor"),
     (lambda change: change.retire("HP:0009999"), "is retired in mine.kb; it leads to 'HP:0001250': name that"),
     (lambda change: change.merge("X:1", "X:1"), "'X:1' cannot be merged with itself"),

@@ -30,6 +30,7 @@ He denies alcohol but has [cirrhosis].
 Chest: bilateral [crackles], no wheeze.
 Mother reports [vomiting] since yesterday.
 According to his wife he has [memory loss].
+Parents taught how to treat [fever].
 Her sister accompanied her. She has [migraine].
 PMH: [hypertension], [type 2 diabetes].
 [Epilepsy] since childhood.
@@ -103,6 +104,7 @@ Lives with her husband, who has [dementia].
 Two of her sisters have [hypothyroidism].
 As far as she knows nobody has had [epilepsy].""",
     "hypothetical": """
+Enoxaparin as [VTE] prophylaxis for 28 days.
 Review in 6 weeks, sooner for [swelling] or [confusion].
 Consented re [pancreatitis], [bleeding].
 Call 999 for [chest pain].

@@ -15,7 +15,7 @@ from linnet.text.wordlists import rows
 
 def read(text: str, forms: KnownForms | None = None) -> list[str]:
     """Return what the short forms of a text are read as."""
-    forms = forms or KnownForms([clinical()], lambda names: names[0])
+    forms = forms or KnownForms([clinical()], lambda names, _short: names[0])
     borders = [sentence.start for sentence in split_sentences(text)]
     return [found.long for found in forms.occurrences(text, tokenize(text), borders=borders)]
 
@@ -53,7 +53,7 @@ def test_one_form_may_mean_two_things_in_one_document() -> None:
 
 
 def test_a_sense_that_the_terminology_lacks_may_win_and_yields_nothing() -> None:
-    forms = KnownForms([clinical()], lambda names: "mitral stenosis" if "mitral stenosis" in names else "")
+    forms = KnownForms([clinical()], lambda names, _short: "mitral stenosis" if "mitral stenosis" in names else "")
     assert read("MS on the MRI brain, optic neuritis last year.", forms) == []
     assert read("Echo: severe MS, mitral valve thickened.", forms) == ["mitral stenosis"]
 
@@ -61,7 +61,7 @@ def test_a_sense_that_the_terminology_lacks_may_win_and_yields_nothing() -> None
 def test_a_file_of_the_user_replaces_senses_and_is_believed(tmp_path: Path) -> None:
     path = tmp_path / "ours.csv"
     path.write_text('Short form,Meaning\nMS,"morning stiffness|joint stiffness"\nÄ1,fever\n', encoding="utf-8-sig")
-    forms = KnownForms([clinical(), read_senses(path)], lambda names: names[0])
+    forms = KnownForms([clinical(), read_senses(path)], lambda names, _short: names[0])
     assert read("MS. Ä1.", forms) == ["morning stiffness", "fever"]
     [found, _] = forms.occurrences("MS. Ä1.", tokenize("MS. Ä1."))
     assert found.share == 1

@@ -73,6 +73,14 @@ LAYOUT = [
     ("one\n \t\ntwo", ["one", "two"]),
     ("HISTORY\nThe boy is two.\nPlan:\n- MRI\n- EEG", ["HISTORY", "The boy is two.", "Plan:", "- MRI", "- EEG"]),
     ("short stature\nhypertelorism\r\nseizures", ["short stature", "hypertelorism", "seizures"]),
+    (
+        "Complications: proliferative retinopathy, no microalbuminuria, no foot ulcers\nHashimoto's thyroiditis\nGout",
+        [
+            "Complications: proliferative retinopathy, no microalbuminuria, no foot ulcers",
+            "Hashimoto's thyroiditis",
+            "Gout",
+        ],
+    ),  # the longest line of a list is not wrapped
     ("• one\n• two", ["• one", "• two"]),
     ("1) one thing\n2) another\n(c) third", ["1) one thing", "2) another", "(c) third"]),
     (

@@ -99,6 +99,15 @@ def test_headings_in_one_line_and_unknown_ones() -> None:
     ]
 
 
+def test_a_family_history_on_one_line_ends_with_its_sentences() -> None:
+    text = "FH: mother has gout.\nFather well.\nRash on both arms.\nFH: gout in her\nMother. Rash.\n\nFH:\nGout.\nBald."
+    assert [text[one.body : one.end].strip() for one in find_sections(text)] == [
+        "mother has gout.\nFather well.",
+        "gout in her\nMother. Rash.",
+        "Gout.\nBald.",
+    ]
+
+
 class Anything(dict[str, Any]):
     """Every word may begin a trigger, whatever follows it."""
 

@@ -244,3 +244,20 @@ def test_a_table_that_is_exported_runs_nothing_and_comes_back(tmp_path: Path) ->
     assert {"-", "-1", "-2.5"} <= set(cells)
     back = list(read_table(tmp_path / "out.tsv"))
     assert [replace(concept, origin="") for concept in back] == concepts
+
+
+def test_rows_of_a_concept_in_several_languages_are_one_concept(tmp_path: Path) -> None:
+    path = tmp_path / "names.csv"
+    rows = [
+        "id,name,synonyms,types,language",
+        "Z:1,Fever,Pyrexia,Sign,en",
+        "Z:1,Fieber,,Sign|Zeichen,de",
+        "Z:2,Gout,,,",
+    ]
+    path.write_text("\n".join([*rows, ""]), encoding="utf-8")
+    first, second = read_vocabulary("table", path)
+    assert [(name.text, name.language) for name in first.names[::2]] == [("Fever", "en"), ("Fieber", "de")]
+    assert (first.types, second.id) == (("Sign", "Zeichen"), "Z:2")
+    path.write_text("\n".join([*rows[:2], rows[3], rows[2], ""]), encoding="utf-8")
+    with pytest.raises(FormatError, match=r"Z:1 stands in line 2 already.*one below the other"):
+        list(read_vocabulary("table", path))

@@ -14,21 +14,26 @@ from linnet.annotate.drawing import draw_documents
 from linnet.annotate.jobs import enqueue
 from linnet.annotate.journal import lock
 from linnet.annotate.models import kb_called
-from linnet.annotate.people import add_project, add_user
+from linnet.annotate.people import add_guideline, add_project, add_user
 from linnet.annotate.sampling import DEFAULT
 from linnet.annotate.store import Store
 from linnet.annotate.tables import identity, now, project, round_, user
 from linnet.corpora import read
 from linnet.errors import DataError
 
-__all__ = ["ISSUER", "KB", "NOTES", "PROJECT", "demo_user", "make_demo"]
+__all__ = ["ISSUER", "KB", "NOTES", "PROJECT", "SETTINGS", "demo_user", "make_demo"]
 
 ISSUER = "linnet:demo"  # no address, as that of every provider is
 NAME = "you"
 PROJECT = "Demo"
 KB = "hpo"
 NOTES = Path(__file__).parents[1] / "demo" / "notes"
-SETTINGS = {"recipe": "own_letters"}  # the notes are letters, and few
+SETTINGS = {"untrained": "hpo", "recipe": "own_letters"}  # the notes are letters, and few
+GUIDELINES = """\
+Accept a suggestion if its words name the concept, also where the finding is denied, a relative's or uncertain: what the
+letter says of a finding (its *assertion*) is neither shown nor kept here. Reject what names nothing, or something else.
+Mark the longest words that name one finding. If no concept fits, link it to none (`0`) and say why.
+"""
 DRAWN = 10
 SEED = 3  # none of the ten is one to be read without suggestions: nobody who begins would know why
 
@@ -63,6 +68,7 @@ def _begin(db: sa.Connection) -> int:
     id = add_user(db, NAME, admin=True)
     db.execute(identity.insert().values(issuer=ISSUER, subject=NAME, user=id, made=now(db)))
     made = add_project(db, PROJECT, id, kb=KB, settings=SETTINGS)
+    add_guideline(db, made, id, GUIDELINES)
     add_documents(db, made, id, read(NOTES), format="text")
     enqueue(db, made, "predict", user=id)
     return id

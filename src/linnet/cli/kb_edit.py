@@ -21,6 +21,8 @@ from linnet.vocabularies.typed_edits import add_by_hand, meant
 
 __all__ = ["add", "merge", "retire"]
 
+SHOWN = 10  # ids
+
 Base = Annotated[str, typer.Argument(help="Name or file of the knowledge base.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Check and count, but change nothing.")]
 
@@ -109,6 +111,9 @@ def _open_edit(kb: str, *, dry_run: bool, quiet: bool) -> Iterator[Edit]:
     if quiet:
         return
     done = ", ".join(f"{what} {count:,}" for what, count in change.counts.items() if count)
+    if change.restored:
+        shown = ", ".join(change.restored[:SHOWN]) + (" …" if len(change.restored) > SHOWN else "")
+        done += f" (were retired, and live again: {shown})"
     if dry_run or not done:
         say(f"{path}: {f'would have {done}' if done else 'nothing to change'}")
         return

@@ -42,7 +42,7 @@ from linnet.cli.link_options import (
     Workers,
 )
 from linnet.cli.outputs import Outputs, writer_options
-from linnet.cli.written import refuse_changed, remember
+from linnet.cli.written import refuse_changed
 from linnet.corpora import format_of
 from linnet.data import Document
 from linnet.pipeline import Pipeline
@@ -118,7 +118,6 @@ def link(
         with _keeping(lasting, outputs, linker, {"choice of --keep-gold": keep_gold}, fresh=fresh) as kept:
             tally.before = kept.documents
             outputs.write_kept(kept, tally(_link_rest(kept, timed, given, quiet=quiet)), linker)
-    remember(output, html)
     _tell(output, tally, linker)
     if times is not None:
         times.write(metrics)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from linnet import __version__
 from linnet.cli.common import say_lost, table
 from linnet.cli.terminal import say
+from linnet.cli.written import remember
 from linnet.corpora import FORMATS, check_place, fitting, write_beside, writer_options_of
 from linnet.data import Document
 from linnet.errors import LinnetError
@@ -104,6 +105,7 @@ class Outputs:
         if self.format:
             counted, options = self._count_losses(docs), self._told(self.format, linker)
             write_beside(counted, self.path, format=self.format, kb=linker.concepts, aside=aside, options=options)
+            remember(self.path)
             self._say_lost()
         elif linker.concepts is not None:
             show(docs, linker.concepts)
@@ -123,6 +125,7 @@ class Outputs:
                 if self.page is not None:
                     self._write_page(kept, linker)
                 kept.become_output()
+                remember(self.path)
                 self._say_lost()
         to_disk(*(path for path in (self.path, self.page) if path is not None))
 
@@ -147,6 +150,7 @@ class Outputs:
         made_by = f"Pipeline: {linker.name} ({linker!r}), Linnet {__version__}"
         with replacing(self.page or STDIO) as page:
             write_html(docs, page, kb=linker.concepts, title=title, notice=[made_by])
+        remember(self.page)  # at once: if the other output fails, the next run may replace this one
 
 
 def names_maker(format: str, options: Mapping[str, Any]) -> bool:

@@ -79,15 +79,19 @@ def mapped(id: str, types: tuple[str, ...], chosen: Mapping[str, str]) -> str:
 def kind_of(id: str, mention: Mention, chosen: Mapping[str, str]) -> str:
     """Return the resource that says what a mention says of a concept, or nothing if none does.
 
+    What relatives do not have either (``meta["denied"]``) is no history of theirs.
+
     >>> kind_of("HP:0001250", Mention(0, 4, assertion="family"), {})
     'FamilyMemberHistory'
+    >>> kind_of("HP:0001250", Mention(0, 4, assertion="family", meta={"denied": True}), {})
+    ''
     """
     resource = mapped(id, mention.types, chosen)
     drug = resource == "MedicationStatement"
     if resource == NONE or (mention.assertion == "hypothetical" and not drug):
         return ""
     if mention.assertion == "family":
-        return "" if drug else FAMILY
+        return "" if drug or mention.meta.get("denied") else FAMILY
     return resource
 
 

@@ -42,7 +42,8 @@ WRITTEN_ID = re.compile(r"[:0-9]")  # what ids have and names seldom
 NONE = frozenset({"nil", "none", "no concept", "-"})
 YES, NO = frozenset({"", "yes", "y", "true", "1"}), frozenset({"no", "n", "false", "0"})
 WHERE = ("start", "end", "text")
-DONE = ("rejected", "with another concept", "in another place", "added", "as they were")
+UNCHANGED = "with place and concept as they were"
+DONE = ("rejected", "with another concept", "in another place", "added", UNCHANGED)
 
 
 class Row(NamedTuple):
@@ -161,7 +162,7 @@ class Table:
         elif row.cells.get("right_concept", "").strip():
             self.done["with another concept"] += 1
         else:
-            self.done["in another place" if moved else "as they were"] += 1
+            self.done["in another place" if moved else UNCHANGED] += 1
             names = [self._name(id) for id in mention.concepts or ()]
             if (said := row.cells.get("names", "")) and any(names) and said != clip(join(names)):
                 self.done["names"] += 1

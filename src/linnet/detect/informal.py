@@ -62,7 +62,7 @@ class LaySearch(Search):
         if len(batch.surfaces) and len(self.table):
             known = in_sorted(batch.hashes, self.table.vocabulary)
             for at in batch.expanded:
-                known[at] = self.vocabulary.kinds[self.vocabulary[batch.surfaces[at]]] == Kind.KNOWN
+                known[at] = self.vocabulary.knows(batch.surfaces[at])
             kinds = np.where(known, Kind.KNOWN, Kind.UNKNOWN).astype(np.uint8)
             view = view or View(batch)
             yield from self._windows(batch._replace(kinds=kinds), view)

@@ -114,6 +114,11 @@ class Vocabulary(dict[str, int]):
                 self.corrected[code], self.odd[code] = word, True
             return code
 
+    def knows(self, surface: str) -> bool:
+        """Whether a word stands in some name."""
+        code = self[surface]  # first: a new word may put longer arrays in the place of these
+        return bool(self.kinds[code] == Kind.KNOWN)
+
     def _phrase(self, surface: str) -> tuple[int, int]:
         """Return hash and kind of several words in the place of one: the long form of an abbreviation."""
         codes = [self[word] for word in self.table.language.words(surface)]

@@ -98,16 +98,20 @@ class Search:
                     return Match((), *found)
         return None
 
-    def write_out(self, names: Sequence[str]) -> str:
-        """Return the first of the names of a sense that the table has, else one whose words all stand in some name."""
+    def write_out(self, names: Sequence[str], short: str = "") -> str:
+        """Return the first of the names of a sense that the table has, else one whose words all stand in some name.
+
+        Nothing where only the short form is a name.
+        """
         for text in names:
             if self.known_name([text]):
                 return text
+        if short and self.known_name([short]):
+            return ""
         return next((text for text in names if self._knows_words(text)), "")
 
     def _knows_words(self, text: str) -> bool:
-        codes = [self.vocabulary[word] for word in self.language.content_words(text)]
-        return all(self.vocabulary.kinds[code] == Kind.KNOWN for code in codes)
+        return all(map(self.vocabulary.knows, self.language.content_words(text)))
 
     def read(self, texts: Sequence[Text]) -> Batch:
         """Return `texts` as one sequence of content words."""
@@ -119,10 +123,7 @@ class Search:
 
     def _spaced(self, text: str) -> str:
         """Return a text without elisions, whose compounds are written as some name has them; its length stays."""
-        return self.language.joined(self.language.without_elision(text), known=self._has_word)
-
-    def _has_word(self, word: str) -> bool:
-        return bool(self.vocabulary.kinds[self.vocabulary[word]] == Kind.KNOWN)
+        return self.language.joined(self.language.without_elision(text), known=self.vocabulary.knows)
 
     def reread(self, batch: Batch) -> Batch:
         """Return what another search has read, as this one's `read` would."""

@@ -37,7 +37,7 @@ class Edit:
     """One transaction on a knowledge base, made by `edit`; ``counts`` is complete when it has ended.
 
     ``counts`` holds how many concepts were added, changed, restored (retired ones that live again), retired, merged
-    away, and redirected (retired ones that got another successor).
+    away, and redirected (retired ones that got another successor); ``restored`` holds ids.
     """
 
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
@@ -48,6 +48,7 @@ class Edit:
         self._unknown: dict[int, list[str]] = {}  # row -> parents that were not there when looked up
         self._successors: dict[str, None] = {}  # ids whose successor is to be checked
         self._restored: set[int] = set()
+        self.restored: list[str] = []
         self._origins: dict[str, str] = {}
         self._sources: list[dict[str, Any]] = []
 
@@ -73,7 +74,7 @@ class Edit:
         if found is None:
             if self._rows.successor(concept.id) is not None:
                 self._rows.drop_retired(concept.id)
-                self.counts["restored"] += 1
+                self._count_restored(concept.id)
             else:
                 self.counts["added"] += 1
             self._set(self._rows.insert(concept.id), concept)
@@ -83,8 +84,12 @@ class Edit:
             self._rows.touch(row)
             self._rows.unbury(row, concept.id)
             self._restored.add(row)
-            self.counts["restored"] += 1
+            self._count_restored(concept.id)
         self._unite(row, concept)
+
+    def _count_restored(self, id: str) -> None:
+        self.counts["restored"] += 1
+        self.restored.append(id)
 
     def replace(self, concept: Concept) -> None:
         """Give the live concept of this id exactly these names, types, definition, parents and cross-references.
@@ -158,8 +163,12 @@ class Edit:
             return found[0]
         successor = None if _lone(id) else self._rows.successor(id)
         if successor is not None:
-            way = f"; it leads to {successor!r}: name that" if successor else ""
-            raise UnknownConceptError(f"concept {id!r} is retired in {self._name}{way}")
+            way = (
+                f"it leads to {successor!r}: name that"
+                if successor
+                else "`linnet kb add --id` with a name brings it back"
+            )
+            raise UnknownConceptError(f"concept {id!r} is retired in {self._name}; {way}")
         raise UnknownConceptError(f"no concept {id!r} in {self._name}{self._hint(id)}")
 
     def types(self) -> list[str]:

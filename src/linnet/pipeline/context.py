@@ -26,7 +26,7 @@ from linnet.text.scopes import Scope, find_scopes
 from linnet.text.sections import Section, find_sections
 from linnet.text.triggers import is_lasting, lower, names_of_relatives, past_years, words_of
 
-__all__ = ["Context"]
+__all__ = ["DENIED", "Context"]
 
 FIRST: Final[tuple[Assertion, ...]] = ("family", "hypothetical", "uncertain", "negated", "historical")
 # What a section says of the findings in it; "past" is historical unless the finding lasts.
@@ -37,6 +37,7 @@ SAYS: Final = {
     "advice": "hypothetical",
     "differential": "uncertain",
 }
+DENIED: Final = "denied"  # in `meta` of a mention: the text says that relatives do not have it
 MOST: Final = 2000  # characters of a sentence
 LONGEST: Final = 50  # items of a list that its first line speaks of
 ITEM: Final = re.compile(r"(?:[-*•·▪●◦‣–—+o]|\[[ x]?\]|\(?\d{1,2}[.)]|[a-z][.)])\s")
@@ -94,8 +95,13 @@ class Context(Stage):
         """Return a mention with its assertion, or None if it is dropped."""
         if self.headings == "drop" and reader.is_heading(mention):
             return None
-        assertion = reader.read(mention)
-        return changed(mention, assertion=assertion) if not self.only or assertion in self.only else None
+        kinds = reader.read(mention)
+        assertion = next((kind for kind in FIRST if kind in kinds), "affirmed")
+        if self.only and assertion not in self.only:
+            return None
+        # relatives do not have it either: who makes a record of relatives' findings must not take it for one
+        meta = {**mention.meta, DENIED: True} if kinds >= {"family", "negated"} else mention.meta
+        return changed(mention, assertion=assertion, meta=meta)
 
 
 class _Reader:
@@ -130,8 +136,8 @@ class _Reader:
         inside = section is not None and mention.end <= section.body
         return inside or names_something_else(self._doc.text, *mention.span)
 
-    def read(self, mention: Mention) -> Assertion:
-        """Return what the text says of a mention."""
+    def read(self, mention: Mention) -> set[str]:
+        """Return all that the text says of a mention."""
         place = max(bisect.bisect_right(self._starts, mention.start) - 1, 0)
         said = {scope.kind: scope for scope in self._scopes_of(place) if _covers(scope, mention)}
         kinds = {*said, self._says(mention)}
@@ -142,7 +148,7 @@ class _Reader:
         if said.keys() >= {"negated", "uncertain"} and said["negated"].backward:  # the last word counts
             last = max(said["negated"], said["uncertain"], key=lambda scope: (scope.backward, scope.end))
             kinds -= {"negated", "uncertain"} - {last.kind}
-        return next((kind for kind in FIRST if kind in kinds), "affirmed")
+        return kinds
 
     def _says(self, mention: Mention) -> str:
         """Return what the section of a mention says of it."""

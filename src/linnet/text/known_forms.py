@@ -34,9 +34,10 @@ UNLISTED: Final = {1: 2.0, 2: 1.5, 3: 0.25}
 UNLISTED_LONG: Final = 0.1
 # What turns the form into the name of something else behind it, and before it: "the VHL gene", "Group PS", "BN 52021".
 _BEHIND: Final = re.compile(
-    r"[: ]*\(?(?!(?:19|20)\d\d\b)\d{3}|\(| ?(?:±|\+/-)|[ -](?:genes?|loc(?:us|i)|alleles?|"
+    r"\(| ?(?:±|\+/-)|[ -](?:genes?|loc(?:us|i)|alleles?|"
     r"mutations?|mutants?|proteins?|kinases?|activity|mRNA|cDNA|exons?|inhibitors?|receptors?|antibod(?:y|ies)|groups?|cells?|mice|rats?)\b"
 )
+_NUMBERED: Final = re.compile(r"[: ]*\(?(?!(?:19|20)\d\d\b)\d{3}(?!\d* ?(?:mg|g|mcg|µg|μg|ml|IE|IU|units?)\b)")
 _BEFORE: Final = re.compile(r"(?:\b[Gg]roups?|±|\+/-) ?$|[a-z]-$")
 NEAR, FAR = 1.0, 0.2  # what a word of the same sentence counts, and one of the rest of the document
 MOST_NEAR, MOST_FAR = 5, 8  # words that count
@@ -156,17 +157,17 @@ class KnownForms:
 
     Args:
         senses: tables, the first one first; a later one replaces what an earlier one says of a short form.
-        write_out: the names of a sense -> what is to be read in its place, "" if the terminology knows none of it.
+        write_out: the names of a sense and its short form -> what is to be read in its place, "" for the form itself.
 
     >>> from linnet.text.tokens import tokenize
-    >>> forms = KnownForms([clinical()], lambda names: names[0])
+    >>> forms = KnownForms([clinical()], lambda names, short: names[0])
     >>> def read(text):
     ...     return [(found.long, round(found.share, 2)) for found in forms.occurrences(text, tokenize(text))]
     >>> read("ASD on echo, closed with a device. No AF."), read("School asks whether ASD explains this."), read("ASD?")
     ([('atrial septal defect', 0.98), ('atrial fibrillation', 0.87)], [('autism spectrum disorder', 0.69)], [])
     """
 
-    def __init__(self, senses: Iterable[Senses], write_out: Callable[[tuple[str, ...]], str]) -> None:
+    def __init__(self, senses: Iterable[Senses], write_out: Callable[[tuple[str, ...], str], str]) -> None:
         self._senses: dict[str, Sequence[Sense]] = {}
         for table in senses:
             self._senses.update(table)
@@ -206,14 +207,16 @@ class KnownForms:
             end = start + len(spelling)
             if not is_apart(text, start, end, self._spelled) or is_shouted(text, start, end, borders):
                 continue
-            if _BEHIND.match(text, end) or _BEFORE.search(text, max(start - WINDOW, 0), start):
+            short = self._spelled[spelling]
+            senses = self._senses[short]
+            if _names_something_else(text, start, end, listed=senses[0].unlisted == 0):
                 continue
             done = int(tokens.ends.searchsorted(end, side="right"))
-            senses = self._senses[self._spelled[spelling]]
-            long, share = self._write_out(senses[0].names), senses[0].alone
+            long, share = self._write_out(senses[0].names, short), senses[0].alone
             if len(senses) > 1 or share < LEAST:
                 around = around or _Words(tokens, borders)
-                long, share = self._decide(senses, around, first, done)
+                best, share = self._decide(senses, around, first, done)
+                long = self._write_out(best.names, short) if share >= LEAST else ""
             if long:
                 yield Occurrence(first, done, end, long, own=False, share=share)
 
@@ -225,13 +228,20 @@ class KnownForms:
                 return spelling
         return None
 
-    def _decide(self, senses: Sequence[Sense], around: _Words, first: int, last: int) -> tuple[str, float]:
-        """Return what the words `first` to `last` are to be read as, "" for nothing, and the probability of that."""
+    def _decide(self, senses: Sequence[Sense], around: _Words, first: int, last: int) -> tuple[Sense, float]:
+        """Return the most probable sense of the words `first` to `last`, and its probability."""
         evidence = around.evidence(first, last)
         weights = [sense.weight * math.exp(evidence(sense.cues)) for sense in senses]
         best = max(range(len(senses)), key=weights.__getitem__)
         share = weights[best] / (sum(weights) + max(sense.unlisted for sense in senses))
-        return (self._write_out(senses[best].names), share) if share >= LEAST else ("", 0.0)
+        return senses[best], share
+
+
+def _names_something_else(text: str, start: int, end: int, *, listed: bool) -> bool:
+    """Whether a short form is part of the name of a gene or the like; no number says so of one `listed` by the user."""
+    if _BEHIND.match(text, end) or _BEFORE.search(text, max(start - WINDOW, 0), start):
+        return True
+    return not listed and _NUMBERED.match(text, end) is not None
 
 
 def _spellings(short: str) -> Iterator[str]:

@@ -3,7 +3,8 @@
 A heading of the table ``sections.tsv`` opens a section where a line begins with it (behind a bullet or number) and it
 stands alone, or before a colon or dash; before a colon also behind a full stop, as in notes without line breaks. A
 section ends where the next heading or label stands, one of another person's findings or of the past also at a blank
-line behind its text: what such a section holds is judged by it, and a letter goes on with the patient of today.
+line behind its text: what such a section holds is judged by it, and a letter goes on with the patient of today. Where
+a family history begins on the line of its heading, a sentence on a line of its own that names no relative ends it, too.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from linnet.text.triggers import words_of
 from linnet.text.wordlists import rows
 
 __all__ = ["Section", "find_sections"]
@@ -28,6 +30,7 @@ SHORTHAND: Final = re.compile(r"[ \t]*(PMHx?|PSHx?|FHx|DHx?|HPC|HPI|ROS|O/E|OE|O
 INNER: Final = re.compile(r".*[.;] ([^.;:]+)():", re.DOTALL)
 LONGEST: Final = 48  # characters of a heading
 SIGN: Final = re.compile(r"\S")
+WORD: Final = re.compile(r"\w+")
 BLANK: Final = re.compile(r"\n[ \t\r]*\n")
 
 
@@ -61,8 +64,20 @@ def find_sections(text: str) -> list[Section]:
             first = SIGN.search(text, body, end)
             blank = BLANK.search(text, first.end(), end) if first else None
             end = blank.end() if blank else end
+            end = _end_of_relatives(text, body, end) if kind == "family" else end
         sections.append(Section(kind, match.start(1), body, end))
     return sections
+
+
+def _end_of_relatives(text: str, body: int, end: int) -> int:
+    """Return where a family history that begins on the line of its heading ends: before a sentence of no relative."""
+    line = text.find("\n", body, end)
+    while line > 0 and text[body:line].rstrip().endswith("."):
+        following = text[line + 1 : end].split("\n", 1)[0]
+        if words_of("relative").isdisjoint(WORD.findall(following.lower())):
+            return line + 1
+        line = text.find("\n", line + 1, end)
+    return end
 
 
 def _plain(heading: str) -> str:

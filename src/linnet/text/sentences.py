@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Final
 
 from linnet.data import Span
@@ -112,10 +113,13 @@ def _paragraphs(block: Sequence[tuple[int, str]]) -> Iterator[tuple[int, int]]:
     width = max(WRAP_LEAST, max(lengths, default=0))
     # Four lines or more of nearly one length are wrapped prose even where the margin is narrow.
     even = len(lengths) > 3 and sum(length > 0.75 * width for length in lengths) >= 0.75 * len(block)
-    sure = WRAP_LEAST if even else WRAP_SURE
+    least = WRAP_LEAST if even else WRAP_SURE
+    full = [False, *(_is_full(line, following, width) for (_, line), (_, following) in pairwise(block)), False]
     prose = _prose(block)
     capital = line[0].isupper()
     for number, (offset, content) in enumerate(block[1:]):
+        # a full line between short ones is only the longest of a list
+        sure = least if even or full[number] or full[number + 2] else WRAP_MOST + 1
         if not ((capital and prose[number] and not _is_item(line)) or _is_wrap(line, content, width, sure)):
             yield start, end
             start, capital = offset, content[0].isupper()
@@ -138,6 +142,15 @@ def _is_item(line: str) -> bool:
     return line[-1] in ".!?:;" or line.isupper() or any(sign.match(line) for sign in (BULLET, LABEL, LIST_NUMBER))
 
 
+def _is_full(line: str, following: str, width: int) -> bool:
+    """Whether the first word of the line that follows did not fit into `width`."""
+    return width < len(line) + 1 + len(_first_word(following, width)) and len(line) <= WRAP_MOST
+
+
+def _first_word(line: str, width: int) -> str:
+    return line[: width + 1].split(None, 1)[0]
+
+
 def _is_wrap(line: str, following: str, width: int, sure: int) -> bool:
     """Whether the break between two lines is there only because the next word did not fit into `width`.
 
@@ -145,8 +158,7 @@ def _is_wrap(line: str, following: str, width: int, sure: int) -> bool:
     """
     if BULLET.match(following) or LABEL.match(following):
         return False
-    word = following[: width + 1].split(None, 1)[0]
-    full = width < len(line) + 1 + len(word) and len(line) <= WRAP_MOST
+    word, full = _first_word(following, width), _is_full(line, following, width)
     if LIST_NUMBER.match(following) and (not full or LIST_NUMBER.match(line)):
         return False
     if line[-1] in ",-‐–/(" and line[-2:-1].strip():

@@ -1,9 +1,9 @@
-r"""Tables to concepts: TSV, CSV or JSON Lines with one concept a row, in named columns.
+r"""Tables to concepts: TSV, CSV or JSON Lines with one concept a row, in named columns; or a row for each language.
 
 ====================  ==========================================================================================
 column                holds
 ====================  ==========================================================================================
-``id``                the concept's id; must be there and unique
+``id``                the concept's id; must be there and unique, but for rows in other languages right below
 ``name``              the preferred name; must be there, may be empty only for retired concepts
 ``synonyms``          further names, separated (``a|b``)
 ``types``             types, separated
@@ -26,7 +26,8 @@ import itertools
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
@@ -44,6 +45,7 @@ __all__ = ["COLUMNS", "read_table"]
 COLUMNS = ("id", "name", "synonyms", "types", "definition", "parents", "xrefs", "replaced_by", "language", "scope")
 REQUIRED = ("id", "name")
 NO_SUCCESSOR = "-"
+ONE_ROW = "give each concept one row, or rows in several languages one below the other"
 OTHERS = ("; ", " | ")  # what else stands between synonyms, and seldom inside one
 MANY = 0.2  # share of the cells
 PREFIXED = re.compile(r"[A-Za-z][\w.-]*:\S")
@@ -108,18 +110,23 @@ def read_table(
     first = next(lines, "")
     rows = _json_rows if first.lstrip().startswith("{") else _delimited_rows
     seen: dict[str, int] = {}
+    last: Concept | None = None  # waits for rows of the same concept in other languages
     for line, row in rows(itertools.chain([first], lines), source, delimiter):
         try:
             concept = _concept(row, line, source)
         except FormatError as error:
             source.bad.add(line, error.problem)
             continue
-        if concept.id in seen:
-            problem = f"the id {concept.id} stands in line {seen[concept.id]} already; give each concept one row"
-            source.bad.add(line, problem)
-            continue
-        seen[concept.id] = line
-        yield concept
+        if concept.id not in seen:
+            if last is not None:
+                yield last
+            seen[concept.id], last = line, concept
+        elif last is not None and last.id == concept.id and _is_in_another_language(concept, last):
+            last = _joined(last, concept)
+        else:
+            source.bad.add(line, f"the id {concept.id} stands in line {seen[concept.id]} already; {ONE_ROW}")
+    if last is not None:
+        yield last
     source.bad.finish()
     if not seen:
         raise FormatError(source.path, "holds no rows below its header")
@@ -127,7 +134,24 @@ def read_table(
     _warn_separator(source)
 
 
-def _warn_bare(seen: Mapping[str, int], source: _Source) -> None:
+def _is_in_another_language(concept: Concept, before: Concept) -> bool:
+    new, known = ({name.language for name in one.names} for one in (concept, before))
+    return bool(new) and bool(known) and new.isdisjoint(known)
+
+
+def _joined(concept: Concept, other: Concept) -> Concept:
+    """Return a concept with what a row in another language adds."""
+    return replace(
+        concept,
+        names=(*concept.names, *other.names),
+        types=tuple(dict.fromkeys((*concept.types, *other.types))),
+        definition=concept.definition or other.definition,
+        parents=tuple(dict.fromkeys((*concept.parents, *other.parents))),
+        xrefs=tuple(dict.fromkeys((*concept.xrefs, *other.xrefs))),
+    )
+
+
+def _warn_bare(seen: Collection[str], source: _Source) -> None:
     """Warn of ids without a prefix: nobody else's agree with them."""
     bare = [id for id in seen if ":" not in id]
     if bare:

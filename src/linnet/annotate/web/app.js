@@ -70,6 +70,7 @@ class App extends View {
   }
 
   follow() {
+    this.closeDialogs();  // what they ask is about the screen that was left
     this.hash = location.hash;
     if (this.hash.startsWith('#link=')) this.inside = false;  // a link is somebody's who has no password yet
     this.open();
@@ -78,6 +79,10 @@ class App extends View {
   signedOut() {
     this.inside = false;
     this.watch(0);
+    this.closeDialogs();
+  }
+
+  closeDialogs() {
     for (const one of [...document.querySelectorAll('dialog[open]')].reverse()) one.close();
   }
 
