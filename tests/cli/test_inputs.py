@@ -176,7 +176,7 @@ def test_files_left_out_are_named(run: Run, recipe: Path, note: Path) -> None:
     for name in ("b.md", "c.docx", "README"):
         (note.parent / name).write_text("x")
     done = run("link", note.parent, "--pipeline", recipe)
-    assert "3 files were not read" in done.err
+    assert "files that were not read, as their endings are not known: 3" in done.err
     assert "plain text" in done.err
     assert "no suffix (1)" in done.err
 
@@ -241,3 +241,10 @@ def test_pipelines_that_are_given_mentions_pass_over_documents_without(
     assert (done.code, done.out) == (2, "")
     assert "the input has no mentions" in done.err
     assert "--detect dictionary" in done.err
+
+
+def test_a_name_that_blanks_tear_is_told(run: Run, recipe: Path, note: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(note.parent.parent)
+    for words in (["my", "notes"], ["my", "notes/a.txt"]):
+        done = run("link", *words, "--pipeline", recipe)
+        assert (done.code, f'into quotation marks: "{" ".join(words)}"' in done.err) == (2, True)

@@ -75,5 +75,5 @@ def test_letters_of_word_are_told_how_to_save(tmp_path: Path, caplog: pytest.Log
         list(linnet.read(tmp_path))
     (tmp_path / "note.txt").write_text("Seizures.")
     assert [doc.id for doc in linnet.read(tmp_path)] == ["note"]
-    assert "2 files were not read, as they end in none that is known: .docx (1), .pdf (1)" in caplog.text
+    assert "files that were not read, as their endings are not known: 2: .docx (1), .pdf (1)" in caplog.text
     assert cure in caplog.text

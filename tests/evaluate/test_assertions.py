@@ -43,7 +43,7 @@ def test_counts_of_one_document() -> None:
 
 def test_a_system_without_assertions_says_that_all_is_the_patients() -> None:
     report = evaluate([GOLD], [document("pred", fits="", cold="", gout="")], options=Options(samples=0))
-    assert report["assertion.accuracy"].value == 0.0
+    assert not [name for name in report.measures if name.startswith("assertion")]
     assert report["patient.precision"].value == pytest.approx(2 / 3)
     assert report["patient.recall"].value == 1.0
 

@@ -30,8 +30,8 @@ another's. Without an asterisk it was fitted on the corpus' development document
 right there.
 """
 RULES = """\
-*The text says*: what the rules of [`context`](linking.md#negated-uncertain-a-relatives) read, whatever the family.
-*Seen in training*: whether the concept occurs in the training documents. Numbers that are missing here are
+*The text says*: what the rules of [`context`](linking.md#negation-negated-uncertain-a-relatives) read, whatever the
+family. *Seen in training*: whether the concept occurs in the training documents. Numbers that are missing here are
 those of other spans, which pipelines marked in error.
 """
 REMADE = """\

@@ -262,7 +262,8 @@ def split_all(
         write(fitting(part, to, dropped), path, format=to)
         logger.info("%s: %s documents", path, f"{len(part):,}")
         if wanted[name] and not part:
-            logger.warning("%s has no documents: its share of %s is none", path, f"{len(docs):,}")
+            few = f"{len(docs):,} documents are too few for its share of {wanted[name]:g}"
+            logger.warning("%s has no documents: %s; raise it (--shares), or annotate more", path, few)
     say_lost(dropped, to)
 
 

@@ -32,6 +32,7 @@ __all__ = ["Given", "check_texts", "documents", "make_allow", "read_ids", "refus
 STDIO = "-"
 SPLIT = re.compile(r"([a-z][a-z0-9_]*(?:/[a-z0-9_-]+)?):([a-z0-9_]+)")  # of a corpus: bc5cdr:dev
 FILES = 10_000  # of the working folder, that a word may be meant for
+MOST_WORDS = 20  # that the name of a file may be torn into
 LISTS = (".txt", ".tsv", ".csv", ".gz")  # what ends so is meant to be a file of ids
 SPLITS = ("train", "dev", "test")  # what is meant for one even where no corpus is called so
 PACKED = (".gz", ".zip", ".docx", ".doc", ".pdf", ".rtf", ".html", ".htm", ".md")
@@ -139,7 +140,7 @@ def make_allow(
             raise LinnetError(f"--{option} selects no concept")
     chosen = Allow(types=tuple(wanted) or None, under=tuple(roots) or None, ids=tuple(rows) or None)
     if problems := list(chosen.problems(kb)):
-        raise LinnetError("\n".join(f"--{problem}" for problem in problems))
+        raise LinnetError("\n  ".join(f"--{problem}" for problem in problems))
     return chosen
 
 
@@ -153,6 +154,8 @@ def check_texts(inputs: Sequence[str]) -> None:
     Raises:
         LinnetError: the words as one text, or how to link what looks like a path.
     """
+    if not all(map(os.path.lexists, inputs)):
+        _refuse_torn(inputs)
     for text in inputs:
         if "/" not in text or _is_address(text):
             continue
@@ -169,6 +172,14 @@ def check_texts(inputs: Sequence[str]) -> None:
     for word in words:
         if hint := did_you_mean(word, there):
             warn(f"{word!r} is linked as a text: there is no such file{hint}")
+
+
+def _refuse_torn(words: Sequence[str]) -> None:
+    """Refuse words that together are the name of a file or folder with blanks in it."""
+    for start, end in itertools.combinations(range(min(len(words), MOST_WORDS) + 1), 2):
+        path = " ".join(words[start:end])
+        if end - start > 1 and os.path.lexists(path):
+            raise LinnetError(f'put what has blanks in its name into quotation marks: "{path}"')
 
 
 def _listed(folder: Path) -> list[str]:

@@ -48,9 +48,7 @@ from linnet.data import Document
 from linnet.pipeline import Pipeline
 from linnet.pipeline.component import count_seen, describe_seen
 from linnet.recipes.config import recipes
-from linnet.recipes.linking import (
-    hide_gold,
-)
+from linnet.recipes.linking import NOTICE, hide_gold
 from linnet.text.files import STDIO
 
 if TYPE_CHECKING:
@@ -132,6 +130,8 @@ def _tell(output: str | None, tally: _Tally, linker: Pipeline) -> None:
     """Say what was written, and warn of documents that the pipeline learned from."""
     if output is not None and output != STDIO:
         logger.info("%s: %s", output, tally)
+        if tally.mentions and not tally.told:
+            logger.info(NOTICE)
     if seen := describe_seen(tally.seen):
         logger.warning("%s was %s of these documents: scores measured on them are too high", linker.name, seen)
 
@@ -150,12 +150,14 @@ class _Tally:
     mentions: int = 0
     before: int = 0  # documents that an earlier, interrupted job has finished
     seen: Counter[str] = field(default_factory=Counter)
+    told: bool = False  # something is said of some mention: affirmed, negated …
 
     def __call__(self, docs: Iterable[Document]) -> Iterator[Document]:
         for doc in docs:
             self.documents += 1
             self.mentions += len(doc.mentions or ())
             self.seen.update(count_seen([doc]))
+            self.told = self.told or any(mention.assertion for mention in doc.mentions or ())
             yield doc
 
     def __str__(self) -> str:

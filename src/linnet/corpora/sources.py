@@ -130,7 +130,7 @@ def find(source: str | Path, suffixes: Sequence[str]) -> list[Found]:
         rest = (item for item in everything if suffix(item.path) not in suffixes)
         if others := Counter(suffix(item.path) or "no suffix" for item in rest if not texts or item.path not in texts):
             named = ", ".join(f"{ending} ({count})" for ending, count in others.most_common(5))
-            told = f"{others.total():,} files were not read, as they end in none that is known"
+            told = f"files that were not read, as their endings are not known: {others.total():,}"
             logger.warning("%s: %s: %s%s", source, told, named, CURE if others.keys() & OFFICE else "")
         return found
     if str(source) == STDIO or not WILD.search(str(source)) or os.path.lexists(path):

@@ -2,6 +2,7 @@
 
 * ``assertion.accuracy``: of gold mentions with an assertion that were found at their very spans, how many have the same
   one; ``assertion.NEGATED.precision``, ``.recall`` and ``.f1`` are about one value, likewise of these mentions alone.
+  A system that says nothing of any mention has none of these.
 * ``patient``: the set of concepts of each document that are affirmed, wherever they stand in it; both sides count only
   mentions that are affirmed, or of which nothing is said. So a system without assertions is measured as its reader is
   left with it: all that it finds is the patient's.
@@ -37,11 +38,13 @@ def assertions(pairs: Pairs, *, live: Callable[[str], str]) -> list[Measure]:
     """
     if not any(mention.assertion for gold, _ in pairs for mention in gold.mentions or ()):
         return []
-    matched = [list(_matched(*pair)) for pair in pairs]
-    right = np.array([[sum(a == b for a, b in said), len(said)] for said in matched], np.float64)
-    measures = [Measure("assertion.accuracy", right)]
-    for value in ASSERTIONS:
-        measures += prf(f"assertion.{value}", [_count(said, value) for said in matched])[: len(PARTS)]
+    measures = []
+    if any(mention.assertion for _, predicted in pairs for mention in predicted.mentions or ()):
+        matched = [list(_matched(*pair)) for pair in pairs]
+        right = np.array([[sum(a == b for a, b in said), len(said)] for said in matched], np.float64)
+        measures = [Measure("assertion.accuracy", right)]
+        for value in ASSERTIONS:
+            measures += prf(f"assertion.{value}", [_count(said, value) for said in matched])[: len(PARTS)]
     rows = [count_anywhere(_of_patient(gold), _of_patient(predicted), live) for gold, predicted in pairs]
     return [*measures, *prf("patient", rows)]
 

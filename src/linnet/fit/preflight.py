@@ -48,7 +48,7 @@ def check_teachable(
     if later and not dev:
         raise LinnetError(
             f"{later[0]} learns from the dev documents, but there are none: give the corpus a dev split "
-            "(linnet corpus split makes one), or train without it"
+            "(linnet corpus split makes one, if its share of the documents is not too small), or train without it"
         )
     for split, some in (("training", docs), *((("dev", dev),) if later else ())):
         if not any(doc.mentions for doc in some):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from linnet.annotate.demo import DRAWN, KB
+from linnet.data import Concept, Name
 from linnet.kb import KnowledgeBase
 from tests.annotate.served import ask, serving
 from tests.browser.workbench.site import Site
@@ -27,6 +28,9 @@ def demo(kb: KnowledgeBase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     """A demo under a LINNET_HOME of its own, whose ``hpo`` is a small one, once it is predicted."""
     (tmp_path / "kb").mkdir()
     shutil.copy(kb.path, tmp_path / "kb" / f"{KB}.kb")
+    with KnowledgeBase.edit(tmp_path / "kb" / f"{KB}.kb") as change:  # what the recipe ``hpo`` names
+        for id, name in (("HP:0002686", "Prenatal maternal abnormality"), ("HP:0034241", "Prenatal death")):
+            change.add(Concept(id, (Name(name),)))
     monkeypatch.setenv("LINNET_HOME", str(tmp_path))
     with serving(None, "--demo") as (_, port, _link):
         cookie, until = ask(port, "POST", "/session/demo", {})["cookie"], time.monotonic() + 60
