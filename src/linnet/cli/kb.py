@@ -79,10 +79,13 @@ def search(
 ) -> None:
     """Search concepts by id, name, beginning of a name, or words."""
     listen(quiet=quiet, verbose=verbose)
-    hits = open_kb(kb).search(" ".join(text), types=types or (), under=under or (), limit=limit)
+    asked = " ".join(text)
+    hits = open_kb(kb).search(asked, types=types or (), under=under or (), limit=limit)
     if not hits:
-        say(f"nothing found for {' '.join(text)!r}")
+        say(f"nothing found for {asked!r}")
         return
+    if hits[0].tier == "any word":
+        say(f"no name has all words of {asked!r}; with some of them")
     rows = [(hit.id, hit.name, hit.matched if hit.matched != hit.name else "", hit.tier) for hit in hits]
     table("", ("concept", "name", "matched", "by"), rows)
 

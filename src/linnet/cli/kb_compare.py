@@ -145,7 +145,8 @@ def diff(
     if corpus is not None:
         if not (gold := gold_ids(documents(corpus, data=data))):
             raise LinnetError(
-                f"--corpus: {corpus} contains no gold concepts: is it annotated, or what a pipeline found?"
+                f"--corpus: {corpus} contains no gold concepts: is it annotated, or what a pipeline found? "
+                "Of the latter, `linnet corpus check FILE --kb NEW` tells which ids are not known any more"
             )
         survived = differ.survival(gold, before, after)
     changes = progress(differ.diff(before, after), what="changes", quiet=quiet)
