@@ -119,6 +119,10 @@ class Watcher(Reranker):
     def rerank(self, docs: Sequence[Document], /) -> list[list[Candidates]]:
         return [[m.candidates or Candidates.none() for m in doc.mentions or ()] for doc in docs]
 
+    @classmethod
+    def check(cls, args: Mapping[str, Any]) -> None:
+        """Take any."""
+
     def fit(
         self,
         train: Sequence[Document],
@@ -552,6 +556,11 @@ def test_what_is_to_be_trained(kb: KnowledgeBase) -> None:
     assert "train[0].part: 'exact' does not name a part that learns" in str(caught.value)
     assert "did you mean 'watcher'?" in str(caught.value)
     assert "train[2].part: None" in str(caught.value)
+
+
+def test_parts_without_arguments_refuse_them(kb: KnowledgeBase) -> None:
+    with pytest.raises(RecipeError, match=r"train\[0\]\.k: unknown field"):
+        tasks(pipeline(kb, Forgetful(kb=kb)), [{"part": "decide", "k": 3}], source="r")
 
 
 def test_arguments_reach_the_part(kb: KnowledgeBase, docs: list[Document], tmp_path: Path) -> None:

@@ -251,13 +251,16 @@ class Learner:
 
     @classmethod
     def check(cls, args: Mapping[str, Any]) -> None:
-        """Refuse wrong arguments of `fit` before anything is trained.
+        """Refuse wrong arguments of `fit` before anything is trained; a part with arguments but no stages overrides it.
 
         Raises:
             RecipeError: all that is wrong with them.
         """
         if cls.STAGES:
             cls.STAGES[cls.stage_of(args)].args.split({key: value for key, value in args.items() if key != "stage"})
+        elif args and not cls.NETWORK:
+            own = "it is trained without any; its keywords stand in its [[pipeline]] table"
+            raise RecipeError(cls.__name__.lower(), [f"{key}: unknown field: {own}" for key in args])
 
     def require_libraries(self) -> None:
         """Say what to install where a library that it needs is missing: asked before anything is trained.
