@@ -50,6 +50,12 @@ def pair(tmp_path: Path, *names: str) -> list[Path]:
     return [gold, *paths]
 
 
+def test_predictions_in_the_place_of_gold_are_told(run: Run, tmp_path: Path) -> None:
+    gold, first, _ = pair(tmp_path, "a", "b")
+    assert "the gold comes first" in run("evaluate", first, first).err
+    assert "the gold comes first" not in run("evaluate", gold, first).err
+
+
 def test_every_output(run: Run, tmp_path: Path) -> None:
     files = pair(tmp_path, "a", "b")
     outputs = [tmp_path / f"out.{suffix}" for suffix in ("json", "csv", "md", "html")]

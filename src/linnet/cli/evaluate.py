@@ -145,6 +145,8 @@ def _read_gold(name: str, source: str | None, data: Path | None) -> list[Documen
         raise LinnetError(f"{name} holds no documents to compare with")
     if all(doc.mentions is None for doc in docs):
         raise LinnetError(f"{name} holds no annotations to compare with: give documents with gold mentions")
+    if {mention.source for doc in docs for mention in doc.mentions or ()} == {"pred"}:
+        logger.warning("%s is what a pipeline found, and counts as gold here: the gold comes first", name)
     return docs
 
 
