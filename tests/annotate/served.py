@@ -6,6 +6,7 @@ import http.client
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,6 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from linnet.annotate.api.access import PREFIX
+from linnet.data import Concept, Name
+from linnet.kb import KnowledgeBase
 
 
 @contextmanager
@@ -56,3 +59,12 @@ def ask(port: int, method: str, path: str, body: Any = None, **headers: str) -> 
     cookie = (answer.getheader("Set-Cookie") or "").partition(";")[0]
     connection.close()
     return {**content, "cookie": cookie} if cookie else content
+
+
+def make_hpo(kb: KnowledgeBase, home: Path) -> None:
+    """Copy a small knowledge base into a LINNET_HOME as ``hpo``, with the concepts that the recipe of letters names."""
+    (home / "kb").mkdir()
+    path = Path(shutil.copy(kb.path, home / "kb" / "hpo.kb"))
+    with KnowledgeBase.edit(path) as change:
+        for id, name in (("HP:0002686", "Prenatal maternal abnormality"), ("HP:0034241", "Prenatal death")):
+            change.add(Concept(id, (Name(name),)))

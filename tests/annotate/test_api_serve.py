@@ -7,7 +7,6 @@ import http.client
 import importlib
 import os
 import re
-import shutil
 import signal
 import socket
 import subprocess
@@ -23,7 +22,7 @@ from linnet.annotate.api.access import PREFIX
 from linnet.errors import LinnetError
 from linnet.kb import KnowledgeBase
 from linnet.serve.server import bind
-from tests.annotate.served import ask, serving
+from tests.annotate.served import ask, make_hpo, serving
 
 
 @pytest.mark.slow
@@ -127,8 +126,7 @@ def test_a_file_is_no_folder_for_a_workbench(tmp_path: Path) -> None:
 def test_a_demo_is_under_the_home_and_asks_for_no_password(
     tmp_path: Path, kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "kb").mkdir()
-    shutil.copy(kb.path, tmp_path / "kb" / "hpo.kb")
+    make_hpo(kb, tmp_path)
     monkeypatch.setenv("LINNET_HOME", str(tmp_path))
     for _ in range(2):  # the second start finds what the first one has made
         with serving(None, "--demo") as (process, port, link):

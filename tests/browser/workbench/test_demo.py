@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,10 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from linnet.annotate.demo import DRAWN, KB
-from linnet.data import Concept, Name
+from linnet.annotate.demo import DRAWN
 from linnet.kb import KnowledgeBase
-from tests.annotate.served import ask, serving
+from tests.annotate.served import ask, make_hpo, serving
 from tests.browser.workbench.site import Site
 from tests.browser.workbench.tab import Tab
 
@@ -26,11 +24,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 @pytest.fixture
 def demo(kb: KnowledgeBase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
     """A demo under a LINNET_HOME of its own, whose ``hpo`` is a small one, once it is predicted."""
-    (tmp_path / "kb").mkdir()
-    shutil.copy(kb.path, tmp_path / "kb" / f"{KB}.kb")
-    with KnowledgeBase.edit(tmp_path / "kb" / f"{KB}.kb") as change:  # what the recipe ``hpo`` names
-        for id, name in (("HP:0002686", "Prenatal maternal abnormality"), ("HP:0034241", "Prenatal death")):
-            change.add(Concept(id, (Name(name),)))
+    make_hpo(kb, tmp_path)
     monkeypatch.setenv("LINNET_HOME", str(tmp_path))
     with serving(None, "--demo") as (_, port, _link):
         cookie, until = ask(port, "POST", "/session/demo", {})["cookie"], time.monotonic() + 60
