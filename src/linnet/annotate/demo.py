@@ -29,11 +29,13 @@ PROJECT = "Demo"
 KB = "hpo"
 NOTES = Path(__file__).parents[1] / "demo" / "notes"
 SETTINGS = {"untrained": "hpo", "recipe": "own_letters"}  # the notes are letters, and few
-GUIDELINES = """\
-Accept a suggestion if its words name the concept, also where the finding is denied, a relative's or uncertain: what the
-letter says of a finding (its *assertion*) is neither shown nor kept here. Reject what names nothing, or something else.
-Mark the longest words that name one finding. If no concept fits, link it to none (`0`) and say why.
-"""
+GUIDELINES = (
+    "Accept a suggestion if its words name the concept, also where the finding is denied, a relative's or uncertain: "
+    "what the letter says of a finding is neither shown nor kept here.\n"
+    "Reject what names nothing, or something else.\n"
+    "Mark the longest words that name one finding.\n"
+    "If no concept fits, link it to none (key 0) and say why.\n"
+)
 DRAWN = 10
 SEED = 3  # none of the ten is one to be read without suggestions: nobody who begins would know why
 
