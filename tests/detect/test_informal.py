@@ -121,3 +121,16 @@ def test_a_long_form_may_be_the_word_that_makes_the_vocabulary_longer(kb: Knowle
     words = ("".join(chr(ord("a") + int(digit)) for digit in str(number)) for number in range(5_000))
     docs = [Document.of(f"Acute {word} blue disease (ABD). ABD.", id=word) for word in words]
     assert len([*pipeline.stream(docs)]) == 5_000  # the first room is for 4,096 words
+
+
+def test_a_finding_before_and_is_no_part_of_what_follows(tmp_path: Path) -> None:
+    names = {
+        "X:1": "Fever",
+        "X:2": "Febrile seizure",
+        "X:3": "Focal seizure",
+        "X:4": "Breast cancer",
+        "X:5": "Ovarian cancer",
+    }
+    kb = build([Concept(id, (Name(name),)) for id, name in names.items()], tmp_path / "small.kb")
+    assert [id for _, id in find(kb, "Fever and focal seizures.")] == ["X:1", "X:3"]
+    assert [id for _, id in find(kb, "Breast and ovarian cancer.")] == ["X:4", "X:5"]

@@ -31,6 +31,7 @@ Chest: bilateral [crackles], no wheeze.
 Mother reports [vomiting] since yesterday.
 According to his wife he has [memory loss].
 Parents taught how to treat [fever].
+[Anastomotic leakage] on day 5.
 Her sister accompanied her. She has [migraine].
 PMH: [hypertension], [type 2 diabetes].
 [Epilepsy] since childhood.

@@ -256,14 +256,14 @@ def split_all(
     parts = split(docs, wanted, seed=seed)
     if twins := repeated(docs):
         logger.info("%s documents have the text of another one: they are in its split", f"{twins:,}")
+    if empty := [name for name, part in parts.items() if wanted[name] and not part]:
+        few = f"{len(docs):,} documents are too few for {', '.join(f'{name}={wanted[name]:g}' for name in empty)}"
+        raise LinnetError(f"{few}: nothing is written; raise the share (--shares), leave it out, or annotate more")
     dropped: Counter[str] = Counter()
     for name, part in parts.items():
         path = _split_path(output, name, to)
         write(fitting(part, to, dropped), path, format=to)
         logger.info("%s: %s documents", path, f"{len(part):,}")
-        if wanted[name] and not part:
-            few = f"{len(docs):,} documents are too few for its share of {wanted[name]:g}"
-            logger.warning("%s has no documents: %s; raise it (--shares), or annotate more", path, few)
     say_lost(dropped, to)
 
 

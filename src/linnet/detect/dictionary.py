@@ -50,11 +50,11 @@ LOT = 1 << 17
 # A longer text is read in pieces, cut at the last sentence border before this many characters, or at a blank.
 PIECE = 1 << 20
 FOLDS = 10  # parts of the training documents; what is found in one is judged without what it taught
-
 NO_NAME = -1  # the name row of a surface
 NO_CONCEPT = -1  # what a surface means that was linked to nothing
 PRIOR = 0.1  # how much more a surface counts that meant nothing but this concept in training
 SMOOTHING = 1.0  # findings with the share of the level above that are added to those of each
+DISTANT = 0.89  # of the score of a conjunct alone: what a name in which it is inflected or of a family stays below
 
 Overlaps = Literal["longest", "all"]
 Choice = tuple[tuple[int, ...], tuple[int, ...], tuple[float, ...]]  # rows, names, scores, best first
@@ -90,7 +90,10 @@ def gather(matches: Iterable[Match]) -> list[Finding]:
         known = concepts.get(match.concept)
         if known is None or (-known[0], known[1]) > (-match.score, match.name):
             concepts[match.concept] = (match.score, match.name)
-    return [Finding(*span, _choice(concepts)) for span, concepts in spans.items()]
+    findings = [Finding(*span, _choice(concepts)) for span, concepts in spans.items()]
+    # "fever and focal seizures" is no febrile seizure; "impaired pain and temperature sensation" does name that of pain
+    alone = {found.words: found.choice[2][0] for found in findings if not found.own}
+    return [found for found in findings if found.choice[2][0] > DISTANT * alone.get(found.own, 0.0)]
 
 
 def _choice(concepts: dict[int, tuple[float, int]]) -> Choice:
