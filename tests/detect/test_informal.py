@@ -134,3 +134,9 @@ def test_a_finding_before_and_is_no_part_of_what_follows(tmp_path: Path) -> None
     kb = build([Concept(id, (Name(name),)) for id, name in names.items()], tmp_path / "small.kb")
     assert [id for _, id in find(kb, "Fever and focal seizures.")] == ["X:1", "X:3"]
     assert [id for _, id in find(kb, "Breast and ovarian cancer.")] == ["X:4", "X:5"]
+
+
+def test_a_temperature_is_no_fever(tmp_path: Path) -> None:
+    kb = build([Concept("X:1", (Name("Fever"),))], tmp_path / "small.kb")
+    assert find(kb, "Temp 36.8 C, BP 120/80.", informal=True) == []
+    assert find(kb, "Temps at home.", informal=True) == [("Temps", "X:1")]

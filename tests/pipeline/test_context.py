@@ -246,3 +246,19 @@ def test_time_grows_with_the_text() -> None:
         return read(marked("- no [rash], [fever] or possible cough and " * size))
 
     assert growth(work, 1000) < LINEAR
+
+
+@pytest.mark.parametrize(
+    ("text", "denied"),
+    [
+        ("No family history of gout.", True),
+        ("Family history negative for gout.", True),
+        ("Family history is negative for gout.", True),
+        ("Her mother has gout.", False),
+    ],
+)
+def test_what_relatives_do_not_have_is_told(text: str, denied: bool) -> None:
+    at = text.index("gout")
+    [doc] = (Sentences() >> Context())([Document("a", text, mentions=(Mention(at, at + 4),))])
+    [mention] = doc.mentions or ()
+    assert (mention.assertion, mention.meta.get("denied", False)) == ("family", denied)

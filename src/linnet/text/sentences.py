@@ -120,7 +120,10 @@ def _paragraphs(block: Sequence[tuple[int, str]]) -> Iterator[tuple[int, int]]:
     for number, (offset, content) in enumerate(block[1:]):
         # a full line between short ones is only the longest of a list
         sure = least if even or full[number] or full[number + 2] else WRAP_MOST + 1
-        if not ((capital and prose[number] and not _is_item(line)) or _is_wrap(line, content, width, sure)):
+        if not (
+            (capital and prose[number] and not _is_item(line))
+            or _is_wrap(line, content, width, sure, full=full[number + 1])
+        ):
             yield start, end
             start, capital = offset, content[0].isupper()
         line, end = content, offset + len(content)
@@ -151,14 +154,14 @@ def _first_word(line: str, width: int) -> str:
     return line[: width + 1].split(None, 1)[0]
 
 
-def _is_wrap(line: str, following: str, width: int, sure: int) -> bool:
+def _is_wrap(line: str, following: str, width: int, sure: int, *, full: bool) -> bool:
     """Whether the break between two lines is there only because the next word did not fit into `width`.
 
-    From the length `sure` on this is believed of a line that a capital follows, too.
+    `full` says that it did not. From the length `sure` on this is believed of a line that a capital follows, too.
     """
     if BULLET.match(following) or LABEL.match(following):
         return False
-    word, full = _first_word(following, width), _is_full(line, following, width)
+    word = _first_word(following, width)
     if LIST_NUMBER.match(following) and (not full or LIST_NUMBER.match(line)):
         return False
     if line[-1] in ",-‐–/(" and line[-2:-1].strip():

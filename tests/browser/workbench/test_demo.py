@@ -46,5 +46,10 @@ def test_whoever_opens_the_page_is_in(chromium: Browser, demo: Site) -> None:
     assert len(work) == DRAWN
     assert tab.faults() == []
     tab.picture("demo")
+    page.keyboard.press("?")
+    page.locator("dialog[open]").wait_for()
+    page.evaluate("location.hash = '#/p/1/models'")  # as the browser's own way back
+    page.get_by_role("heading", name="Training and models").wait_for()
+    assert page.locator("dialog[open]").count() == 0
     tab.close()
     assert tab.complaints == []
