@@ -37,6 +37,7 @@ Floats: TypeAlias = npt.NDArray[np.float32]
 
 SOURCES = ("gold", "user", "pred")
 CALIBRATIONS = ("", "joint", "given-span")
+DENIED = "denied"  # in `Mention.meta`: the text says that relatives do not have it either
 ASSERTIONS: tuple[Assertion, ...] = ("affirmed", "negated", "uncertain", "family", "hypothetical", "historical")
 SCOPES: tuple[Scope, ...] = ("exact", "broad", "narrow", "related")
 

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from linnet.data import ASSERTIONS, Assertion, Document, Mention, Passage, Span
+from linnet.data import ASSERTIONS, DENIED, Assertion, Document, Mention, Passage, Span
 from linnet.errors import DataError
 from linnet.frozen import changed
 from linnet.pipeline.allow import Allow
@@ -26,7 +26,7 @@ from linnet.text.scopes import Scope, find_scopes
 from linnet.text.sections import Section, find_sections
 from linnet.text.triggers import is_lasting, lower, names_of_relatives, past_years, words_of
 
-__all__ = ["DENIED", "Context"]
+__all__ = ["Context"]
 
 FIRST: Final[tuple[Assertion, ...]] = ("family", "hypothetical", "uncertain", "negated", "historical")
 # What a section says of the findings in it; "past" is historical unless the finding lasts.
@@ -37,7 +37,6 @@ SAYS: Final = {
     "advice": "hypothetical",
     "differential": "uncertain",
 }
-DENIED: Final = "denied"  # in `meta` of a mention: the text says that relatives do not have it
 MOST: Final = 2000  # characters of a sentence
 LONGEST: Final = 50  # items of a list that its first line speaks of
 ITEM: Final = re.compile(r"(?:[-*•·▪●◦‣–—+o]|\[[ x]?\]|\(?\d{1,2}[.)]|[a-z][.)])\s")
