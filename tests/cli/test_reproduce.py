@@ -169,7 +169,7 @@ def test_rows_go_into_a_page(run: Run, data: Path, tmp_path: Path) -> None:
         (('"dev.in-kb.accuracy@1"', '"mrr"'), "expect.mrr: begin with a split, such as dev.mrr"),
         (("table", "tabel"), "kb.build[0]: unknown vocabulary format 'tabel'"),
         (("build =", "biuld ="), "kb.biuld: unknown field; did you mean 'build'?"),
-        (("accuracy@1", "acuracy@1"), "no metric 'dev.in-kb.acuracy@1'; did you mean"),
+        (("accuracy@1", "acuracy@1"), "expect.dev.in-kb.acuracy@1: no such metric; did you mean 'in-kb.accuracy@1'?"),
         (("kb/small.tsv", "kb/none.tsv"), "none.tsv"),
     ],
 )

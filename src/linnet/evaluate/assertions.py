@@ -19,7 +19,7 @@ from linnet.data import ASSERTIONS, Document, Mention
 from linnet.evaluate.end_to_end import Pairs, count_anywhere, prf
 from linnet.evaluate.measures import Measure
 from linnet.evaluate.pairing import partners, sort_by_place
-from linnet.evaluate.report import PARTS
+from linnet.evaluate.report import BY_ASSERTION, PARTS
 
 __all__ = ["assertions"]
 
@@ -42,9 +42,9 @@ def assertions(pairs: Pairs, *, live: Callable[[str], str]) -> list[Measure]:
     if any(mention.assertion for _, predicted in pairs for mention in predicted.mentions or ()):
         matched = [list(_matched(*pair)) for pair in pairs]
         right = np.array([[sum(a == b for a, b in said), len(said)] for said in matched], np.float64)
-        measures = [Measure("assertion.accuracy", right)]
+        measures = [Measure(f"{BY_ASSERTION}accuracy", right)]
         for value in ASSERTIONS:
-            measures += prf(f"assertion.{value}", [_count(said, value) for said in matched])[: len(PARTS)]
+            measures += prf(f"{BY_ASSERTION}{value}", [_count(said, value) for said in matched])[: len(PARTS)]
     rows = [count_anywhere(_of_patient(gold), _of_patient(predicted), live) for gold, predicted in pairs]
     return [*measures, *prf("patient", rows)]
 

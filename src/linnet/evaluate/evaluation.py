@@ -11,12 +11,13 @@ import itertools
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 import numpy.typing as npt
 
 from linnet import __version__
-from linnet.data import Document
+from linnet.data import Document, Mention
 from linnet.errors import DataError, MismatchError
 from linnet.evaluate.answers import Rule
 from linnet.evaluate.assertions import assertions
@@ -28,6 +29,7 @@ from linnet.evaluate.linking import linking
 from linnet.evaluate.measures import Measure
 from linnet.evaluate.pairing import pair_documents, successor
 from linnet.evaluate.report import (
+    BY_ASSERTION,
     BY_TYPE,
     PARTS,
     About,
@@ -44,7 +46,7 @@ from linnet.evaluate.uncertainty import Adjustment, adjust, intervals, mcnemar, 
 from linnet.kb import KnowledgeBase
 from linnet.pipeline.component import count_seen, is_reviewed
 
-__all__ = ["Evaluation", "Options", "compare", "evaluate", "fingerprint", "measure"]
+__all__ = ["Evaluation", "Options", "compare", "evaluate", "fingerprint", "measure", "metric_names"]
 
 Bools = npt.NDArray[np.bool_]
 POINTS = 200  # of the risk-coverage curve that a report keeps
@@ -171,6 +173,18 @@ def measure(
         confusions=tuple(confusions(found)[:CONFUSIONS]),
     )
     return Evaluation(report, measures, linked)
+
+
+@cache
+def metric_names() -> frozenset[str]:
+    """Return the names of all metrics, without those of one type of mention or one assertion.
+
+    >>> {"in-kb.accuracy@1", "strict.f1", "document.precision"} <= metric_names()
+    True
+    """
+    gold = Document("a", "Fits.", mentions=(Mention(0, 4, concepts=("HP:1",), assertion="affirmed", source="gold"),))
+    report = evaluate([gold], [Document("a", "Fits.", mentions=())], options=Options(samples=0))
+    return frozenset(name for name in report.measures if not name.startswith((BY_TYPE, BY_ASSERTION)))
 
 
 def _keep_reviewed(gold: Document, predicted: Document) -> Document:

@@ -39,6 +39,7 @@ Share = Annotated[float, Field(ge=0.0, le=1.0)]
 Count = Annotated[int, Field(ge=0)]
 PARTS = ("precision", "recall", "f1")  # of every way of counting that has them
 BY_TYPE = "recognition.type."  # begins the names of the measures of one type
+BY_ASSERTION = "assertion."  # begins those of assertions: their accuracy, and the measures of each value
 
 
 class Record(BaseModel):

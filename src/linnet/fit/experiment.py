@@ -15,11 +15,12 @@ import linnet
 from linnet.corpora import read, write
 from linnet.corpora.catalog import CORPORA, corpus_files, corpus_named, read_corpus, splits_of
 from linnet.data import Document
-from linnet.errors import FormatError, RecipeError
+from linnet.errors import FormatError, RecipeError, did_you_mean
 from linnet.evaluate import About, Options, Report, evaluate
 from linnet.evaluate.cost import Cost, cost
-from linnet.evaluate.evaluation import fingerprint
+from linnet.evaluate.evaluation import fingerprint, metric_names
 from linnet.evaluate.files import write_reports
+from linnet.evaluate.report import BY_ASSERTION, BY_TYPE
 from linnet.fit.curve import CURVE, SECONDS, read_curve, training_lines
 from linnet.fit.fitting import Done
 from linnet.fit.fitting import train as fit
@@ -52,6 +53,17 @@ def code_version() -> str:
     for path in sorted(folder.rglob("*.py")):
         total.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes())
     return f"{linnet.__version__}+{total.hexdigest()[:8]}"
+
+
+def _unknown_metrics(recipe: Recipe) -> list[str]:
+    """Return what is wrong with the metrics that a recipe expects: hours of training would end at a typing error."""
+    known = metric_names()
+    names = {key: key.partition(".")[2] for key in recipe.expect}
+    return [
+        f"expect.{key}: no such metric{did_you_mean(name, known)}"
+        for key, name in names.items()
+        if name not in known and not name.startswith((BY_TYPE, BY_ASSERTION))
+    ]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,6 +113,8 @@ class Experiment:
         if self.split not in splits_of(recipe.corpus):
             known = ", ".join(splits_of(recipe.corpus))
             raise RecipeError(self.source, [f"expect: {recipe.corpus} has no split {self.split!r}, it has {known}"])
+        if problems := _unknown_metrics(recipe):
+            raise RecipeError(self.source, problems)
         return recipe
 
     def _check_teacher(self, recipe: Recipe, teacher: Recipe) -> None:
