@@ -54,7 +54,7 @@ COMPLEX = {
         "corpora/sources.py guess", "corpora/conll_lines.py _layout", "vocabularies/options.py _from_text",
     ),
     "one loop over all mentions or names that a function call per step would slow down": (
-        "pipeline/decide.py _fold", "detect/dictionary.py _groups",
+        "pipeline/decide.py _fold", "detect/findings.py _groups",
     ),
     "the steps of one training, read from top to bottom": (
         "retrieve/dense_training.py collate", "rerank/lexical.py examples", "rerank/cross_training.py fit",

@@ -76,6 +76,10 @@ NAMES: dict[str, Sequence[str | Name]] = {
     "uti": ["UTIs"],
     "snri": ["SNRI"],
     "rotated ear": ["Posteriorly rotated ears"],
+    "poisoning": ["Poisoning (alcohol)"],
+    "metformin": ["Metformin"],
+    "metformin 500": ["Metformin 500 mg"],
+    "paracetamol 1": ["Paracetamol 1g"],
 }
 MakeDictionary = Callable[..., Dictionary]
 
@@ -141,6 +145,10 @@ def found(kb: KnowledgeBase, text: str, **options: object) -> set[tuple[str, str
         ("hepatitis A", {("hepatitis A", "hepatitis_a")}),
         ("hepatitis a", set()),
         ("oral and maxillofacial tumours", {("oral and maxillofacial tumours", "oral")}),
+        ("Poisoning (alcohol), fall.", {("Poisoning (alcohol)", "poisoning")}),
+        ("(after poisoning alcohol)", {("poisoning alcohol", "poisoning")}),
+        ("metformin 500mg, 850mg", {("metformin 500mg", "metformin_500")}),
+        ("metformin 850mg, paracetamol 1 g", {("metformin", "metformin"), ("paracetamol 1 g", "paracetamol_1")}),
     ],
 )
 def test_found(names: KnowledgeBase, text: str, expected: set[tuple[str, str]]) -> None:

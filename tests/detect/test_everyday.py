@@ -8,7 +8,7 @@ import pytest
 
 from linnet.data import Concept, Document, Name
 from linnet.detect.dictionary import Dictionary
-from linnet.detect.everyday import EVERYDAY
+from linnet.detect.findings import EVERYDAY
 from linnet.kb import KnowledgeBase
 from linnet.kb.build import build
 from linnet.pipeline import Abbreviations, Pipeline, Sentences

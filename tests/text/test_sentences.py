@@ -26,6 +26,8 @@ PROSE = [
     ["Kabuki vs. CHARGE syndrome was discussed.", "Neither fits."],
     ["Facial features, e.g. a broad nose, i.e. one wider than usual.", "See above."],
     ["The scan is shown in Fig. 2 and Figs. 3 and 4.", "All are normal."],
+    ["Bek. art. Hypertonie und rez. Harnwegsinfekte bei Vit. B12-Mangel.", "Kein stat. Infekt."],
+    ["Max. Herzfrequenz 120/min bei ausgepr. Adipositas, li. Vorhof groß, Ödeme abd.", "Die Leber ist normal."],
     ["Smith et al. (2003) described it.", "Jones et al. disagreed."],
     ["This was shown by Smith et al.", "The cohort was small."],
     ["Seen by J. A. Smith and P. Jones.", "He was well."],

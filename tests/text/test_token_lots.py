@@ -9,14 +9,41 @@ from linnet.text.token_lots import tokenize_lot
 from linnet.text.tokens import gap_kind, tokenize
 
 PIECES = (
-    *("a", "b", "1", "²", "é", "é", "İ", "😀", "\ud800", "non", "Non", "anti", "pre", "and", "or", "early", "febrile"),
+    *(
+        "a",
+        "b",
+        "1",
+        "²",
+        "é",
+        "é",
+        "İ",
+        "😀",
+        "\ud800",
+        "non",
+        "Non",
+        "anti",
+        "pre",
+        "and",
+        "or",
+        "early",
+        "febrile",
+        "mg",
+    ),
     *(" ", "  ", "\t", "\n", "\xa0", "\0", "\xad", "-", "\u2010", "'", "’", "ʼ", "/", ":", ",", "_", "(", ")", "."),
 )
 TEXTS = st.lists(st.sampled_from(PIECES), max_size=12).map("".join) | st.text(max_size=20)
 
 
 @given(st.lists(TEXTS, max_size=4))
-@example(["", "lip and/or palate non febrile non-AD pre-auricular", "non-non-abc non", " (x) "])
+@example(
+    [
+        "",
+        "lip and/or palate non febrile non-AD pre-auricular",
+        "non-non-abc non",
+        " (x) ",
+        "500mg non-5mg 2.5mg/ml 3mgx x5mg",
+    ]
+)
 def test_words_of_many_texts_are_those_of_each(texts: list[str]) -> None:
     lot = tokenize_lot(texts)
     for number, text in enumerate(texts):

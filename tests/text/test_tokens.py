@@ -42,6 +42,10 @@ def test_words_and_gaps_make_the_text(text: str) -> None:
         ("Me\u0301nie\u0300re's", ["Me\u0301nie\u0300re's"]),
         ("a\x00b", ["a", "b"]),
         ("𝒳😀y", ["𝒳", "y"]),
+        (
+            "500mg, 2.5µg/kg and 12IE; 17q21, p53, 5x",
+            ["500", "mg", "2", "5", "µg", "kg", "and", "12", "IE", "17q21", "p53", "5x"],
+        ),
     ],
 )
 def test_words(text: str, expected: list[str]) -> None:

@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linnet.data import Candidates, Document, FrozenDict, Mention, Span, by_position, mention_id
-from linnet.detect.everyday import without_everyday
+from linnet.detect.findings import Choice, Finding, Placed, gather, longest, nested, place, text_of, without_everyday
 from linnet.detect.informal import LaySearch, named_senses
 from linnet.detect.name_search import Batch, Match, Search, SurfaceSearch, Text, View
 from linnet.detect.name_table import MAX_WORDS, NamesFile, NameTable, name_codes
@@ -36,7 +36,6 @@ from linnet.pipeline.learner import made_once
 from linnet.text.known_forms import CLINICAL, clinical, read_senses
 from linnet.text.languages import is_german, language_of
 from linnet.text.misspelt import Misspelt
-from linnet.text.normalise import basic
 from linnet.text.pieces import pieces
 from linnet.text.short_forms import ShortForms
 
@@ -51,134 +50,10 @@ LOT = 1 << 17
 PIECE = 1 << 20
 FOLDS = 10  # parts of the training documents; what is found in one is judged without what it taught
 NO_NAME = -1  # the name row of a surface
-NO_CONCEPT = -1  # what a surface means that was linked to nothing
 PRIOR = 0.1  # how much more a surface counts that meant nothing but this concept in training
 SMOOTHING = 1.0  # findings with the share of the level above that are added to those of each
-DISTANT = 0.89  # of the score of a conjunct alone: what a name in which it is inflected or of a family stays below
 
 Overlaps = Literal["longest", "all"]
-Choice = tuple[tuple[int, ...], tuple[int, ...], tuple[float, ...]]  # rows, names, scores, best first
-
-
-# --- which of the names that were found stay, and where they stand ---------------------------------------------------
-
-
-class Finding(NamedTuple):
-    """The names found for one set of words of a document; ``precision``: how often such is marked, if that is known."""
-
-    words: tuple[int, ...]
-    own: tuple[int, ...]
-    group: int
-    choice: Choice
-    precision: float | None = None
-
-
-class Placed(NamedTuple):
-    """A finding, the number of its text, where it stands in the document, and the coordination that it belongs to."""
-
-    text: int
-    found: Finding
-    parts: tuple[Span, ...]
-    group: str
-
-
-def gather(matches: Iterable[Match]) -> list[Finding]:
-    """Return matches put together by the words they hold; of several names of a concept the best one speaks for it."""
-    spans: dict[tuple[tuple[int, ...], tuple[int, ...], int], dict[int, tuple[float, int]]] = {}
-    for match in matches:
-        concepts = spans.setdefault((match.words, match.own, match.group), {})
-        known = concepts.get(match.concept)
-        if known is None or (-known[0], known[1]) > (-match.score, match.name):
-            concepts[match.concept] = (match.score, match.name)
-    findings = [Finding(*span, _choice(concepts)) for span, concepts in spans.items()]
-    # "fever and focal seizures" is no febrile seizure; "impaired pain and temperature sensation" does name that of pain
-    alone = {found.words: found.choice[2][0] for found in findings if not found.own}
-    return [found for found in findings if found.choice[2][0] > DISTANT * alone.get(found.own, 0.0)]
-
-
-def _choice(concepts: dict[int, tuple[float, int]]) -> Choice:
-    if len(concepts) > 1:
-        concepts.pop(NO_CONCEPT, None)  # sometimes it was linked to nothing
-    rows = sorted(concepts, key=lambda row: (-concepts[row][0], row)) if len(concepts) > 1 else list(concepts)
-    return tuple(rows), tuple([concepts[row][1] for row in rows]), tuple([concepts[row][0] for row in rows])
-
-
-def longest(findings: Sequence[Finding]) -> list[Finding]:
-    """Return the findings, best first, that claim no word which a better one claims; conjuncts may share theirs."""
-    taken: set[int] = set()
-    kept = []
-    for found in findings:
-        claimed = found.own or range(found.words[0], found.words[-1] + 1)
-        if taken.isdisjoint(claimed):
-            taken.update(claimed)
-            kept.append(found)
-    return kept
-
-
-def nested(findings: Sequence[Finding]) -> list[Finding]:
-    """Return the findings, longest first, but for those inside another one of the same concept."""
-    inside: dict[tuple[int, int], Finding] = {}  # concept and word -> the longest finding whose hull holds the word
-    kept = []
-    for found in findings:
-        concept, first, last = found.choice[0][0], found.words[0], found.words[-1]
-        outer = inside.get((concept, first))
-        if outer is None or outer is not inside.get((concept, last)):
-            kept.append(found)
-            for word in range(first, last + 1):
-                inside.setdefault((concept, word), found)
-    return kept
-
-
-def _groups(findings: Sequence[Finding]) -> dict[tuple[int, ...], int]:
-    """Return the words of findings that belong to one coordination with others -> the position of its conjunction."""
-    conjuncts = [found for found in findings if found.own]
-    shared = [frozenset(found.words).difference(found.own) for found in conjuncts]
-    holders: dict[int, list[Finding]] = {word: [] for words in shared for word in words}
-    for found in findings if holders else ():
-        for word in [word for word in found.words if word in holders]:
-            holders[word].append(found)
-    groups: dict[tuple[int, ...], int] = {}
-    for conjunct, words in zip(conjuncts, shared, strict=True):
-        near = holders[min(words)] if words else []
-        others = [other.words for other in near if other is not conjunct and words.issubset(other.words)]
-        if others:
-            groups.update(dict.fromkeys([conjunct.words, *others], conjunct.group))
-    return groups
-
-
-def place(batch: Batch, texts: Sequence[Text], findings: Sequence[Finding]) -> Iterator[Placed]:
-    """Yield findings with the places of their words, one for each."""
-    groups = _groups(findings)
-    offsets = np.array([text.offset for text in texts], np.int64)[batch.texts]
-    starts, ends = (batch.starts + offsets).tolist(), (batch.ends + offsets).tolist()
-    numbers: list[int] = batch.texts.tolist()
-    seen: set[tuple[int, tuple[Span, ...]]] = set()
-    for found in findings:
-        number, parts = numbers[found.words[0]], _parts(found, starts, ends)
-        if (number, parts) not in seen:
-            seen.add((number, parts))
-            group = f"coordination-{starts[groups[found.words]]}" if found.words in groups else ""
-            yield Placed(number, found, parts, group)
-
-
-def text_of(batch: Batch, found: Finding) -> str:
-    """Return the words of a finding in normal form, a short form written out."""
-    return basic(" ".join([batch.surfaces[at] for at in found.words]))
-
-
-def _parts(found: Finding, starts: Sequence[int], ends: Sequence[int]) -> tuple[Span, ...]:
-    """Return where the words of a finding stand: in one stretch, or in the parts of a conjunct."""
-    if not found.own:
-        return (Span(starts[found.words[0]], ends[found.words[-1]]),)
-    parts: list[Span] = []
-    previous = None
-    for word in found.words:
-        if previous is not None and word == previous + 1:
-            parts[-1] = Span(parts[-1].start, ends[word])
-        else:
-            parts.append(Span(starts[word], ends[word]))
-        previous = word
-    return tuple(parts)
 
 
 # --- what is learned -------------------------------------------------------------------------------------------------

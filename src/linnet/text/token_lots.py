@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linnet.text.normalise import APOSTROPHES, INVISIBLE
-from linnet.text.tokens import HYPHENS, INNER, INSIDE, Tokens, belongs, gap_kind
+from linnet.text.tokens import HYPHENS, INNER, INSIDE, MEASURE, Tokens, belongs, gap_kind
 
 __all__ = ["Lot", "tokenize_lot"]
 
@@ -72,6 +72,7 @@ def tokenize_lot(texts: Sequence[str]) -> Lot:
     word = kinds >= _WORD
     edges = np.flatnonzero(word[1:] != word[:-1])
     starts, ends = _tied(text, kinds[1:], edges[::2], edges[1::2].copy())
+    starts, ends = _measured(text, signs[1:], starts, ends)
     starts, ends = _prefixed(text, kinds[1:], starts, ends)
     firsts = np.searchsorted(starts, np.append(offsets, len(text)))
     before = np.concatenate([np.zeros(min(len(ends), 1), np.intp), ends[:-1]])
@@ -117,6 +118,19 @@ def _prefixed(text: str, kinds: npt.NDArray[np.uint8], starts: Ints, ends: Ints)
         if at >= done and gap in INNER and belongs(text[start:end], gap, text[following:last]):
             kept[at + 1], done = False, at + 2
     return _joined(kept, starts, ends)
+
+
+def _measured(text: str, signs: npt.NDArray[np.uint32], starts: Ints, ends: Ints) -> tuple[Ints, Ints]:
+    """Return words with units set off from the numbers before them."""
+    digit = (signs[starts] >= ord("0")) & (signs[starts] <= ord("9"))
+    places = np.flatnonzero(digit & (signs[ends - 1] > ord("9")))
+    borders = zip(places.tolist(), starts[places].tolist(), ends[places].tolist(), strict=True)
+    found = [(at, MEASURE.match(text, start, end)) for at, start, end in borders]
+    numbers = [(at, one.end()) for at, one in found if one]
+    if not numbers:
+        return starts, ends
+    split, units = zip(*numbers, strict=True)
+    return np.insert(starts, np.add(split, 1), units), np.insert(ends, split, units)
 
 
 def _joined(kept: npt.NDArray[np.bool_], starts: Ints, ends: Ints) -> tuple[Ints, Ints]:

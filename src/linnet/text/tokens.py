@@ -4,7 +4,7 @@ A word is a run of letters and digits, with apostrophes inside ("Alzheimer's", "
 prefix that a hyphen sets off ("pre-auricular", but not "low-set"), and with whatever accents or invisible characters
 belong to it; everything else is a gap. "Non" and "anti" turn whatever follows into something else, so that they belong
 to an acronym or a number, too ("non-AD"), and "non" even to what a blank sets off ("non febrile"). "And/or" is one
-word. `form` is the normal form of one word.
+word, "500mg" two. `form` is the normal form of one word.
 """
 
 from __future__ import annotations
@@ -18,10 +18,13 @@ import numpy.typing as npt
 from linnet.text.normalise import APOSTROPHES, INVISIBLE, basic
 from linnet.text.wordlists import listed
 
-__all__ = ["HYPHENS", "INNER", "INSIDE", "Gap", "Tokens", "belongs", "form", "gap_kind", "tokenize", "words"]
+__all__ = ["HYPHENS", "INNER", "INSIDE", "MEASURE", "Gap", "Tokens", "belongs", "form", "gap_kind", "tokenize", "words"]
 
 INSIDE = rf"\u0300-\u036f{INVISIBLE}"
-_WORD = re.compile(rf"([^\W_]+(?:[{INSIDE}{APOSTROPHES}]+[^\W_]+)*[{INSIDE}]*)")
+# A number and the unit that nothing sets off from it: "500mg" is as good as "500 mg".
+_UNIT = r"(?=(?:k?g|m[gl]|[mcd]m|[mµμn]?mol|[µμu]g|mcg|ng|dl|dL|mL|I[UE]|mval)(?![^\W_]))"
+MEASURE = re.compile(rf"[0-9]+{_UNIT}")
+_WORD = re.compile(rf"((?<![^\W_])[0-9]+{_UNIT}|[^\W_]+(?:[{INSIDE}{APOSTROPHES}]+[^\W_]+)*[{INSIDE}]*)")
 _PREFIXES = frozenset(listed("prefix"))
 _TURNING = frozenset(("non", "anti"))
 HYPHENS = "-\u2010\u2011\u2013\u2212"  # also the dash and the minus sign, which are taken for one
