@@ -16,6 +16,7 @@ from linnet.errors import LinnetWarning
 from linnet.kb import KnowledgeBase
 from linnet.kb.build import build
 from linnet.pipeline import Pipeline
+from linnet.pipeline.context import Context
 from linnet.vocabularies.hpo import read_hpo
 from linnet.vocabularies.obo import read_obo
 
@@ -39,6 +40,24 @@ def test_hpo(hpo: KnowledgeBase) -> None:
     linked = link(hpo, text)
     assert {"HP:0004322", "HP:0000316", "HP:0001250", "HP:0000175"} <= set(linked)
     assert linked["HP:0000175"] == "cleft palate"
+
+
+NORMAL = """\
+Alert and orientated. Moving all four limbs. Chest clear. Heart sounds normal. Abdomen soft. Testes descended.
+Passing urine and opening bowels normally. Eating and drinking well, keeps food down. Taking feeds. Weight steady.
+Pupils equal and reactive. Tone, power, reflexes and sensation normal. Walking independently with a normal gait.
+He sees people at church, remembers names and enjoys football. Problems with the landlord. Mood euthymic, good insight.
+Obs: HR 78, BP 128/76, sats 98% on air, temp 36.8. CRP <5, Na 139, K 4.2. ECG: sinus rhythm. Echo: good LV function.
+Meds: aspirin 75mg od, alfacalcidol 0.5 mcg od, omeprazole 20 mg om, timolol OD, paracetamol 1 g qds.
+Das Kind ist altersgerecht entwickelt. Herztöne rein, Lunge frei, Abdomen weich. Guter AZ, Appetit gut, Gang sicher."""
+
+
+@pytest.mark.slow
+def test_what_is_normal_is_no_finding(hpo: KnowledgeBase) -> None:
+    options = {"types": ("Phenotypic abnormality",), "short_forms": "clinical", "informal": True, "typos": True}
+    dictionary = Dictionary(kb=hpo, **options)  # type: ignore[arg-type]
+    [doc] = (Pipeline(dictionary) >> Context())([Document.of(NORMAL)])
+    assert [doc.surface(mention) for mention in doc.mentions or () if mention.assertion == "affirmed"] == []
 
 
 def scores(kb: KnowledgeBase, docs: Sequence[Document], **options: object) -> tuple[float, float]:

@@ -57,7 +57,13 @@ def test_german_names_are_found_in_german_texts(kb: KnowledgeBase, text: str, fo
 
 
 def test_english_texts_are_not_read_as_german(kb: KnowledgeBase) -> None:
-    assert find(kb, "A case of Fieber and Krampfanfall, as the Germans say.") == []
+    text = "A case of Fieber and Krampfanfall, as the Germans say."
+    assert find(kb, f"{text} {'We saw the man again, and he was well. ' * 8}") == []
+
+
+@pytest.mark.parametrize("text", ["Krampfanfall.", "Pat. klagt über Krampfanfall", "MRT: Krampfanfall"])
+def test_brief_texts_with_a_german_name_are_german(kb: KnowledgeBase, text: str) -> None:
+    assert find(kb, text) == [("Krampfanfall", "Seizure")]
 
 
 def test_a_terminology_without_such_names_finds_nothing(tmp_path: Path) -> None:

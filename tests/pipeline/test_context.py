@@ -47,8 +47,17 @@ Mum is worried about his [speech delay].
 She gets [chest pain] when she climbs stairs.
 MRI in 2019 showed [cerebellar atrophy], seen 2024.
 PMH: [AF] on apixaban.
-ECG: murmur as before, [ejection murmur] not heard in 2022, seen 2024.""",
+ECG: murmur as before, [ejection murmur] not heard in 2022, seen 2024.
+FHx: mother has hypertension. Pt himself c/o [chest pain] and [fever] since Monday.
+Family history: mother has migraine. Patient has [seizures] today.
+FHx: nil. Presents with [rash].
+PMHx: T2DM. Presents today with [chest pain].
+DDx: LGMD. He has [ptosis].
+[ADHD] (query ASD)
+Vorerkrankungen: Epilepsie. Aktuell [Hautausschlag].""",
     "negated": """
+[Phaeo] screen neg.
+[Herzgeräusch] nicht hörbar.
 She denied any [palpitations] or [syncope].
 Blood tests ruled out [diabetes].
 No formal [thought disorder].
@@ -95,6 +104,9 @@ The picture would fit with [vasculitis].
 [Coeliac] screen sent.
 Swab for [chlamydia] sent.""",
     "family": """
+Maternal GM: [T2DM], [breast ca].
+First child died at 9 months of [liver failure].
+Family history: mother has migraine. The patient's sister has [asthma].
 Her mother has [breast cancer].
 Family history of [colon cancer].
 [Epilepsy] in his brother.
@@ -105,6 +117,7 @@ Lives with her husband, who has [dementia].
 Two of her sisters have [hypothyroidism].
 As far as she knows nobody has had [epilepsy].""",
     "hypothetical": """
+SE discussed: [weight gain], [osteoporosis].
 Enoxaparin as [VTE] prophylaxis for 28 days.
 Review in 6 weeks, sooner for [swelling] or [confusion].
 Consented re [pancreatitis], [bleeding].
@@ -123,6 +136,8 @@ Midazolam for [seizures] lasting more than five minutes.
 Safety net: [weakness], [incontinence].
 Annual [retinopathy] screening.""",
     "historical": """
+Previously [chest infections], none in the last 12 months.
+PMH: asthma. Admitted 2015 with [pneumonia].
 Z. n. [Hepatitis].
 Her [vomiting] has completely resolved.
 AKI? [Fever] on admission, but this resolved.

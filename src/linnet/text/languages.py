@@ -22,7 +22,7 @@ from typing import Final
 from linnet.errors import DataError, did_you_mean
 from linnet.text import tokens, variants
 from linnet.text.normalise import APOSTROPHES
-from linnet.text.wordlists import listed
+from linnet.text.wordlists import listed, rows
 
 __all__ = ["ENGLISH", "LANGUAGES", "Language", "is_german", "language_of"]
 
@@ -47,6 +47,9 @@ GERMAN: Final = re.compile(
     r"|seit|ohne|links|rechts|beidseits|wegen|nach|unter|auf|aus|wir|sie|sich|im|Z\. ?n|V\. ?a|geb"
     r"|bekannt|Anamnese|Befund)\b"
 )
+BRIEF: Final = 300  # characters; a text of so many need not hold common words, if it holds an umlaut or a German name
+UMLAUT: Final = re.compile("[äöüß]")
+NAME: Final = re.compile(r"\b[A-ZÄÖÜ][a-zäöüß]{5,}\b")
 _Rules = tuple[tuple[re.Pattern[str], str], ...]
 
 
@@ -131,12 +134,27 @@ class Language:
 
 
 def is_german(text: str) -> bool:
-    """Return whether a text is German, by its commonest words.
+    """Return whether a text is German, by its commonest words, or a few words may be, by their letters and names.
 
     >>> is_german("Kein Fieber, keine Atemnot, Husten seit Tagen."), is_german("He died in the Mit und Die Inn.")
     (True, False)
+    >>> is_german("Vorhofflimmern, Kleinwuchs."), is_german("Atrial fibrillation, short stature.")
+    (True, False)
     """
-    return any(hint in text for hint in GERMAN_HINTS) and len(set(GERMAN.findall(text))) >= GERMAN_LEAST
+    if any(hint in text for hint in GERMAN_HINTS) and len(set(GERMAN.findall(text))) >= GERMAN_LEAST:
+        return True
+    return len(text) <= BRIEF and (
+        UMLAUT.search(text) is not None or not _german_nouns().isdisjoint(NAME.findall(text))
+    )
+
+
+@functools.cache
+def _german_nouns() -> frozenset[str]:
+    """Return the nouns in German names of findings, without those that English shares."""
+    table = list(rows("linnet.text", "german_names.tsv"))
+    english = {word.lower() for _, names in table for word in names.replace("|", " ").split()}
+    nouns = {noun for names, _ in table for noun in NAME.findall(names)}
+    return frozenset(noun for noun in nouns if noun.lower() not in english)
 
 
 def language_of(code: str) -> Language:

@@ -3,8 +3,9 @@
 A heading of the table ``sections.tsv`` opens a section where a line begins with it (behind a bullet or number) and it
 stands alone, or before a colon or dash; before a colon also behind a full stop, as in notes without line breaks. A
 section ends where the next heading or label stands, one of another person's findings or of the past also at a blank
-line behind its text: what such a section holds is judged by it, and a letter goes on with the patient of today. Where
-a family history begins on the line of its heading, a sentence on a line of its own that names no relative ends it, too.
+line behind its text: what such a section holds is judged by it, and a letter goes on with the patient of today, also
+in the middle of a line: *FHx: mother has gout. Presents today with rash.* Where a family history begins on the line of
+its heading, a sentence on a line of its own that names no relative ends it, too.
 """
 
 from __future__ import annotations
@@ -32,6 +33,22 @@ LONGEST: Final = 48  # characters of a heading
 SIGN: Final = re.compile(r"\S")
 WORD: Final = re.compile(r"\w+")
 BLANK: Final = re.compile(r"\n[ \t\r]*\n")
+
+
+# How a sentence begins that speaks of the patient of today; after a family history "she" may be the mother.
+NOW: Final = (
+    r"presents?\b|c/o\b|complain(?:s|ing)\b|denies\b|today\b|now\b|currently\b|on exam(?:ination)?\b|o/e\b"
+    r"|aktuell|jetzt\b|heute\b|klagt\b|stellt sich\b|vorstellung\b"
+)
+SOMEONE: Final = r"presented\b|admitted\b|referred\b|(?:the |this |der |die )?(?:patient(?:in)?|pt|pat\.)(?![\w'’])"
+IS: Final = (
+    r"(?:also |now |still )?(?:has(?! had)|is|presents|denies|reports|looks|feels|remains|hat|ist|klagt|berichtet)\b"
+)
+TURNS: Final = {
+    "family": re.compile(rf"[.;!?\n]\s*(?={NOW}|{SOMEONE})", re.IGNORECASE),
+    "": re.compile(rf"[.;!?\n]\s*(?={NOW}|(?:s?he|they|er|sie|(?:the )?patient|pt)\s{IS})", re.IGNORECASE),
+}
+STOP: Final = re.compile(r"[.;\n]")
 
 
 class Section(NamedTuple):
@@ -65,8 +82,19 @@ def find_sections(text: str) -> list[Section]:
             blank = BLANK.search(text, first.end(), end) if first else None
             end = blank.end() if blank else end
             end = _end_of_relatives(text, body, end) if kind == "family" else end
+            end = _turn(text, body, end, kind)
         sections.append(Section(kind, match.start(1), body, end))
     return sections
+
+
+def _turn(text: str, body: int, end: int, kind: str) -> int:
+    """Return where a sentence begins that speaks of the patient of today, or the end where none does."""
+    for match in TURNS.get(kind, TURNS[""]).finditer(text, body, end):
+        stop = STOP.search(text, match.end(), end)
+        sentence = text[match.end() : stop.start() if stop else end]
+        if kind != "family" or words_of("relative").isdisjoint(WORD.findall(sentence.lower())):
+            return match.end()
+    return end
 
 
 def _end_of_relatives(text: str, body: int, end: int) -> int:
