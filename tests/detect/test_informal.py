@@ -69,6 +69,14 @@ def test_tables_of_the_user_name_concepts_or_ids(kb: KnowledgeBase, tmp_path: Pa
     assert Dictionary(kb=kb, short_forms=str(path)).unknown_forms(str(path)) == ["QQ"]
 
 
+def test_a_short_form_may_mean_a_concept_that_is_called_so(tmp_path: Path) -> None:
+    names = {"L:1": ["EKG"], "L:2": ["GFR", "Glomerular filtration rate"], "L:3": ["CT"]}
+    kb = build([Concept(id, tuple(map(Name, some))) for id, some in names.items()], tmp_path / "own.kb")
+    path = tmp_path / "ours.tsv"
+    path.write_text("EKG\tL:1\nGFR\tL:2\n", encoding="utf-8")
+    assert find(kb, "EKG, GFR and CT.", short_forms=str(path)) == [("EKG", "L:1"), ("GFR", "L:2")]
+
+
 def test_numbers_behind_short_forms(kb: KnowledgeBase, tmp_path: Path) -> None:
     path = tmp_path / "ours.tsv"
     path.write_text("FLO\tstroke\n", encoding="utf-8")

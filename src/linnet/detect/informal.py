@@ -81,14 +81,15 @@ class LaySearch(Search):
 
 
 def named_senses(senses: Senses, kb: KnowledgeBase) -> Senses:
-    """Return senses with the first names of concepts in the place of their ids."""
+    """Return senses with the names of concepts in the place of their ids."""
 
-    def name(text: str) -> str:
+    def named(text: str) -> tuple[str, ...]:
         try:
-            return kb[kb.row(text)].names[0].text if ":" in text else text
+            return tuple(name.text for name in kb[kb.row(text)].names) if ":" in text else (text,)
         except UnknownConceptError:
-            return text
+            return (text,)
 
     return {
-        short: [sense._replace(names=tuple(map(name, sense.names))) for sense in some] for short, some in senses.items()
+        short: [sense._replace(names=tuple(itertools.chain(*map(named, sense.names)))) for sense in some]
+        for short, some in senses.items()
     }

@@ -39,7 +39,8 @@ class How(NamedTuple):
     ``goes_on``: whether their phrase goes on behind them (0 no, 1 with somebody who has findings, 2 with anything
     else), so that the last of them may be the adjective of something else ("hyperplasia of the mandibular condyles");
     ``inserted``: a word between them was left out; ``punctuation``: how many gaps between them hold punctuation;
-    ``stated``: something ends behind them, so that the last of them may say what the first is like ("ears small").
+    ``stated``: something ends behind them, so that the last of them may say what the first is like ("ears small");
+    ``meant``: they are the long form of an abbreviation, so that an acronym among names is no accident.
     """
 
     linked: bool = False
@@ -47,6 +48,7 @@ class How(NamedTuple):
     inserted: bool = False
     punctuation: int = 0
     stated: bool = False
+    meant: bool = False
 
 
 PLAIN = How()
@@ -176,6 +178,8 @@ def _alone(word: str, name: str, how: How, language: Language) -> float:
         return 0.0  # German "leben" and "mag" are no forms of Leber and Magen
     if score <= DERIVATION and (how.goes_on > 1 or not _adjective(word, name)):
         return 0.0
+    if how.meant and word == name:
+        return score
     of_plural = name == word + "s"
     if len(word) <= SHORT and not word[1:].islower() and not of_plural:
         return 0.0

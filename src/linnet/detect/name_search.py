@@ -223,7 +223,7 @@ class Search:
         surfaces = tuple([view.surfaces[at] for at in words])
         if view.expanded and not view.expanded.isdisjoint(words):  # what stands there is the long form
             surfaces = tuple([word for surface in surfaces for word in self.content_words(surface)])
-            how = how._replace(linked=True)
+            how = how._replace(linked=True, meant=True)
         sure = view.shares.keys().isdisjoint(words)
         share = 1.0 if sure else min(view.shares[at] for at in words if at in view.shares)
         for name, concept, score in self.agreement(surfaces, entry, how):
