@@ -94,6 +94,34 @@ def test_united_by_xref() -> None:
     assert (report.by_id, report.by_xref) == (2, 1)
 
 
+def test_a_cross_reference_joins_in_either_order() -> None:
+    ours, theirs = [live("A:1", "a", xrefs=["B:1", "Z:9"]), live("A:2")], [live("B:1", "b"), live("B:2")]
+    for sources, kept, away in (((ours, theirs), "A:1", "B:1"), ((theirs, ours), "B:1", "A:1")):
+        concepts, report = joined(*sources)
+        assert successors(concepts) == {away: kept}
+        assert {name.text for name in concepts[kept].names} == {"a", "b"}
+        assert (report.by_xref, report.concepts, report.conflicts()) == (1, 3, [])
+        assert joined(*sources, by_xref=False)[1].by_xref == 0
+    # an id that the later source has retired leads on; what was merged before refers like its survivor
+    concepts, _ = joined([live("A:1", xrefs=["B:9"])], [live("B:1"), Concept("B:9", replaced_by="B:1")])
+    assert successors(concepts) == {"B:1": "A:1", "B:9": "A:1"}
+    concepts, report = joined([live("A:1")], [live("B:1", xrefs=["A:1", "C:1"])], [live("C:1")], [live("D:1")])
+    assert successors(concepts) == {"B:1": "A:1", "C:1": "A:1"}
+    assert report.by_xref == 2
+
+
+def test_what_is_ambiguous_is_so_in_either_order() -> None:
+    several = [live("A:1", xrefs=["B:1", "B:2"]), live("A:3", xrefs=["B:3"]), live("A:4", xrefs=["B:3"])]
+    named = [live("B:1"), live("B:2"), live("B:3")]
+    assert successors(joined(several, named)[0]) == successors(joined(named, several)[0]) == {}
+    assert joined(several, named)[1].examples == {
+        "ambiguous": ["B:1 and A:1", "B:2 and A:1", "B:3 and A:3, A:4"],
+    }
+    # one that both refer to each other and a third that is referred to as well
+    concepts, _ = joined([live("A:1", xrefs=["B:1", "B:2"])], [live("B:1", xrefs=["A:1"]), live("B:2")])
+    assert successors(concepts) == {}
+
+
 def test_ambiguous_ones_stay_apart() -> None:
     first = [live("A:1"), live("A:2")]
     concepts, report = joined(

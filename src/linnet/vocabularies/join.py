@@ -5,8 +5,8 @@ is the same as an earlier one if
 
 1. it has its id, or an id that was merged into it;
 2. its id is retired there and leads to it, or an id that the later source retired in its favour does;
-3. one of its cross-references is an id of it, live or retired (`by_xref`); the species that a gene is
-   cross-referenced to is no such one.
+3. a cross-reference of one of the two is an id of the other, live or retired (`by_xref`), whichever was read first;
+   the species that a gene is cross-referenced to is no such one.
 
 Names, types, parents and cross-references are united, the first definition stays, and the merged-away id becomes a
 retired one. Concepts of one source are never merged with each other by 2 or 3: where two of them lead to the same
@@ -14,7 +14,7 @@ earlier concept, or one leads to several, they are kept apart and counted as amb
 stays live. Parents follow the merging; one that would then close a circle is left out.
 
 Memory holds ids, each with a number, and what joins them; the concepts themselves wait in a temporary file, about as
-large as the sources.
+large as the sources. Those with cross-references are read from it again after each source, which they may name.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import json
 import tempfile
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import IO, NamedTuple
 
@@ -50,9 +50,10 @@ class Spool:
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file, self._end = file, 0
+        self._reading = False
 
     def put(self, concept: Concept) -> int:
-        """Append a concept and return its place; all are put before the first is taken back.
+        """Append a concept and return its place.
 
         Raises:
             LinnetError: the disk is full.
@@ -63,6 +64,9 @@ class Spool:
         line = json.dumps([concept.id, names, *rest]).encode() + b"\n"
         place = self._end
         try:
+            if self._reading:
+                self._file.seek(place)
+                self._reading = False
             self._file.write(line)
         except OSError as error:
             folder = tempfile.gettempdir()
@@ -72,6 +76,7 @@ class Spool:
 
     def get(self, place: int) -> Concept:
         """Return the concept that was put at `place`; concepts in the order they were put are read fastest."""
+        self._reading = True
         if self._file.tell() != place:
             self._file.seek(place)
         return _concept(self._file.readline())
@@ -79,6 +84,7 @@ class Spool:
     def __iter__(self) -> Iterator[tuple[int, Concept]]:
         """Yield (place, concept) of all, in the order they were put."""
         place = 0
+        self._reading = True
         self._file.seek(0)
         for line in self._file:
             yield place, _concept(line)
@@ -201,12 +207,14 @@ class _Joined:
         self._more: dict[int, list[int]] = {}  # number -> places of what was merged into it
         self._away: dict[str, int] = {}  # id that was live and merged into another concept -> place
         self._retired: dict[str, _Old] = {}
+        self._referring = array("q")  # places of live concepts with cross-references, which may name what comes later
 
     # --- reading a source
 
     def add(self, source: Iterable[Concept], *, by_xref: bool) -> None:
+        referring = self._referring[:]
         live, retired = self._read(source, by_xref=by_xref)
-        joins = self._joins(live, retired)
+        joins = self._joins(live, retired, self._named(referring, live, retired))
         for concept in live.values():
             number = joins.get(concept.id)
             if number is None:
@@ -232,6 +240,8 @@ class _Joined:
                 retired[concept.id] = _Old(place, concept.replaced_by)
                 continue
             xrefs = _same(concept) if by_xref else ()
+            if xrefs:
+                self._referring.append(place)
             live[concept.id] = _Live(concept.id, place, self._numbers(xrefs))
         ends = ends_of({id: old.successor for id, old in retired.items()})
         return live, {id: _Old(old.place, ends[id]) for id, old in retired.items()}
@@ -239,8 +249,22 @@ class _Joined:
     def _numbers(self, ids: Iterable[str]) -> tuple[int, ...]:
         return tuple({self._number[id]: None for id in ids if id in self._number})
 
-    def _joins(self, live: Mapping[str, _Live], retired: Mapping[str, _Old]) -> dict[str, int]:
-        """Return id -> number of the earlier concept it is, of those that are one."""
+    def _named(
+        self, referring: Iterable[int], live: Collection[str], retired: Mapping[str, _Old]
+    ) -> Mapping[str, Sequence[int]]:
+        """Return live id -> numbers of the earlier concepts whose cross-references name it; they are at `referring`."""
+        named: dict[str, list[int]] = {}
+        for concept in map(self._spool.get, referring):
+            for xref in _same(concept):
+                id = retired[xref].successor if xref in retired else xref
+                if id in live:
+                    named.setdefault(id, []).append(self._number[concept.id])
+        return named
+
+    def _joins(
+        self, live: Mapping[str, _Live], retired: Mapping[str, _Old], named: Mapping[str, Sequence[int]]
+    ) -> dict[str, int]:
+        """Return id -> number of the earlier concept it is, of those that are one; `named` as `_named` returns it."""
         joins = {id: self._number[id] for id in live if id in self._number and id not in self._retired}
         self._report.by_id += len(joins)
         others: dict[str, list[str]] = {}
@@ -248,7 +272,12 @@ class _Joined:
             others.setdefault(old.successor, []).append(id)
         by_retired = {id: self._numbers([id, *others.get(id, ())]) for id in live if id not in joins}
         settled = self._settle(by_retired, joins, "by_retired")
-        self._settle({one.id: one.targets for one in live.values() if one.id not in settled}, joins, "by_xref")
+        by_xref = {
+            id: tuple(dict.fromkeys((*one.targets, *named.get(id, ()))))
+            for id, one in live.items()
+            if id not in settled
+        }
+        self._settle(by_xref, joins, "by_xref")
         return joins
 
     def _settle(self, claims: Mapping[str, tuple[int, ...]], joins: dict[str, int], kind: str) -> set[str]:
@@ -345,7 +374,7 @@ class _Joined:
             yield Concept(id, concept.names[:1], replaced_by=self._end(id), origin=concept.origin)
 
 
-def _same(concept: Concept) -> Iterable[str]:
+def _same(concept: Concept) -> Sequence[str]:
     """Return the cross-references that may be the concept itself under another id."""
     others = BELONGS.get(concept.id.partition(":")[0])
     return concept.xrefs if others is None else [xref for xref in concept.xrefs if not xref.startswith(others)]
