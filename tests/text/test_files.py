@@ -50,7 +50,7 @@ def test_byte_order_mark_is_dropped(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "problem", "line"),
     [
-        ("ok\ncafé\n".encode("latin-1"), "byte 0xe9 at offset 6; convert it with: iconv", 2),
+        ("ok\ncafé\n".encode("latin-1"), "byte 0xe9 at offset 6; convert it with: iconv -f CP1252 -t UTF-8", 2),
         (b"\xef\xbb\xbfok\n\xff", "byte 0xff at offset 6", 2),
         (b"ok\n\nab\x00c", "NUL byte at offset 6", 3),
         ("word".encode("utf-16"), "iconv -f UTF-16", None),

@@ -56,6 +56,16 @@ def test_a_file_without_a_first_row_that_names_its_columns(tmp_path: Path) -> No
     assert [name.text for name in first.names] == ["fever"]
 
 
+def test_cp1252_read_as_latin1_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "t.tsv"
+    path.write_bytes("id\tname\tsynonyms\nZ:1\t„Fieber“\tHitze\nZ:2\tHusten\tTussis – akut\n".encode("cp1252"))
+    with pytest.raises(FormatError, match="iconv -f CP1252 -t UTF-8"):
+        list(read_vocabulary("table", path))
+    path.write_text(path.read_bytes().decode("latin1"))
+    with pytest.warns(LinnetWarning, match=r"2 names hold control characters .* '\\x84Fieber\\x93' of Z:1: .*CP1252"):
+        list(read_vocabulary("table", path))
+
+
 def test_tsv(tmp_path: Path) -> None:
     text = "\r\n".join("\t".join(cells) for cells in [HEADER, *ROWS[:1], [], *ROWS[1:], []])
     concepts = read(tmp_path, text)

@@ -159,7 +159,8 @@ def decode(data: bytes, path: str, encoding: str, *, offset: int, line: int) -> 
     except UnicodeDecodeError as error:
         where = f"byte 0x{data[error.start]:02x} at offset {offset + error.start:,}"
         cure = (
-            "convert it with: iconv -f LATIN1 -t UTF-8 (or whatever encoding it has), or save it as UTF-8 in an editor"
+            "convert it with: iconv -f CP1252 -t UTF-8 (as Windows saves it, or whatever encoding it has), or save it "
+            "as UTF-8 in an editor"
         )
         name = encoding.upper()
         problem = f"not {name}: {where}; {cure}"

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from linnet.data import Concept
 from linnet.errors import LinnetError, did_you_mean
+from linnet.reporter import warn
+from linnet.text.files import shown
 
 __all__ = ["UNTESTED", "VOCABULARIES", "read_vocabulary", "reader_of"]
 
@@ -41,6 +44,7 @@ UNTESTED: dict[str, str] = {
     "rxnorm": "its releases",
     "umls": "releases of the UMLS",
 }
+C1 = re.compile("[\x80-\x9f]")  # control characters; in CP1252 these bytes are letters, quotation marks and dashes
 
 
 def read_vocabulary(name: str, path: str | Path | None = None, **options: Any) -> Iterator[Concept]:
@@ -70,7 +74,24 @@ def read_vocabulary(name: str, path: str | Path | None = None, **options: Any) -
         raise LinnetError(
             f"the vocabulary format {name!r} needs the path of a {'folder' if first.name == 'folder' else 'file'}"
         )
-    return reader(path, **options)
+    return _watched(reader(path, **options), name if path is None else shown(path))
+
+
+def _watched(concepts: Iterator[Concept], source: str) -> Iterator[Concept]:
+    """Yield concepts, and at their end warn of names with control characters that a wrong encoding makes."""
+    count, example = 0, ""
+    for concept in concepts:
+        for name in concept.names:
+            if not name.text.isascii() and C1.search(name.text):
+                count += 1
+                example = example or f"{name.text!r:.80} of {concept.id}"
+        yield concept
+    if count:
+        hold = "name holds" if count == 1 else "names hold"
+        warn(
+            f"{source}: {count:,} {hold} control characters (U+0080–U+009F), for example {example}: it looks like "
+            "CP1252 read as LATIN1; convert the original with: iconv -f CP1252 -t UTF-8"
+        )
 
 
 def reader_of(name: str) -> Callable[..., Iterator[Concept]]:
