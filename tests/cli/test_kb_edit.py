@@ -49,6 +49,13 @@ def test_a_type_that_was_not_there_is_told(run: Run, mine: Path) -> None:
     assert run("kb", "add", "mine", "--id", "X:4", "--name", "Hives", "--types", "Rash", "-q").err == ""
 
 
+def test_a_new_id_without_a_prefix_is_told(run: Run, mine: Path) -> None:
+    done = run("kb", "add", "mine", "--id", "000200", "--name", "Heat rash")
+    assert done.code == 0
+    assert "the id '000200' has no prefix, and those that are there have one, such as 'HP:0000118'" in done.err
+    assert run("kb", "add", "mine", "--id", "000201", "--name", "Hives").err == ""  # one is there without a prefix
+
+
 def test_files_in_one_transaction(run: Run, mine: Path, tmp_path: Path) -> None:
     table = tmp_path / "more.tsv"
     table.write_text("id\tname\tsynonyms\treplaced_by\n7\tHives\tWheals;Urticaria\t\n8\tOld hives\t\tN:7\n")
@@ -94,6 +101,9 @@ def test_retire_and_merge(run: Run, mine: Path) -> None:
         (("add", "mine", "none.tsv", "--from", "table"), "none.tsv"),
         (("add", "mine", "none.tsv", "--from", "tabel"), "did you mean 'table'"),
         (("add", "mine", "--id", "X:3"), "'X:3' has no name"),
+        (("add", "mine", "--id", "0004322", "--name", "Short"), "did you mean 'HP:0004322'?"),
+        (("add", "mine", "--id", "0004322", "--synonym", "Short", "--dry-run"), "did you mean 'HP:0004322'?"),
+        (("add", "mine", "--id", "X:3", "--synonym", "Short"), "a new concept needs --name; no concept 'X:3'"),
         (("add", "mine", "--id", "X:3", "--name", "a", "--parent", "HP:0000117"), "did you mean 'HP:0000"),
         (("add", "mine", "--id", "X:3", "--name", "a", "--parent", "HP:0009999"), "it leads to 'HP:0001250'"),
         (("add", "mine", "--id", "HP:0000118", "--parent", "HP:0002069"), "cyclic parents"),

@@ -65,7 +65,7 @@ def add(
         raise LinnetError("--name, --synonym, --type, --definition, --parent, --xref are for one concept, with --id")
     with _open_edit(kb, dry_run=dry_run, quiet=quiet) as change:
         if id:
-            add_by_hand(change, one)
+            add_by_hand(change, one, named=bool(name))
         for source in read_sources(files, vocabulary or [], options=options or []) if files else ():
             for concept in progress(source.concepts(), what="concepts", quiet=quiet):
                 change.add(concept)

@@ -163,13 +163,18 @@ class Edit:
             return found[0]
         successor = None if _lone(id) else self._rows.successor(id)
         if successor is not None:
-            way = (
-                f"it leads to {successor!r}: name that"
-                if successor
-                else "`linnet kb add --id` with a name brings it back"
-            )
+            back = "`linnet kb add --id` with a name brings it back"
+            way = f"it leads to {successor!r}: name that" if successor else back
             raise UnknownConceptError(f"concept {id!r} is retired in {self._name}; {way}")
         raise UnknownConceptError(f"no concept {id!r} in {self._name}{self._hint(id)}")
+
+    def meant(self, id: str) -> str:
+        """Return the live concept's id that `id` is or is another spelling of; "" if there is none."""
+        return next((way for way in spellings(self._rows.run, id) if self._live(way) is not None), "")
+
+    def example(self) -> str:
+        """Return the id of a concept, one without a prefix if any has none."""
+        return str(self._rows.first("SELECT id FROM concepts ORDER BY instr(id, ':') > 0 LIMIT 1")[0])
 
     def types(self) -> list[str]:
         """Return the names of all semantic types, as the edit stands."""
@@ -188,9 +193,8 @@ class Edit:
             raise KnowledgeBaseError(
                 f"{where}{text[:80]!r} contains a lone surrogate, which is not a character: decode the source properly"
             )
-        if any(name.text.strip() for name in concept.names) or concept.replaced_by is not None:
-            pass
-        elif named or self._rows.find(concept.id) is None:
+        nameless = concept.replaced_by is None and not any(name.text.strip() for name in concept.names)
+        if nameless and (named or self._rows.find(concept.id) is None):
             raise KnowledgeBaseError(f"{where}concept {concept.id!r} has no name; every live concept needs one")
         if concept.origin:
             self._origins[concept.id] = concept.origin
@@ -289,8 +293,8 @@ class Edit:
             start + "\U0010ffff",
             NEAR,
         )
-        meant = [way for way in spellings(self._rows.run, id) if self._live(way) is not None]
-        return did_you_mean(id, meant or [found for (found,) in near])
+        meant = self.meant(id)
+        return did_you_mean(id, [meant] if meant else [found for (found,) in near])
 
     # --- the end
 
