@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 from pathlib import Path
 
 import pytest
@@ -100,14 +101,33 @@ def test_export_and_build_again_give_the_same_version(run: Run, home: Path, tmp_
 def test_export_for_spreadsheets_says_what_it_drops(run: Run, home: Path, tmp_path: Path, kb: KnowledgeBase) -> None:
     out = tmp_path / "all.tsv"
     done = run("kb", "export", kb.path, "-o", out)
-    assert ".tsv cannot hold, and was not given: scopes, languages and sources of names (1); .jsonl keeps" in done.err
+    assert ".tsv cannot hold, and was not given: scopes and sources of names (1); .jsonl keeps" in done.err
     assert run("kb", "build", out, "--from", "table", "-o", "again").code == 0
     assert len(KnowledgeBase.open("again")) == len(kb)
     assert run("kb", "export", kb.path, "-o", tmp_path / "all.xlsx").code == 2
+    assert "SSSOM is not written: name it .tsv" in run("kb", "export", kb.path, "-o", tmp_path / "all.sssom.tsv").err
     done = run("kb", "export", kb.path, "-o", tmp_path / "all.texoo")
     parents = sum(len(concept.parents) for concept in kb.concepts())
     assert f"parents ({parents}), " in done.err
     assert "retired ids (" in done.err
+
+
+def test_the_diff_after_editing_a_table_is_what_was_edited(run: Run, home: Path, tmp_path: Path) -> None:
+    source = tmp_path / "terms.tsv"
+    rows = ["H:1\tGrippe\tInfluenza\tde", "H:1\tFlu\t\ten", "H:2\tÖdem\t\tde", "H:3\tPain\tAche\ten"]
+    source.write_text("\n".join(["id\tname\tsynonyms\tlanguage", *rows, ""]))
+    assert run("kb", "build", source, "--from", "table", "-o", "ours").code == 0
+    out = tmp_path / "edit.tsv"
+    assert run("kb", "export", "ours", "-o", out).err == f"{out}: 3 concepts\n"
+    assert out.read_bytes().startswith(b"\xef\xbb\xbfid\t")  # for spreadsheets
+    out.write_text(out.read_text().replace("Grippe", "Virusgrippe").replace("Ache", ""))
+    assert run("kb", "build", out, "--from", "table", "-o", "new").code == 0
+    said = run("kb", "diff", "ours", "new").out
+    assert re.findall(r"(renamed|names added|names removed)\W+(\d+)", said) == [
+        ("renamed", "1"),
+        ("names added", "1"),
+        ("names removed", "2"),
+    ]
 
 
 def test_a_read_only_home_is_said(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

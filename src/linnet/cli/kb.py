@@ -101,8 +101,8 @@ def export(
 ) -> None:
     """Write the concepts of a knowledge base to a file: .jsonl for `--from concepts`, .tsv for people, .texoo.
 
-    The first two keep retired ids and successors; .jsonl keeps names with scope, language and source too. None keeps
-    the sources, the history and the rows of the knowledge base.
+    The first two keep retired ids, successors and the languages of names; .jsonl keeps their scopes and sources too.
+    None keeps the sources, the history and the rows of the knowledge base.
     """
     listen(quiet=quiet, verbose=verbose)
     base = open_kb(kb)

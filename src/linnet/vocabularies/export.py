@@ -1,16 +1,17 @@
 """Concepts out to files: ``.jsonl`` keeps them whole, ``.tsv`` is for spreadsheets and says what it drops.
 
+A table has a row for each language of a concept's names, the one of its preferred name first.
 ``.texoo`` is the form in which TrainX keeps a terminology: names, first types and definitions. What falls away is told.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TextIO
 
-from linnet.data import Concept
+from linnet.data import Concept, Name
 from linnet.errors import FormatError
 from linnet.reporter import warn
 from linnet.text.cells import quote_formula
@@ -21,18 +22,20 @@ from linnet.vocabularies.texoo_terms import write_texoo
 __all__ = ["write_table"]
 
 NOT_IN_TSV: Mapping[str, Callable[[Concept], int]] = {
-    "scopes, languages and sources of names": lambda concept: sum(
-        (name.scope, name.language, name.source) != ("exact", "en", "") for name in concept.names
+    "scopes and sources of names": lambda concept: sum(
+        (name.scope, name.source) != ("exact", "") for name in concept.names
     ),
 }
 NOT_IN_TEXOO: Mapping[str, Callable[[Concept], int]] = {
     **NOT_IN_TSV,
+    "languages of names": lambda concept: sum(name.language != "en" for name in concept.names),
     "further types": lambda concept: len(concept.types[1:]),
     "parents": lambda concept: len(concept.parents),
     "cross-references": lambda concept: len(concept.xrefs),
     "retired ids": lambda concept: concept.replaced_by is not None,
 }
-COLUMNS = ("id", "name", "synonyms", "types", "definition", "parents", "xrefs", "replaced_by")
+COLUMNS = ("id", "name", "synonyms", "types", "definition", "parents", "xrefs", "replaced_by", "language")
+BOM = "\ufeff"  # by it spreadsheets know UTF-8
 
 
 def write_table(concepts: Iterable[Concept], path: str | Path) -> int:
@@ -44,6 +47,8 @@ def write_table(concepts: Iterable[Concept], path: str | Path) -> int:
     Raises:
         FormatError: another suffix, or a place that cannot be written to.
     """
+    if Path(path).name.removesuffix(".gz").endswith(".sssom.tsv"):
+        raise FormatError(path, "SSSOM is not written: name it .tsv, whose column xrefs has the cross-references")
     ending = "".join(Path(path).suffixes[-2:]).removesuffix(".gz").rpartition(".")[2]
     if str(path) == STDIO or ending == "jsonl":
         with replacing(path) as out:
@@ -73,19 +78,28 @@ def _counted(
 
 
 def _write_tsv(concepts: Iterable[Concept], out: TextIO) -> int:
-    out.write("\t".join(COLUMNS) + "\n")
+    out.write(BOM + "\t".join(COLUMNS) + "\n")
     count = 0
     for concept in concepts:
-        out.write("\t".join(map(quote_formula, _cells(concept))) + "\n")
+        for cells in _rows(concept):
+            out.write("\t".join(map(quote_formula, cells)) + "\n")
         count += 1
     return count
 
 
-def _cells(concept: Concept) -> Iterator[str]:
-    yield concept.id
-    names = [_plain(name.text) for name in concept.names]
-    yield names[0] if names else ""
-    yield "|".join(names[1:])
+def _rows(concept: Concept) -> Iterator[Sequence[str]]:
+    """Yield the cells of each row; those below the first hold nothing but names."""
+    by_language: dict[str, list[Name]] = {}
+    for name in concept.names:
+        by_language.setdefault(name.language, []).append(name)
+    rest = tuple(_rest(concept))
+    for language, names in by_language.items() or [("", [])]:
+        first, *others = [_plain(name.text) for name in names] or [""]
+        yield (concept.id, first, "|".join(others), *rest, _plain(language))
+        rest = ("",) * len(rest)
+
+
+def _rest(concept: Concept) -> Iterator[str]:
     yield "|".join(_plain(kind) for kind in concept.types)
     yield " ".join(concept.definition.split())
     yield "|".join(concept.parents)
