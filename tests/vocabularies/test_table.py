@@ -56,6 +56,14 @@ def test_a_file_without_a_first_row_that_names_its_columns(tmp_path: Path) -> No
     assert [name.text for name in first.names] == ["fever"]
 
 
+def test_a_column_says_what_is_retired(tmp_path: Path) -> None:
+    text = "id\tname\treplaced_by\tStatus\nZ:1\ta\t\tObsolete\nZ:2\tb\t\tactive\nZ:3\tc\tZ:2\tyes\nZ:4\td\t-\t\n"
+    concepts = read(tmp_path, text, columns={"retired": "Status"})
+    assert [concept.replaced_by for concept in concepts] == ["", None, "Z:2", ""]
+    lines = '{"id":"Z:1","name":"a","retired":true}\n{"id":"Z:2","name":"b","retired":false}\n'
+    assert [concept.replaced_by for concept in read(tmp_path, lines)] == ["", None]
+
+
 def test_cp1252_read_as_latin1_is_told(tmp_path: Path) -> None:
     path = tmp_path / "t.tsv"
     path.write_bytes("id\tname\tsynonyms\nZ:1\t„Fieber“\tHitze\nZ:2\tHusten\tTussis – akut\n".encode("cp1252"))

@@ -83,9 +83,9 @@ def build(
 ) -> None:
     """Build a knowledge base from files of one or several terminologies, or fetch a free one with --download.
 
-    A table has the columns id, name, and any of synonyms, types, definition, parents, xrefs, replaced_by, language,
-    scope; several values in a cell are separated by |. Several files are joined by id and cross-reference; of
-    concepts that several hold, the first file's id and preferred name stay.
+    A table has the columns id, name, and any of synonyms, types, definition, parents, xrefs, replaced_by (- for no
+    successor), retired, language, scope; several values in a cell are separated by |. Several files are joined by id
+    and cross-reference; of concepts that several hold, the first file's id and preferred name stay.
     """
     listen(quiet=quiet, verbose=verbose)
     if (urls or sha256) and not download:

@@ -11,6 +11,8 @@ column                holds
 ``parents``           ids, separated
 ``xrefs``             ids in other terminologies, separated
 ``replaced_by``       for retired concepts: the successor's id, or ``-`` when there is none; empty for live ones
+``retired``           yes, true, 1, retired, obsolete, inactive or deprecated: retired, without a successor if
+                      ``replaced_by`` is missing or empty; anything else: as ``replaced_by`` says
 ``language``          of the names in this row; the option ``language`` where the column is missing or empty
 ``scope``             of the synonyms: exact, broad, narrow, related; exact where the column is missing or empty
 ====================  ==========================================================================================
@@ -42,9 +44,13 @@ from linnet.vocabularies.malformed import Lines, Malformed
 
 __all__ = ["COLUMNS", "read_table"]
 
-COLUMNS = ("id", "name", "synonyms", "types", "definition", "parents", "xrefs", "replaced_by", "language", "scope")
+COLUMNS = (
+    *("id", "name", "synonyms", "types", "definition", "parents", "xrefs"),
+    *("replaced_by", "retired", "language", "scope"),
+)
 REQUIRED = ("id", "name")
 NO_SUCCESSOR = "-"
+RETIRED = frozenset(("yes", "true", "1", "retired", "obsolete", "inactive", "deprecated"))
 ONE_ROW = "give each concept one row, or rows in several languages one below the other"
 OTHERS = ("; ", " | ")  # what else stands between synonyms, and seldom inside one
 MANY = 0.2  # share of the cells
@@ -260,7 +266,8 @@ def _json_row(value: Mapping[str, Any], source: _Source, line: int) -> Row:
     for ours in COLUMNS:
         theirs = source.columns.get(ours, ours)
         if value.get(theirs) is not None:
-            row[ours] = _json_cell(value[theirs], theirs, source.path, line)
+            cell = str(value[theirs]) if ours == "retired" else value[theirs]  # true is usual there
+            row[ours] = _json_cell(cell, theirs, source.path, line)
     for ours in REQUIRED:
         if ours not in row and not (ours == "name" and row.get("replaced_by")):
             theirs = source.columns.get(ours, ours)
@@ -308,8 +315,7 @@ def _concept(row: Row, line: int, source: _Source) -> Concept:
     if not text:
         raise FormatError(source.path, "the id is empty", line=line)
     id = _id(text, line, source)
-    successor = _one(row, "replaced_by", line, source)
-    replaced_by = None if not successor else "" if successor == NO_SUCCESSOR else _id(successor, line, source)
+    replaced_by = _successor(row, line, source)
     parents = tuple(_id(parent, line, source) for parent in _many(row, "parents", source))
     if id in parents:
         raise FormatError(source.path, f"{id} is its own parent", line=line)
@@ -325,6 +331,14 @@ def _concept(row: Row, line: int, source: _Source) -> Concept:
         replaced_by=replaced_by,
         origin=f"{source.path}:{line}",
     )
+
+
+def _successor(row: Row, line: int, source: _Source) -> str | None:
+    """Return the successor of a retired concept, "" if there is none; None of a live one."""
+    successor = _one(row, "replaced_by", line, source)
+    if successor not in ("", NO_SUCCESSOR):
+        return _id(successor, line, source)
+    return "" if successor or _one(row, "retired", line, source).lower() in RETIRED else None
 
 
 def _names(row: Row, line: int, source: _Source, *, live: bool) -> tuple[Name, ...]:
