@@ -39,6 +39,15 @@ def test_several_sources_are_joined_counted_and_recorded(run: Run, home: Path, s
     assert (done.out, done.err) == ("", "")
 
 
+def test_names_of_several_concepts_are_counted(run: Run, home: Path, tmp_path: Path) -> None:
+    rows = ["A:1\tSchwindel\t", "A:2\tVertigo\tschwindel|Drehschwindel", "A:3\tGicht\tGicht "]
+    (tmp_path / "a.tsv").write_text("\n".join(["id\tname\tsynonyms", *rows, ""]))
+    done = run("kb", "build", tmp_path / "a.tsv", "--from", "table", "-o", "mine")
+    assert "1 name belongs to several concepts, for example 'Schwindel' to A:1, A:2\n" in done.out
+    (tmp_path / "a.tsv").write_text("\n".join(["id\tname\tsynonyms", *rows[1:], ""]))
+    assert "belong" not in run("kb", "build", tmp_path / "a.tsv", "--from", "table", "-o", "mine").out
+
+
 def test_conflicts_are_said(run: Run, home: Path, tmp_path: Path) -> None:
     (tmp_path / "a.tsv").write_text("id\tname\nA:1\tone\n")
     (tmp_path / "b.tsv").write_text("id\tname\txrefs\nB:1\tx\tA:1\nB:2\ty\tA:1\n")

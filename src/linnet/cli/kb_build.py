@@ -19,6 +19,7 @@ from linnet.detect.name_table import NameTable
 from linnet.errors import LinnetError, did_you_mean
 from linnet.frozen import EMPTY
 from linnet.kb import KnowledgeBase
+from linnet.kb.tables import shared_names
 from linnet.vocabularies import UNTESTED, VOCABULARIES, reader_of
 from linnet.vocabularies.build import Source, build_from, target
 from linnet.vocabularies.join import JoinReport
@@ -27,6 +28,7 @@ from linnet.vocabularies.published import PUBLISHED
 
 __all__ = ["FromOption", "ReaderOption", "ReplaceOption", "build", "finish", "read_sources"]
 
+SHOWN = 5  # ids of a name
 
 FilesArgument = Annotated[
     list[Path] | None, typer.Argument(help="Source files or folders; a corpus also by name; none for hpo.")
@@ -118,6 +120,12 @@ def finish(kb: KnowledgeBase, started: float, *, quiet: bool) -> None:
             f"{kb.path}: {int(kb.info['concepts']):,} concepts, {int(kb.info['names']):,} names, "
             f"{int(kb.info['retired']):,} retired ids, {file_size(kb.path)}, version {kb.version}, {took:.1f} s"
         )
+        first, count = shared_names(kb.file)
+        if first:
+            found = list(kb.find(first))
+            ids = ", ".join(list(dict.fromkeys(kb.id(name.concept) for name in found))[:SHOWN])
+            have = "name belongs" if count == 1 else "names belong"
+            say(f"  {count:,} {have} to several concepts, for example {found[0].text!r} to {ids}")
 
 
 # --- what the files are ----------------------------------------------------------------------------------------------

