@@ -228,6 +228,20 @@ def test_equal_systems_do_not_differ_and_others_do(kb: KnowledgeBase) -> None:
     assert accuracy.difference == 1.0
 
 
+def test_p_is_adjusted_for_the_comparisons_that_are_shown(kb: KnowledgeBase) -> None:
+    docs = documents(3)
+    given, worse = (answers(docs, kb, wrong=wrong) for wrong in (0, 2))
+    found = [replace(doc, mentions=(doc.mentions or ())[1:]) for doc in worse]
+    systems = [
+        measure(docs, ours, kb=kb, about=About(system=name), options=QUICK)
+        for name, ours in (("given", given), ("worse", worse), ("found", found))
+    ]
+    [row] = compare(systems[:2])  # both were given the mentions: nothing is said end to end
+    assert (row.measure, row.adjusted) == ("in-kb.accuracy@1", row.p)
+    assert {one.measure for one in compare(systems[1:])} == {"in-kb.accuracy@1"}
+    assert len(compare([systems[2], replace(systems[2])])) == 3
+
+
 def test_what_cannot_be_compared_is_refused(kb: KnowledgeBase) -> None:
     docs = documents(2)
     one = measure(docs, answers(docs, kb), kb=kb, options=QUICK)

@@ -314,7 +314,8 @@ def _sample_evenly(found: Sequence[Wrong], most: int) -> tuple[Wrong, ...]:
 def compare(systems: Sequence[Evaluation], *, method: Adjustment = "holm") -> list[Comparison]:
     """Compare every two systems: exact McNemar on accuracy@1 of the protocol, paired bootstrap on the F1 measures.
 
-    Probabilities are adjusted for all comparisons that are made.
+    Probabilities are adjusted for all comparisons that are made. A system that was given the mentions is compared with
+    no other on the F1 measures: they would be taken for what it found.
 
     Raises:
         MismatchError: the systems were not evaluated on the same documents in the same order, or not alike.
@@ -340,7 +341,7 @@ def _pair(a: Evaluation, b: Evaluation) -> list[Comparison]:
     mask = a.linked.mask(_protocol(about.protocol))
     accuracy = mcnemar(a.linked.right[mask], b.linked.right[mask])
     tests = [(f"{about.protocol}.accuracy@1", "exact McNemar", accuracy)]
-    for name in COMPARED if about.samples else ():
+    for name in COMPARED if about.samples and not (a.report.given or b.report.given) else ():
         p = paired_bootstrap(a.measures[name], b.measures[name], samples=about.samples, seed=about.seed)
         tests.append((name, "paired bootstrap", p))
     return [

@@ -81,9 +81,7 @@ def tables(reports: Sequence[Report], comparisons: Sequence[Comparison] = ()) ->
         return []
     about = reports[0].about
     names = tuple(report.about.system for report in reports)
-    given = {report.about.system for report in reports if report.given}
     found = [report.model_copy(update={"measures": {}}) if report.given else report for report in reports]
-    tested = [one for one in comparisons if one.measure.endswith("accuracy@1") or not given & {one.a, one.b}]
     made = [
         _side_by_side(
             f"linking of gold mentions (mentions not found count as wrong), protocol {about.protocol}",
@@ -96,7 +94,7 @@ def tables(reports: Sequence[Report], comparisons: Sequence[Comparison] = ()) ->
         _side_by_side("assertion at the same span", reports, names, [("assertion.accuracy", "accuracy")]),
         _prf("assertion at the same span, by value", reports, names, [(f"assertion.{one}", one) for one in ASSERTIONS]),
         _calibration(reports, names),
-        _differences(tested),
+        _differences(comparisons),
         _costs(reports, names),
     ]
     return [table for table in made if table.rows]
