@@ -5,6 +5,7 @@ import io
 import json
 
 from linnet.evaluate import About, Figure, Report
+from linnet.evaluate.page import write_page
 from linnet.evaluate.render import caption, tables, to_csv, to_json, to_markdown
 from linnet.evaluate.report import BY_TYPE, Comparison
 from linnet.evaluate.rows import DETAILS, REPORTS, PageTable, put_rows
@@ -52,6 +53,15 @@ def test_no_knowledge_base_is_said() -> None:
     found = [one.model_copy(update={"measures": {**one.measures, **coverage}}) for one in (report(), known)]
     assert ["known to the KB, of all" in [row[0] for row in tables([one])[0].rows] for one in found] == [False, True]
     assert ["every concept counts as known" in caption([one]) for one in found] == [True, False]
+
+
+def test_few_documents_are_said_with_what_is_drawn_from_them() -> None:
+    drawn, many = report(), report().model_copy(update={"documents": 20})
+    alone = report().model_copy(update={"about": About(samples=0)})
+    assert ["under 20 documents are few" in caption([one]) for one in (drawn, many, alone)] == [True, False, False]
+    page = io.StringIO()
+    write_page([drawn], page)
+    assert all("under 20 documents are few" in text for text in (to_markdown([drawn]), page.getvalue()))
 
 
 def test_csv_has_every_figure_and_runs_nothing() -> None:

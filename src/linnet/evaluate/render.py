@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from linnet.data import ASSERTIONS
 from linnet.evaluate.report import BY_TYPE, PARTS, About, Comparison, Figure, Reliability, Report
+from linnet.evaluate.uncertainty import FEW
 from linnet.pipeline.component import describe_seen
 from linnet.text.cells import quote_formula
 
@@ -27,6 +28,7 @@ END_TO_END = (
 )  # fmt: skip
 NOTHING = "–"
 NO_KB = "no knowledge base: every concept counts as known, other ids of a concept count as wrong; give --kb"
+TOO_FEW = f"under {FEW} documents are few: intervals are too narrow, p of the bootstrap is too small"
 GIVEN = "was given the gold mentions (or found exactly those): no end-to-end metrics"
 
 
@@ -57,6 +59,7 @@ def caption(reports: Sequence[Report]) -> str:
     kind = "with a concept" if about.protocol == "all" else about.protocol
     sizes = f"{documents}, {mentions:,} mentions, {counted:,} of them {kind}"
     notes = [
+        *([TOO_FEW] * bool(about.samples and 0 < report.documents < FEW)),
         *(
             [f"{report.unannotated:,} of the documents have no annotation: every mention found there counts as wrong"]
             * bool(report.unannotated)

@@ -15,11 +15,12 @@ import numpy.typing as npt
 from linnet.errors import DataError
 from linnet.evaluate.measures import Measure
 
-__all__ = ["Adjustment", "adjust", "interval", "intervals", "mcnemar", "paired_bootstrap", "spread"]
+__all__ = ["FEW", "Adjustment", "adjust", "interval", "intervals", "mcnemar", "paired_bootstrap", "spread"]
 
 Adjustment = Literal["holm", "bonferroni"]
 Floats = npt.NDArray[np.float64]
 
+FEW = 20  # documents; of fewer, 95 % intervals hold the true value in under 93 % of cases, of 10 in 90 %, of 3 in 75 %
 BLOCK = 1 << 21  # documents drawn at once: 16 MB
 SAME = 1e-12  # differences closer than this are the same, whatever the order of the sums
 
