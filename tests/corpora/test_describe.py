@@ -71,7 +71,7 @@ def test_check_finds_each_kind(kb: KnowledgeBase) -> None:
 
 @given(st.sets(st.text(max_size=5), min_size=1, max_size=20), st.randoms(use_true_random=False))
 def test_a_split_does_not_depend_on_the_order(ids: set[str], rng: object) -> None:
-    docs = [Document(id, f"x {id}") for id in sorted(ids)]
+    docs = [Document(id, f"x {number}") for number, id in enumerate(sorted(ids))]
     shares = {"train": 0.6, "dev": 0.4}
     parts = split(docs, shares)
     rng.shuffle(docs)  # type: ignore[attr-defined]
@@ -90,6 +90,18 @@ def test_documents_of_one_text_are_in_one_split(texts: list[str], seed: int) -> 
     assert sorted(doc.id for part in parts.values() for doc in part) == sorted(doc.id for doc in docs)
     assert not {doc.text for doc in parts["train"]} & {doc.text for doc in parts["test"]} - {""}
     assert repeated(docs) == sum(texts.count(text) - 1 for text in set(texts) - {""})
+
+
+def test_copies_with_other_blanks_and_line_ends_are_copies() -> None:
+    docs = [Document(str(number), f"Fever.\nCough {number % 20}.{end}") for number, end in enumerate(["", "\n\n"] * 20)]
+    docs += [Document(f"r{number}", f"Fever.\r\nCough {number}.") for number in range(20)]
+    parts = split([*docs, Document("blank", " "), Document("empty", "")], {"train": 0.5, "test": 0.5})
+    texts = {name: {" ".join(doc.text.split()) for doc in part} - {""} for name, part in parts.items()}
+    assert not texts["train"] & texts["test"]
+    assert repeated(docs) == 40
+    found = [problem.what for problem in check(docs[20:]) if problem.kind == "duplicate text"]
+    assert found[0] == "has the text of '20', blanks and line ends aside"
+    assert len(found) == 20
 
 
 def test_splits_that_cannot_be() -> None:

@@ -216,6 +216,15 @@ def test_what_a_pipeline_has_seen_stays_with_it_and_is_said_of_documents(kb: Kno
         assert [doc.meta for doc in found] == [{"ward": 1, "seen": "train"}, {"ward": 1, "seen": "dev"}, {"ward": 1}]
 
 
+def test_a_seen_text_is_seen_with_other_blanks_and_by_its_older_key() -> None:
+    text = "Fever.\nNo cough.\n"
+    copies = [Document("a", one) for one in (text, "Fever.\r\nNo cough.", "Fever. No  cough.\n\n")]
+    new = Seen().with_documents(train=[Document("b", text)])
+    assert [doc.meta.get("seen") for doc in new.note(copies)] == ["train"] * 3
+    old = Seen({Document.of(text).id: "train"})
+    assert [doc.meta.get("seen") for doc in old.note(copies)] == ["train", None, None]
+
+
 def test_what_is_no_component_is_refused(kb: KnowledgeBase) -> None:
     for wrong, name in ((Decide, "Decide"), ("decide", "str"), (None, "NoneType")):
         with pytest.raises(PipelineError, match=f"^{name} is no component"):

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from linnet.data import Document, Mention, Span
 from linnet.kb import KnowledgeBase
-from linnet.text.normalise import basic
+from linnet.text.normalise import basic, one_line
 from linnet.text.sentences import split_sentences
 
 __all__ = ["Problem", "Seen", "Stats", "check", "describe", "seen"]
@@ -169,9 +169,10 @@ def check(docs: Iterable[Document], *, kb: KnowledgeBase | None = None) -> Itera
         if doc.id in met:
             yield Problem("duplicate document", doc.id, "its id stands twice")
         met.add(doc.id)
-        if doc.text and (first := texts.setdefault(doc.text, doc.id)) != doc.id:
-            yield Problem("duplicate text", doc.id, f"has the text of {first!r}")
-        if not doc.text.strip():
+        text = one_line(doc.text)
+        if text and (first := texts.setdefault(text, doc.id)) != doc.id:
+            yield Problem("duplicate text", doc.id, f"has the text of {first!r}, blanks and line ends aside")
+        if not text:
             yield Problem("empty text", doc.id, "has no text")
         if doc.mentions is None:
             unannotated[doc.id] = None

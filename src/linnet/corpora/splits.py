@@ -16,6 +16,7 @@ from linnet.corpora.sources import stem
 from linnet.data import Document
 from linnet.errors import FormatError, LinnetError, did_you_mean
 from linnet.home import expanded
+from linnet.text.normalise import one_line
 
 __all__ = ["dev_documents", "has_split", "repeated", "split", "split_documents"]
 
@@ -25,8 +26,8 @@ def split(docs: Sequence[Document], shares: Mapping[str, float], *, seed: int = 
 
     Documents are ranked by a hash of seed and id, and the ranking is cut at the shares, so that sizes are exact
     (rounded down, the rest goes to the first split) and a document's rank does not depend on the others. Documents of
-    one text have the rank of the first of them, and stay together where a cut would part them: what is measured on one
-    split must not have been learned from another.
+    one text, whatever its blanks and line ends, have the rank of the first of them, and stay together where a cut would
+    part them: what is measured on one split must not have been learned from another.
 
     Args:
         docs: documents with unique ids.
@@ -61,13 +62,14 @@ def split(docs: Sequence[Document], shares: Mapping[str, float], *, seed: int = 
 
 
 def repeated(docs: Sequence[Document]) -> int:
-    """Return how many documents have the text of an earlier one."""
+    """Return how many documents have the text of an earlier one, whatever its blanks and line ends."""
     return len(docs) - len({_text(doc) for doc in docs})
 
 
 def _text(doc: Document) -> tuple[str, str]:
     """Return what documents of one text have in common; one without text is like no other."""
-    return doc.text, "" if doc.text else doc.id
+    text = one_line(doc.text)
+    return text, "" if text else doc.id
 
 
 def _check_shares(shares: Mapping[str, float]) -> None:

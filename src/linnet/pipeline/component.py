@@ -16,6 +16,7 @@ from linnet.errors import PipelineError
 from linnet.frozen import EMPTY, FrozenDict, changed
 from linnet.kb import KnowledgeBase
 from linnet.pipeline.allow import Allow
+from linnet.text.normalise import one_line
 
 __all__ = [
     "PROPERTIES",
@@ -177,7 +178,8 @@ def blind(docs: Sequence[Document], component: Component) -> list[Document]:
 class Seen(FrozenDict[str]):
     """The texts that a pipeline was trained on (``train``), or chosen or calibrated on (``dev``).
 
-    Figures that are measured on them flatter it. Keys are the ids that `Document.of` gives to texts.
+    Figures that are measured on them flatter it. Keys are the ids that `Document.of` gives to the texts on `one_line`:
+    copies with other blanks count too. Older trained folders have those of the texts as they were, which still count.
 
     >>> seen = Seen().with_documents(train=[Document.of("Fits.")])
     >>> [doc.meta.get("seen") for doc in seen.note([Document("a", "Fits."), Document("b", "Cough.")])]
@@ -186,18 +188,22 @@ class Seen(FrozenDict[str]):
 
     def with_documents(self, *, train: Sequence[Document] = (), dev: Sequence[Document] = ()) -> Self:
         """Return these texts and those of more documents; what was trained on stays that."""
-        learned = {Document.of(doc.text).id: "train" for doc in train}
-        chosen = {Document.of(doc.text).id: "dev" for doc in dev}
+        learned = {_key(one_line(doc.text)): "train" for doc in train}
+        chosen = {_key(one_line(doc.text)): "dev" for doc in dev}
         return type(self)({**chosen, **self, **learned})
 
     def note(self, docs: list[Document]) -> list[Document]:
         """Return documents that say in ``meta["seen"]`` that they are among these, where they are."""
         if not self:
             return docs
-        found = [self.get(Document.of(doc.text).id) for doc in docs]
+        found = [self.get(_key(one_line(doc.text))) or self.get(_key(doc.text)) for doc in docs]
         return [
             replace(doc, meta={**doc.meta, "seen": how}) if how else doc for doc, how in zip(docs, found, strict=True)
         ]
+
+
+def _key(text: str) -> str:
+    return Document.of(text).id
 
 
 def count_seen(docs: Iterable[Document]) -> Counter[str]:

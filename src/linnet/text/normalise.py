@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-__all__ = ["INVISIBLE", "basic"]
+__all__ = ["INVISIBLE", "basic", "one_line"]
 
 GREEK = {
     "α": "alpha", "β": "beta", "γ": "gamma", "δ": "delta", "ε": "epsilon", "ζ": "zeta", "η": "eta", "θ": "theta",
@@ -37,6 +37,15 @@ _MARKS = re.compile("[\u0300-\u036f]+")
 # A Greek letter with Greek neighbours belongs to a Greek word, which is left as it is.
 _LONE_GREEK = re.compile("(?<![\u0370-\u03ff])[αβγδεζηθικλμνξοπρστυφχψω](?![\u0370-\u03ff])")
 _SEPARATORS = re.compile(r"[\W_]+")
+
+
+def one_line(text: str) -> str:
+    r"""Return `text` with single blanks in the place of all blanks and line ends: what copies of a text have in common.
+
+    >>> one_line("Fever.\r\n\r\n  Cough.\n")
+    'Fever. Cough.'
+    """
+    return " ".join(text.split())
 
 
 def basic(name: str) -> str:
