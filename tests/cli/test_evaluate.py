@@ -56,6 +56,14 @@ def test_predictions_in_the_place_of_gold_are_told(run: Run, tmp_path: Path) -> 
     assert "the gold comes first" not in run("evaluate", gold, first).err
 
 
+def test_ids_that_the_knowledge_base_lacks_are_told(run: Run, tmp_path: Path, kb: KnowledgeBase) -> None:
+    gold, first, _ = pair(tmp_path, "a", "b")
+    first.write_text(first.read_text().replace("HP:0001250", "0001250"))
+    told = "a: 1 predicted concept is not in the knowledge base, such as '0001250'"
+    assert told in run("evaluate", gold, first, "--kb", kb.path).err
+    assert told not in run("evaluate", gold, first).err
+
+
 def test_every_output(run: Run, tmp_path: Path) -> None:
     files = pair(tmp_path, "a", "b")
     outputs = [tmp_path / f"out.{suffix}" for suffix in ("json", "csv", "md", "html")]

@@ -8,7 +8,7 @@ import pytest
 from linnet.data import Candidates, Document, Mention
 from linnet.errors import MismatchError
 from linnet.evaluate import evaluate
-from linnet.evaluate.terminology import of_one_terminology
+from linnet.evaluate.terminology import of_one_terminology, unknown_ids
 from linnet.kb import KnowledgeBase
 
 TEXT = "Seizures and aspirin."
@@ -59,3 +59,17 @@ def test_a_knowledge_base_says_which(kb: KnowledgeBase) -> None:
         of_one_terminology(wanted, predicted())
     with pytest.raises(MismatchError, match="none is of gold's concepts"):
         of_one_terminology(gold("OMIM:1"), predicted())
+
+
+@pytest.mark.parametrize(
+    ("ids", "said"),
+    [
+        (["X:1", "HP:0009999", "NIL", "-1"], ""),
+        (["1", "no", "no"], "3 predicted concepts are not in the knowledge base, such as '1'; did you mean 'X:1'?"),
+        (["x:1"], "1 predicted concept is not in the knowledge base, such as 'x:1'; did you mean 'X:1'?"),
+        (["MESH:D1", "MESH:D1"], "2 predicted concepts are not in the knowledge base, such as 'MESH:D1'"),
+    ],
+)
+def test_ids_that_a_knowledge_base_lacks_are_told(kb: KnowledgeBase, ids: list[str], said: str) -> None:
+    found = [Document("a", TEXT, mentions=tuple(Mention(n, n + 1, concepts=(id,)) for n, id in enumerate(ids)))]
+    assert unknown_ids(gold("X:1"), found, kb) == said

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple
@@ -24,7 +24,7 @@ from linnet.evaluate import About, Comparison, Options, Report, compare, measure
 from linnet.evaluate.files import check_reports, write_reports
 from linnet.evaluate.linked import PROTOCOLS, Protocol
 from linnet.evaluate.render import caption, tables, to_json
-from linnet.evaluate.terminology import of_one_terminology
+from linnet.evaluate.terminology import of_one_terminology, unknown_ids
 from linnet.home import kb_folder
 from linnet.kb import KnowledgeBase
 from linnet.pipeline.component import describe_seen
@@ -111,8 +111,8 @@ def evaluate(
     learned = None if train is None else list(documents(train, data=data))
     systems = _read_all(names, predicted, times, as_predicted=as_predicted)
     systems = {system: _of_gold(wanted, found, base) for system, found in systems.items()}
-    if kb is None:
-        base = _find_kb(systems.values())
+    base = _find_kb(systems.values()) if base is None else base
+    _warn_of_unknown(wanted, systems, base)
     measured = []
     for system, found in systems.items():
         with times.step("measure", system) as docs:
@@ -217,6 +217,12 @@ def _warn_of_seen(reports: Sequence[Report]) -> None:
     for report in reports:
         if seen := describe_seen(report.seen):
             logger.warning("%s was %s of these documents: its scores on them are too high", report.about.system, seen)
+
+
+def _warn_of_unknown(gold: Sequence[Document], systems: Mapping[str, list[Document]], kb: KnowledgeBase | None) -> None:
+    for system, found in systems.items():
+        if kb is not None and (unknown := unknown_ids(gold, found, kb)):
+            logger.warning("%s: %s", system, unknown)
 
 
 def _protocol(name: str) -> Protocol:

@@ -1,7 +1,8 @@
-"""Of predictions of several terminologies, those of the one that gold documents are annotated with."""
+"""Predictions of the terminology that gold documents are annotated with, and ids that are of none."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
@@ -9,7 +10,9 @@ from linnet.data import Document, Mention
 from linnet.errors import MismatchError
 from linnet.kb import KnowledgeBase
 
-__all__ = ["of_one_terminology"]
+__all__ = ["of_one_terminology", "unknown_ids"]
+
+NO_CONCEPT = frozenset(["NIL", "-1"])
 
 
 def of_one_terminology(
@@ -50,6 +53,10 @@ def _mentions(docs: Iterable[Document]) -> Iterator[Mention]:
     return (mention for doc in docs for mention in doc.mentions or ())
 
 
+def _concepts(docs: Iterable[Document]) -> Iterator[str]:
+    return (id for mention in _mentions(docs) for id in mention.concepts or ())
+
+
 def _of_kb(predicted: Iterable[Document], kb: KnowledgeBase) -> set[str]:
     """Return the terminologies whose candidates are of a knowledge base, or else that of its name."""
     made: dict[str, set[str]] = {}
@@ -62,7 +69,7 @@ def _of_kb(predicted: Iterable[Document], kb: KnowledgeBase) -> set[str]:
 
 def _of_gold(gold: Iterable[Document], predicted: Iterable[Document]) -> set[str]:
     """Return the terminologies with a concept of a prefix that gold's concepts have."""
-    wanted = {_prefix(id) for mention in _mentions(gold) for id in mention.concepts or ()}
+    wanted = {_prefix(id) for id in _concepts(gold)}
     return {
         mention.terminology
         for mention in _mentions(predicted)
@@ -81,3 +88,27 @@ def _only(docs: Iterable[Document], name: str) -> list[Document]:
         else doc
         for doc in docs
     ]
+
+
+def unknown_ids(gold: Sequence[Document], predicted: Sequence[Document], kb: KnowledgeBase) -> str:
+    """Return how many predicted concepts a knowledge base lacks, an example, and the id that may be meant; "" = none.
+
+    Retired ids that lead to a successor are known; ``NIL`` and ``-1`` say that there is no concept.
+    """
+    counts = Counter(_concepts(predicted))
+    unknown = {id: count for id, count in counts.most_common() if id not in NO_CONCEPT and id not in kb}
+    if not unknown:
+        return ""
+    prefixes = dict.fromkeys(_prefix(id) for id in _concepts(gold) if ":" in id)
+    meant = ((id, near) for id in unknown for near in _respelled(id, prefixes) if near in kb)
+    example, near = next(meant, (next(iter(unknown)), ""))
+    total = sum(unknown.values())
+    what = f"{total:,} predicted concepts are" if total > 1 else "1 predicted concept is"
+    return f"{what} not in the knowledge base, such as {example!r}" + (f"; did you mean {near!r}?" if near else "")
+
+
+def _respelled(id: str, prefixes: Iterable[str]) -> Iterator[str]:
+    """Yield an id without its prefix, and with each of others."""
+    local = id.rpartition(":")[2]
+    yield local
+    yield from (f"{prefix}:{local}" for prefix in prefixes)
