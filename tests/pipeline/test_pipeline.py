@@ -225,6 +225,39 @@ def test_a_seen_text_is_seen_with_other_blanks_and_by_its_older_key() -> None:
     assert [doc.meta.get("seen") for doc in old.note(copies)] == ["train", None, None]
 
 
+@dataclass
+class Forgetful(Reranker):
+    """Answers for the first documents or mentions alone."""
+
+    docs: int | None = None
+    mentions: int | None = None
+
+    def rerank(self, docs: Sequence[Document], /) -> list[list[Candidates]]:
+        lists = [[mention.candidates for mention in doc.mentions or ()][: self.mentions] for doc in docs]
+        return lists[: self.docs]  # type: ignore[return-value]
+
+
+@dataclass(kw_only=True)
+class Short(Fixed):
+    """Retrieves for the first documents alone."""
+
+    def retrieve(self, docs: Sequence[Document], /, *, allow: Allow | None = None) -> list[list[Candidates]]:
+        return super().retrieve(docs, allow=allow)[1:]
+
+
+def test_answers_of_another_number_than_asked_for_name_the_component(kb: KnowledgeBase) -> None:
+    docs = [Document(id, TEXT) for id in ("a", "b")]
+    found = Words(words=("Seizure", "cold")) >> Exact(kb=kb)
+    with pytest.raises(PipelineError, match="Forgetful returned 1 items for the 2 mentions of document 'a'"):
+        (found >> Forgetful(mentions=1))(docs)
+    with pytest.raises(PipelineError, match="Forgetful returned 1 lists for 2 documents, from 'a' on"):
+        (found >> Forgetful(docs=1))(docs)
+    short = Short(found=Candidates([1], [1.0]))
+    for part in (short, Exact(kb=kb) | short):
+        with pytest.raises(PipelineError, match="Short returned 1 lists for 2 documents"):
+            (Words() >> part)(docs)
+
+
 def test_what_is_no_component_is_refused(kb: KnowledgeBase) -> None:
     for wrong, name in ((Decide, "Decide"), ("decide", "str"), (None, "NoneType")):
         with pytest.raises(PipelineError, match=f"^{name} is no component"):

@@ -30,6 +30,7 @@ __all__ = [
     "align",
     "batches",
     "blind",
+    "check_answers",
     "check_parts",
     "count_seen",
     "describe_seen",
@@ -256,8 +257,25 @@ def merge(doc: Document, found: Iterable[Mention]) -> Document:
     return changed(doc, mentions=by_position([*kept, *new.values()]))
 
 
-def with_candidates(docs: Sequence[Document], found: Sequence[Sequence[Candidates]]) -> list[Document]:
-    """Return documents with new candidates: for each document those of its mentions, in order."""
+def check_answers(part: object, docs: Sequence[Document], found: Sequence[Sequence[object]], *, each: bool) -> None:
+    """Refuse answers of `part` that are not one list for each document and, with `each`, one item for each mention."""
+    who = type(part).__name__
+    if len(found) != len(docs):
+        given = f"{len(found)} lists for {len(docs)} documents, from {docs[0].id if docs else ''!r} on"
+        raise PipelineError(f"{who} returned {given}: a list for each is expected")
+    for doc, items in zip(docs, found, strict=True):
+        if each and len(items) != len(doc.mentions or ()):
+            given = f"{len(items)} items for the {len(doc.mentions or ())} mentions of document {doc.id!r}"
+            raise PipelineError(f"{who} returned {given}: one for each is expected")
+
+
+def with_candidates(part: object, docs: Sequence[Document], found: Sequence[Sequence[Candidates]]) -> list[Document]:
+    """Return documents with the candidates that `part` found: for each document those of its mentions, in order.
+
+    Raises:
+        PipelineError: there are too few or too many of them.
+    """
+    check_answers(part, docs, found, each=True)
     return [
         replace(
             doc,

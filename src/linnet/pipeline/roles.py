@@ -26,6 +26,7 @@ from linnet.pipeline.component import (
     Overlaps,
     Step,
     blind,
+    check_answers,
     check_parts,
     merge,
     require,
@@ -66,6 +67,7 @@ class Detector(Stage):
         """Return `docs` with predicted mentions replaced by those that `detect` finds."""
         require(self, docs)
         found = self.detect(docs, allow=allow)
+        check_answers(self, docs, found, each=False)
         return [merge(doc, mentions) for doc, mentions in zip(docs, found, strict=True)]
 
     def __or__(self, other: object) -> Stage:
@@ -112,10 +114,11 @@ class Joint(Detector):
         """Return `docs` with the mentions that `detect` finds and those of people, all with candidates."""
         if not self.find:
             require(self, docs)
-            return with_candidates(docs, self.retrieve(docs, allow=allow))
+            return with_candidates(self, docs, self.retrieve(docs, allow=allow))
         found = super().__call__(docs, allow=allow)
         given = {place: some for place, doc in enumerate(found) if (some := _of_people(doc)).mentions}
         lists = self.retrieve(list(given.values()), allow=allow) if given else ()
+        check_answers(self, list(given.values()), lists, each=True)
         for place, candidates in zip(given, lists, strict=True):
             theirs = iter(candidates)
             mentions = (
@@ -142,7 +145,7 @@ class Retriever(Stage):
     def __call__(self, docs: Sequence[Document], /, *, allow: Allow | None = None) -> list[Document]:
         """Return `docs` with the candidates that `retrieve` finds."""
         require(self, docs)
-        return with_candidates(docs, self.retrieve(docs, allow=allow))
+        return with_candidates(self, docs, self.retrieve(docs, allow=allow))
 
     def __or__(self, other: object) -> Stage:
         if isinstance(other, Detector):
@@ -171,7 +174,7 @@ class Reranker(Stage):
     def __call__(self, docs: Sequence[Document], /, *, allow: Allow | None = None) -> list[Document]:  # noqa: ARG002
         """Return `docs` with reordered candidates; `allow` was applied when they were retrieved."""
         require(self, docs)
-        return with_candidates(docs, self.rerank(docs))
+        return with_candidates(self, docs, self.rerank(docs))
 
 
 @dataclass
@@ -206,6 +209,8 @@ class Union(Detector):
     def detect(self, docs: Sequence[Document], /, *, allow: Allow | None = None) -> Sequence[Sequence[Mention]]:
         """Return what all parts find, the earlier part first."""
         found = [part.detect(docs, allow=allow) for part in self.of]
+        for part, lists in zip(self.of, found, strict=True):
+            check_answers(part, docs, lists, each=False)
         return [unite(lists, self.overlaps) for lists in zip(*found, strict=True)]
 
 
@@ -262,6 +267,8 @@ class Fuse(Retriever):
 
     def _lists(self, docs: Sequence[Document], allow: Allow | None = None) -> list[list[tuple[Candidates, ...]]]:
         found = [part.retrieve(docs, allow=allow) for part in self.of]
+        for part, lists in zip(self.of, found, strict=True):
+            check_answers(part, docs, lists, each=True)
         return [list(zip(*columns, strict=True)) for columns in zip(*found, strict=True)]
 
     def fit(  # `train` and `args` are for the parts
