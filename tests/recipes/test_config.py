@@ -15,7 +15,7 @@ import pytest
 import linnet.recipes.components
 from linnet.data import Concept, Document, Mention, Name
 from linnet.detect.gold import Gold
-from linnet.errors import FormatError, KnowledgeBaseError, LinnetError, PipelineError, RecipeError
+from linnet.errors import FormatError, KnowledgeBaseError, LinnetError, LinnetWarning, PipelineError, RecipeError
 from linnet.kb import KnowledgeBase
 from linnet.kb.build import build
 from linnet.pipeline import Allow, Fuse, Pipeline, Stage
@@ -326,7 +326,6 @@ def plugins(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Shout, "__module__", "shouting")
     points = [
         metadata.EntryPoint("shout", "shouting:Shout", "linnet.components"),
-        metadata.EntryPoint("decide", "shouting:Shout", "linnet.components"),
         metadata.EntryPoint("gone", "no_such_module:X", "linnet.components"),
         metadata.EntryPoint("half", "shouting:Whisper", "linnet.components"),
     ]
@@ -337,7 +336,6 @@ def plugins(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_plugins(plugins: None, tmp_path: Path, kb: KnowledgeBase) -> None:
     assert components()["shout"] == "shouting:Shout"
-    assert components()["decide"] == "linnet.pipeline.decide:Decide"  # our own names are not taken over
     path = tmp_path / "r.toml"
     path.write_text('[[pipeline]]\nuse = "shout"\n')
     assert problems(path) == ("pipeline[0].loud: missing; shout needs it",)
@@ -345,6 +343,14 @@ def test_plugins(plugins: None, tmp_path: Path, kb: KnowledgeBase) -> None:
     assert pipeline.parts == (Shout(loud=True),)
     save(pipeline, tmp_path / "saved")
     assert load(tmp_path / "saved").parts == (Shout(loud=True),)
+
+
+def test_a_plugin_with_a_name_of_ours_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    points = [metadata.EntryPoint("decide", "shouting:Shout", "linnet.components")]
+    monkeypatch.setattr(metadata, "entry_points", lambda *, group: points if group == "linnet.components" else [])
+    monkeypatch.setattr(linnet.recipes.components, "_plugins", linnet.recipes.components._plugins.__wrapped__)
+    with pytest.warns(LinnetWarning, match="component 'decide' of the package shouting is not used, since Linnet has"):
+        assert components()["decide"] == "linnet.pipeline.decide:Decide"  # our own names are not taken over
 
 
 @pytest.mark.parametrize(("name", "message"), [("gone", "No module named"), ("half", "no attribute 'Whisper'")])

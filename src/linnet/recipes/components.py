@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from linnet.errors import LinnetError
+from linnet.reporter import warn
 
 if TYPE_CHECKING:
     from linnet.pipeline import Component
 
-__all__ = ["COMPONENTS", "components", "is_called", "name_of", "recipes"]
+__all__ = ["COMPONENTS", "components", "is_called", "name_of", "plugins", "recipes"]
 
 COMPONENTS = {
     "abbreviations": "linnet.pipeline.pipeline:Abbreviations",
@@ -49,7 +50,12 @@ COMPONENTS = {
 
 def components() -> dict[str, str]:
     """Return name → ``module:Class`` of every component, those of other packages included."""
-    return {**_plugins(), **COMPONENTS}
+    return {**{name: target for name, (target, _) in _plugins().items()}, **COMPONENTS}
+
+
+def plugins() -> dict[str, str]:
+    """Return name → package, with its version, of the components of other packages."""
+    return {name: package for name, (_, package) in _plugins().items()}
 
 
 def is_called(component: str, name: str) -> bool:
@@ -58,9 +64,17 @@ def is_called(component: str, name: str) -> bool:
 
 
 @functools.cache
-def _plugins() -> dict[str, str]:
-    """Return the components of other packages; looking through all that is installed takes milliseconds."""
-    return {point.name: point.value for point in metadata.entry_points(group="linnet.components")}
+def _plugins() -> dict[str, tuple[str, str]]:
+    """Return ``module:Class`` and package of the components of other packages; looking for them takes milliseconds."""
+    found: dict[str, tuple[str, str]] = {}
+    for point in metadata.entry_points(group="linnet.components"):
+        package = f"{point.dist.name} {point.dist.version}" if point.dist else point.module
+        if point.name in COMPONENTS:
+            lost = f"the component {point.name!r} of the package {package} is not used, since Linnet has one so called"
+            warn(f"{lost}: rename it in the entry points of the package")
+        else:
+            found[point.name] = (point.value, package)
+    return found
 
 
 def name_of(part: Component) -> str:
