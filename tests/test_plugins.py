@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 import linnet
+from linnet.cli.diagnosis import diagnose
 from linnet.data import Candidates, Document, Mention
 from linnet.detect.gold import Gold
 from linnet.errors import LinnetError, PipelineError, RecipeError
@@ -147,6 +148,17 @@ def test_they_are_copied_pickled_and_saved(kb: KnowledgeBase, tmp_path: Path, na
     [learned] = (tmp_path / "saved").rglob("learned.json")
     learned.write_text("{}")
     with pytest.raises(LinnetError, match=r"learned\.json"):
+        config.load(tmp_path / "saved", kb=kb)
+
+
+def test_a_folder_names_the_package_that_is_not_installed(
+    kb: KnowledgeBase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    saving.save(Pipeline(Gold(), Earlier(kb=kb) | made("spelling", kb), Decide(kb=kb), kb=kb), tmp_path / "saved")
+    assert diagnose()["plugins"]["spelling"] == "linnet-examples 0.1"
+    monkeypatch.setattr(components, "_plugins", dict)
+    told = "the component 'spelling' is of the package linnet-examples 0.1, which is not installed"
+    with pytest.raises(RecipeError, match=told):
         config.load(tmp_path / "saved", kb=kb)
 
 

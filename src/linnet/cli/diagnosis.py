@@ -16,6 +16,7 @@ from linnet.arrays_file import read_header
 from linnet.errors import LinnetError
 from linnet.home import expanded, home, kb_folder
 from linnet.kb import KnowledgeBase
+from linnet.recipes.components import plugins
 from linnet.rerank.chat import ADDRESS, server_of
 
 __all__ = ["CORE", "EXTRAS", "PACKAGED", "Extra", "diagnose"]
@@ -79,6 +80,7 @@ def diagnose(*, devices: bool = False) -> dict[str, Any]:
         "installed_in": str(Path(__file__).parents[1]),
         "packages": packages,
         "extras": {name: _extra(name, extra, bounds) for name, extra in EXTRAS.items()},
+        "plugins": plugins(),
         "encoders": list(_encoders()),
         "devices": _devices(ask=devices),
         "folders": {"LINNET_HOME": _home(), "LINNET_DATA": _data()},

@@ -42,6 +42,8 @@ def _show(found: Mapping[str, Any]) -> None:
     if host := found["endpoint"]["host"]:
         leaves = "text leaves this machine" if found["endpoint"]["leaves_the_machine"] else "this machine"
         say(f"LINNET_ENDPOINT: {host} ({leaves}), used by the component endpoint alone")
+    if found["plugins"]:
+        say("components of other packages: " + ", ".join(f"{name} ({of})" for name, of in found["plugins"].items()))
     rows = [(name, extra["gives"], *_state(extra)) for name, extra in found["extras"].items()]
     table("extras", ("extra", "what it gives", "installed", "to install"), rows)
     _show_kbs(found["knowledge_bases"])

@@ -112,7 +112,7 @@ def _check(values: dict[str, Any], path: Path, changes: Sequence[str]) -> Recipe
         problems += messages(error)
     parts = values.get("pipeline")
     for index, part in enumerate(parts if isinstance(parts, list) else []):
-        problems += _check_part(part, f"pipeline[{index}]")
+        problems += _check_part(part, f"pipeline[{index}]", recipe.packages if recipe is not None else {})
     problems += _check_tune(values.get("tune"), parts, values.get("train"))
     problems += recipe.problems() if recipe is not None else []
     if problems or recipe is None:
@@ -126,7 +126,7 @@ def _apply(changes: Sequence[str], values: dict[str, Any]) -> list[str]:
     return [problem for change in changes for problem in apply_change(change, values)]
 
 
-def _check_part(part: Any, where: str) -> list[str]:
+def _check_part(part: Any, where: str, packages: Mapping[str, str]) -> list[str]:
     """Return what is wrong with one ``[[pipeline]]`` table, its own ``of`` tables included."""
     if not isinstance(part, dict):
         return []  # the recipe's own model has said so
@@ -134,10 +134,12 @@ def _check_part(part: Any, where: str) -> list[str]:
     if not isinstance(name, str):
         return [f"{where}.use: missing; name a component: {', '.join(sorted(components()))}"]
     if name not in components():
+        if name in packages:
+            return [f"{where}.use: the component {name!r} is of the package {packages[name]}, which is not installed"]
         hint = did_you_mean(name, components()) or f"; there are: {', '.join(sorted(components()))}"
         return [f"{where}.use: unknown component {name!r}{hint}"]
     keywords = {key: value for key, value in part.items() if key not in ("use", "of")}
-    return _check_keywords(name, keywords, where) + _check_inner(name, part.get("of"), where)
+    return _check_keywords(name, keywords, where) + _check_inner(name, part.get("of"), where, packages)
 
 
 def _check_keywords(name: str, keywords: Mapping[str, Any], where: str) -> list[str]:
@@ -196,13 +198,14 @@ def _check_choice(key: str, wanted: Any, names: Iterable[str]) -> list[str]:
     return problems
 
 
-def _check_inner(name: str, of: Any, where: str) -> list[str]:
+def _check_inner(name: str, of: Any, where: str, packages: Mapping[str, str]) -> list[str]:
     """Return what is wrong with the parts that a fusion puts together."""
     if "of" not in _parameters(name):
         return [] if of is None else [f"{where}.of: {name} is not made of other components"]
     if not isinstance(of, list) or not of:
         return [f"{where}.of: missing; {name} puts several components together, each a [[pipeline.of]] table"]
-    return [problem for index, inner in enumerate(of) for problem in _check_part(inner, f"{where}.of[{index}]")]
+    found = (_check_part(inner, f"{where}.of[{index}]", packages) for index, inner in enumerate(of))
+    return [problem for problems in found for problem in problems]
 
 
 def _list(known: Iterable[str]) -> str:

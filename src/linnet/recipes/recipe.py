@@ -189,7 +189,8 @@ class Recipe(BaseModel):
     ``kb`` is a name, a file, or the sources it is built from; ``train`` says which parts learn, ``train_corpus`` from
     which corpus' train split where it is not the recipe's own; ``trained_by`` names another recipe whose trained parts
     are taken instead; ``tune`` is what ``linnet tune`` chooses from (`Parameter`), ``chosen_on`` the split it
-    chose on; ``allow`` restricts the answers; a metric in ``expect`` is named after its
+    chose on; ``allow`` restricts the answers; ``packages`` says which other packages a trained folder's components are
+    of; a metric in ``expect`` is named after its
     split: ``dev.in-kb.accuracy@1``.
 
     >>> Recipe(pipeline=[{"use": "gold"}], expect={"test.strict.f1": 0.9}).splits
@@ -210,6 +211,7 @@ class Recipe(BaseModel):
     trained_by: str = ""
     tune: dict[str, Parameter] = Field(default_factory=dict)
     chosen_on: str = ""
+    packages: dict[str, str] = Field(default_factory=dict)
     expect: dict[str, Floor] = Field(default_factory=dict)
 
     @property

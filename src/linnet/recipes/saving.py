@@ -16,7 +16,7 @@ from linnet.home import writable
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Component, Pipeline, Stage
 from linnet.pipeline.component import describe_seen
-from linnet.recipes.components import name_of
+from linnet.recipes.components import name_of, plugins
 from linnet.recipes.config import SEEN
 from linnet.recipes.knowledge_bases import name_of_kb
 from linnet.recipes.recipe import allow_lines, toml_value
@@ -37,8 +37,9 @@ def save(pipeline: Pipeline, folder: str | Path) -> None:
         raise LinnetError(f"{folder} exists and is not empty: give a new folder")
     if pipeline.kb is None:
         raise KnowledgeBaseError("the pipeline has no knowledge base to name in its folder: make it with linnet.load")
-    _name_all(pipeline.parts)  # before anything is written
+    packages = _packages(pipeline.parts)  # before anything is written
     head = f"kb = {toml_value(name_of_kb(pipeline.kb))}\nkb_version = {toml_value(pipeline.kb.version)}\n"
+    head += f"packages = {toml_value(packages)}\n" if packages else ""
     head += allow_lines(pipeline.allow)
     writable(folder)
     tables = _save_all(pipeline.parts, folder, "pipeline")
@@ -71,6 +72,15 @@ def _name_all(parts: Sequence[Component]) -> list[tuple[str, Stage]]:
         named.append((name_of(part), part))
         _name_all(part.inner)
     return named
+
+
+def _packages(parts: Sequence[Component]) -> dict[str, str]:
+    """Return the packages of the components that are not Linnet's own, by name of component."""
+    found: dict[str, str] = {}
+    for name, part in _name_all(parts):
+        found |= {name: plugins()[name]} if name in plugins() else {}
+        found |= _packages(part.inner)
+    return found
 
 
 def _keyword_lines(part: Stage) -> str:
