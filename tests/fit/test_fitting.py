@@ -396,13 +396,14 @@ def test_the_folder_says_what_it_was_trained_and_chosen_on(
     for part in (Forgetful, Watcher):
         monkeypatch.setattr(part, "USES_DEV", uses)
     made = pipeline(kb, Forgetful(kb=kb))
-    dev = [Document("dev", "Another seizure.", mentions=())]
+    dev = [Document("dev", "Another seizure.", mentions=()), replace(docs[0], id="both")]
     for _ in train(made, tasks(made, (), source="test"), docs, dev, output=tmp_path / "out"):
         pass
     blind = [doc.spans_only() for doc in (docs[0], *dev)]
     found = [doc.meta.get("seen") for doc in config.load(tmp_path / "out", kb=kb)(blind)]
-    assert found == ["train", "dev" if uses else None]
-    said = f"dev documents, which chose or calibrated forgetful, watcher: 1, version {corpus_version(dev)}"
+    assert found == ["train", "dev" if uses else None, "train"]
+    counts = "2, 1 of them training documents too, version"
+    said = f"dev documents, which chose or calibrated forgetful, watcher: {counts} {corpus_version(dev)}"
     assert (said in (tmp_path / "out" / "card.md").read_text()) == uses
 
 

@@ -75,6 +75,17 @@ def test_few_known_concepts_are_warned_of(pipeline: Pipeline, caplog: pytest.Log
     assert "1 of 3 linked mentions" in caplog.text
 
 
+def test_dev_documents_among_the_training_documents_are_told(
+    pipeline: Pipeline, caplog: pytest.LogCaptureFixture
+) -> None:
+    other = replace(DOC, id="2", text=f"{DOC.text} Alone.")
+    with caplog.at_level(logging.WARNING):
+        check_teachable(pipeline, DECIDE, [DOC], [other])
+        assert not caplog.text
+        check_teachable(pipeline, DECIDE, [DOC], [other, replace(DOC, id="3", text=f"{DOC.text}\n")])
+    assert "1 of the 2 dev documents have the text of a training document" in caplog.text
+
+
 def test_what_needs_no_dev_documents_is_not_asked_for_them(pipeline: Pipeline) -> None:
     check_teachable(pipeline, [Task((1,), "ngram")], [DOC], [])
     check_teachable(Pipeline(Gold()), [], [replace(DOC, mentions=(replace(SEIZURE, concepts=None),))], [])

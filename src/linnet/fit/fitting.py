@@ -26,7 +26,7 @@ from linnet.data import Document
 from linnet.errors import LinnetError
 from linnet.fit.curve import CURVE, Curve
 from linnet.fit.plan import Task, learner_at, part_at, with_part
-from linnet.fit.preflight import check_teachable
+from linnet.fit.preflight import check_teachable, shared
 from linnet.fit.store import Finished, corpus_version, first_process
 from linnet.home import read_json, real_path
 from linnet.kb import KnowledgeBase
@@ -353,7 +353,8 @@ def _note_seen(
     yield f"training documents: {len(docs):,}, version {corpus_version(docs)}"
     if chosen:
         version = corpus_version(dev)
-        yield f"dev documents, which chose or calibrated {', '.join(chosen)}: {len(dev):,}, version {version}"
+        both = f", {count:,} of them training documents too" if (count := shared(docs, dev)) else ""
+        yield f"dev documents, which chose or calibrated {', '.join(chosen)}: {len(dev):,}{both}, version {version}"
     if any(isinstance(part, Decide) and not part.calibration for part in pipeline.parts):
         yield "probabilities are not calibrated: they rank answers"
 

@@ -12,8 +12,9 @@ from linnet.errors import LinnetError
 from linnet.fit.plan import Task, from_dev, learner_at, needs_documents
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import Pipeline
+from linnet.text.normalise import one_line
 
-__all__ = ["check_teachable"]
+__all__ = ["check_teachable", "shared"]
 
 logger = logging.getLogger(__name__)
 
@@ -43,6 +44,9 @@ def check_teachable(
     if not needs_documents(pipeline, todo):
         return
     _check_ids(docs)
+    if both := shared(docs, dev):
+        told = f"{both:,} of the {len(dev):,} dev documents have the text of a training document"
+        logger.warning("%s: what is chosen or calibrated on them is too sure; corpus split keeps copies together", told)
     links = any("candidates" in part.gives or "concepts" in part.gives for part in pipeline.parts)
     later = from_dev(pipeline, todo)
     if later and not dev:
@@ -55,6 +59,12 @@ def check_teachable(
             raise LinnetError(f"none of the {len(some):,} {split} documents has a mention to learn from")
         if links and pipeline.kb is not None:
             _check_concepts(pipeline.kb, some, split)
+
+
+def shared(docs: Sequence[Document], dev: Sequence[Document]) -> int:
+    """Return how many dev documents have the text of a training document, whatever its blanks and line ends."""
+    texts = {one_line(doc.text) for doc in docs}
+    return sum(one_line(doc.text) in texts for doc in dev)
 
 
 def _check_ids(docs: Sequence[Document]) -> None:
