@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import gzip
 import os
 import re
@@ -279,3 +280,46 @@ def test_rows_of_a_concept_in_several_languages_are_one_concept(tmp_path: Path) 
     path.write_text("\n".join([*rows[:2], rows[3], rows[2], ""]), encoding="utf-8")
     with pytest.raises(FormatError, match=r"Z:1 stands in line 2 already.*one below the other"):
         list(read_vocabulary("table", path))
+
+
+def test_the_first_sheet_of_a_workbook_is_a_table(tmp_path: Path) -> None:
+    openpyxl = pytest.importorskip("openpyxl", reason="the extra xlsx is not installed")
+    book = openpyxl.Workbook()
+    rows: list[list[object]] = [
+        ["ID", "name", "synonyms", "changed"],
+        ["000021", "Heart failure", "weak heart|_x0041_", dt.date(2024, 3, 1)],
+        [],
+        [22, "Fever", None, None, None, "look this up"],
+        [23.0, "'=1+1"],
+    ]
+    for row in rows:
+        book.active.append(row)
+    book.create_sheet("notes").append(["not read"])
+    book.save(tmp_path / "t.xlsx")
+    found = list(read_vocabulary("table", tmp_path / "t.xlsx", prefix="HAUS"))
+    assert [concept.id for concept in found] == ["HAUS:000021", "HAUS:22", "HAUS:23"]
+    assert [[name.text for name in concept.names] for concept in found] == [
+        ["Heart failure", "weak heart", "A"],
+        ["Fever"],
+        ["=1+1"],
+    ]
+    book.active["B5"] = dt.date(2024, 3, 1)
+    book.save(tmp_path / "t.xlsx")
+    with pytest.raises(FormatError, match=r"line 5 column name: a spreadsheet made a date of what was typed"):
+        list(read_table(tmp_path / "t.xlsx"))
+    book.active["A1"] = "number"
+    book.save(tmp_path / "t.xlsx")
+    with pytest.raises(FormatError, match=r"the columns are number, name, synonyms, changed \(say"):
+        list(read_table(tmp_path / "t.xlsx"))
+    openpyxl.Workbook().save(tmp_path / "t.xlsx")
+    with pytest.raises(FormatError, match="there is no column 'id'"):
+        list(read_table(tmp_path / "t.xlsx"))
+
+
+def test_the_first_row_of_a_workbook_need_not_name_its_columns(tmp_path: Path) -> None:
+    openpyxl = pytest.importorskip("openpyxl", reason="the extra xlsx is not installed")
+    book = openpyxl.Workbook()
+    book.active.append(["Z:1", "fever"])
+    book.save(tmp_path / "t.xlsx")
+    [concept] = read_table(tmp_path / "t.xlsx", header=("id", "name"))
+    assert (concept.id, concept.name) == ("Z:1", "fever")

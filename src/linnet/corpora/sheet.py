@@ -9,11 +9,8 @@ Reading gives gold: what people left as it was they accepted; what they changed,
 
 from __future__ import annotations
 
-import datetime as dt
-import importlib
 import io
 import re
-import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, TextIO, cast
@@ -23,20 +20,17 @@ from linnet.corpora.mention_rows import Row, Table
 from linnet.corpora.mention_table import COLUMNS, ROOM, TABLE, Cell, Column, clip, tabled
 from linnet.corpora.names import namer
 from linnet.data import ASSERTIONS, Document, Rows
-from linnet.errors import DataError, FormatError, MissingExtraError
+from linnet.errors import DataError, FormatError
 from linnet.text.cells import column_places
-from linnet.text.files import BOMB_BYTES, BOMB_RATIO, open_bytes, shown
+from linnet.text.files import shown
+from linnet.text.workbook import Cells, cell_text, column_names, import_openpyxl, sheet_rows
 
 __all__ = ["read", "write"]
 
 MENTIONS, TEXTS = "mentions", "texts"
 TEXT_COLUMNS = ("document", "part", "text")
 LAST_ROW = 1 << 20  # that a sheet of Excel has
-MOST_COLUMNS = 64  # that are read
-MOST_FILES = 10_000  # in the archive that a workbook is
 CLIPPED = ("text", "context", "names")  # what a cell need not hold whole, since the texts and the ids are there
-DEFLATE = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # zipfile unpacks others with no limit of memory
-ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4})_")
 ESCAPES = re.compile(r"_(?=x[0-9A-Fa-f]{4}_)|[\0-\x08\x0b-\x1f\ud800-\udfff\ufffe\uffff]")
 UNREAD = "This is not read. Write the right concept into right_concept, the mention as the letter has it into text."
 TOLD = {  # columns -> the values that people choose from, if they do, and what they are told
@@ -47,15 +41,6 @@ TOLD = {  # columns -> the values that people choose from, if they do, and what 
     ),
     "assertion": (ASSERTIONS, "What the text says of it. Choose another if that is wrong."),
 }
-
-
-def _openpyxl() -> Any:
-    try:
-        for module in ("cell", "styles", "worksheet.datavalidation"):
-            importlib.import_module(f"openpyxl.{module}")
-        return importlib.import_module("openpyxl")
-    except ModuleNotFoundError as error:
-        raise MissingExtraError("openpyxl", extra="xlsx", wanted_by="the corpus format xlsx") from error
 
 
 # --- writing ---------------------------------------------------------------------------------------------------------
@@ -73,7 +58,7 @@ def write(docs: Iterable[Document], out: TextIO, *, rows: Rows | None = None) ->
         MissingExtraError: openpyxl is not installed.
         DataError: more mentions or texts than a sheet has rows, or ids that are too long for a cell.
     """
-    book = _Book(_openpyxl())
+    book = _Book(import_openpyxl())
     name = namer(rows)
     count = 0
     try:
@@ -210,8 +195,8 @@ def _style(column: Column) -> str:
 def _escape(text: str) -> str:
     r"""Return a text as Excel keeps it.
 
-    >>> _escape("a\rb _x000D_"), _unescape(_escape("a\rb _x000D_"))
-    ('a_x000D_b _x005F_x000D_', 'a\rb _x000D_')
+    >>> _escape("a\rb _x000D_")
+    'a_x000D_b _x005F_x000D_'
     """
     if len(text) > ROOM:
         raise DataError(
@@ -236,19 +221,7 @@ def read(path: str | Path, *, rows: Rows | None = None, faults: Faults = STOP) -
         FormatError: no workbook, one without mentions or texts, one that unpacks to more than `BOMB_RATIO` times its
             size, or a row that cannot be read; with its number.
     """
-    openpyxl = _openpyxl()
-    file = shown(path)
-    with open_bytes(path) as stream:
-        packed = stream.read()
-    try:
-        _refuse_bombs(packed, file)
-        book = openpyxl.load_workbook(io.BytesIO(packed), read_only=True, data_only=True)
-        sheets = {sheet.title: list(_rows(sheet)) for sheet in book.worksheets if sheet.title in (MENTIONS, TEXTS)}
-    except FormatError:
-        raise
-    except Exception as error:  # whatever openpyxl stumbles over in a damaged file
-        problem = f"is no .xlsx as Excel and LibreOffice save it: {type(error).__name__}: {error}"
-        raise FormatError(file, problem) from error
+    file, sheets = shown(path), sheet_rows(path, (MENTIONS, TEXTS))
     named: dict[str, list[Row]] = {}
     for title, columns in ((MENTIONS, ("document", "start", "end")), (TEXTS, TEXT_COLUMNS)):
         if not sheets.get(title):
@@ -258,49 +231,13 @@ def read(path: str | Path, *, rows: Rows | None = None, faults: Faults = STOP) -
     yield from Table(file, faults, corrected=True, kb=rows).attach(named[MENTIONS], _texts(named[TEXTS], file))
 
 
-def _refuse_bombs(packed: bytes, file: str) -> None:
-    with zipfile.ZipFile(io.BytesIO(packed)) as archive:
-        entries = archive.infolist()
-    size, limit = sum(entry.file_size for entry in entries), max(BOMB_BYTES, BOMB_RATIO * len(packed))
-    if size > limit or len(entries) > MOST_FILES or any(entry.compress_type not in DEFLATE for entry in entries):
-        raise FormatError(
-            file, f"unpacks {len(packed):,} bytes to {size:,} in {len(entries):,} files: refused as a bomb"
-        )
-
-
-def _rows(sheet: Any) -> Iterator[tuple[int, list[Any]]]:
-    """Yield number and values of each row that is not empty."""
-    for number, row in enumerate(sheet.iter_rows(values_only=True, max_col=MOST_COLUMNS), 1):
-        if any(value not in (None, "") for value in row):
-            yield number, list(row)
-
-
-def _named(
-    rows: list[tuple[int, list[Any]]], file: str, known: tuple[str, ...], required: tuple[str, ...]
-) -> Iterator[Row]:
+def _named(rows: list[Cells], file: str, known: tuple[str, ...], required: tuple[str, ...]) -> Iterator[Row]:
     """Yield rows by what the first one calls their columns."""
-    header = [str(value or "").strip() for value in rows[0][1]]
-    while header and not header[-1]:
-        header.pop()
+    header = column_names(rows[0][1])
     places = column_places(header, file, {}, known=known, cures=dict.fromkeys(required, ""))
     for number, values in rows[1:]:
-        cells = [_said(value, header[place], file, number) for place, value in enumerate(values[: len(header)])]
+        cells = [cell_text(value, header[place], file, number) for place, value in enumerate(values[: len(header)])]
         yield Row.of(number, cells, header, places)
-
-
-def _said(value: Any, column: str, file: str, number: int) -> str:
-    """Return what a person reads in a cell."""
-    if isinstance(value, str):
-        return _unescape(value)
-    if isinstance(value, (dt.date, dt.time, dt.timedelta)):
-        problem = f"column {column}: a spreadsheet made a date of what was typed ({value}): format the cell as text"
-        raise FormatError(file, problem, line=number)
-    whole = isinstance(value, float) and value.is_integer() and column != "probability"
-    return "" if value is None else str(int(value) if whole else value)
-
-
-def _unescape(cell: str) -> str:
-    return ESCAPED.sub(lambda found: chr(int(found[1], 16)), cell)
 
 
 def _texts(rows: list[Row], file: str) -> list[Document]:

@@ -116,9 +116,9 @@ BINARY = (
     (b"\x1f\x8b", "is packed with gzip twice; unpack it once"),
     (
         b"PK\x03\x04",
-        "is a ZIP archive, or a .docx, .odt or .xlsx; unpack it, or save it as plain text (.txt, in UTF-8)",
+        "is a ZIP archive, or a .docx, .odt or .xlsx; unpack it, or save it as plain text (.txt) or CSV, in UTF-8",
     ),
-    (b"\xd0\xcf\x11\xe0", "is a file of Word or Excel, not text; save it as plain text (.txt, in UTF-8)"),
+    (b"\xd0\xcf\x11\xe0", "is a file of Word or Excel, not text; save it as plain text (.txt) or CSV, in UTF-8"),
     (b"{\\rtf", "is RTF, not plain text; save it as plain text (.txt, in UTF-8)"),
     (b"%PDF-", "is a PDF, not text; extract its text first, for example with pdftotext"),
     (b"BZh", "is packed with bzip2; unpack it first, or pack it with gzip"),

@@ -1,4 +1,4 @@
-r"""Tables to concepts: TSV, CSV or JSON Lines with one concept a row, in named columns; or a row for each language.
+r"""Tables to concepts: TSV, CSV, JSON Lines or the first sheet of Excel files; a row for each concept, or a language.
 
 ====================  ==========================================================================================
 column                holds
@@ -19,7 +19,8 @@ column                holds
 
 Other columns are ignored. The first row names the columns, in any order; upper and lower case are the same. CSV is
 quoted as usual; in TSV a quotation mark is a character like any other. The apostrophe before a formula is taken off
-(`linnet.text.cells`). In JSON Lines each line is an object whose values are texts or lists of texts.
+(`linnet.text.cells`). In JSON Lines each line is an object whose values are texts or lists of texts. Of a workbook
+(``.xlsx``, extra ``xlsx``) the first sheet is read; numbers in it have no leading zeros, texts keep them.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ from linnet.reporter import warn
 from linnet.strict_json import parse
 from linnet.text.cells import DELIMITERS, check_columns, column_places, csv_rows, unquote_formula
 from linnet.text.files import shown
+from linnet.text.workbook import cell_text, column_names, is_workbook, sheet_rows
 from linnet.vocabularies.curies import curie
 from linnet.vocabularies.malformed import Lines, Malformed
 
@@ -89,7 +91,7 @@ def read_table(
     prefix: str = "",
     language: str = "en",
 ) -> Iterator[Concept]:
-    """Yield the concepts of a table, plain or gzip, in the file's order.
+    """Yield the concepts of a table, or of the first sheet of a workbook, plain or gzip, in the file's order.
 
     Args:
         path: the file.
@@ -110,14 +112,12 @@ def read_table(
     check_columns(wanted, COLUMNS)
     if delimiter is not None and len(delimiter) != 1:
         raise LinnetError(f"delimiter is {delimiter!r}, expected one character, such as a tab or a comma")
-    lines = Lines(path)
-    bad = Malformed(shown(path))
-    source = _Source(shown(path), wanted, header, separator, prefix, language, lines, bad, Counter())
-    first = next(lines, "")
-    rows = _json_rows if first.lstrip().startswith("{") else _delimited_rows
+    name = shown(path)
+    source = _Source(name, wanted, header, separator, prefix, language, Lines(path), Malformed(name), Counter())
+    rows = _workbook_rows(path, source) if is_workbook(path) else _text_rows(source, delimiter)
     seen: dict[str, int] = {}
     last: Concept | None = None  # waits for rows of the same concept in other languages
-    for line, row in rows(itertools.chain([first], lines), source, delimiter):
+    for line, row in rows:
         try:
             concept = _concept(row, line, source)
         except FormatError as error:
@@ -181,6 +181,12 @@ def _warn_separator(source: _Source) -> None:
 # --- rows ------------------------------------------------------------------------------------------------------------
 
 
+def _text_rows(source: _Source, delimiter: str | None) -> Iterator[tuple[int, Row]]:
+    first = next(source.lines, "")
+    read = _json_rows if first.lstrip().startswith("{") else _delimited_rows
+    return read(itertools.chain([first], source.lines), source, delimiter)
+
+
 def _delimited_rows(lines: Iterator[str], source: _Source, delimiter: str | None) -> Iterator[tuple[int, Row]]:
     first = next(lines)
     cut = delimiter or next((mark for mark in DELIMITERS if mark in first), "")
@@ -188,14 +194,8 @@ def _delimited_rows(lines: Iterator[str], source: _Source, delimiter: str | None
         problem = f"the first row should name the columns, found {first.strip()[:60]!r} with no tab or comma in it"
         raise FormatError(source.path, problem, line=1)
     table = _cells(itertools.chain([first], lines), source.path, cut)
-    header = source.header or [cell.strip().removeprefix("#").strip() for cell in next(table, (1, []))[1]]
-    cures = {
-        ours: f" (say which it is: --column {ours}=…, or columns={{{ours!r}: …}}; of a file whose first row names no "
-        "columns: --option header=id,name)"
-        for ours in REQUIRED
-    }
-    places = column_places(header, source.path, source.columns, known=COLUMNS, cures=cures)
-    _warn_unused(header, places, source)
+    header = source.header or _titles(next(table, (1, []))[1])
+    places = _places(header, source)
     for line, cells in table:
         source.bad.read += 1
         if len(cells) == len(header):
@@ -204,6 +204,37 @@ def _delimited_rows(lines: Iterator[str], source: _Source, delimiter: str | None
             source.leave_out(line, f"has {len(cells)} columns, the header has {len(header)}: {', '.join(header)}")
     if not source.lines.last.endswith("\n"):  # its last cell may be half of one
         warn(f"{source.path}:{source.lines.number}: the last line has no line break; the file may be incomplete")
+
+
+def _workbook_rows(path: str | Path, source: _Source) -> Iterator[tuple[int, Row]]:
+    [rows] = map(iter, sheet_rows(path).values())
+    header = source.header or _titles(column_names(next(rows, (1, []))[1]))
+    places = _places(header, source)
+    for number, values in rows:
+        source.bad.read += 1
+        cells = {ours: values[place] for ours, place in places.items() if place < len(values)}
+        try:
+            texts = {ours: cell_text(value, ours, source.path, number) for ours, value in cells.items()}
+        except FormatError as error:  # a date
+            source.bad.add(number, error.problem)
+        else:
+            yield number, {ours: unquote_formula(text) for ours, text in texts.items()}
+
+
+def _titles(cells: Sequence[str]) -> list[str]:
+    return [cell.strip().removeprefix("#").strip() for cell in cells]
+
+
+def _places(header: Sequence[str], source: _Source) -> dict[str, int]:
+    """Return where our columns stand, and warn of those that are nearly ours."""
+    cures = {
+        ours: f" (say which it is: --column {ours}=…, or columns={{{ours!r}: …}}; of a file whose first row names no "
+        "columns: --option header=id,name)"
+        for ours in REQUIRED
+    }
+    places = column_places(header, source.path, source.columns, known=COLUMNS, cures=cures)
+    _warn_unused(header, places, source)
+    return places
 
 
 def _cells(lines: Iterator[str], path: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
