@@ -186,7 +186,11 @@ def test_rows_may_be_deleted_sorted_and_widened(corrected: Callable[..., list[Do
     ("edit", "row", "problem"),
     [
         (put(2, right_concept="Seizur"), 2, "expected an id such as HP:0001250.*found 'Seizur'; names .* need --kb"),
-        (put(3, correct="maybe"), 3, "column correct: expected yes, no or nothing, found 'maybe'"),
+        (
+            put(3, correct="x"),
+            3,
+            r"column correct: expected yes \(or y, .*, no \(or .*nein, .*\), or nothing, found 'x'",
+        ),
         (put(4, text="other words"), 4, "say 'Small feet', the row says 'other words'"),
         (put(2, assertion="absent"), 2, "column assertion: expected one of affirmed, negated, .*found 'absent'"),
         (put(2, start=1.5), 2, "expected two numbers for start and end, found '1.5'"),
@@ -233,6 +237,16 @@ def test_a_name_may_stand_beside_its_id(corrected: Callable[..., list[Document]]
         assert [concepts for _, concepts, _ in answers(doc)][::3] == [("HP:0002069",), ("HP:0001250",)]
     with pytest.raises(FormatError, match="'HP:0002069 HP:0001250 fits'"):
         corrected(put(2, right_concept="HP:0002069 HP:0001250 fits"))
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"), [("ja", "Nein"), ("Richtig", "FALSCH"), (True, False), ("WAHR", "wrong"), (1, 0)]
+)
+def test_correct_is_said_in_english_or_german(
+    corrected: Callable[..., list[Document]], right: object, wrong: object
+) -> None:
+    [doc] = corrected(put(2, correct=right), put(3, correct=wrong))
+    assert [surface for surface, _, _ in answers(doc)] == ["fits", "Small feet", "seizures"]
 
 
 def test_it_is_said_what_was_corrected(

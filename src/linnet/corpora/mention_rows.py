@@ -1,7 +1,8 @@
 """Rows of a table of mentions, as people hand them back, to mentions: what was corrected, added and moved.
 
 ``correct``
-    ``no``: there is no such mention, unless right_concept says what it is; ``yes`` or empty: it is right.
+    ``no``: there is no such mention, unless right_concept says what it is; ``yes`` or empty: it is right. `YES` and
+    `NO` have more words for both.
 ``right_concept``
     what is right instead of concepts: one id or several (``HP:0001250|HP:0001263``), ``NIL`` for none; with a knowledge
     base also names of concepts. A name may stand beside its id, as search results and pages show them.
@@ -40,7 +41,8 @@ AN_ID = re.compile(r"[A-Za-z][\w.-]*:\S+")
 ID_INSIDE = re.compile(r"(?<![\w.:-])[A-Za-z][\w.-]*:[\w.-]*[0-9][\w.-]*")  # with a name beside it
 WRITTEN_ID = re.compile(r"[:0-9]")  # what ids have and names seldom
 NONE = frozenset({"nil", "none", "no concept", "-"})
-YES, NO = frozenset({"", "yes", "y", "true", "1"}), frozenset({"no", "n", "false", "0"})
+YES = ("yes", "y", "true", "right", "correct", "ok", "1", "ja", "j", "richtig", "korrekt", "wahr")
+NO = ("no", "n", "false", "wrong", "incorrect", "0", "nein", "falsch")
 WHERE = ("start", "end", "text")
 UNCHANGED = "with place and concept as they were"
 DONE = ("rejected", "with another concept", "in another place", "added", UNCHANGED)
@@ -173,8 +175,9 @@ class Table:
 
     def _is_wrong(self, row: Row) -> bool:
         said = row.cells.get("correct", "").strip().casefold()
-        if said not in YES | NO:
-            raise self.fault(row, f"column correct: expected yes, no or nothing, found {said!r}")
+        if said and said not in YES + NO:
+            expected = f"yes (or {', '.join(YES[1:])}), no (or {', '.join(NO[1:])}), or nothing"
+            raise self.fault(row, f"column correct: expected {expected}, found {said!r}")
         return said in NO
 
     # --- concepts ----------------------------------------------------------------------------------------------------
