@@ -38,6 +38,7 @@ DOC = Document(
         Mention(88, 96, concepts=("HP:0001250", "HP:0002069"), source="user"),
     ),
 )
+UNTOUCHED = "with place, concept and assertion as they were"
 
 
 def opened(path: Path) -> Any:
@@ -256,10 +257,38 @@ def test_it_is_said_what_was_corrected(
     edits = put(2, right_concept="HP:0002069"), put(3, correct="no"), put(4, text="Small hands"), put(5, names="Coma")
     [doc] = corrected(*edits, add(document="007", text="night", right_concept="nil", assertion=" Negated"), kb=kb)
     said, unread = [record.message for record in caplog.records]
-    counts = "1 rejected, 1 with another concept, 1 in another place, 1 added, 1 with place and concept as they were"
-    assert said.endswith(f"found.xlsx: rows: {counts}")
+    counts = "1 rejected, 1 with another concept, 1 in another place, 1 added"
+    assert said.endswith(f"found.xlsx: rows: {counts}, 1 {UNTOUCHED}")
     assert "1 rows have names that are not those of their concepts" in unread
     assert {doc.surface(mention): mention.assertion for mention in doc.mentions or ()}["night"] == "negated"
+
+
+@pytest.mark.parametrize(
+    ("edits", "counts"),
+    [
+        ([put(2, right_concept="HP:0001250 Seizure")], f"4 {UNTOUCHED}"),
+        ([put(3, right_concept="nil")], f"4 {UNTOUCHED}"),
+        ([put(5, right_concept="HP:0002069|HP:0001250")], f"4 {UNTOUCHED}"),
+        ([put(2, concepts="HP:0002069")], f"1 with another concept, 3 {UNTOUCHED}"),
+        ([put(2, assertion=" Negated"), put(3, assertion="affirmed")], f"2 with another assertion, 2 {UNTOUCHED}"),
+        (
+            [put(2, assertion="negated", right_concept="HP:0002069")],
+            f"1 with another concept, 1 with another assertion, 3 {UNTOUCHED}",
+        ),
+        ([put(2, start=65, end=69)], f"1 in another place, 3 {UNTOUCHED}"),
+        ([add(document="007", start=65, end=69, text="fits", right_concept="X:1")], f"1 added, 4 {UNTOUCHED}"),
+        ([lambda sheet: sheet.parent["found"].delete_rows(1, 9)], "4 with place and concept as they were"),
+    ],
+)
+def test_what_was_corrected_is_counted_against_what_was_found(
+    corrected: Callable[..., list[Document]],
+    edits: list[Callable[[Any], object]],
+    counts: str,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level("INFO")
+    corrected(*edits)
+    assert caplog.records[-1].message.endswith(f"found.xlsx: rows: {counts}")
 
 
 def test_a_sheet_of_several_terminologies(

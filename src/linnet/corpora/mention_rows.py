@@ -31,7 +31,7 @@ from linnet.corpora.names import namer
 from linnet.data import ASSERTIONS, Document, Mention, Rows, Span, by_position
 from linnet.errors import DataError, FormatError, UnknownConceptError, did_you_mean
 
-__all__ = ["Row", "Table"]
+__all__ = ["FOUND", "Row", "Table"]
 
 logger = logging.getLogger(__name__)
 
@@ -44,8 +44,12 @@ NONE = frozenset({"nil", "none", "no concept", "-"})
 YES = ("yes", "y", "true", "right", "correct", "ok", "1", "ja", "j", "richtig", "korrekt", "wahr")
 NO = ("no", "n", "false", "wrong", "incorrect", "0", "nein", "falsch")
 WHERE = ("start", "end", "text")
-UNCHANGED = "with place and concept as they were"
-DONE = ("rejected", "with another concept", "in another place", "added", UNCHANGED)
+KEY = ("document", "start", "end", "parts")  # what says which mention of those that were found a row is of
+FOUND = ("document", "start", "end", "concepts", "names", "assertion", "parts")  # columns of what was found
+CONCEPT, ASSERTION, PLACE = "with another concept", "with another assertion", "in another place"
+UNCHANGED = "with place and concept as they were"  # where nobody knows which assertion there was
+ALL_UNCHANGED = "with place, concept and assertion as they were"
+DONE = ("rejected", CONCEPT, ASSERTION, PLACE, "added", UNCHANGED, ALL_UNCHANGED)
 
 
 class Row(NamedTuple):
@@ -72,12 +76,14 @@ class Table:
         faults: what is done about rows that cannot be read.
         corrected: people went through it: what it holds is gold.
         kb: a knowledge base, or several, that know ids and names of concepts.
+        found: rows with the columns `FOUND`, of what there was before; None where the file does not say.
     """
 
     path: str
     faults: Faults
     corrected: bool = False
     kb: Rows | None = None
+    found: Sequence[Row] | None = None
     done: Counter[str] = field(default_factory=Counter)  # what people did -> in how many rows
 
     def mentions(self, rows: Sequence[Row], doc: Document) -> tuple[Mention, ...]:
@@ -158,16 +164,37 @@ class Table:
         return replace(mention, source="gold") if self.corrected else mention
 
     def _count(self, row: Row, mention: Mention, *, moved: bool) -> None:
-        """Count a row by what people did to it."""
-        if not row.cells["start"]:
+        """Count a row by all that people did to it."""
+        found = self._before.get(_key(row), [])
+        if not row.cells["start"] or not (found or row.cells.get("context", "kept")):
             self.done["added"] += 1
-        elif row.cells.get("right_concept", "").strip():
-            self.done["with another concept"] += 1
-        else:
-            self.done["in another place" if moved else UNCHANGED] += 1
-            names = [self._name(id) for id in mention.concepts or ()]
-            if (said := row.cells.get("names", "")) and any(names) and said != clip(join(names)):
-                self.done["names"] += 1
+            return
+        before = found or [row.cells]
+        same = [cells for cells in before if _had(cells, mention)]
+        changes = {
+            CONCEPT: not same,
+            ASSERTION: mention.assertion not in map(_said_assertion, same or before),
+            PLACE: moved or (self.found is not None and not found),
+        }
+        unchanged = UNCHANGED if self.found is None else ALL_UNCHANGED
+        self.done.update([what for what, changed in changes.items() if changed] or [unchanged])
+        self.done["names"] += bool(same) and self._is_misnamed(row, mention, found)
+
+    def _is_misnamed(self, row: Row, mention: Mention, found: Sequence[Mapping[str, str]]) -> bool:
+        """Return whether a row says other names than were found or, where these are not known, than its concepts'."""
+        said = row.cells.get("names", "")
+        if found:
+            return bool(said) and all(said != cells["names"] for cells in found)
+        names = [self._name(id) for id in mention.concepts or ()]
+        return bool(said) and any(names) and said != clip(join(names))
+
+    @cached_property
+    def _before(self) -> Mapping[tuple[str, ...], list[Mapping[str, str]]]:
+        """What was found, by `KEY`: several mentions may be in one place."""
+        found: dict[tuple[str, ...], list[Mapping[str, str]]] = {}
+        for row in self.found or ():
+            found.setdefault(_key(row), []).append(row.cells)
+        return found
 
     @cached_property
     def _name(self) -> Callable[[str], str]:
@@ -288,6 +315,16 @@ def _is_marked(row: Row) -> bool:
     return any(row.cells.get(column, "").strip() for column in WHERE)
 
 
+def _key(row: Row) -> tuple[str, ...]:
+    return tuple(row.cells.get(column, "") for column in KEY)
+
+
+def _had(cells: Mapping[str, str], mention: Mention) -> bool:
+    """Return whether cells have the concepts of a mention."""
+    ids = split(cells["concepts"]) if cells.get("concepts") else ()
+    return {to_curie(id, next(iter(mention.types), "")) for id in ids} == set(mention.concepts or ())
+
+
 def _place(row: Row) -> Span | None:
     """Return start and end of a row, unless they are no numbers."""
     found = [row.cells["start"], row.cells["end"]]
@@ -315,8 +352,12 @@ def _across(said: str, text: str, span: Span) -> Span | None:
     return found[0] if len(found) == 1 else None
 
 
+def _said_assertion(cells: Mapping[str, str]) -> str:
+    return cells.get("assertion", "").strip().casefold()
+
+
 def _assertion(cells: Mapping[str, str]) -> Any:
-    said = cells.get("assertion", "").strip().casefold()
+    said = _said_assertion(cells)
     if said and said not in ASSERTIONS:
         raise ValueError(f"column assertion: expected one of {', '.join(ASSERTIONS)}, found {said!r}")
     return said

@@ -2,7 +2,8 @@
 
 The first sheet has a row for each mention, with the columns of `linnet.corpora.mention_table`; all cells but offsets
 and probabilities are text, so that nothing is run as a formula or becomes a date. The second, hidden sheet ``texts``
-holds the texts, long ones in several rows. Characters that XML has no place for are written as Excel does: ``_x0007_``.
+holds the texts, long ones in several rows; the third, hidden one ``found`` what was found, so that reading can count
+what people changed. Characters that XML has no place for are written as Excel does: ``_x0007_``.
 
 Reading gives gold: what people left as it was they accepted; what they changed, `linnet.corpora.mention_rows` says.
 """
@@ -16,7 +17,7 @@ from pathlib import Path
 from typing import Any, TextIO, cast
 
 from linnet.corpora.faults import STOP, Faults
-from linnet.corpora.mention_rows import Row, Table
+from linnet.corpora.mention_rows import FOUND, Row, Table
 from linnet.corpora.mention_table import COLUMNS, ROOM, TABLE, Cell, Column, clip, tabled
 from linnet.corpora.names import namer
 from linnet.data import ASSERTIONS, Document, Rows
@@ -27,7 +28,7 @@ from linnet.text.workbook import Cells, cell_text, column_names, import_openpyxl
 
 __all__ = ["read", "write"]
 
-MENTIONS, TEXTS = "mentions", "texts"
+MENTIONS, TEXTS, BEFORE = "mentions", "texts", "found"
 TEXT_COLUMNS = ("document", "part", "text")
 LAST_ROW = 1 << 20  # that a sheet of Excel has
 CLIPPED = ("text", "context", "names")  # what a cell need not hold whole, since the texts and the ids are there
@@ -90,8 +91,9 @@ class _Book:
                 self._refuse(openpyxl, place)
         widths = zip(TEXT_COLUMNS, (16, 8, 100), strict=True)
         self.texts = self._sheet(TEXTS, [(name, width, "plain") for name, width in widths])
-        self.texts.sheet_state = "hidden"
-        self._rows = {MENTIONS: 1, TEXTS: 1}
+        self.found = self._sheet(BEFORE, [(name, 16, "plain") for name in FOUND])
+        self.texts.sheet_state = self.found.sheet_state = "hidden"
+        self._rows = dict.fromkeys((MENTIONS, TEXTS, BEFORE), 1)
 
     def _sheet(self, title: str, columns: list[tuple[str, int, str]]) -> Any:
         """Make a sheet of columns, each with its width and style: what people add stays as they type it."""
@@ -127,8 +129,9 @@ class _Book:
     def add(self, doc: Document, name: Callable[[str], str]) -> None:
         """Add the mentions and the text of a document."""
         for row in tabled(doc, name):
-            cells = zip(TABLE, row, strict=True)
-            self._append(self.mentions, [self._cell(self.mentions, column, value) for column, value in cells])
+            cells = list(zip(TABLE, row, strict=True))
+            self._append(self.mentions, [self._cell(self.mentions, *cell) for cell in cells])
+            self._append(self.found, [self._cell(self.found, *cell) for cell in cells if cell[0].name in FOUND])
         for part, start in enumerate(range(0, max(len(doc.text), 1), ROOM), 1):
             text = self._text(self.texts, doc.text[start : start + ROOM])
             self._append(self.texts, [self._text(self.texts, doc.id), part, text])
@@ -158,8 +161,8 @@ class _Book:
 
     def close(self) -> None:
         """End the sheets of a workbook that will not be saved."""
-        self.mentions.close()
-        self.texts.close()
+        for sheet in (self.mentions, self.texts, self.found):
+            sheet.close()
 
     def packed(self) -> bytes:
         """Return the file."""
@@ -221,14 +224,14 @@ def read(path: str | Path, *, rows: Rows | None = None, faults: Faults = STOP) -
         FormatError: no workbook, one without mentions or texts, one that unpacks to more than `BOMB_RATIO` times its
             size, or a row that cannot be read; with its number.
     """
-    file, sheets = shown(path), sheet_rows(path, (MENTIONS, TEXTS))
-    named: dict[str, list[Row]] = {}
-    for title, columns in ((MENTIONS, ("document", "start", "end")), (TEXTS, TEXT_COLUMNS)):
+    file, sheets = shown(path), sheet_rows(path, (MENTIONS, TEXTS, BEFORE))
+    for title in (MENTIONS, TEXTS):
         if not sheets.get(title):
             raise FormatError(file, f"there is no sheet {title!r} as linnet link -o FILE.xlsx writes it; save as .xlsx")
-        known = COLUMNS if title == MENTIONS else TEXT_COLUMNS
-        named[title] = list(_named(sheets[title], file, known, columns))
-    yield from Table(file, faults, corrected=True, kb=rows).attach(named[MENTIONS], _texts(named[TEXTS], file))
+    mentions = list(_named(sheets[MENTIONS], file, COLUMNS, ("document", "start", "end")))
+    texts = _texts(list(_named(sheets[TEXTS], file, TEXT_COLUMNS, TEXT_COLUMNS)), file)
+    found = list(_named(sheets[BEFORE], file, FOUND, FOUND)) if sheets.get(BEFORE) else None  # older files have none
+    yield from Table(file, faults, corrected=True, kb=rows, found=found).attach(mentions, texts)
 
 
 def _named(rows: list[Cells], file: str, known: tuple[str, ...], required: tuple[str, ...]) -> Iterator[Row]:
