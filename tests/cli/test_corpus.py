@@ -359,3 +359,29 @@ def test_a_corrected_table_becomes_gold(run: Run, recipe: Path, kb: KnowledgeBas
     ]
     refused = run("corpus", "convert", found, gold, "--texts", notes, "--from", "csv")
     assert (refused.code, "for other files" in refused.err) == (2, True)
+
+
+@pytest.mark.parametrize("name", ["found.jsonl", "found.csv", "found.xlsx"])
+def test_annotations_follow_their_terminology(run: Run, tmp_path: Path, name: str) -> None:
+    """Of any format; what people annotated is written elsewhere."""
+    if name.endswith(".xlsx"):
+        pytest.importorskip("openpyxl", reason="the extra xlsx is not installed")
+    old = tmp_path / "old.tsv"
+    old.write_text("id\tname\treplaced_by\nH:44\tfits\t\nH:47\tcough\t\n")
+    new = tmp_path / "new.tsv"
+    new.write_text("id\tname\treplaced_by\nH:140\tseizure\t\nH:44\tfits\tH:140\n")
+    for table in (old, new):
+        assert run("kb", "build", table, "--from", "table", "-o", table.with_suffix(".kb")).code == 0
+    note, source, gold = tmp_path / "note.txt", tmp_path / name, tmp_path / "gold.jsonl"
+    note.write_text("Fits, cough and fits.")
+    assert run("link", note, "--kb", old.with_suffix(".kb"), "--pipeline", "dictionary", "-o", source).code == 0
+    before = source.read_bytes()
+    texts = ("--texts", note) if name.endswith(".csv") else ()
+    done = run("corpus", "convert", source, gold, *texts, "--kb", new.with_suffix(".kb"))
+    assert done.code == 0
+    assert f"{gold}: retired ids replaced by their successors: 2 (H:44 → H:140: 2)" in done.err
+    assert f"warning: {gold}: ids that new.kb lacks, left as they are: 1 (H:47: 1), in note 6-11 'cough'" in done.err
+    assert "names" not in done.err
+    [doc] = linnet.read(gold)
+    assert [mention.concepts for mention in doc.mentions or ()] == [("H:140",), ("H:47",), ("H:140",)]
+    assert source.read_bytes() == before

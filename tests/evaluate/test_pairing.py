@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 
 from linnet.data import Candidates, Document, Mention, Span
 from linnet.errors import MismatchError
-from linnet.evaluate.pairing import pair_documents, partners, sort_by_place, successor
+from linnet.evaluate.pairing import pair_documents, partners, sort_by_place
 from linnet.kb import KnowledgeBase
+from linnet.kb.successors import successor
 from linnet.pipeline.component import align
 
 TEXT = "seizure and cold and short stature"

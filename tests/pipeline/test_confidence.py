@@ -15,10 +15,10 @@ from linnet.detect.dictionary import Dictionary
 from linnet.detect.gold import Gold
 from linnet.errors import LinnetWarning
 from linnet.evaluate.calibration import Calibration
-from linnet.evaluate.pairing import successor
 from linnet.frozen import EMPTY
 from linnet.kb import KnowledgeBase
 from linnet.kb.build import build
+from linnet.kb.successors import successor
 from linnet.pipeline import Allow, Pipeline
 from linnet.pipeline.confidence import ENOUGH, FEATURES, Confidence, features
 from linnet.pipeline.decide import Decide

@@ -37,9 +37,9 @@ from linnet.annotate.distances import KINDS, MISSING, Hierarchy, Kind, Value, si
 from linnet.annotate.readings import Reading, by_annotators, by_type, read, types_of
 from linnet.annotate.span_groups import Mark, group, nest, shared
 from linnet.data import Document, FrozenDict
-from linnet.evaluate.pairing import successor
 from linnet.evaluate.uncertainty import spread
 from linnet.kb import KnowledgeBase
+from linnet.kb.successors import successor
 
 __all__ = ["Agreement", "Confusion", "Figure", "Slice", "compare_annotators"]
 

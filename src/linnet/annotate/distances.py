@@ -25,8 +25,8 @@ import numpy.typing as npt
 
 from linnet.data import Mention
 from linnet.errors import DataError
-from linnet.evaluate.pairing import row_of
 from linnet.kb import KnowledgeBase
+from linnet.kb.successors import row_of
 from linnet.vocabularies.stored import edges
 
 __all__ = ["KINDS", "MISSING", "NIL", "Hierarchy", "Kind", "Value", "similarities", "value_of"]

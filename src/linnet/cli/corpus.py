@@ -7,7 +7,7 @@ import json
 import logging
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -26,14 +26,15 @@ from linnet.corpora.corpus_download import download_corpus
 from linnet.corpora.corrected import is_corrected, read_corrected
 from linnet.corpora.describe import Stats, check, describe, seen
 from linnet.corpora.faults import LEFT_OUT, Faults, OnError
+from linnet.corpora.following import follow
 from linnet.corpora.sources import stem
 from linnet.corpora.splits import repeated, split
 from linnet.corpora.vocabulary import documents
 from linnet.data import Document
 from linnet.errors import FormatError, LinnetError
 from linnet.kb import KnowledgeBase
-from linnet.kb.terminologies import Terminologies
 from linnet.recipes.config import open_kb
+from linnet.recipes.knowledge_bases import open_kbs
 from linnet.reporter import Reporter, reporting
 from linnet.vocabularies.options import given_value
 
@@ -69,12 +70,6 @@ def _open(kb: str | None) -> KnowledgeBase | None:
     return None if kb is None else open_kb(kb)
 
 
-def _open_all(kbs: Sequence[str]) -> KnowledgeBase | Terminologies | None:
-    """Return the knowledge base that is named, or several as one."""
-    opened = [open_kb(kb) for kb in kbs]
-    return Terminologies({kb.info["name"]: kb for kb in opened}) if len(opened) > 1 else next(iter(opened), None)
-
-
 def _parse_options(format: str | None, texts: list[str] | None) -> dict[str, Any]:
     """Return the options of the format's reader out of ``KEY=VALUE``."""
     if texts and format is None:
@@ -105,7 +100,9 @@ def convert(
     kbs: Annotated[
         list[str] | None,
         typer.Option(
-            "--kb", help="Knowledge base: a name or a file; repeatable, for a table of several terminologies."
+            "--kb",
+            help="Knowledge base, a name or a file: retired ids become their successors, and those that it lacks are "
+            "named. Repeatable, for several terminologies.",
         ),
     ] = None,
     on_error: Errors = "stop",
@@ -113,7 +110,7 @@ def convert(
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Write documents in another format, and name what that format cannot hold.
+    """Write documents in another format, or after a new release (--kb), and name what that format cannot hold.
 
     A corrected .xlsx, or a CSV with --texts, becomes gold; with --kb it may hold names of concepts.
     """
@@ -121,7 +118,7 @@ def convert(
     target = to or format_of(output)
     told = writer_options(target, to_options)
     refuse_overwriting([source, texts], [output], data=data)
-    base, faults = _open_all(kbs or ()), _count_faults(on_error)
+    base, faults = open_kbs(kbs or ()), _count_faults(on_error)
     if is_corrected(source, texts):
         if format or options:
             raise LinnetError(f"--from and --option are for other files than {source}, a corrected table")
@@ -129,6 +126,8 @@ def convert(
     else:
         given = _parse_options(format, options)
         found = documents(source, format=format, data=data, faults=faults, options=given)
+    if base is not None:
+        found = follow(found, base, where=output)
     sources: set[str] = set()
     docs = note_sources(progress(found, what="documents", quiet=quiet), sources)
     dropped: Counter[str] = Counter()

@@ -21,7 +21,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from linnet.corpora.faults import Faults
 from linnet.corpora.ids import to_curie
@@ -30,6 +30,8 @@ from linnet.corpora.mention_table import UNCALIBRATED, clip, join, split
 from linnet.corpora.names import namer
 from linnet.data import ASSERTIONS, Document, Mention, Rows, Span, by_position
 from linnet.errors import DataError, FormatError, UnknownConceptError, did_you_mean
+from linnet.kb import KnowledgeBase
+from linnet.kb.successors import successor
 
 __all__ = ["FOUND", "Row", "Table"]
 
@@ -185,8 +187,9 @@ class Table:
         said = row.cells.get("names", "")
         if found:
             return bool(said) and all(said != cells["names"] for cells in found)
-        names = [self._name(id) for id in mention.concepts or ()]
-        return bool(said) and any(names) and said != clip(join(names))
+        live = successor(cast("KnowledgeBase | None", self.kb))
+        names = [self._name(id) if live(id) == id else "" for id in mention.concepts or ()]  # retired: another's
+        return bool(said and names) and all(names) and said != clip(join(names))
 
     @cached_property
     def _before(self) -> Mapping[tuple[str, ...], list[Mapping[str, str]]]:

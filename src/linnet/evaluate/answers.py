@@ -10,9 +10,9 @@ import numpy.typing as npt
 
 from linnet.data import Mention
 from linnet.errors import DataError
-from linnet.evaluate.pairing import row_of, successor
 from linnet.evaluate.places import places
 from linnet.kb import KnowledgeBase
+from linnet.kb.successors import row_of, successor
 
 __all__ = ["RULES", "Answer", "Answers", "Rule", "ranks"]
 

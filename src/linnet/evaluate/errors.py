@@ -30,11 +30,11 @@ import numpy.typing as npt
 
 from linnet.data import Document, Mention, Span
 from linnet.evaluate.linked import Linked
-from linnet.evaluate.pairing import successor
 from linnet.evaluate.relations import Relations
 from linnet.evaluate.report import Confusion, Wrong
 from linnet.frozen import EMPTY
 from linnet.kb import KnowledgeBase
+from linnet.kb.successors import successor
 from linnet.pipeline.component import is_reviewed
 
 __all__ = ["KINDS", "NOT_IN_KB", "confusions", "errors"]

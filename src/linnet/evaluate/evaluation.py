@@ -27,7 +27,7 @@ from linnet.evaluate.errors import confusions, errors
 from linnet.evaluate.linked import PROTOCOLS, Linked, Protocol
 from linnet.evaluate.linking import linking
 from linnet.evaluate.measures import Measure
-from linnet.evaluate.pairing import pair_documents, successor
+from linnet.evaluate.pairing import pair_documents
 from linnet.evaluate.report import (
     BY_ASSERTION,
     BY_TYPE,
@@ -44,6 +44,7 @@ from linnet.evaluate.slices import slices
 from linnet.evaluate.terminology import of_one_terminology
 from linnet.evaluate.uncertainty import Adjustment, adjust, intervals, mcnemar, paired_bootstrap
 from linnet.kb import KnowledgeBase
+from linnet.kb.successors import successor
 from linnet.pipeline.component import count_seen, is_reviewed
 
 __all__ = ["Evaluation", "Options", "compare", "evaluate", "fingerprint", "measure", "metric_names"]

@@ -6,15 +6,14 @@ mentions.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from linnet.data import Candidates, Document, Mention, Span
-from linnet.errors import MismatchError, UnknownConceptError
+from linnet.errors import MismatchError
 from linnet.kb import KnowledgeBase
 
-__all__ = ["pair_documents", "partners", "row_of", "sort_by_place", "successor"]
+__all__ = ["pair_documents", "partners", "sort_by_place"]
 
 SHOWN = 5  # documents named in a message
 Fits = Callable[[Mention, Mention], bool]
@@ -87,46 +86,6 @@ def _refuse(ids: Sequence[str], what: str, way_out: str) -> None:
         some = ", ".join(map(repr, ids[:SHOWN])) + (", …" if len(ids) > SHOWN else "")
         count = f"{len(ids)} document{'s' if len(ids) > 1 else ''}"
         raise MismatchError(f"{count} {what}: {some}; {way_out}")
-
-
-@functools.lru_cache(maxsize=4)  # what was looked up for one measure or system serves the next one too
-def row_of(kb: KnowledgeBase) -> Callable[[str], int | None]:
-    """Return what maps an id to the row of the live concept, itself or its successor, or to None; each asked once."""
-    known: dict[str, int | None] = {}
-
-    def row(id: str) -> int | None:
-        if id not in known:
-            try:
-                known[id] = kb.row(id)
-            except UnknownConceptError:
-                known[id] = None
-        return known[id]
-
-    return row
-
-
-@functools.lru_cache(maxsize=4)
-def successor(kb: KnowledgeBase | None) -> Callable[[str], str]:
-    """Return what maps an id to the live concept that replaced it; live and unknown ids map to themselves.
-
-    Args:
-        kb: where retired ids are looked up, each once; None = every id stays.
-
-    >>> successor(None)("HP:0001250")
-    'HP:0001250'
-    """
-    if kb is None:
-        return str
-    known: dict[str, str] = {}
-    find = row_of(kb)
-
-    def live(id: str) -> str:
-        if id not in known:
-            row = find(id)
-            known[id] = id if row is None else kb.id(row)
-        return known[id]
-
-    return live
 
 
 # --- mentions --------------------------------------------------------------------------------------------------------

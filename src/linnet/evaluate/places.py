@@ -14,8 +14,8 @@ import numpy.typing as npt
 
 from linnet.data import Candidates
 from linnet.errors import MismatchError, UnknownConceptError
-from linnet.evaluate.pairing import row_of
 from linnet.kb import KnowledgeBase
+from linnet.kb.successors import row_of
 
 __all__ = ["places"]
 

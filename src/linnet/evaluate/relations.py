@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 from typing import Literal
 
-from linnet.evaluate.pairing import row_of
 from linnet.kb import KnowledgeBase
+from linnet.kb.successors import row_of
 from linnet.text.normalise import basic
 
 __all__ = ["Relation", "Relations"]

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from linnet.data import Document
-from linnet.evaluate.pairing import successor
 from linnet.kb import KnowledgeBase
+from linnet.kb.successors import successor
 from linnet.text.normalise import basic
 
 __all__ = ["TrainingMentions"]

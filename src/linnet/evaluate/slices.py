@@ -20,9 +20,9 @@ import numpy.typing as npt
 from linnet.data import Document, Mention
 from linnet.errors import DataError
 from linnet.evaluate.linked import Linked
-from linnet.evaluate.pairing import row_of, successor
 from linnet.evaluate.seen import POPULAR, TrainingMentions
 from linnet.kb import KnowledgeBase
+from linnet.kb.successors import row_of, successor
 from linnet.text.abbreviations import find_abbreviations
 from linnet.text.normalise import basic
 from linnet.text.sentences import split_sentences

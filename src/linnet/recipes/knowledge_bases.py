@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -24,7 +24,10 @@ from linnet.home import kb_folder, kb_named
 from linnet.kb import KnowledgeBase, kb_path
 from linnet.reporter import Reporter, reporting, warn
 
-__all__ = ["KbSources", "build_kb", "kb_of_version", "name_of_kb", "open_kb"]
+if TYPE_CHECKING:
+    from linnet.kb.terminologies import Terminologies
+
+__all__ = ["KbSources", "build_kb", "kb_of_version", "name_of_kb", "open_kb", "open_kbs"]
 
 logger = logging.getLogger(__name__)
 
@@ -79,6 +82,14 @@ def open_kb(name: str | Path) -> KnowledgeBase:
     if not path.exists():
         _refuse_published(str(name), path)
     return KnowledgeBase.open(path)
+
+
+def open_kbs(names: Sequence[str | Path]) -> KnowledgeBase | Terminologies | None:
+    """Open the knowledge base that is named, or several as one; None without names."""
+    from linnet.kb.terminologies import Terminologies  # noqa: PLC0415 - linking with one needs none
+
+    opened = [open_kb(name) for name in names]
+    return Terminologies({kb.info["name"]: kb for kb in opened}) if len(opened) > 1 else next(iter(opened), None)
 
 
 def _refuse_published(name: str, path: Path) -> None:
