@@ -22,12 +22,12 @@ from linnet.annotate.backup import MANIFEST, Manifest, back_up
 from linnet.annotate.documents import redact
 from linnet.annotate.exporting import erase
 from linnet.annotate.jobs import enqueue
-from linnet.annotate.migrations import m0004_pools as newest
+from linnet.annotate.migrations import m0005_assertions as newest
 from linnet.annotate.restore import restore
 from linnet.annotate.runs import add_model
 from linnet.annotate.signing import make_session
 from linnet.annotate.store import FILE, Store, connect, open_store
-from linnet.annotate.tables import document, project, round_, session
+from linnet.annotate.tables import document, prediction, project, session
 from linnet.annotate.worker import Worker
 from linnet.errors import DataError, FormatError, LinnetError
 from linnet.home import kb_folder
@@ -164,15 +164,14 @@ def test_tables_of_an_earlier_version_are_brought_up_to_date(
 ) -> None:
     place, desk = old
     with desk.store.write() as db:
-        for name in ("pool", "run"):
-            db.execute(sa.text(f"ALTER TABLE round DROP COLUMN {name}"))
+        db.execute(sa.text("ALTER TABLE prediction DROP COLUMN assertion"))
         db.execute(sa.text(f"UPDATE alembic_version SET version_num = '{newest.down_revision}'"))
     assert back_up(tmp_path / "b.zip", place.data, place.database).tables == newest.down_revision
     new = new_place("new")
     restore(tmp_path / "b.zip", new.data, new.database)
     store = connect(new.where)
     with store.read() as db:
-        assert db.scalars(sa.select(round_.c.pool)).all() == []
+        assert set(db.scalars(sa.select(prediction.c.assertion))) == {""}
     store.close()
 
 

@@ -11,6 +11,7 @@ import pytest
 import sqlalchemy as sa
 
 from linnet import corpora
+from linnet.annotate.adjudication import give_to_judge
 from linnet.annotate.assignments import assign
 from linnet.annotate.documents import add_documents, redact
 from linnet.annotate.exports import export, export_project, training_set
@@ -22,7 +23,7 @@ from linnet.annotate.tables import assignment, document, user
 from linnet.codec import dumps
 from linnet.data import Document, Mention, Span
 from linnet.errors import DataError
-from tests.annotate.desk import AGAIN, DOC, FITS, HANDS, TEXT, Desk, fresh, place
+from tests.annotate.desk import AGAIN, DOC, FITS, GUESSES, HANDS, TEXT, Desk, fresh, place
 
 PLAIN = replace(DOC, mentions=None)
 
@@ -123,6 +124,32 @@ def test_where_two_differ_nobody_has_reviewed(desk: Desk) -> None:
     assert project_of(desk) == doc
     judged.do("done")
     assert (FITS, (), ("HP:2",), ()) in {(s[0], *rest) for s, *rest in meanings(project_of(desk))}
+
+
+def test_a_suggestion_that_was_accepted_keeps_its_assertion(desk: Desk) -> None:
+    denied = tuple(replace(one, assertion="negated") for one in GUESSES)
+    desk = Desk.open(desk.store, PLAIN, denied)
+    (fits, hands, again), shown = desk.guesses(), desk.read().run
+    desk.predict(())  # what a later model says does not matter
+    desk.do("accept", fits, seen={"run": shown})
+    desk.do("link", hands, concepts=["HP:9"], seen={"run": shown})  # what was meant is something else
+    desk.do("move", again, parts=[[AGAIN.start, AGAIN.end - 1]], seen={"run": shown})
+    desk.do("create", "ours", parts=[place("Short stature")], concepts=["HP:0004322"])
+    said = {m.span: m.assertion for m in project_of(desk).mentions or ()}
+    assert said.pop(FITS) == "negated"
+    assert len(said) == 3
+    assert set(said.values()) == {""}
+    assert {m.assertion for doc in training(desk) for m in doc.mentions or ()} == {""}  # nobody has checked it
+
+
+def test_a_judge_who_changes_nothing_keeps_assertions(desk: Desk) -> None:
+    desk = Desk.open(desk.store, PLAIN, tuple(replace(one, assertion="negated") for one in GUESSES))
+    desk.do("accept", desk.guesses()[0])
+    desk.do("done")
+    with desk.store.write() as db:
+        stream = give_to_judge(db, desk.document, desk.user, desk.user)
+    Desk(desk.store, desk.project, desk.user, desk.name, desk.document, stream).do("done")
+    assert [(m.span, m.assertion) for m in project_of(desk).mentions or ()] == [(FITS, "negated")]
 
 
 def test_a_comment_takes_nothing_from_the_work_of_others(desk: Desk) -> None:

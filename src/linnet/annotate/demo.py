@@ -31,7 +31,7 @@ NOTES = Path(__file__).parents[1] / "demo" / "notes"
 SETTINGS = {"untrained": "hpo", "recipe": "own_letters"}  # the notes are letters, and few
 GUIDELINES = (
     "Accept a suggestion if its words name the concept, also where the finding is denied, a relative's or uncertain: "
-    "what the letter says of a finding is neither shown nor kept here.\n"
+    "what the letter says of a finding is not shown here, and exports keep it as it was suggested.\n"
     "Reject what names nothing, or something else.\n"
     "Mark the longest words that name one finding.\n"
     "If no concept fits, link it to none (key 0) and say why.\n"

@@ -17,18 +17,24 @@ from linnet.annotate.events import fold
 from linnet.annotate.journal import events_of, last_number, state_of
 from linnet.annotate.marks import DOCUMENT, Mark, Parts, Progress, State, answers_of
 from linnet.annotate.problems import NotFoundError
+from linnet.annotate.runs import assertions_of
 from linnet.annotate.tables import assignment, document, event
 from linnet.data import Document, Mention, Span, by_position
+from linnet.frozen import EMPTY
 
 __all__ = ["export", "export_project", "sources", "training_set", "without_common_gold"]
 
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    """A stream up to some event: the document as it was uploaded, and what one person says of it."""
+    """A stream up to some event: the document as it was uploaded, and what one person says of it.
+
+    ``assertions`` are those of the predictions that its marks were made from (`linnet.annotate.runs.assertions_of`).
+    """
 
     row: Mapping[str, Any]
     state: State
+    assertions: Mapping[str, str] = EMPTY
 
 
 def export(db: sa.Connection, stream: int, *, to: int | None = None, unsure: bool = True) -> Document:
@@ -56,8 +62,11 @@ def export_project(
     Where a document was adjudicated, that is its answer. Otherwise a mention counts if all who worked on the document
     have it, and the spans of all others are not ``reviewed``. Documents nobody has begun are as they were uploaded,
     those whose text was erased are left out. `streams` are those that the asker may see (`linnet.annotate.blind`).
+
+    A suggestion that was accepted, with its span and its concepts, keeps the assertion that it came with. People mark
+    no assertions: what they marked, moved or linked otherwise has none.
     """
-    return _documents(db, project, last_number(db) if to is None else to, streams, unsure=True)
+    return _documents(db, project, last_number(db) if to is None else to, streams, training=False)
 
 
 def without_common_gold(docs: Mapping[str, Document]) -> dict[str, Document]:
@@ -80,9 +89,10 @@ def without_common_gold(docs: Mapping[str, Document]) -> dict[str, Document]:
 def training_set(db: sa.Connection, project: int, to: int) -> list[Document]:
     """Return what can be learned from after event number `to`: documents that are begun, or have GOLD mentions.
 
-    It is as `export_project`, without unsure mentions. It depends on `to` alone: only erasing a text changes it later.
+    It is as `export_project`, without unsure mentions, and without assertions, which nobody has checked. It depends on
+    `to` alone: only erasing a text changes it later.
     """
-    docs = _documents(db, project, to, None, unsure=False)
+    docs = _documents(db, project, to, None, training=True)
     return [doc for doc in docs if doc.mentions is not None]
 
 
@@ -97,11 +107,21 @@ def sources(db: sa.Connection, project: int, to: int) -> set[tuple[int, int]]:
 
 
 def _documents(
-    db: sa.Connection, project: int, to: int, streams: sa.Select[Any] | None, *, unsure: bool
+    db: sa.Connection, project: int, to: int, streams: sa.Select[Any] | None, *, training: bool
 ) -> list[Document]:
     there = sa.and_(document.c.project == project, document.c.added <= to, ~document.c.redacted)
     rows = db.execute(sa.select(document).where(there).order_by(document.c.id)).mappings().all()
-    return [_agreed(dict(row), _works(db, dict(row), to, streams), unsure) for row in rows]
+    found: list[Document] = []
+    for row in map(dict, rows):
+        works = _works(db, row, to, streams)
+        if not training:
+            works = [_asserted(db, work) for work in works]
+        found.append(_agreed(row, works, unsure=not training))
+    return found
+
+
+def _asserted(db: sa.Connection, work: _Work) -> _Work:
+    return replace(work, assertions=assertions_of(db, work.row["id"], marks(work.state).values()))
 
 
 def _works(db: sa.Connection, row: Mapping[str, Any], to: int, streams: sa.Select[Any] | None) -> list[_Work]:
@@ -154,7 +174,9 @@ def _exported(work: _Work, unsure: bool) -> Document:
     gold = dict(zip(marks_of_gold, doc.mentions or (), strict=True))
     standing = standing_mentions(marks_of_gold, work.state)
     kept = ((key, mark) for key, mark in standing.items() if unsure or not mark.unsure)
-    mentions = by_position(gold[key] if mark.source == "gold" else _mention(key, mark) for key, mark in kept)
+    mentions = by_position(
+        gold[key] if mark.source == "gold" else _mention(key, mark, work.assertions) for key, mark in kept
+    )
     doubtful = [mark.hull for mark in standing.values() if mark.unsure] + _left_open(work.state)
     return _reviewing(replace(doc, mentions=mentions), _without(_gone_through(doc, work.state), doubtful))
 
@@ -167,7 +189,7 @@ def _gone_through(doc: Document, state: State) -> list[Span]:
     return _joined([*before, *(part for mark in marks(state).values() for part in mark.parts)])
 
 
-def _mention(key: str, mark: Mark) -> Mention:
+def _mention(key: str, mark: Mark, assertions: Mapping[str, Any]) -> Mention:
     meta = {name: value for name, value in (("nil", mark.nil), ("unsure", mark.unsure)) if value}
     return Mention(
         *mark.hull,
@@ -177,6 +199,7 @@ def _mention(key: str, mark: Mark) -> Mention:
         source="user",
         concepts=mark.concepts,
         alternatives=mark.alternatives,
+        assertion=assertions.get(mark.origin, ""),
         meta=meta,
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import sqlalchemy as sa
@@ -16,7 +16,7 @@ from linnet.codec import to_json
 from linnet.data import Document, Mention, Rows, Span, mention_id
 from linnet.errors import DataError
 
-__all__ = ["add_model", "add_predictions", "end_run", "new_id", "predictions_of", "start_run"]
+__all__ = ["add_model", "add_predictions", "assertions_of", "end_run", "new_id", "predictions_of", "start_run"]
 
 
 def new_id(letter: str) -> str:
@@ -122,7 +122,21 @@ def _columns(mention: Mention, found: dict[str, Any]) -> dict[str, Any]:
         "p": mention.probability,
         "calibration": mention.calibration,
         "signals": found.get("signals", {}),
+        "assertion": mention.assertion,
     }
+
+
+def assertions_of(db: sa.Connection, document_id: int, marks: Iterable[Mark]) -> dict[str, str]:
+    """Return the assertions of those predictions of a document that marks were made from and say the same, by origin.
+
+    They are of the span and the concepts that were suggested: a mark that was moved or linked otherwise has none.
+    """
+    addresses = {mark.origin: address(mark.parts, mark.concepts) for mark in marks if "/" in mark.origin}
+    runs = {origin.partition("/")[0] for origin in addresses}
+    said = sa.and_(prediction.c.run.in_(runs), prediction.c.document == document_id, prediction.c.assertion != "")
+    query = sa.select(prediction.c.run, prediction.c.id, prediction.c.address, prediction.c.assertion).where(said)
+    rows = db.execute(query).all() if runs else []
+    return {origin: row.assertion for row in rows if addresses.get(origin := _origin(row.run, row.id)) == row.address}
 
 
 def predictions_of(
@@ -151,5 +165,9 @@ def _mark(row: sa.RowMapping, run: str) -> Mark:
         concepts=None if row["concepts"] is None else tuple(row["concepts"]),
         alternatives=tuple(tuple(one) for one in row["alternatives"]),
         source="pred",
-        origin=f"{run}/{row['id']}",
+        origin=_origin(run, row["id"]),
     )
+
+
+def _origin(run: str, prediction_id: str) -> str:
+    return f"{run}/{prediction_id}"

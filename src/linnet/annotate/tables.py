@@ -233,6 +233,7 @@ prediction = sa.Table(
     _of("document", primary_key=True), _text("id", primary_key=True), _text("address"), _json("parts"), _json("types"),
     _json("concepts", null=True), _json("alternatives"), _json("candidates", null=True),
     sa.Column("p", sa.Double, nullable=True), _text("calibration", default=""), _json("signals"),
+    _text("assertion", default=""),
 )  # fmt: skip
 job = sa.Table(
     "job", METADATA, _key(), _of("project"), _of("user", null=True), _text("kind"), _json("args"),

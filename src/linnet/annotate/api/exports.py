@@ -11,23 +11,23 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
-import sqlalchemy as sa
 from fastapi import Query, Request
 from starlette.background import BackgroundTask
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import FileResponse, StreamingResponse
 
-from linnet.annotate import tables
 from linnet.annotate.api.guard import Asked, Asker, Bench, make_router
 from linnet.annotate.api.workbench import Workbench
 from linnet.annotate.blind import visible_streams
 from linnet.annotate.exports import export_project
 from linnet.annotate.history import history, import_history
 from linnet.annotate.housekeeping import DOWNLOADS
+from linnet.annotate.models import project_row
 from linnet.annotate.reading import lines_of
 from linnet.corpora import FORMATS, WRITABLE, fitting, write
 from linnet.data import Document
-from linnet.errors import DataError
+from linnet.errors import DataError, KnowledgeBaseError
+from linnet.kb import KnowledgeBase
 from linnet.serve.problems import not_found
 
 __all__ = ["router"]
@@ -48,18 +48,20 @@ def export(
 ) -> FileResponse:
     """Return what the project's people agree on, as far as I may see their work; a folder comes as a zip file.
 
+    Names of concepts are those of the project's knowledge base, while it can be opened.
     The header ``Linnet-Left-Out`` counts what the format cannot hold.
     """
     if format not in WRITABLE:
         raise not_found(f"format; there are {', '.join(WRITABLE)}")
     with bench.store.read() as db:
         docs = export_project(db, project, to=to, streams=visible_streams(db, project, asker.user))
-        name = str(db.scalar(sa.select(tables.project.c.name).where(tables.project.c.id == project)))
+        row = project_row(db, project)
     downloads = bench.settings.data / DOWNLOADS
     downloads.mkdir(parents=True, exist_ok=True, mode=0o700)
     folder = tempfile.mkdtemp(dir=downloads)
     try:
-        path, dropped = _written(docs, Path(folder), NO_NAME.sub("-", name).strip("-.")[:80] or "export", format)
+        name = NO_NAME.sub("-", row["name"]).strip("-.")[:80] or "export"
+        path, dropped = _written(docs, Path(folder), name, format, _names(bench, row["kb"]))
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
@@ -68,12 +70,22 @@ def export(
     return FileResponse(path, filename=path.name, headers=headers, background=gone)
 
 
-def _written(docs: list[Document], folder: Path, name: str, format: str) -> tuple[Path, Counter[str]]:
+def _names(bench: Workbench, kb: str) -> KnowledgeBase | None:
+    """Return what knows the names of concepts: decisions can be taken home without it, too."""
+    try:
+        return bench.kb_named(kb) if kb else None
+    except KnowledgeBaseError:
+        return None
+
+
+def _written(
+    docs: list[Document], folder: Path, name: str, format: str, kb: KnowledgeBase | None
+) -> tuple[Path, Counter[str]]:
     """Write documents and return the file, and what the format could not hold."""
     dropped = Counter[str]()
     known = FORMATS[format]
     path = folder / (name + (known.suffixes[0] if known.write else ""))
-    write(fitting(docs, format, dropped), path, format=format)
+    write(fitting(docs, format, dropped), path, format=format, kb=kb)
     if path.is_dir():
         path = Path(shutil.make_archive(str(folder / name), "zip", path))
     return path, dropped

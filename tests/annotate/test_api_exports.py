@@ -1,0 +1,52 @@
+"""Files that are taken home over HTTP: what stands in them beside the mentions."""
+
+from __future__ import annotations
+
+import csv
+import json
+from typing import Any
+
+import pytest
+
+from linnet.annotate.api.workbench import Workbench
+from linnet.data import Mention
+from linnet.errors import KnowledgeBaseError
+from linnet.home import kb_folder
+from linnet.kb import KnowledgeBase
+from linnet.kb.build import build
+from tests.annotate.api import Person, Site
+from tests.conftest import CONCEPTS
+
+
+@pytest.fixture(scope="module")
+def called() -> KnowledgeBase:
+    """The small knowledge base, by the name ``exported`` under LINNET_HOME."""
+    kb_folder().mkdir(parents=True, exist_ok=True)
+    return build(CONCEPTS, kb_folder() / "exported.kb", sources=[{"vocabulary": "test"}])
+
+
+def test_a_table_for_spreadsheets_has_names_and_assertions(
+    site: Site, root: Person, called: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = site.project(root, kb="exported")
+    [doc] = root.post(f"/projects/{project}/pastes", {"text": "No short finger."})["added"]
+    site.predict(project, doc, Mention(3, 15, concepts=("HP:0009381",), assertion="negated"))
+    [stream] = root.post(f"/projects/{project}/assignments", {"documents": [doc], "users": [root.user]})["assignments"]
+    [one] = root.work(stream)["pred"]
+    root.command(stream, "accept", one["id"])
+    root.command(stream, "create", parts=[[9, 15]], concepts=["HP:0001250"])
+
+    def row(text: str) -> tuple[str, str]:
+        content = root.ask("GET", f"/projects/{project}/exports/csv").content.decode("utf-8-sig")
+        [found] = [one for one in csv.DictReader(content.splitlines()) if one["text"] == text]
+        return found["names"], found["assertion"]
+
+    assert [row("short finger"), row("finger")] == [(called["HP:0009381"].name, "negated"), ("Seizure", "")]
+    line = root.ask("GET", f"/projects/{project}/exports/jsonl").text
+    assert [one.get("assertion") for one in json.loads(line)["mentions"]] == ["negated", None]
+
+    def gone(_bench: Any, name: str) -> KnowledgeBase:
+        raise KnowledgeBaseError(f"{name} is gone")
+
+    monkeypatch.setattr(Workbench, "kb_named", gone)
+    assert row("short finger") == ("", "negated")  # decisions can be taken home all the same
