@@ -136,6 +136,7 @@ def test_all_layers_at_once(desk: Desk) -> None:
     assert [one["id"] for one in found["decided"]] == [first]
     assert {one["id"] for one in found["pred"]} == set(desk.guesses())
     assert set(found["open"]) == set(desk.guesses()[1:])
+    assert found["suggestions"] is True
     assert (found["seq"], found["state"], found["comments"][0]["text"]) == (2, "open", "Sure?")
 
 

@@ -100,7 +100,8 @@ class Reading:
         """Return all layers as JSON: ``gold`` and ``pred`` as they came, what is ``decided``, what is still ``open``.
 
         Predictions and what is open stand in the order of the text. A mention of ``gold`` or ``pred`` whose id
-        ``decided`` has too is to be drawn as that says.
+        ``decided`` has too is to be drawn as that says. Where ``suggestions`` is false, predictions are hidden until the
+        document is done.
         """
         predicted = sorted(self.predicted.items(), key=lambda item: (item[1].mark.parts, item[0]))
         shown = shown_predictions(self.sheet(), self.state)
@@ -112,6 +113,7 @@ class Reading:
             "kind": self.row["kind"],
             "state": self.row["state"],
             "seq": self.seq,
+            "suggestions": self.row["suggestions"],
             "run": self.run,
             "model": self.model,
             "gold": [{"id": key, **(to_json(mark) or {})} for key, mark in self.gold.items()],

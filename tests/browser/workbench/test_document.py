@@ -120,6 +120,22 @@ def test_a_suggestion_is_accepted_or_rejected_by_one_key(mine: Tab, me: Person) 
     assert len(live(me, assignment)) == 2
 
 
+def test_a_document_says_that_its_suggestions_are_hidden(mine: Tab, me: Person) -> None:
+    project = predicted(me, NOTES[0])
+    [doc] = [one["document"] for one in me.ask("GET", f"/projects/{project}/documents")["documents"]]
+    given = {"documents": [doc], "users": [me.user], "suggestions": False}
+    [assignment] = me.ask("POST", f"/projects/{project}/assignments", given)["assignments"]
+    page = mine.open(f"#/p/{project}")
+    page.get_by_text("suggestions are hidden, to measure").first.wait_for()
+    page = show(mine, project, assignment)
+    hidden = page.get_by_text("Suggestions are hidden in this document")
+    hidden.wait_for()
+    press(page, "Control+Enter")
+    page.get_by_text("The queue is done").first.wait_for()
+    page = show(mine, project, assignment)
+    assert hidden.count() == 0
+
+
 def test_a_mention_is_made_and_linked_by_keys(mine: Tab, me: Person) -> None:
     page, _, assignment = work(me, mine, ("cold", "A common 🧠 cold sore, and a limb that hurts."))
     select(page, "cold", 1)

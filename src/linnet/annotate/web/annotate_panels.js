@@ -23,6 +23,8 @@ export function drawList(screen) {
   const from = Math.max(0, at - LISTED), to = Math.min(listed.length, at + LISTED);
   return html`<section class="panel list-panel" aria-label="Mentions">
     <header><h2>Mentions</h2><small>${key('next-open')} next open</small></header>
+    ${screen.desk.bare ? html`<p class="warn">Suggestions are hidden in this document until it is done, to measure what readers
+      overlook where they see some. Mark all that you find.</p>` : nothing}
     <select aria-label="Which mentions are listed" @change=${(event) => { screen.filter = event.target.value; screen.requestUpdate(); }}>
       ${Object.entries(FILTERS).map(([id, [label]]) => html`<option value=${id} ?selected=${id === screen.filter}>${label}</option>`)}</select>
     <ul class="rows" role="listbox" tabindex="0" aria-label="Mentions" data-panel data-keys=${CONTEXTS} aria-activedescendant=${screen.at ? `o-${screen.at}` : nothing}

@@ -93,6 +93,8 @@ export class Desk extends EventTarget {
   get text() { return this.doc.text; }
   /** Whether the document was given back. */
   get done() { return this.state === 'done'; }
+  /** Whether suggestions are hidden until the document was given back. */
+  get bare() { return !this.suggestions && !this.done; }
   /** How many commands the server does not have yet. */
   get unsent() { return this.#pending.length; }
 
@@ -103,7 +105,7 @@ export class Desk extends EventTarget {
     if (asked !== this.#read) return;
     if (found.seq < this.seq && this.#behind++ < 3) { this.#soon(); return; }  // it was on its way while a command was done
     this.#behind = 0;
-    for (const name of ['project', 'document', 'kind', 'state', 'seq', 'run', 'model', 'user', 'comments']) this[name] = found[name];
+    for (const name of ['project', 'document', 'kind', 'state', 'seq', 'suggestions', 'run', 'model', 'user', 'comments']) this[name] = found[name];
     this.gold = byId(found.gold);
     this.pred = byId(found.pred);
     this.decided = byId(found.decided);

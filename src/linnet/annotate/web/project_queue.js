@@ -93,7 +93,7 @@ class Queue extends View {
       const read = await api.get(`/assignments/${one.assignment}`).catch(() => null);
       if (!read) return;
       const wrong = expectedErrors(read);
-      this.left.set(one.assignment, {key, open: read.open.length, wrong, begun: read.decided.length > 0, gold: read.gold.length});
+      this.left.set(one.assignment, {key, open: read.open.length, wrong, bare: !read.suggestions, begun: read.decided.length > 0, gold: read.gold.length});
       this.requestUpdate();
     }
   }
@@ -184,6 +184,7 @@ class Queue extends View {
     if (!left) return '';
     if (left.open) return `${plural(left.open, 'suggestion')} to decide${left.wrong === null ? '' : `, about ${left.wrong.toFixed(1)} of them wrong`}`;
     if (left.begun) return 'nothing left to decide';
+    if (left.bare) return 'suggestions are hidden, to measure: mark all that you find';
     return left.gold ? `${plural(left.gold, 'mention')} came with it, no suggestions` : 'no suggestions: mark what you find';
   }
 
