@@ -507,6 +507,19 @@ def test_how_much_a_model_has_learned_from_is_not_for_blind_annotators(site: Sit
     assert all("4711" in alice.ask("GET", path).text for path in paths)
 
 
+def test_a_measure_on_few_documents_has_no_interval(site: Site, root: Person) -> None:
+    project = site.project(root)
+    figure = {"strict.f1": {"value": 0.9, "low": 0.9, "high": 0.9}}
+    for documents, ends in ((4, (None, None)), (5, (0.9, 0.9))):
+        metrics = {"documents": documents, "measures": figure, "in_use": {"documents": documents, "measures": figure}}
+        with site.store.write() as db:
+            model = add_model(db, project, "models/m", 0, set(), metrics=metrics)
+        told = root.get(f"/models/{model}")["metrics"]
+        assert [one["measures"]["strict.f1"]["value"] for one in (told, told["in_use"])] == [0.9, 0.9]
+        for one in (told, told["in_use"]):
+            assert (one["measures"]["strict.f1"]["low"], one["measures"]["strict.f1"]["high"]) == ends
+
+
 def test_an_export_is_for_who_asked_for_it(site: Site, root: Person) -> None:
     project = site.project(root)
     curator = site.member(root, project, "curator")

@@ -78,6 +78,16 @@ def test_errors_left_are_those_of_the_difference_estimator(site: Site, root: Per
     assert root.get(f"/projects/{project}/stopping")["unread"] == 8  # the pool of the last round
 
 
+def test_where_all_is_read_nothing_is_said_of_errors(site: Site, root: Person) -> None:
+    project = site.project(root)
+    predict(site.store, project, uploaded(root, project, 6), mention(0, 4), mention(5, 9))
+    for stream in draw_documents(site.store, project, root.user, 6, strategy="random").assignments:
+        read(root, stream, wrong=True)
+    found = root.get(f"/projects/{project}/stopping")
+    assert found["unread"] == 0
+    assert "errors left" not in [one["name"] for one in found["signals"]]
+
+
 def test_few_documents_give_no_interval(site: Site, root: Person) -> None:
     project = site.project(root)
     predict(site.store, project, uploaded(root, project, 6), mention(0, 4), mention(5, 9))

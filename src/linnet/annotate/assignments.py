@@ -100,7 +100,7 @@ class Reading:
         """Return all layers as JSON: ``gold`` and ``pred`` as they came, what is ``decided``, what is still ``open``.
 
         Predictions and what is open stand in the order of the text. A mention of ``gold`` or ``pred`` whose id
-        ``decided`` has too is to be drawn as that says. Where ``suggestions`` is false, predictions are hidden until the
+        ``decided`` has too is to be drawn as that says. Without ``suggestions``, predictions are hidden until the
         document is done.
         """
         predicted = sorted(self.predicted.items(), key=lambda item: (item[1].mark.parts, item[0]))

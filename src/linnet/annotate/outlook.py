@@ -77,7 +77,7 @@ def outlook(db: sa.Connection, project_id: int, user_id: int, *, gain: float) ->
         stability_signal(_kappas(db, project_id, unread)),
         gain_signal(_curve(db, project_id, user_id), limit=gain),
     ]
-    if left is not None:
+    if left is not None and unread:  # where all are read there is nothing to tell from a few of them
         signals.insert(0, errors_signal(left, _count_mentions(db, project_id, read, used, unread)))
     return Outlook(left, None if used is None else len(unread), signals, _pairs(work))
 

@@ -15,10 +15,11 @@ from linnet.kb import KnowledgeBase
 from linnet.pipeline import Pipeline
 from linnet.pipeline.component import batches, blind
 
-__all__ = ["divide", "is_worse", "kept_apart", "score", "unique"]
+__all__ = ["as_told", "divide", "is_worse", "kept_apart", "score", "unique"]
 
 SOME = 8  # documents between two looks whether to go on
 PLACES = 1 << 64
+FEWEST = 5  # documents; fewer, drawn anew, are much the same few again: the interval would be far too narrow
 SHOWN = (
     "strict.precision", "strict.recall", "strict.f1", "document.f1", "recognition.strict.f1", "all.accuracy@1",
     "in-kb.accuracy@1",
@@ -90,6 +91,18 @@ def score(
     figures = {name: report.measures[name] for name in SHOWN if name in report.measures}
     told = {name: {"value": one.value, "low": one.low, "high": one.high} for name, one in figures.items()}
     return {"documents": len(dev), "mentions": sum(len(doc.mentions or ()) for doc in dev), "measures": told}
+
+
+def as_told(metrics: dict[str, Any]) -> dict[str, Any]:
+    """Return measures of `score` without the ends of intervals that too few documents gave.
+
+    >>> as_told({"documents": 1, "measures": {"strict.f1": {"value": 0.9, "low": 0.9, "high": 0.9}}})["measures"]
+    {'strict.f1': {'value': 0.9, 'low': None, 'high': None}}
+    """
+    if metrics.get("documents", FEWEST) >= FEWEST:
+        return metrics
+    blunt = {name: {**one, "low": None, "high": None} for name, one in metrics["measures"].items()}
+    return {**metrics, "measures": blunt}
 
 
 def is_worse(new: dict[str, Any], old: dict[str, Any], name: str) -> bool:

@@ -15,6 +15,7 @@ from linnet.annotate.comparing import compare_models
 from linnet.annotate.jobs import Job, ask_to_cancel, enqueue, find, jobs_of
 from linnet.annotate.models import model_row, models_of, project_row, recipes_for, use
 from linnet.annotate.orders import check_order
+from linnet.annotate.scoring import as_told
 from linnet.serve.problems import not_found
 
 __all__ = ["router"]
@@ -147,10 +148,13 @@ def compare(bench: Bench, asker: Asked, project: int, a: str, b: str) -> dict[st
 
 def _model(row: dict[str, Any], *, all: bool) -> dict[str, Any]:
     shown = {key: row[key] for key in MODEL}
+    shown["metrics"] = as_told(row["metrics"])
+    if in_use := row["metrics"].get("in_use"):
+        shown["metrics"] = {**shown["metrics"], "in_use": as_told(in_use)}
     if not all:
         del shown["data_to_event"]
         for part in ("card", "metrics"):
-            shown[part] = {key: value for key, value in row[part].items() if key not in COUNTS}
+            shown[part] = {key: value for key, value in shown[part].items() if key not in COUNTS}
         if in_use := shown["metrics"].get("in_use"):
             shown["metrics"]["in_use"] = {key: value for key, value in in_use.items() if key not in COUNTS}
     return shown

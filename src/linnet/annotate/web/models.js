@@ -23,7 +23,9 @@ const BOTH = 'precision and recall', TWO = ['strict.precision', 'strict.recall']
 const GAIN = 0.005;  // of the score, that an hour is worth unless somebody says otherwise
 const inOrder = (names) => [...Object.keys(MEASURES).filter((one) => names.includes(one)), ...names.filter((one) => !(one in MEASURES))];
 const called = (name) => MEASURES[name] ?? name;
-const between = ({low, high}) => (low == null || high == null ? '' : ` (${share(low)}–${share(high)})`);
+const sure = ({low, high}) => low != null && high != null;
+const between = (figure) => (sure(figure) ? ` (${share(figure.low)}–${share(figure.high)})` : '');
+const TOO_FEW = 'too few documents to tell';
 const figureOf = (model, name) => model.metrics.measures?.[name];
 
 class Models extends View {
@@ -136,7 +138,8 @@ class Models extends View {
       <thead><tr><th scope="col">Measure</th>${[name, ...other].map((one) => html`<th scope="col" class="number">${one}</th>`)}</tr></thead>
       <tbody>${inOrder(Object.keys(found)).map((key) => html`<tr>
         <th scope="row">${called(key)}</th>${cell(found[key])}${rival ? cell(rival[key]) : nothing}</tr>`)}</tbody></table></div>
-      <p class="note">In brackets: 95 % intervals, by drawing documents anew.</p>`;
+      <p class="note">${Object.values(found).every(sure) ? 'In brackets: 95 % intervals, by drawing documents anew.'
+        : `Without an interval: ${TOO_FEW} how far a measure may be off.`}</p>`;
   }
 
   // --- drawing --------------------------------------------------------------------------------------------------------
@@ -167,7 +170,8 @@ class Models extends View {
     }
     const {measure, documents} = model.metrics, figure = figureOf(model, measure);
     const apart = documents ? `${plural(documents, 'document')} kept apart` : 'documents kept apart';
-    const good = figure ? html` ${called(measure)}: <strong>${share(figure.value)}</strong>${between(figure)} on ${apart}.` : nothing;
+    const good = figure ? html` ${called(measure)}: <strong>${share(figure.value)}</strong>${between(figure)} on
+      ${apart}${sure(figure) ? '' : `: ${TOO_FEW} how far that may be off`}.` : nothing;
     return html`<strong>${this.names.get(model.id)}</strong> is in use.${good}`;
   }
 
@@ -203,7 +207,7 @@ class Models extends View {
     const {measure} = model.metrics, figure = figureOf(model, measure);
     if (!figure) return html`<div class="score note">not measured</div>`;
     return html`<div class="score" title=${called(measure)}>${bar(figure)}
-      <span><strong>${share(figure.value)}</strong>${between(figure)}</span></div>`;
+      <span><strong>${share(figure.value)}</strong>${sure(figure) ? between(figure) : html` <small>${TOO_FEW}</small>`}</span></div>`;
   }
 
   curve() {
@@ -220,7 +224,7 @@ class Models extends View {
           ${options.map((one) => html`<option value=${one} ?selected=${one === chosen}>${text(one)}</option>`)}</select></header>
       <linnet-chart .of=${lineChart} .data=${this.points(models, chosen === BOTH ? TWO : [chosen], text(chosen))}></linnet-chart>
       <p class="note">Each model was measured on the documents that were kept apart at its time, so that part of a rise may be due to
-        other documents: “Compare two models” takes the same for both. Bands and bars are 95 % intervals.</p>
+        other documents: “Compare two models” takes the same for both. Bands and bars are 95 % intervals; fewer than 5 documents give none.</p>
     </section>`;
   }
 
