@@ -495,7 +495,8 @@ def test_how_much_a_model_has_learned_from_is_not_for_blind_annotators(site: Sit
     project = site.project(root)
     alice = site.member(root, project, "annotator")
     job = root.post(f"/projects/{project}/jobs", {"kind": "train"}, 202)["id"]
-    card, metrics = {"recipe": "x", "documents": {"train": 4711}}, {"mentions": 4711, "in_use": {"mentions": 4711}}
+    card = {"recipe": "x", "documents": {"train": 4711}, "held_out": ["4711"]}
+    metrics = {"mentions": 4711, "in_use": {"mentions": 4711}}
     with site.store.write() as db:
         model = add_model(db, project, "models/m", 0, set(), card=card, metrics=metrics)
         db.execute(jobs.update().where(jobs.c.id == job).values(log_tail="4711 documents to learn from"))

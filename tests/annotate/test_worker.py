@@ -95,6 +95,8 @@ def test_a_model_is_trained_scored_used_and_predicts(bench: Bench) -> None:
     assert row["data_to_event"] == job.data_to_event == job.args["to"]
     assert row["card"]["recipe"] == "own_lexical"
     assert row["card"]["documents"] == {"train": 10, "dev": 2}
+    assert len(row["card"]["held_out"]) == 2
+    assert f"2 to measure on ({', '.join(row['card']['held_out'])})" in job.log_tail
     assert "lexical: trained in" in job.log_tail
 
     bench.worker().work()

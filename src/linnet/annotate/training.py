@@ -37,6 +37,7 @@ from linnet.recipes.config import load, read_recipe
 __all__ = ["train"]
 
 RECIPE = "own_lexical"  # of projects that name none: trained within a minute, on any machine
+NAMED = 10  # documents, in the log
 WHOLE = "pipeline.toml"  # a folder with it is a complete pipeline
 
 
@@ -94,9 +95,14 @@ def _plan(held: Held) -> _Plan:
     learned, dev = (unique(some) for some in divide(docs, order.dev))
     if not learned:
         raise LinnetError("all annotated documents fall into the part that is measured on: annotate some more")
-    held.say(f"{len(learned)} documents to learn from, {len(dev)} to measure on, up to event {order.to}")
+    held.say(f"{len(learned)} documents to learn from, {len(dev)} to measure on{_named(dev)}, up to event {order.to}")
     name = order.recipe or (base or last)["card"].get("recipe") or row["settings"].get("recipe") or RECIPE
     return _Plan(order, name, base, kb_of(row), learned, dev, streams)
+
+
+def _named(docs: Sequence[Document]) -> str:
+    more = f" and {len(docs) - NAMED} more" if len(docs) > NAMED else ""
+    return f" ({', '.join(doc.id for doc in docs[:NAMED])}{more})" if docs else ""
 
 
 # --- learning --------------------------------------------------------------------------------------------------------
@@ -236,6 +242,7 @@ def _add(db: sa.Connection, held: Held, plan: _Plan, id: str, metrics: dict[str,
         "seed": plan.order.seed,
         "dev": plan.order.dev,
         "documents": {"train": len(plan.train), "dev": len(plan.dev)},
+        "held_out": [doc.id for doc in plan.dev],
         "mentions": {"train": _count(plan.train), "dev": _count(plan.dev)},
         "versions": {"train": corpus_version(plan.train), "dev": corpus_version(plan.dev), "linnet": __version__},
         "kb": "" if plan.kb is None else plan.kb.version,

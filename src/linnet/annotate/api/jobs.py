@@ -22,7 +22,7 @@ __all__ = ["router"]
 
 router = make_router()
 HIDDEN = ("project", "worker", "checkpoint", "lease_until", "not_before")  # how it is done is nobody's business
-COUNTS = ("documents", "mentions", "versions")  # in cards and metrics: what a model has learned from
+COUNTS = ("documents", "mentions", "versions", "held_out")  # in cards and metrics: what a model has learned from
 MODEL = ("id", "parent", "card", "metrics", "data_to_event", "made")
 
 

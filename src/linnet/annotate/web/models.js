@@ -20,6 +20,7 @@ export const MEASURES = {
   'in-kb.accuracy@1': 'Linked right, concepts of the knowledge base alone',
 };
 const BOTH = 'precision and recall', TWO = ['strict.precision', 'strict.recall'];
+const NAMED = 10;  // documents that are kept apart
 const GAIN = 0.005;  // of the score, that an hour is worth unless somebody says otherwise
 const inOrder = (names) => [...Object.keys(MEASURES).filter((one) => names.includes(one)), ...names.filter((one) => !(one in MEASURES))];
 const called = (name) => MEASURES[name] ?? name;
@@ -121,7 +122,7 @@ class Models extends View {
       ['Id', html`<code>${id}</code>`], ['Made', when(made)], ['Recipe', card.recipe], ['Learned', PARTS[card.parts]],
       ['Other parts from', this.names.get(parent)], ['Data up to event', to && count(to)],
       ['Learned from', card.documents && plural(card.documents.train, 'document')],
-      ['Measured on', card.documents && plural(card.documents.dev, 'document')],
+      ['Measured on', card.documents && plural(card.documents.dev, 'document') + apart(card.held_out)],
       ['Mentions measured on', metrics.mentions && count(metrics.mentions)],
       ['Kept to measure on', card.dev && `${Math.round(card.dev * 100)} %`], ['Seed', card.seed ?? 'that of the recipe'],
       ['Knowledge base', card.kb && html`<code>${card.kb}</code>`], ['Linnet', card.versions?.linnet], ['Job', card.job],
@@ -253,6 +254,12 @@ class Models extends View {
         <p class="note">Nothing stops by itself: these are hints for people.</p>` : html`<p class="note" role="status">Estimating…</p>`}
     </section>`;
   }
+}
+
+/** Return which documents were kept apart, the first of many. */
+function apart(ids) {
+  if (!ids?.length) return '';
+  return `: ${ids.slice(0, NAMED).join(', ')}${ids.length > NAMED ? ` and ${count(ids.length - NAMED)} more` : ''}`;
 }
 
 /** Return what the learning curve runs over: mentions, documents, or the order where numbers are not to be seen. */
