@@ -150,6 +150,18 @@ def test_a_mention_is_made_and_linked_by_keys(mine: Tab, me: Person) -> None:
     assert event["after"]["parts"] == made["parts"]
 
 
+def test_enter_selects_the_word_that_was_found(mine: Tab, me: Person) -> None:
+    page, _, assignment = work(me, mine, ("note", "Gowers sign is seen. Seizures."))
+    press(page, "f", *"gowe", "Enter")
+    page.get_by_text("Selected.").wait_for()
+    press(page, "Enter")
+    saved(page)
+    assert words(me, assignment, "Gowers sign is seen.") == ["Gowers"]
+    press(page, "f", *"sign", "Enter", "Shift+ArrowRight", "Enter")
+    saved(page)
+    assert words(me, assignment, "Gowers sign is seen.") == ["Gowers", "sign is"]
+
+
 def test_offsets_count_code_points(mine: Tab, me: Person) -> None:
     page, _, assignment = work(me, mine, EMOJI)
     select(page, "again")

@@ -357,10 +357,11 @@ class Annotate extends View {
     return true;
   }
 
-  /** Enter: keep edges; mark what is selected; or take the first candidate of what was just marked. */
+  /** Enter: keep edges; mark what is selected; select the word of the caret; or take the first candidate of what was just marked. */
   enter() {
     if (this.mode === 'edges') { this.keepEdges(); return undefined; }
     if (this.choice || this.caret?.selected()) { this.create(); return undefined; }
+    if (this.caret?.shown) { this.extend(1); return undefined; }
     if (this.mention && this.mention.concepts === null) { this.choose(1); return undefined; }
     return false;
   }

@@ -53,6 +53,9 @@ export class Caret {
     return [[this.words[first][0], this.words[last][1]]];
   }
 
+  /** Whether a word is shown as that of the caret, and nothing is selected. */
+  get shown() { return this.anchor === null && Boolean(highlights?.has('caret')); }
+
   drop() { this.anchor = null; highlights?.delete('caret'); }
 
   /** Return a stretch that was selected by pointer as a part: whole words, or without blanks at its ends. */
@@ -83,7 +86,7 @@ export class Caret {
     addEventListener('keydown', (event) => this.press(event), always);
     addEventListener('pointerdown', () => this.endFind(), always);
     addEventListener('focusin', (event) => { if (!this.view.root.contains(event.target)) this.endFind(); }, always);
-    say('Find: type the first letters of a word');
+    say('Find: type the first letters of a word; Enter selects it');
   }
 
   press(event) {

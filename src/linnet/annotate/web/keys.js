@@ -59,7 +59,7 @@ export const TABLE = [
   row('create', 'sentence-up', 'ArrowUp', 'Caret to the sentence before'),
   row('create', 'extend-right', 'Shift+ArrowRight', 'Select a word more'),
   row('create', 'extend-left', 'Shift+ArrowLeft', 'Select a word less'),
-  row('create', 'create', 'Enter', 'Mark what is selected; again: take the first candidate'),
+  row('create', 'create', 'Enter', 'Select the word of the caret; again: mark it; again: take the first candidate'),
   row('create', 'find', 'f', 'Jump to a word by its first letters'),
   row('spread', 'spread', 'o', 'The same to all occurrences in the document'),
   row('spread', 'spread-queue', 'O', 'The same in all documents of my queue'),
