@@ -19,7 +19,7 @@ from linnet.annotate.jobs import enqueue, find
 from linnet.annotate.journal import last_number
 from linnet.annotate.people import add_project, add_user
 from linnet.annotate.problems import NotFoundError
-from linnet.annotate.runs import add_predictions, start_run
+from linnet.annotate.runs import add_predictions, end_run, start_run
 from linnet.annotate.store import Store, open_store
 from linnet.annotate.tables import comment, idem, job, now, prediction, upload
 from linnet.data import Abbreviation, Candidates, Document, Mention, Passage, Span
@@ -230,3 +230,16 @@ def test_what_there_is_not(store: Store) -> None:
 def test_the_text_is_counted_in_code_points(desk: Desk) -> None:
     assert TEXT[slice(*FITS)] == "fits"
     assert desk.read().document["length"] == len(TEXT)
+
+
+def test_candidates_that_a_learned_name_led_to_have_the_preferred_name(desk: Desk, kb: KnowledgeBase) -> None:
+    rows = np.array([kb.row("HP:0001250"), kb.row("HP:0004322"), -1], np.int32)
+    names = np.array([-1, kb.name_row(int(rows[1]), "Small stature"), -1], np.int32)
+    found = Candidates(rows, np.array([0.9, 0.5, 0.1], np.float32), names=names, kb=kb.version)
+    with desk.store.write() as db:
+        run = start_run(db, desk.project)
+        add_predictions(db, run, desk.document, replace(DOC, mentions=(Mention(*FITS, candidates=found),)), kb)
+        end_run(db, run)
+    [guess] = desk.read().predicted.values()
+    assert guess.candidates is not None
+    assert guess.candidates["names"] == ["Seizure", "Small stature", None]

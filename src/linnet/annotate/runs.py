@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 import sqlalchemy as sa
@@ -13,6 +13,7 @@ from linnet.annotate.marks import Mark, Predicted, address
 from linnet.annotate.problems import NotFoundError
 from linnet.annotate.tables import document, model, model_source, now, predicted, prediction, run
 from linnet.codec import to_json
+from linnet.corpora.names import namer
 from linnet.data import Document, Mention, Rows, Span, mention_id
 from linnet.errors import DataError
 
@@ -85,6 +86,7 @@ def add_predictions(db: sa.Connection, run: str, document_id: int, doc: Document
     """Store what a run predicts for one document; return False, and store nothing, if it has done so before.
 
     `doc` holds the mentions, `rows` turns their candidates into ids. A document without mentions counts as predicted.
+    Candidates that were found by a name that the knowledge base lacks, such as a learned one, have the preferred name.
 
     Raises:
         DataError: the text is not that of the document, or candidates with rows and no `rows`.
@@ -101,29 +103,37 @@ def add_predictions(db: sa.Connection, run: str, document_id: int, doc: Document
         raise DataError(f"document {doc.id!r}: predictions are for another text than that of document {document_id}")
     db.execute(predicted.insert().values(run=run, document=document_id))
     rows_of_table: dict[str, dict[str, Any]] = {}
+    name = namer(rows)
     for mention, found in zip(doc.mentions or (), to_json(doc, rows).get("mentions", ()), strict=True):
         id = mention.id or mention_id(doc.id, mention.spans, mention.types)
         while id in rows_of_table:
             id += "'"
-        rows_of_table[id] = {"run": run, "document": document_id, "id": id, **_columns(mention, found)}
+        rows_of_table[id] = {"run": run, "document": document_id, "id": id, **_columns(mention, found, name)}
     if rows_of_table:
         db.execute(prediction.insert(), list(rows_of_table.values()))
     return True
 
 
-def _columns(mention: Mention, found: dict[str, Any]) -> dict[str, Any]:
+def _columns(mention: Mention, found: dict[str, Any], name: Callable[[str], str]) -> dict[str, Any]:
     return {
         "address": address(mention.spans, mention.concepts),
         "parts": mention.spans,
         "types": mention.types,
         "concepts": mention.concepts,
         "alternatives": mention.alternatives,
-        "candidates": found.get("candidates"),
+        "candidates": _named(found.get("candidates"), name),
         "p": mention.probability,
         "calibration": mention.calibration,
         "signals": found.get("signals", {}),
         "assertion": mention.assertion,
     }
+
+
+def _named(candidates: dict[str, Any] | None, name: Callable[[str], str]) -> dict[str, Any] | None:
+    if not candidates or "names" not in candidates:
+        return candidates
+    pairs = zip(candidates["ids"], candidates["names"], strict=True)
+    return {**candidates, "names": [text or (name(id) or None if id else None) for id, text in pairs]}
 
 
 def assertions_of(db: sa.Connection, document_id: int, marks: Iterable[Mark]) -> dict[str, str]:
