@@ -69,11 +69,18 @@ def invite(page: Page, name: str) -> str:
 
 
 def make_project(page: Page) -> int:
+    page.route("**/api/v1/kb", lambda route: route.fulfill(json={"names": [KB]}))  # other tests may have made more
     page.get_by_role("button", name="New project").press("Enter")
     dialog = page.get_by_role("dialog")
     dialog.get_by_role("button", name="Make the project").press("Enter")
     dialog.get_by_text("Give the project a name.").wait_for()
     dialog.get_by_label("Name", exact=True).fill("Ward 7")
+    page.wait_for_function("kb => document.querySelector('#new-kb').value === kb", arg=KB)  # the only one
+    dialog.get_by_text("10 concepts").wait_for()
+    for kb, recipe in (("hpo", "own_letters"), (KB, "own_lexical")):
+        dialog.get_by_label("Knowledge base").fill(kb)
+        dialog.get_by_label("Knowledge base").press("Tab")
+        page.wait_for_function("recipe => document.querySelector('#new-recipe').value === recipe", arg=recipe)
     dialog.get_by_label("Knowledge base").fill("nosuch")
     dialog.get_by_label("Knowledge base").press("Tab")
     dialog.get_by_text("The server has no knowledge base “nosuch”").wait_for()

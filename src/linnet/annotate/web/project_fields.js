@@ -28,7 +28,7 @@ const RECIPES = {  // what comes with Linnet and fits any knowledge base
   dictionary: 'finds every name of the knowledge base; learns nothing',
   hpo: 'as “dictionary”, phenotypes of the HPO alone',
   own_letters: 'keeps the rules of “dictionary”, and learns names and how often they are meant: for letters, and few documents',
-  own_lexical: 'learns within a minute, without a network',
+  own_lexical: 'learns all anew within a minute, without a network: for hundreds of documents, on a dozen letters worse than no training',
   own: 'learns with a network: better, but takes long',
 };
 
@@ -46,6 +46,15 @@ export function draftOf(project) {
 export const NEW = {
   name: '', kb: '', blind: true, strategy: 'expected_error', annotators: 1, lease_hours: 72, untrained: 'dictionary', recipe: 'own_lexical',
 };
+
+const OF_PHENOTYPES = {untrained: 'hpo', recipe: 'own_letters'};  // for letters, and few documents
+
+/** Choose the recipes of a new project by its knowledge base, unless somebody has chosen others. */
+function suit(draft) {
+  const [before, now] = draft.kb === 'hpo' ? [NEW, OF_PHENOTYPES] : [OF_PHENOTYPES, NEW];
+  if (draft.untrained !== before.untrained || draft.recipe !== before.recipe) return;
+  Object.assign(draft, {untrained: now.untrained, recipe: now.recipe});
+}
 
 /** Return what is to be sent of a draft: only what differs from `before`. */
 export function changesOf(draft, before) {
@@ -96,12 +105,13 @@ function kbNote({found, kb}, wrong) {
     ${count(found.names)} names${types && `; types: ${types}`}</p>`;
 }
 
-/** Ask once for what the server has to choose from; names can be typed all the same. */
-function readLists(draft, changed) {
+/** Ask once for what the server has to choose from; names can be typed all the same. `only` is called with a knowledge base that is the only one. */
+function readLists(draft, changed, only) {
   draft.lists = {kbs: [], recipes: {}};
   Promise.all([api.get('/kb'), api.get('/recipes')]).then(([{names: kbs}, recipes]) => {
     draft.lists = {kbs, recipes: {...recipes, ...RECIPES}};
     changed();
+    if (kbs.length === 1) only(kbs[0]);
   }).catch(() => {});
 }
 
@@ -112,8 +122,12 @@ export function projectFields(draft, wrong, changed, id, {brief = false} = {}) {
     @input=${(event) => { draft[key] = event.target.value; }} @change=${() => more.change?.()}>`;
   const number = (key, most) => (a) => html`<input id=${a.id} type="number" min="1" max=${most} step="1" .value=${String(draft[key])}
     aria-describedby=${a.by} aria-invalid=${a.invalid} @input=${(event) => { draft[key] = event.target.valueAsNumber; }}>`;
-  const kb = async () => { await lookForKb(draft); changed(); };
-  if (!draft.lists) readLists(draft, changed);
+  const kb = async () => {
+    if (brief) suit(draft);
+    await lookForKb(draft);
+    changed();
+  };
+  if (!draft.lists) readLists(draft, changed, (name) => { if (brief && !draft.kb) { draft.kb = name; kb(); } });
   return html`
     ${field({id: `${id}-name`, label: 'Name', wrong: wrong.name}, text('name', {first: true}))}
     <datalist id=${`${id}-kbs`}>${draft.lists.kbs.map((name) => html`<option value=${name}></option>`)}</datalist>
@@ -121,6 +135,8 @@ export function projectFields(draft, wrong, changed, id, {brief = false} = {}) {
       ${draft.lists.kbs.length ? html`This server has ${draft.lists.kbs.slice(0, 8).map((name, at) => html`${at ? ', ' : ''}<code>${name}</code>`)}${draft.lists.kbs.length > 8 ? ' and others' : ''}.` : nothing}
       Without one, mentions can be marked but not linked.`}, text('kb', {list: `${id}-kbs`, change: kb}))}
     ${kbNote(draft, wrong.kb)}
+    ${brief && draft.recipe === OF_PHENOTYPES.recipe ? html`<p class="hint">Suggestions come from the recipe <code>${draft.untrained}</code>, and
+      <code>${draft.recipe}</code> learns: it serves letters, and few documents. Others can be chosen below.</p>` : nothing}
     ${brief ? folded(draft, wrong, others(draft, wrong, changed, id, {text, number})) : others(draft, wrong, changed, id, {text, number})}`;
 }
 
