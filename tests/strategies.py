@@ -106,7 +106,7 @@ def mentions(
         signals=draw(st.dictionaries(keys, st.floats(allow_nan=False, allow_infinity=False), max_size=2)),
         group=draw(st.sampled_from(["", "g1"])),
         assertion=draw(st.sampled_from(["", "negated", "family"])),
-        meta=draw(metas),
+        meta=draw(metas | st.just({"denied": True})),
         terminology=draw(st.sampled_from(["", "hpo"])),
     )
 

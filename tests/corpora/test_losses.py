@@ -97,7 +97,8 @@ def mention(draw: st.DrawFn, text: str, starts: list[int], title: str) -> Mentio
         probability=draw(st.sampled_from([None, 0.25, 0.1234567890123])),
         signals=draw(st.sampled_from([{}, {"detect": 0.5}])),
         group=draw(st.sampled_from(["", "g"])),
-        meta=draw(st.sampled_from([{}, {"author": "a"}])),
+        assertion=draw(st.sampled_from(["", "negated", "family"])),
+        meta=draw(st.sampled_from([{}, {"author": "a"}, {"denied": True}, {"author": "a", "denied": True}])),
         terminology=draw(st.sampled_from(["", "hpo"])),
     )
 

@@ -15,13 +15,15 @@ from typing import Any
 
 from linnet.corpora.plain_text import BREAKS
 from linnet.corpora.relations import are_relations, bare, pairs, relations
-from linnet.data import Document, Mention, Passage, by_position
+from linnet.corpora.said import is_denied
+from linnet.data import DENIED, Document, Mention, Passage, by_position
 
 __all__ = ["CARRIED", "KINDS", "fitted", "kept", "lost", "present"]
 
 OTHERS = "relations other than of two concepts"
 BARE = "ids, roles and meta of relations"
 AS_WRITTEN = "conjuncts and ids as written"
+DENIALS = "what relatives do not have"
 # How a corpus writes several ids of one mention (`linnet.corpora.ids`): more than our record of them needs.
 SPELLINGS = frozenset({"conjuncts", "separator", "ids"})
 
@@ -75,8 +77,9 @@ KINDS: Mapping[str, Callable[[Document], int]] = {
     "groups": _mentions(lambda mention: mention.group),
     "terminologies": _mentions(lambda mention: mention.terminology),
     "assertions": _mentions(lambda mention: mention.assertion),
+    DENIALS: _mentions(is_denied),
     AS_WRITTEN: _mentions(lambda mention: mention.meta.keys() & SPELLINGS),
-    "mention meta": _mentions(lambda mention: mention.meta.keys() - SPELLINGS),
+    "mention meta": _mentions(lambda mention: any(_meta_kind(mention, key) == "mention meta" for key in mention.meta)),
 }
 CARRIED = ("line breaks", "passages")  # what a format with ``carry`` holds in part; `fitted` counts the rest
 
@@ -214,14 +217,17 @@ def _reduce(mention: Mention, holds: frozenset[str]) -> Mention:
         "terminologies": {"terminology": ""},
         "assertions": {"assertion": ""},
     }
+    out = holds if "assertions" in holds else holds - {DENIALS}  # which is a word more to one of them
     changes: dict[str, Any] = {}
     for kind, fields in empty.items():
         if kind not in holds:
             changes |= fields
     if mention.meta:
-        changes["meta"] = {key: value for key, value in mention.meta.items() if _meta_kind(key) in holds}
+        changes["meta"] = {key: value for key, value in mention.meta.items() if _meta_kind(mention, key) in out}
     return replace(mention, **changes) if changes else mention
 
 
-def _meta_kind(key: str) -> str:
+def _meta_kind(mention: Mention, key: str) -> str:
+    if key == DENIED and is_denied(mention):
+        return DENIALS
     return AS_WRITTEN if key in SPELLINGS else "mention meta"

@@ -27,7 +27,8 @@ from typing import Any, NamedTuple, TypeAlias
 from urllib.parse import quote
 
 from linnet.corpora.hospital import NONE, TERMINOLOGIES, clean, prefix_of, resource_of, surface
-from linnet.data import DENIED, Document, Mention
+from linnet.corpora.said import is_denied
+from linnet.data import Document, Mention
 
 __all__ = ["HL7", "UNKNOWN", "Note", "Resource", "finding", "identity", "kind_of", "mapped"]
 
@@ -91,7 +92,7 @@ def kind_of(id: str, mention: Mention, chosen: Mapping[str, str]) -> str:
     if resource == NONE or (mention.assertion == "hypothetical" and not drug):
         return ""
     if mention.assertion == "family":
-        return "" if drug or mention.meta.get(DENIED) else FAMILY
+        return "" if drug or is_denied(mention) else FAMILY
     return resource
 
 

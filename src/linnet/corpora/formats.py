@@ -52,7 +52,7 @@ ALL = (
     | {"abbreviations", "reviewed spans", "relations", "relations other than of two concepts"}
     | {"ids, roles and meta of relations", "conjuncts and ids as written", "discontinuous mentions", "mention ids"}
     | {"several types", "alternatives", "sources other than gold", "candidates", "probabilities", "signals", "groups"}
-    | {"terminologies", "assertions", "mention meta"}
+    | {"terminologies", "assertions", "what relatives do not have", "mention meta"}
 )
 # Of meta what they have a place for: their ``carry`` says which keys that is.
 HELD_IN_HOSPITALS = (
@@ -159,7 +159,7 @@ FORMATS: dict[str, Format] = {
         "fhir:write",
         (".fhir",),
         options=("rows",),
-        holds=HELD_IN_HOSPITALS,
+        holds=HELD_IN_HOSPITALS | {"what relatives do not have"},
         carry="fhir:carried",
         gains=(("text", "texts"),),
     ),
