@@ -28,6 +28,13 @@ def ids(out: str) -> set[str]:
     return {id for doc in lines(out) for mention in doc["mentions"] for id in mention["concepts"]}  # type: ignore[attr-defined]
 
 
+def test_what_relatives_do_not_have_is_shown_as_that(run: Run, recipe: Path) -> None:
+    done = run("link", "No family history of seizures.", "--pipeline", recipe, "--only", "family")
+    assert "family (denied)" in done.out
+    done = run("link", "Mother has seizures.", "--pipeline", recipe, "--only", "family")
+    assert ("family" in done.out, "denied" in done.out) == (True, False)
+
+
 def test_a_text_becomes_a_table(run: Run, recipe: Path) -> None:
     done = run("link", NOTE, "--pipeline", recipe)
     assert done.code == 0

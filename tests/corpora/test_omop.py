@@ -17,7 +17,8 @@ from linnet import __version__
 from linnet.corpora import fitting, read, write
 from linnet.corpora.omop import HASHED, NOTE, NOTE_NLP, note_number, write_notes
 from linnet.corpora.omop import write as write_omop
-from linnet.data import ASSERTIONS, Document, Mention, Span
+from linnet.corpora.said import SAID, understood
+from linnet.data import Document, Mention, Span
 from linnet.errors import FormatError, LinnetError, LinnetWarning
 
 DATE = "2026-01-31T08:00:00Z"
@@ -49,10 +50,10 @@ def test_what_is_written() -> None:
 
 
 @pytest.mark.parametrize(
-    ("assertion", "told"),
+    ("words", "told"),
     list(
         zip(
-            ["", *ASSERTIONS],
+            ["", *SAID],
             [
                 ("", "", ""),
                 ("Y", "Present", ""),
@@ -61,13 +62,14 @@ def test_what_is_written() -> None:
                 ("N", "", "Subject=family"),
                 ("N", "", "Conditional=true"),
                 ("Y", "Past", "History=true"),
+                ("N", "", "Negation=true;Subject=family"),
             ],
             strict=True,
         )
     ),
 )
-def test_what_the_text_says_of_a_term(assertion: Any, told: tuple[str, str, str]) -> None:
-    [row] = table([Document("7", "No fits.", mentions=(Mention(3, 7, concepts=("A:1",), assertion=assertion),))])
+def test_what_the_text_says_of_a_term(words: str, told: tuple[str, str, str]) -> None:
+    [row] = table([Document("7", "No fits.", mentions=(Mention(3, 7, concepts=("A:1",), **understood(words)),))])
     exists, temporal, modifier = told
     assert (row["term_exists"], row["term_temporal"]) == (exists, temporal)
     assert row["term_modifiers"] == ";".join(filter(None, [modifier, "code=A:1"]))

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from linnet.corpora import FORMATS, WRITABLE, fitting, write
+from linnet.corpora import FORMATS, WRITABLE, fitting, mentions_csv, read, write
+from linnet.corpora.frames import to_dicts
+from linnet.corpora.said import understood
 from linnet.data import Document, Mention
 
 TEXT = "No family history of gout. Mother has migraine."
@@ -39,3 +42,27 @@ def test_what_is_lost_is_announced(name: str) -> None:
     list(fitting([DOC], name, dropped))
     assert dropped["what relatives do not have"] == 1
     assert not dropped["mention meta"]
+
+
+@pytest.mark.parametrize("name", ["csv", "xlsx", "html"])
+def test_tables_and_pages_give_it_back(name: str, tmp_path: Path) -> None:
+    if name == "xlsx":
+        pytest.importorskip("openpyxl")
+    path = tmp_path / f"f.{name}"
+    dropped = converted(name, path)
+    assert not dropped.keys() & {"mention meta", "what relatives do not have"}
+    texts = [replace(DOC, mentions=None)]
+    [doc] = mentions_csv.read_mentions(path, texts) if name == "csv" else read(path, format=name)
+    assert [(mention.assertion, dict(mention.meta)) for mention in doc.mentions or ()] == [
+        ("family", {"denied": True}),
+        ("family", {}),
+    ]
+
+
+def test_rows_say_it() -> None:
+    assert [row["assertion"] for row in to_dicts(DOC)] == ["family (denied)", "family"]
+
+
+def test_what_is_no_assertion_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"expected one of affirmed, .*family \(denied\), found 'denied'"):
+        understood("denied")

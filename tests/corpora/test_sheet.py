@@ -19,7 +19,8 @@ from linnet.corpora import fitting, read, write
 from linnet.corpora.corrected import read_corrected
 from linnet.corpora.faults import Faults
 from linnet.corpora.mention_table import COLUMNS, ROOM
-from linnet.data import ASSERTIONS, Concept, Document, Mention, Name, Span, by_position
+from linnet.corpora.said import SAID
+from linnet.data import Concept, Document, Mention, Name, Span, by_position
 from linnet.errors import DataError, FormatError, LinnetError
 from linnet.kb import KnowledgeBase
 from linnet.kb.build import build
@@ -99,7 +100,7 @@ def test_a_sheet_can_be_read_and_filtered(tmp_path: Path, kb: KnowledgeBase) -> 
     rules = {str(rule.sqref)[0]: rule for rule in sheet.data_validations.dataValidation}
     asked = [COLUMNS[ord(letter) - ord("A")] for letter in rules]
     assert asked == ["context", "names", "assertion", "correct", "right_concept"]
-    formulas = ["FALSE", "FALSE", f'"{",".join(ASSERTIONS)}"', '"yes,no"', None]
+    formulas = ["FALSE", "FALSE", f'"{",".join(SAID)}"', '"yes,no"', None]
     assert [rule.formula1 for rule in rules.values()] == formulas
     assert "This is not read" in rules["G"].error
     assert book["texts"].sheet_state == "hidden"

@@ -17,6 +17,7 @@ import pytest
 
 from linnet.codec import dumps
 from linnet.corpora import write
+from linnet.corpora.said import said
 from linnet.data import JSON, Concept, Document, Mention, Name
 from linnet.errors import FormatError, LinnetError
 from linnet.kb.build import build
@@ -41,6 +42,7 @@ def made(count: int, seed: int = 1) -> list[Document]:
                 probability=draw.choice((None, 0.25, 0.5, 0.875)),
                 calibration="joint",
                 assertion=draw.choice(ASSERTIONS),
+                meta=draw.choice([{}, {"denied": True}]),
             )
             for start in (0, 5, 11)
             if draw.random() < 0.6
@@ -75,7 +77,7 @@ def found(doc: Document, asked: Asked) -> list[Mention]:
         mention
         for mention in doc.mentions or ()
         if (asked.above is None or (mention.probability is not None and mention.probability >= asked.above))
-        and (not asked.only or mention.assertion in asked.only)
+        and (not asked.only or said(mention) in asked.only)
     ]
 
 
@@ -157,7 +159,7 @@ def test_one_document(linked: Linked) -> None:
     doc = next(doc for doc in DOCS if doc.mentions and doc.mentions[0].concepts)
     rows = linked.document(doc.id).rows()
     assert rows == sorted(
-        (m.start, m.end, doc.surface(m), id, m.probability, m.assertion)
+        (m.start, m.end, doc.surface(m), id, m.probability, said(m))
         for m in doc.mentions or ()
         for id in m.concepts or ()
     )
@@ -259,8 +261,11 @@ def test_what_are_no_linked_documents(tmp_path: Path, content: str, said: str) -
 
 
 def test_folders_without_any(tmp_path: Path) -> None:
-    for path, said in ((tmp_path, "holds no linked documents"), (tmp_path / "no", "there is no such file or folder")):
-        with pytest.raises(FormatError, match=said):
+    for path, problem in (
+        (tmp_path, "holds no linked documents"),
+        (tmp_path / "no", "there is no such file or folder"),
+    ):
+        with pytest.raises(FormatError, match=problem):
             Linked(path)
     (tmp_path / "a.jsonl").write_text(dumps(DOCS[0]) + "\n")
     if os.geteuid():  # root may write anywhere

@@ -57,6 +57,7 @@ def test_what_is_known_of_a_span(kb: KnowledgeBase) -> None:
     doc = made(kb)(TEXT)
     known = doc.ents[0]._.linnet
     assert (known["id"], known["name"], known["assertion"]) == ("HP:0004322", "Short stature", "negated")
+    assert (known["denied"], made(kb)("No family history of seizures.").ents[0]._.linnet["denied"]) == (False, True)
     assert known["candidates"][0] == {"id": "HP:0004322", "name": "Short stature", "score": known["probability"]}
     assert TEXT[known["start"] : known["end"]] == "short stature"
     assert doc[1:3]._.linnet == known, "a span that somebody else made of the same words"

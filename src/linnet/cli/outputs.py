@@ -15,6 +15,7 @@ from linnet.cli.common import say_lost, table
 from linnet.cli.terminal import say
 from linnet.cli.written import remember
 from linnet.corpora import FORMATS, check_place, fitting, write_beside, writer_options_of
+from linnet.corpora.said import said
 from linnet.data import Document
 from linnet.errors import LinnetError
 from linnet.frozen import EMPTY
@@ -216,7 +217,7 @@ def _rows(doc: Document, kb: KnowledgeBase | Terminologies) -> Iterator[dict[str
             yield {
                 "text": surface,
                 "terminology": mention.terminology,
-                "assertion": mention.assertion,
+                "assertion": said(mention),
                 "concept": id,
                 "name": kb[kb.row(id)].name if id in kb else "",
                 "probability": probability + mark,

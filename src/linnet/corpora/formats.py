@@ -58,7 +58,8 @@ ALL = (
 HELD_IN_HOSPITALS = (
     LINKS
     | {"types", "several types", "several concepts", "discontinuous mentions", "sources other than gold"}
-    | {"probabilities", "terminologies", "assertions", "document meta", "line breaks", "documents not looked at"}
+    | {"probabilities", "terminologies", "assertions", "what relatives do not have"}
+    | {"document meta", "line breaks", "documents not looked at"}
 ) - {"texts"}
 
 FORMATS: dict[str, Format] = {
@@ -111,7 +112,7 @@ FORMATS: dict[str, Format] = {
         holds=(
             ANNOTATIONS
             | {"several types", "discontinuous mentions", "sources other than gold", "probabilities", "terminologies"}
-            | {"assertions"}
+            | {"assertions", "what relatives do not have"}
         )
         - {"mentions not linked", "texts", "documents without mentions"},
         carry="mention_table:carried",
@@ -125,7 +126,8 @@ FORMATS: dict[str, Format] = {
         alone=True,
         holds=(
             ANNOTATIONS
-            | {"line breaks", "several types", "discontinuous mentions", "probabilities", "terminologies", "assertions"}
+            | {"line breaks", "several types", "discontinuous mentions", "probabilities", "terminologies"}
+            | {"assertions", "what relatives do not have"}
         )
         - {"mentions not linked"},
         carry="mention_table:carried",
@@ -151,7 +153,8 @@ FORMATS: dict[str, Format] = {
         alone=True,
         holds=ANNOTATIONS
         | {"documents not looked at", "line breaks", "several types", "discontinuous mentions"}
-        | {"alternatives", "groups", "sources other than gold", "probabilities", "terminologies", "assertions"},
+        | {"alternatives", "groups", "sources other than gold", "probabilities", "terminologies"}
+        | {"assertions", "what relatives do not have"},
         asked=True,
     ),
     "fhir": Format(
@@ -159,7 +162,7 @@ FORMATS: dict[str, Format] = {
         "fhir:write",
         (".fhir",),
         options=("rows",),
-        holds=HELD_IN_HOSPITALS | {"what relatives do not have"},
+        holds=HELD_IN_HOSPITALS,
         carry="fhir:carried",
         gains=(("text", "texts"),),
     ),

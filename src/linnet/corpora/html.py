@@ -14,6 +14,7 @@ from collections.abc import Collection, Container, Iterable, Iterator, Mapping, 
 from typing import Any, Protocol, TextIO
 
 from linnet.corpora.counting import utf16_units
+from linnet.corpora.said import said
 from linnet.data import Candidates, Concept, Document, Mention, by_position
 from linnet.errors import DataError, UnknownConceptError
 from linnet.text.web import asset, escape, island, page
@@ -128,7 +129,7 @@ def _mention(mention: Mention, units: Sequence[int], shelf: _Shelf) -> dict[str,
     value: dict[str, Any] = {"s": [[units[start], units[end]] for start, end in mention.spans]}
     if mention.concepts is not None:
         value["c"] = mention.concepts
-    others = {"t": mention.types, "v": mention.terminology, "g": mention.group, "as": mention.assertion}
+    others = {"t": mention.types, "v": mention.terminology, "g": mention.group, "as": said(mention)}
     value |= {key: item for key, item in others.items() if item}
     if mention.source != "pred":
         value["o"] = mention.source

@@ -18,6 +18,7 @@ from linnet.corpora.counting import Offsets
 from linnet.corpora.extras import restored
 from linnet.corpora.html import Concepts, write_html
 from linnet.corpora.layout import hull
+from linnet.corpora.said import understood
 from linnet.data import Candidates, Document, Mention, Rows, Span
 from linnet.errors import DataError, FormatError
 from linnet.text.files import open_text, shown
@@ -88,7 +89,7 @@ def _mention(node: Node, offsets: Offsets) -> Mention:
         calibration=cast("Any", node.text("k", "")),
         group=node.text("g", ""),
         terminology=node.text("v", ""),
-        assertion=cast("Any", node.text("as", "")),
+        **understood(node.text("as", "")),
     )
 
 

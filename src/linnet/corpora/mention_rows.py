@@ -28,7 +28,8 @@ from linnet.corpora.ids import to_curie
 from linnet.corpora.layout import hull
 from linnet.corpora.mention_table import UNCALIBRATED, clip, join, split
 from linnet.corpora.names import namer
-from linnet.data import ASSERTIONS, Document, Mention, Rows, Span, by_position
+from linnet.corpora.said import said, understood
+from linnet.data import Document, Mention, Rows, Span, by_position
 from linnet.errors import DataError, FormatError, UnknownConceptError, did_you_mean
 from linnet.kb import KnowledgeBase
 from linnet.kb.successors import successor
@@ -145,7 +146,7 @@ class Table:
         try:
             spans, moved = self._spans(row, doc, marked)
             start, end, parts = hull(spans)
-            concepts = self._concepts(row)
+            concepts, told = self._concepts(row), _said(row.cells)
             mention = Mention(
                 start,
                 end,
@@ -155,8 +156,8 @@ class Table:
                 concepts=concepts,
                 **_probability(row.cells),
                 terminology=row.cells.get("terminology", "") or self._holder(concepts),
-                assertion=_assertion(row.cells),
-                meta={"columns": row.others} if row.others else {},
+                assertion=told.get("assertion", ""),
+                meta=told.get("meta", {}) | ({"columns": row.others} if row.others else {}),
             )
         except (DataError, ValueError) as error:
             raise self.fault(row, str(error)) from error
@@ -175,7 +176,7 @@ class Table:
         same = [cells for cells in before if _had(cells, mention)]
         changes = {
             CONCEPT: not same,
-            ASSERTION: mention.assertion not in map(_said_assertion, same or before),
+            ASSERTION: said(mention) not in map(_said_assertion, same or before),
             PLACE: moved or (self.found is not None and not found),
         }
         unchanged = UNCHANGED if self.found is None else ALL_UNCHANGED
@@ -359,11 +360,11 @@ def _said_assertion(cells: Mapping[str, str]) -> str:
     return cells.get("assertion", "").strip().casefold()
 
 
-def _assertion(cells: Mapping[str, str]) -> Any:
-    said = _said_assertion(cells)
-    if said and said not in ASSERTIONS:
-        raise ValueError(f"column assertion: expected one of {', '.join(ASSERTIONS)}, found {said!r}")
-    return said
+def _said(cells: Mapping[str, str]) -> dict[str, Any]:
+    try:
+        return understood(_said_assertion(cells))
+    except ValueError as error:
+        raise ValueError(f"column assertion: {error}") from None
 
 
 def _types(row: Row) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple, TypeAlias
 
+from linnet.corpora.said import said
 from linnet.data import Document, Mention, Span
 from linnet.text.sentences import split_sentences
 
@@ -105,7 +106,7 @@ TABLE = (
     Column("context", _context, 64, wrap=True),
     Column("concepts", lambda one: join(one.concepts), 16),
     Column("names", _names, 30, wrap=True),
-    Column("assertion", lambda one: one.mention.assertion, 12),
+    Column("assertion", lambda one: said(one.mention), 14),
     Column("probability", _probability, 11),
     Column("correct", lambda _: "", 9, by_hand=True),
     Column("right_concept", lambda _: "", 24, wrap=True, by_hand=True),

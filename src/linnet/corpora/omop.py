@@ -26,7 +26,8 @@ from typing import TextIO
 from linnet import __version__
 from linnet.corpora.athena import UNMAPPED, Athena, Mapped
 from linnet.corpora.hospital import PATIENT, Faulty, clean, day_of, moment, stated, surface, unread_day
-from linnet.data import Assertion, Document, Mention
+from linnet.corpora.said import NO_RELATIVE, said
+from linnet.data import Document, Mention
 from linnet.errors import LinnetError
 from linnet.frozen import EMPTY
 from linnet.reporter import warn
@@ -53,13 +54,14 @@ NUMBER = "note_id"
 HASHED = 1 << 62  # numbers from here on are hashes: nobody numbers so many notes
 LONGEST, MODIFIERS, SOURCE_VALUE = 250, 2000, 50  # characters that columns hold
 DECIMALS = 4
-# assertion -> term_exists, term_temporal, and what of it term_modifiers says
-TOLD: dict[Assertion, tuple[str, str, str]] = {
+# what the text says -> term_exists, term_temporal, and what of it term_modifiers says
+TOLD: dict[str, tuple[str, str, str]] = {
     "": ("", "", ""),
     "affirmed": ("Y", "Present", ""),
     "negated": ("N", "Present", "Negation=true"),
     "uncertain": ("N", "Present", "Uncertain=true"),
     "family": ("N", "", "Subject=family"),
+    NO_RELATIVE: ("N", "", "Negation=true;Subject=family"),
     "hypothetical": ("N", "", "Conditional=true"),
     "historical": ("Y", "Past", "History=true"),
 }
@@ -179,7 +181,7 @@ class _Rows:
     def _row(
         self, doc: Document, mention: Mention, note: int, modifiers: str, source: int, standard: int
     ) -> list[object]:
-        exists, temporal, _ = TOLD[mention.assertion]
+        exists, temporal, _ = TOLD[said(mention)]
         day, time = self._when.date().isoformat(), self._when.strftime("%Y-%m-%d %H:%M:%S")
         system, snippet = self._system, self._snippet(doc, mention)
         variant = surface(doc, mention)
@@ -211,7 +213,7 @@ def _modifiers(mention: Mention, id: str, document: str) -> str:
         "parts": ",".join(f"{start}-{end}" for start, end in mention.parts),  # last, for there may be too many
     }
     pairs = [f"{name}={SEPARATORS.sub(' ', clean(value))}" for name, value in told.items() if value]
-    asserted = TOLD[mention.assertion][2]
+    asserted = TOLD[said(mention)][2]
     return _cut(";".join([*filter(None, [asserted]), *pairs]), MODIFIERS)
 
 

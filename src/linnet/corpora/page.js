@@ -12,7 +12,7 @@ const SOURCES = { gold: "gold standard", user: "marked by a person", pred: "pred
 const MARKS = { gold: "G", user: "U", pred: "" };
 const SAID = { // what the text says of a finding: how it is marked, and what the mark means
   negated: ["no", "negated"], uncertain: ["maybe", "uncertain"], family: ["family", "of a relative"],
-  hypothetical: ["if", "may come"], historical: ["past", "is over"],
+  hypothetical: ["if", "may come"], historical: ["past", "is over"], "family (denied)": ["no relative", "of no relative"],
 };
 const CALIBRATION = {
   joint: "calibrated: chance that marked words and concept are both right",

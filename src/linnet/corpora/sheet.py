@@ -20,7 +20,8 @@ from linnet.corpora.faults import STOP, Faults
 from linnet.corpora.mention_rows import FOUND, Row, Table
 from linnet.corpora.mention_table import COLUMNS, ROOM, TABLE, Cell, Column, clip, tabled
 from linnet.corpora.names import namer
-from linnet.data import ASSERTIONS, Document, Rows
+from linnet.corpora.said import SAID
+from linnet.data import Document, Rows
 from linnet.errors import DataError, FormatError
 from linnet.text.cells import column_places
 from linnet.text.files import shown
@@ -40,7 +41,7 @@ TOLD = {  # columns -> the values that people choose from, if they do, and what 
         (),
         "If concepts are wrong, the right id or name: HP:0001250 or Seizure; several with | between; NIL: none.",
     ),
-    "assertion": (ASSERTIONS, "What the text says of it. Choose another if that is wrong."),
+    "assertion": (SAID, "What the text says of it. Choose another if that is wrong."),
 }
 
 

@@ -25,6 +25,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from linnet.corpora.said import NO_RELATIVE
+from linnet.data import DENIED
 from linnet.errors import FormatError, LinnetError, MissingExtraError
 from linnet.home import sweep_folders
 
@@ -32,7 +34,7 @@ __all__ = ["Shards", "connected", "literal", "make_index", "quoted", "shards_of"
 
 logger = logging.getLogger(__name__)
 
-VERSION = 2
+VERSION = 3
 INDEX, STATE, MANIFEST = ".index", "state.json", "manifest.json"
 OURS = {"mentions.parquet", "documents.parquet", "concepts.parquet", STATE}
 TRIES = 3  # to put an index in its place while others do
@@ -40,7 +42,8 @@ MEMORY = "2GB"  # that DuckDB may take before it sorts on disk
 LONGEST = 64 << 20  # bytes of one document; DuckDB takes twice that for each thread that reads
 THREADS = 4
 MENTION = (
-    'STRUCT("start" INTEGER, "end" INTEGER, "text" VARCHAR, concepts VARCHAR[], probability DOUBLE, assertion VARCHAR)'
+    'STRUCT("start" INTEGER, "end" INTEGER, "text" VARCHAR, concepts VARCHAR[], probability DOUBLE, assertion VARCHAR, '
+    "meta JSON)"
 )
 FIELDS = {"id": "VARCHAR", "meta": "JSON", "mentions": f"{MENTION}[]"}
 ROWS = 32_768  # of a row group: what is skipped or read as one
@@ -209,11 +212,13 @@ def _load_json(connection: Any, shards: Shards) -> None:
     [(without,)] = connection.execute("SELECT count(*) FROM given WHERE id IS NULL").fetchall()
     if without:
         raise FormatError(shards.documents[0].parent, f"{without:,} lines have no id: these are no linked documents")
-    connection.execute("""
+    connection.execute(f"""
         CREATE VIEW documents AS SELECT doc, id, meta::VARCHAR AS meta, coalesce(len(mentions), 0)::INTEGER AS mentions
         FROM given;
         CREATE VIEW mentions AS SELECT unnest(m.concepts) AS concept, doc, mention, m."start" AS "start",
-            m."end" AS "end", m."text" AS "text", m.probability AS probability, coalesce(m.assertion, '') AS assertion
+            m."end" AS "end", m."text" AS "text", m.probability AS probability,
+            CASE WHEN m.assertion = 'family' AND json_extract(m.meta, '$.{DENIED}')::VARCHAR = 'true'
+                THEN '{NO_RELATIVE}' ELSE coalesce(m.assertion, '') END AS assertion
         FROM (SELECT doc, unnest(mentions) AS m, unnest(range(len(mentions)))::INTEGER AS mention FROM given)
     """)
 

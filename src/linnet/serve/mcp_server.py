@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, TypeVar
 from pydantic import BaseModel, Field
 
 from linnet import __version__
+from linnet.corpora.said import said
 from linnet.errors import LinnetError, MissingExtraError
 from linnet.kb import KnowledgeBase
 from linnet.kb.paths import path_between, path_up
@@ -51,7 +52,8 @@ class MentionFound(BaseModel):
     """A mention, as offsets in code points, and the concepts that it was linked to: none where nothing fits.
 
     ``probability`` is how often such answers are right if ``calibrated``; else it only ranks them. ``assertion`` says
-    whether the text affirms it, negates it, speaks of a relative …; empty if nobody looked.
+    whether the text affirms it, negates it, speaks of a relative, or says "family (denied)" that no
+    relative has it …; empty if nobody looked.
     """
 
     start: int
@@ -121,7 +123,7 @@ class _Tools:
                 concepts=[Step(id=id, name=self.kb[id].name) for id in mention.concepts or ()],
                 probability=mention.probability,
                 calibrated=bool(mention.calibration),
-                assertion=mention.assertion,
+                assertion=said(mention),
             )
             for mention in (doc.mentions or ())[:MOST_MENTIONS]
         ]

@@ -8,6 +8,7 @@ from typing import Any, TypedDict
 from spacy.tokens import Doc, Span
 
 from linnet.corpora.names import Remembering, namer
+from linnet.corpora.said import is_denied
 from linnet.data import Candidates, Mention
 from linnet.kb import KnowledgeBase
 
@@ -38,6 +39,7 @@ class Link(TypedDict):
     probability: float | None
     calibration: str
     assertion: str
+    denied: bool
     start: int
     end: int
     parts: list[list[int]]
@@ -64,6 +66,7 @@ class Describer:
             "probability": mention.probability,
             "calibration": mention.calibration,
             "assertion": mention.assertion,
+            "denied": is_denied(mention),
             "start": mention.start,
             "end": mention.end,
             "parts": [[start, end] for start, end in mention.spans],
