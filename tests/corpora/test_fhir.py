@@ -23,6 +23,8 @@ from linnet.corpora.fhir_resources import identity
 from linnet.data import ASSERTIONS, Document, Mention, Span
 from linnet.errors import FormatError, LinnetError, LinnetWarning
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*unknown patient")
+
 DATE = "2026-01-31"
 FITS = Mention(3, 7, types=("Phenotype",), concepts=("HP:0001250",), probability=0.97, assertion="negated")
 DOC = Document("7", "No fits.", mentions=(FITS,), meta={"patient_id": "Patient/4", "date": "2020-05-01"})
@@ -220,6 +222,13 @@ def test_what_is_left_out_is_counted() -> None:
     dropped.clear()
     [_] = fitting([doc], "fhir", dropped, {"text": True, "resources": {"NCBIGene": "Observation"}})
     assert (dropped["texts"], dropped["mentions"]) == (0, 2)
+
+
+def test_notes_without_a_patient_are_told() -> None:
+    with pytest.warns(
+        LinnetWarning, match="1 notes have no patient_id in their meta: their subject is an unknown patient"
+    ):
+        resources([DOC, Document("8", "Well.")])
 
 
 def test_ids_stay_and_are_one_for_each() -> None:

@@ -15,6 +15,8 @@ import pytest
 
 import linnet
 from linnet.corpora import read
+from linnet.corpora.fhir import carried
+from linnet.corpora.hospital import PATIENT, day_of, stated
 from linnet.data import Document
 from linnet.errors import FormatError, LinnetError, LinnetWarning
 
@@ -80,6 +82,43 @@ def test_a_csv_of_notes(tmp_path: Path, cut: str, name: str) -> None:
     options = {"columns": {"id": "patient_id", "text": "note_id"}}
     [first, last] = read(tmp_path / name, format="table", options=options)
     assert (first.id, first.text, last.id, dict(last.meta)) == ("4", "7", "n:2", {})
+
+
+@pytest.mark.parametrize(
+    "header", ["Note ID;Patient ID;Datum;Text", "note-id;patient-id;Datum;TEXT", "NoteID;PatientId;Datum;text"]
+)
+def test_names_of_columns_as_people_write_them(tmp_path: Path, header: str) -> None:
+    (tmp_path / "x.csv").write_text(f"{header}\nN1;P1;2024-03-05;Fits.\n")
+    [doc] = read(tmp_path / "x.csv", format="table")
+    assert (doc.id, doc.text, stated(doc, PATIENT), day_of(doc)) == ("N1", "Fits.", "P1", "")
+    [doc] = read(tmp_path / "x.csv", format="table", options={"columns": {"date": "Datum"}})
+    assert (stated(doc, PATIENT), day_of(doc)) == ("P1", "2024-03-05")
+    assert list(carried(doc).meta.values()) == ["P1", "2024-03-05"], "FHIR has a place for them"
+
+
+def test_columns_that_nothing_reads_are_told_where_none_is_an_id(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("Nr;Patient;Datum;Text\nN1;P1;2024;Fits.\n")
+    said = r"x\.csv: no column is called like an id, documents are called x:1, x:2 …; nothing reads 'Nr', 'Datum': name"
+    with pytest.warns(LinnetWarning, match=said):
+        [doc] = read(tmp_path / "x.csv", format="table")
+    assert doc.id == "x:1"
+    (tmp_path / "x.csv").write_text("Patient;Text\nP1;Fits.\n")
+    [doc] = read(tmp_path / "x.csv", format="table")  # no warning: all is read
+
+
+@pytest.mark.parametrize("name", ["x.csv", "x.jsonl"])
+def test_columns_of_patient_and_date_can_be_named(tmp_path: Path, name: str) -> None:
+    row = {"nr": "N1", "fall": "P1", "am": "2024-03-05", "text": "Fits."}
+    as_csv = "".join(f"{','.join(cells)}\n" for cells in (row, row.values()))
+    (tmp_path / name).write_text(as_csv if name == "x.csv" else json.dumps(row))
+    options = {"columns": {"id": "nr", "patient": "fall", "date": "am"}}
+    [doc] = read(tmp_path / name, format="table", options=options)
+    assert doc == Document("N1", "Fits.", meta={"patient_id": "P1", "note_date": "2024-03-05"})
+    (tmp_path / name).write_text(
+        as_csv.replace("nr", "Patient ID") if name == "x.csv" else json.dumps(row | {"Patient ID": 7})
+    )
+    with pytest.raises(FormatError, match="has a column 'Patient ID' beside the one that --columns gives for that"):
+        list(read(tmp_path / name, format="table", options={"columns": {"patient": "fall"}}))
 
 
 def test_a_csv_of_notes_that_is_none(tmp_path: Path) -> None:
@@ -167,7 +206,7 @@ def test_columns_are_chosen(tmp_path: Path) -> None:
     [
         ({"a": ["x"], "b": ["y"]}, {}, r"which column is the text\? its columns are 'a', 'b'; say it: --columns"),
         ({"note": ["x"]}, {"text": "Note"}, r"has no column 'Note' \(for the text\); its columns are 'note'; did you"),
-        ({"note": ["x"]}, {"txt": "note"}, "columns are given for text and id, not for 'txt'"),
+        ({"note": ["x"]}, {"txt": "note"}, "columns are given for text, id, patient and date, not for 'txt'"),
         ({"text": [1]}, {}, "row 1: the text is of type int"),
         ({"text": [b"\xff"]}, {}, "row 1: the text is not UTF-8"),
         (

@@ -61,7 +61,8 @@ Columns = Annotated[
     str | None,
     typer.Option(
         metavar="id=ID,text=NOTE",
-        help="Columns of a table or query with id and text; default: those with usual names (docs/inputs.md).",
+        help="Columns of a table or query with id, text, patient and date; default: those with usual names "
+        "(docs/inputs.md).",
     ),
 ]
 Query = Annotated[

@@ -21,7 +21,7 @@ from typing import Any, TextIO
 
 from linnet import __version__
 from linnet.corpora.fhir_resources import HL7, UNKNOWN, Note, Resource, finding, identity, kind_of
-from linnet.corpora.hospital import DATE, PATIENT, RESOURCES, Faulty, clean, day_of, moment, stated, unread_day
+from linnet.corpora.hospital import DATE, PATIENT, RESOURCES, Faulty, clean, day_of, folded, moment, stated, unread_day
 from linnet.corpora.names import namer
 from linnet.data import Document, Mention, Rows
 from linnet.errors import LinnetError, did_you_mean
@@ -74,11 +74,14 @@ def write(  # noqa: PLR0913 - the options of a format
             hint = did_you_mean(kind, RESOURCES)
             raise LinnetError(f"resources: {name} is {kind!r}, expected one of {', '.join(RESOURCES)}{hint}")
     maker = _Maker(namer(rows), made_by, moment(date).isoformat(), collection, text, systems, resources)
-    count, undated = 0, Faulty()
+    count, unowned, undated = 0, 0, Faulty()
     for doc in docs:
         out.write(JSON.encode(maker.bundle(doc)) + "\n")
         undated.add(unread_day(doc))
+        unowned += not stated(doc, PATIENT)
         count += 1
+    if unowned:
+        warn(f"{unowned:,} notes have no patient_id in their meta: their subject is an unknown patient")
     if undated.count:
         said = f"{undated.count:,} notes have a date that cannot be read, such as {undated.example!r}"
         warn(f"{said}: they and their findings are written without one; give it as 2026-01-31")
@@ -90,10 +93,10 @@ def write(  # noqa: PLR0913 - the options of a format
 
 def carried(doc: Document, *, resources: Mapping[str, str] = EMPTY, **_others: object) -> Document:
     """Return `doc` with the mentions and meta that a Bundle has a place for."""
-    kept = {name.lower() for name in (*PATIENT, *DATE)}
+    kept = {folded(name) for name in (*PATIENT, *DATE)}
     return replace(
         doc,
-        meta={key: value for key, value in doc.meta.items() if key.lower() in kept},
+        meta={key: value for key, value in doc.meta.items() if folded(key) in kept},
         mentions=tuple(mention for mention in doc.mentions or () if _kinds(mention, resources)),
     )
 

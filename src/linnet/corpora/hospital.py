@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
+from functools import lru_cache
 from typing import NamedTuple
 
 from linnet.data import Document, Mention
@@ -23,6 +24,7 @@ __all__ = [
     "Terminology",
     "clean",
     "day_of",
+    "folded",
     "moment",
     "prefix_of",
     "resource_of",
@@ -38,6 +40,7 @@ DATE = ("note_date", "date", "note_datetime")
 CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffe\uffff]")  # of no text that others take
 # Of ISO 8601, and of HL7 with a time behind it; ten digits are seconds, which date.fromisoformat takes for a day.
 DAY = re.compile(r"([0-9]{4})(-?)([0-9]{2})\2([0-9]{2})([0-9]{4}|[0-9]{6})?(?![0-9])")
+APART = re.compile(r"[\s_-]+")  # what names of columns differ in
 TABLE = "hospital.tsv"
 
 
@@ -86,14 +89,24 @@ def clean(text: str) -> str:
     return CONTROL.sub("\ufffd", text)
 
 
-def stated(doc: Document, names: Sequence[str]) -> str:
-    """Return what a document's meta says under the first of these names, in lower case, that holds a text or number.
+@lru_cache(1024)
+def folded(name: str) -> str:
+    """Return the name of a column or key as names are compared: without case, blanks, hyphens and underscores.
 
-    >>> stated(Document("1", "", meta={"Patient_ID": 17.0}), PATIENT)
+    >>> folded("Note ID"), folded("note-id"), folded("NoteId"), folded("note_id")
+    ('noteid', 'noteid', 'noteid', 'noteid')
+    """
+    return APART.sub("", name.casefold())
+
+
+def stated(doc: Document, names: Sequence[str]) -> str:
+    """Return what a document's meta says under the first of these names, `folded`, that holds a text or number.
+
+    >>> stated(Document("1", "", meta={"Patient ID": 17.0}), PATIENT)
     '17'
     """
-    found = {key.lower(): text for key, value in doc.meta.items() if (text := _text_of(value))}
-    return next((found[name] for name in names if name in found), "")
+    found = {folded(key): text for key, value in doc.meta.items() if (text := _text_of(value))}
+    return next((found[name] for name in map(folded, names) if name in found), "")
 
 
 def _text_of(value: object) -> str:

@@ -25,7 +25,7 @@ from typing import TextIO
 
 from linnet import __version__
 from linnet.corpora.athena import UNMAPPED, Athena, Mapped
-from linnet.corpora.hospital import PATIENT, Faulty, clean, day_of, moment, stated, surface, unread_day
+from linnet.corpora.hospital import PATIENT, Faulty, clean, day_of, folded, moment, stated, surface, unread_day
 from linnet.corpora.said import NO_RELATIVE, said
 from linnet.data import Document, Mention
 from linnet.errors import LinnetError
@@ -86,15 +86,15 @@ def carried(doc: Document, **_options: object) -> Document:
     """Return `doc` with the mentions and meta that rows of NOTE_NLP have a place for."""
     return replace(
         doc,
-        meta={key: value for key, value in doc.meta.items() if key.lower() == NUMBER},
+        meta={key: value for key, value in doc.meta.items() if folded(key) == folded(NUMBER)},
         mentions=tuple(mention for mention in doc.mentions or () if mention.concepts is not None),
     )
 
 
 def carried_note(doc: Document, **_options: object) -> Document:
     """Return `doc` with the meta that a row of NOTE has a place for."""
-    kept = {*NOTE, *PATIENT, "date"}
-    return replace(doc, meta={key: value for key, value in doc.meta.items() if key.lower() in kept})
+    kept = {folded(name) for name in (*NOTE, *PATIENT, "date")}
+    return replace(doc, meta={key: value for key, value in doc.meta.items() if folded(key) in kept})
 
 
 def write(

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, NamedTuple
 
+from linnet.corpora.hospital import DATE, PATIENT, folded
 from linnet.data import JSON, Document
 from linnet.errors import FormatError, did_you_mean
 from linnet.reporter import warn
@@ -17,11 +18,12 @@ __all__ = ["Columns", "choose_columns", "object_documents", "row_documents"]
 
 TEXTS = ("text", "note", "note_text", "document_text", "abstract", "body", "content", "report")
 IDS = ("id", "doc_id", "document_id", "document", "note_id", "pmid", "pmcid")
+KEYS = {"patient": PATIENT[0], "date": DATE[0]}  # beside text and id -> what is kept of their columns under
 DEEPEST = 50  # lists in lists of a cell
 
 
 class Columns(NamedTuple):
-    """Where the text and the id of a document stand in a row; -1 where there is no id."""
+    """Where the text and the id of a document stand in a row, -1 where there is no id; what the others are in meta."""
 
     names: tuple[str, ...]
     text: int
@@ -31,36 +33,60 @@ class Columns(NamedTuple):
 def choose_columns(names: Sequence[str], given: Mapping[str, str] | str, where: str) -> Columns:
     """Return which columns hold text and id: those that were `given`, else those whose name says so.
 
+    Names are compared as `folded` has them. Columns given as patient and date are called patient_id and note_date.
+
     Args:
         names: of all columns, in order.
-        given: ``text`` and ``id``, each with the name of a column.
+        given: ``text``, ``id``, ``patient`` and ``date``, each with the name of a column.
         where: what messages call the table.
 
     Raises:
-        FormatError: a column that is not there or comes twice, another key, or no column that is called like a text.
+        FormatError: a column that is not there or comes twice, another key, a second patient or date, or no column that
+            is called like a text.
 
-    >>> choose_columns(["PMID", "Abstract", "year"], {}, "f")
-    Columns(names=('PMID', 'Abstract', 'year'), text=1, id=0)
+    >>> choose_columns(["Note ID", "Abstract", "MRN"], {"patient": "MRN"}, "f")
+    Columns(names=('Note ID', 'Abstract', 'patient_id'), text=1, id=0)
     """
     if isinstance(given, str):  # as the command line has them, in Python
         raise FormatError(where, f"columns are {given!r}, expected a dictionary: {{'id': 'ID', 'text': 'NOTE'}}")
     there = f"its columns are {', '.join(map(repr, names)) or 'none'}"
     for key in given:
-        if key not in ("text", "id"):
-            raise FormatError(where, f"columns are given for text and id, not for {key!r}: --columns id=ID,text=NOTE")
+        if key not in ("text", "id", *KEYS):
+            known = "columns are given for text, id, patient and date"
+            raise FormatError(where, f"{known}, not for {key!r}: --columns id=ID,text=NOTE")
     for key, name in given.items():
         if names.count(name) != 1:
             problem = f"has no column {name!r}" if name not in names else f"has several columns {name!r}"
             raise FormatError(where, f"{problem} (for the {key}); {there}{did_you_mean(name, names)}")
-    folded = [name.casefold() for name in names]
-    text = names.index(given["text"]) if "text" in given else _first(TEXTS, folded)
+    text = names.index(given["text"]) if "text" in given else _first(TEXTS, names)
     if text < 0:
         raise FormatError(where, f"which column is the text? {there}; say it: --columns text=NAME")
-    return Columns(tuple(names), text, names.index(given["id"]) if "id" in given else _first(IDS, folded))
+    id = names.index(given["id"]) if "id" in given else _first(IDS, names)
+    return Columns(tuple(_renamed(names, given, where)), text, id)
 
 
 def _first(wanted: Sequence[str], names: Sequence[str]) -> int:
-    return next((names.index(name) for name in wanted if name in names), -1)
+    found = [folded(name) for name in names]
+    return next((found.index(name) for name in map(folded, wanted) if name in found), -1)
+
+
+def _renamed(names: Sequence[str], given: Mapping[str, str], where: str) -> Iterator[str]:
+    """Yield the names of columns, that of a patient or date that was given as readers of `meta` look for it."""
+    new = {given[key]: kept for key, kept in KEYS.items() if key in given}
+    for name in names:
+        if name not in new and folded(name) in map(folded, new.values()):
+            problem = f"has a column {name!r} beside the one that --columns gives for that"
+            raise FormatError(where, f"{problem}: rename it, or leave --columns patient= or date= out")
+        yield new.get(name, name)
+
+
+def _warn_without_id(columns: Columns, name: str, where: str) -> None:
+    """Say which columns nothing reads where none is called like an id."""
+    known = {folded(one) for one in (*PATIENT, *DATE)}
+    unused = [one for place, one in enumerate(columns.names) if place != columns.text and folded(one) not in known]
+    if columns.id < 0 and unused:
+        said = f"no column is called like an id, documents are called {name}:1, {name}:2 …"
+        warn(f"{where}: {said}; nothing reads {', '.join(map(repr, unused))}: name what is one with --columns id=NAME")
 
 
 def row_documents(rows: Iterable[Sequence[Any]], columns: Columns, *, name: str, where: str) -> Iterator[Document]:
@@ -80,6 +106,7 @@ def row_documents(rows: Iterable[Sequence[Any]], columns: Columns, *, name: str,
     >>> doc.id, doc.text, dict(doc.meta)
     ('7', 'Fits.', {'year': 2020})
     """
+    _warn_without_id(columns, name, where)
     yield from _documents(((row, columns) for row in rows), name=name, where=where)
 
 
@@ -106,8 +133,11 @@ def object_documents(
         warn(f"{where}: is empty, it gives no documents")
         return
     chosen = choose_columns(list(first), given, where)
+    _warn_without_id(chosen, name, where)
     wanted = [chosen.names[place] for place in (chosen.text, chosen.id) if place >= 0]
-    whole = ({**dict.fromkeys(wanted), **one} for one in chain([first], rest))
+    called = dict(zip(first, chosen.names, strict=True))
+    named = ({called.get(key, key): value for key, value in one.items()} for one in chain([first], rest))
+    whole = ({**dict.fromkeys(wanted), **one} for one in named)
     id = len(wanted) - 1 if chosen.id >= 0 else -1  # text and id come first now
     yield from _documents(((list(one.values()), Columns(tuple(one), 0, id)) for one in whole), name=name, where=where)
 

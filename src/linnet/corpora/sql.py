@@ -41,8 +41,8 @@ def read(
         path: an SQLite file, or an address: ``postgresql://user@host/name``, ``sqlite:///notes.db``.
         name: rows without an id are called so, with their number.
         query: the SELECT; without it, the one table that has a column which is called like a text.
-        columns: which columns are text and id: ``id=ID,text=NOTE``; by default those that are called so, or note,
-            abstract, pmid and the like.
+        columns: which columns are text, id, patient and date: ``id=ID,text=NOTE``; by default those that are called so,
+            or note, abstract, pmid and the like.
 
     Raises:
         FormatError: no such database or table, a wrong query, damage, or a column that is not there.

@@ -39,8 +39,8 @@ def read(path: str | Path, *, name: str = "", columns: Mapping[str, str] = EMPTY
     Args:
         path: the file.
         name: rows without an id are called so, with their number.
-        columns: which columns are text and id: ``id=ID,text=NOTE``; by default those that are called so, or note,
-            abstract, pmid and the like.
+        columns: which columns are text, id, patient and date: ``id=ID,text=NOTE``; by default those that are called so,
+            or note, abstract, pmid and the like.
 
     Raises:
         FormatError: no such table, damage, or a column that is not there.
