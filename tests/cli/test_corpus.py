@@ -158,6 +158,16 @@ def test_what_is_done_about_wrong_offsets(
         assert sum(len(doc.mentions or ()) for doc in linnet.read(out / name)) == mentions
 
 
+def test_columns_of_a_table_can_be_named(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "n.csv").write_text("Nr;Befund;Fall\nN1;Fits.;P1\n")
+    columns, out = "id=Nr,text=Befund,patient=Fall", tmp_path / "n.jsonl"
+    done = run("corpus", "convert", tmp_path / "n.csv", out, "--columns", columns)
+    assert done.code == 0, done.err
+    assert json.loads(out.read_text()) == {"id": "N1", "text": "Fits.", "meta": {"patient_id": "P1"}}
+    for command in (("stats",), ("check",), ("split", "-o", tmp_path / "s", "--shares", "train=1")):
+        assert run("corpus", *command, tmp_path / "n.csv", "--columns", columns).code == 0, command
+
+
 def test_options_of_readers(run: Run, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("Adenocarcinoma")
     (tmp_path / "a.ann").write_text("T1\tSign 0 14\tAdenocarcinoma\n#1\tAnnotatorNotes T1\t8140/3\n")

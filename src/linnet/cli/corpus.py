@@ -16,11 +16,11 @@ import typer
 
 from linnet.cli.common import App, Quiet, Verbose, listen, progress, say_lost, table
 from linnet.cli.fetching import fetching
-from linnet.cli.inputs import refuse_overwriting
-from linnet.cli.link_options import ToOption
+from linnet.cli.inputs import reader_options, refuse_overwriting
+from linnet.cli.link_options import Columns, ToOption
 from linnet.cli.outputs import names_maker, note_sources, writer_options
 from linnet.cli.terminal import say
-from linnet.corpora import FORMATS, fitting, format_of, options_of, write
+from linnet.corpora import FORMATS, fitting, format_of, write
 from linnet.corpora.catalog import CORPORA, Corpus, corpus_named, read_corpus, splits_of
 from linnet.corpora.corpus_download import download_corpus
 from linnet.corpora.corrected import is_corrected, read_corrected
@@ -36,7 +36,6 @@ from linnet.kb import KnowledgeBase
 from linnet.recipes.config import open_kb
 from linnet.recipes.knowledge_bases import open_kbs
 from linnet.reporter import Reporter, reporting
-from linnet.vocabularies.options import given_value
 
 __all__ = ["app"]
 
@@ -70,14 +69,6 @@ def _open(kb: str | None) -> KnowledgeBase | None:
     return None if kb is None else open_kb(kb)
 
 
-def _parse_options(format: str | None, texts: list[str] | None) -> dict[str, Any]:
-    """Return the options of the format's reader out of ``KEY=VALUE``."""
-    if texts and format is None:
-        raise LinnetError(f"--option {texts[0]} needs --from: name the format")
-    pairs = [text.partition("=") for text in texts or ()]
-    return {key: given_value(str(format), options_of(str(format)), key, value) for key, _, value in pairs}
-
-
 def _count_faults(on_error: OnError) -> Faults:
     return Faults(on_error, lambda error, done: logger.warning("%s: %s", done, error))
 
@@ -92,6 +83,7 @@ def convert(
     format: From = None,
     to: Annotated[str | None, typer.Option(help="Output format; default: by the suffix of OUTPUT.")] = None,
     options: Options = None,
+    columns: Columns = None,
     to_options: ToOption = None,
     texts: Annotated[
         str | None,
@@ -120,12 +112,12 @@ def convert(
     refuse_overwriting([source, texts], [output], data=data)
     base, faults = open_kbs(kbs or ()), _count_faults(on_error)
     if is_corrected(source, texts):
-        if format or options:
-            raise LinnetError(f"--from and --option are for other files than {source}, a corrected table")
+        if format or options or columns:
+            raise LinnetError(f"--from, --option and --columns are for other files than {source}, a corrected table")
         found = read_corrected(source, texts, kb=base, faults=faults)
     else:
-        given = _parse_options(format, options)
-        found = documents(source, format=format, data=data, faults=faults, options=given)
+        given = reader_options(source, format, options, columns)
+        found = documents(source, data=data, faults=faults, **given)
     if base is not None:
         found = follow(found, base, where=output)
     sources: set[str] = set()
@@ -146,6 +138,7 @@ def stats(
     source: Source,
     format: From = None,
     options: Options = None,
+    columns: Columns = None,
     kb: Kb = None,
     other: Annotated[str | None, typer.Option(help="Another split: count what both share.")] = None,
     on_error: Errors = "stop",
@@ -158,7 +151,7 @@ def stats(
     listen(quiet=quiet, verbose=verbose)
     faults = _count_faults(on_error)
     there = None if other is None else seen(documents(other, data=data, faults=faults))
-    found = documents(source, format=format, data=data, faults=faults, options=_parse_options(format, options))
+    found = documents(source, data=data, faults=faults, **reader_options(source, format, options, columns))
     docs = progress(found, what="documents", quiet=quiet)
     counts = describe(docs, kb=_open(kb), other=there)
     if as_json:
@@ -189,6 +182,7 @@ def check_all(
     source: Source,
     format: From = None,
     options: Options = None,
+    columns: Columns = None,
     kb: Kb = None,
     limit: Annotated[int, typer.Option(min=0, help="Problems to show of each kind.")] = 10,
     data: Data = None,
@@ -212,7 +206,7 @@ def check_all(
     with reporting(Reporter(warn=repairs.append)):
         try:
             faults = Faults("repair", tell, whole=True)
-            found = documents(source, format=format, data=data, faults=faults, options=_parse_options(format, options))
+            found = documents(source, data=data, faults=faults, **reader_options(source, format, options, columns))
             for problem in check(progress(found, what="documents", quiet=quiet), kb=_open(kb)):
                 note(*problem)
         except FormatError as error:
@@ -238,6 +232,7 @@ def split_all(
     seed: Annotated[int, typer.Option(help="Seed of the random split.")] = 13,
     format: From = None,
     options: Options = None,
+    columns: Columns = None,
     to: Annotated[str, typer.Option(help="Output format.")] = "jsonl",
     on_error: Errors = "stop",
     data: Data = None,
@@ -249,8 +244,8 @@ def split_all(
     wanted = _parse_shares(shares)
     _refuse_splits(output, {"train", "dev", "test", *wanted})
     refuse_overwriting([source], [output / name for name in wanted], data=data)
-    given = _parse_options(format, options)
-    found = documents(source, format=format, data=data, faults=_count_faults(on_error), options=given)
+    given = reader_options(source, format, options, columns)
+    found = documents(source, data=data, faults=_count_faults(on_error), **given)
     docs = list(found)
     parts = split(docs, wanted, seed=seed)
     if twins := repeated(docs):

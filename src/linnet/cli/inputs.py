@@ -27,7 +27,9 @@ from linnet.text.remote import is_database, is_store, is_url
 if TYPE_CHECKING:
     from linnet.kb.terminologies import Terminologies
 
-__all__ = ["Given", "check_texts", "documents", "make_allow", "read_ids", "refuse_overwriting", "row_options"]
+__all__ = [
+    "Given", "check_texts", "documents", "make_allow", "read_ids", "reader_options", "refuse_overwriting", "row_options",
+]  # fmt: skip
 
 STDIO = "-"
 SPLIT = re.compile(r"([a-z][a-z0-9_]*(?:/[a-z0-9_-]+)?):([a-z0-9_]+)")  # of a corpus: bc5cdr:dev
@@ -107,6 +109,22 @@ def row_options(
     given = {key: value for key, value in (("columns", columns), ("query", query)) if value is not None}
     known = options_of(format)
     return format, tuple((key, given_value(format, known, key, value)) for key, value in given.items())
+
+
+def reader_options(source: str, format: str | None, texts: Sequence[str] | None, columns: str | None) -> dict[str, Any]:
+    """Return the format and the options of its reader out of ``--from``, ``--option`` and ``--columns``, by keyword.
+
+    >>> reader_options("notes.csv", None, None, "text=NOTE")
+    {'format': 'table', 'options': {'columns': {'text': 'NOTE'}}}
+    """
+    from linnet.vocabularies.options import given_value  # noqa: PLC0415 - texts have none
+
+    format, named = row_options([source], format, columns, None)
+    if texts and format is None:
+        raise LinnetError(f"--option {texts[0]} needs --from: name the format")
+    pairs = [text.partition("=") for text in texts or ()]
+    given = {key: given_value(str(format), options_of(str(format)), key, value) for key, _, value in pairs}
+    return {"format": format, "options": {**given, **dict(named)}}
 
 
 def read_ids(text: str) -> list[str]:
