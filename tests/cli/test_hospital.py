@@ -57,6 +57,11 @@ def test_omop_of_a_job(run: Run, recipe: Path, notes: Path, home: Path, tmp_path
     assert row["nlp_system"].endswith("; small")
     assert "code=HP:0001250" in row["term_modifiers"]
     assert "--to-option made_by=NAME" not in done.err
+    for number, source in enumerate((shards, next(shards.glob("shard-*.jsonl")), shards / "shard-*.jsonl")):
+        done = run("corpus", "convert", source, out := tmp_path / f"{number}.csv", "--to", "omop")
+        assert "made_by" not in done.err, "the manifest knows it"
+        assert f"; {recipe.name}, small " in out.read_text("utf-8")
+    (shards / "manifest.json").unlink()
     assert "--to-option made_by=NAME" in run("corpus", "convert", shards, tmp_path / "o.csv", "--to", "omop").err
     folder = run("corpus", "convert", shards, f"{tmp_path}/new/", "--to", "omop")
     assert "expected the name of a file" in folder.err

@@ -245,6 +245,8 @@ def test_wrong_format_names() -> None:
         read("x", format="jsnl")
     with pytest.raises(LinnetError, match=r"'pubmed' cannot be written; jsonl, pubtator"):
         write([], "x", format="pubmed")
+    with pytest.raises(FormatError, match=r"into a folder: -o FOLDER/ --to parquet"):
+        write([], "x.parquet")
     with pytest.raises(FormatError, match=r"no format is written with the suffix '.xyz'.*jsonl"):
         write([], "x.xyz")
 

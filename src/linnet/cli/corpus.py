@@ -18,7 +18,7 @@ from linnet.cli.common import App, Quiet, Verbose, listen, progress, say_lost, t
 from linnet.cli.fetching import fetching
 from linnet.cli.inputs import reader_options, refuse_overwriting
 from linnet.cli.link_options import Columns, ToOption
-from linnet.cli.outputs import names_maker, note_sources, writer_options
+from linnet.cli.outputs import MADE_BY, maker_of, names_maker, note_sources, writer_options
 from linnet.cli.terminal import say
 from linnet.corpora import FORMATS, fitting, format_of, write
 from linnet.corpora.catalog import CORPORA, Corpus, corpus_named, read_corpus, splits_of
@@ -109,6 +109,8 @@ def convert(
     listen(quiet=quiet, verbose=verbose)
     target = to or format_of(output)
     told = writer_options(target, to_options)
+    if names_maker(target, told) and (maker := maker_of(source)):
+        told[MADE_BY] = maker
     refuse_overwriting([source, texts], [output], data=data)
     base, faults = open_kbs(kbs or ()), _count_faults(on_error)
     if is_corrected(source, texts):

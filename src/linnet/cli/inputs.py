@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from linnet.kb.terminologies import Terminologies
 
 __all__ = [
-    "Given", "check_texts", "documents", "make_allow", "read_ids", "reader_options", "refuse_overwriting", "row_options",
+    "Given", "check_texts", "documents", "make_allow", "read_ids", "reader_options", "refuse_overwriting",
+    "row_options",
 ]  # fmt: skip
 
 STDIO = "-"

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from linnet.cli.common import EVERY, counter
 from linnet.cli.inputs import Given, refuse_overwriting
 from linnet.cli.link_options import Loading, Shards
+from linnet.cli.outputs import JOB_MADE_BY, made_by
 from linnet.cli.terminal import duration
 from linnet.corpora import FORMATS
 from linnet.corpora.formats import suffix
@@ -92,7 +93,7 @@ def _job(
         Inputs(tuple(texts), tuple(splits), given.format, given.options),
         folder,
         loading,
-        made_of(linker, {"choice of --keep-gold": given.keep_gold}),
+        made_of(linker, {"choice of --keep-gold": given.keep_gold, JOB_MADE_BY: made_by(linker)}),
         workers=shards.workers or 1,
         format=to or FORMAT,
         size=shards.documents,

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from linnet.kb.terminologies import Terminologies
     from linnet.scale.resumable import Unfinished
 
-__all__ = ["Outputs", "names_maker", "note_sources", "writer_options"]
+__all__ = ["JOB_MADE_BY", "MADE_BY", "Outputs", "made_by", "maker_of", "names_maker", "note_sources", "writer_options"]
 
 CHANGING = ("gsc", "pubtator")  # formats that change texts and spans; the writer of CoNLL tells what it loses itself
 # What a pipeline adds to its answers, which nobody expects there, and what the writer of GSC+ tells itself.
@@ -38,6 +38,7 @@ EXPECTED = frozenset(
 )
 WIDTH = 46  # of the table's column for text
 MADE_BY = "made_by"  # the option of writers that name the pipeline
+JOB_MADE_BY = "made by"  # the same in the manifest of a job
 
 
 def writer_options(format: str | None, texts: Sequence[str] | None) -> dict[str, Any]:
@@ -157,6 +158,16 @@ class Outputs:
 def names_maker(format: str, options: Mapping[str, Any]) -> bool:
     """Return whether a format names the pipeline that found the mentions, and the options of its writer do not."""
     return FORMATS[format].read is None and MADE_BY in writer_options_of(format) and MADE_BY not in options
+
+
+def maker_of(source: str) -> str:
+    """Return what made the shards of a job, its folder or one of them, as its manifest says; else nothing."""
+    path = Path(source)
+    folder = path.parent if path.name.startswith("shard-") else path
+    try:
+        return str(json.loads((folder / "manifest.json").read_text(encoding="utf-8"))["made of"][JOB_MADE_BY])
+    except (OSError, ValueError, RecursionError, KeyError, TypeError):  # there is none, or it is another's
+        return ""
 
 
 def note_sources(docs: Iterable[Document], sources: set[str]) -> Iterator[Document]:

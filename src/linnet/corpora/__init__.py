@@ -281,5 +281,7 @@ def format_of(path: str | Path) -> str:
     for name in WRITABLE:
         if ending in FORMATS[name].suffixes[:1]:
             return name
+    if ending == ".parquet":
+        raise FormatError(shown(path), "Parquet is written by linnet link into a folder: -o FOLDER/ --to parquet")
     problem = f"no format is written with the suffix {ending!r}"
     raise FormatError(shown(path), f"{problem}; say which you want (--to, or format=): {', '.join(WRITABLE)}")
