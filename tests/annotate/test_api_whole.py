@@ -144,7 +144,7 @@ def test_the_description_names_every_route(site: Site) -> None:
         for path, methods in described["paths"].items()
         for method in methods
     }
-    assert found == {rule.replace(":path", "") for rule in ACCESS}
+    assert found == {rule.replace(":path", "") for rule in ACCESS if not rule.startswith("HEAD ")}
 
 
 def test_the_description_names_what_is_in_each_path(site: Site) -> None:

@@ -269,7 +269,9 @@ def test_pipelines_health_and_description(made: Made, local: Pipeline, kb: Knowl
         assert client.post("/link", json=value).status_code == 200
     assert client.get("/nothing").headers["content-type"] == "application/problem+json"
     client.app.state.linking.close()  # type: ignore[attr-defined]
-    assert client.get("/health").status_code == 503
+    head = client.head("/health")
+    assert (client.get("/health").status_code, head.status_code, head.content) == (503, 503, b"")
+    assert client.head("/metrics").status_code == 200
     stopped = client.post("/link", json={"text": "Fits."})
     assert (stopped.status_code, stopped.headers["retry-after"]) == (503, "1")
 

@@ -65,6 +65,8 @@ def add_routes(router: APIRouter) -> APIRouter:
     router.get("/pipelines")(_measured("/pipelines", list_pipelines))
     router.get("/health")(health)
     router.get("/metrics", response_class=Response)(metrics)
+    for path, answer in (("/health", health), ("/metrics", metrics)):  # what watches servers may ask for no body
+        router.head(path, include_in_schema=False)(answer)
     return router
 
 

@@ -127,5 +127,7 @@ ACCESS: Mapping[str, Access] = MappingProxyType(
         "GET /pipelines": _read(USER),
         "GET /health": _read(ANYONE),
         "GET /metrics": _manage(SITE),
+        "HEAD /health": _read(ANYONE),
+        "HEAD /metrics": _manage(SITE),
     }
 )
