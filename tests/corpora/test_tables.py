@@ -98,7 +98,7 @@ def test_names_of_columns_as_people_write_them(tmp_path: Path, header: str) -> N
 
 def test_columns_that_nothing_reads_are_told_where_none_is_an_id(tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_text("Nr;Patient;Datum;Text\nN1;P1;2024;Fits.\n")
-    said = r"x\.csv: no column is called like an id, documents are called x:1, x:2 …; nothing reads 'Nr', 'Datum': name"
+    said = r"no column is called like an id, documents are called x:1, x:2 …; 'Nr', 'Datum' only go into the metadata"
     with pytest.warns(LinnetWarning, match=said):
         [doc] = read(tmp_path / "x.csv", format="table")
     assert doc.id == "x:1"

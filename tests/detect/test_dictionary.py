@@ -78,6 +78,7 @@ NAMES: dict[str, Sequence[str | Name]] = {
     "rotated ear": ["Posteriorly rotated ears"],
     "poisoning": ["Poisoning (alcohol)"],
     "metformin": ["Metformin"],
+    "augmentin": ["Amoxicillin/Clavulanic acid"],
     "metformin 500": ["Metformin 500 mg"],
     "paracetamol 1": ["Paracetamol 1g"],
 }
@@ -145,6 +146,7 @@ def found(kb: KnowledgeBase, text: str, **options: object) -> set[tuple[str, str
         ("hepatitis A", {("hepatitis A", "hepatitis_a")}),
         ("hepatitis a", set()),
         ("oral and maxillofacial tumours", {("oral and maxillofacial tumours", "oral")}),
+        ("clavulanic acid/amoxicillin", {("clavulanic acid/amoxicillin", "augmentin")}),
         ("Poisoning (alcohol), fall.", {("Poisoning (alcohol)", "poisoning")}),
         ("(after poisoning alcohol)", {("poisoning alcohol", "poisoning")}),
         ("metformin 500mg, 850mg", {("metformin 500mg", "metformin_500")}),

@@ -54,8 +54,22 @@ FHx: nil. Presents with [rash].
 PMHx: T2DM. Presents today with [chest pain].
 DDx: LGMD. He has [ptosis].
 [ADHD] (query ASD)
-Vorerkrankungen: Epilepsie. Aktuell [Hautausschlag].""",
+Vorerkrankungen: Epilepsie. Aktuell [Hautausschlag].
+[Fever], no AS.
+Known [gout], no IT band pain.
+[CRP 212]↑ trop neg
+No SOB, [chest pain] since yesterday.
+Keine Dyspnoe, [Thoraxschmerz] seit gestern.
+Abdo: no tenderness, Chest: [wheeze], CVS: [murmur].
+Chest clear, no wheeze, [ankle oedema] ++.
+No murmurs, [pitting oedema] to knees.
+Mutter hat Migräne, Patientin hat [Asthma].
+Suspected Marfan syndrome: [tall stature], [arachnodactyly].
+Salbutamol prn, [hypertension].
+PMHx: HTN, [CKD3b].""",
     "negated": """
+[Chest pain] free.
+Fever, no [AS] on echo.
 [Phaeo] screen neg.
 [Herzgeräusch] nicht hörbar.
 She denied any [palpitations] or [syncope].
@@ -84,6 +98,8 @@ No [focal deficit].
 [JVP not raised].
 [Aszites] nicht nachweisbar.""",
     "uncertain": """
+Unlikely [MI].
+Suspected diagnosis: [gout].
 Liver palpable. [Ascites] ?. Pitting oedema.
 I doubt that this is [angina].
 V. a. [Schlafapnoe].
@@ -117,6 +133,7 @@ Lives with her husband, who has [dementia].
 Two of her sisters have [hypothyroidism].
 As far as she knows nobody has had [epilepsy].""",
     "hypothetical": """
+Paracetamol prn for [pain], metformin bd.
 SE discussed: [weight gain], [osteoporosis].
 Enoxaparin as [VTE] prophylaxis for 28 days.
 Review in 6 weeks, sooner for [swelling] or [confusion].

@@ -93,7 +93,8 @@ def test_times_of_tables_need_no_pandas(tmp_path: Path, monkeypatch: pytest.Monk
     pyarrow = pytest.importorskip("pyarrow")
     when = pyarrow.array([1_234_567_890_123_456_789], pyarrow.timestamp("ns", "UTC"))
     long = pyarrow.array([7_000_000_001], pyarrow.duration("ns"))
-    parquet.write_table(pyarrow.table({"text": ["Fits."], "when": when, "long": long}), tmp_path / "a.parquet")
+    table = pyarrow.table({"id": ["a"], "text": ["Fits."], "when": when, "long": long})
+    parquet.write_table(table, tmp_path / "a.parquet")
     monkeypatch.setitem(sys.modules, "pandas", None)
     [docs] = read_units(Inputs((str(tmp_path / "a.parquet"),)))
     assert dict(docs[0].meta) == {"when": "2009-02-13T23:31:30.123456+00:00", "long": "0:00:07"}

@@ -86,7 +86,8 @@ def _warn_without_id(columns: Columns, name: str, where: str) -> None:
     unused = [one for place, one in enumerate(columns.names) if place != columns.text and folded(one) not in known]
     if columns.id < 0 and unused:
         said = f"no column is called like an id, documents are called {name}:1, {name}:2 …"
-        warn(f"{where}: {said}; nothing reads {', '.join(map(repr, unused))}: name what is one with --columns id=NAME")
+        others = ", ".join(map(repr, unused))
+        warn(f"{where}: {said}; {others} only go into the metadata: name the id with --columns id=NAME")
 
 
 def row_documents(rows: Iterable[Sequence[Any]], columns: Columns, *, name: str, where: str) -> Iterator[Document]:

@@ -101,7 +101,8 @@ def agree(text: tuple[str, ...], name: Shape, how: How = PLAIN, language: Langua
         return _around(text, name, how, language)
     score = max(_in_order(text, name.words, language), _in_order(text, name.turned, language))
     if how.punctuation:
-        return score if name.punctuation == how.punctuation and score >= SPELLING else 0.0
+        score = score or _in_any_order(text, name.words, language) * REORDERED  # combinations: a/b is b/a
+        return score if name.punctuation == how.punctuation and score >= SPELLING * REORDERED else 0.0
     score = score or _in_other_order(text, name, how, language)
     endings = language.adjectives
     if how.goes_on and text[-1].endswith(endings) and (how.linked or not name.words[-1].endswith(endings)):

@@ -36,6 +36,9 @@ NO_QUALITY: Final = frozenset((NORMAL, SKIP, NEGATION, THING))
 NEEDS_PREPOSITION: Final = "~"
 SIGNS: Final = {"↑": "up", "↗": "up", "↓": "down", "↘": "down", "#": "fracture"}
 _SIGN: Final = re.compile("[↑↗↓↘#]")
+# The sign in front of something, with what stands before the sign.
+_LEADING: Final = re.compile(r"(?P<before>[^ \t]?)(?P<apart>[ \t]*)(?P<sign>[↑↗↓↘#])[↑↗↓↘]*(?P<blank>[ \t]?)\Z")
+_VALUED: Final = re.compile(r"[\w)%]")
 _TURNING: Final = re.compile(r"\b(?:of|by|for|in|from)\b")
 _STOP_WORDS: Final = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)*")
 # What may stand between something and its quality behind it: nothing, a dotted line, what opens or ends a value.
@@ -159,7 +162,7 @@ class PartSearch:
         walk = _Walk()
         for at in range(part.stop, part.stop + REACH):
             gap = reader.gap(at - 1)
-            sign = SIGNS.get(_sign(gap.partition("\n")[0]), "")
+            sign = SIGNS.get(_sign_behind(gap.partition("\n")[0], last=not reader.together(at - 1, at)), "")
             if sign in found and not walk.wanted:
                 return _Said(sign, at - 1, walk.apart)
             if not reader.goes_on(at - 1, value=walk.value):
@@ -194,7 +197,7 @@ class PartSearch:
 
     def _before(self, reader: _Reader, part: range, found: dict[str, Target]) -> _Said | None:
         """Return the quality before a part."""
-        sign = SIGNS.get(_sign(reader.before(part.start)), "")
+        sign = SIGNS.get(_sign_before(reader.before(part.start)), "")
         if sign in found:
             return _Said(sign, part.start, apart=False)
         walk, linked = _Walk(), False
@@ -270,9 +273,9 @@ class _Reader:
         return between.valued if value else between.tied
 
     def before(self, at: int) -> str:
-        """Return the sign right before a word."""
+        """Return what stands right before a word."""
         start = self._starts[at]
-        return self._texts[self._numbers[at]].text[max(start - 2, 0) : start]
+        return self._texts[self._numbers[at]].text[max(start - 6, 0) : start]
 
 
 class _Between(NamedTuple):
@@ -296,9 +299,30 @@ def _read_between(text: str) -> _Between:
     return _Between(gap, gap != text, not turns and (opens or _AND.fullmatch(gap) is not None), valued)
 
 
-def _sign(gap: str) -> str:
+def _sign_behind(gap: str, *, last: bool) -> str:
+    """Return the sign in what stands behind a word, unless it is that of the next word; the `last` one has none.
+
+    >>> [_sign_behind(gap, last=False) for gap in ("↓ ", " ↓ ", " ↓", ", ↓ ")]
+    ['↓', '↓', '', '']
+    """
     found = _SIGN.search(gap)
-    return found[0] if found else ""
+    if found is None or not {",", ";"}.isdisjoint(gap[: found.start()]):
+        return ""
+    of_next = not last and found.start() > 0 and not gap[found.end() :].strip("".join(SIGNS)) and gap[-1] in SIGNS
+    return "" if of_next and gap[found.start() - 1] in " \t" else found[0]
+
+
+def _sign_before(text: str) -> str:
+    """Return the sign that ends a text in front of something, unless it is that of a value before it.
+
+    >>> [_sign_before(text) for text in ("98↓ ", "98 ↓ ", "98 ↓", ", ↓ ", "↓ ")]
+    ['', '', '↓', '↓', '↓']
+    """
+    found = _LEADING.search(text)
+    if found is None:
+        return ""
+    valued = _VALUED.match(found["before"]) is not None
+    return "" if valued and (found["blank"] or not found["apart"]) else found["sign"]
 
 
 @functools.lru_cache(maxsize=1 << 14)

@@ -24,7 +24,7 @@ from linnet.pipeline.pipeline import Stage
 from linnet.text.proper_names import names_something_else
 from linnet.text.scopes import Scope, find_scopes
 from linnet.text.sections import Section, find_sections
-from linnet.text.triggers import is_lasting, lower, names_of_relatives, past_years, words_of
+from linnet.text.triggers import fold, is_lasting, lower, names_of_relatives, past_years, words_of
 
 __all__ = ["Context"]
 
@@ -108,7 +108,7 @@ class _Reader:
 
     def __init__(self, doc: Document, sections: Sequence[Section]) -> None:
         self._doc, self._sections = doc, sections
-        self._text = lower(doc.text)
+        self._text = fold(doc.text)
         self._sentences = [piece for sentence in doc.sentences or () for piece in _pieces(sentence)]
         self._starts = [sentence.start for sentence in self._sentences]
         self._openings = [section.start for section in sections]

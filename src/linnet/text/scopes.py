@@ -63,12 +63,15 @@ def find_scopes(text: str, start: int, end: int, is_taken: Taken, meant: Mapping
 
 
 def _states(item: Sequence[str]) -> bool:
-    """Whether an item of a list says something of its own: *LA dilated*, *liver edge 3 cm*.
+    """Whether an item of a list says something of its own: *LA dilated*, *liver edge 3 cm*, *cough since May*.
 
-    >>> [_states(item.split()) for item in ("LA severely dilated", "liver edge 3 cm", "rash", "dilated")]
-    [True, True, False, False]
+    >>> [_states(item.split()) for item in ("LA severely dilated", "liver edge 3 cm", "oedema ++", "rash", "dilated")]
+    [True, True, True, False, False]
     """
-    return len(item) > 1 and (item[-1] in words_of("state") or any(word.isdigit() for word in item))
+    if len(item) < 2:
+        return False
+    measured = any(word.isdigit() or word.startswith("++") for word in item)
+    return measured or item[-1] in words_of("state") or not words_of("since").isdisjoint(item)
 
 
 class _Reaches:
@@ -138,6 +141,9 @@ class _Reaches:
             return self._ends_list(at, trigger)
         if word == "-":
             return at > first
+        if word == ":":  # behind what is suspected stands why: *suspected Marfan: tall stature*
+            labelled = self._words[at - 1] in words_of("labelled")
+            return trigger.kind == "uncertain" and at > first and not labelled
         if word == "(":
             return trigger.kind == "uncertain" and at > first and self._is_remark(at)
         return trigger.direction == "around" and word in words_of("today")
@@ -158,6 +164,8 @@ class _Reaches:
         after = range(comma + 1, min(comma + FARTHEST, len(self._words)))
         rest = next((at for at in after if at in self._stops or at in self._polar or self._words[at] in ";-"), None)
         words = self._words[comma + 1 : after.stop if rest is None else rest] or [""]
+        if ":" in words[: words.index(",")] if "," in words else ":" in words:  # the next part of the body
+            return True
         if OR.isdisjoint(words) and (trigger.reach == "phrase" or words[0] in words_of("positive")):
             return True
         if trigger.reach == "phrase":
@@ -203,7 +211,7 @@ class _Reaches:
             return False
         is_cause = word in words_of("cause") and one.trigger.kind == "historical"
         polar = at + 1 in self._ends and one.trigger.kind in POLAR
-        if polar or (at in self._stops and not is_cause) or word in ":-(":
+        if polar or (at in self._stops and not is_cause) or word in ":-(↑↓":
             return True
         if word != ",":
             return False

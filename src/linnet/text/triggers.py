@@ -23,6 +23,7 @@ __all__ = [
     "Trigger",
     "cut",
     "find_triggers",
+    "fold",
     "is_lasting",
     "lower",
     "names_of_relatives",
@@ -31,7 +32,10 @@ __all__ = [
     "words_of",
 ]
 
-TOKEN: Final = re.compile(r"\w+(?:'t\b)?|\?{1,2}|[;:,()/&]|[-=]>|→|(?<!\S)(?:-{1,2}|=)(?!\S)|[–—]")
+ACRONYM: Final = re.compile(r"\b(?:AS|IT|IS|AN|AM|BE|HE|ALL|US|ON|AT|CAN)\b")
+WRITTEN: Final = re.compile("[a-zäöüß]{3}")  # what shouted text does not hold
+NEAR: Final = 24  # characters around a short form
+TOKEN: Final = re.compile(r"\w+(?:'t\b)?|\?{1,2}|[;:,()/&↑↓]|[-=]>|→|(?<!\S)(?:-{1,2}|=)(?!\S)|[–—]|\+{2,4}")
 ENDS: Final = ("", "\n", ".", ",", ";", ")")  # behind a question mark that questions what stands before it
 SIGNS: Final = frozenset(["?", "??", "->", "=>", "→", "-", "--", "=", "–", "—"])
 YEAR: Final = re.compile(r"(?:19|20)\d\d(?!\d)")
@@ -91,6 +95,22 @@ def lower(text: str) -> str:
     if len(small) != len(text):
         small = "".join(one if len(one := sign.lower()) == 1 else sign for sign in text)
     return small.replace("’", "'")
+
+
+def fold(text: str) -> str:
+    """Return `lower` of a text, in which short forms that spell little words keep their capitals: no *as* is an *AS*.
+
+    Of shouted text nobody can tell.
+
+    >>> fold("Murmur, no AS on echo."), fold("NO MURMUR AS BEFORE")
+    ('murmur, no AS on echo.', 'no murmur as before')
+    """
+    small = lower(text)
+    for match in ACRONYM.finditer(text):
+        start, end = match.span()
+        if WRITTEN.search(text, max(start - NEAR, 0), end + NEAR):
+            small = small[:start] + match[0] + small[end:]
+    return small
 
 
 def cut(text: str, start: int, end: int) -> list[str]:
