@@ -6,6 +6,7 @@ import pytest
 
 from linnet.data import Concept, Document, Name
 from linnet.detect.dictionary import Dictionary
+from linnet.detect.part_findings import SIGNS
 from linnet.kb import KnowledgeBase
 from linnet.kb.build import build
 from linnet.pipeline import Pipeline, Sentences
@@ -27,6 +28,7 @@ NAMES = {
     "X:13": "Hepatomegaly",
     "X:14": "Vomiting",
     "X:15": "Neck stiffness",
+    "X:16": "Proteinuria",
 }
 
 
@@ -49,6 +51,8 @@ def find(kb: KnowledgeBase, text: str) -> list[tuple[str, str]]:
         ("Raised CRP.", [("Raised CRP", "X:1")]),
         ("CRP up at 19.", [("CRP up", "X:1")]),
         ("K+ 6.1 (high).", [("K+ 6.1 (high)", "X:3")]),
+        ("Urine dip: blood ++ protein +++.", [("protein", "X:16")]),
+        ("Protein 3+, K+ 4.1", [("Protein 3", "X:16")]),
         ("Na 138 K 5.6↑ creatinine 80", [("K 5.6", "X:3")]),
         ("CRP 5, K 4.1 ↓Na", [("Na", "X:4")]),
         ("CRP 12 ↑ Na 140", [("CRP 12", "X:1")]),
@@ -103,4 +107,4 @@ def test_words_that_may_take_each_others_place_are_all_found(kb: KnowledgeBase) 
 def test_qualities_of_the_table_have_words() -> None:
     known = {quality for quality, *_ in rows("linnet.text", "qualities.tsv")}
     used = {cell.partition("=")[0] for _, *cells in rows("linnet.text", "findings.tsv") for cell in cells}
-    assert used <= known
+    assert used <= known | set(SIGNS.values())

@@ -34,8 +34,10 @@ BEFORE, BEHIND = 0, 1
 NORMAL, SKIP, NEGATION, THING = "normal", "skip", "skip-negation", "thing"
 NO_QUALITY: Final = frozenset((NORMAL, SKIP, NEGATION, THING))
 NEEDS_PREPOSITION: Final = "~"
-SIGNS: Final = {"↑": "up", "↗": "up", "↓": "down", "↘": "down", "#": "fracture"}
-_SIGN: Final = re.compile("[↑↗↓↘#]")
+SIGNS: Final = {"↑": "up", "↗": "up", "↓": "down", "↘": "down", "#": "fracture", "++": "plus"}
+_SIGN: Final = re.compile(r"[↑↗↓↘#]|\+\+")
+_SIGNED: Final = re.compile(rf"{_SIGN.pattern}|\d\+")  # a text that holds a sign, or a grade
+_GRADE: Final = re.compile(r"\+(?!\w)")  # behind a number, of a dipstick: "protein 3+"
 # The sign in front of something, with what stands before the sign.
 _LEADING: Final = re.compile(r"(?P<before>[^ \t]?)(?P<apart>[ \t]*)(?P<sign>[↑↗↓↘#])[↑↗↓↘]*(?P<blank>[ \t]?)\Z")
 _VALUED: Final = re.compile(r"[\w)%]")
@@ -119,7 +121,7 @@ class PartSearch:
         before = np.concatenate([[0], np.cumsum(in_sorted(batch.hashes, self._quality_hashes))])
         last = len(batch.hashes)
         near = before[np.minimum(places + 2 * REACH, last)] > before[np.maximum(places - REACH, 0)]
-        signed = np.array([_SIGN.search(text.text) is not None for text in texts])
+        signed = np.array([_SIGNED.search(text.text) is not None for text in texts])
         found: list[int] = places[near | signed[batch.texts[places]]].tolist()
         return found
 
@@ -163,6 +165,8 @@ class PartSearch:
         for at in range(part.stop, part.stop + REACH):
             gap = reader.gap(at - 1)
             sign = SIGNS.get(_sign_behind(gap.partition("\n")[0], last=not reader.together(at - 1, at)), "")
+            if walk.value and _GRADE.match(gap):
+                sign = "plus"
             if sign in found and not walk.wanted:
                 return _Said(sign, at - 1, walk.apart)
             if not reader.goes_on(at - 1, value=walk.value):
@@ -308,7 +312,7 @@ def _sign_behind(gap: str, *, last: bool) -> str:
     found = _SIGN.search(gap)
     if found is None or not {",", ";"}.isdisjoint(gap[: found.start()]):
         return ""
-    of_next = not last and found.start() > 0 and not gap[found.end() :].strip("".join(SIGNS)) and gap[-1] in SIGNS
+    of_next = not last and found.start() > 0 and not gap[found.end() :].strip("↑↗↓↘#+") and gap[-1] in "↑↗↓↘#+"
     return "" if of_next and gap[found.start() - 1] in " \t" else found[0]
 
 
