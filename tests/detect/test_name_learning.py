@@ -195,3 +195,30 @@ def test_part_of_the_knowledge_base(kb: KnowledgeBase, tmp_path: Path) -> None:
         Dictionary.load(tmp_path / "saved", kb=small)
     part = Dictionary.load(tmp_path / "saved", kb=small, partly=True)
     assert list(found(part, "Falling sickness and CT.")) == ["CT"]
+
+
+@pytest.fixture(scope="module")
+def clinical(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
+    """Return a knowledge base that has all words of what KHK and CAD mean, but not the name."""
+    names = ("Osteoarthritis", "Coronary artery calcification", "Skin disease", "Fever", "Cough", "Rash", "Headache")
+    concepts = [Concept(f"X:{number}", (Name(name),)) for number, name in enumerate(names, 1)]
+    return build(concepts, tmp_path_factory.mktemp("kb") / "clinical.kb")
+
+
+ALL_RIGHT = [doc(f"a{n}", "Fever, cough, rash.", Fever="X:4", cough="X:5", rash="X:6") for n in range(6)]
+
+
+def test_a_short_form_that_was_wrong_says_nothing_of_the_name(clinical: KnowledgeBase) -> None:
+    keywords = {"short_forms": "clinical", "min_precision": 0.2}
+    text = "Osteoarthritis. OA of the knee."
+    assert list(found(fitted(clinical, ALL_RIGHT, **keywords), text)) == ["Osteoarthritis", "OA"]
+    rejected = [Document(f"r{n}", "Knee: sats 88% OA.", mentions=()) for n in range(5)]
+    assert list(found(fitted(clinical, [*ALL_RIGHT, *rejected], **keywords), text)) == ["Osteoarthritis"]
+    rejected = [Document(f"r{n}", "Osteoarthritis.", mentions=()) for n in range(5)]
+    assert list(found(fitted(clinical, [*ALL_RIGHT, *rejected], **keywords), text)) == ["OA"]
+
+
+def test_a_short_form_that_a_document_defines_is_the_name(clinical: KnowledgeBase) -> None:
+    rejected = [Document(f"r{n}", "Osteoarthritis (OA). OA.", mentions=()) for n in range(5)]
+    dictionary = fitted(clinical, [*ALL_RIGHT, *rejected], short_forms="clinical")
+    assert list(found(dictionary, "Osteoarthritis. OA of the knee.")) == ["OA"]

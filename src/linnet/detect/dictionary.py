@@ -23,7 +23,18 @@ import numpy as np
 import numpy.typing as npt
 
 from linnet.data import Candidates, Document, FrozenDict, Mention, Span, by_position, mention_id
-from linnet.detect.findings import Choice, Finding, Placed, gather, longest, nested, place, text_of, without_everyday
+from linnet.detect.findings import (
+    MEANS,
+    Choice,
+    Finding,
+    Placed,
+    gather,
+    longest,
+    nested,
+    place,
+    text_of,
+    without_everyday,
+)
 from linnet.detect.informal import LaySearch, named_senses
 from linnet.detect.name_search import Batch, Match, Search, SurfaceSearch, Text, View
 from linnet.detect.name_table import MAX_WORDS, NamesFile, NameTable, name_codes
@@ -123,8 +134,9 @@ class Precision:
 
     That is the share of a surface's findings that were marked, smoothed by that of its concept, which is smoothed by
     that of the concept's semantic types, and that by the share of all that is found: a surface that was never met is
-    believed as far as others of its concept or type are. All is counted by document, so that a document's own mentions
-    can be left out.
+    believed as far as others of its concept or type are. Short forms that a table explains are smoothed by each other,
+    not by the names of the concept, nor are these by them. All is counted by document, so that a document's own
+    mentions can be left out.
 
     >>> found = Aliases.counted({("a", ("fever", 0)): 3, ("a", ("cold", 1)): 3})
     >>> marked = Aliases.counted({("a", ("fever", 0)): 3})
@@ -152,7 +164,7 @@ class Precision:
 
     def _levels(self, text: str, row: int) -> list[tuple[object, ...]]:
         """Return what a finding is counted as, from all findings to its own."""
-        whole = (self._types_of(row) if row >= 0 else None, row, text)
+        whole = (self._types_of(row) if row >= 0 else None, (row, MEANS in text), text)
         return [whole[:depth] for depth in range(len(whole) + 1)]
 
 

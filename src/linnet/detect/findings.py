@@ -20,12 +20,24 @@ from linnet.text.tokens import form
 from linnet.text.variants import stem
 from linnet.text.wordlists import listed
 
-__all__ = ["Choice", "Finding", "Placed", "gather", "longest", "nested", "place", "text_of", "without_everyday"]
+__all__ = [
+    "MEANS",
+    "Choice",
+    "Finding",
+    "Placed",
+    "gather",
+    "longest",
+    "nested",
+    "place",
+    "text_of",
+    "without_everyday",
+]
 
 NO_CONCEPT = -1  # what a surface means that was linked to nothing
 DISTANT = 0.89  # of the score of a conjunct alone: what a name in which it is inflected or of a family stays below
 EVERYDAY = frozenset(map(stem, listed("everyday")))
 CAPITAL = EVERYDAY | frozenset(listed("capital"))
+MEANS = "="  # between a short form and what a table says that it means: no text in normal form holds it
 BRACKETS = {")": "(", "]": "["}
 
 Choice = tuple[tuple[int, ...], tuple[int, ...], tuple[float, ...]]  # rows, names, scores, best first
@@ -133,8 +145,13 @@ def place(batch: Batch, texts: Sequence[Text], findings: Sequence[Finding]) -> I
 
 
 def text_of(batch: Batch, found: Finding) -> str:
-    """Return the words of a finding in normal form, a short form written out."""
-    return basic(" ".join([batch.surfaces[at] for at in found.words]))
+    """Return the words of a finding in normal form, as what is learned of them is kept.
+
+    A short form that the document defines is written out. One that a table explains stands before what it means
+    (``oa=osteoarthritis``), since it may mean something else: what it was taken for says nothing of the name.
+    """
+    shorts = [basic(batch.written[at]) for at in found.words if at in batch.written]
+    return MEANS.join([*shorts, basic(" ".join([batch.surfaces[at] for at in found.words]))])
 
 
 def _parts(found: Finding, starts: Sequence[int], ends: Sequence[int]) -> tuple[Span, ...]:

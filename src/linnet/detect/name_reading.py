@@ -13,7 +13,7 @@ import itertools
 import re
 import threading
 from collections.abc import Container, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -26,9 +26,10 @@ from linnet.text.token_lots import Lot, tokenize_lot
 from linnet.text.tokens import HYPHENS, Gap, Tokens
 from linnet.text.variants import CONJUNCTIONS, PREFIXES
 
-__all__ = ["Batch", "Ints", "Text", "Vocabulary", "read_texts"]
+__all__ = ["PHRASE", "Batch", "Ints", "Text", "Vocabulary", "read_texts"]
 
 Ints = npt.NDArray[np.intp]
+Value = TypeVar("Value")
 
 PHRASE = "\0"  # begins what stands for several words in the place of one; no word of a text holds it
 STOP = "-"  # no word, which counts as a stop word in every language
@@ -54,7 +55,8 @@ class Batch(NamedTuple):
     (the strongest `Gap` since the content word before), ``soft`` (the same, brackets around silent words left out) and
     ``stops`` (how many stop words came before) are all (n,); ``expanded`` are the positions of short forms, and
     ``silent`` those of them that stand where they are defined; ``shares`` are the probabilities of words that are read
-    as others (undefined short forms, typing errors), by position.
+    as others (undefined short forms, typing errors), and ``written`` short forms that a table explains as they stand in
+    the text, both by position.
     """
 
     surfaces: list[str]
@@ -70,6 +72,7 @@ class Batch(NamedTuple):
     expanded: frozenset[int]
     silent: frozenset[int]
     shares: Mapping[int, float]
+    written: Mapping[int, str]
 
 
 class Vocabulary(dict[str, int]):
@@ -127,11 +130,12 @@ class Vocabulary(dict[str, int]):
 
 
 class _Forms(NamedTuple):
-    """The short forms of some texts: the places of their words, of silent ones, and what those that are read count."""
+    """The short forms of some texts: places, those of silent ones, what those that are read count, how they look."""
 
     expanded: list[int]
     silent: list[tuple[int, int]]  # the first word, and the one behind the last
     shares: dict[int, float]
+    written: dict[int, str]
 
 
 def read_texts(texts: Sequence[Text], vocabulary: Vocabulary, known: KnownForms | None = None) -> Batch:
@@ -162,7 +166,8 @@ def read_texts(texts: Sequence[Text], vocabulary: Vocabulary, known: KnownForms 
         stops=np.cumsum(kinds == Kind.STOP)[kept],
         expanded=_places(forms.expanded, kept),
         silent=_places([first for first, _ in forms.silent], kept),
-        shares=dict(zip(np.searchsorted(kept, list(shares)).tolist(), shares.values(), strict=True)) if shares else {},
+        shares=_by_place(shares, kept),
+        written=_by_place(forms.written, kept),
     )
 
 
@@ -208,6 +213,11 @@ def _places(words: list[int], kept: Ints) -> frozenset[int]:
     return frozenset(np.searchsorted(kept, words).tolist()) if words else frozenset()
 
 
+def _by_place(values: Mapping[int, Value], kept: Ints) -> dict[int, Value]:
+    """Return values of words by their positions among the `kept` ones."""
+    return dict(zip(np.searchsorted(kept, list(values)).tolist(), values.values(), strict=True)) if values else {}
+
+
 def _without_brackets(lot: Lot, silent: Sequence[tuple[int, int]]) -> Ints:
     """Return the kinds of gaps with nothing where there is but the bracket around a silent word."""
     if not silent:
@@ -224,12 +234,14 @@ def _write_out(
     texts: Sequence[Text], lot: Lot, codes: Ints, vocabulary: Vocabulary, known: KnownForms | None
 ) -> _Forms:
     """Put long forms in the place of short forms, whose other words become stop words, so that each counts as one."""
-    forms = _Forms([], [], {})
+    forms = _Forms([], [], {}, {})
     firsts, offsets = lot.firsts.tolist(), lot.offsets.tolist()
     for text, short in _short_forms(texts, lot, codes, vocabulary, known):
         first, last = firsts[text] + short.first, firsts[text] + short.last
         if short.own and _in_bracket(lot, first, last):
             forms.silent.append((first, last))
+        if short.listed:
+            forms.written[first] = " ".join(lot.surfaces[first:last])
         surface = PHRASE + short.long
         lot.surfaces[first], codes[first], lot.ends[first] = surface, vocabulary[surface], offsets[text] + short.end
         for at in range(first + 1, last):

@@ -218,7 +218,7 @@ class KnownForms:
                 best, share = self._decide(senses, around, first, done)
                 long = self._write_out(best.names, short) if share >= LEAST else ""
             if long:
-                yield Occurrence(first, done, end, long, own=False, share=share)
+                yield Occurrence(first, done, end, long, own=False, share=share, listed=True)
 
     def _spelling(self, text: str, tokens: Tokens, first: int) -> str | None:
         start = int(tokens.starts[first])

@@ -36,7 +36,8 @@ class Occurrence(NamedTuple):
     """A short form in a text: its words are numbers `first` to `last` - 1, and it stands for `long`.
 
     ``end`` is where it ends in the text, a possessive left out; ``own`` says that this is where it is defined;
-    ``share`` is the probability that it stands for that (`linnet.text.known_forms`), 1 where the document says so.
+    ``share`` is the probability that it stands for that (`linnet.text.known_forms`), 1 where the document says so;
+    ``listed`` says that a table explains it, and not the document.
     """
 
     first: int
@@ -45,6 +46,7 @@ class Occurrence(NamedTuple):
     long: str
     own: bool
     share: float = 1.0
+    listed: bool = False
 
 
 class _Meanings(NamedTuple):
