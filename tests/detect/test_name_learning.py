@@ -222,3 +222,23 @@ def test_a_short_form_that_a_document_defines_is_the_name(clinical: KnowledgeBas
     rejected = [Document(f"r{n}", "Osteoarthritis (OA). OA.", mentions=()) for n in range(5)]
     dictionary = fitted(clinical, [*ALL_RIGHT, *rejected], short_forms="clinical")
     assert list(found(dictionary, "Osteoarthritis. OA of the knee.")) == ["OA"]
+
+
+@pytest.mark.parametrize(
+    ("short", "text"),
+    [("KHK", "Bekannte KHK. Fever."), ("CAD", "Severe CAD."), ("severe OA", "Severe OA.")],
+)
+def test_surfaces_are_found_whatever_a_table_says(clinical: KnowledgeBase, short: str, text: str) -> None:
+    assert short not in found(Dictionary(kb=clinical, short_forms="clinical"), text)
+    train = [*ALL_RIGHT, doc("s", f"A {short} there.", **{short.replace(" ", "_"): "X:2"})]
+    dictionary = fitted(clinical, train, short_forms="clinical")
+    mention = {surface.lower(): mention for surface, mention in found(dictionary, text).items()}[short.lower()]
+    assert ids(dictionary, mention)[0] == "X:2"
+
+
+def test_the_table_decides_between_what_people_meant(clinical: KnowledgeBase) -> None:
+    train, text = [*ALL_RIGHT, *(doc(f"s{n}", "Then OA.", OA="X:2") for n in range(5))], "OA of the knee joints."
+    dictionary = fitted(clinical, train, short_forms="clinical")
+    assert ids(dictionary, found(dictionary, text)["OA"]) == ["X:2", "X:1"]
+    dictionary = fitted(clinical, [*train, doc("s", "OA there.", OA="X:1")], short_forms="clinical")
+    assert ids(dictionary, found(dictionary, text)["OA"]) == ["X:1"]

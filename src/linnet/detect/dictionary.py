@@ -307,8 +307,8 @@ class Dictionary(Detector):
         if not self.everyday:
             matches = filter(without_everyday(batch, texts), matches)
         if len(self.learned.surfaces):
-            more = self._surfaces.matches(self._surfaces.reread(batch))
-            matches = learned_matches(matches, more, self.learned.surfaces)
+            matches = list(matches)
+            matches = learned_matches(matches, self._surfaces.beside(batch, matches), self.learned.surfaces)
         if self._search.informal:
             matches = [*matches, *self._lay.matches(batch, view, texts)]
             german = [number for number, text in enumerate(texts) if is_german(text.text)]

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linnet.detect.name_agreement import PLAIN, SCOPES, How, Shape, agree, repeats, shape
-from linnet.detect.name_reading import Batch, Ints, Text, Vocabulary, read_texts
+from linnet.detect.name_reading import PHRASE, Batch, Ints, Text, Vocabulary, read_texts
 from linnet.detect.name_table import MASK, U64, Kind, NameTable, in_sorted, name_codes, word_code
 from linnet.kb import KbName
 from linnet.text.abbreviations import without_short_forms
@@ -257,6 +257,33 @@ class SurfaceSearch(Search):
             KbName(place, row, text, "exact", "", "", preferred=True) for place, (text, row) in enumerate(surfaces)
         )
         return cls(NameTable.of_names(names, language))
+
+    def beside(self, batch: Batch, names: Sequence[Match]) -> Iterator[Match]:
+        """Yield every surface found in `batch`, in which another search has found `names`.
+
+        A surface that holds a short form is found as it is written, too, whatever a table reads there; but where the
+        table reads one of the concepts that people meant by it, the table decides which.
+        """
+        batch = self.reread(batch)
+        yield from self.matches(batch)
+        if batch.written:
+            short = [
+                one for one in self.matches(self._as_written(batch)) if not batch.written.keys().isdisjoint(one.words)
+            ]
+            read = {(one.words, one.concept) for one in names}
+            decided = {one.words for one in short if (one.words, one.concept) in read}
+            yield from (one for one in short if one.words not in decided)
+
+    def _as_written(self, batch: Batch) -> Batch:
+        """Return what was read with short forms as they stand in the text, for those that a table explains."""
+        surfaces, hashes, kinds = batch.surfaces.copy(), batch.hashes.copy(), batch.kinds.copy()
+        for at, written in batch.written.items():
+            surfaces[at] = PHRASE + written if " " in written else written
+            code = self.vocabulary[surfaces[at]]
+            hashes[at], kinds[at] = self.vocabulary.hashes[code], self.vocabulary.kinds[code]
+        expanded = batch.expanded.difference(at for at, written in batch.written.items() if " " not in written)
+        shares = {at: share for at, share in batch.shares.items() if at not in batch.written}
+        return batch._replace(surfaces=surfaces, hashes=hashes, kinds=kinds, expanded=expanded, shares=shares)
 
     def _score(self, surfaces: tuple[str, ...], name: Shape, how: How) -> float:
         return super()._score(surfaces, name, how) or float(repeats(surfaces, name, how))
