@@ -242,3 +242,16 @@ def test_the_table_decides_between_what_people_meant(clinical: KnowledgeBase) ->
     assert ids(dictionary, found(dictionary, text)["OA"]) == ["X:2", "X:1"]
     dictionary = fitted(clinical, [*train, doc("s", "OA there.", OA="X:1")], short_forms="clinical")
     assert ids(dictionary, found(dictionary, text)["OA"]) == ["X:1"]
+
+
+def test_conjuncts_may_be_marked_one_by_one(kb: KnowledgeBase) -> None:
+    text, parts = "Short fingers and toes.", (Span(0, 5), Span(18, 22))
+    answers = (
+        Mention(0, 13, source="gold", concepts=("HP:0009381",)),
+        Mention(0, 22, parts=parts, source="gold", concepts=("HP:0001831",)),
+    )
+    train = [Document(f"{n}", text, mentions=answers) for n in range(5)]
+    assert found(fitted(kb, train), text).keys() == {"Short fingers", "Short toes"}
+    other = [replace(one, mentions=(answers[0], replace(answers[1], concepts=("HP:0001250",)))) for one in train]
+    dictionary = fitted(kb, other)
+    assert ids(dictionary, found(dictionary, text)["Short toes"])[0] == "HP:0001250"

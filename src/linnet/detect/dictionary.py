@@ -386,7 +386,7 @@ class Dictionary(Detector):
         yield Step(1, 1)
 
     def _judged(self, doc: Document) -> Iterator[tuple[str, Key, bool]]:
-        """Yield a document's id, what is found in it, and whether it was marked: of a coordination, the whole of it."""
+        """Yield a document's id, what is found in it, and whether it was marked: of a coordination, it or the whole."""
         gold = {mention.spans for mention in doc.mentions or ()}
         for lot in _lots([doc]):
             batch, found = self._find([piece.text for piece in lot], self._wanted(None))
@@ -398,7 +398,7 @@ class Dictionary(Detector):
                 hull = Span(min(spans).start, max(span.end for span in spans))
                 if is_reviewed(doc, hull):
                     key = (text_of(batch, one.found), one.found.choice[0][0])
-                    yield doc.id, key, ((hull,) if one.group else one.parts) in gold
+                    yield doc.id, key, one.parts in gold or (bool(one.group) and (hull,) in gold)
 
     def without(self, documents: Iterable[str]) -> Self:
         """Return the same dictionary without what it learned from these documents (ids): for cross-fitting.
