@@ -111,6 +111,14 @@ def test_everyday_names_and_statements(kb: KnowledgeBase, text: str, found: list
     assert find(kb, text, informal=True) == found
 
 
+def test_what_is_said_of_coronary_disease(tmp_path: Path) -> None:
+    names = build([Concept("X:1", (Name("Coronary artery atherosclerosis"),))], tmp_path / "names.kb")
+    text = "KHK. CAD. Coronary artery disease. Coronary heart disease. Coronary atheroma."
+    found = find(names, text, short_forms="clinical", informal=True)
+    said = ["KHK", "CAD", "Coronary artery disease", "Coronary heart disease", "Coronary atheroma"]
+    assert found == [(words, "X:1") for words in said]
+
+
 def test_typing_errors(kb: KnowledgeBase) -> None:
     text = "Hypothryoidism, known hypothyroidsm. Dear Mrs Hypothryoidism."
     assert find(kb, text) == []
