@@ -32,6 +32,21 @@ def test_corrections_take_effect_and_assertion_stays(run: Run, kb: KnowledgeBase
     assert {mention.calibration for mention in doc.mentions or ()} == {"joint"}
 
 
+@pytest.mark.parametrize(("rejections", "found"), [(1, True), (3, False)])
+def test_a_single_rejection_is_little_evidence(
+    run: Run, kb: KnowledgeBase, tmp_path: Path, rejections: int, found: bool
+) -> None:
+    right = (Mention(0, 12, source="gold", concepts=("HP:0009381",)),)
+    train = [Document(f"r{number}", "Short finger.", mentions=right) for number in range(5)]
+    train += [Document(f"w{number}", "Short stature.", mentions=()) for number in range(rejections)]
+    linnet.write(train, tmp_path / "train.jsonl")
+    linnet.write([Document("d", "Short finger.", mentions=right)], tmp_path / "dev.jsonl")
+    out = tmp_path / "out"
+    assert run("train", "own_letters", "--corpus", tmp_path, "--kb", kb.path, "-o", out, "-q").code == 0
+    [doc] = linnet.load(out)(["Short stature."])
+    assert bool(doc.mentions) is found
+
+
 @pytest.mark.slow
 def test_few_letters_do_no_harm(run: Run, tmp_path: Path) -> None:
     """Measure three folds of ten letters; the figures stand in docs/correct-in-a-sheet.md."""
