@@ -53,11 +53,21 @@ def test_one_output_is_replaced_if_the_other_failed(
 ) -> None:
     pytest.importorskip("openpyxl", reason="the extra xlsx is not installed")
     command = ("link", "-q", note, "--pipeline", recipe, "-o", tmp_path / "a.xlsx", "--html", tmp_path / "a.html")
-    with monkeypatch.context() as without:
-        without.setitem(sys.modules, "openpyxl", None)
+    with monkeypatch.context() as full:
+        full.setattr("linnet.corpora.sheet.LAST_ROW", 2)
         assert run(*command).code == 2
     assert (tmp_path / "a.html").exists()
     assert run(*command).code == 0
+
+
+def test_a_missing_package_is_told_before_anything_is_linked(
+    run: Run, recipe: Path, note: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in ("openpyxl", "openpyxl.cell"):
+        monkeypatch.setitem(sys.modules, module, None)
+    out, page = tmp_path / "a.xlsx", tmp_path / "a.html"
+    done = run("link", note, "--pipeline", recipe, "-o", out, "--html", page)
+    assert (done.code, "needs openpyxl" in done.err, page.exists()) == (2, True, False)
 
 
 def test_what_others_wrote_stays(run: Run, recipe: Path, note: Path, tmp_path: Path) -> None:

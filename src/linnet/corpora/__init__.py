@@ -254,8 +254,11 @@ def check_place(path: str | Path, format: str) -> None:
     Raises:
         LinnetError: an unknown format, one that is only read, or a folder of files on standard output.
         FormatError: a folder that holds something already, or one where a file is expected.
+        MissingExtraError: the format needs a package that is not installed.
     """
     _check(format, WRITABLE, "written")
+    if needs := FORMATS[format].needs:
+        resolve(needs)()
     if not FORMATS[format].write_folder:
         if Path(path).is_dir() or str(path).endswith("/"):
             raise FormatError(path, "is a folder, expected the name of a file to write")

@@ -27,7 +27,7 @@ from linnet.reporter import warn
 from linnet.text.files import BOMB_BYTES, BOMB_RATIO, open_bytes, shown
 from linnet.text.json_files import dumps, loads
 
-__all__ = ["read", "write"]
+__all__ = ["import_spacy", "read", "write"]
 
 CHUNK = 1 << 20
 GROUP = "sc"  # where spaCy's span categoriser looks
@@ -35,7 +35,12 @@ NIL = "NIL"  # what spaCy's entity linker gives what it finds nothing for
 ATTRIBUTES = ("ENT_IOB", "ENT_TYPE", "ENT_KB_ID")
 
 
-def _spacy() -> Any:
+def import_spacy() -> Any:
+    """Return spaCy.
+
+    Raises:
+        MissingExtraError: it is not installed.
+    """
     try:
         return importlib.import_module("spacy")
     except ModuleNotFoundError as error:
@@ -55,7 +60,7 @@ def read(path: str | Path, *, rows: Rows | None = None, name: str = "") -> Itera
         MissingExtraError: spaCy is not installed.
         FormatError: no DocBin, or what unpacks to more than `BOMB_RATIO` times its size.
     """
-    spacy = _spacy()
+    spacy = import_spacy()
     file = shown(path)
     with open_bytes(path) as stream:
         packed = stream.read()
@@ -153,7 +158,7 @@ def write(docs: Iterable[Document], out: TextIO, *, rows: Rows | None = None) ->
         MissingExtraError: spaCy is not installed.
         DataError: candidates of another knowledge base than `rows`, or rows without one.
     """
-    spacy = _spacy()
+    spacy = import_spacy()
     known = Remembering.of(rows)
     tokenizer = spacy.blank("en").tokenizer
     store = spacy.tokens.DocBin(attrs=list(ATTRIBUTES), store_user_data=True)

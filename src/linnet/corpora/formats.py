@@ -27,6 +27,7 @@ class Format:
     comes back of its text, passages and probabilities, where not all does; a format with ``write_folder`` makes several
     files. Files of one that is ``asked`` for are read from a folder only when the format is named. ``untested`` says
     that no published file of it was ever read. ``gains`` are options of the writer and what the format holds with them.
+    ``needs`` is a function that imports the package of an extra, or says that it is missing.
     """
 
     read: str | None
@@ -41,6 +42,7 @@ class Format:
     asked: bool = False
     untested: bool = False
     gains: tuple[tuple[str, str], ...] = ()
+    needs: str | None = None
 
 
 LINKS = frozenset({"texts", "documents without mentions", "mentions", "overlapping mentions", "concepts"})
@@ -132,6 +134,7 @@ FORMATS: dict[str, Format] = {
         - {"mentions not linked"},
         carry="mention_table:carried",
         asked=True,
+        needs="sheet:import_openpyxl",
     ),
     "texoo": Format("texoo:read", "texoo:write", (".texoo", ".json"), options=("rows", "name", "faults"), holds=ALL),
     "bigbio": Format(
@@ -143,7 +146,14 @@ FORMATS: dict[str, Format] = {
         untested=True,
     ),
     "spacy": Format(
-        "docbin:read", "docbin:write", (".spacy",), options=("rows", "name"), alone=True, holds=ALL, asked=True
+        "docbin:read",
+        "docbin:write",
+        (".spacy",),
+        options=("rows", "name"),
+        alone=True,
+        holds=ALL,
+        asked=True,
+        needs="docbin:import_spacy",
     ),
     "html": Format(
         "html_page:read",
