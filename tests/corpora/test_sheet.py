@@ -222,6 +222,17 @@ def test_errors_name_the_row(
     assert (Path(caught.value.path).name, caught.value.line) == ("found.xlsx", row)
 
 
+def test_all_rows_that_cannot_be_read_are_named_at_once(corrected: Callable[..., list[Document]]) -> None:
+    with pytest.raises(FormatError) as caught:
+        corrected(put(4, text="other words"), put(2, start=1.5), add(document="7", text="night", right_concept="X:1"))
+    lines = [line.split(": ")[0].rpartition("/")[2] for line in str(caught.value).splitlines()]
+    assert lines[:3] == ["found.xlsx:2", "found.xlsx:4", "found.xlsx:6"]
+    assert "\n3 such; mend them, or read the rest with --on-error skip" in str(caught.value)
+    with pytest.raises(FormatError) as caught:
+        corrected(*(add(document="007", text=f"gout {number}", right_concept="X:1") for number in range(30)))
+    assert (str(caught.value).count("does not occur"), "\n30 such;" in str(caught.value)) == (20, True)
+
+
 def test_a_knowledge_base_knows_ids(corrected: Callable[..., list[Document]], kb: KnowledgeBase) -> None:
     with pytest.raises(FormatError, match=r":2: column right_concept: .*HP:9999999"):
         corrected(put(2, right_concept="HP:9999999"), kb=kb)

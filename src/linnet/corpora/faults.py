@@ -10,13 +10,14 @@ from linnet.data import Span
 from linnet.errors import FormatError
 from linnet.reporter import warn
 
-__all__ = ["LEFT_OUT", "STOP", "Faults", "OnError"]
+__all__ = ["LEFT_OUT", "STOP", "Faults", "Held", "OnError"]
 
 OnError: TypeAlias = Literal["stop", "skip", "repair"]
 Given = TypeVar("Given")
 Made = TypeVar("Made")
 
 CURE = "mend it, or read the rest with --on-error skip or repair (linnet corpus; in Python on_error='skip')"
+SHOWN = 20  # faults that one error names
 LEFT_OUT = "left out"
 
 
@@ -43,6 +44,11 @@ class Faults:
         self, on_error: OnError = "stop", tell: Callable[[FormatError, str], object] = _warn, *, whole: bool = False
     ) -> None:
         self.on_error, self.tell, self.whole = on_error, tell, whole
+
+    @property
+    def stops(self) -> bool:
+        """Whether an annotation that cannot be read ends the reading."""
+        return self.on_error == "stop" and not self.whole
 
     def move(self, error: FormatError, text: str, said: str, spans: Sequence[Span]) -> list[Span]:
         """Return where an annotation that says `said` stands near its `spans`; raise `error` if that is not wanted."""
@@ -77,6 +83,44 @@ class Faults:
             yield from items
         except FormatError as error:
             self.leave_out(error, whole=True)
+
+
+class Held(Faults):
+    """Stops like `STOP`, but only when asked to, so that one error names all annotations that cannot be read.
+
+    >>> held = Held()
+    >>> for line in (7, 3):
+    ...     held.leave_out(FormatError("f.csv", "is no row", line=line))
+    >>> held.stop()
+    Traceback (most recent call last):
+    ...
+    linnet.errors.FormatError: f.csv:3: is no row
+    f.csv:7: is no row
+    2 such; mend them, or read the rest with --on-error skip or repair (linnet corpus; in Python on_error='skip')
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.errors: list[FormatError] = []
+
+    def leave_out(self, error: FormatError, *, whole: bool = False) -> None:
+        """Hold the error of an annotation; raise that of a whole document or file."""
+        if whole:
+            raise error
+        self.errors.append(error)
+
+    def stop(self) -> None:
+        """Raise what is held, by line, as one error."""
+        if not self.errors:
+            return
+        first, *others = sorted(self.errors, key=lambda error: error.line or 0)
+        if not others:
+            super().leave_out(first)
+        told = "".join(f"\n{error}" for error in others[: SHOWN - 1])
+        count = f"{len(self.errors):,} such"
+        raise FormatError(
+            first.path, f"{first.problem}{told}\n{count}; {CURE.replace('it', 'them', 1)}", line=first.line
+        )
 
 
 STOP = Faults()

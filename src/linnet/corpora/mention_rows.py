@@ -23,7 +23,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, NamedTuple, cast
 
-from linnet.corpora.faults import Faults
+from linnet.corpora.faults import Faults, Held
 from linnet.corpora.ids import to_curie
 from linnet.corpora.layout import hull
 from linnet.corpora.mention_table import UNCALIBRATED, clip, join, split
@@ -100,9 +100,20 @@ class Table:
         """Yield documents with their mentions, those of a corrected table in the place of what they had.
 
         Raises:
-            FormatError: a row that cannot be read, or of a document that there is not.
+            FormatError: a row that cannot be read, or of a document that there is not; in a corrected table all such
+                rows, and no further document is yielded from the first on.
             DataError: two documents have the same id.
         """
+        held = Held()
+        table = replace(self, faults=held) if self.corrected and self.faults.stops else self
+        for doc in table._attach(rows, texts):
+            if not held.errors:
+                yield doc
+        held.stop()
+        if self.corrected:
+            self._say_done()
+
+    def _attach(self, rows: Iterable[Row], texts: Iterable[Document]) -> Iterator[Document]:
         waiting: dict[str, list[Row]] = {}
         for row in rows:
             waiting.setdefault(row.cells["document"], []).append(row)
@@ -119,8 +130,6 @@ class Table:
         for left, (id, [first, *_]) in zip(range(len(waiting) - 1, -1, -1), waiting.items(), strict=True):
             problem = f"there is no text for document {id!r}" + (f", nor for {left:,} others" if left else "")
             self.faults.leave_out(self.fault(first, problem + did_you_mean(id, itertools.islice(seen, 10_000))))
-        if self.corrected:
-            self._say_done()
 
     def _say_done(self) -> None:
         """Say what was corrected, so that people see whether all of it arrived."""
