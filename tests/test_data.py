@@ -83,6 +83,21 @@ def test_documents_refuse_offsets_outside_the_text(keywords: dict[str, object], 
         Document("d", "12345678", **keywords)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ((1, "Fits."), r"id: expected a string, found 1; str\(1\)"),
+        ((np.int64(7), "Fits."), r"id: expected a string, found np.int64\(7\); str\(7\)"),
+        ((None, "Fits."), "id: expected a string, found None$"),
+        ((float("nan"), "Fits."), "id: expected a string, found nan$"),
+        (("d", None), "text: expected a string, found None$"),
+    ],
+)
+def test_documents_refuse_ids_and_texts_that_are_no_strings(values: tuple[object, ...], message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        Document(*values)  # type: ignore[arg-type]
+
+
 def test_document_of_has_a_stable_id() -> None:
     assert Document.of("a").id == Document.of("a").id != Document.of("b").id
     assert Document.of("a", "x").id == "x"

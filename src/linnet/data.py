@@ -19,7 +19,7 @@ from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from linnet.errors import DataError
+from linnet.errors import DataError, no_string
 from linnet.frozen import EMPTY, FrozenDict, freeze
 
 __all__ = [
@@ -342,6 +342,8 @@ class Document:
     meta: Mapping[str, JSON] = EMPTY
 
     def __post_init__(self) -> None:
+        if not (isinstance(self.id, str) and isinstance(self.text, str)):
+            raise DataError(f"document: {no_string(id=self.id, text=self.text)}")
         length, where = len(self.text), f"document {self.id!r}"
         for mention in self.mentions or ():
             if mention.end > length:

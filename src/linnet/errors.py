@@ -23,7 +23,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, SupportsIndex
 
 __all__ = [
     "DataError",
@@ -40,6 +40,7 @@ __all__ = [
     "UnknownConceptError",
     "UnreachableError",
     "did_you_mean",
+    "no_string",
     "wrong_field",
 ]
 
@@ -159,6 +160,17 @@ def did_you_mean(value: str, known: Iterable[str]) -> str:
     """
     near = difflib.get_close_matches(value, list(known), n=1, cutoff=0.6)
     return f"; did you mean {near[0]!r}?" if near else ""
+
+
+def no_string(**values: object) -> str:
+    """Return what is wrong with the first value that is no string.
+
+    >>> no_string(id=17, text="Fits.")
+    'id: expected a string, found 17; str(17)'
+    """
+    name, value = next((name, value) for name, value in values.items() if not isinstance(value, str))
+    cure = f"; str({value})" if isinstance(value, SupportsIndex) else ""  # as tables number their rows
+    return f"{name}: expected a string, found {value!r}{cure}"
 
 
 def wrong_field(found: Mapping[str, Any], known: Iterable[str], where: str) -> str:
