@@ -69,7 +69,7 @@ def test_candidates_of_another_knowledge_base_are_refused(kb: KnowledgeBase) -> 
     doc = Document("d", "x", mentions=(Mention(0, 1, candidates=Candidates(np.array([0]), np.array([1]), kb="old")),))
     with pytest.raises(DataError, match="version old"):
         dumps(doc, kb)
-    with pytest.raises(DataError, match="pass it to write"):
+    with pytest.raises(DataError, match=r"pass it to write their ids \(kb=link.kb\)"):
         dumps(doc)
     line = '{"id":"d","text":"x","mentions":[{"start":0,"end":1,"candidates":{"kb":"old","ids":["X:1"],"scores":[1]}}]}'
     with pytest.raises(DataError, match="version old"):

@@ -126,7 +126,7 @@ def _ids(candidates: Candidates, rows: Rows | None) -> list[str | None]:
     if rows is None:
         if (candidates.rows == -1).all():
             return [None] * len(candidates)
-        raise DataError("candidates hold rows of a knowledge base: pass it to write their ids (rows=kb)")
+        raise DataError("candidates hold rows of a knowledge base: pass it to write their ids (kb=link.kb)")
     _same_version(candidates.kb, rows)
     return [None if row < 0 else rows.id(int(row)) for row in candidates.rows]
 

@@ -77,7 +77,7 @@ def test_predicted_mentions_become_a_run(desk: Desk, kb: KnowledgeBase) -> None:
     assert one.candidates is not None
     assert one.candidates["ids"] == ["HP:0001250"]
     assert (one.p, one.calibration, one.mark.concepts) == (0.9, "joint", ("HP:0001250",))
-    with desk.store.write() as db, pytest.raises(DataError, match="rows=kb"):
+    with desk.store.write() as db, pytest.raises(DataError, match="pass it to write their ids"):
         add_documents(db, desk.project, desk.user, [replace(doc, id="other")])
 
 
