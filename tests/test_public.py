@@ -88,7 +88,7 @@ def test_a_pipeline_is_trained_in_place(kb: linnet.KnowledgeBase, doc: linnet.Do
 
 
 def test_wrong_fields_of_a_recipe_are_named(recipe: Path, doc: linnet.Document) -> None:
-    with pytest.raises(RecipeError, match=r"--set ngrm\.k=1: no part 'ngrm' in the pipeline; did you mean 'ngram'"):
+    with pytest.raises(RecipeError, match=r"ngrm\.k=1: no part 'ngrm' in the pipeline; did you mean 'ngram'"):
         linnet.train(recipe, [doc], changes=["ngrm.k=1"])
 
 

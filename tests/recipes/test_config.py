@@ -118,9 +118,9 @@ f1 = "good"
 """)
     found = problems(path, "ngrm.k=3", "nonsense", "decid.fold=true")
     wanted = [
-        "--set ngrm.k=3: no part 'ngrm' in the pipeline; did you mean 'ngram'?",
-        "--set nonsense: expected key=value",
-        "--set decid.fold=true: no part 'decid' in the pipeline; did you mean 'decide'?",
+        "ngrm.k=3: no part 'ngrm' in the pipeline; did you mean 'ngram'?",
+        "nonsense: expected key=value",
+        "decid.fold=true: no part 'decid' in the pipeline; did you mean 'decide'?",
         "kb: expected a text, found 3",
         "seed: expected a whole number, found 'x'",
         "expect.f1: expected a number, found 'good'",
@@ -173,11 +173,19 @@ def test_hostile_toml(tmp_path: Path) -> None:
     assert problems(path)[0].startswith("not UTF-8: byte 0xff at offset 0")
 
 
+@pytest.mark.parametrize("changes", ["ngram.k=3", {"ngram.k": 3}])
+def test_changes_are_a_list(recipe: Path, changes: Any) -> None:
+    with pytest.raises(RecipeError) as caught:
+        config.load(recipe, changes=changes)
+    [problem] = caught.value.problems
+    assert problem == f"changes: a list of 'part.field=value', such as ['decide.threshold=0.95'], not {changes!r}"
+
+
 @pytest.mark.parametrize("text", ["9" * 5000, "[" * 100_000], ids=["digits", "brackets"])
 def test_hostile_changes(recipe: Path, text: str) -> None:
     [found] = problems(recipe, f"ngram.k={text}")
-    assert found.startswith(f"--set ngram.k: not a value ({len(text):,} characters)")
-    assert problems(recipe, f"ngram.k=0x{'f' * 5000}")[0].startswith("--set ngram.k: an integer of 20,000 bits")
+    assert found.startswith(f"ngram.k: not a value ({len(text):,} characters)")
+    assert problems(recipe, f"ngram.k=0x{'f' * 5000}")[0].startswith("ngram.k: an integer of 20,000 bits")
 
 
 def test_a_list_is_said_to_be_expected(recipe: Path) -> None:
@@ -238,11 +246,11 @@ def test_changes(recipe: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ("seed", "--set seed: expected key=value"),
-        ("=3", "--set =3: expected key=value"),
+        ("seed", "seed: expected key=value"),
+        ("=3", "=3: expected key=value"),
         ("seed=x", "seed: expected a whole number, found 'x'"),
         ("seed=", "seed: expected a whole number, found ''"),
-        ("rerank.k=3", "--set rerank.k=3: no part 'rerank' in the pipeline; it has: gold, fuse, exact, ngram, decide"),
+        ("rerank.k=3", "rerank.k=3: no part 'rerank' in the pipeline; it has: gold, fuse, exact, ngram, decide"),
         ("ngram.kk=3", "pipeline[1].of[1].kk: unknown field of ngram; did you mean 'k'?"),
         ("ngram.k=abc", "pipeline[1].of[1].k: expected a whole number"),
         ("decide.use=decied", "pipeline[2].use: unknown component 'decied'; did you mean 'decide'?"),

@@ -1,4 +1,4 @@
-"""Changes of a recipe's values, ``--set rerank.k=32``: which tables a key means, and what its value is."""
+"""Changes of a recipe's values, ``rerank.k=32`` (``--set``): which tables a key means, its value."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ def apply_change(change: str, values: dict[str, Any]) -> list[str]:
         return problems
     key, equals, text = change.partition("=")
     if not equals or not key.strip():
-        return [f"--set {change}: expected key=value"]
+        return [f"{change}: expected key=value"]
     try:
         value = _read_value(text)
     except ValueError as error:
-        return [f"--set {key}: {error}"]
+        return [f"{key}: {error}"]
     target, _, field = (step.strip().strip("\"'") for step in key.rpartition("."))
     if not target:
         return _change_recipe(change, field, value, values)
@@ -51,7 +51,7 @@ def apply_change(change: str, values: dict[str, Any]) -> list[str]:
         part[field] = value
     used = [str(part.get("use")) for part in parts]
     hint = did_you_mean(target, used) or f"; it has: {', '.join(used) or 'none'}"
-    return [] if called else [f"--set {change}: no part {target!r} in the pipeline{hint}"]
+    return [] if called else [f"{change}: no part {target!r} in the pipeline{hint}"]
 
 
 def _change_recipe(change: str, field: str, value: Any, values: dict[str, Any]) -> list[str]:
@@ -63,7 +63,7 @@ def _change_recipe(change: str, field: str, value: Any, values: dict[str, Any]) 
     if not hint:  # meant for a part, more often than not
         parts = dict.fromkeys(str(part.get("use")) for part in nested_tables(values.get("pipeline")))
         hint = f"; to change a part, name it: {', '.join(f'{part}.{field}' for part in parts)}"
-    return [f"--set {change}: no field of a recipe{hint}"]
+    return [f"{change}: no field of a recipe{hint}"]
 
 
 def _apply_to_training(change: str, what: tuple[str, str, Any], values: dict[str, Any]) -> list[str]:
@@ -76,4 +76,4 @@ def _apply_to_training(change: str, what: tuple[str, str, Any], values: dict[str
         table[field] = value
     named = [str(table.get("part")) for table in found]
     hint = did_you_mean(part, named) or f"; there are: {', '.join(named) or 'none'}"
-    return [] if called else [f"--set {change}: no [[train]] table of {part!r}{hint}"]
+    return [] if called else [f"{change}: no [[train]] table of {part!r}{hint}"]

@@ -47,6 +47,7 @@ __all__ = [
 
 SEEN = "seen.json"  # of a trained folder: `Pipeline.seen`
 AT_HUB = "hf:"  # how names at the Hugging Face Hub begin
+EXAMPLE = "decide.threshold=0.95"  # of a change
 OWNED = re.compile(r"\w[\w.-]*/[\w.-]*\w(?<!\.toml)(@[\w./-]+)?", re.ASCII)  # what such a name looks like without it
 
 
@@ -72,7 +73,7 @@ def read_recipe(source: str | Path, *, changes: Sequence[str] = ()) -> Recipe:
 
     Args:
         source: the name of a shipped recipe, or a file.
-        changes: ``key=value`` pairs with TOML values: ``dictionary.overlaps="all"``, ``ngram.k=32``, ``seed=7``;
+        changes: a list of ``key=value`` with TOML values: ``dictionary.overlaps="all"``, ``ngram.k=32``, ``seed=7``;
             ``train.dense.epochs=1`` changes the ``[[train]]`` table of a part.
 
     Raises:
@@ -123,6 +124,8 @@ def _check(values: dict[str, Any], path: Path, changes: Sequence[str]) -> Recipe
 def _apply(changes: Sequence[str], values: dict[str, Any]) -> list[str]:
     from linnet.recipes.changes import apply_change  # noqa: PLC0415 - most recipes are taken as they are
 
+    if isinstance(changes, (str, Mapping)):
+        return [f"changes: a list of 'part.field=value', such as [{EXAMPLE!r}], not {changes!r}"]
     return [problem for change in changes for problem in apply_change(change, values)]
 
 
@@ -271,7 +274,7 @@ def load(
     """
     if is_address(source):
         if changes:
-            raise RecipeError(source, [f"{changes[0]}: the pipeline of a server cannot be changed from here"])
+            raise RecipeError(source, ["changes: the pipeline of a server cannot be changed from here"])
         from linnet.pipeline.remote import load_remote  # noqa: PLC0415 - most pipelines run here
 
         return load_remote(str(source), kb=None if kb is None else _opened(kb), api_key=api_key)

@@ -52,7 +52,7 @@ def new_key(key: str) -> str:
 def check_key(change: str) -> list[str]:
     """Return what is wrong with the key of a change ``key=value``: it has an old name, or nothing."""
     key = ".".join(step.strip().strip("\"'") for step in change.partition("=")[0].rpartition(".")[::2])
-    return [] if (new := new_key(key)) == key else [f"--set {change}: the name of {key} is {new} now"]
+    return [] if (new := new_key(key)) == key else [f"{change}: the name of {key} is {new} now"]
 
 
 def rename(values: Mapping[str, Any]) -> list[str]:
