@@ -249,6 +249,12 @@ def test_ancestors(tmp_path: Path) -> None:
     assert kb.ancestors(0).tolist() == [1, 2, 3]
     assert kb.ancestors(1).tolist() == []
     assert [kb.parents(row).tolist() for row in (0, 1)] == [[2, 3], []]
+    for ask in (kb.parents, kb.children, kb.ancestors):
+        assert ask(kb.id(0)).tolist() == ask(0).tolist(), "as kb[…] takes both"
+        with pytest.raises(UnknownConceptError, match="no concept 'X:99'"):
+            ask("X:99")
+        with pytest.raises(KnowledgeBaseError, match=r"1\.5 is no row or id of a concept"):
+            ask(1.5)  # type: ignore[arg-type]
     assert kb[0].parents == ("B", "C")
 
 

@@ -188,9 +188,12 @@ class KnowledgeBase:
             raise UnknownConceptError(f"{self.path.name} has no row {row}; it has {len(self)} rows")
         return str(found[0])
 
+    def _place(self, row: int | str) -> int:
+        return self._root(row) if isinstance(row, str) else row_number(row, "row or id of a concept")
+
     def __getitem__(self, row: int | str) -> Concept:
-        """Return the concept in a row, or with an id; a retired id leads to its successor."""
-        row = self._root(row) if isinstance(row, str) else row_number(row, "row or id of a concept")
+        """Return the concept in a row ``kb[1250]``, or with an id, ``kb["HP:0001250"]``, its successor if retired."""
+        row = self._place(row)
         concept = read_concept(self._rows, row)
         if concept is None:
             raise UnknownConceptError(f"{self.path.name} has no row {row}; it has {len(self)} rows")
@@ -324,17 +327,17 @@ class KnowledgeBase:
             array &= self._of([self._root(id) for id in under], DESCENDANTS)
         return Mask(array, self.version)
 
-    def parents(self, row: int) -> npt.NDArray[np.int64]:
-        """Return the rows of the concepts directly above `row`, in the order of the source."""
-        return self._column("SELECT parent FROM parents WHERE concept = ? ORDER BY rowid", int(row))
+    def parents(self, row: int | str) -> npt.NDArray[np.int64]:
+        """Return the rows of the concepts directly above the one in `row` or with an id, in the source's order."""
+        return self._column("SELECT parent FROM parents WHERE concept = ? ORDER BY rowid", self._place(row))
 
-    def children(self, row: int) -> npt.NDArray[np.int64]:
-        """Return the rows of the live concepts directly below `row`, ascending."""
-        return self._column(tables.CHILDREN, int(row))
+    def children(self, row: int | str) -> npt.NDArray[np.int64]:
+        """Return the rows of the live concepts directly below the one in `row` or with an id, ascending."""
+        return self._column(tables.CHILDREN, self._place(row))
 
-    def ancestors(self, row: int) -> npt.NDArray[np.int64]:
-        """Return the rows of all ancestors of `row`, itself excluded, ascending."""
-        return self._column(ANCESTORS, int(row), int(row))
+    def ancestors(self, row: int | str) -> npt.NDArray[np.int64]:
+        """Return the rows of all ancestors of the one in `row` or with an id, ascending."""
+        return self._column(ANCESTORS, *[self._place(row)] * 2)
 
     # --- SQL ---------------------------------------------------------------------------------------------------------
 
