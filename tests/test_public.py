@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import linnet
-from linnet.errors import LinnetError, RecipeError
+from linnet.errors import DataError, LinnetError, RecipeError
 from linnet.fit.training import Done, Progress
 from linnet.recipes.components import COMPONENTS
 
@@ -90,6 +90,20 @@ def test_a_pipeline_is_trained_in_place(kb: linnet.KnowledgeBase, doc: linnet.Do
 def test_wrong_fields_of_a_recipe_are_named(recipe: Path, doc: linnet.Document) -> None:
     with pytest.raises(RecipeError, match=r"ngrm\.k=1: no part 'ngrm' in the pipeline; did you mean 'ngram'"):
         linnet.train(recipe, [doc], changes=["ngrm.k=1"])
+
+
+def test_what_is_no_document_is_refused(doc: linnet.Document, tmp_path: Path) -> None:
+    path = tmp_path / "out.jsonl"
+    assert linnet.write(doc, path) == 1
+    for call in (
+        lambda: linnet.write(["x"], path),  # type: ignore[list-item]
+        lambda: linnet.evaluate([doc], ["x"]),  # type: ignore[list-item]
+        lambda: linnet.evaluate("x", [doc]),  # type: ignore[arg-type]
+    ):
+        with pytest.raises(DataError, match="documents are expected, as a pipeline returns them, no str"):
+            call()
+    with pytest.raises(LinnetError, match=r"expected the name of a file, found list: linnet.write\(docs, path\)"):
+        linnet.write(str(path), [doc])  # type: ignore[arg-type]
 
 
 def test_files_are_built_together(tmp_path: Path) -> None:

@@ -295,9 +295,19 @@ def test_one_text_or_document_or_several(kb: KnowledgeBase) -> None:
         assert (found.text, found.id, len(found.mentions or ())) == (TEXT, doc.id, 1)
     assert [found.text for found in link([TEXT, Document.of("Fits.")])] == [TEXT, "Fits."]
     assert link([]) == []
-    for wrong in (None, 3, Path("a.txt"), [Path("a.txt")]):
+    for wrong in (3, Path("a.txt"), [Path("a.txt")]):
         with pytest.raises(PipelineError, match=r"takes text or documents, no .*: linnet.read reads files"):
             link(wrong)  # type: ignore[arg-type]
+    for missing in (None, [TEXT, None], [TEXT, float("nan")]):
+        with pytest.raises(PipelineError, match=r"no (NoneType|float): leave out what has no text"):
+            link(missing)  # type: ignore[arg-type]
+
+
+def test_components_take_documents_alone(kb: KnowledgeBase) -> None:
+    for part in (Words(), Exact(kb=kb)):
+        for wrong in (TEXT, [TEXT], Document.of(TEXT), [Document.of(TEXT), None]):
+            with pytest.raises(PipelineError, match=r"takes a list of documents: give \[linnet.Document.of"):
+                part(wrong)  # type: ignore[arg-type]
 
 
 def test_texts_are_streamed_and_no_keys_are_taken_for_texts(kb: KnowledgeBase) -> None:
@@ -318,6 +328,8 @@ def test_the_names_of_a_mention(kb: KnowledgeBase) -> None:
     assert link.names(Mention(0, 4, concepts=("HP:0009999", "X:2", "Y:9"))) == ("Seizure", "Cold", "Y:9")
     assert link.names(Mention(0, 4)) == link.names(Mention(0, 4, concepts=())) == ()
     assert Pipeline(Words()).names(Mention(0, 4, concepts=("X:2",))) == ("X:2",)
+    with pytest.raises(PipelineError, match=r"not of 'X:2': kb\[id\].name is that of a concept"):
+        link.names("X:2")  # type: ignore[arg-type]
 
 
 def test_needs_are_checked_before_any_work(kb: KnowledgeBase) -> None:

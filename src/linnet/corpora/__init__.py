@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -118,7 +119,7 @@ def writer_options_of(format: str) -> dict[str, Option]:
 
 
 def write(
-    docs: Iterable[Document],
+    docs: Document | Iterable[Document],
     path: str | Path,
     *,
     format: str | None = None,
@@ -128,7 +129,7 @@ def write(
     """Write documents to `path` and return how many; ``-`` is standard output.
 
     Args:
-        docs: the documents, consumed one by one.
+        docs: the documents, consumed one by one; or one.
         path: the file; replaced only when all is written. ``.gz`` at the end packs it.
         format: one of `FORMATS`; None takes it from the suffix, and JSON Lines for standard output.
         kb: the knowledge base that candidates and names belong to.
@@ -137,7 +138,7 @@ def write(
     Raises:
         LinnetError: an unknown format or option, or a format that is only read.
         FormatError: a suffix of no format, or a place that cannot be written to.
-        DataError: a document that the format cannot hold.
+        DataError: a document that the format cannot hold, or what is none.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -148,7 +149,7 @@ def write(
 
 
 def write_beside(
-    docs: Iterable[Document],
+    docs: Document | Iterable[Document],
     path: str | Path,
     *,
     format: str | None = None,
@@ -157,6 +158,11 @@ def write_beside(
     options: Mapping[str, Any] = EMPTY,
 ) -> int:
     """Write documents as `write` does, to a file or folder `aside`, on the same disk, until all is there."""
+    from linnet.corpora.names import documents  # noqa: PLC0415 - needed where documents are written
+
+    if not isinstance(path, (str, PathLike)):
+        raise LinnetError(f"expected the name of a file, found {type(path).__name__}: linnet.write(docs, path)")
+    docs = documents(docs)
     format = format_of(path) if format is None else format
     check_place(path, format)
     _check_options(format, options)

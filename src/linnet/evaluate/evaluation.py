@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linnet import __version__
+from linnet.corpora.names import documents
 from linnet.data import Document, Mention
 from linnet.errors import DataError, MismatchError
 from linnet.evaluate.answers import Rule
@@ -118,6 +119,7 @@ def evaluate(
 
     Raises:
         MismatchError: gold and predicted documents do not belong together.
+        DataError: something else than documents.
 
     >>> from linnet.data import Mention
     >>> gold = Document("a", "Fever.", mentions=(Mention(0, 5, source="gold", concepts=("HP:0001945",)),))
@@ -146,7 +148,7 @@ def measure(
     options = options or Options()
     if kb is None and options.protocol == "in-kb":  # what a knowledge base holds is not known
         options = replace(options, protocol="all")
-    gold, predicted = of_one_terminology(gold, predicted, kb=kb)
+    gold, predicted = of_one_terminology(list(documents(gold)), list(documents(predicted)), kb=kb)
     pairs = [(one, _keep_reviewed(one, other)) for one, other in pair_documents(gold, predicted, kb=kb)]
     linked = Linked.of(pairs, kb=kb, rule=rule)
     live = successor(kb)

@@ -48,6 +48,7 @@ Overlaps: TypeAlias = Literal["all", "longest", "first"]
 
 PROPERTIES = ("sentences", "abbreviations", "mentions", "types", "candidates", "concepts", "assertion")
 SEEN_AS = {"train": "trained on", "dev": "chosen or calibrated on"}
+MISSING = ("None", "nan", "<NA>", "NaT")  # what pandas has in the place of a text
 BATCH_TEXT = 200_000  # characters: 64 abstracts have half as many, a document of 40 pages is nearly a batch of its own
 
 
@@ -226,7 +227,10 @@ def describe_seen(counts: Mapping[str, int]) -> str:
 
 
 def require(component: Component, docs: Sequence[Document]) -> None:
-    """Refuse documents that lack what `component` needs, before any work is done."""
+    """Refuse what is no list of documents, and documents that lack what `component` needs, before any work is done."""
+    if isinstance(docs, (str, Document)) or not all(isinstance(doc, Document) for doc in docs):
+        way = "give [linnet.Document.of(text)], or put it into a pipeline, which takes texts"
+        raise PipelineError(f"{type(component).__name__} takes a list of documents: {way}")
     for needed in (name for name in PROPERTIES if name in component.needs):
         for doc in docs:
             if not _holds(doc, needed):
@@ -349,7 +353,8 @@ def each_document(docs: str | Document | Iterable[str | Document]) -> Iterator[D
     for item in several:
         doc = Document.of(item) if isinstance(item, str) else item
         if not isinstance(doc, Document):
-            raise PipelineError(f"a pipeline takes text or documents, no {type(doc).__name__}: linnet.read reads files")
+            way = "leave out what has no text" if str(item) in MISSING else "linnet.read reads files"
+            raise PipelineError(f"a pipeline takes text or documents, no {type(doc).__name__}: {way}")
         yield doc
 
 

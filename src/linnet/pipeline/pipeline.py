@@ -294,6 +294,8 @@ class Pipeline(Stage):
 
     def names(self, mention: Mention) -> tuple[str, ...]:
         """Return the preferred name of each concept of a mention, the id of one that no knowledge base holds."""
+        if not isinstance(mention, Mention):
+            raise PipelineError(f"names are those of a mention, not of {mention!r}: kb[id].name is that of a concept")
         held = self.concepts
         return tuple([held[id].name if held and id in held else id for id in mention.concepts or ()])
 
