@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import itertools
 import pickle
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -16,7 +17,7 @@ from linnet.detect.conjuncts import Conjuncts
 from linnet.detect.consistent import Consistent
 from linnet.detect.dictionary import Dictionary
 from linnet.detect.gold import Gold
-from linnet.errors import FormatError, PipelineError
+from linnet.errors import FormatError, LinnetWarning, PipelineError
 from linnet.kb import KnowledgeBase
 from linnet.pipeline import (
     PROPERTIES,
@@ -301,6 +302,20 @@ def test_one_text_or_document_or_several(kb: KnowledgeBase) -> None:
     for missing in (None, [TEXT, None], [TEXT, float("nan")]):
         with pytest.raises(PipelineError, match=r"no (NoneType|float): leave out what has no text"):
             link(missing)  # type: ignore[arg-type]
+
+
+def test_paths_of_files_are_no_texts(kb: KnowledgeBase, tmp_path: Path) -> None:
+    link = Pipeline(Words(), kb=kb)
+    paths = [str(tmp_path / name) for name in ("a.txt", "b.txt")]
+    for path in paths:
+        Path(path).write_text(TEXT)
+    for call in (lambda: link(paths[0]), lambda: link(paths), lambda: list(link.stream(paths))):
+        with pytest.warns(LinnetWarning, match=r"a\.txt' is linked as a text, but is a file: linnet.read") as told:
+            call()
+        assert len(told) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        link([str(tmp_path / "missing.txt"), str(tmp_path), "a\0b", TEXT * 50])
 
 
 def test_components_take_documents_alone(kb: KnowledgeBase) -> None:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,6 +17,7 @@ from linnet.errors import PipelineError
 from linnet.frozen import EMPTY, FrozenDict, changed
 from linnet.kb import KnowledgeBase
 from linnet.pipeline.allow import Allow
+from linnet.reporter import warn
 from linnet.text.normalise import one_line
 
 __all__ = [
@@ -49,6 +51,7 @@ Overlaps: TypeAlias = Literal["all", "longest", "first"]
 PROPERTIES = ("sentences", "abbreviations", "mentions", "types", "candidates", "concepts", "assertion")
 SEEN_AS = {"train": "trained on", "dev": "chosen or calibrated on"}
 MISSING = ("None", "nan", "<NA>", "NaT")  # what pandas has in the place of a text
+LONGEST_PATH = 250  # characters of a text that may be meant as the path of a file
 BATCH_TEXT = 200_000  # characters: 64 abstracts have half as many, a document of 40 pages is nearly a batch of its own
 
 
@@ -350,7 +353,11 @@ def each_document(docs: str | Document | Iterable[str | Document]) -> Iterator[D
     if isinstance(several, Mapping) or hasattr(several, "columns"):  # which yield keys, or names of columns
         given = f"a pipeline takes text or documents, no {type(several).__name__}"
         raise PipelineError(f"{given}: give a list of texts, or of linnet.Document(id, text)")
+    told = False
     for item in several:
+        if isinstance(item, str) and not told and len(item) < LONGEST_PATH and os.path.isfile(item):  # noqa: PTH113 - faster
+            warn(f"{item!r} is linked as a text, but is a file: linnet.read reads it")
+            told = True
         doc = Document.of(item) if isinstance(item, str) else item
         if not isinstance(doc, Document):
             way = "leave out what has no text" if str(item) in MISSING else "linnet.read reads files"
