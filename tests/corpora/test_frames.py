@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import pickle
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import linnet
 from linnet.corpora.mention_table import COLUMNS
 from linnet.corpora.mentions_csv import read_mentions
 from linnet.data import Candidates, Concept, Document, Mention, Name
-from linnet.errors import DataError, MissingExtraError
+from linnet.errors import DataError, LinnetWarning, MissingExtraError
 from linnet.kb import KnowledgeBase
 from linnet.kb.build import build
 
@@ -50,6 +51,16 @@ def test_a_frame_is_what_the_csv_is(link: linnet.Pipeline, tmp_path: Path) -> No
     bare = [Document(doc.id, doc.text) for doc in docs]
     back = [m.concepts for doc in read_mentions(tmp_path / "frame.csv", bare) for m in doc.mentions or ()]
     assert back == [m.concepts for doc in docs for m in doc.mentions or ()], "it is read as the CSV is"
+
+
+def test_documents_of_one_id_are_warned_of(link: linnet.Pipeline) -> None:
+    pytest.importorskip("pandas", reason="the extra frames is not installed")
+    with pytest.warns(LinnetWarning, match=r"several documents have the id 'd\w+', as equal texts do: .* tells"):
+        frame = linnet.frame(link(["Seizures.", "Seizures.", "Fits."]))
+    assert len(frame) == 3
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        linnet.frame(link([Document("1", "Seizures."), Document("2", "Seizures.")]))
 
 
 @pytest.mark.parametrize("wrong", ["a text", ["a text"], 5])

@@ -7,6 +7,7 @@ null) where there is none. Columns that people fill in are empty, as in the CSV,
 from __future__ import annotations
 
 import importlib
+from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -14,6 +15,7 @@ from linnet.corpora.mention_table import COLUMNS, Cell, tabled
 from linnet.corpora.names import documents, holder, known, namer, versions_of
 from linnet.data import Document, Rows
 from linnet.errors import MissingExtraError
+from linnet.reporter import warn
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -59,6 +61,8 @@ def to_dicts(docs: Docs, *, kb: Rows | None = None) -> list[dict[str, Cell | Non
 def frame(docs: Docs, *, kb: Rows | None = None) -> pd.DataFrame:
     """Return the mentions of documents as a pandas DataFrame, one row a mention; arguments as of `to_dicts`.
 
+    Documents with one id, as equal texts have, are warned of: in the frame nothing tells them apart.
+
     Raises:
         MissingExtraError: pandas is not installed.
 
@@ -69,7 +73,10 @@ def frame(docs: Docs, *, kb: Rows | None = None) -> pd.DataFrame:
     """
     pandas = _library("pandas", "linnet.frame")
     kinds = dict.fromkeys(COLUMNS, "str") | dict.fromkeys(WHOLE, "int64") | {PROBABILITY: "float64"}
-    made: pd.DataFrame = pandas.DataFrame(_columns(docs, kb)).astype(kinds)
+    given, read = known(docs, kb), list(documents(docs))
+    if twice := next((id for id, count in Counter(doc.id for doc in read).items() if count > 1), None):
+        warn(f"several documents have the id {twice!r}, as equal texts do: linnet.Document(id, text) tells them apart")
+    made: pd.DataFrame = pandas.DataFrame(_columns(read, given)).astype(kinds)
     return made
 
 
