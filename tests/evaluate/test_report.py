@@ -45,6 +45,14 @@ def answers(docs: list[Document], kb: KnowledgeBase, *, wrong: int = 0) -> list[
     return found
 
 
+def test_a_report_prints_its_measures_by_name(kb: KnowledgeBase) -> None:
+    docs = documents()
+    report = evaluate(docs, answers(docs, kb), kb=kb, options=QUICK)
+    for line, (name, figure) in zip(str(report).splitlines(), report.measures.items(), strict=True):
+        assert line.split("  ", 1)[0] == name
+        assert line.endswith(f"  {figure}")
+
+
 def test_a_perfect_prediction_is_1_and_an_empty_one_0(kb: KnowledgeBase) -> None:
     docs = documents()
     perfect = evaluate(docs, answers(docs, kb), kb=kb, options=QUICK)

@@ -242,6 +242,11 @@ class Report(Record):
             raise DataError(f"the report has no metric {name!r}{did_you_mean(name, known)}")
         return found
 
+    def __str__(self) -> str:
+        """Return the measures, one a line, by the names that ``report[name]`` takes."""
+        width = max(map(len, self.measures), default=0)
+        return "\n".join(f"{name:{width}}  {figure}" for name, figure in self.measures.items())
+
     def to_json(self) -> str:
         """Return the report as indented JSON, the same text for the same report."""
         return self.model_dump_json(indent=1) + "\n"
