@@ -249,6 +249,8 @@ def test_wrong_format_names() -> None:
         write([], "x.parquet")
     with pytest.raises(FormatError, match=r"no format is written with the suffix '.xyz'.*jsonl"):
         write([], "x.xyz")
+    with pytest.raises(FormatError, match=r"the suffix '\.xls'; did you mean '\.xlsx'\?"):
+        write([], "x.xls")
 
 
 DOC = Document("d", "Fits.", mentions=(Mention(0, 4, source="gold", concepts=("HP:0001250",)),))

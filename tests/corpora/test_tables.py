@@ -121,6 +121,29 @@ def test_columns_of_patient_and_date_can_be_named(tmp_path: Path, name: str) -> 
         list(read(tmp_path / name, format="table", options={"columns": {"patient": "fall"}}))
 
 
+def test_a_workbook_of_notes(tmp_path: Path) -> None:
+    openpyxl = pytest.importorskip("openpyxl", reason="the extra xlsx is not installed")
+    book = openpyxl.Workbook()
+    rows = [
+        ("Pat", "Befund", "Datum", None),
+        (7.0, "Fits_x000D_\nand fever.", dt.datetime(2024, 3, 5), "aside"),
+        ("P8", None, None, None),
+        (9, "Cough.", dt.datetime(2024, 3, 5, 8, 30), None),
+    ]
+    for row in rows:
+        book.active.append(row)
+    book.save(tmp_path / "n.xlsx")
+    options = {"columns": {"id": "Pat", "text": "Befund", "date": "Datum"}}
+    with pytest.warns(LinnetWarning, match="1 rows without a text"):
+        docs = list(read(tmp_path / "n.xlsx", format="table", options=options))
+    assert docs == [
+        Document("7", "Fits\r\nand fever.", meta={"note_date": "2024-03-05"}),
+        Document("9", "Cough.", meta={"note_date": "2024-03-05T08:30:00"}),
+    ]
+    with pytest.raises(FormatError, match=r"no sheet 'mentions' .*; a table of notes is read with --from table"):
+        list(read(tmp_path / "n.xlsx", format="xlsx"))
+
+
 def test_a_csv_of_notes_that_is_none(tmp_path: Path) -> None:
     (tmp_path / "n.csv").write_text("id,text\n7,Fits, fever\n")
     with pytest.raises(FormatError, match=r"n\.csv:2: has 3 columns, the header has 2: id, text"):

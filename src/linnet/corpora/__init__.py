@@ -292,5 +292,6 @@ def format_of(path: str | Path) -> str:
             return name
     if ending == ".parquet":
         raise FormatError(shown(path), "Parquet is written by linnet link into a folder: -o FOLDER/ --to parquet")
-    problem = f"no format is written with the suffix {ending!r}"
+    near = did_you_mean(ending, [FORMATS[name].suffixes[0] for name in WRITABLE])
+    problem = f"no format is written with the suffix {ending!r}{near}"
     raise FormatError(shown(path), f"{problem}; say which you want (--to, or format=): {', '.join(WRITABLE)}")

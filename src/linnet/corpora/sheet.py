@@ -228,7 +228,8 @@ def read(path: str | Path, *, rows: Rows | None = None, faults: Faults = STOP) -
     file, sheets = shown(path), sheet_rows(path, (MENTIONS, TEXTS, BEFORE))
     for title in (MENTIONS, TEXTS):
         if not sheets.get(title):
-            raise FormatError(file, f"there is no sheet {title!r} as linnet link -o FILE.xlsx writes it; save as .xlsx")
+            problem = f"there is no sheet {title!r} as linnet link -o FILE.xlsx writes it"
+            raise FormatError(file, f"{problem}; a table of notes is read with --from table")
     mentions = list(_named(sheets[MENTIONS], file, COLUMNS, ("document", "start", "end")))
     texts = _texts(list(_named(sheets[TEXTS], file, TEXT_COLUMNS, TEXT_COLUMNS)), file)
     found = list(_named(sheets[BEFORE], file, FOUND, FOUND)) if sheets.get(BEFORE) else None  # older files have none

@@ -1,12 +1,14 @@
-"""Parquet and Arrow tables (Feather, Arrow IPC), CSV, JSON: one document a row, its other columns as its meta.
+"""Parquet and Arrow tables (Feather, Arrow IPC), CSV, Excel, JSON: one document a row, its other columns as its meta.
 
 Rows are read in batches, so that memory holds one batch and what its row group needs. Times are kept to microseconds.
-What is called ``.csv`` or ``.tsv``, plain or gzip, is read as CSV, without PyArrow; its values are texts. What is
-called ``.jsonl``, ``.ndjson`` or ``.json`` holds an object a row, one a line or in one list.
+What is called ``.csv`` or ``.tsv``, plain or gzip, is read as CSV, without PyArrow; its values are texts. Of a workbook
+of Excel (``.xlsx``) the first sheet is read, all of it at once. What is called ``.jsonl``, ``.ndjson`` or ``.json``
+holds an object a row, one a line or in one list.
 """
 
 from __future__ import annotations
 
+import datetime as dt
 import importlib
 import re
 from collections.abc import Iterator, Mapping
@@ -22,6 +24,7 @@ from linnet.frozen import EMPTY
 from linnet.text.cells import DELIMITERS, csv_rows
 from linnet.text.files import open_bytes, open_text, shown
 from linnet.text.json_files import nodes
+from linnet.text.workbook import column_names, is_workbook, sheet_rows, unescape
 
 __all__ = ["read"]
 
@@ -34,7 +37,7 @@ MOST_STRING, MOST_PARTS = 100 << 20, 1 << 20  # of the description of a Parquet 
 
 
 def read(path: str | Path, *, name: str = "", columns: Mapping[str, str] = EMPTY) -> Iterator[Document]:
-    """Yield a document for each row of a Parquet, Arrow, CSV or JSON file; how many have no text is told.
+    """Yield a document for each row of a Parquet, Arrow, CSV, Excel or JSON file; how many have no text is told.
 
     Args:
         path: the file.
@@ -44,13 +47,18 @@ def read(path: str | Path, *, name: str = "", columns: Mapping[str, str] = EMPTY
 
     Raises:
         FormatError: no such table, damage, or a column that is not there.
-        MissingExtraError: PyArrow is not installed.
+        MissingExtraError: PyArrow is not installed, or openpyxl for a workbook.
     """
     where = shown(path)
     if SEPARATED.search(str(path)):
         names, lines = _separated(path, where)
         chosen = choose_columns(names, columns, where)
         yield from row_documents(_cells(lines, chosen, where), chosen, name=name or stem(path), where=where)
+        return
+    if is_workbook(path):
+        names, cells = _sheet(path)
+        chosen = choose_columns(names, columns, where)
+        yield from row_documents(cells, chosen, name=name or stem(path), where=where)
         return
     if JSON.search(str(path)):
         yield from object_documents(_objects(path, where), columns, name=name or stem(path), where=where)
@@ -88,6 +96,21 @@ def _cells(rows: Iterator[tuple[int, list[str]]], columns: Columns, where: str) 
             problem = f"has {len(row)} columns, the header has {len(columns.names)}: {', '.join(columns.names)}"
             raise FormatError(where, problem, line=line)
         yield [cell if cell or place == columns.text else None for place, cell in enumerate(row)]
+
+
+def _sheet(path: str | Path) -> tuple[list[str], Iterator[list[Any]]]:
+    """Return the names of the columns of a workbook's first sheet, and its rows."""
+    [rows] = map(iter, sheet_rows(path).values())
+    names = column_names(next(rows, (1, []))[1])
+    nothing = [None] * len(names)
+    return names, (list(map(_cell, [*values, *nothing][: len(names)])) for _, values in rows)
+
+
+def _cell(value: Any) -> Any:
+    """Return what a cell of a workbook holds: text without Excel's escapes, a day where the time is midnight."""
+    if isinstance(value, str):
+        return unescape(value) or None
+    return value.date() if isinstance(value, dt.datetime) and value.time() == dt.time() else value
 
 
 def _objects(path: str | Path, where: str) -> Iterator[Mapping[str, Any]]:
