@@ -212,6 +212,12 @@ def test_the_same_id_twice_is_refused(run: Run, recipe: Path, tmp_path: Path) ->
     done = run("link", "-q", path, "--pipeline", recipe, "-o", tmp_path / "out.jsonl")
     assert done.code == 2
     assert "'a' occurs twice" in done.err
+    assert "is a file named twice" in done.err
+    table = tmp_path / "notes.csv"
+    table.write_text("id,text\nP1,x\nP1,y\n")
+    done = run("link", "-q", table, "--from", "table", "--pipeline", recipe, "-o", tmp_path / "out.jsonl")
+    assert done.code == 2
+    assert "name a column that tells them apart: --columns id=NR,patient=ID" in done.err
     assert not (tmp_path / "out.jsonl").exists()
 
 

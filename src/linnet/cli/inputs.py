@@ -38,6 +38,7 @@ FILES = 10_000  # of the working folder, that a word may be meant for
 MOST_WORDS = 20  # that the name of a file may be torn into
 LISTS = (".txt", ".tsv", ".csv", ".gz")  # what ends so is meant to be a file of ids
 SPLITS = ("train", "dev", "test")  # what is meant for one even where no corpus is called so
+ROWS = ("table", "sql")  # formats of which a row is a document
 PACKED = (".gz", ".zip", ".docx", ".doc", ".pdf", ".rtf", ".html", ".htm", ".md")
 SUFFIXES = frozenset(PACKED).union(*(format.suffixes for format in FORMATS.values()))
 
@@ -85,10 +86,10 @@ def documents(
     seen: set[str] = set()
     for doc in itertools.chain(read(others, format=format, kb=rows, options=options), *map(_of_corpus, splits)):
         if doc.id in seen:
-            raise LinnetError(
-                f"document id {doc.id!r} occurs twice in the input; ids must be unique: "
-                "is a file named twice, or an output read as input?"
-            )
+            why = "is a file named twice, or an output read as input?"
+            if format in ROWS:
+                why = "if a patient has several notes, name a column that tells them apart: --columns id=NR,patient=ID"
+            raise LinnetError(f"document id {doc.id!r} occurs twice in the input; ids must be unique: {why}")
         seen.add(doc.id)
         yield doc
 
