@@ -204,9 +204,11 @@ class Decide(Stage):
 def calibrate(pipeline: Pipeline, dev: Sequence[Document]) -> Pipeline:
     """Return `pipeline` with its last part, a `Decide`, fitted on `dev`: documents with 50 gold mentions or more.
 
+    With fewer answers it stays uncalibrated, which is warned of.
+
     Raises:
         PipelineError: the last part is no `Decide`.
-        DataError: no mention to learn from, or all of them wrong.
+        DataError: there are enough answers, and all of them are wrong.
     """
     last = pipeline.parts[-1]
     if not isinstance(last, Decide):
