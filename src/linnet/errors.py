@@ -155,11 +155,12 @@ class MissingExtraError(LinnetError):
 def did_you_mean(value: str, known: Iterable[str]) -> str:
     """Return ``"; did you mean 'x'?"`` for the known name nearest to `value`, or ``""``.
 
-    >>> did_you_mean("dictionray", ["dictionary", "ngram"])
-    "; did you mean 'dictionary'?"
+    >>> did_you_mean("dictionray", ["dictionary", "ngram"]), did_you_mean("HPO", ["hpo"])
+    ("; did you mean 'dictionary'?", "; did you mean 'hpo'?")
     """
-    near = difflib.get_close_matches(value, list(known), n=1, cutoff=0.6)
-    return f"; did you mean {near[0]!r}?" if near else ""
+    names = {name.casefold(): name for name in known}
+    near = difflib.get_close_matches(value.casefold(), names, n=1, cutoff=0.6)
+    return f"; did you mean {names[near[0]]!r}?" if near else ""
 
 
 def no_string(**values: object) -> str:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from linnet.cli import kb_build, kb_compare, kb_edit
 from linnet.cli.common import App, Quiet, Verbose, file_size, listen, progress, table
 from linnet.cli.terminal import say
-from linnet.errors import LinnetError
+from linnet.errors import LinnetError, did_you_mean
 from linnet.home import kb_folder
 from linnet.kb import KnowledgeBase
 from linnet.recipes.config import open_kb
@@ -17,7 +18,18 @@ from linnet.vocabularies.export import write_table
 
 __all__ = ["app"]
 
+
+class _Commands(TyperGroup):
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find the command that is named first; of one that there is not, say what may have been meant."""
+        if args and args[0] not in self.commands:
+            there = f"; there are: {', '.join(self.commands)}; a concept is shown by: linnet kb info hpo HP:0001250"
+            ctx.fail(f"No such command {args[0]!r}{did_you_mean(args[0], self.commands) or there}")
+        return super().resolve_command(ctx, args)
+
+
 app = App(
+    cls=_Commands,
     help="Build, list, describe, search, export and compare knowledge bases.",
     no_args_is_help=True,
     add_completion=False,
@@ -47,11 +59,17 @@ def list_all(quiet: Quiet = False, verbose: Verbose = False) -> None:
 
 @app.command("info")
 def info(
-    kb: Annotated[str, typer.Argument(help="Name or file.")], quiet: Quiet = False, verbose: Verbose = False
+    kb: Annotated[str, typer.Argument(help="Name or file.")],
+    concept: Annotated[str | None, typer.Argument(help="An id, HP:0001250: describe this concept instead.")] = None,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
 ) -> None:
-    """Describe a knowledge base: counts, types, sources with their licences, history."""
+    """Describe a knowledge base: counts, types, sources with their licences, history; or one concept of it."""
     listen(quiet=quiet, verbose=verbose)
     base = open_kb(kb)
+    if concept is not None:
+        _describe(base, concept)
+        return
     say(f"{base.path.stem}: {base.path}, {file_size(base.path)}")
     for key in ("version", "built", "concepts", "names", "retired"):
         say(f"  {key}: {base.info[key]}")
@@ -63,6 +81,19 @@ def info(
             say(f"    {key}: {value}")
     for entry in base.history:
         say(f"  {entry['at']}  {entry['action']}: version {entry['version']}, {entry['concepts']} concepts")
+
+
+def _describe(kb: KnowledgeBase, id: str) -> None:
+    found = kb[id]
+    say(f"{found.id}  {found.name}")
+    for name in found.names[1:]:
+        say(f"  {name.scope} name: {name.text}" + (f" ({name.language})" if name.language != "en" else ""))
+    for kind in found.types:
+        say(f"  type: {kind}")
+    for row in kb.parents(found.id).tolist():
+        say(f"  parent: {kb.id(row)}  {kb[row].name}")
+    if found.definition:
+        say(f"  definition: {found.definition}")
 
 
 @app.command("search")
