@@ -192,7 +192,7 @@ class KnowledgeBase:
         return self._root(row) if isinstance(row, str) else row_number(row, "row or id of a concept")
 
     def __getitem__(self, row: int | str) -> Concept:
-        """Return the concept in a row ``kb[1250]``, or with an id, ``kb["HP:0001250"]``, its successor if retired."""
+        """Return the concept in a row, ``kb[1250]``, or with an id, ``kb["HP:0001250"]``, its successor if retired."""
         row = self._place(row)
         concept = read_concept(self._rows, row)
         if concept is None:
@@ -336,7 +336,7 @@ class KnowledgeBase:
         return self._column(tables.CHILDREN, self._place(row))
 
     def ancestors(self, row: int | str) -> npt.NDArray[np.int64]:
-        """Return the rows of all ancestors of the one in `row` or with an id, ascending."""
+        """Return the rows of all ancestors of the one in `row` or with an id, without itself, ascending."""
         return self._column(ANCESTORS, *[self._place(row)] * 2)
 
     # --- SQL ---------------------------------------------------------------------------------------------------------

@@ -265,7 +265,7 @@ def load(
             ``http://host:8421`` or ``http://host:8421#name`` a server (`linnet.pipeline.remote`); what ``linnet pull``
             installed from a file has the name that it said.
         kb: a knowledge base instead of the one it names; of a server, the one it has, if that is here too.
-        changes: as for `read_recipe`.
+        changes: a list of ``part.key=value``, such as ``["decide.threshold=0.95"]``; as for `read_recipe`.
         api_key: for a server; None takes the environment variable LINNET_API_KEY.
 
     Raises:
