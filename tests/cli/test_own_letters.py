@@ -32,13 +32,15 @@ def test_corrections_take_effect_and_assertion_stays(run: Run, kb: KnowledgeBase
     assert {mention.calibration for mention in doc.mentions or ()} == {"joint"}
 
 
-@pytest.mark.parametrize(("rejections", "found"), [(1, True), (3, False)])
-def test_a_single_rejection_is_little_evidence(
-    run: Run, kb: KnowledgeBase, tmp_path: Path, rejections: int, found: bool
+@pytest.mark.parametrize(("accepted", "found"), [(0, False), (1, True)])
+def test_what_was_only_rejected_is_not_found(
+    run: Run, kb: KnowledgeBase, tmp_path: Path, accepted: int, found: bool
 ) -> None:
     right = (Mention(0, 12, source="gold", concepts=("HP:0009381",)),)
     train = [Document(f"r{number}", "Short finger.", mentions=right) for number in range(5)]
-    train += [Document(f"w{number}", "Short stature.", mentions=()) for number in range(rejections)]
+    train += [Document("w", "Short stature.", mentions=())]
+    accept = (Mention(0, 13, source="gold", concepts=("HP:0004322",)),)
+    train += [Document(f"a{number}", "Short stature.  ", mentions=accept) for number in range(accepted)]
     linnet.write(train, tmp_path / "train.jsonl")
     linnet.write([Document("d", "Short finger.", mentions=right)], tmp_path / "dev.jsonl")
     out = tmp_path / "out"
