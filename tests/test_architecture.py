@@ -44,7 +44,7 @@ COMPLEX = {
         "corpora/corpus_download.py download_corpus",
     ),
     "a record or a table has many optional fields": (
-        "vocabularies/mesh_table.py read_mesh_table", "vocabularies/table.py _names",
+        "vocabularies/mesh_table.py read_mesh_table",
         "corpora/label_studio.py _documents", "corpora/bioc_loose.py _gene", "corpora/extras.py restored",
         "corpora/craft.py _read", "corpora/texoo.py document", "corpora/brat.py _second",
         "kb/file.py check_file", "recipes/changes.py apply_change",

@@ -65,6 +65,21 @@ def test_a_column_says_what_is_retired(tmp_path: Path) -> None:
     assert [concept.replaced_by for concept in read(tmp_path, lines)] == ["", None]
 
 
+def test_words_for_retired_and_live_in_two_languages(tmp_path: Path) -> None:
+    words = ["withdrawn", "Discontinued", "deleted", "invalid", "ja", "zurückgezogen", "X"]
+    rows = [
+        f"Z:{at};n{at};{word}" for at, word in enumerate([*words, "no", "nein", "active", "Aktiv", "0", "false", ""])
+    ]
+    concepts = read(tmp_path, "id;name;status\n" + "\n".join(rows) + "\n", columns={"retired": "status"})
+    assert [concept.replaced_by for concept in concepts] == [""] * 7 + [None] * 7
+
+
+def test_words_for_neither_retired_nor_live_are_told(tmp_path: Path) -> None:
+    text = "id\tname\tretired\treplaced_by\nZ:1\ta\tno\t\nZ:2\tb\ton hold\t\nZ:3\tc\tsoon\t\nZ:4\td\tsoon\tZ:1\n"
+    with pytest.warns(LinnetWarning, match=r"t.tsv:3: the column retired .* in 2 rows: 'on hold' \(1\), 'soon' \(1\)"):
+        assert [concept.replaced_by for concept in read(tmp_path, text)] == [None, None, None, "Z:1"]
+
+
 def test_cp1252_read_as_latin1_is_told(tmp_path: Path) -> None:
     path = tmp_path / "t.tsv"
     path.write_bytes("id\tname\tsynonyms\nZ:1\t„Fieber“\tHitze\nZ:2\tHusten\tTussis – akut\n".encode("cp1252"))

@@ -11,8 +11,9 @@ column                holds
 ``parents``           ids, separated
 ``xrefs``             ids in other terminologies, separated
 ``replaced_by``       for retired concepts: the successor's id, or ``-`` when there is none; empty for live ones
-``retired``           yes, true, 1, retired, obsolete, inactive or deprecated: retired, without a successor if
-                      ``replaced_by`` is missing or empty; anything else: as ``replaced_by`` says
+``retired``           yes, 1, x, retired, withdrawn, obsolete, deleted, zurückgezogen and the like: retired, without a
+                      successor if ``replaced_by`` is missing or empty; no, 0, active, aktiv and the like, or empty:
+                      as ``replaced_by`` says; what is neither is told and retires nothing
 ``language``          of the names in this row; the option ``language`` where the column is missing or empty
 ``scope``             of the synonyms: exact, broad, narrow, related; exact where the column is missing or empty
 ====================  ==========================================================================================
@@ -28,8 +29,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
-from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
@@ -43,6 +43,7 @@ from linnet.text.files import shown
 from linnet.text.workbook import cell_text, column_names, is_workbook, sheet_rows
 from linnet.vocabularies.curies import curie
 from linnet.vocabularies.malformed import Lines, Malformed
+from linnet.vocabularies.table_doubts import Doubts
 
 __all__ = ["COLUMNS", "read_table"]
 
@@ -52,10 +53,7 @@ COLUMNS = (
 )
 REQUIRED = ("id", "name")
 NO_SUCCESSOR = "-"
-RETIRED = frozenset(("yes", "true", "1", "retired", "obsolete", "inactive", "deprecated"))
 ONE_ROW = "give each concept one row, or rows in several languages one below the other"
-OTHERS = ("; ", " | ")  # what else stands between synonyms, and seldom inside one
-MANY = 0.2  # share of the cells
 PREFIXED = re.compile(r"[A-Za-z][\w.-]*:\S")
 
 Row: TypeAlias = Mapping[str, "str | Sequence[str]"]  # our column -> what the cell holds
@@ -72,7 +70,7 @@ class _Source(NamedTuple):
     language: str
     lines: Lines
     bad: Malformed
-    synonyms: Counter[str]  # cells of synonyms, by the other separator that they hold, and "" all of them
+    doubts: Doubts
 
     def leave_out(self, line: int, problem: str) -> None:
         """Count a row that is none, or refuse the file: the last line of one that was cut off is no row either."""
@@ -113,7 +111,8 @@ def read_table(
     if delimiter is not None and len(delimiter) != 1:
         raise LinnetError(f"delimiter is {delimiter!r}, expected one character, such as a tab or a comma")
     name = shown(path)
-    source = _Source(name, wanted, header, separator, prefix, language, Lines(path), Malformed(name), Counter())
+    doubts = Doubts(name, separator)
+    source = _Source(name, wanted, header, separator, prefix, language, Lines(path), Malformed(name), doubts)
     rows = _workbook_rows(path, source) if is_workbook(path) else _text_rows(source, delimiter)
     seen: dict[str, int] = {}
     last: Concept | None = None  # waits for rows of the same concept in other languages
@@ -136,8 +135,7 @@ def read_table(
     source.bad.finish()
     if not seen:
         raise FormatError(source.path, "holds no rows below its header")
-    _warn_bare(seen, source)
-    _warn_separator(source)
+    doubts.tell(seen)
 
 
 def _is_in_another_language(concept: Concept, before: Concept) -> bool:
@@ -155,27 +153,6 @@ def _joined(concept: Concept, other: Concept) -> Concept:
         parents=tuple(dict.fromkeys((*concept.parents, *other.parents))),
         xrefs=tuple(dict.fromkeys((*concept.xrefs, *other.xrefs))),
     )
-
-
-def _warn_bare(seen: Collection[str], source: _Source) -> None:
-    """Warn of ids without a prefix: nobody else's agree with them."""
-    bare = [id for id in seen if ":" not in id]
-    if bare:
-        message = (
-            f"{source.path}: {len(bare):,} of {len(seen):,} ids have no prefix, for example {bare[0]!r}: they agree "
-            f"with those of no corpus and no other terminology; --prefix LOCAL makes LOCAL:{bare[0]} of it "
-            "(in a recipe or from Python: prefix)"
-        )
-        warn(message)
-
-
-def _warn_separator(source: _Source) -> None:
-    """Warn of cells that look as if another separator stood between their synonyms."""
-    for mark in OTHERS:
-        count = source.synonyms[mark]
-        if count > MANY * source.synonyms[""]:
-            held = f"{count:,} of {source.synonyms['']:,} cells of synonyms hold {mark!r}, which is not the separator"
-            warn(f"{source.path}: {held}; --option 'separator={mark.strip()}' makes several names of each")
 
 
 # --- rows ------------------------------------------------------------------------------------------------------------
@@ -369,7 +346,7 @@ def _successor(row: Row, line: int, source: _Source) -> str | None:
     successor = _one(row, "replaced_by", line, source)
     if successor not in ("", NO_SUCCESSOR):
         return _id(successor, line, source)
-    return "" if successor or _one(row, "retired", line, source).lower() in RETIRED else None
+    return "" if successor or source.doubts.is_retired(_one(row, "retired", line, source), line) else None
 
 
 def _names(row: Row, line: int, source: _Source, *, live: bool) -> tuple[Name, ...]:
@@ -382,8 +359,6 @@ def _names(row: Row, line: int, source: _Source, *, live: bool) -> tuple[Name, .
     if not name and live:
         raise FormatError(source.path, "the name is empty", line=line)
     names = [Name(name, language=language)] if name else []
-    cell = row.get("synonyms")
-    if isinstance(cell, str) and cell and source.separator:
-        source.synonyms.update(["", *(mark for mark in OTHERS if mark in cell and mark.strip() != source.separator)])
+    source.doubts.note_synonyms(row.get("synonyms"))
     synonyms = (Name(text, scope, language) for text in _many(row, "synonyms", source))
     return (*names, *(synonym for synonym in synonyms if synonym not in names))
