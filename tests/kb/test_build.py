@@ -203,6 +203,36 @@ def test_live_and_retired(tmp_path: Path) -> None:
     refused(stream, tmp_path, "^a:1: concept 'X:1' is both live and retired$")
 
 
+def test_retired_concepts_are_kept_whole_as_tombstones(tmp_path: Path) -> None:
+    old = replace(FULL, id="X:0", parents=("X:2",), replaced_by="X:1")
+    bare, child = Concept("X:9", (Name("nine"),), replaced_by=""), named("X:7", "X:3")
+    concepts = [old, replace(FULL, parents=()), *OTHERS[:2], child, bare]
+    kb = build(concepts, tmp_path / "a.kb", whole_retired=True)
+    assert list(kb.concepts()) == concepts
+    assert [kb.search(text)[0].id for text in ("eins", "X:0")] == ["X:1", "X:1"]
+    assert [hit.id for hit in kb.search("eins")] == ["X:1"]
+    assert [kb.info[key] for key in ("concepts", "names", "retired")] == ["4", "5", "2"]
+    assert {name.concept for name in kb.names()} == {1, 2, 3, 4}
+    assert not kb.mask(under=["X:2"]).array[0]
+    with KnowledgeBase.edit(kb.path) as change:
+        change.add(replace(old, replaced_by=None, parents=()))
+    assert {hit.id for hit in KnowledgeBase.open(kb.path).search("eins")} == {"X:0", "X:1"}
+
+
+def test_a_retired_parent_is_left_out_and_a_circle_through_tombstones_refused(tmp_path: Path) -> None:
+    old = [replace(FULL, id=id, parents=(), replaced_by=to) for id, to in (("O:1", "O:2"), ("O:2", "O:1"))]
+    with pytest.raises(KnowledgeBaseError, match="'O:1' is replaced in a circle"):
+        build([named("X:0"), *old], tmp_path / "a.kb", whole_retired=True)
+    with pytest.raises(KnowledgeBaseError, match="the source is empty"):
+        build([replace(old[0], replaced_by="")], tmp_path / "a.kb", whole_retired=True)
+    with pytest.warns(LinnetWarning, match="1 parents are not in the source and were left out, for example 'O:1'"):
+        kb = build([named("X:0", "O:1"), replace(old[0], replaced_by="")], tmp_path / "a.kb", whole_retired=True)
+    with KnowledgeBase.edit(kb.path) as change:  # the version is that of what the file holds
+        change.add(Concept("X:0", definition="zero"))
+    again = list(KnowledgeBase.open(kb.path).concepts())
+    assert build(again, tmp_path / "b.kb", whole_retired=True).version == KnowledgeBase.open(kb.path).version
+
+
 def test_dangling_successors(tmp_path: Path) -> None:
     stream = [named("X:0"), Concept("X:1", replaced_by="X:7", origin="a:3")]
     refused(stream, tmp_path, "^a:3: retired concept 'X:1' is replaced by 'X:7', which is not in the source$")

@@ -11,7 +11,9 @@ from linnet.corpora.catalog import read_corpus
 from linnet.corpora.describe import describe
 from linnet.data import Document, Mention
 from linnet.errors import FormatError, KnowledgeBaseError, LinnetError, LinnetWarning
+from linnet.vocabularies import read_vocabulary
 from linnet.vocabularies.build import Source, build_from
+from linnet.vocabularies.export import write_table
 from linnet.vocabularies.join import JoinReport
 
 OBO = """format-version: 1.2
@@ -69,6 +71,29 @@ def test_sources_make_one_knowledge_base(table: Path, obo: Path, tmp_path: Path)
             "same by cross-reference": "0",
         },
     ]
+
+
+@pytest.mark.parametrize("format", ["table", "concepts"])
+def test_retired_rows_of_ones_own_files_keep_what_they_hold(tmp_path: Path, format: str) -> None:
+    path = tmp_path / "t.tsv"
+    path.write_text("id\tname\tsynonyms\ttypes\treplaced_by\nX:1\ta\tb|c\tDrug\tX:2\nX:2\td\t\t\t\n")
+    kb = build_from([Source("table", path)], tmp_path / "a.kb")
+    out = tmp_path / ("out.tsv" if format == "table" else "out.jsonl")
+    write_table(kb.concepts(), out)
+    again = build_from([Source(format, out)], tmp_path / "b.kb")
+    assert list(again.concepts()) == list(read_vocabulary("table", path))
+    assert again.version == kb.version
+
+
+def test_a_state_that_was_written_out_comes_back_with_its_version(tmp_path: Path) -> None:
+    path = tmp_path / "t.tsv"
+    path.write_text("id\tname\tsynonyms\nX:1\ta\tb|c\nX:2\td\t\n")
+    kb = build_from([Source("table", path)], tmp_path / "a.kb")
+    with kb.edit(kb.path) as change:
+        change.retire("X:1", "X:2")
+    kb = kb.open(kb.path)
+    write_table(kb.concepts(), tmp_path / "out.jsonl")
+    assert build_from([Source("concepts", tmp_path / "out.jsonl")], tmp_path / "b.kb").version == kb.version
 
 
 def test_provenance_of_the_hpo() -> None:

@@ -1,7 +1,8 @@
 """The builder of knowledge bases: a stream of concepts into one SQLite file, written beside and renamed.
 
 Live concepts get rows in the order they come. Retired ones are kept as ``id -> successor`` (with their preferred
-name), because no index has ever held a row for them. What cannot be kept is refused with the place it was read from:
+name), because no index has ever held a row for them; those that are to be kept whole get rows, as tombstones, that
+nothing finds. What cannot be kept is refused with the place it was read from:
 duplicate ids, concepts without a name, cyclic parents, a successor that does not exist. Parents outside the stream
 are dropped and counted in a warning, since terminologies refer to imported ones.
 """
@@ -49,6 +50,9 @@ STAGING = """
 CREATE TEMP TABLE origins (id TEXT, origin TEXT);
 CREATE TEMP TABLE staged (concept INTEGER, parent TEXT);
 """
+# No more is said of `concepts` in these queries: SQLite would note down how many there are, and later plan by that
+TOMBS = "(SELECT id FROM concepts WHERE retired)"
+LIVE = f"({{0}} IN (SELECT id FROM concepts) AND {{0}} NOT IN {TOMBS})"
 CACHE = 256 << 10  # KiB of pages that SQLite keeps, and of index entries that it sorts at once
 BUILD_WAIT = WAIT  # seconds for an edit of the file that is to be replaced to end
 CHUNK = 5000  # concepts a round: enough to amortise a call, small enough not to be noticed in memory
@@ -60,6 +64,7 @@ def build(
     *,
     name: str = "",
     sources: Sequence[Mapping[str, Any]] = (),
+    whole_retired: bool = False,
     progress: Callable[[int], None] | None = None,
 ) -> KnowledgeBase:
     """Build the knowledge base file `path` from `concepts` and open it; an existing file is replaced at the end.
@@ -69,6 +74,7 @@ def build(
         path: the file to make; of a symbolic link the file that it points to.
         name: what to call it; the file's stem by default.
         sources: provenance, one mapping each of vocabulary, path, sha256, version, licence, citation.
+        whole_retired: keep all that retired concepts hold, and not their ids, successors and first names alone.
         progress: called with the number of concepts read so far.
 
     Raises:
@@ -86,7 +92,7 @@ def build(
     with _beside(_check_target(path)) as connection:
         connection.executescript(SCHEMA + STAGING)
         connection.execute("BEGIN")
-        digest = _insert(connection, concepts, progress)
+        digest = _insert(connection, concepts, _Rows(whole_retired=whole_retired), progress)
         _resolve_parents(connection)
         _check_successors(connection)
         _check_cycles(connection)
@@ -171,9 +177,13 @@ def _unused(path: Path) -> Iterator[None]:
             connection.close()
 
 
-def _insert(connection: sqlite3.Connection, concepts: Iterable[Concept], progress: Callable[[int], None] | None) -> int:
+def _insert(
+    connection: sqlite3.Connection,
+    concepts: Iterable[Concept],
+    rows: _Rows,
+    progress: Callable[[int], None] | None,
+) -> int:
     """Insert the stream in chunks; return the sum of the hashes of all concepts."""
-    rows = _Rows()
     for count, concept in enumerate(concepts, 1):
         rows.add(concept)
         if count % CHUNK == 0:
@@ -181,7 +191,7 @@ def _insert(connection: sqlite3.Connection, concepts: Iterable[Concept], progres
             if progress:
                 progress(count)
     rows.flush(connection)
-    if not rows.concept_row:
+    if not rows.live:
         raise KnowledgeBaseError("no concepts to build a knowledge base from: the source is empty")
     return rows.digest
 
@@ -189,8 +199,9 @@ def _insert(connection: sqlite3.Connection, concepts: Iterable[Concept], progres
 class _Rows:
     """Rows to be inserted, by table, and the counters that number them."""
 
-    def __init__(self) -> None:
-        self.concept_row = self.name_row = self.digest = 0
+    def __init__(self, *, whole_retired: bool) -> None:
+        self.live = self.concept_row = self.name_row = self.digest = 0
+        self._whole = whole_retired
         self.type_rows: dict[str, int] = {}
         self.lots: dict[str, list[tuple[object, ...]]] = {}
 
@@ -203,20 +214,23 @@ class _Rows:
             name = concept.names[0].text if concept.names else ""
             self._put("retired", (concept.id, concept.replaced_by, name))
             kept = Concept(concept.id, replaced_by=concept.replaced_by)
-            self.digest += concept_hash(-1, kept)
-            return
-        if not any(name.text.strip() for name in concept.names):
+            if not self._whole or replace(concept, names=concept.names[1:]) == kept:
+                self.digest += concept_hash(-1, kept)
+                return
+        elif not any(name.text.strip() for name in concept.names):
             raise KnowledgeBaseError(f"{where}concept {concept.id!r} has no name; every live concept needs one")
         names = range(self.name_row, self.name_row + len(concept.names))
         self.digest += concept_hash(self.concept_row, concept, names)
-        self._add_live(concept, self.concept_row)
+        self._add_row(concept, self.concept_row, retired=concept.replaced_by is not None)
         self.concept_row += 1
 
-    def _add_live(self, concept: Concept, row: int) -> None:
-        self._put("concepts", (row, concept.id, concept.definition, 0))
+    def _add_row(self, concept: Concept, row: int, *, retired: bool) -> None:
+        self.live += not retired
+        self._put("concepts", (row, concept.id, concept.definition, int(retired)))
         for position, name in enumerate(concept.names):
             scope = SCOPES.index(name.scope)
-            values = (self.name_row, row, position, name.text, basic(name.text), scope, name.language, name.source)
+            norm = "" if retired else basic(name.text)  # nothing finds the names of tombstones
+            values = (self.name_row, row, position, name.text, norm, scope, name.language, name.source)
             self._put("names", values)
             self.name_row += 1
         for kind in concept.types:
@@ -256,10 +270,10 @@ def _duplicate(connection: sqlite3.Connection) -> str:
 def _resolve_parents(connection: sqlite3.Connection) -> None:
     connection.execute(
         "INSERT INTO parents SELECT s.concept, c.row FROM temp.staged s JOIN concepts c ON c.id = s.parent "
-        "ORDER BY s.rowid"
+        f"WHERE s.parent NOT IN {TOMBS} ORDER BY s.rowid"
     )
     unknown = connection.execute(
-        "SELECT count(*), min(parent) FROM temp.staged WHERE parent NOT IN (SELECT id FROM concepts)"
+        f"SELECT count(*), min(parent) FROM temp.staged WHERE NOT {LIVE.format('parent')}"
     ).fetchone()
     if unknown[0]:
         warn(f"{unknown[0]} parents are not in the source and were left out, for example {unknown[1]!r}")
@@ -269,7 +283,7 @@ def _dropped_parents(connection: sqlite3.Connection) -> int:
     """Return by how much dropping unknown parents changes the sum of hashes: it is of what the file holds."""
     sql = (
         "SELECT concept, parent FROM temp.staged WHERE concept IN (SELECT concept FROM temp.staged "
-        "WHERE parent NOT IN (SELECT id FROM concepts)) ORDER BY concept, rowid"
+        f"WHERE NOT {LIVE.format('parent')}) ORDER BY concept, rowid"
     )
     change = 0
 
@@ -291,7 +305,7 @@ def _origin(connection: sqlite3.Connection, id: str) -> str:
 
 def _check_successors(connection: sqlite3.Connection) -> None:
     """Refuse a successor that is neither a concept nor itself retired, an id both live and retired, and circles."""
-    both = connection.execute("SELECT id FROM retired WHERE id IN (SELECT id FROM concepts)").fetchone()
+    both = connection.execute(f"SELECT r.id FROM retired r WHERE {LIVE.format('r.id')}").fetchone()
     if both:
         raise KnowledgeBaseError(f"{_origin(connection, both[0])}concept {both[0]!r} is both live and retired")
     lost = connection.execute(
@@ -303,7 +317,7 @@ def _check_successors(connection: sqlite3.Connection) -> None:
         raise KnowledgeBaseError(f"{where} is replaced by {lost[1]!r}, which is not in the source")
     successors = dict(
         connection.execute(
-            "SELECT id, successor FROM retired WHERE successor <> '' AND successor NOT IN (SELECT id FROM concepts)"
+            f"SELECT id, successor FROM retired WHERE successor <> '' AND NOT {LIVE.format('successor')}"
         )
     )
     ends = ends_of(successors)
@@ -339,8 +353,9 @@ def _cycle(edges: Any) -> list[int]:
 def _describe(connection: sqlite3.Connection, digest: int, name: str, sources: Sequence[Mapping[str, Any]]) -> None:
     version = f"{digest % 2**64:016x}"
     at = datetime.now(UTC).isoformat(timespec="seconds")
-    tables = ("concepts", "names", "retired")
-    counts = [connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in tables]
+    tombs = "NOT IN (SELECT row FROM concepts WHERE retired)"
+    tables = {"concepts": f"concepts WHERE row {tombs}", "names": f"names WHERE concept {tombs}", "retired": "retired"}
+    counts = [connection.execute(f"SELECT count(*) FROM {rows}").fetchone()[0] for rows in tables.values()]
     info = {"name": name, "version": version, "built": at, "sources": json.dumps([dict(s) for s in sources])}
     info |= dict(zip(tables, map(str, counts), strict=True))
     connection.executemany("INSERT INTO info VALUES (?, ?)", info.items())

@@ -25,6 +25,9 @@ from linnet.vocabularies.published import PUBLISHED
 
 __all__ = ["Source", "build", "build_from", "target"]
 
+# people's own lists, whose retired concepts are kept whole; what a release holds of obsolete ones is in the release
+OWN = (["table"], ["concepts"])
+
 
 @dataclass(frozen=True)
 class Source:
@@ -202,7 +205,9 @@ def build_from(
     begun = [_begun(source.concepts()) for source in sources]
     provenance = [source.provenance() for source in sources]
     if len(begun) < 2:
-        return build_kb(itertools.chain(*begun), path, name=name, sources=provenance, progress=progress)
+        whole = [source.vocabulary for source in sources] in OWN
+        one = itertools.chain(*begun)
+        return build_kb(one, path, name=name, sources=provenance, whole_retired=whole, progress=progress)
     told = JoinReport() if report is None else report
     concepts = _joined(_counted(begun, progress), provenance, told, by_xref=by_xref)
 
