@@ -187,6 +187,26 @@ def test_ids_as_people_write_them(run: Run, kb: KnowledgeBase) -> None:
         assert "HP:0001250" in run("kb", "search", kb.path, text).out
 
 
+def test_codes_and_retired_concepts_are_found(run: Run, home: Path, tmp_path: Path) -> None:
+    source = tmp_path / "terms.tsv"
+    source.write_text(
+        "id\tname\tsynonyms\treplaced_by\nAPO:0950\tCelecoxib\t\t\nAPO:0301\tRofecoxib\tVioxx\t-\n"
+        "APO:L001\tOld coxib\t\tAPO:0950\nAPO:0402\tIbuprofen\t\t\nATC:77\tone\t\t\nAPO:77\ttwo\t\t\n"
+    )
+    run("kb", "build", source, "--from", "table", "-o", "apo")
+    assert "APO:0402" in run("kb", "search", "apo", "0402").out
+    for text in ("0301", "APO:0301", "vioxx", "Rofecoxib"):
+        out = run("kb", "search", "apo", text).out
+        assert ("APO:0301 Rofecoxib is retired, without a successor" in out, "nothing found" in out) == (True, False)
+    out = run("kb", "search", "apo", "l001").out
+    assert "APO:L001 Old coxib is retired, leads to APO:0950 Celecoxib" in out
+    assert "nothing found for 'bextra'" in run("kb", "search", "apo", "bextra").out
+    assert {"ATC:77", "APO:77"} <= set(run("kb", "search", "apo", "77").out.split())
+    for command in (("retire", "apo", "0402"), ("add", "apo", "--id", "0402", "--name", "Brufen")):
+        assert "did you mean 'APO:0402'?" in run("kb", *command).err
+    assert "did you mean" not in run("kb", "retire", "apo", "77").err  # two have it
+
+
 def test_own_knowledge_bases_link_with_the_plain_recipe(run: Run, home: Path, tmp_path: Path) -> None:
     source = tmp_path / "terms.tsv"
     source.write_text(TABLE)

@@ -13,6 +13,7 @@ from linnet.cli.terminal import say
 from linnet.errors import LinnetError, did_you_mean
 from linnet.home import kb_folder
 from linnet.kb import KnowledgeBase
+from linnet.kb.successors import retired
 from linnet.recipes.config import open_kb
 from linnet.vocabularies.export import write_table
 
@@ -108,12 +109,17 @@ def search(
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Search concepts by id, name, beginning of a name, or words."""
+    """Search concepts by id, name, beginning of a name, or words; retired ones by id or name."""
     listen(quiet=quiet, verbose=verbose)
-    asked = " ".join(text)
-    hits = open_kb(kb).search(asked, types=types or (), under=under or (), limit=limit)
+    asked, base = " ".join(text), open_kb(kb)
+    hits = base.search(asked, types=types or (), under=under or (), limit=limit)
+    gone = retired(base, asked, limit=limit)
+    for one in gone:
+        after = f"leads to {one.successor} {one.successor_name}" if one.successor else "without a successor"
+        say(f"{one.id} {one.name} is retired, {after}: texts are not linked to it")
     if not hits:
-        say(f"nothing found for {asked!r}")
+        if not gone:
+            say(f"nothing found for {asked!r}")
         return
     if hits[0].tier == "any word":
         say(f"no name has all words of {asked!r}; with some of them")

@@ -24,11 +24,12 @@ from linnet.errors import KnowledgeBaseError, UnknownConceptError, did_you_mean
 from linnet.kb.cycles import SHOWN, shown_circle
 from linnet.kb.file import WAIT, begin, check_file, commit
 from linnet.kb.rows import RowWriter
-from linnet.kb.search import spellings
+from linnet.kb.search import sole, spellings
 from linnet.reporter import warn
 
 __all__ = ["Edit", "edit"]
 
+BEGIN_ALIKE = "SELECT id FROM concepts WHERE id >= ? AND id < ? AND NOT retired LIMIT ?"
 NEAR = 200  # ids among which the one that was meant is looked for
 DONE = ("added", "changed", "restored", "retired", "merged", "redirected")
 
@@ -170,7 +171,7 @@ class Edit:
 
     def meant(self, id: str) -> str:
         """Return the live concept's id that `id` is or is another spelling of; "" if there is none."""
-        return next((way for way in spellings(self._rows.run, id) if self._live(way) is not None), "")
+        return sole(id, (way for way in spellings(self._rows.run, id) if self._live(way) is not None))
 
     def example(self) -> str:
         """Return the id of a concept, one without a prefix if any has none."""
@@ -284,17 +285,13 @@ class Edit:
 
     def _hint(self, id: str) -> str:
         """Return the nearest of the ids that begin alike, as far as they are few: others would take long to find."""
-        if _lone(id) or len(id) < 3:
+        if _lone(id):
             return ""
+        if meant := self.meant(id):
+            return f"; did you mean {meant!r}?"
         start = id[: max(3, len(id) - 3)]
-        near = self._rows.run(
-            "SELECT id FROM concepts WHERE id >= ? AND id < ? AND NOT retired LIMIT ?",
-            start,
-            start + "\U0010ffff",
-            NEAR,
-        )
-        meant = self.meant(id)
-        return did_you_mean(id, [meant] if meant else [found for (found,) in near])
+        near = self._rows.run(BEGIN_ALIKE, start, start + "\U0010ffff", NEAR)
+        return did_you_mean(id, [found for (found,) in near])
 
     # --- the end
 

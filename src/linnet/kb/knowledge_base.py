@@ -27,7 +27,7 @@ from linnet.errors import KnowledgeBaseError, UnknownConceptError, did_you_mean
 from linnet.home import kb_path
 from linnet.kb import tables
 from linnet.kb.file import APPLICATION_ID, SCHEMA_VERSION, TYPES, WAIT, check_file, is_busy, read_concept, recover
-from linnet.kb.search import Hit, hint, row_number, search, spellings
+from linnet.kb.search import Hit, hint, row_number, search, sole, spellings
 from linnet.kb.tables import ANCESTORS, DAMAGE, DESCENDANTS, INFO, check_rows, connect, damage_error, read_info
 
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ class KnowledgeBase:
 
     def meant(self, id: str) -> str:
         """Return the live concept's id that `id` is another spelling of, as without its prefix; "" if there is none."""
-        return next((way for way in spellings(self._rows, id) if way in self), "")
+        return sole(id, (way for way in spellings(self._rows, id) if way in self))
 
     def _root(self, id: str) -> int:
         """Return the row of `id`, which a person has typed: the error has a hint, which takes some lookups."""

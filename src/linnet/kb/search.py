@@ -22,7 +22,7 @@ from typing import Any, NamedTuple, Protocol
 from linnet.errors import KnowledgeBaseError
 from linnet.text.normalise import basic
 
-__all__ = ["Hit", "hint", "row_number", "search", "spellings"]
+__all__ = ["Hit", "hint", "row_number", "search", "sole", "spellings"]
 
 Query = Callable[..., Iterator[Any]]
 Lookup = Callable[..., Iterable[Any]]
@@ -51,7 +51,7 @@ class Searched(Protocol):
 
 
 CURIE = re.compile(r"^([A-Z]+)[_ ]?(?=\d)(\w+)$")
-BARE = re.compile(r"[A-Z]{0,2}\d{5,}")  # an id without its prefix: D003920, C0018681, 0004322
+BARE = re.compile(r"[A-Z0-9]*\d[A-Z0-9]*")  # an id without its prefix: D003920, 0301, N02BE01
 SHOWN = 5  # ids of a name that a message gives
 PREFIXES = 40  # prefixes that are tried for it
 # A tier ranks at most this many names: a frequent word must not sort a million rows.
@@ -240,6 +240,12 @@ def spellings(query: Lookup, text: str) -> list[str]:
     if BARE.fullmatch(upper):
         found += [f"{prefix}:{upper}" for prefix in _prefixes(query)]
     return list(dict.fromkeys(found))
+
+
+def sole(id: str, found: Iterable[str]) -> str:
+    """Return which of the `found` spellings of an id is meant: the id as it stands, or the only one; else ""."""
+    ways = list(found)
+    return ways[0] if len(ways) == 1 or ways[:1] == [id] else ""
 
 
 def _prefixes(query: Lookup) -> Iterator[str]:

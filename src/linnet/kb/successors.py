@@ -3,13 +3,51 @@
 from __future__ import annotations
 
 import functools
+import json
 from collections.abc import Callable
+from contextlib import closing
+from typing import NamedTuple
 
 from linnet.errors import UnknownConceptError
 from linnet.kb.knowledge_base import KnowledgeBase
+from linnet.kb.search import spellings
+from linnet.kb.tables import check_rows, connect
 from linnet.kb.terminologies import Terminologies
 
-__all__ = ["row_of", "successor"]
+__all__ = ["Retired", "retired", "row_of", "successor"]
+
+NAMED = (
+    "SELECT id, name FROM retired WHERE id IN (SELECT value FROM json_each(?)) OR name = ? COLLATE NOCASE "
+    "UNION SELECT c.id, r.name FROM names n JOIN concepts c ON c.row = n.concept JOIN retired r USING (id) "
+    "WHERE n.norm = '' AND n.text = ? COLLATE NOCASE LIMIT ?"
+)
+
+
+class Retired(NamedTuple):
+    """A retired concept: its id, the name it had, and id and name of the live concept it leads to (``""`` for none)."""
+
+    id: str
+    name: str
+    successor: str
+    successor_name: str
+
+
+def retired(kb: KnowledgeBase, text: str, *, limit: int = 10) -> list[Retired]:
+    """Return the retired concepts that have this id, in any spelling, or a name of this text; none finds them else."""
+    text = " ".join(text.split())
+    with closing(connect(kb.file, "ro")) as connection:
+        ids = spellings(lambda sql, *values: check_rows(connection.execute(sql, values)), text)
+        found = list(check_rows(connection.execute(NAMED, (json.dumps(ids), text, text, limit))))
+    return [Retired(id, name, *_end(kb, id)) for id, name in found]
+
+
+def _end(kb: KnowledgeBase, id: str) -> tuple[str, str]:
+    """Return id and name of the live concept that a retired one leads to."""
+    try:
+        end = kb[kb.row(id)]
+    except UnknownConceptError:
+        return "", ""
+    return end.id, end.name
 
 
 @functools.lru_cache(maxsize=4)  # what was looked up for one measure or system serves the next one too
