@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -10,7 +11,7 @@ from itertools import chain
 
 from linnet.data import Document, Mention
 from linnet.kb import KnowledgeBase
-from linnet.kb.successors import row_of, successor
+from linnet.kb.successors import is_retired, row_of, successor
 from linnet.kb.terminologies import Terminologies
 from linnet.reporter import warn
 
@@ -24,8 +25,9 @@ SHOWN = 20  # ids, and mentions, that a message names
 def follow(docs: Iterable[Document], kb: KnowledgeBase | Terminologies, *, where: str) -> Iterator[Document]:
     """Yield documents whose retired ids are replaced by their successors; ids that `kb` lacks stay.
 
-    At the end it is said how many were replaced, and a warning names the ids that it lacks and the mentions that have
-    them. Candidates stay as they are: they say of which version they are.
+    At the end it is said how many were replaced, and warnings name the ids that it lacks, those that it holds as
+    retired without a successor, and the mentions that have them. Candidates stay as they are: they say of which
+    version they are.
 
     Args:
         docs: the documents, of this or an earlier version of the terminology.
@@ -51,23 +53,23 @@ def follow(docs: Iterable[Document], kb: KnowledgeBase | Terminologies, *, where
 
 @dataclass
 class _Following:
-    """What has become of ids so far: in how many mentions each stood, and where those are that lead nowhere."""
+    """What has become of ids so far: in how many mentions each stood."""
 
     kb: KnowledgeBase | Terminologies
     replaced: Counter[str] = field(default_factory=Counter)
-    lost: Counter[str] = field(default_factory=Counter)
-    places: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self._row, self._live = row_of(self.kb), successor(self.kb)
+        self._is_retired = functools.cache(functools.partial(is_retired, self.kb))
+        name = self.kb.path.name
+        self._lost = {True: _Lost(f"retired from {name} without a successor"), False: _Lost(f"that {name} lacks")}
 
     def followed(self, mention: Mention, doc: Document) -> Mention:
         """Return a mention with the ids that are live."""
         ids = dict.fromkeys(chain(mention.concepts or (), *mention.alternatives))
         lost = [id for id in ids if self._row(id) is None]
-        self.lost.update(lost)
-        if lost and len(self.places) <= SHOWN:
-            self.places.append(f"{doc.id} {mention.start}-{mention.end} {doc.surface(mention)!r:.60}")
+        for kind, some in self._lost.items():
+            some.add([id for id in lost if self._is_retired(id) == kind], mention, doc)
         retired = [id for id in ids if self._live(id) != id]
         if not retired:
             return mention
@@ -85,10 +87,30 @@ class _Following:
         """Say what has become of ids."""
         if self.replaced:
             logger.info("%s: retired ids replaced by their successors: %s", where, _counted(self.replaced))
-        if self.lost:
-            named = f"{_counted(self.lost)}, in {_few(self.places)}"
+        for lost in self._lost.values():
+            lost.say(where)
+
+
+@dataclass
+class _Lost:
+    """Ids of one kind that lead nowhere: in how many mentions each stood, and the first of these."""
+
+    kind: str
+    ids: Counter[str] = field(default_factory=Counter)
+    places: list[str] = field(default_factory=list)
+
+    def add(self, ids: list[str], mention: Mention, doc: Document) -> None:
+        """Note the ids that a mention has."""
+        self.ids.update(ids)
+        if ids and len(self.places) <= SHOWN:
+            self.places.append(f"{doc.id} {mention.start}-{mention.end} {doc.surface(mention)!r:.60}")
+
+    def say(self, where: str) -> None:
+        """Warn of them."""
+        if self.ids:
+            named = f"{_counted(self.ids)}, in {_few(self.places)}"
             more = "; linnet corpus check names all" if len(self.places) > SHOWN else ""
-            warn(f"{where}: ids that {self.kb.path.name} lacks, left as they are: {named}{more}")
+            warn(f"{where}: ids {self.kind}, left as they are: {named}{more}")
 
 
 def _counted(ids: Counter[str]) -> str:

@@ -14,7 +14,7 @@ from linnet.kb.search import spellings
 from linnet.kb.tables import check_rows, connect
 from linnet.kb.terminologies import Terminologies
 
-__all__ = ["Retired", "retired", "row_of", "successor"]
+__all__ = ["Retired", "is_retired", "retired", "row_of", "successor"]
 
 NAMED = (
     "SELECT id, name FROM retired WHERE id IN (SELECT value FROM json_each(?)) OR name = ? COLLATE NOCASE "
@@ -39,6 +39,15 @@ def retired(kb: KnowledgeBase, text: str, *, limit: int = 10) -> list[Retired]:
         ids = spellings(lambda sql, *values: check_rows(connection.execute(sql, values)), text)
         found = list(check_rows(connection.execute(NAMED, (json.dumps(ids), text, text, limit))))
     return [Retired(id, name, *_end(kb, id)) for id, name in found]
+
+
+def is_retired(kb: KnowledgeBase | Terminologies, id: str) -> bool:
+    """Say whether a knowledge base holds this id as a retired one, whether or not it leads anywhere."""
+    for one in kb.kbs.values() if isinstance(kb, Terminologies) else (kb,):
+        with closing(connect(one.file, "ro")) as connection:
+            if connection.execute("SELECT 1 FROM retired WHERE id = ?", (id,)).fetchone():
+                return True
+    return False
 
 
 def _end(kb: KnowledgeBase, id: str) -> tuple[str, str]:
