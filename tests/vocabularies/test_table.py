@@ -218,6 +218,10 @@ def test_cells_with_another_separator_are_told(tmp_path: Path) -> None:
     read(tmp_path, rows, separator="")
     with pytest.warns(LinnetWarning, match=r"hold ' \| '"):
         read(tmp_path, rows.replace(";", " |"), separator="/")
+    commas = rows.replace(";", ",")
+    with pytest.warns(LinnetWarning, match=r"1 of 2 cells of synonyms hold ', ', .* --option 'separator=,' makes"):
+        read(tmp_path, commas)
+    read(tmp_path, commas.replace("ache", "ache|dolor"))  # the separator is known: commas are of names
 
 
 def test_wrong_options(tmp_path: Path) -> None:
@@ -309,15 +313,19 @@ def test_the_first_sheet_of_a_workbook_is_a_table(tmp_path: Path) -> None:
     ]
     for row in rows:
         book.active.append(row)
-    book.create_sheet("notes").append(["not read"])
+    for title in ("notes", "2024"):
+        book.create_sheet(title).append(["not read"])
     book.save(tmp_path / "t.xlsx")
-    found = list(read_vocabulary("table", tmp_path / "t.xlsx", prefix="HAUS"))
+    with pytest.warns(LinnetWarning, match="of its sheets the first is read, 'Sheet', and not 'notes', '2024'"):
+        found = list(read_vocabulary("table", tmp_path / "t.xlsx", prefix="HAUS"))
     assert [concept.id for concept in found] == ["HAUS:000021", "HAUS:22", "HAUS:23"]
     assert [[name.text for name in concept.names] for concept in found] == [
         ["Heart failure", "weak heart", "A"],
         ["Fever"],
         ["=1+1"],
     ]
+    for title in ("notes", "2024"):
+        del book[title]
     book.active["B5"] = dt.date(2024, 3, 1)
     book.save(tmp_path / "t.xlsx")
     with pytest.raises(FormatError, match=r"line 5 column name: a spreadsheet made a date of what was typed"):
@@ -328,6 +336,16 @@ def test_the_first_sheet_of_a_workbook_is_a_table(tmp_path: Path) -> None:
         list(read_table(tmp_path / "t.xlsx"))
     openpyxl.Workbook().save(tmp_path / "t.xlsx")
     with pytest.raises(FormatError, match="there is no column 'id'"):
+        list(read_table(tmp_path / "t.xlsx"))
+
+
+def test_a_column_of_a_workbook_that_is_nearly_one_of_ours_is_told(tmp_path: Path) -> None:
+    openpyxl = pytest.importorskip("openpyxl", reason="the extra xlsx is not installed")
+    book = openpyxl.Workbook()
+    for row in (["id", "name", "synonym"], ["Z:1", "fever", "heat"]):
+        book.active.append(row)
+    book.save(tmp_path / "t.xlsx")
+    with pytest.warns(LinnetWarning, match=r"t.xlsx:1: the column 'synonym' is not used; did you mean 'synonyms'"):
         list(read_table(tmp_path / "t.xlsx"))
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from linnet.errors import FormatError, MissingExtraError
+from linnet.reporter import warn
 from linnet.text.files import BOMB_BYTES, BOMB_RATIO, open_bytes, shown
 
 __all__ = ["Cells", "cell_text", "column_names", "import_openpyxl", "is_workbook", "sheet_rows", "unescape"]
@@ -55,7 +56,8 @@ def sheet_rows(path: str | Path, titles: Collection[str] = ()) -> dict[str, list
 
     Args:
         path: the file, plain or gzip.
-        titles: of the sheets that are wanted, as far as they are there; none is the first sheet alone.
+        titles: of the sheets that are wanted, as far as they are there; none is the first sheet alone, and a warning
+            names the others.
 
     Raises:
         MissingExtraError: openpyxl is not installed.
@@ -69,6 +71,9 @@ def sheet_rows(path: str | Path, titles: Collection[str] = ()) -> dict[str, list
         _refuse_bombs(packed, file)
         book = openpyxl.load_workbook(io.BytesIO(packed), read_only=True, data_only=True)
         wanted = [sheet for sheet in book.worksheets if sheet.title in titles] if titles else book.worksheets[:1]
+        if others := [] if titles else book.worksheets[1:]:
+            unread = ", ".join(repr(sheet.title) for sheet in others)
+            warn(f"{file}: of its sheets the first is read, {wanted[0].title!r}, and not {unread}")
         return {sheet.title: list(_rows(sheet)) for sheet in wanted}
     except FormatError:
         raise

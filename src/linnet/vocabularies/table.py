@@ -21,7 +21,8 @@ column                holds
 Other columns are ignored. The first row names the columns, in any order; upper and lower case are the same. CSV is
 quoted as usual; in TSV a quotation mark is a character like any other. The apostrophe before a formula is taken off
 (`linnet.text.cells`). In JSON Lines each line is an object whose values are texts or lists of texts. Of a workbook
-(``.xlsx``, extra ``xlsx``) the first sheet is read; numbers in it have no leading zeros, texts keep them.
+(``.xlsx``, extra ``xlsx``) the first sheet is read, the others are named; in it numbers have no leading zeros, but
+texts keep them.
 """
 
 from __future__ import annotations

@@ -18,6 +18,7 @@ RETIRED: Final = re.compile(
 LIVE: Final = re.compile("|no|n|false|0|nein|falsch|active|current|live|valid|approved|aktiv|aktuell|gültig|zugelassen")
 SHOWN: Final = 5  # values that a warning gives
 OTHERS: Final = ("; ", " | ")  # what else stands between synonyms, and seldom inside one
+COMMA: Final = ", "  # which stands inside many, too
 MANY: Final = 0.2  # share of the cells
 
 
@@ -27,6 +28,7 @@ class Doubts:
     def __init__(self, path: str, separator: str) -> None:
         self._path, self._separator = path, separator
         self._synonyms: Counter[str] = Counter()  # cells, by the other separator that they hold, and "" all of them
+        self._separated = False  # whether any cell has the separator
         self._statuses: Counter[str] = Counter()  # what the column of retired concepts holds and nobody knows
         self._line = 0  # of the first of these
 
@@ -45,8 +47,9 @@ class Doubts:
     def note_synonyms(self, cell: object) -> None:
         """Note by what the synonyms in a cell may be separated."""
         if isinstance(cell, str) and cell and self._separator:
-            marks = (mark for mark in OTHERS if mark in cell and mark.strip() != self._separator)
+            marks = (mark for mark in (*OTHERS, COMMA) if mark in cell and mark.strip() != self._separator)
             self._synonyms.update(["", *marks])
+            self._separated |= self._separator in cell
 
     def tell(self, ids: Collection[str]) -> None:
         """Warn of what was noted, and of ids without a prefix: nobody else's agree with them."""
@@ -63,7 +66,7 @@ class Doubts:
 
     def _tell_separators(self) -> None:
         cells = self._synonyms[""]
-        for mark in OTHERS:
+        for mark in OTHERS if self._separated else (*OTHERS, COMMA):
             if (count := self._synonyms[mark]) > MANY * cells:
                 held = f"{count:,} of {cells:,} cells of synonyms hold {mark!r}, which is not the separator"
                 warn(f"{self._path}: {held}; --option 'separator={mark.strip()}' makes several names of each")
