@@ -237,6 +237,9 @@ def test_dangling_successors(tmp_path: Path) -> None:
     stream = [named("X:0"), Concept("X:1", replaced_by="X:7", origin="a:3")]
     refused(stream, tmp_path, "^a:3: retired concept 'X:1' is replaced by 'X:7', which is not in the source$")
     refused([named("X:0"), Concept("X:1", replaced_by="X:7")], tmp_path, "^retired concept 'X:1' is replaced by")
+    lines = [Concept(f"R:{at}", replaced_by=f"Y:{at}", origin=f"a:{at}") for at in range(1, 23)]
+    start = "^a:1: retired concept 'R:1' is replaced by 'Y:1'; a:2: retired concept 'R:2' is replaced by 'Y:2'; .*"
+    refused([named("X:0"), *lines], tmp_path, start + "a:20: .* and 2 more, which are not in the source$")
 
 
 @pytest.mark.parametrize(

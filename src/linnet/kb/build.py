@@ -54,6 +54,7 @@ CREATE TEMP TABLE staged (concept INTEGER, parent TEXT);
 TOMBS = "(SELECT id FROM concepts WHERE retired)"
 LIVE = f"({{0}} IN (SELECT id FROM concepts) AND {{0}} NOT IN {TOMBS})"
 CACHE = 256 << 10  # KiB of pages that SQLite keeps, and of index entries that it sorts at once
+FEW = 20  # mistakes of one kind that a message names
 BUILD_WAIT = WAIT  # seconds for an edit of the file that is to be replaced to end
 CHUNK = 5000  # concepts a round: enough to amortise a call, small enough not to be noticed in memory
 
@@ -309,12 +310,11 @@ def _check_successors(connection: sqlite3.Connection) -> None:
     if both:
         raise KnowledgeBaseError(f"{_origin(connection, both[0])}concept {both[0]!r} is both live and retired")
     lost = connection.execute(
-        "SELECT id, successor FROM retired WHERE successor <> '' AND successor NOT IN (SELECT id FROM concepts) "
-        "AND successor NOT IN (SELECT id FROM retired)"
-    ).fetchone()
+        "SELECT id, successor, count(*) OVER () FROM retired WHERE successor <> '' AND successor NOT IN "
+        f"(SELECT id FROM concepts) AND successor NOT IN (SELECT id FROM retired) ORDER BY rowid LIMIT {FEW}"
+    ).fetchall()
     if lost:
-        where = f"{_origin(connection, lost[0])}retired concept {lost[0]!r}"
-        raise KnowledgeBaseError(f"{where} is replaced by {lost[1]!r}, which is not in the source")
+        raise KnowledgeBaseError(_dangling(connection, lost))
     successors = dict(
         connection.execute(
             f"SELECT id, successor FROM retired WHERE successor <> '' AND NOT {LIVE.format('successor')}"
@@ -324,6 +324,15 @@ def _check_successors(connection: sqlite3.Connection) -> None:
     for first in successors:
         if ends[first] in successors:
             raise KnowledgeBaseError(f"{_origin(connection, first)}retired concept {first!r} is replaced in a circle")
+
+
+def _dangling(connection: sqlite3.Connection, lost: Sequence[tuple[str, str, int]]) -> str:
+    """Return a message that names the first retired concepts with unknown successors, each with its place."""
+    named = [f"retired concept {id!r} is replaced by {successor!r}" for id, successor, _ in lost]
+    message = "; ".join(_origin(connection, id) + text for (id, *_), text in zip(lost, named, strict=True))
+    count = lost[0][2]
+    more = f" and {count - len(lost):,} more" if count > len(lost) else ""
+    return f"{message}{more}, which {'is' if count == 1 else 'are'} not in the source"
 
 
 def _check_cycles(connection: sqlite3.Connection) -> None:
