@@ -40,6 +40,14 @@ def test_one_concept(run: Run, mine: Path) -> None:
     assert "changed 1: version" in run("kb", "info", "mine").out
 
 
+def test_a_name_of_a_known_concept_is_said_to_be_a_synonym(run: Run, mine: Path) -> None:
+    old = KnowledgeBase.open("mine")["X:1"].name
+    out = run("kb", "add", "mine", "--id", "X:1", "--name", "Cold (INN)").out
+    assert f"X:1: 'Cold (INN)' is a synonym, the preferred name stays {old!r}; to rename, export" in out
+    assert "is a synonym" not in run("kb", "add", "mine", "--id", "X:1", "--name", old).out
+    assert "is a synonym" not in run("kb", "add", "mine", "--id", "X:7", "--name", "Hives").out
+
+
 def test_a_type_that_was_not_there_is_told(run: Run, mine: Path) -> None:
     done = run("kb", "add", "mine", "--id", "X:3", "--name", "Heat rash", "--type", "Diseas", "--type", "Disease")
     assert "no semantic type 'Diseas' before: it begins with X:3; did you mean 'Disease'?" in done.err

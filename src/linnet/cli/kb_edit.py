@@ -66,6 +66,8 @@ def add(
     with _open_edit(kb, dry_run=dry_run, quiet=quiet) as change:
         if id:
             add_by_hand(change, one, named=bool(name))
+            if name and not quiet:
+                _say_synonym(open_kb(kb), meant(change, one.id), name)
         for source in read_sources(files, vocabulary or [], options=options or []) if files else ():
             for concept in progress(source.concepts(), what="concepts", quiet=quiet):
                 change.add(concept)
@@ -100,6 +102,12 @@ def merge(
     with _open_edit(kb, dry_run=dry_run, quiet=quiet) as change:
         for other in others:
             change.merge(meant(change, kept), meant(change, other))
+
+
+def _say_synonym(base: KnowledgeBase, id: str, name: str) -> None:
+    """Say that a name given to a concept that was there already is not its preferred one."""
+    if id in base and (known := base[id]).id == id and known.name != name:
+        say(f"{id}: {name!r} is a synonym, the preferred name stays {known.name!r}; to rename, export and build again")
 
 
 @contextmanager
