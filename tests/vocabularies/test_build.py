@@ -73,12 +73,12 @@ def test_sources_make_one_knowledge_base(table: Path, obo: Path, tmp_path: Path)
     ]
 
 
-@pytest.mark.parametrize("format", ["table", "concepts"])
-def test_retired_rows_of_ones_own_files_keep_what_they_hold(tmp_path: Path, format: str) -> None:
+@pytest.mark.parametrize(("format", "ending"), [("table", "tsv"), ("table", "csv"), ("concepts", "jsonl")])
+def test_retired_rows_of_ones_own_files_keep_what_they_hold(tmp_path: Path, format: str, ending: str) -> None:
     path = tmp_path / "t.tsv"
     path.write_text("id\tname\tsynonyms\ttypes\treplaced_by\nX:1\ta\tb|c\tDrug\tX:2\nX:2\td\t\t\t\n")
     kb = build_from([Source("table", path)], tmp_path / "a.kb")
-    out = tmp_path / ("out.tsv" if format == "table" else "out.jsonl")
+    out = tmp_path / f"out.{ending}"
     write_table(kb.concepts(), out)
     again = build_from([Source(format, out)], tmp_path / "b.kb")
     assert list(again.concepts()) == list(read_vocabulary("table", path))

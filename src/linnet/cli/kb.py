@@ -131,14 +131,14 @@ def search(
 def export(
     kb: Annotated[str, typer.Argument(help="Name or file.")],
     output: Annotated[
-        str, typer.Option("--output", "-o", help="File: .tsv, .jsonl, .texoo, also .gz; - is standard output.")
+        str, typer.Option("--output", "-o", help="File: .tsv, .csv, .jsonl, .texoo, also .gz; - is standard output.")
     ],
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Write the concepts of a knowledge base to a file: .jsonl for `--from concepts`, .tsv for people, .texoo.
+    """Write the concepts of a knowledge base to a file: .jsonl for `--from concepts`, .tsv or .csv for people, .texoo.
 
-    The first two keep retired ids, successors and the languages of names; .jsonl keeps their scopes and sources too.
+    All but the last keep retired ids, successors and the languages of names; .jsonl keeps their scopes and sources too.
     None keeps the sources, the history and the rows of the knowledge base.
     """
     listen(quiet=quiet, verbose=verbose)

@@ -1,4 +1,4 @@
-"""Concepts out to files: ``.jsonl`` keeps them whole, ``.tsv`` is for spreadsheets and says what it drops.
+"""Concepts out to files: ``.jsonl`` keeps them whole; ``.tsv`` and ``.csv`` are for spreadsheets, and losses are told.
 
 A table has a row for each language of a concept's names, the one of its preferred name first.
 ``.texoo`` is the form in which TrainX keeps a terminology: names, first types and definitions. What falls away is told.
@@ -14,7 +14,7 @@ from typing import TextIO
 from linnet.data import Concept, Name
 from linnet.errors import FormatError
 from linnet.reporter import warn
-from linnet.text.cells import quote_formula
+from linnet.text.cells import csv_writer, quote_formula
 from linnet.text.files import STDIO, replacing
 from linnet.vocabularies.concepts import write_concepts
 from linnet.vocabularies.texoo_terms import write_texoo
@@ -41,8 +41,8 @@ BOM = "\ufeff"  # by it spreadsheets know UTF-8
 def write_table(concepts: Iterable[Concept], path: str | Path) -> int:
     """Write concepts to `path` in the format its suffix says and return how many; ``-`` is JSON Lines on stdout.
 
-    ``.jsonl`` is read back by the vocabulary ``concepts``, ``.tsv`` by ``table``, ``.texoo`` by ``texoo`` (ids, names,
-    first types and definitions of live concepts); all may end in ``.gz``.
+    ``.jsonl`` is read back by the vocabulary ``concepts``, ``.tsv`` and ``.csv`` by ``table``, ``.texoo`` by
+    ``texoo`` (ids, names, first types and definitions of live concepts); all may end in ``.gz``.
 
     Raises:
         FormatError: another suffix, or a place that cannot be written to.
@@ -56,12 +56,12 @@ def write_table(concepts: Iterable[Concept], path: str | Path) -> int:
     if ending == "texoo":
         with replacing(path) as out:
             return write_texoo(_counted(concepts, ending, NOT_IN_TEXOO), out)
-    if ending != "tsv":
+    if ending not in ("tsv", "csv"):
         raise FormatError(
-            path, "expected a name that ends in .jsonl (keeps concepts whole), .tsv or .texoo, plain or .gz"
+            path, "expected a name that ends in .jsonl (keeps concepts whole), .tsv, .csv or .texoo, plain or .gz"
         )
     with replacing(path) as out:
-        return _write_tsv(_counted(concepts, ending, NOT_IN_TSV), out)
+        return _write_rows(_counted(concepts, ending, NOT_IN_TSV), out, csv=ending == "csv")
 
 
 def _counted(
@@ -77,12 +77,14 @@ def _counted(
         warn(f".{ending} cannot hold, and was not given: {named}; .jsonl keeps concepts whole")
 
 
-def _write_tsv(concepts: Iterable[Concept], out: TextIO) -> int:
-    out.write(BOM + "\t".join(COLUMNS) + "\n")
+def _write_rows(concepts: Iterable[Concept], out: TextIO, *, csv: bool) -> int:
+    out.write(BOM)
+    put = csv_writer(out).writerow if csv else lambda cells: out.write("\t".join(cells) + "\n")
+    put(COLUMNS)
     count = 0
     for concept in concepts:
         for cells in _rows(concept):
-            out.write("\t".join(map(quote_formula, cells)) + "\n")
+            put([quote_formula(cell) for cell in cells])
         count += 1
     return count
 
