@@ -47,6 +47,12 @@ def test_other_words_stay(misspelt: Misspelt, word: str) -> None:
     assert misspelt(word) == ""
 
 
+def test_the_last_two_letters_tell_words_apart() -> None:
+    words = Misspelt(["ibuprofen", "paracetamol"])
+    assert [words(word) for word in ("ibuprofin", "paracetamal", "paracetamo")] == ["", "", ""]
+    assert [words(word) for word in ("ibuprofne", "paracetamool")] == ["ibuprofen", "paracetamol"]
+
+
 def test_prefixes_that_change_the_meaning_stay() -> None:
     assert Misspelt(["macrocephaly"])("microcephaly") == ""
 
