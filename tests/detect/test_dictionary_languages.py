@@ -8,7 +8,7 @@ import pytest
 
 from linnet.data import Concept, Document, Mention, Name
 from linnet.detect.dictionary import Dictionary
-from linnet.errors import DataError, KnowledgeBaseError
+from linnet.errors import DataError, KnowledgeBaseError, LinnetWarning
 from linnet.kb import KnowledgeBase
 from linnet.kb.build import build
 from linnet.pipeline import Abbreviations, Pipeline, Sentences
@@ -190,6 +190,13 @@ def test_wrong_languages(mesh: KnowledgeBase, tmp_path: Path) -> None:
     kb = build([Concept("X:1", (Name("fever"), Name("fiebre", language="es")))], tmp_path / "a.kb")
     with pytest.raises(KnowledgeBaseError, match=r"no name has the language 'de'; there are en \(1\), es \(1\)"):
         found(kb, "Fieber", language="de")
+
+
+def test_a_language_that_most_concepts_have_no_name_in_is_told(tmp_path: Path) -> None:
+    concepts = [Concept(f"X:{at}", (Name(name),)) for at, name in enumerate(("Brufen", "Voltaren"))]
+    kb = build([*concepts, Concept("X:2", (Name("Fieber", language="de"),))], tmp_path / "a.kb")
+    with pytest.warns(LinnetWarning, match=r"2 of 3 concepts have no name with the language 'de' or none"):
+        assert list(found(kb, "Fieber, Brufen", language="de")) == ["Fieber"]
 
 
 def test_learned_surfaces_are_of_the_language(mesh: KnowledgeBase) -> None:

@@ -223,6 +223,8 @@ class NameTable:
             tags = Counter(name.language or "none" for name in kb.names())
             there = ", ".join(f"{tag} ({count:,})" for tag, count in tags.most_common())
             raise KnowledgeBaseError(f"{kb.path}: no name has the language {language.code!r}; there are {there}")
+        if language.code:
+            _warn_of_nameless(kb, table)
         return table
 
     @classmethod
@@ -273,6 +275,14 @@ class NameTable:
     def after(self, row: int) -> int:
         """Return the first row behind `row` that has another key."""
         return int(np.searchsorted(self.keys, self.keys[row], side="right"))
+
+
+def _warn_of_nameless(kb: KnowledgeBase, table: NameTable) -> None:
+    """Warn where most concepts have no name in the language of a table: nothing finds them."""
+    there, code = int(kb.info["concepts"]), table.language.code
+    if (left := there - len(np.unique(table.concepts))) > there / 2:
+        said = f"{left:,} of {there:,} concepts have no name with the language {code!r} or none, and are not found"
+        warn(f"{kb.path}: {said}; without language={code} all names are, by the rules of English")
 
 
 class NamesFile(SideFile[NameTable]):
