@@ -127,3 +127,12 @@ def test_edits_are_not_lost_by_building_again(run: Run, home: Path, sources: lis
     assert "X:9" not in KnowledgeBase.open("mine")
     KnowledgeBase.open("mine").path.write_bytes(b"SQLite format 3\0damaged")
     assert "exists and is not a knowledge base" in run(*build).err
+
+
+def test_names_like_short_forms_are_counted(run: Run, home: Path, tmp_path: Path) -> None:
+    source = tmp_path / "terms.tsv"
+    source.write_text("id\tname\tsynonyms\nX:1\tClotting\tINR|Flu|12\nX:2\tThyrotropin\tTSH\nX:3\tRash\tSTSH\n")
+    out = run("kb", "build", source, "--from", "table", "-o", "mine").out
+    assert "  names written like short forms (INR): 2, found only where the text defines them, or with --abb" in out
+    source.write_text("id\tname\nX:1\tClotting\n")
+    assert "short forms" not in run("kb", "build", source, "--from", "table", "-o", "mine").out

@@ -19,7 +19,7 @@ from linnet.detect.name_table import NameTable
 from linnet.errors import LinnetError, did_you_mean
 from linnet.frozen import EMPTY
 from linnet.kb import KnowledgeBase
-from linnet.kb.tables import shared_names
+from linnet.kb.tables import shared_names, short_names
 from linnet.vocabularies import UNTESTED, VOCABULARIES, reader_of
 from linnet.vocabularies.build import Source, build_from, target
 from linnet.vocabularies.join import JoinReport
@@ -126,6 +126,11 @@ def finish(kb: KnowledgeBase, started: float, *, quiet: bool) -> None:
             ids = ", ".join(list(dict.fromkeys(kb.id(name.concept) for name in found))[:SHOWN])
             have = "name belongs" if count == 1 else "names belong"
             say(f"  {count:,} {have} to several concepts, for example {found[0].text!r} to {ids}")
+        if short := short_names(kb.file):
+            like = (
+                f"names written like short forms ({short[0]}): {len(short):,}, found only where the text defines them"
+            )
+            say(f"  {like}, or with --abbreviations (docs/terminologies.md)")
 
 
 # --- what the files are ----------------------------------------------------------------------------------------------

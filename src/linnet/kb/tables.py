@@ -34,6 +34,7 @@ __all__ = [
     "is_damage",
     "read_info",
     "shared_names",
+    "short_names",
 ]
 
 # part of the format: a file is refused if it holds other tables than these, word by word
@@ -98,6 +99,7 @@ SHARED = (
     "SELECT norm, count(*) OVER () AS number FROM names WHERE norm <> '' AND concept >= 0 GROUP BY norm "
     "HAVING min(concept) < max(concept) ORDER BY min(concept) LIMIT 1"
 )
+SHORT = "SELECT DISTINCT text FROM names WHERE length(text) IN (2, 3) AND norm <> '' AND concept >= 0 ORDER BY row"
 # what SQLite answers to who may not write, when an interrupted edit must be undone before anything is read
 MUST_WRITE = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_PERM)
 # and what else it says that is not about the content of a file
@@ -193,6 +195,13 @@ def shared_names(path: Path) -> tuple[str, int]:
     """
     with closing(connect(path, "ro")) as connection:
         return next(iter(check_rows(connection.execute(SHARED))), ("", 0))
+
+
+def short_names(path: Path) -> list[str]:
+    """Return the names of live concepts, of two or three letters and digits, that are written like short forms: INR."""
+    with closing(connect(path, "ro")) as connection:
+        found = [text for (text,) in check_rows(connection.execute(SHORT))]
+    return [text for text in found if text.isalnum() and not text.isdigit() and not text[1:].islower()]
 
 
 def is_damage(error: sqlite3.Error | UnicodeDecodeError) -> bool:
