@@ -62,7 +62,7 @@ def test_filters(tiers: KnowledgeBase) -> None:
     assert found(tiers, "kidney failure", under=["PRE:1"], types=["A"]) == ["EXA:2", "PRE:1"]
     assert found(tiers, "PRE:2", under=["PRE:1"]) == []
     assert found(tiers, "PRE:2", under=["ALL:1"], types=["B"]) == ["PRE:2"]
-    with pytest.raises(KnowledgeBaseError, match="no semantic type 'a'; did you mean 'A'[?]"):
+    with pytest.raises(KnowledgeBaseError, match=r"no semantic type 'a'; did you mean 'A'[?]"):
         tiers.search("x", types=["a"])
     with pytest.raises(UnknownConceptError, match="'NO:1'"):
         tiers.search("x", under=["NO:1"])

@@ -164,7 +164,7 @@ class _Reaches:
         after = range(comma + 1, min(comma + FARTHEST, len(self._words)))
         rest = next((at for at in after if at in self._stops or at in self._polar or self._words[at] in ";-"), None)
         words = self._words[comma + 1 : after.stop if rest is None else rest] or [""]
-        if ":" in words[: words.index(",")] if "," in words else ":" in words:  # the next part of the body
+        if words[1:2] == [":"]:  # the next part of the body: *no oedema, chest: wheeze*
             return True
         if OR.isdisjoint(words) and (trigger.reach == "phrase" or words[0] in words_of("positive")):
             return True
