@@ -3,11 +3,12 @@ from __future__ import annotations
 import itertools
 import pickle
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -253,7 +254,7 @@ def test_answers_of_another_number_than_asked_for_name_the_component(kb: Knowled
         (found >> Forgetful(mentions=1))(docs)
     with pytest.raises(PipelineError, match="Forgetful returned 1 lists for 2 documents, from 'a' on"):
         (found >> Forgetful(docs=1))(docs)
-    short = Short(found=Candidates([1], [1.0]))
+    short = Short(found=Candidates(np.array([1], np.int32), np.array([1.0], np.float32)))
     for part in (short, Exact(kb=kb) | short):
         with pytest.raises(PipelineError, match="Short returned 1 lists for 2 documents"):
             (Words() >> part)(docs)
@@ -309,7 +310,8 @@ def test_paths_of_files_are_no_texts(kb: KnowledgeBase, tmp_path: Path) -> None:
     paths = [str(tmp_path / name) for name in ("a.txt", "b.txt")]
     for path in paths:
         Path(path).write_text(TEXT)
-    for call in (lambda: link(paths[0]), lambda: link(paths), lambda: list(link.stream(paths))):
+    calls: list[Callable[[], object]] = [lambda: link(paths[0]), lambda: link(paths), lambda: list(link.stream(paths))]
+    for call in calls:
         with pytest.warns(LinnetWarning, match=r"a\.txt' is linked as a text, but is a file: linnet.read") as told:
             call()
         assert len(told) == 1
