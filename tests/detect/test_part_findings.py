@@ -53,6 +53,8 @@ def find(kb: KnowledgeBase, text: str) -> list[tuple[str, str]]:
         ("K+ 6.1 (high).", [("K+ 6.1 (high)", "X:3")]),
         ("Urine dip: blood ++ protein +++.", [("protein", "X:16")]),
         ("Protein 3+, K+ 4.1", [("Protein 3", "X:16")]),
+        ("Platelets 90 (↑ from 40), K 4.1 (↓ from 6.2).", []),
+        ("CRP up from 19.", []),
         ("Na 138 K 5.6↑ creatinine 80", [("K 5.6", "X:3")]),
         ("CRP 5, K 4.1 ↓Na", [("Na", "X:4")]),
         ("CRP 12 ↑ Na 140", [("CRP 12", "X:1")]),

@@ -56,6 +56,7 @@ DDx: LGMD. He has [ptosis].
 [ADHD] (query ASD)
 Vorerkrankungen: Epilepsie. Aktuell [Hautausschlag].
 [Fever], no AS.
+Wife found him [confused].
 Known [gout], no IT band pain.
 [CRP 212]↑ trop neg
 No SOB, [chest pain] since yesterday.
@@ -155,6 +156,7 @@ Annual [retinopathy] screening.""",
     "historical": """
 Previously [chest infections], none in the last 12 months.
 PMH: asthma. Admitted 2015 with [pneumonia].
+Prev [stroke], prev [DVT].
 Z. n. [Hepatitis].
 Her [vomiting] has completely resolved.
 AKI? [Fever] on admission, but this resolved.

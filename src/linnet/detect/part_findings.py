@@ -40,6 +40,7 @@ _SIGNED: Final = re.compile(rf"{_SIGN.pattern}|\d\+")  # a text that holds a sig
 _GRADE: Final = re.compile(r"\+(?!\w)")  # behind a number, of a dipstick: "protein 3+"
 # The sign in front of something, with what stands before the sign.
 _LEADING: Final = re.compile(r"(?P<before>[^ \t]?)(?P<apart>[ \t]*)(?P<sign>[↑↗↓↘#])[↑↗↓↘]*(?P<blank>[ \t]?)\Z")
+_TREND: Final = re.compile(r"[^\w\n]*(?:\d[\d.,]*\s*)?(?:from|von)\b")
 _VALUED: Final = re.compile(r"[\w)%]")
 _TURNING: Final = re.compile(r"\b(?:of|by|for|in|from)\b")
 _STOP_WORDS: Final = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)*")
@@ -167,8 +168,9 @@ class PartSearch:
             sign = SIGNS.get(_sign_behind(gap.partition("\n")[0], last=not reader.together(at - 1, at)), "")
             if walk.value and _GRADE.match(gap):
                 sign = "plus"
-            if sign in found and not walk.wanted:
-                return _Said(sign, at - 1, walk.apart)
+            trend = sign and reader.is_trend(at - 1)
+            if trend or (sign in found and not walk.wanted):
+                return None if trend else _Said(sign, at - 1, walk.apart)
             if not reader.goes_on(at - 1, value=walk.value):
                 return None
             word = reader.keys(at)[1]
@@ -179,7 +181,7 @@ class PartSearch:
             told = len(word) > 1 or (walk.value and reader.is_flag(at))
             fits = [one for one in known if one in found or one == NORMAL] if told else []
             if fits and not joined:
-                return _Said(fits[0], at, walk.apart)
+                return None if reader.is_trend(at) else _Said(fits[0], at, walk.apart)
             if not self._passes(reader, at, known, walk, joined=joined):
                 return None
         return None
@@ -254,6 +256,11 @@ class _Reader:
     def is_flag(self, at: int) -> bool:
         """Say whether a letter is the H or L of a laboratory, and not that of a unit (mmol/L, 2 l)."""
         return self.batch.surfaces[at].isupper() and "/" not in self.gap(at - 1)
+
+    def is_trend(self, at: int) -> bool:
+        """Say whether what a value was before stands behind a word: *Plt 90 (↑ from 40)* are few."""
+        text = self._texts[self._numbers[at]].text
+        return _TREND.match(text, self._ends[at]) is not None
 
     def together(self, first: int, second: int) -> bool:
         """Say whether two neighbouring words are of one text."""
