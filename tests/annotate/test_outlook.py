@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
@@ -78,22 +79,24 @@ def test_errors_left_are_those_of_the_difference_estimator(site: Site, root: Per
     assert root.get(f"/projects/{project}/stopping")["unread"] == 8  # the pool of the last round
 
 
-def test_where_all_is_read_nothing_is_said_of_errors(site: Site, root: Person) -> None:
+def stopping_after(site: Site, root: Person, count: int, *, wrong: bool) -> dict[str, Any]:
+    """Return what is said of a project of six documents of which so many, drawn by chance, are read."""
     project = site.project(root)
     predict(site.store, project, uploaded(root, project, 6), mention(0, 4), mention(5, 9))
-    for stream in draw_documents(site.store, project, root.user, 6, strategy="random").assignments:
-        read(root, stream, wrong=True)
-    found = root.get(f"/projects/{project}/stopping")
+    for stream in draw_documents(site.store, project, root.user, count, strategy="random").assignments:
+        read(root, stream, wrong=wrong)
+    found: dict[str, Any] = root.get(f"/projects/{project}/stopping")
+    return found
+
+
+def test_where_all_is_read_nothing_is_said_of_errors(site: Site, root: Person) -> None:
+    found = stopping_after(site, root, 6, wrong=True)
     assert found["unread"] == 0
     assert "errors left" not in [one["name"] for one in found["signals"]]
 
 
 def test_few_documents_give_no_interval(site: Site, root: Person) -> None:
-    project = site.project(root)
-    predict(site.store, project, uploaded(root, project, 6), mention(0, 4), mention(5, 9))
-    for stream in draw_documents(site.store, project, root.user, 2, strategy="random").assignments:
-        read(root, stream, wrong=False)
-    found = root.get(f"/projects/{project}/stopping")
+    found = stopping_after(site, root, 2, wrong=False)
     assert (found["errors_left"]["low"], found["errors_left"]["high"]) == (None, None)
     assert found["signals"][0]["value"] is None
 

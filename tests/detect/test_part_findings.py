@@ -55,6 +55,7 @@ def find(kb: KnowledgeBase, text: str) -> list[tuple[str, str]]:
         ("Protein 3+, K+ 4.1", [("Protein 3", "X:16")]),
         ("Platelets 90 (↑ from 40), K 4.1 (↓ from 6.2).", []),
         ("CRP up from 19.", []),
+        ("CRP ↑ from the infection.", [("CRP", "X:1")]),
         ("Na 138 K 5.6↑ creatinine 80", [("K 5.6", "X:3")]),
         ("CRP 5, K 4.1 ↓Na", [("Na", "X:4")]),
         ("CRP 12 ↑ Na 140", [("CRP 12", "X:1")]),

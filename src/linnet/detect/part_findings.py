@@ -35,12 +35,13 @@ NORMAL, SKIP, NEGATION, THING = "normal", "skip", "skip-negation", "thing"
 NO_QUALITY: Final = frozenset((NORMAL, SKIP, NEGATION, THING))
 NEEDS_PREPOSITION: Final = "~"
 SIGNS: Final = {"↑": "up", "↗": "up", "↓": "down", "↘": "down", "#": "fracture", "++": "plus"}
-_SIGN: Final = re.compile(r"[↑↗↓↘#]|\+\+")
+ONE: Final = "".join(sign for sign in SIGNS if len(sign) == 1)
+_SIGN: Final = re.compile(rf"[{ONE}]|\+\+")
 _SIGNED: Final = re.compile(rf"{_SIGN.pattern}|\d\+")  # a text that holds a sign, or a grade
 _GRADE: Final = re.compile(r"\+(?!\w)")  # behind a number, of a dipstick: "protein 3+"
 # The sign in front of something, with what stands before the sign.
-_LEADING: Final = re.compile(r"(?P<before>[^ \t]?)(?P<apart>[ \t]*)(?P<sign>[↑↗↓↘#])[↑↗↓↘]*(?P<blank>[ \t]?)\Z")
-_TREND: Final = re.compile(r"[^\w\n]*(?:\d[\d.,]*\s*)?(?:from|von)\b")
+_LEADING: Final = re.compile(rf"(?P<before>[^ \t]?)(?P<apart>[ \t]*)(?P<sign>[{ONE}])[{ONE}]*(?P<blank>[ \t]?)\Z")
+_TREND: Final = re.compile(r"[^\w\n]*(?:\d[\d.,]*\s*)?(?:from|von)\s+[<>~]?\d")
 _VALUED: Final = re.compile(r"[\w)%]")
 _TURNING: Final = re.compile(r"\b(?:of|by|for|in|from)\b")
 _STOP_WORDS: Final = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)*")
@@ -319,7 +320,7 @@ def _sign_behind(gap: str, *, last: bool) -> str:
     found = _SIGN.search(gap)
     if found is None or not {",", ";"}.isdisjoint(gap[: found.start()]):
         return ""
-    of_next = not last and found.start() > 0 and not gap[found.end() :].strip("↑↗↓↘#+") and gap[-1] in "↑↗↓↘#+"
+    of_next = not last and found.start() > 0 and not gap[found.end() :].strip(ONE + "+") and gap[-1] in ONE + "+"
     return "" if of_next and gap[found.start() - 1] in " \t" else found[0]
 
 
