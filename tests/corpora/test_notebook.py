@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from html.parser import HTMLParser
 from io import StringIO
+from pathlib import Path
 
 import pytest
 
 import linnet
 from linnet.corpora.html import write_html
-from linnet.data import Candidates, Document, Mention
+from linnet.data import Candidates, Concept, Document, Mention, Name
 from linnet.errors import DataError
 from linnet.kb import KnowledgeBase
+from linnet.kb.build import build
 from linnet.pipeline.pipeline import Linked
 
 ATTACK = "</iframe><script>alert(1)</script>\" ' &quot; <b onclick=x> fits \x00 \ud800 é"
@@ -32,8 +34,11 @@ class Frame(HTMLParser):
 
 
 @pytest.fixture
-def link(kb: KnowledgeBase) -> linnet.Pipeline:
-    return linnet.load("dictionary", kb=kb)
+def link(kb: KnowledgeBase, tmp_path: Path) -> linnet.Pipeline:
+    """A pipeline whose knowledge base no other test opens: documents alone find theirs by its version."""
+    concepts = [*kb.concepts(), Concept("OWN:1", (Name("Notebook"),))]
+    own = build(concepts, tmp_path / "own.kb", sources=[{"vocabulary": "test"}])
+    return linnet.load("dictionary", kb=own)
 
 
 def test_it_is_the_page_of_the_command(link: linnet.Pipeline) -> None:
