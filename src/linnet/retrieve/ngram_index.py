@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
@@ -36,7 +37,8 @@ Places = npt.NDArray[np.intp]
 
 SLACK = 1e-5  # bounds are float32 sums: names that might reach a score by rounding are looked at too
 BLOCK = 1 << 21  # products of texts and units that are held at once
-SEEDS = 1_000  # names scored to learn what score the best reach
+REMEMBERED = 10_000  # units of texts whose n-grams are kept
+SEEDS = 500  # names scored to learn what score the best reach
 NEAR = (0.4, 0.1)  # units so near, as shares of the nearest, are looked at for them
 ARRAYS = (
     "grams", "idf", "gram_ends", "gram_units", "gram_weights", "inverse", "list_ends", "lists", "name_ends",
@@ -58,10 +60,10 @@ class NgramIndex:
         self.grams, self.inverse, self.spread = arrays["grams"], arrays["inverse"], arrays["spread"]
         self.ends, self.lists = arrays["list_ends"], arrays["lists"]
         self.concepts, self.name_rows = arrays["concepts"], arrays["name_rows"]
-        self.name_ends, self.name_units = arrays["name_ends"], arrays["name_units"]
-        self.name_weights = arrays["name_weights"]
         matrix = (arrays["gram_weights"], arrays["gram_units"], arrays["gram_ends"])
         self.by_gram: Any = sparse.csr_array(matrix, shape=(len(self.grams), len(self.inverse)))
+        matrix = (arrays["name_weights"], arrays["name_units"], arrays["name_ends"])
+        self.by_name: Any = sparse.csr_array(matrix, shape=(len(self.concepts), len(self.inverse)))
         self._rising = self.spread[::-1].copy()  # a search in a reversed view would copy it each time
         self._allowed: tuple[Mask | None, Places] = (None, np.empty(0, np.intp))
 
@@ -109,48 +111,57 @@ class NgramIndex:
 
     def _all_scores(self, units: Floats) -> Floats:
         """Return the scores of all names for each text (texts, n)."""
-        if not len(self):
-            return np.zeros((len(units), 0), np.float32)
-        scores: Floats = np.add.reduceat(self.name_weights * units[:, self.name_units], self.name_ends[:-1], axis=1)
-        return scores
+        scores: Floats = self.by_name @ units.T
+        return np.ascontiguousarray(scores.T)
 
     def _scores(self, units: Floats, names: Pairs) -> Floats:
         """Return the scores of names, each for one text: sums over their units, always in the same order."""
-        starts, flat = _flat(self.name_ends[names.what], self.name_ends[names.what + 1])
-        at = self.name_units[flat] + np.repeat(names.of * units.shape[1], np.diff(starts, append=len(flat)))
-        products = self.name_weights[flat] * units.ravel()[at]
-        scores: Floats = np.add.reduceat(products, starts) if len(starts) else np.empty(0, np.float32)
+        scores: Floats = _beside(self.by_name[names.what], names.of, len(units)) @ units.ravel()
         return scores
 
     def _units(self, texts: Sequence[str]) -> Floats:
-        """Return the dot product of each text, at length 1, with every unit (texts, u); 0 if no n-gram is known."""
-        known = [self._weights(text) for text in texts]
+        """Return the dot product of each text, at length 1, with every unit (texts, u); 0 if no n-gram is known.
+
+        A text is the sum of its units, and texts share many: each is compared once. They are added in alphabetical
+        order, so that equal texts give equal sums whatever they are looked up with.
+        """
+        held = [Counter(self.analysis.units(text)) for text in texts]
+        units = sorted(set().union(*held))
+        known = [self._weights(unit) for unit in units]
         places = np.concatenate([np.empty(0, np.intp), *(places for places, _ in known)])
         weights = np.concatenate([np.empty(0, np.float32), *(weights for _, weights in known)])
-        rows, width = self.by_gram[places], len(self.inverse)
-        # one product for all texts: the units of each are columns of their own
-        first = np.arange(len(texts), dtype=rows.indices.dtype) * width
-        rows.indices += np.repeat(np.repeat(first, [len(places) for places, _ in known]), np.diff(rows.indptr))
-        shape = len(places), len(texts) * width
-        wide: Any = sparse.csr_array((rows.data, rows.indices, rows.indptr), shape=shape)
-        found: Floats = wide.T @ weights
-        return found.reshape(len(texts), width)
+        of = np.repeat(np.arange(len(units)), [len(places) for places, _ in known])
+        products = _beside(self.by_gram[places], of, len(units)).T @ weights
+        number = {unit: place for place, unit in enumerate(units)}
+        sums = _rows([{number[unit]: count for unit, count in own.items()} for own in held], len(units))
+        grams = sums @ sparse.csr_array((weights, (of, places)), shape=(len(units), len(self.grams)))
+        lengths = np.sqrt(grams.multiply(grams).sum(axis=1))
+        sums.data /= np.repeat(np.where(lengths > 0, lengths, 1), np.diff(sums.indptr))
+        found: Floats = sums @ products.reshape(len(units), len(self.inverse))
+        return found
 
-    def _weights(self, text: str) -> tuple[Places, Floats]:
-        """Return the known n-grams of a text and what they weigh in it, at length 1; none if all weigh nothing."""
-        frequencies = self.analysis.frequencies(self.analysis.units(text))
-        # in the order of n-grams, so that equal texts give equal sums
+    @functools.cached_property
+    def _weights(self) -> Callable[[str], tuple[Places, Floats]]:
+        """From a unit to its known n-grams, in order, and what they weigh in it; many units come again and again."""
+        return functools.lru_cache(REMEMBERED)(self._weigh)
+
+    def _weigh(self, unit: str) -> tuple[Places, Floats]:
+        frequencies = self.analysis.frequencies([unit])
         known = sorted((place, frequencies[gram]) for gram in frequencies if (place := self._gram(gram)) is not None)
         places = np.array([place for place, _ in known], np.intp)
         weights = np.array([frequency for _, frequency in known], np.float32)
-        weights *= self.arrays["idf"][places]
-        length = np.sqrt((weights.astype(np.float64) ** 2).sum())
-        return (places, weights / np.float32(length)) if length else (places[:0], weights[:0])
+        return places, weights * self.arrays["idf"][places]
 
     @functools.cached_property
     def _gram(self) -> Callable[[str], int | None]:
         """From an n-gram to its place; a look-up costs a tenth of a binary search in the array."""
         return {gram: place for place, gram in enumerate(self.grams.tolist())}.get
+
+    @functools.cached_property
+    def _largest(self) -> Floats:
+        """The spread of the first name of each unit's list, the largest of all of them (u,)."""
+        largest: Floats = self.spread[self.lists[self.ends[:-1]]]
+        return largest
 
     @functools.cached_property
     def _rows(self) -> int:
@@ -221,19 +232,14 @@ class NgramIndex:
 
     def _above(self, cosines: Floats, floors: Floats) -> tuple[Pairs, Bools]:
         """Return all names that may score the floor of a text or more, and for which texts these would be most."""
-        of, near = _pairs(cosines, np.flatnonzero(floors > 0), floors / self.spread[:1].max(initial=1))
+        of, near = _pairs(cosines * self._largest, np.flatnonzero(floors > 0), floors)
         starts, ends, limits = self.ends[near], self.ends[near + 1], floors[of] / cosines[of, near]
-        # the first name of a list has the largest spread of all: most lists are of no use
-        useful = self.spread[self.lists[starts]] >= limits
-        of, starts, ends = of[useful], starts[useful], ends[useful]
-        heads = len(self) - np.searchsorted(self._rising, limits[useful])
+        heads = len(self) - np.searchsorted(self._rising, limits)
         ends = _lower_bounds(self.lists, starts, ends, heads)
         many = np.bincount(of, ends - starts, len(floors)) * 4 > len(self)
         few = ~many[of]
         of, starts, ends = of[few], starts[few], ends[few]
-        keys = np.sort(np.repeat(of * len(self), ends - starts) + self.lists[_flat(starts, ends)[1]])
-        keys = keys[_firsts(keys)]
-        return Pairs(*np.divmod(keys, max(len(self), 1))), many
+        return Pairs(np.repeat(of, ends - starts), self.lists[_flat(starts, ends)[1]]), many
 
 
 class Pairs(NamedTuple):
@@ -241,6 +247,22 @@ class Pairs(NamedTuple):
 
     of: Places
     what: Places
+
+
+def _beside(rows: Any, of: Places, texts: int) -> Any:
+    """Return sparse rows (rows, u) with the columns of each text beside those of the others (rows, texts * u)."""
+    width = rows.shape[1]
+    rows.indices += np.repeat(np.multiply(of, width, dtype=rows.indices.dtype), np.diff(rows.indptr))
+    return sparse.csr_array((rows.data, rows.indices, rows.indptr), shape=(rows.shape[0], texts * width))
+
+
+def _rows(counts: Sequence[Mapping[int, int]], width: int) -> Any:
+    """Return counts by column as sparse rows in float32, columns in order (rows, width)."""
+    columns = [sorted(own) for own in counts]
+    values = [own[column] for own, some in zip(counts, columns, strict=True) for column in some]
+    ends = np.cumsum([0, *map(len, columns)])
+    flat = np.array([*itertools.chain.from_iterable(columns)], np.int32)
+    return sparse.csr_array((np.array(values, np.float32), flat, ends), shape=(len(counts), width))
 
 
 def _pairs(values: Floats, rows: Places, least: Floats) -> Pairs:
