@@ -196,6 +196,16 @@ def test_candidates_that_contradict_themselves(keywords: dict[str, object], mess
         Candidates(**keywords)  # type: ignore[arg-type]
 
 
+def test_rescored_candidates_keep_their_earlier_scores() -> None:
+    rows, names, scores = np.array([4, 9], np.int32), np.array([1, 2], np.int32), np.array([0.8, 0.5], np.float32)
+    new = np.array([0.1, 0.9], np.float32)
+    some = Candidates(rows, scores, names, {"ngram": np.array([0.1, 0.2], np.float32)}, "v")
+    again = some.rescored(new, np.array([1, 0]), before="retrieval")
+    features = {"retrieval": scores[::-1], "ngram": np.array([0.2, 0.1], np.float32)}
+    assert again == Candidates(rows[::-1], new[::-1], names[::-1], features, "v")
+    assert not any(column.flags.writeable for column in (again.rows, again.scores, *again.features.values()))
+
+
 def test_candidates_sort_best_first_ties_by_row_and_take_everything_along() -> None:
     candidates = Candidates(
         [5, 3, 8],  # type: ignore[arg-type]

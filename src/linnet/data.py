@@ -3,9 +3,7 @@
 A `Document` holds text and what is known about it; a `Mention` is a span of that text with types, candidates and
 concepts; `Candidates` are columns of rows of one knowledge base; a `Concept` is one entry of a terminology. Offsets
 are code points into ``Document.text``, half-open. Components never change a record: they make a changed copy with
-`dataclasses.replace`.
-
-`dumps` and `loads` are the JSON form of a document, one line each (`docs/formats.md`).
+`dataclasses.replace`. Their JSON form is `linnet.codec`'s (`docs/formats.md`).
 """
 
 from __future__ import annotations
@@ -108,6 +106,10 @@ def _column(values: Any, dtype: type[np.generic], what: str) -> Any:
     array = np.array(values, dtype=dtype)
     if array.ndim != 1:
         raise DataError(f"candidates: {what} must have one dimension, has {array.ndim}")
+    return _sealed(array)
+
+
+def _sealed(array: Any) -> Any:
     array.flags.writeable = False
     return array
 
@@ -163,18 +165,10 @@ class Candidates:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Candidates):
             return NotImplemented
-        same_names = (self.names is None) == (other.names is None) and (
-            self.names is None or other.names is None or np.array_equal(self.names, other.names)
-        )
-        return bool(
-            self.kb == other.kb
-            and self.ids == other.ids
-            and self.labels == other.labels
-            and np.array_equal(self.rows, other.rows)
-            and np.array_equal(self.scores, other.scores)
-            and same_names
-            and self.features.keys() == other.features.keys()
-            and all(np.array_equal(value, other.features[key]) for key, value in self.features.items())
+        ours, theirs = dict(self._columns()), dict(other._columns())
+        same = (self.kb, self.ids, self.labels) == (other.kb, other.ids, other.labels) and ours.keys() == theirs.keys()
+        return same and all(
+            map(np.array_equal, (self.rows, *ours.values()), (other.rows, *(theirs[key] for key in ours)))
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -203,15 +197,22 @@ class Candidates:
 
     def take(self, order: npt.NDArray[np.intp]) -> Candidates:
         """Return the candidates at the positions `order`, in that order."""
-        return Candidates(
-            rows=self.rows[order],
-            scores=self.scores[order],
-            names=None if self.names is None else self.names[order],
-            features={key: value[order] for key, value in self.features.items()},
-            kb=self.kb,
-            ids=tuple(self.ids[i] for i in order) if self.ids else (),
-            labels=tuple(self.labels[i] for i in order) if self.labels else (),
-        )
+        return self._at(order, self.scores[order], self.features)
+
+    def rescored(self, scores: Floats, order: npt.NDArray[np.intp], *, before: str) -> Candidates:
+        """Return the candidates at the positions `order` with finite `scores`; their own are the feature `before`."""
+        return self._at(order, scores[order], {before: self.scores, **self.features})
+
+    def _at(self, order: npt.NDArray[np.intp], scores: Floats, features: Mapping[str, Floats]) -> Candidates:
+        """Return what stands at some positions: it was checked when these candidates were made."""
+        ids, labels = (tuple(some[i] for i in order) if some else () for some in (self.ids, self.labels))
+        kept = {key: _sealed(value[order]) for key, value in features.items()}
+        names = None if self.names is None else _sealed(self.names[order])
+        made = object.__new__(Candidates)
+        columns: Any = (_sealed(self.rows[order]), _sealed(scores), names, FrozenDict(kept), self.kb, ids, labels)
+        for name, value in zip(Candidates.__slots__, columns, strict=True):
+            object.__setattr__(made, name, value)
+        return made
 
     def top(self, k: int) -> Candidates:
         """Return the first `k` candidates."""
@@ -390,8 +391,8 @@ class Document:
         """
         if self.mentions is None:
             return self.bare()
-        mentions = (Mention(m.start, m.end, m.parts, m.id, m.types if types else ()) for m in self.mentions)
-        return replace(self.bare(), mentions=tuple(mentions))
+        mentions = tuple(Mention(m.start, m.end, m.parts, m.id, m.types if types else ()) for m in self.mentions)
+        return replace(self.bare(), mentions=mentions)
 
 
 def by_position(mentions: Iterable[Mention]) -> tuple[Mention, ...]:

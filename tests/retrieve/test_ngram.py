@@ -268,3 +268,26 @@ def test_equal_texts_are_looked_up_once(names: KnowledgeBase, monkeypatch: pytes
     assert ids(odd)
     assert ids(even)
     assert not set(ids(odd)) & set(ids(even))
+
+
+def test_answers_are_kept_from_call_to_call_and_bounded(names: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("linnet.retrieve.ngram.REMEMBERED", 3)
+    ngram, texts = Ngram(kb=names), ["seizure", "fits", "febrile seizure", "a fit"]
+    expected = [Ngram(kb=names).candidates([text], None)[0] for text in texts]
+    first = ngram.candidates(texts[:2], None)
+    assert ngram.candidates(texts[:3], None)[0] is first[0]
+    assert ngram.candidates(texts, None) == expected
+    assert ngram.candidates([*texts, *texts], None) == [*expected, *expected]
+    odd = ngram.candidates(["seizure"], Allow(types=("odd",)).mask(names))
+    assert odd != first[:1], "what is asked of a part of the concepts is looked up for itself"
+
+
+def test_training_forgets_earlier_answers(names: KnowledgeBase) -> None:
+    ngram = Ngram(kb=names)
+    [before] = ngram.candidates(["seizure"], None)
+    other = before.rows[-1]
+    train = [Document("d", "seizure", mentions=(Mention(0, 7, source="gold", concepts=(names.id(other),)),))]
+    list(ngram.fit(train, [], before=ngram, kb=names, args={}))
+    [after] = ngram.candidates(["seizure"], None)
+    assert before.rows[0] != other
+    assert after.rows[0] == other

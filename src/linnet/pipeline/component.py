@@ -287,7 +287,7 @@ def with_candidates(part: object, docs: Sequence[Document], found: Sequence[Sequ
         replace(
             doc,
             mentions=tuple(
-                replace(mention, candidates=candidates)
+                changed(mention, candidates=candidates)
                 for mention, candidates in zip(doc.mentions or (), lists, strict=True)
             ),
         )

@@ -88,7 +88,7 @@ class Decide(Stage):
         if len(candidates) == 0:
             return replace(mention, concepts=(), probability=None, calibration="")
         # candidates read without a knowledge base still hold ids
-        row = int(_with_rows(candidates.top(1), self.kb).rows[0])
+        row = int(_with_rows(candidates.top(1) if candidates.ids else candidates, self.kb).rows[0])
         probability = self._probability(mention, candidates, row)
         nil = row < 0 or probability < self.threshold
         return changed(

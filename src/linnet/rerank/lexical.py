@@ -311,15 +311,7 @@ def _reranked(lists: Sequence[Candidates], scores: Any, lengths: Any) -> Iterato
         if not len(candidates):
             yield candidates
             continue
-        at = order[start:end]
-        features = {"retrieval": candidates.scores, **candidates.features}
-        yield Candidates(
-            rows=candidates.rows[at],
-            scores=probabilities[start:end][at],
-            names=None if candidates.names is None else candidates.names[at],
-            features={name: values[at] for name, values in features.items()},
-            kb=candidates.kb,
-        )
+        yield candidates.rescored(probabilities[start:end], order[start:end], before="retrieval")
 
 
 def _read_prior(name: str, columns: Sequence[str]) -> Logit:

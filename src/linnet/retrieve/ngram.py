@@ -30,6 +30,7 @@ __all__ = ["Ngram"]
 
 LAST = np.iinfo(np.int32).max  # the name row of an alias while names are compared
 BLOCK = 32  # texts that are compared with all aliases at once
+REMEMBERED = 8_192  # answers that are kept, of about a kilobyte each
 NO_NAME = -1  # the name row of an alias
 ALIASES = "aliases.jsonl"
 
@@ -106,10 +107,26 @@ class Ngram(TextRetriever):
         names = ((place, row, text) for place, (text, row) in enumerate(self.learned.keys))
         return build(names, self.analysis, vocabulary=Vocabulary(self.index.grams, self.index.arrays["idf"]))
 
+    @made_once
+    def _answers(self) -> dict[str, Candidates]:
+        """What was found lately among all concepts: documents name the same things again and again."""
+        return {}
+
     # --- looking up --------------------------------------------------------------------------------------------------
 
     def candidates(self, texts: Sequence[str], mask: Mask | None) -> list[Candidates]:
         """Return the candidates of each text among the rows of `mask` (None = all)."""
+        if mask is not None:
+            return self._find(texts, mask)
+        answers = {text: self._answers[text] for text in texts if text in self._answers}
+        new = [text for text in texts if text not in answers]
+        answers.update(zip(new, self._find(new, None), strict=True))
+        if len(self._answers) + len(new) > REMEMBERED:
+            self._answers.clear()
+        self._answers.update(answers)
+        return [answers[text] for text in texts]
+
+    def _find(self, texts: Sequence[str], mask: Mask | None) -> list[Candidates]:
         found = self.index.search_all(texts, self.k, mask)
         if self.aliases and len(self.learned):
             found = list(map(self._with_aliases, found, self._alike(texts, mask)))
@@ -153,7 +170,7 @@ class Ngram(TextRetriever):
     ) -> Iterator[Step]:
         """Learn the aliases of `train` instead of those learned before."""
         self.learned = Aliases.of(train, kb) if self.aliases else Aliases.none()
-        self.forget("_alias_index")
+        self.forget("_alias_index", "_answers")
         yield Step(1, 1)
 
     def without(self, documents: Iterable[str]) -> Self:
