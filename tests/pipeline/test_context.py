@@ -59,6 +59,12 @@ Vorerkrankungen: Epilepsie. Aktuell [Hautausschlag].
 Wife found him [confused].
 Known [gout], no IT band pain.
 [CRP 212]↑ trop neg
+[Hb 98]↓ Na 138, now normal.
+[CRP 80] ↑, urate normal today.
+V.a. Pneumonie, [Asthma] bekannt.
+V.a. Pneumonie, bekannte [Migräne].
+Z.n. Apoplex, [chronische Niereninsuffizienz].
+Z.n. Apoplex, [Niereninsuffizienz] bekannt.
 No SOB, [chest pain] since yesterday.
 Keine Dyspnoe, [Thoraxschmerz] seit gestern.
 Abdo: no tenderness, Chest: [wheeze], CVS: [murmur].
@@ -99,6 +105,8 @@ No [focal deficit].
 [JVP not raised].
 [Aszites] nicht nachweisbar.""",
     "uncertain": """
+DD Asthma, [chronic bronchitis].
+V.a. Pneumonie, [Lungenembolie].
 Unlikely [MI].
 Suspected diagnosis: [gout].
 Liver palpable. [Ascites] ?. Pitting oedema.
@@ -154,6 +162,13 @@ Midazolam for [seizures] lasting more than five minutes.
 Safety net: [weakness], [incontinence].
 Annual [retinopathy] screening.""",
     "historical": """
+[K 5.9] ↑, now normal.
+[BP] ↓ overnight, now resolved.
+[K] ↓ for 3 days, now resolved.
+[CRP 120] ↑↑ now normal.
+[Leukozyten 14] ↑, inzwischen normalisiert.
+[CRP raised] yesterday, normal today.
+Z.n. Pneumonie, [Schlaganfall].
 Previously [chest infections], none in the last 12 months.
 PMH: asthma. Admitted 2015 with [pneumonia].
 Prev [stroke], prev [DVT].

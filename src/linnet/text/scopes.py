@@ -7,6 +7,7 @@ trigger, and commas as far as its reach says.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
@@ -23,6 +24,9 @@ OR: Final = frozenset({"or", "nor", "oder", "noch"})
 AND: Final = OR | {"and", "und", "&", "/"}
 NEAR: Final = frozenset({":", "-", ",", "("})  # signs that may stand between a finding and what is said behind it
 OPENS: Final = frozenset({";", ":", "-", "(", ","})
+ARROWS: Final = frozenset("↑↓")
+# Sets of words that say, at the border of an item of a list, that it is no more what the list was said to be.
+OWN: Final = {"uncertain": ("known",), "historical": ("known", "chronic")}
 
 
 class Scope(NamedTuple):
@@ -177,6 +181,8 @@ class _Reaches:
         """Whether an item of a list says something of its own; a denial is repeated at `rest` if each item has one."""
         if trigger.kind == "negated" and not joined and (rest in self._denials or _states(item)):
             return True
+        if any(not words_of(name).isdisjoint((item[0], item[-1])) for name in OWN.get(trigger.kind, ())):
+            return True
         return not words_of("clause").isdisjoint(item)
 
     def _backward(self, one: Found) -> Scope:
@@ -191,16 +197,34 @@ class _Reaches:
 
     def _reach_back(self, at: int, one: Found) -> int:
         """Return the first token that a trigger behind it speaks of; what brackets hold is passed over."""
-        depth = 0
+        depth, arrows = 0, self._arrows(at, one)
         while max(0, one.first - FARTHEST) < at:
             word = self._words[at - 1]
             if word == "(" and depth:
                 depth -= 1
-            elif not depth and self._bars(at - 1, one):
+            elif not depth and at - 1 not in arrows and self._bars(at - 1, one):
                 break
             depth += word == ")"
             at -= 1
         return at
+
+    def _arrows(self, at: int, one: Found) -> range:
+        """Return the arrows of the result that a trigger speaks of: right before it, or before its comma.
+
+        What has another value behind it belongs to another result: *Hb 98↓ Na 138, now normal*.
+        """
+        last = first = next((place for place in range(at, 0, -1) if self._words[place - 1] in ARROWS), 0)
+        while first and self._words[first - 1] in ARROWS:
+            first -= 1
+        between = itertools.pairwise(self._words[last:at])
+        valued = any(number.isdigit() and not self._ties(word) for word, number in between)
+        apart = at < one.first or self._words[at] == ","
+        return range(first, last) if last == at or (apart and not valued) else range(0)
+
+    @staticmethod
+    def _ties(word: str) -> bool:
+        """Whether a number behind a word belongs to another number or is a time: *5.9*, *90/60*, *for 3 days*."""
+        return not word[0].isalpha() or word in words_of("preposition")
 
     def _bars(self, at: int, one: Found) -> bool:
         """Whether the token at `at` ends what a trigger behind it says of what stands before it."""
