@@ -152,6 +152,13 @@ def test_a_finding_before_and_is_no_part_of_what_follows(tmp_path: Path) -> None
     assert [id for _, id in find(kb, "Breast and ovarian cancer.")] == ["X:4", "X:5"]
 
 
+def test_who_bears_a_coordination_is_no_part_of_it(tmp_path: Path) -> None:
+    names = ["Cleft lip", "Cleft palate", "Sudden child death", "Seen double"]
+    kb = build([Concept(f"X:{at}", (Name(name),)) for at, name in enumerate(names)], tmp_path / "bearers.kb")
+    found = find(kb, "Two cleft lip and palate children were seen.")
+    assert sorted(found) == [("cleft lip", "X:0"), ("cleft … palate", "X:1")]
+
+
 def test_a_temperature_is_no_fever(tmp_path: Path) -> None:
     kb = build([Concept("X:1", (Name("Fever"),))], tmp_path / "small.kb")
     assert find(kb, "Temp 36.8 C, BP 120/80.", informal=True) == []

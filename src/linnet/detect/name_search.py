@@ -359,11 +359,13 @@ class View:
         return [self._phrase(phrase[::-1]) for phrase in reversed(before) if phrase] + [self._phrase(last)]
 
     def _forwards(self, at: int) -> list[int]:
-        """Return the words from `at` on that no punctuation interrupts, up to the last known one."""
+        """Return the words from `at` on that no punctuation interrupts, up to the last known one, or who bears them."""
         found: list[int] = []
         while at < len(self.kinds) and self.kinds[at] <= Kind.KNOWN and len(found) < LONGEST_PHRASE:
             if found and (self.gaps[at] != Gap.JOIN or self.runs[at] != self.runs[found[0]]):
                 break
+            if found and not self.goes_on[at] and self.goes_on[at - 1] and self.follows(at) == 1:
+                break  # "cleft lip and palate children"
             found.append(at)
             at += 1
         while found and self.kinds[found[-1]] == Kind.UNKNOWN:
