@@ -150,6 +150,7 @@ def found(kb: KnowledgeBase, text: str, **options: object) -> set[tuple[str, str
         ("Poisoning (alcohol), fall.", {("Poisoning (alcohol)", "poisoning")}),
         ("(after poisoning alcohol)", {("poisoning alcohol", "poisoning")}),
         ("metformin 500mg, 850mg", {("metformin 500mg", "metformin_500")}),
+        ("metformin850mg", {("metformin", "metformin")}),
         ("metformin 850mg, paracetamol 1 g", {("metformin", "metformin"), ("paracetamol 1 g", "paracetamol_1")}),
     ],
 )

@@ -28,6 +28,7 @@ PIECES = (
         "early",
         "febrile",
         "mg",
+        "abc",
     ),
     *(" ", "  ", "\t", "\n", "\xa0", "\0", "\xad", "-", "\u2010", "'", "’", "ʼ", "/", ":", ",", "_", "(", ")", "."),
 )
@@ -41,7 +42,7 @@ TEXTS = st.lists(st.sampled_from(PIECES), max_size=12).map("".join) | st.text(ma
         "lip and/or palate non febrile non-AD pre-auricular",
         "non-non-abc non",
         " (x) ",
-        "500mg non-5mg 2.5mg/ml 3mgx x5mg",
+        "500mg non-5mg 2.5mg/ml 3mgx x5mg abc5mg abc2.5mg's abc5mgx non-abc5mg",
     ]
 )
 def test_words_of_many_texts_are_those_of_each(texts: list[str]) -> None:

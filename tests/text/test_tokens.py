@@ -46,6 +46,8 @@ def test_words_and_gaps_make_the_text(text: str) -> None:
             "500mg, 2.5µg/kg and 12IE; 17q21, p53, 5x",
             ["500", "mg", "2", "5", "µg", "kg", "and", "12", "IE", "17q21", "p53", "5x"],
         ),
+        ("Ramipril5mg, Lasix2.5mg", ["Ramipril", "5", "mg", "Lasix", "2", "5", "mg"]),
+        ("B12 CYP2D6 HLA-B27 COX2 T3 CA125 H2g", ["B12", "CYP2D6", "HLA", "B27", "COX2", "T3", "CA125", "H2g"]),
     ],
 )
 def test_words(text: str, expected: list[str]) -> None:

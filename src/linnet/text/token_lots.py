@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linnet.text.normalise import APOSTROPHES, INVISIBLE
-from linnet.text.tokens import HYPHENS, INNER, INSIDE, MEASURE, Tokens, belongs, gap_kind
+from linnet.text.tokens import GLUED, HYPHENS, INNER, INSIDE, MEASURE, Tokens, belongs, gap_kind
 
 __all__ = ["Lot", "tokenize_lot"]
 
@@ -121,16 +121,22 @@ def _prefixed(text: str, kinds: npt.NDArray[np.uint8], starts: Ints, ends: Ints)
 
 
 def _measured(text: str, signs: npt.NDArray[np.uint32], starts: Ints, ends: Ints) -> tuple[Ints, Ints]:
-    """Return words with units set off from the numbers before them."""
-    digit = (signs[starts] >= ord("0")) & (signs[starts] <= ord("9"))
-    places = np.flatnonzero(digit & (signs[ends - 1] > ord("9")))
-    borders = zip(places.tolist(), starts[places].tolist(), ends[places].tolist(), strict=True)
-    found = [(at, MEASURE.match(text, start, end)) for at, start, end in borders]
-    numbers = [(at, one.end()) for at, one in found if one]
-    if not numbers:
+    """Return words with doses set off from the names before them, and units from the numbers before them."""
+    digit = (signs >= ord("0")) & (signs <= ord("9"))
+    before = np.concatenate([np.zeros(1, np.intp), np.cumsum(digit)])
+    glued = (before[ends] > before[starts]) & ~digit[starts]
+    starts, ends = _split(GLUED, text, np.flatnonzero(glued), starts, ends)
+    return _split(MEASURE, text, np.flatnonzero(digit[starts] & (signs[ends - 1] > ord("9"))), starts, ends)
+
+
+def _split(pattern: re.Pattern[str], text: str, places: Ints, starts: Ints, ends: Ints) -> tuple[Ints, Ints]:
+    """Return words, some of those at `places` cut behind what a pattern finds at their beginning."""
+    begins = zip(places.tolist(), starts[places].tolist(), strict=True)
+    borders = [(at, found.end()) for at, start in begins if (found := pattern.match(text, start))]
+    if not borders:
         return starts, ends
-    split, units = zip(*numbers, strict=True)
-    return np.insert(starts, np.add(split, 1), units), np.insert(ends, split, units)
+    cut, behind = zip(*borders, strict=True)
+    return np.insert(starts, np.add(cut, 1), behind), np.insert(ends, cut, behind)
 
 
 def _joined(kept: npt.NDArray[np.bool_], starts: Ints, ends: Ints) -> tuple[Ints, Ints]:

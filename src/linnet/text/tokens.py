@@ -18,13 +18,28 @@ import numpy.typing as npt
 from linnet.text.normalise import APOSTROPHES, INVISIBLE, basic
 from linnet.text.wordlists import listed
 
-__all__ = ["HYPHENS", "INNER", "INSIDE", "MEASURE", "Gap", "Tokens", "belongs", "form", "gap_kind", "tokenize", "words"]
+__all__ = [
+    "GLUED",
+    "HYPHENS",
+    "INNER",
+    "INSIDE",
+    "MEASURE",
+    "Gap",
+    "Tokens",
+    "belongs",
+    "form",
+    "gap_kind",
+    "tokenize",
+    "words",
+]
 
 INSIDE = rf"\u0300-\u036f{INVISIBLE}"
 # A number and the unit that nothing sets off from it: "500mg" is as good as "500 mg".
 _UNIT = r"(?=(?:k?g|m[gl]|[mcd]m|[mµμn]?mol|[µμu]g|mcg|ng|dl|dL|mL|I[UE]|mval)(?![^\W_]))"
 MEASURE = re.compile(rf"[0-9]+{_UNIT}")
-_WORD = re.compile(rf"((?<![^\W_])[0-9]+{_UNIT}|[^\W_]+(?:[{INSIDE}{APOSTROPHES}]+[^\W_]+)*[{INSIDE}]*)")
+_GLUED = rf"[^\W\d_]{{3,}}(?=[0-9]+(?:[.,][0-9]+)?{_UNIT})"  # a name that nothing sets off from its dose
+GLUED = re.compile(_GLUED)
+_WORD = re.compile(rf"({_GLUED}|[0-9]+{_UNIT}|[^\W_]+(?:[{INSIDE}{APOSTROPHES}]+[^\W_]+)*[{INSIDE}]*)")
 _PREFIXES = frozenset(listed("prefix"))
 _TURNING = frozenset(("non", "anti"))
 HYPHENS = "-\u2010\u2011\u2013\u2212"  # also the dash and the minus sign, which are taken for one
