@@ -77,6 +77,25 @@ def test_a_short_form_may_mean_a_concept_that_is_called_so(tmp_path: Path) -> No
     assert find(kb, "EKG, GFR and CT.", short_forms=str(path)) == [("EKG", "L:1"), ("GFR", "L:2")]
 
 
+def test_a_short_form_for_two_names_is_two_findings(tmp_path: Path) -> None:
+    kb = build([Concept(name, (Name(name),)) for name in ("Diarrhea", "Vomiting")], tmp_path / "two.kb")
+    clinical = {"short_forms": "clinical"}
+    assert find(kb, "D&V.", **clinical) == [("D", "Diarrhea"), ("V", "Vomiting")]
+    assert find(kb, "D & V; N&V", **clinical) == [("D", "Diarrhea"), ("V", "Vomiting")]
+    whole = build([Concept("Both", (Name("Diarrhea and vomiting"),)), *kb.concepts()], tmp_path / "one.kb")
+    assert find(whole, "D&V", **clinical) == [("D&V", "Both")]
+
+
+def test_what_is_near_is_no_other_concept(tmp_path: Path) -> None:
+    names = ["Recurrent candida infections", "Pedal edema", "Peripheral edema"]
+    kb = build([Concept(f"X:{at}", (Name(name),)) for at, name in enumerate(names)], tmp_path / "near.kb")
+    assert find(kb, "Oral thrush, calf swelling.", informal=True) == [("calf swelling", "X:2")]
+    assert find(kb, "Recurrent thrush, swollen feet.", informal=True) == [
+        ("Recurrent thrush", "X:0"),
+        ("swollen feet", "X:1"),
+    ]
+
+
 def test_numbers_behind_short_forms(kb: KnowledgeBase, tmp_path: Path) -> None:
     path = tmp_path / "ours.tsv"
     path.write_text("FLO\tstroke\n", encoding="utf-8")

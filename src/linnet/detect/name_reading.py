@@ -233,22 +233,29 @@ def _without_brackets(lot: Lot, silent: Sequence[tuple[int, int]]) -> Ints:
 def _write_out(
     texts: Sequence[Text], lot: Lot, codes: Ints, vocabulary: Vocabulary, known: KnownForms | None
 ) -> _Forms:
-    """Put long forms in the place of short forms, whose other words become stop words, so that each counts as one."""
+    """Put long forms in the place of short forms, whose other words become stop words, so that each counts as one.
+
+    Of a short form for two names each word becomes one of them.
+    """
     forms = _Forms([], [], {}, {})
     firsts, offsets = lot.firsts.tolist(), lot.offsets.tolist()
     for text, short in _short_forms(texts, lot, codes, vocabulary, known):
         first, last = firsts[text] + short.first, firsts[text] + short.last
         if short.own and _in_bracket(lot, first, last):
             forms.silent.append((first, last))
-        if short.listed:
-            forms.written[first] = " ".join(lot.surfaces[first:last])
-        surface = PHRASE + short.long
-        lot.surfaces[first], codes[first], lot.ends[first] = surface, vocabulary[surface], offsets[text] + short.end
-        for at in range(first + 1, last):
+        parts = short.long.split(PHRASE)
+        for at, part in enumerate(parts, first):
+            if short.listed:
+                forms.written[at] = " ".join(lot.surfaces[at : last if len(parts) == 1 else at + 1])
+            surface = PHRASE + part
+            lot.surfaces[at], codes[at] = surface, vocabulary[surface]
+            forms.expanded.append(at)
+            if short.share < 1:
+                forms.shares[at] = short.share
+        stop = first + len(parts)
+        lot.ends[stop - 1] = offsets[text] + short.end
+        for at in range(stop, last):
             lot.surfaces[at], codes[at] = STOP, vocabulary[STOP]
-        forms.expanded.append(first)
-        if short.share < 1:
-            forms.shares[first] = short.share
     return forms
 
 

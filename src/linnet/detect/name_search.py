@@ -25,7 +25,7 @@ from linnet.text.coordination import Conjunct, Phrase, conjuncts, shared_end
 from linnet.text.known_forms import KnownForms, Senses
 from linnet.text.languages import Language
 from linnet.text.misspelt import Misspelt
-from linnet.text.tokens import Gap
+from linnet.text.tokens import Gap, words
 from linnet.text.variants import BEARERS, GENERAL, stem
 from linnet.text.wordlists import listed
 
@@ -101,11 +101,15 @@ class Search:
     def write_out(self, names: Sequence[str], short: str = "") -> str:
         """Return the first of the names of a sense that the table has, else one whose words all stand in some name.
 
-        Nothing where only the short form is a name.
+        Two names, with `PHRASE` between them, where a word of the short form stands for each (*D&V*). Nothing where
+        only the short form is a name.
         """
         for text in names:
             if self.known_name([text]):
                 return text
+            pair = text.split(" and ")
+            if 1 < len(pair) == len(words(short)) and all(self.known_name([one]) for one in pair):
+                return PHRASE.join(pair)
         if short and self.known_name([short]):
             return ""
         return next((text for text in names if self._knows_words(text)), "")
