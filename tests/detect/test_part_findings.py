@@ -10,6 +10,7 @@ from linnet.detect.part_findings import SIGNS
 from linnet.kb import KnowledgeBase
 from linnet.kb.build import build
 from linnet.pipeline import Pipeline, Sentences
+from linnet.text.result_ranges import CENTILES
 from linnet.text.wordlists import rows
 
 NAMES = {
@@ -29,6 +30,9 @@ NAMES = {
     "X:14": "Vomiting",
     "X:15": "Neck stiffness",
     "X:16": "Proteinuria",
+    "X:17": "Elevated circulating creatine kinase concentration",
+    "X:18": "Microcephaly",
+    "X:19": "Tall stature",
 }
 
 
@@ -78,6 +82,15 @@ def find(kb: KnowledgeBase, text: str) -> list[tuple[str, str]]:
         ("Ankle # in 2009.", [("Ankle", "X:11")]),
         ("Liver not enlarged.", [("Liver enlarged", "X:13")]),  # of which the context says that it is negated
         ("A stiff neck.", [("stiff neck", "X:15")]),
+        ("CK 820 (30-200).", [("CK 820", "X:17")]),
+        ("CK 820 U/l (ref < 200), Na 138 (135-145).", [("CK 820", "X:17")]),
+        ("CK: 1,200 IU/L [normal range 30 – 200]", [("CK: 1,200", "X:17")]),
+        ("CK 1.200 (bis 200), K 5,9 (3,5-5,1)", [("CK 1.200", "X:17"), ("K 5,9", "X:3")]),
+        ("CK >1000 (30-200 U/l), Na 128 mmol/l (135-145)", [("CK >1000", "X:17"), ("Na 128", "X:4")]),
+        ("OFC 48 cm (<3rd centile).", [("OFC 48", "X:18")]),
+        ("Head circumference below the 0.4th centile.", [("Head circumference", "X:18")]),
+        ("OFC at 0.4th centile, KU <3. Perzentile.", [("OFC", "X:18"), ("KU", "X:18")]),
+        ("OFC -3.2 SD, height 190 cm (> 97th percentile).", [("OFC", "X:18"), ("height 190", "X:19")]),
     ],
 )
 def test_what_is_said_of_parts_and_results_is_found(kb: KnowledgeBase, text: str, found: list[tuple[str, str]]) -> None:
@@ -97,6 +110,12 @@ def test_what_is_said_of_parts_and_results_is_found(kb: KnowledgeBase, text: str
         "A decrease in the sodium.",
         "No pain, loins clear.",
         "CRP and low mood.",
+        "CK 120 (30-200), K 4.9 (3.5-5.1).",
+        "CK 820 (2019-2021), K 5.9 (24-11).",
+        "CK 820 (previously 30-200), K 5.9 (target 3.5-5.1).",
+        "OFC 48 cm (25th centile), height <9th centile, OFC 40th centile, OFC >2nd centile.",
+        "OFC 2nd-9th centile, OFC -1 SD.",
+        "CK < 820 (30-200).",
     ],
 )
 def test_what_belongs_to_something_else_is_not_found(kb: KnowledgeBase, text: str) -> None:
@@ -110,4 +129,4 @@ def test_words_that_may_take_each_others_place_are_all_found(kb: KnowledgeBase) 
 def test_qualities_of_the_table_have_words() -> None:
     known = {quality for quality, *_ in rows("linnet.text", "qualities.tsv")}
     used = {cell.partition("=")[0] for _, *cells in rows("linnet.text", "findings.tsv") for cell in cells}
-    assert used <= known | set(SIGNS.values())
+    assert used <= known | {*SIGNS.values(), *CENTILES}

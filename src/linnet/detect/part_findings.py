@@ -4,7 +4,8 @@ Two tables know it: ``linnet/text/findings.tsv`` (what a quality of something is
 ``qualities.tsv`` (the words for a quality). Read are the words on both sides of what something may be said of: a
 quality before it ("raised CRP", "swelling of both ankles"), or behind it, with numbers, units, degrees and verbs in
 between ("CRP remains mildly raised", "Platelets 520 ↑"); others of the same kind may stand in between, too ("urea and
-creatinine raised"). A word that says that all is well ends the search ("CRP normal, ESR raised").
+creatinine raised"). A word that says that all is well ends the search ("CRP normal, ESR raised"). A value is compared
+with the range beside it ("CK 820 (30-200)", `linnet.text.result_ranges`).
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import functools
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
@@ -23,6 +24,9 @@ from linnet.detect.name_table import MASK, Kind, in_sorted, name_codes, word_cod
 from linnet.text.tokens import form
 from linnet.text.variants import content_words, stem
 from linnet.text.wordlists import rows
+
+if TYPE_CHECKING:
+    from linnet.text.result_ranges import Result
 
 __all__ = ["PartSearch"]
 
@@ -37,7 +41,9 @@ NEEDS_PREPOSITION: Final = "~"
 SIGNS: Final = {"↑": "up", "↗": "up", "↓": "down", "↘": "down", "#": "fracture", "++": "plus"}
 ONE: Final = "".join(sign for sign in SIGNS if len(sign) == 1)
 _SIGN: Final = re.compile(rf"[{ONE}]|\+\+")
-_SIGNED: Final = re.compile(rf"{_SIGN.pattern}|\d\+")  # a text that holds a sign, or a grade
+# What a text holds in which a value may stand beside a range.
+_RANGED: Final = re.compile(r"[(\[][^()\[\]\n]{0,24}?\d|centile|zentile|%ile|\bSDS?\b", re.IGNORECASE)
+_SIGNED: Final = re.compile(rf"{_SIGN.pattern}|\d\+|{_RANGED.pattern}", re.IGNORECASE)  # or a sign, or a grade
 _GRADE: Final = re.compile(r"\+(?!\w)")  # behind a number, of a dipstick: "protein 3+"
 # The sign in front of something, with what stands before the sign.
 _LEADING: Final = re.compile(rf"(?P<before>[^ \t]?)(?P<apart>[ \t]*)(?P<sign>[{ONE}])[{ONE}]*(?P<blank>[ \t]?)\Z")
@@ -142,7 +148,7 @@ class PartSearch:
 
     def _read(self, reader: _Reader, part: range, found: dict[str, Target]) -> Match | None:
         """Return what is said of a part, rather behind it than before it."""
-        for walk in (self._behind, self._before):
+        for walk in (self._beside, self._behind, self._before):
             reached = walk(reader, part, found)
             if reached is None:
                 continue
@@ -160,6 +166,13 @@ class PartSearch:
                 return Match(words, *found[quality], score)
             return Match(words, *found[quality], score, own=tuple(part), group=at)  # others may share the quality
         return None
+
+    def _beside(self, reader: _Reader, part: range, found: dict[str, Target]) -> _Said | None:
+        """Return what the value behind a part is beside its range."""
+        result = reader.result(part.stop - 1)
+        if result is None or result.quality not in {NORMAL, *found}:
+            return None
+        return _Said(result.quality, reader.last_within(part.stop - 1, result.end), apart=False)
 
     def _behind(self, reader: _Reader, part: range, found: dict[str, Target]) -> _Said | None:
         """Return the quality behind a part."""
@@ -262,6 +275,24 @@ class _Reader:
         """Say whether what a value was before stands behind a word: *Plt 90 (↑ from 40)* are few."""
         text = self._texts[self._numbers[at]].text
         return _TREND.match(text, self._ends[at]) is not None
+
+    @functools.cached_property
+    def _ranged(self) -> list[bool]:
+        return [_RANGED.search(text.text) is not None for text in self._texts]
+
+    def result(self, at: int) -> Result | None:
+        """Return what a value behind a word is beside the range that the text gives for it."""
+        if not self._ranged[self._numbers[at]]:
+            return None
+        from linnet.text.result_ranges import read_result  # noqa: PLC0415 - few texts have ranges
+
+        return read_result(self._texts[self._numbers[at]].text, self._ends[at])
+
+    def last_within(self, at: int, end: int) -> int:
+        """Return the last word from `at` on that ends at `end` of its text, or before."""
+        while self.together(at, at + 1) and self._ends[at + 1] <= end:
+            at += 1
+        return at
 
     def together(self, first: int, second: int) -> bool:
         """Say whether two neighbouring words are of one text."""
