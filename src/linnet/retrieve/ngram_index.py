@@ -128,17 +128,29 @@ class NgramIndex:
         held = [Counter(self.analysis.units(text)) for text in texts]
         units = sorted(set().union(*held))
         known = [self._weights(unit) for unit in units]
-        places = np.concatenate([np.empty(0, np.intp), *(places for places, _ in known)])
-        weights = np.concatenate([np.empty(0, np.float32), *(weights for _, weights in known)])
         of = np.repeat(np.arange(len(units)), [len(places) for places, _ in known])
-        products = _beside(self.by_gram[places], of, len(units)).T @ weights
+        grams = Pairs(of, np.concatenate([np.empty(0, np.intp), *(places for places, _ in known)]))
+        weights = np.concatenate([np.empty(0, np.float32), *(weights for _, weights in known)])
+        products = _beside(self.by_gram[grams.what], grams.of, len(units)).T @ weights
         number = {unit: place for place, unit in enumerate(units)}
         sums = _rows([{number[unit]: count for unit, count in own.items()} for own in held], len(units))
-        grams = sums @ sparse.csr_array((weights, (of, places)), shape=(len(units), len(self.grams)))
-        lengths = np.sqrt(grams.multiply(grams).sum(axis=1))
+        lengths = self._lengths(sums, grams, weights)
         sums.data /= np.repeat(np.where(lengths > 0, lengths, 1), np.diff(sums.indptr))
         found: Floats = sums @ products.reshape(len(units), len(self.inverse))
         return found
+
+    def _lengths(self, sums: Any, grams: Pairs, weights: Floats) -> Floats:
+        """Return the Euclidean length of each text (texts), a sum of units whose n-grams weigh so much."""
+        ends = np.searchsorted(grams.of, np.arange(sums.shape[1] + 1))
+        starts, ends = ends[sums.indices], ends[sums.indices + 1]
+        flat, of = _flat(starts, ends)[1], np.repeat(np.arange(sums.shape[0]), np.diff(sums.indptr))
+        keys = np.repeat(of * len(self.grams), ends - starts) + grams.what[flat]
+        order = np.argsort(keys, kind="stable")
+        firsts = _firsts(keys[order])
+        values = (np.repeat(sums.data, ends - starts) * weights[flat])[order]
+        squares = np.add.reduceat(values, firsts) ** 2 if len(firsts) else values
+        of_square = keys[order][firsts] // max(len(self.grams), 1)
+        return np.sqrt(np.bincount(of_square, squares, minlength=sums.shape[0])).astype(np.float32)
 
     @functools.cached_property
     def _weights(self) -> Callable[[str], tuple[Places, Floats]]:
@@ -251,6 +263,8 @@ class Pairs(NamedTuple):
 
 def _beside(rows: Any, of: Places, texts: int) -> Any:
     """Return sparse rows (rows, u) with the columns of each text beside those of the others (rows, texts * u)."""
+    if texts == 1:
+        return rows
     width = rows.shape[1]
     rows.indices += np.repeat(np.multiply(of, width, dtype=rows.indices.dtype), np.diff(rows.indptr))
     return sparse.csr_array((rows.data, rows.indices, rows.indptr), shape=(rows.shape[0], texts * width))
@@ -280,7 +294,7 @@ def _flat(starts: Ints | Places, ends: Ints | Places) -> tuple[Places, Places]:
     return first, np.arange(after[-1] if len(after) else 0) + np.repeat(starts - first, sizes)
 
 
-def _firsts(ordered: Ints) -> Places:
+def _firsts(ordered: Ints | Places) -> Places:
     """Return the places of the first of every run of equal values."""
     return np.flatnonzero(np.concatenate([np.ones(min(1, len(ordered)), np.bool_), ordered[1:] != ordered[:-1]]))
 
