@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pydantic import TypeAdapter
 
 import linnet.recipes.components
 from linnet.data import Concept, Document, Mention, Name
@@ -23,7 +24,7 @@ from linnet.pipeline.confidence import Confidence
 from linnet.pipeline.decide import Decide
 from linnet.recipes import config
 from linnet.recipes.config import components, load, open_kb, read_recipe, recipes
-from linnet.recipes.recipe import toml_value
+from linnet.recipes.recipe import check_value, toml_value
 from linnet.recipes.saving import save
 from linnet.rerank.lexical import Lexical
 from linnet.retrieve.exact import Exact
@@ -191,6 +192,30 @@ def test_hostile_changes(recipe: Path, text: str) -> None:
 def test_a_list_is_said_to_be_expected(recipe: Path) -> None:
     wanted = 'pipeline[0].types: expected a list such as ["Disease", "Chemical"], found \'Disease,Chemical\''
     assert problems(recipe, "pipeline=[{use='dictionary', types='Disease,Chemical'}]") == (wanted,)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ('ngram.k="32"', "pipeline[1].of[1].k: expected a whole number, found '32'"),
+        ("ngram.k=32.0", "pipeline[1].of[1].k: expected a whole number, found 32.0"),
+        ("ngram.k=true", "pipeline[1].of[1].k: expected a whole number, found True"),
+        ('ngram.ngram_range=[2, "3"]', "pipeline[1].of[1].ngram_range: expected a whole number, found '3'"),
+        ("ngram.long_forms=1", "pipeline[1].of[1].long_forms: expected true or false, found 1"),
+        ('ngram.long_forms="yes"', "pipeline[1].of[1].long_forms: expected true or false, found 'yes'"),
+        ('decide.threshold="0.5"', "pipeline[2].threshold: expected a number, found '0.5'"),
+    ],
+)
+def test_no_value_is_turned_into_another(recipe: Path, change: str, message: str) -> None:
+    assert problems(recipe, change) == (message,)
+
+
+def test_what_toml_writes_as_something_else(recipe: Path, kb: KnowledgeBase) -> None:
+    changes = ["ngram.k=32", "ngram.ngram_range=[2, 4]", "ngram.max_features=9", "fuse.constant=3"]
+    fuse = load(recipe, kb=kb, changes=changes).parts[1]
+    ngram = Ngram(kb=kb, k=32, ngram_range=(2, 4), max_features=9)
+    assert fuse == Fuse([Exact(kb=kb), ngram], constant=3.0)
+    assert not check_value(TypeAdapter(Path), "a/\udcff.txt", "encoder")
 
 
 def test_missing_recipes(tmp_path: Path) -> None:

@@ -356,11 +356,18 @@ def messages(error: ValidationError) -> list[str]:
 def check_value(known: TypeAdapter[Any], value: Any, where: str) -> list[str]:
     """Return what is wrong with the value of a keyword.
 
+    Nothing is turned into what was wanted: text is no number, 1 is not true. What TOML cannot write, tuples and paths,
+    is a list or a text there, as in JSON.
+
     >>> print(*check_value(TypeAdapter(list[str]), "Disease,Chemical", "types"))
     types: expected a list such as ["Disease", "Chemical"], found 'Disease,Chemical'
+    >>> print(*check_value(TypeAdapter(int), "32", "ngram.k"))
+    ngram.k: expected a whole number, found '32'
     """
     try:
         known.validate_python(value)
+        # names of files that are no UTF-8 are no JSON: their type alone is looked at
+        known.validate_json(json.dumps(value, default=str, ensure_ascii=False).encode("utf-8", "replace"), strict=True)
     except ValidationError as error:
         return [_message(error.errors()[0], (), where)]
     return []
